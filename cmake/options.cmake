@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One interface target carries the flags that every target of ours is built with.
+add_library(e4r_options INTERFACE)
+target_compile_options(e4r_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
+  -Wformat=2 -Wimplicit-fallthrough)
+if(E4R_WERROR)
+  target_compile_options(e4r_options INTERFACE -Werror)
+endif()
+if(E4R_SANITIZE)
+  target_compile_options(e4r_options INTERFACE
+    -fsanitize=${E4R_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(e4r_options INTERFACE -fsanitize=${E4R_SANITIZE})
+endif()
+if(E4R_FUZZ)
+  target_compile_options(e4r_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(E4R_CHECKED_CONTAINERS)
+  target_compile_definitions(e4r_options INTERFACE _GLIBCXX_ASSERTIONS)
+endif()
+
+# e4r_add_library(NAME SOURCES... [DEPENDS targets...]): a layer of src/.
+function(e4r_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE e4r_options ${ARG_PRIVATE_DEPENDS})
+endfunction()

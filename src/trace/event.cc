@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/event.h"
+
+namespace e4r::trace {
+namespace {
+
+constexpr std::array<std::string_view, kEventKinds> kEventNames = {
+    "ext4_request_blocks",
+    "ext4_allocate_blocks",
+    "ext4_mballoc_alloc",
+    "ext4_mballoc_prealloc",
+    "ext4_mb_new_inode_pa",
+    "ext4_mb_new_group_pa",
+    "ext4_mb_release_inode_pa",
+    "ext4_mb_release_group_pa",
+    "ext4_discard_preallocations",
+    "ext4_mb_discard_preallocations",
+    "ext4_free_blocks",
+    "ext4_mballoc_free",
+    "ext4_mballoc_discard",
+    "ext4_mb_buddy_bitmap_load",
+    "ext4_mb_bitmap_load",
+    "ext4_allocate_inode",
+    "ext4_free_inode",
+    "jbd2_commit_flushing",
+    "jbd2_end_commit",
+    "lost_events",
+};
+
+constexpr std::array<std::string_view, 7> kCriterionNames = {"CR0", "CR1", "CR1.5",  "best-avail",
+                                                             "CR2", "CR3", "unknown"};
+constexpr std::array<std::string_view, 4> kGenerationNames = {"unknown", "6.1", "6.1 with CR1.5",
+                                                              "6.5 or later"};
+
+}  // namespace
+
+std::string_view event_name(EventKind kind) { return kEventNames[static_cast<std::size_t>(kind)]; }
+
+std::string_view criterion_name(Criterion criterion) {
+  return kCriterionNames[static_cast<std::size_t>(criterion)];
+}
+
+std::string_view generation_name(Generation generation) {
+  return kGenerationNames[static_cast<std::size_t>(generation)];
+}
+
+}  // namespace e4r::trace

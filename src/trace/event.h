@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace e4r::trace {
+
+// The events that an ext4 allocation trace is made of, whatever tool printed them. Sources:
+// include/trace/events/ext4.h and jbd2.h of Linux 6.1 (and 6.18 where it differs).
+enum class EventKind : std::uint8_t {
+  request_blocks,              // ext4_request_blocks: an allocation is asked for
+  allocate_blocks,             // ext4_allocate_blocks: and answered
+  mballoc_alloc,               // ext4_mballoc_alloc: closing event of a search
+  mballoc_prealloc,            // ext4_mballoc_prealloc: closing event of a preallocation hit
+  new_inode_pa,                // ext4_mb_new_inode_pa
+  new_group_pa,                // ext4_mb_new_group_pa
+  release_inode_pa,            // ext4_mb_release_inode_pa
+  release_group_pa,            // ext4_mb_release_group_pa
+  discard_preallocations,      // ext4_discard_preallocations: one inode's
+  mb_discard_preallocations,   // ext4_mb_discard_preallocations: any, `count` clusters needed
+  free_blocks,                 // ext4_free_blocks: the request to free (blocks)
+  mballoc_free,                // ext4_mballoc_free: what is freed in one group (clusters)
+  mballoc_discard,             // ext4_mballoc_discard
+  buddy_bitmap_load,           // ext4_mb_buddy_bitmap_load: a group's buddy is generated
+  bitmap_load,                 // ext4_mb_bitmap_load
+  allocate_inode,              // ext4_allocate_inode
+  free_inode,                  // ext4_free_inode
+  commit_flushing,             // jbd2_commit_flushing: transaction N is locked no longer
+  end_commit,                  // jbd2_end_commit: transaction N is on disk
+  lost_events,                 // the recorder's own marker: `count` events lost (0: unknown)
+};
+inline constexpr int kEventKinds = static_cast<int>(EventKind::lost_events) + 1;
+
+// The tracepoint's name, as in "ext4_request_blocks"; "lost_events" for the marker.
+[[nodiscard]] std::string_view event_name(EventKind kind);
+
+// The rung of the allocator's ladder that satisfied a search, by name, since its number depends
+// on the kernel: 6.1 prints 0-3 for cr0, cr1, cr2, cr3; 6.5 and later insert best_avail as 2.
+enum class Criterion : std::uint8_t { cr0, cr1, cr1_5, best_avail, cr2, cr3, unknown };
+[[nodiscard]] std::string_view criterion_name(Criterion criterion);
+
+// Which kernel's trace text this is. v6_5: the trace prints criterion names or five rungs.
+// cr1_5: 6.1 with the CR1.5 series of this project (five rungs, own names).
+enum class Generation : std::uint8_t { unknown, v6_1, cr1_5, v6_5 };
+[[nodiscard]] std::string_view generation_name(Generation generation);
+
+// Allocation request flags as the kernel numbers them (EXT4_MB_*, fs/ext4/ext4.h, 6.1). The trace
+// prints names; later kernels use the same names.
+namespace mb {
+inline constexpr std::uint32_t hint_merge = 0x0001;
+inline constexpr std::uint32_t hint_reserved = 0x0002;
+inline constexpr std::uint32_t hint_metadata = 0x0004;
+inline constexpr std::uint32_t hint_first = 0x0008;
+inline constexpr std::uint32_t hint_best = 0x0010;
+inline constexpr std::uint32_t hint_data = 0x0020;
+inline constexpr std::uint32_t hint_noprealloc = 0x0040;
+inline constexpr std::uint32_t hint_group_alloc = 0x0080;
+inline constexpr std::uint32_t hint_goal_only = 0x0100;
+inline constexpr std::uint32_t hint_try_goal = 0x0200;
+inline constexpr std::uint32_t delalloc_reserved = 0x0400;
+inline constexpr std::uint32_t stream_alloc = 0x0800;
+inline constexpr std::uint32_t use_root_blocks = 0x1000;
+inline constexpr std::uint32_t use_reserved = 0x2000;
+inline constexpr std::uint32_t strict_check = 0x4000;
+// Set by the search itself. The closing event stores 16 bits, so cr0_optimized shows as "0x8000"
+// and cr1_optimized is not seen.
+inline constexpr std::uint32_t cr0_optimized = 0x8000;
+inline constexpr std::uint32_t cr1_optimized = 0x10000;
+}  // namespace mb
+
+// ext4_free_blocks flags (EXT4_FREE_BLOCKS_*, fs/ext4/ext4.h, 6.1).
+namespace fb {
+inline constexpr std::uint32_t metadata = 0x0001;
+inline constexpr std::uint32_t forget = 0x0002;
+inline constexpr std::uint32_t validated = 0x0004;
+inline constexpr std::uint32_t no_quota = 0x0008;
+inline constexpr std::uint32_t nofree_first_cluster = 0x0010;
+inline constexpr std::uint32_t nofree_last_cluster = 0x0020;
+}  // namespace fb
+
+// A run of clusters in one group: "group/start/len@logical" in the trace. start and len are in
+// clusters, logical is the file's block number.
+struct GroupExtent {
+  std::uint32_t group = 0;
+  std::int32_t start = 0;
+  std::uint32_t len = 0;
+  std::uint32_t logical = 0;
+  friend bool operator==(const GroupExtent&, const GroupExtent&) = default;
+};
+
+// One event, plain data, the same for every trace format. Fields that a kind does not have are 0.
+// Which kind uses which field:
+//   request_blocks, allocate_blocks   ino flags count(len, blocks) logical goal lleft lright pleft
+//                                     pright; block (result, allocate only); i_size and
+//                                     i_writecount when has_inputs
+//   mballoc_alloc                     ino orig goal_ex result found groups criterion flags tail
+//                                     broken
+//   mballoc_prealloc                  ino orig result
+//   new_*_pa, release_inode_pa        ino block(pstart) count(len) logical(lstart)
+//   release_group_pa                  block count
+//   discard_preallocations            ino count(len) needed
+//   mb_discard_preallocations         count(needed)
+//   free_blocks                       ino mode block count flags
+//   mballoc_free, mballoc_discard     ino result(group start len)
+//   buddy_bitmap_load, bitmap_load    group
+//   allocate_inode                    ino parent(dir) mode
+//   free_inode                        ino mode
+//   commit_flushing, end_commit       block(transaction)
+//   lost_events                       count
+struct Event {
+  EventKind kind = EventKind::lost_events;
+  Criterion criterion = Criterion::unknown;
+  bool has_inputs = false;     // i_size and i_writecount are present (trace-inputs kernels)
+  std::uint16_t cpu = 0;
+  std::uint16_t mode = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t dev = 0;       // major << 20 | minor
+  std::uint32_t flags = 0;     // mb:: or fb::
+  std::uint64_t time_ns = 0;   // of the recorder's clock
+  std::uint64_t ino = 0;
+  std::uint64_t block = 0;
+  std::uint64_t count = 0;
+  std::uint64_t logical = 0;
+  std::uint64_t goal = 0;      // blocks
+  std::uint64_t pleft = 0, pright = 0;
+  std::uint32_t lleft = 0, lright = 0;
+  std::uint32_t group = 0;
+  std::uint32_t needed = 0;
+  std::uint64_t parent = 0;
+  GroupExtent orig, goal_ex, result;
+  std::uint32_t found = 0;     // 16 bits in the trace: compare modulo 65536
+  std::uint32_t groups = 0;    // likewise
+  std::uint32_t tail = 0;
+  std::uint32_t broken = 0;
+  std::uint64_t i_size = 0;
+  std::int32_t i_writecount = 0;
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+// major and minor of Event::dev.
+[[nodiscard]] constexpr std::uint32_t dev_major(std::uint32_t dev) { return dev >> 20; }
+[[nodiscard]] constexpr std::uint32_t dev_minor(std::uint32_t dev) { return dev & 0xfffff; }
+[[nodiscard]] constexpr std::uint32_t make_dev(std::uint32_t major, std::uint32_t minor) {
+  return major << 20 | minor;
+}
+
+}  // namespace e4r::trace

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "util/units.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace e4r {
+namespace {
+
+// Power of 1024 that a suffix stands for; -1 when it is none we know.
+int suffix_power(std::string_view suffix) {
+  if (suffix.empty() || suffix == "B" || suffix == "b") return 0;
+  const std::string_view letters = "kmgt";
+  const char first = static_cast<char>(suffix[0] | 0x20);
+  const auto at = letters.find(first);
+  const std::string_view rest = suffix.substr(1);
+  const bool tail_ok = rest.empty() || rest == "B" || rest == "b" || rest == "iB" || rest == "ib";
+  return at == std::string_view::npos || !tail_ok ? -1 : static_cast<int>(at) + 1;
+}
+
+Error bad_size(std::string_view text) {
+  return error("'{}' is no size: give a number with an optional K, M, G or T, such as 4K or 1.5G",
+               text);
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_u64(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc() || end != text.data() + text.size() || text.empty())
+    return error("'{}' is no whole number of at most 64 bits", text);
+  return value;
+}
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+  const auto number_end = text.find_first_not_of("0123456789.");
+  const std::string_view number = text.substr(0, number_end);
+  const std::string_view suffix =
+      number_end == std::string_view::npos ? std::string_view() : text.substr(number_end);
+  const int power = suffix_power(suffix);
+  if (number.empty() || power < 0) return bad_size(text);
+  const std::uint64_t unit = std::uint64_t{1} << (10 * power);
+  if (number.find('.') == std::string_view::npos) {
+    const auto whole = parse_u64(number);
+    if (!whole.ok() || *whole > std::numeric_limits<std::uint64_t>::max() / unit)
+      return bad_size(text);
+    return *whole * unit;
+  }
+  double value = 0;
+  const auto [end, ec] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (ec != std::errc() || end != number.data() + number.size()) return bad_size(text);
+  value *= static_cast<double>(unit);
+  if (!(value < 18446744073709551615.0)) return bad_size(text);
+  return static_cast<std::uint64_t>(std::llround(value));
+}
+
+std::string format_size(std::uint64_t bytes) {
+  static constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string format_count(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
+}  // namespace e4r

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "util/status.h"
+
+namespace e4r {
+
+// Parses a size in bytes: a decimal number, optionally with a fraction, and an optional suffix
+// K, M, G or T (powers of 1024, either case, optionally followed by "B" or "iB"): "4K", "8M",
+// "1.5G", "4096". The error names the text and the accepted forms.
+[[nodiscard]] Result<std::uint64_t> parse_size(std::string_view text);
+
+// A decimal number of at most 64 bits, nothing before or after it.
+[[nodiscard]] Result<std::uint64_t> parse_u64(std::string_view text);
+
+// "512 B", "4.0 KiB", "1.5 GiB": one digit after the point from KiB up.
+[[nodiscard]] std::string format_size(std::uint64_t bytes);
+
+// 1234567 -> "1,234,567", for tables that people read.
+[[nodiscard]] std::string format_count(std::uint64_t n);
+
+}  // namespace e4r

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "util/units.h"
+
+#include <gtest/gtest.h>
+
+namespace e4r {
+namespace {
+
+TEST(ParseSize, AcceptsPlainSuffixedAndFractional) {
+  EXPECT_EQ(*parse_size("4096"), 4096u);
+  EXPECT_EQ(*parse_size("4K"), 4096u);
+  EXPECT_EQ(*parse_size("8m"), 8u << 20);
+  EXPECT_EQ(*parse_size("1.5G"), 1610612736u);
+  EXPECT_EQ(*parse_size("2KiB"), 2048u);
+  EXPECT_EQ(*parse_size("15T"), 15ull << 40);
+}
+
+TEST(ParseSize, RefusesEverythingElse) {
+  for (const char* text : {"", "K", "4X", "4KK", "-1", "1..5G", " 4K", "18446744073709551616",
+                           "99999999T", "1.5.2M", "."})
+    EXPECT_FALSE(parse_size(text).ok()) << text;
+  EXPECT_NE(parse_size("4X").error().message.find("'4X'"), std::string::npos);
+}
+
+TEST(ParseU64, WholeTextOnly) {
+  EXPECT_EQ(*parse_u64("18446744073709551615"), ~0ull);
+  EXPECT_FALSE(parse_u64("12a").ok());
+  EXPECT_FALSE(parse_u64("").ok());
+  EXPECT_FALSE(parse_u64("18446744073709551616").ok());
+}
+
+TEST(Format, SizesAndCounts) {
+  EXPECT_EQ(format_size(512), "512 B");
+  EXPECT_EQ(format_size(4096), "4.0 KiB");
+  EXPECT_EQ(format_size(1610612736), "1.5 GiB");
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1234567), "1,234,567");
+}
+
+}  // namespace
+}  // namespace e4r

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "util/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace e4r::tools {
+
+// Exit statuses of every tool of the project.
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;      // could not do it; one line on stderr said why
+inline constexpr int kUsage = 2;       // the command line is wrong
+inline constexpr int kDisagreed = 3;   // verify ran and found disagreement
+
+// One subcommand: its name, its line in the overview, worked examples for --help, and a function
+// that declares the options on `app` and returns what to run once they are parsed. The closure
+// returns an exit status, or an Error that main prints as one line and turns into kFailed.
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;
+  std::function<Result<int>()> (*declare)(CLI::App& app);
+};
+
+// Commands of a group ("trace info") are declared by nesting: `declare` may add subcommands.
+[[nodiscard]] std::span<const Command> commands();
+
+// Prints "e4replay: warning: ..." on stderr.
+void warn(std::string_view message);
+
+}  // namespace e4r::tools

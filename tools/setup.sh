@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
+# all of it is there. Needs root (or sudo) only when something is missing.
+#   tools/setup.sh [build|test|fuzz|lint]...    default: build
+set -euo pipefail
+
+build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
+       libboost1.81-dev libboost-json1.81-dev libcli11-dev zstd tar)
+test=(libgtest-dev libbenchmark-dev e2fsprogs)
+fuzz=(clang libclang-rt-14-dev)
+lint=(clang-format clang-tidy shellcheck)
+
+wanted=()
+for group in "${@:-build}"; do
+    case $group in
+    build) wanted+=("${build[@]}") ;;
+    test) wanted+=("${build[@]}" "${test[@]}") ;;
+    fuzz) wanted+=("${fuzz[@]}") ;;
+    lint) wanted+=("${lint[@]}") ;;
+    *)
+        echo "setup.sh: unknown group '$group': give build, test, fuzz or lint" >&2
+        exit 2
+        ;;
+    esac
+done
+
+missing=()
+for package in "${wanted[@]}"; do
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+sudo=()
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "setup.sh: not root and no sudo: install by hand: ${missing[*]}" >&2
+        exit 1
+    }
+    sudo=(sudo)
+fi
+echo "setup.sh: installing ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+"${sudo[@]}" apt-get -qq update
+"${sudo[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
