@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "policy/rungs.h"
+
+namespace e4r::policy {
+namespace {
+
+constexpr std::uint32_t kFlexDirScheme = 4;  // EXT4_FLEX_SIZE_DIR_ALLOC_SCHEME
+
+// What every rung asks of a group before its own question.
+bool usable(const state::Group& group) {
+  return !group.corrupt && group.free > 0 && group.fragments > 0;
+}
+
+}  // namespace
+
+bool always(const Search&) { return true; }
+bool has_order2(const Search& search) { return search.order2 > 0; }
+std::uint32_t goal_clusters(const Search& search) { return std::max(search.goal.len, 1u); }
+std::uint32_t one_cluster(const Search&) { return 1; }
+
+bool good_cr0(const Search& search, const state::Group& group) {
+  if (!usable(group)) return false;
+  const std::uint32_t flex = search.state.geometry().flex_size();
+  // The first group of a flex group is left to directories and metadata.
+  if ((search.flags & trace::mb::hint_data) != 0 && flex >= kFlexDirScheme &&
+      group.number % flex == 0)
+    return false;
+  if (group.free < search.goal.len) return false;
+  return group.largest_order >= static_cast<int>(search.order2);
+}
+
+bool good_average(const Search& search, const state::Group& group) {
+  return usable(group) && group.free / group.fragments >= search.goal.len;
+}
+
+bool good_any(const Search&, const state::Group& group) { return usable(group); }
+
+std::optional<std::uint32_t> choose_cr0(Search& search) {
+  auto& counters = search.counters[trace::Criterion::cr0];
+  if ((search.flags & trace::mb::cr0_optimized) != 0) ++counters.bad_suggestions;
+  for (std::uint32_t order = search.order2; order < search.state.geometry().orders(); ++order) {
+    for (const state::Group& group : search.state.largest(order)) {
+      ++counters.groups_considered;
+      if (!good_cr0(search, group)) continue;
+      search.flags |= trace::mb::cr0_optimized;
+      return group.number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> find_in_average_list(Search& search, std::uint32_t list,
+                                                  trace::Criterion criterion) {
+  auto& counters = search.counters[criterion];
+  for (const state::Group& group : search.state.average(list)) {
+    ++counters.groups_considered;
+    if (good_average(search, group)) return group.number;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> choose_cr1(Search& search) {
+  if ((search.flags & trace::mb::cr1_optimized) != 0)
+    ++search.counters[trace::Criterion::cr1].bad_suggestions;
+  const std::uint32_t orders = search.state.geometry().orders();
+  for (std::uint32_t list = state::average_list(orders, search.goal.len); list < orders; ++list) {
+    if (const auto group = find_in_average_list(search, list, trace::Criterion::cr1)) {
+      search.flags |= trace::mb::cr1_optimized;
+      return group;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace e4r::policy

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "policy/tunables.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "util/units.h"
+
+namespace e4r::policy {
+namespace {
+
+constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+
+constexpr std::array kTable = {
+    TunableInfo{"mb_max_to_scan", &Tunables::mb_max_to_scan, kMaxInt,
+                "extents to examine before the best one is taken"},
+    TunableInfo{"mb_min_to_scan", &Tunables::mb_min_to_scan, kMaxInt,
+                "extents to examine once one is long enough"},
+    TunableInfo{"mb_stream_req", &Tunables::mb_stream_req, kMaxInt,
+                "largest file, in blocks, that shares its CPU's group preallocation"},
+    TunableInfo{"mb_group_prealloc", &Tunables::mb_group_prealloc, kMaxInt,
+                "goal of a group preallocation, in clusters; 0 turns them off"},
+    TunableInfo{"mb_max_inode_prealloc", &Tunables::mb_max_inode_prealloc, kMaxInt,
+                "preallocations an inode may keep before the oldest go"},
+    TunableInfo{"mb_max_linear_groups", &Tunables::mb_max_linear_groups, kMaxInt,
+                "groups to walk before the order lists are asked (0 on flash, 4 on disks)"},
+    TunableInfo{"mb_order2_req", &Tunables::mb_order2_req, 64,
+                "smallest order that is searched by the buddy (CR0)"},
+    TunableInfo{"mb_prefetch", &Tunables::mb_prefetch, kMaxInt, "bitmaps to read ahead at once"},
+    TunableInfo{"mb_prefetch_limit", &Tunables::mb_prefetch_limit, kMaxInt,
+                "bitmap reads one search may start in CR0 and CR1"},
+    TunableInfo{"mb_stripe", &Tunables::mb_stripe, kMaxInt, "stripe, in blocks; 0 for none"},
+    TunableInfo{"mb_optimize_scan", &Tunables::mb_optimize_scan, 1,
+                "1: CR0 and CR1 search order lists; 0: they walk the groups"},
+    TunableInfo{"mb_cr1_5_max_trim_order", &Tunables::mb_cr1_5_max_trim_order, 64,
+                "orders that CR1.5 may take off the goal length"},
+};
+
+std::string known_names() {
+  std::string names;
+  for (const TunableInfo& info : kTable) {
+    if (!names.empty()) names += ", ";
+    names += info.name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const TunableInfo> tunable_table() { return kTable; }
+
+Tunables defaults_for(const state::Geometry& geometry) {
+  Tunables t;
+  t.mb_stripe = geometry.stripe;
+  t.mb_group_prealloc = std::max<std::uint64_t>(512u >> geometry.cluster_bits, 32);
+  if (t.mb_stripe > 1)
+    t.mb_group_prealloc = (t.mb_group_prealloc + t.mb_stripe - 1) / t.mb_stripe * t.mb_stripe;
+  // One read fetches the bitmaps of a flex group, as long as a request can be that large.
+  constexpr std::uint64_t kMaxSegment = 65536;
+  t.mb_prefetch = geometry.flex_bg ? 8 * std::min<std::uint64_t>(geometry.flex_size(),
+                                                                 kMaxSegment >> (geometry.block_bits - 9))
+                                   : 32;
+  t.mb_prefetch = std::min<std::uint64_t>(t.mb_prefetch, geometry.groups);
+  t.mb_prefetch_limit = std::min<std::uint64_t>(t.mb_prefetch * 4, geometry.groups);
+  constexpr std::uint32_t kOptimizeFrom = 16;  // groups
+  t.mb_optimize_scan = geometry.groups >= kOptimizeFrom ? 1 : 0;
+  return t;
+}
+
+Status set_tunable(Tunables& tunables, std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string_view::npos)
+    return error("'{}' is no setting: give NAME=VALUE, such as mb_max_to_scan=100", assignment);
+  const std::string_view name = assignment.substr(0, equals);
+  const auto* const info = std::find_if(kTable.begin(), kTable.end(),
+                                        [&](const TunableInfo& i) { return i.name == name; });
+  if (info == kTable.end())
+    return error("unknown tunable '{}': known are {}", name, known_names());
+  const auto value = parse_u64(assignment.substr(equals + 1));
+  if (!value.ok()) return error("{}: {}", name, value.error().message);
+  if (*value > info->max) return error("{}: {} is more than {}", name, *value, info->max);
+  tunables.*(info->member) = *value;
+  return {};
+}
+
+}  // namespace e4r::policy

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "state/geometry.h"
+#include "util/status.h"
+
+namespace e4r::policy {
+
+// The allocator's knobs, named as in /sys/fs/ext4/DEV. Defaults are the kernel's (ext4_mb_init and
+// ext4_mb_init_backend, Linux 6.1); those that depend on the geometry come from defaults_for().
+struct Tunables {
+  std::uint64_t mb_max_to_scan = 200;
+  std::uint64_t mb_min_to_scan = 10;
+  std::uint64_t mb_stream_req = 16;         // blocks
+  std::uint64_t mb_group_prealloc = 512;    // clusters
+  std::uint64_t mb_max_inode_prealloc = 512;
+  std::uint64_t mb_max_linear_groups = 0;   // 4 on rotational disks
+  std::uint64_t mb_order2_req = 2;
+  std::uint64_t mb_prefetch = 32;           // groups
+  std::uint64_t mb_prefetch_limit = 32;     // reads
+  std::uint64_t mb_stripe = 0;              // blocks
+  std::uint64_t mb_optimize_scan = 1;       // search by order lists
+  std::uint64_t mb_cr1_5_max_trim_order = 3;
+};
+
+[[nodiscard]] Tunables defaults_for(const state::Geometry& geometry);
+
+struct TunableInfo {
+  std::string_view name;
+  std::uint64_t Tunables::* member;
+  std::uint64_t max;  // largest value accepted
+  std::string_view meaning;
+};
+[[nodiscard]] std::span<const TunableInfo> tunable_table();
+
+// Applies "NAME=VALUE". The error lists the known names.
+[[nodiscard]] Status set_tunable(Tunables& tunables, std::string_view assignment);
+
+}  // namespace e4r::policy

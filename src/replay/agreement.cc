@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/agreement.h"
+
+#include <fmt/format.h>
+
+namespace e4r::replay {
+namespace {
+
+constexpr std::uint32_t kRecordedBits = 0xffff;  // found, groups, flags and tail are 16 bits wide
+
+bool same(const state::Extent& mine, const trace::GroupExtent& theirs) {
+  return mine.group == theirs.group && static_cast<std::int32_t>(mine.start) == theirs.start &&
+         mine.len == theirs.len && mine.logical == theirs.logical;
+}
+
+struct Comparison {
+  bool kind, orig, goal, block, length, logical, found, groups, criterion, flags, split;
+  [[nodiscard]] bool all() const {
+    return kind && orig && goal && block && length && logical && found && groups && criterion &&
+           flags && split;
+  }
+};
+
+Comparison compare(const Closing& c, const Decision& d) {
+  Comparison r{};
+  r.kind = c.prealloc == d.prealloc;
+  r.orig = same(d.orig, c.orig);
+  r.block = d.result.group == c.result.group &&
+            static_cast<std::int32_t>(d.result.start) == c.result.start;
+  r.length = d.result.len == c.result.len;
+  r.logical = d.result.logical == c.result.logical;
+  r.goal = r.found = r.groups = r.criterion = r.flags = r.split = true;
+  if (c.prealloc) return r;
+  r.goal = same(d.goal, c.goal);
+  r.found = (d.found & kRecordedBits) == (c.found & kRecordedBits);
+  r.groups = (d.groups_scanned & kRecordedBits) == (c.groups & kRecordedBits);
+  r.criterion = d.criterion == c.criterion;
+  r.flags = (d.flags & kRecordedBits) == (c.flags & kRecordedBits);
+  r.split = (d.tail & kRecordedBits) == c.tail && d.broken == c.broken;
+  return r;
+}
+
+std::string differing(const Comparison& r) {
+  std::string out;
+  const auto add = [&](bool same, const char* name) {
+    if (same) return;
+    if (!out.empty()) out += ", ";
+    out += name;
+  };
+  add(r.kind, "kind");
+  add(r.orig, "request");
+  add(r.goal, "goal");
+  add(r.block, "block");
+  add(r.length, "length");
+  add(r.logical, "logical");
+  add(r.found, "extents found");
+  add(r.groups, "groups scanned");
+  add(r.criterion, "criterion");
+  add(r.flags, "flags");
+  add(r.split, "chunk broken");
+  return out;
+}
+
+std::string text(const state::Extent& e) {
+  return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
+}
+std::string text(const trace::GroupExtent& e) {
+  return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
+}
+
+}  // namespace
+
+std::string describe(const Decision& d) {
+  if (d.prealloc) return fmt::format("prealloc orig {} result {}", text(d.orig), text(d.result));
+  return fmt::format("alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
+                     text(d.orig), text(d.goal), text(d.result), d.found & kRecordedBits,
+                     d.groups_scanned & kRecordedBits, trace::criterion_name(d.criterion),
+                     d.flags & kRecordedBits, d.tail, d.broken);
+}
+
+std::string describe(const Closing& c) {
+  if (c.prealloc) return fmt::format("prealloc orig {} result {}", text(c.orig), text(c.result));
+  return fmt::format("alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
+                     text(c.orig), text(c.goal), text(c.result), c.found, c.groups,
+                     trace::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
+}
+
+void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {
+  ++requests;
+  forced += was_forced ? 1 : 0;
+  const Comparison r = compare(op.closing, decision);
+  same_block += r.block ? 1 : 0;
+  same_length += r.length ? 1 : 0;
+  same_criterion += r.criterion && r.kind ? 1 : 0;
+  same_found += r.found && r.kind ? 1 : 0;
+  same_groups_scanned += r.groups && r.kind ? 1 : 0;
+  if (r.all() && !was_forced) {
+    ++identical;
+    return;
+  }
+  if (first_divergence) return;
+  std::string fields = differing(r);
+  first_divergence = Divergence{requests, op.ordinal, op.time_ns,
+                                op.pid, op.ino, fields.empty() ? "block" : fields,
+                                describe(op.closing), describe(decision)};
+}
+
+}  // namespace e4r::replay

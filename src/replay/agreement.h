@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "replay/allocator.h"
+#include "replay/op_stream.h"
+
+namespace e4r::replay {
+
+// One decision that came out differently from the recorded one.
+struct Divergence {
+  std::uint64_t decision = 0;  // number among the closed decisions, from 1
+  std::uint64_t event = 0;     // number of the event in the trace, from 1
+  std::uint64_t time_ns = 0;
+  std::uint32_t pid = 0;
+  std::uint64_t ino = 0;
+  std::string fields;    // names of what differs, comma-separated
+  std::string recorded;  // the closing event, in the trace's own form
+  std::string modelled;  // the model's decision in the same form
+};
+
+// How far a replay decided like the recorded kernel, counted over the decisions that the trace
+// closed (ext4_mballoc_alloc and ext4_mballoc_prealloc).
+struct Agreement {
+  std::uint64_t requests = 0;
+  std::uint64_t same_block = 0;
+  std::uint64_t same_length = 0;
+  std::uint64_t same_criterion = 0;
+  std::uint64_t same_found = 0;
+  std::uint64_t same_groups_scanned = 0;
+  std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
+  std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
+  std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
+  std::optional<Divergence> first_divergence;
+
+  [[nodiscard]] double percent_identical() const {
+    return requests == 0 ? 100.0 : 100.0 * static_cast<double>(identical) /
+                                       static_cast<double>(requests);
+  }
+  // Compares one decision with its closing event, and counts.
+  void count(const Op& op, const Decision& decision, bool was_forced);
+};
+
+// A decision, and a closing event, in the form of the trace: "alloc orig 16/0/1@0 goal ...".
+[[nodiscard]] std::string describe(const Decision& decision);
+[[nodiscard]] std::string describe(const Closing& closing);
+
+}  // namespace e4r::replay

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "policy/policy.h"
+#include "replay/request.h"
+#include "state/fs_state.h"
+
+namespace e4r::replay {
+
+// Everything a decision shows to the outside: what the closing trace event carries.
+struct Decision {
+  bool prealloc = false;  // served from a preallocation, without a search
+  bool success = false;
+  state::Extent orig, goal, result;  // result.len 0: no space
+  std::uint32_t found = 0;
+  std::uint32_t groups_scanned = 0;
+  trace::Criterion criterion = trace::Criterion::unknown;  // of a search
+  std::uint32_t flags = 0;
+  std::uint32_t tail = 0;
+  std::uint32_t broken = 0;
+  std::uint64_t block = 0;  // first block handed out
+  std::uint32_t len = 0;    // clusters handed out; the rest of `result` is preallocated
+};
+
+// A recorded decision that the allocator is to end with, whatever it would choose itself.
+struct Recorded {
+  bool prealloc = false;
+  state::Extent goal, result;
+};
+
+// How a decision was steered by the trace.
+struct Steering {
+  const Recorded* recorded = nullptr;  // in; null: the model decides alone
+  bool fit_size = false;               // in; choose the size step that gives recorded->goal
+  Inputs inputs;                       // out; what was used, for replays of other policies
+  bool forced = false;                 // out; the recorded result was put in place of the model's
+  std::uint32_t conflicts = 0;         // out; forced clusters that the model held in use already
+};
+
+// Multiblock allocation as ext4_mb_new_blocks does it (Linux 6.1), under any policy's ladder. One
+// allocator works on one state; the counters are the kernel's mb_stats.
+class Allocator {
+ public:
+  Allocator(state::FsState& state, const policy::Policy& policy, const policy::Tunables& tunables);
+
+  // Serves one request. `steering` may be null.
+  Decision allocate(const Request& request, Steering* steering);
+
+  // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` last
+  // used ones when that is not 0.
+  void discard_inode(std::uint64_t ino, std::uint32_t needed);
+
+  // Loads a group that somebody else asked for (a background reader, a look at mb_groups).
+  void load_group(std::uint32_t group, bool prefetched);
+
+  [[nodiscard]] const policy::Counters& counters() const { return counters_; }
+  [[nodiscard]] const policy::Policy& policy() const { return policy_; }
+  [[nodiscard]] const policy::Tunables& tunables() const { return tunables_; }
+  [[nodiscard]] state::FsState& state() { return state_; }
+
+ private:
+  void choose_mode(const Request& request, policy::Search& search, Steering* steering);
+  void set_goal(const Request& request, policy::Search& search, Steering* steering);
+  SizeStep fitted_step(const Request& request, const policy::Search& search,
+                       const state::InodePreallocs* preallocs, const Recorded& recorded,
+                       SizeStep first) const;
+  state::Prealloc* find_prealloc(const Request& request, const policy::Search& search);
+  state::Prealloc* find_inode_prealloc(const Request& request, const policy::Search& search);
+  state::Prealloc* find_group_prealloc(const Request& request, const policy::Search& search);
+  [[nodiscard]] state::Extent served_from(const policy::Search& search,
+                                          const state::Prealloc& pa) const;
+  void use_prealloc(policy::Search& search, state::Prealloc& pa);
+  state::Prealloc* agreed_prealloc(const policy::Search& search, state::Prealloc* pa,
+                                   Steering& steering) const;
+  void search_space(const Request& request, policy::Search& search, state::Prealloc*& pa,
+                    Steering* steering);
+  state::Prealloc* new_preallocation(const Request& request, policy::Search& search);
+  bool discard_for(std::uint32_t needed);
+  std::uint32_t discard_group(std::uint32_t group);
+  void finish_prealloc(const Request& request, policy::Search& search, state::Prealloc& pa);
+  void requeue_group_prealloc(const Request& request, state::Prealloc& pa);
+  void trim_inode(std::uint64_t ino);
+  void collect(const policy::Search& search);
+  void force_prealloc(policy::Search& search, Steering& steering);
+
+  state::FsState& state_;
+  const policy::Policy& policy_;
+  policy::Tunables tunables_;
+  policy::Counters counters_;
+  std::uint32_t stream_group_ = 0;  // where the last stream allocation ended up
+  std::uint32_t stream_start_ = 0;
+};
+
+}  // namespace e4r::replay

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/engine.h"
+
+#include <algorithm>
+
+namespace e4r::replay {
+
+namespace mb = trace::mb;
+
+namespace {
+
+constexpr std::uint32_t kModeFlags = mb::hint_group_alloc | mb::stream_alloc | mb::hint_noprealloc;
+
+bool is_data(const Op& op) { return (op.flags & mb::hint_data) != 0; }
+
+// The mode that a search's closing event shows.
+Mode mode_of(const Op& op) {
+  const std::uint32_t flags = op.closing.flags & kModeFlags;
+  if ((flags & mb::hint_group_alloc) != 0) return Mode::group;
+  if ((flags & mb::stream_alloc) != 0) return Mode::stream;
+  return (flags & mb::hint_noprealloc) != 0 ? Mode::noprealloc : Mode::unknown;
+}
+
+state::Extent extent_of(const trace::GroupExtent& e) {
+  return {e.group, static_cast<std::uint32_t>(e.start), e.len, e.logical};
+}
+
+bool lists_on(const policy::Policy& policy, const policy::Tunables& tunables) {
+  return !policy.walk_only && tunables.mb_optimize_scan != 0;
+}
+
+policy::Tunables effective(const policy::Policy& policy, policy::Tunables tunables) {
+  if (policy.walk_only) tunables.mb_optimize_scan = 0;
+  return tunables;
+}
+
+}  // namespace
+
+Engine::Engine(const state::Source& source, const policy::Policy& policy,
+               const policy::Tunables& tunables, EngineOptions options)
+    : options_(std::move(options)),
+      state_(source, lists_on(policy, tunables)),
+      allocator_(state_, policy, effective(policy, tunables)) {}
+
+Status Engine::run(trace::EventSource& events, InputTable& inputs) {
+  constexpr std::uint64_t kProgressEvery = 1 << 16;
+  OpStream stream(events);
+  for (std::uint64_t count = 1;; ++count) {
+    E4R_TRY(const Op* op, stream.next());
+    if (op == nullptr) break;
+    apply(*op, inputs);
+    if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
+    if (options_.progress && count % kProgressEvery == 0) options_.progress(op->ordinal);
+  }
+  tally_.unanswered = stream.unanswered();
+  tally_.bad_frees += state_.bad_frees();
+  return options_.check ? check_state(Op{}) : Status();
+}
+
+Status Engine::check_state(const Op& op) const {
+  const std::vector<std::string> broken = state_.check(1);
+  if (broken.empty()) return {};
+  return error("policy {}: broken invariant after event {}: {}", policy().name,
+               op.ordinal == 0 ? "the last" : std::to_string(op.ordinal), broken.front());
+}
+
+void Engine::apply(const Op& op, InputTable& inputs) {
+  switch (op.kind) {
+    case Op::Kind::allocate:
+      return on_allocate(op, inputs);
+    case Op::Kind::free:
+      return on_free(op);
+    case Op::Kind::discard_inode:
+      return allocator_.discard_inode(op.ino, static_cast<std::uint32_t>(op.count));
+    case Op::Kind::load_group:
+      return allocator_.load_group(op.group, true);
+    case Op::Kind::allocate_inode: {
+      const auto per_group = state_.geometry().inodes_per_group;
+      if (per_group > 0 && op.ino > 0)
+        state_.clear_block_uninit(static_cast<std::uint32_t>((op.ino - 1) / per_group));
+      return;
+    }
+    case Op::Kind::free_inode:
+      return on_free_inode(op);
+    case Op::Kind::commit_flushing:
+      ++transaction_;
+      return;
+    case Op::Kind::end_commit:
+      ++tally_.commits;
+      // The transaction before the running one; none before the first was seen to flush.
+      if (transaction_ > 0) state_.commit(transaction_ - 1);
+      return;
+    case Op::Kind::lost:
+      tally_.lost_events += std::max<std::uint64_t>(op.count, 1);
+      return;
+    case Op::Kind::nothing:
+      return;
+  }
+}
+
+Request Engine::request_of(const Op& op, const Inputs& known) const {
+  Request r;
+  r.ino = op.ino;
+  r.len = op.closing.seen ? op.closing.orig.len : op.request_len;
+  r.logical = op.logical;
+  r.goal = op.goal;
+  r.left_block = op.pleft;
+  r.right_block = op.pright;
+  r.left_logical = op.lleft;
+  r.right_logical = op.lright;
+  r.flags = op.flags;
+  r.cpu = op.cpu;
+  r.inputs = known;
+  const auto facts = facts_.find(op.ino);
+  if (facts != facts_.end()) r.size_hint = facts->second.size;
+  if (op.has_inputs) {
+    r.inputs_exact = true;
+    r.size_hint = op.i_size;
+    r.open_for_write = op.i_writecount > 0;
+  } else if (r.inputs.mode == Mode::unknown && facts != facts_.end() &&
+             facts->second.mode == Mode::stream && options_.purpose != Purpose::agree) {
+    r.inputs.mode = Mode::stream;
+  }
+  return r;
+}
+
+void Engine::on_allocate(const Op& op, InputTable& inputs) {
+  const std::uint64_t index = allocation_++;
+  const state::Geometry& geometry = state_.geometry();
+  if (!op.closing.seen) {
+    ++tally_.refused;
+    if (options_.purpose == Purpose::agree) inputs.resize(index + 1);
+    return;
+  }
+  if (op.closing.result.group >= geometry.groups || op.closing.orig.group >= geometry.groups) {
+    ++tally_.bad_requests;
+    if (options_.purpose == Purpose::agree) inputs.resize(index + 1);
+    return;
+  }
+  Inputs known = index < inputs.size() ? inputs[index] : Inputs{};
+  if (options_.purpose == Purpose::agree) {
+    known = {};
+    if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
+    Request request = request_of(op, known);
+    follow(op, request, known);
+    inputs.resize(index);
+    inputs.push_back(known);
+  } else {
+    Request request = request_of(op, known);
+    decide(op, request);
+  }
+}
+
+// Decides with the recorded result at hand, which replaces the model's where they differ.
+void Engine::follow(const Op& op, Request& request, Inputs& out) {
+  const Recorded recorded = {op.closing.prealloc, extent_of(op.closing.goal),
+                             extent_of(op.closing.result)};
+  Steering steering;
+  steering.recorded = &recorded;
+  steering.fit_size = true;
+  const Decision decision = allocator_.allocate(request, &steering);
+  agreement_.conflicts += steering.conflicts;
+  note_decision(op, decision, steering.forced);
+  out = steering.inputs;
+  learn(op, request, out);
+  if (!decision.success) return;
+  const std::uint64_t blocks = state_.geometry().to_blocks(decision.len);
+  if (is_data(op)) translation_.file(op.ino).map({decision.orig.logical, decision.block, blocks});
+  record(op, decision.block, blocks);
+}
+
+void Engine::note_decision(const Op& op, const Decision& decision, bool forced) {
+  ++tally_.requests;
+  if (!is_data(op)) ++tally_.metadata;
+  if (decision.success)
+    tally_.allocated_blocks += state_.geometry().to_blocks(decision.len);
+  else
+    ++tally_.failed;
+  if (options_.purpose != Purpose::what_if) agreement_.count(op, decision, forced);
+}
+
+// Keeps what the request shows of its file's size and mode.
+void Engine::learn(const Op& op, const Request& request, const Inputs& inputs) {
+  if (!is_data(op)) return;
+  FileFacts& facts = facts_[op.ino];
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
+                            << geometry.block_bits;
+  facts.size = std::max(facts.size, end);
+  if (inputs.size != SizeStep::unknown && size_step(facts.size, geometry) != inputs.size)
+    facts.size = std::max(smallest_in(inputs.size), end);
+  if (inputs.mode != Mode::unknown) facts.mode = inputs.mode;
+}
+
+void Engine::record(const Op& op, std::uint64_t here, std::uint64_t blocks) {
+  const std::uint64_t recorded = state_.geometry().to_blocks(op.len);
+  if (op.block == 0 || recorded == 0) return;
+  const std::uint32_t mask = (1u << state_.geometry().cluster_bits) - 1;
+  if (is_data(op))
+    translation_.recorded_data(op.ino, op.logical & ~mask, op.block, recorded);
+  else
+    translation_.recorded_metadata(op.block, here, std::min(blocks, recorded));
+}
+
+// Decides alone: the request is first moved from the recorded layout to the replay's.
+void Engine::decide(const Op& op, Request& request) {
+  translate_neighbours(op, request);
+  if (is_data(op)) {
+    place_data(op, request);
+    record(op, 0, 0);
+    return;
+  }
+  Steering steering;
+  const Decision decision = allocator_.allocate(request, &steering);
+  note_decision(op, decision, false);
+  record(op, decision.success ? decision.block : 0, state_.geometry().to_blocks(op.len));
+}
+
+// Serves the file range that the recorded request got, in as many requests as that takes here.
+void Engine::place_data(const Op& op, Request& request) {
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
+  const std::uint64_t recorded_end =
+      request.logical + std::max<std::uint64_t>(geometry.to_blocks(op.len), 1);
+  bool first = true;
+  std::uint64_t at = request.logical;
+  while (at < recorded_end) {
+    FileLayout& file = translation_.file(op.ino);
+    if (const FileExtent* done = file.find(at)) {
+      at = done->end();
+      continue;
+    }
+    if (at != request.logical || !first) {
+      const FileExtent* left = file.left_of(at);
+      const FileExtent* right = file.right_of(at);
+      std::uint64_t end = std::max(asked_end, recorded_end);
+      if (right != nullptr) end = std::min(end, right->logical);
+      request.logical = static_cast<std::uint32_t>(at);
+      request.len = static_cast<std::uint32_t>(geometry.to_clusters(end - at));
+      if (left != nullptr) {
+        request.left_logical = static_cast<std::uint32_t>(left->end() - 1);
+        request.left_block = left->block + left->len - 1;
+        request.goal = request.left_block + (at - request.left_logical);
+      }
+    }
+    Steering steering;
+    const Decision decision = allocator_.allocate(request, &steering);
+    if (first) {
+      note_decision(op, decision, false);
+    } else {
+      ++tally_.requests;
+      ++tally_.extra;
+      if (decision.success) tally_.allocated_blocks += geometry.to_blocks(decision.len);
+      else ++tally_.failed;
+    }
+    first = false;
+    learn(op, request, steering.inputs);
+    if (!decision.success) return;
+    const std::uint64_t blocks = geometry.to_blocks(decision.len);
+    file.map({decision.orig.logical, decision.block, blocks});
+    at = decision.orig.logical + blocks;
+  }
+  if (first) ++tally_.absorbed;
+}
+
+// Goal and neighbours of a recorded request, moved to where the replay has those blocks.
+void Engine::translate_neighbours(const Op& op, Request& request) {
+  const auto moved = [&](std::uint64_t block) {
+    const std::uint64_t here = translation_.find(block);
+    return here == 0 ? block : here;
+  };
+  if (op.pleft != 0) request.left_block = moved(op.pleft);
+  if (op.pright != 0) request.right_block = moved(op.pright);
+  const std::uint64_t from_left = op.pleft + (op.logical - op.lleft);
+  const std::uint64_t from_right = op.pright - (op.lright - op.logical);
+  if (op.pleft != 0 && op.goal == from_left)
+    request.goal = request.left_block + (op.logical - op.lleft);
+  else if (op.pright != 0 && op.goal == from_right)
+    request.goal = request.right_block - (op.lright - op.logical);
+  else if (const std::uint64_t here = translation_.find(op.goal); here != 0 && here != op.goal)
+    request.goal = here;
+  else if (op.goal > 0 && !is_data(op))
+    request.goal = moved(op.goal - 1) + 1;
+}
+
+void Engine::on_free(const Op& op) {
+  const state::Geometry& geometry = state_.geometry();
+  if (op.group >= geometry.groups) {
+    ++tally_.bad_requests;
+    return;
+  }
+  const std::uint64_t block = geometry.block_of(op.group, op.start);
+  scratch_.clear();
+  translation_.free(block, geometry.to_blocks(op.count), scratch_);
+  if (options_.purpose == Purpose::agree)
+    free_range({block, geometry.to_blocks(op.count)});
+  else
+    for (const BlockRange& range : scratch_) free_range(range);
+}
+
+// Frees a range of the replay's blocks, group by group.
+void Engine::free_range(const BlockRange& range) {
+  const state::Geometry& geometry = state_.geometry();
+  std::uint64_t block = range.block;
+  std::uint64_t left = range.len;
+  while (left > 0) {
+    const std::uint32_t group = geometry.group_of(block);
+    const std::uint32_t start = geometry.cluster_in_group(block);
+    const std::uint64_t room = geometry.first_block(group) + geometry.blocks_per_group - block;
+    const std::uint64_t blocks = std::min(left, room);
+    const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(blocks));
+    const Status status =
+        state_.free_clusters(group, start, clusters, transaction_, !geometry.journal);
+    if (status.ok())
+      tally_.freed_clusters += clusters;
+    else
+      ++tally_.bad_frees;
+    block += blocks;
+    left -= blocks;
+  }
+}
+
+void Engine::on_free_inode(const Op& op) {
+  facts_.erase(op.ino);
+  scratch_.clear();
+  // What the replay got ahead of the recorded kernel was never freed by it.
+  translation_.forget(op.ino, scratch_);
+  if (options_.purpose != Purpose::agree)
+    for (const BlockRange& range : scratch_) free_range(range);
+  state_.forget_inode(op.ino);
+}
+
+}  // namespace e4r::replay

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "replay/agreement.h"
+#include "replay/allocator.h"
+#include "replay/op_stream.h"
+#include "replay/translation.h"
+
+namespace e4r::replay {
+
+// What a replay is to answer.
+enum class Purpose : std::uint8_t {
+  agree,     // follow the recorded kernel: on a mismatch its result is put in place (resync)
+  free_run,  // decide alone from start to end and compare with the recorded kernel
+  what_if,   // decide alone under another policy or other tunables; nothing to compare with
+};
+
+// Inputs per allocation, in trace order, that one pass over the trace has worked out (agree writes
+// them, the other purposes read them).
+using InputTable = std::vector<Inputs>;
+
+struct EngineOptions {
+  Purpose purpose = Purpose::what_if;
+  bool check = false;  // verify every invariant of the state every `check_every` operations
+  std::uint64_t check_every = 4096;
+  std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
+};
+
+// What happened, beyond the allocator's own counters.
+struct Tally {
+  std::uint64_t requests = 0;         // allocations decided
+  std::uint64_t metadata = 0;         // of these: without HINT_DATA
+  std::uint64_t allocated_blocks = 0;
+  std::uint64_t failed = 0;           // no space
+  std::uint64_t refused = 0;          // turned away by the kernel before its allocator
+  std::uint64_t absorbed = 0;         // recorded requests that had been served before
+  std::uint64_t extra = 0;            // requests the recorded kernel did not need
+  std::uint64_t freed_clusters = 0;
+  std::uint64_t bad_frees = 0;        // frees of what is not in use
+  std::uint64_t commits = 0;
+  std::uint64_t unanswered = 0;       // allocations cut off by the end of the trace
+  std::uint64_t lost_events = 0;
+  std::uint64_t bad_requests = 0;     // of groups or blocks the image does not have
+};
+
+// Replays a trace on one state under one policy. Not thread-safe; engines that share a Source may
+// run in different threads.
+class Engine {
+ public:
+  Engine(const state::Source& source, const policy::Policy& policy,
+         const policy::Tunables& tunables, EngineOptions options);
+
+  // Runs the whole trace. `inputs` is written by `agree` and read by the others (may be empty).
+  // The Error is the event source's, or the first broken invariant.
+  Status run(trace::EventSource& events, InputTable& inputs);
+
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] const Agreement& agreement() const { return agreement_; }
+  [[nodiscard]] const policy::Counters& counters() const { return allocator_.counters(); }
+  [[nodiscard]] const policy::Policy& policy() const { return allocator_.policy(); }
+  [[nodiscard]] const policy::Tunables& tunables() const { return allocator_.tunables(); }
+  [[nodiscard]] const state::FsState& state() const { return state_; }
+  // Blocks of every file that the trace allocated, as the replay has placed them.
+  [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
+    return translation_.files();
+  }
+
+ private:
+  // What is known of a file while it lives.
+  struct FileFacts {
+    std::uint64_t size = 0;  // bytes; the best lower bound of i_size
+    Mode mode = Mode::unknown;
+  };
+
+  void apply(const Op& op, InputTable& inputs);
+  void on_allocate(const Op& op, InputTable& inputs);
+  [[nodiscard]] Request request_of(const Op& op, const Inputs& known) const;
+  void follow(const Op& op, Request& request, Inputs& out);
+  void decide(const Op& op, Request& request);
+  void place_data(const Op& op, Request& request);
+  void translate_neighbours(const Op& op, Request& request);
+  void note_decision(const Op& op, const Decision& decision, bool forced);
+  void learn(const Op& op, const Request& request, const Inputs& inputs);
+  void record(const Op& op, std::uint64_t here, std::uint64_t blocks);
+  void on_free(const Op& op);
+  void free_range(const BlockRange& range);
+  void on_free_inode(const Op& op);
+  Status check_state(const Op& op) const;
+
+  EngineOptions options_;
+  state::FsState state_;
+  Allocator allocator_;
+  Translation translation_;
+  std::unordered_map<std::uint64_t, FileFacts> facts_;
+  std::vector<BlockRange> scratch_;
+  Tally tally_;
+  Agreement agreement_;
+  std::uint64_t allocation_ = 0;   // index into the input table
+  std::uint64_t transaction_ = 0;  // running
+};
+
+}  // namespace e4r::replay

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace e4r::replay {
+
+// Where a run of file blocks lies on the device, all in blocks.
+struct FileExtent {
+  std::uint64_t logical = 0;
+  std::uint64_t block = 0;
+  std::uint64_t len = 0;
+  [[nodiscard]] std::uint64_t end() const { return logical + len; }
+  friend bool operator==(const FileExtent&, const FileExtent&) = default;
+};
+
+// A run of device blocks.
+struct BlockRange {
+  std::uint64_t block = 0;
+  std::uint64_t len = 0;
+  friend bool operator==(const BlockRange&, const BlockRange&) = default;
+};
+
+// The blocks of one file as a replay has placed them: disjoint extents in logical order, merged
+// where both file and device blocks continue.
+class FileLayout {
+ public:
+  // Adds a mapping. What was mapped there before is replaced.
+  void map(const FileExtent& extent);
+
+  // Removes the file blocks [logical, logical + len) and appends the device ranges they had to
+  // `out`, in logical order.
+  void unmap(std::uint64_t logical, std::uint64_t len, std::vector<BlockRange>& out);
+
+  // The extent that holds file block `logical`, or null.
+  [[nodiscard]] const FileExtent* find(std::uint64_t logical) const;
+  // Nearest extent wholly below / at or above `logical`, or null.
+  [[nodiscard]] const FileExtent* left_of(std::uint64_t logical) const;
+  [[nodiscard]] const FileExtent* right_of(std::uint64_t logical) const;
+
+  [[nodiscard]] std::span<const FileExtent> extents() const { return extents_; }
+
+ private:
+  [[nodiscard]] std::size_t first_ending_after(std::uint64_t logical) const;
+
+  std::vector<FileExtent> extents_;
+};
+
+}  // namespace e4r::replay

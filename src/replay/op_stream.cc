@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/op_stream.h"
+
+namespace e4r::replay {
+
+using trace::Event;
+using trace::EventKind;
+
+Result<const Op*> OpStream::next() {
+  for (;;) {
+    while (!queue_.empty() && !queue_.front().open) {
+      const bool nothing = queue_.front().kind == Op::Kind::nothing;
+      if (!nothing) current_ = queue_.front();
+      queue_.pop_front();
+      ++first_;
+      if (!nothing) return &current_;
+    }
+    if (ended_) return static_cast<const Op*>(nullptr);
+    E4R_TRY(const auto batch, source_.next());
+    if (batch.empty()) {
+      ended_ = true;
+      drop_open();
+      continue;
+    }
+    for (const Event& event : batch) accept(event);
+  }
+}
+
+void OpStream::drop_open() {
+  for (const auto& [pid, number] : open_) {
+    Op& op = queue_[number - first_];
+    op.open = false;
+    op.kind = Op::Kind::nothing;
+    ++unanswered_;
+  }
+  open_.clear();
+}
+
+Op& OpStream::push(Op::Kind kind, const Event& event) {
+  Op& op = queue_.emplace_back();
+  op.kind = kind;
+  op.cpu = event.cpu;
+  op.pid = event.pid;
+  op.time_ns = event.time_ns;
+  op.ordinal = ordinal_;
+  op.ino = event.ino;
+  op.count = event.count;
+  return op;
+}
+
+Op* OpStream::open_op(std::uint32_t pid) {
+  const auto found = open_.find(pid);
+  return found == open_.end() ? nullptr : &queue_[found->second - first_];
+}
+
+void OpStream::accept(const Event& event) {
+  ++ordinal_;
+  switch (event.kind) {
+    case EventKind::request_blocks:
+      return on_request(event);
+    case EventKind::mballoc_alloc:
+    case EventKind::mballoc_prealloc:
+      return on_closing(event);
+    case EventKind::allocate_blocks:
+      return on_answer(event);
+    case EventKind::new_inode_pa:
+    case EventKind::new_group_pa:
+      return move_here(event.pid);
+    case EventKind::mballoc_free: {
+      Op& op = push(Op::Kind::free, event);
+      op.group = event.result.group;
+      op.start = static_cast<std::uint32_t>(event.result.start);
+      op.count = event.result.len;
+      return;
+    }
+    case EventKind::discard_preallocations:
+      // A count comes from trimming, which the model does by itself.
+      if (event.needed == 0) push(Op::Kind::discard_inode, event).count = 0;
+      return;
+    case EventKind::buddy_bitmap_load:
+      if (open_op(event.pid) == nullptr) push(Op::Kind::load_group, event).group = event.group;
+      return;
+    case EventKind::allocate_inode:
+      push(Op::Kind::allocate_inode, event);
+      return;
+    case EventKind::free_inode:
+      push(Op::Kind::free_inode, event);
+      return;
+    case EventKind::commit_flushing:
+      push(Op::Kind::commit_flushing, event);
+      return;
+    case EventKind::end_commit:
+      push(Op::Kind::end_commit, event);
+      return;
+    case EventKind::lost_events:
+      push(Op::Kind::lost, event);
+      return;
+    default:
+      return;
+  }
+}
+
+void OpStream::on_request(const Event& event) {
+  if (Op* stale = open_op(event.pid)) {  // its answer was lost
+    stale->open = false;
+    stale->kind = Op::Kind::nothing;
+    ++unanswered_;
+  }
+  Op& op = push(Op::Kind::allocate, event);
+  op.open = true;
+  op.request_len = static_cast<std::uint32_t>(event.count);
+  op.logical = static_cast<std::uint32_t>(event.logical);
+  op.goal = event.goal;
+  op.pleft = event.pleft;
+  op.pright = event.pright;
+  op.lleft = event.lleft;
+  op.lright = event.lright;
+  op.flags = event.flags;
+  op.has_inputs = event.has_inputs;
+  op.i_size = event.i_size;
+  op.i_writecount = event.i_writecount;
+  open_[event.pid] = first_ + queue_.size() - 1;
+}
+
+// Moves the thread's allocation to the end of the queue: it takes effect now.
+void OpStream::move_here(std::uint32_t pid) {
+  Op* op = open_op(pid);
+  if (op == nullptr || op == &queue_.back()) return;
+  Op moved = *op;
+  op->kind = Op::Kind::nothing;
+  op->open = false;
+  moved.ordinal = ordinal_;
+  queue_.push_back(moved);
+  open_[pid] = first_ + queue_.size() - 1;
+}
+
+void OpStream::on_closing(const Event& event) {
+  const bool prealloc = event.kind == EventKind::mballoc_prealloc;
+  if (prealloc) move_here(event.pid);
+  Op* op = open_op(event.pid);
+  if (op == nullptr) return;
+  op->closing = {true,         prealloc,     event.orig, event.goal_ex, event.result,   event.found,
+                 event.groups, event.flags,  event.tail, event.broken,  event.criterion};
+}
+
+void OpStream::on_answer(const Event& event) {
+  Op* op = open_op(event.pid);
+  if (op == nullptr) return;
+  op->block = event.block;
+  op->len = event.block == 0 ? 0 : static_cast<std::uint32_t>(event.count);
+  op->open = false;
+  open_.erase(event.pid);
+}
+
+}  // namespace e4r::replay

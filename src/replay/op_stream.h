@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+
+#include "trace/event.h"
+#include "trace/source.h"
+#include "util/status.h"
+
+namespace e4r::replay {
+
+// What the trace says about the end of an allocation: its ext4_mballoc_alloc or
+// ext4_mballoc_prealloc event.
+struct Closing {
+  bool seen = false;
+  bool prealloc = false;
+  trace::GroupExtent orig, goal, result;
+  std::uint32_t found = 0;   // modulo 65536, as recorded
+  std::uint32_t groups = 0;  // likewise
+  std::uint32_t flags = 0;   // low 16 bits
+  std::uint32_t tail = 0;
+  std::uint32_t broken = 0;
+  trace::Criterion criterion = trace::Criterion::unknown;
+};
+
+// One step of a replay: something that changes the allocator's state, at the place in the trace
+// where it takes effect.
+struct Op {
+  enum class Kind : std::uint8_t {
+    nothing,
+    allocate,         // request .. closing, block, len
+    free,             // group, start, count: clusters
+    discard_inode,    // ino, count (0: all)
+    load_group,       // group; by somebody who was not allocating
+    allocate_inode,   // ino
+    free_inode,       // ino
+    commit_flushing,  // the running transaction takes no more frees
+    end_commit,       // its frees become usable
+    lost,             // events are missing here
+  };
+  Kind kind = Kind::nothing;
+  std::uint16_t cpu = 0;
+  bool has_inputs = false;
+  bool open = false;  // allocate: not answered yet
+  std::uint32_t pid = 0;
+  std::uint64_t time_ns = 0;
+  std::uint64_t ordinal = 0;  // of the event in the trace, from 1
+  std::uint64_t ino = 0;
+  std::uint32_t group = 0;
+  std::uint32_t start = 0;
+  std::uint64_t count = 0;
+
+  // allocate
+  std::uint32_t request_len = 0;  // clusters
+  std::uint32_t logical = 0;
+  std::uint32_t lleft = 0, lright = 0;
+  std::uint64_t goal = 0, pleft = 0, pright = 0;
+  std::uint32_t flags = 0;
+  std::int32_t i_writecount = 0;
+  std::uint64_t i_size = 0;
+  std::uint64_t block = 0;  // handed out; 0 when refused
+  std::uint32_t len = 0;    // clusters handed out
+  Closing closing;
+};
+
+// Turns events into operations, in the order in which they took effect: an allocation that made a
+// preallocation at its ext4_mb_new_*_pa event, one served from a preallocation at its closing
+// event, any other at its request. Looks ahead only as far as an allocation is unanswered.
+class OpStream {
+ public:
+  explicit OpStream(trace::EventSource& source) : source_(source) {}
+
+  // The next operation, or null at the end. Valid until the next call.
+  [[nodiscard]] Result<const Op*> next();
+
+  // Allocations that the end of the trace cut off; they are left out.
+  [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
+
+ private:
+  void accept(const trace::Event& event);
+  void on_request(const trace::Event& event);
+  void on_closing(const trace::Event& event);
+  void on_answer(const trace::Event& event);
+  Op& push(Op::Kind kind, const trace::Event& event);
+  Op* open_op(std::uint32_t pid);
+  void move_here(std::uint32_t pid);
+  void drop_open();
+
+  trace::EventSource& source_;
+  std::deque<Op> queue_;
+  std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
+  std::uint64_t ordinal_ = 0;
+  std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
+  Op current_;
+  bool ended_ = false;
+  std::uint64_t unanswered_ = 0;
+};
+
+}  // namespace e4r::replay

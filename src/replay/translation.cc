@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/translation.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace e4r::replay {
+
+void join_neighbours(std::vector<BlockRange>& ranges) {
+  std::size_t kept = 0;
+  for (const BlockRange& range : ranges) {
+    if (kept > 0 && ranges[kept - 1].block + ranges[kept - 1].len == range.block)
+      ranges[kept - 1].len += range.len;
+    else
+      ranges[kept++] = range;
+  }
+  ranges.resize(kept);
+}
+
+void Translation::recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
+                                std::uint64_t len) {
+  add(block, {len, ino, logical});
+}
+
+void Translation::recorded_metadata(std::uint64_t block, std::uint64_t here, std::uint64_t len) {
+  add(block, {len, 0, here});
+}
+
+void Translation::add(std::uint64_t block, const Run& run) {
+  if (run.len == 0) return;
+  auto after = runs_.lower_bound(block);
+  if (after != runs_.begin()) {
+    const auto before = std::prev(after);
+    Run& left = before->second;
+    if (before->first + left.len == block && left.ino == run.ino &&
+        left.place + left.len == run.place) {
+      left.len += run.len;
+      return;
+    }
+  }
+  runs_.insert_or_assign(after, block, run);
+}
+
+std::uint64_t Translation::find(std::uint64_t block) const {
+  auto it = runs_.upper_bound(block);
+  if (it == runs_.begin()) return block;
+  --it;
+  const std::uint64_t offset = block - it->first;
+  if (offset >= it->second.len) return block;
+  const std::uint64_t place = it->second.place + offset;
+  if (it->second.ino == 0) return place;
+  const auto file = files_.find(it->second.ino);
+  if (file == files_.end()) return 0;
+  const FileExtent* extent = file->second.find(place);
+  return extent == nullptr ? 0 : extent->block + (place - extent->logical);
+}
+
+void Translation::release(const Run& run, std::uint64_t offset, std::uint64_t len,
+                          std::vector<BlockRange>& out) {
+  if (run.ino == 0) {
+    if (run.place != 0) out.push_back({run.place + offset, len});
+    return;
+  }
+  const auto file = files_.find(run.ino);
+  if (file != files_.end()) file->second.unmap(run.place + offset, len, out);
+}
+
+void Translation::free(std::uint64_t block, std::uint64_t len, std::vector<BlockRange>& out) {
+  const std::uint64_t end = block + len;
+  auto it = runs_.upper_bound(block);
+  if (it != runs_.begin()) --it;
+  while (block < end) {
+    while (it != runs_.end() && it->first + it->second.len <= block) ++it;
+    if (it == runs_.end() || it->first >= end) {
+      out.push_back({block, end - block});
+      break;
+    }
+    if (it->first > block) {
+      out.push_back({block, it->first - block});
+      block = it->first;
+    }
+    const std::uint64_t start = it->first;
+    const Run run = it->second;
+    const std::uint64_t offset = block - start;
+    const std::uint64_t count = std::min(end - block, run.len - offset);
+    release(run, offset, count, out);
+    it = runs_.erase(it);
+    if (offset > 0) runs_.emplace(start, Run{offset, run.ino, run.place});
+    if (offset + count < run.len)
+      it = runs_.emplace(block + count, Run{run.len - offset - count, run.ino,
+                                            run.place + offset + count}).first;
+    block += count;
+  }
+  join_neighbours(out);
+}
+
+void Translation::forget(std::uint64_t ino, std::vector<BlockRange>& out) {
+  const auto file = files_.find(ino);
+  if (file == files_.end()) return;
+  for (const FileExtent& extent : file->second.extents()) out.push_back({extent.block, extent.len});
+  files_.erase(file);
+  join_neighbours(out);
+}
+
+}  // namespace e4r::replay

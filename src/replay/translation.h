@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "replay/file_layout.h"
+
+namespace e4r::replay {
+
+// Which file block, or which metadata block, each recorded device block stands for, and where the
+// replay has put that one. A block that the trace did not allocate stands for itself.
+class Translation {
+ public:
+  // The file's blocks in the replay.
+  [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
+  [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
+    return files_;
+  }
+
+  // The kernel put `len` blocks of file `ino` from `logical` on at `block`.
+  void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
+                     std::uint64_t len);
+  // The kernel put `len` blocks of metadata at `block`; the replay put them at `here`.
+  void recorded_metadata(std::uint64_t block, std::uint64_t here, std::uint64_t len);
+
+  // Where a recorded block is in the replay; itself when the trace did not allocate it, 0 when the
+  // replay has no place for it.
+  [[nodiscard]] std::uint64_t find(std::uint64_t block) const;
+
+  // The kernel freed recorded blocks: forgets them and appends to `out` the ranges to free in the
+  // replay, neighbours joined.
+  void free(std::uint64_t block, std::uint64_t len, std::vector<BlockRange>& out);
+
+  // The inode is gone: appends what the replay still holds for it, and forgets the file.
+  void forget(std::uint64_t ino, std::vector<BlockRange>& out);
+
+ private:
+  struct Run {
+    std::uint64_t len;
+    std::uint64_t ino;    // 0: metadata
+    std::uint64_t place;  // file block, or for metadata the block in the replay
+  };
+  using Runs = std::map<std::uint64_t, Run>;
+
+  void add(std::uint64_t block, const Run& run);
+  void release(const Run& run, std::uint64_t offset, std::uint64_t len,
+               std::vector<BlockRange>& out);
+
+  std::unordered_map<std::uint64_t, FileLayout> files_;
+  Runs runs_;  // by recorded block, disjoint
+};
+
+// Joins each range with the one before it where it continues it.
+void join_neighbours(std::vector<BlockRange>& ranges);
+
+}  // namespace e4r::replay

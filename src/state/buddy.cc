@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "state/buddy.h"
+
+#include <bit>
+
+#include "state/geometry.h"
+
+namespace e4r::state {
+namespace {
+
+// Calls fn(start, order) for each chunk of the canonical split of [first, first + len).
+template <class Fn>
+void for_chunks(std::uint32_t orders, std::uint32_t first, std::uint32_t len, Fn fn) {
+  while (len > 0) {
+    const std::uint32_t align =
+        static_cast<std::uint32_t>(std::countr_zero(first | 1u << (orders - 1)));
+    const std::uint32_t order = std::min(align, static_cast<std::uint32_t>(fls(len)) - 1);
+    fn(first, order);
+    first += 1u << order;
+    len -= 1u << order;
+  }
+}
+
+}  // namespace
+
+void count_chunks(OrderCounters& counters, std::uint32_t orders, std::uint32_t first,
+                  std::uint32_t len, int sign) {
+  for_chunks(orders, first, len, [&](std::uint32_t, std::uint32_t order) {
+    counters[order] += static_cast<std::uint32_t>(sign);
+  });
+}
+
+Buddy::Buddy(bitmap::ConstWords words, std::uint32_t clusters, std::uint32_t orders)
+    : orders_(orders) {
+  const std::uint32_t top = 1u << (orders - 1);
+  size_ = (clusters + top - 1) / top * top;
+  std::uint32_t bits = 0;
+  for (std::uint32_t order = 1; order < orders; ++order) {
+    offset_[order] = bits;
+    bits += (chunks(order) + 63) / 64 * 64;
+  }
+  words_.assign(bits / 64, ~0ull);
+  for (std::uint32_t at = bitmap::find_clear(words, clusters, 0); at < clusters;) {
+    const std::uint32_t end = bitmap::find_set(words, clusters, at);
+    for_chunks(orders, at, end - at, [&](std::uint32_t start, std::uint32_t order) {
+      if (order > 0) mark(order, start >> order, false);
+    });
+    at = bitmap::find_clear(words, clusters, end);
+  }
+}
+
+Buddy::Split Buddy::take(std::uint32_t start, std::uint32_t len, OrderCounters& counters) {
+  Split first_split;
+  while (len > 0) {
+    std::uint32_t order = order_at(start);
+    while ((start & ((1u << order) - 1)) != 0 || len < 1u << order) {
+      if (first_split.tail == 0 && first_split.order == 0) first_split = {len, order};
+      // Halve the chunk: both halves become free chunks of the order below.
+      mark(order, start >> order, true);
+      --counters[order];
+      --order;
+      const std::uint32_t left = start >> order & ~1u;
+      if (order > 0) {
+        mark(order, left, false);
+        mark(order, left + 1, false);
+      }
+      counters[order] += 2;
+    }
+    if (order > 0) mark(order, start >> order, true);
+    --counters[order];
+    start += 1u << order;
+    len -= 1u << order;
+  }
+  return first_split;
+}
+
+void Buddy::give_chunk(std::uint32_t start, std::uint32_t order, bitmap::ConstWords words,
+                       OrderCounters& counters) {
+  while (order + 1 < orders_) {
+    const std::uint32_t sibling = (start >> order) ^ 1u;
+    const bool sibling_used = order == 0 ? bitmap::test(words, sibling)
+                                         : chunk_used(order, sibling);
+    if (sibling_used) break;
+    if (order > 0) mark(order, sibling, true);
+    --counters[order];
+    ++order;
+    start = start >> order << order;
+  }
+  if (order > 0) mark(order, start >> order, false);
+  ++counters[order];
+}
+
+void Buddy::give(std::uint32_t start, std::uint32_t len, bitmap::ConstWords words,
+                 OrderCounters& counters) {
+  for_chunks(orders_, start, len, [&](std::uint32_t at, std::uint32_t order) {
+    give_chunk(at, order, words, counters);
+  });
+}
+
+std::uint32_t Buddy::first_chunk(std::uint32_t order) const {
+  const std::uint32_t from = offset_[order];
+  return bitmap::find_clear(words_, from + chunks(order), from) - from;
+}
+
+}  // namespace e4r::state

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "state/fs_state.h"
+
+#include <algorithm>
+
+namespace e4r::state {
+namespace {
+
+// Two blocks of the buddy cache (bitmap and buddy) per group share 4 KiB pages.
+std::uint32_t groups_per_page(const Geometry& geometry) {
+  constexpr std::uint32_t kPageBits = 12;
+  return geometry.block_bits + 1 < kPageBits ? 1u << (kPageBits - geometry.block_bits - 1) : 1u;
+}
+
+std::size_t words_for(std::uint32_t clusters) { return (clusters + 63) / 64; }
+
+}  // namespace
+
+std::uint32_t average_list(std::uint32_t orders, std::uint32_t len) {
+  const int order = fls(len) - 2;
+  return std::min(static_cast<std::uint32_t>(std::max(order, 0)), orders - 1);
+}
+
+FsState::FsState(const Source& source, bool order_lists)
+    : geometry_(source.geometry),
+      order_lists_(order_lists),
+      groups_(source.groups.size()),
+      free_index_(static_cast<std::uint32_t>(source.groups.size())),
+      unread_(static_cast<std::uint32_t>(source.groups.size())) {
+  for (std::uint32_t number = 0; number < groups_.size(); ++number) {
+    const GroupSource& from = source.groups[number];
+    Group& group = groups_[number];
+    group.number = number;
+    group.image = from.words;
+    group.free = from.init_free;
+    group.disk_free = from.disk_free;
+    group.block_uninit = from.block_uninit;
+    group.corrupt = from.corrupt;
+    free_index_.update(number, group.free);
+  }
+}
+
+bitmap::ConstWords FsState::words(const Group& group) const {
+  if (group.own) return {group.own.get(), words_for(geometry_.clusters_per_group)};
+  return group.image;
+}
+
+bitmap::Words FsState::own_words(Group& group) {
+  const std::size_t count = words_for(geometry_.clusters_per_group);
+  if (!group.own) {
+    group.own = std::make_unique_for_overwrite<std::uint64_t[]>(count);
+    std::copy_n(group.image.begin(), count, group.own.get());
+  }
+  return {group.own.get(), count};
+}
+
+std::uint32_t FsState::load(std::uint32_t number) {
+  if (!groups_[number].need_init) return 0;
+  const std::uint32_t per_page = groups_per_page(geometry_);
+  const std::uint32_t first = number / per_page * per_page;
+  const std::uint32_t end = std::min(first + per_page, geometry_.groups);
+  std::uint32_t count = 0;
+  for (std::uint32_t at = first; at < end; ++at) {
+    if (!groups_[at].need_init || groups_[at].corrupt) continue;
+    load_one(groups_[at]);
+    ++count;
+  }
+  return count;
+}
+
+void FsState::load_one(Group& group) {
+  const bitmap::ConstWords bits = words(group);
+  const std::uint32_t limit = geometry_.clusters_per_group;
+  group.counters.fill(0);
+  group.fragments = 0;
+  std::uint32_t free = 0;
+  std::uint32_t at = bitmap::find_clear(bits, limit, 0);
+  group.first_free = at;
+  while (at < limit) {
+    const std::uint32_t end = bitmap::find_set(bits, limit, at);
+    count_chunks(group.counters, geometry_.orders(), at, end - at, 1);
+    ++group.fragments;
+    free += end - at;
+    at = bitmap::find_clear(bits, limit, end);
+  }
+  if (free != group.free) {
+    // Descriptor and bitmap disagree: the kernel takes the bitmap's count and never allocates here.
+    group.free = free;
+    group.corrupt = true;
+  }
+  group.need_init = false;
+  ++loaded_;
+  update_lists(group);
+}
+
+void FsState::update_lists(Group& group) {
+  free_index_.update(group.number, group.free);
+  int largest = static_cast<int>(geometry_.orders()) - 1;
+  while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
+  if (largest != group.largest_order) {
+    group.by_largest.unlink();
+    group.largest_order = static_cast<std::int8_t>(largest);
+    if (order_lists_ && largest >= 0 && group.free > 0)
+      largest_[static_cast<std::size_t>(largest)].push_back(group);
+  }
+  if (!order_lists_) return;
+  const int average =
+      group.fragments == 0
+          ? -1
+          : static_cast<int>(average_list(geometry_.orders(), group.free / group.fragments));
+  if (average == group.average_order) return;
+  group.by_average.unlink();
+  group.average_order = static_cast<std::int8_t>(average);
+  if (average >= 0) average_[static_cast<std::size_t>(average)].push_back(group);
+}
+
+Buddy& FsState::buddy(Group& group) {
+  if (!group.buddy)
+    group.buddy = std::make_unique<Buddy>(words(group), geometry_.clusters_per_group,
+                                          geometry_.orders());
+  return *group.buddy;
+}
+
+Extent FsState::find_extent(Group& group, std::uint32_t at, std::uint32_t needed) {
+  const bitmap::ConstWords bits = words(group);
+  if (bitmap::test(bits, at)) return {};
+  const Buddy& chunks = buddy(group);
+  std::uint32_t order = chunks.order_at(at);
+  std::uint32_t next = ((at >> order) + 1) << order;
+  while (needed > next - at && next < geometry_.clusters_per_group && !bitmap::test(bits, next)) {
+    order = chunks.order_at(next);
+    next += 1u << order;
+  }
+  return {group.number, at, next - at, 0};
+}
+
+Buddy::Split FsState::take(Group& group, std::uint32_t start, std::uint32_t len) {
+  Buddy& chunks = buddy(group);
+  const bitmap::Words bits = own_words(group);
+  group.free -= len;
+  if (group.first_free == start) group.first_free += len;
+  const bool left = start != 0 && !bitmap::test(bits, start - 1);
+  const bool right = start + len < geometry_.clusters_per_group && !bitmap::test(bits, start + len);
+  if (left && right) ++group.fragments;
+  if (!left && !right) --group.fragments;
+  const Buddy::Split split = chunks.take(start, len, group.counters);
+  update_lists(group);
+  bitmap::set_range(bits, start, len);
+  return split;
+}
+
+bool FsState::give(Group& group, std::uint32_t start, std::uint32_t len) {
+  if (group.corrupt) return true;
+  if (start + len > geometry_.clusters_per_group) return false;
+  Buddy& chunks = buddy(group);
+  const bitmap::Words bits = own_words(group);
+  if (!bitmap::all_set(bits, start, len)) return false;
+  const bool left = start != 0 && !bitmap::test(bits, start - 1);
+  const bool right = start + len < geometry_.clusters_per_group && !bitmap::test(bits, start + len);
+  group.free += len;
+  group.first_free = std::min(group.first_free, start);
+  if (left && right) --group.fragments;
+  if (!left && !right) ++group.fragments;
+  chunks.give(start, len, bits, group.counters);
+  bitmap::clear_range(bits, start, len);
+  update_lists(group);
+  return true;
+}
+
+std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
+  if (number >= geometry_.groups || start >= geometry_.clusters_per_group ||
+      len > geometry_.clusters_per_group - start)
+    return len;
+  Group& group = groups_[number];
+  load(number);
+  for (auto it = group.preallocs.begin(); it != group.preallocs.end();) {
+    Prealloc& pa = *it++;
+    const std::uint32_t first = geometry_.cluster_in_group(pa.block);
+    if (first < start + len && start < first + pa.len) release(pa);
+  }
+  std::uint32_t taken = 0;
+  const std::uint32_t end = start + len;
+  std::uint32_t at = bitmap::find_clear(words(group), end, start);
+  while (at < end) {
+    const std::uint32_t stop = bitmap::find_set(words(group), end, at);
+    take(group, at, stop - at);
+    taken += stop - at;
+    at = bitmap::find_clear(words(group), end, stop);
+  }
+  return len - taken;
+}
+
+InodePreallocs* FsState::find_inode_preallocs(std::uint64_t ino) {
+  const auto found = inode_preallocs_.find(ino);
+  return found == inode_preallocs_.end() || found->second.list.empty() ? nullptr : &found->second;
+}
+
+void FsState::forget_inode(std::uint64_t ino) {
+  const auto found = inode_preallocs_.find(ino);
+  if (found != inode_preallocs_.end() && found->second.list.empty()) inode_preallocs_.erase(found);
+}
+
+void FsState::drop(Prealloc& pa) {
+  pa.in_group.unlink();
+  if (pa.kind == Prealloc::Kind::inode && pa.in_owner.is_linked())
+    --inode_preallocs_[pa.owner].active;
+  pa.in_owner.unlink();
+  pool_.recycle(pa);
+}
+
+std::uint32_t FsState::release(Prealloc& pa) {
+  const auto give_back = [&](std::uint32_t start, std::uint32_t len) {
+    Group& group = groups_[geometry_.group_of(pa.block)];
+    if (!give(group, geometry_.cluster_in_group(pa.block) + start, len)) ++bad_frees_;
+    return len;
+  };
+  std::uint32_t released = 0;
+  if (pa.kind == Prealloc::Kind::group) {
+    if (pa.len > 0) released = give_back(0, pa.len);
+  } else {
+    std::uint32_t at = bitmap::find_clear(pa.used, pa.len, 0);
+    while (at < pa.len) {
+      const std::uint32_t end = bitmap::find_set(pa.used, pa.len, at);
+      released += give_back(at, end - at);
+      at = bitmap::find_clear(pa.used, pa.len, end);
+    }
+  }
+  drop(pa);
+  return released;
+}
+
+Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::uint32_t count,
+                              std::uint64_t transaction, bool at_once) {
+  if (number >= geometry_.groups || count == 0 || count > geometry_.clusters_per_group ||
+      start > geometry_.clusters_per_group - count)
+    return error("free of {} clusters at {}/{} lies outside the file system", count, number, start);
+  Group& group = groups_[number];
+  if (group.corrupt) return {};
+  load(number);
+  if (!bitmap::all_set(words(group), start, count))
+    return error("free of {} clusters at {}/{}, part of which is free already", count, number,
+                 start);
+  if (at_once) {
+    give(group, start, count);
+  } else if (!freed_.add(number, start, count, transaction)) {
+    return error("free of {} clusters at {}/{}, part of which was freed before", count, number,
+                 start);
+  }
+  group.disk_free += count;
+  return {};
+}
+
+void FsState::commit(std::uint64_t transaction) {
+  for (const FreedList::Entry& entry : freed_.take_committed(transaction))
+    if (!give(groups_[entry.group], entry.start, entry.count)) ++bad_frees_;
+}
+
+void FsState::clear_block_uninit(std::uint32_t number) {
+  if (number >= geometry_.groups || !groups_[number].block_uninit) return;
+  Group& group = groups_[number];
+  group.block_uninit = false;
+  group.disk_free = bitmap::count_clear(group.image, geometry_.clusters_per_group);
+}
+
+bool FsState::mark_read(Group& group) {
+  if (group.read) return false;
+  group.read = true;
+  --unread_;
+  return true;
+}
+
+void FsState::settled_words(std::uint32_t number, std::vector<std::uint64_t>& out) const {
+  const Group& group = groups_[number];
+  const bitmap::ConstWords bits = words(group);
+  out.assign(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(
+                                              words_for(geometry_.clusters_per_group)));
+  for (const Prealloc& pa : group.preallocs) {
+    const std::uint32_t base = geometry_.cluster_in_group(pa.block);
+    for (std::uint32_t i = 0; i < pa.len; ++i)
+      if (pa.kind == Prealloc::Kind::group || !bitmap::test(pa.used, i))
+        bitmap::clear(out, base + i);
+  }
+}
+
+}  // namespace e4r::state

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "state/free_index.h"
+#include "state/freed_list.h"
+#include "state/geometry.h"
+#include "state/group.h"
+#include "util/status.h"
+
+namespace e4r::state {
+
+// One group of the start image. `words` is not copied: it must outlive every FsState made from it
+// and holds at least clusters_per_group bits, those past the group's end set.
+struct GroupSource {
+  bitmap::ConstWords words;
+  std::uint32_t disk_free = 0;   // descriptor's free clusters
+  std::uint32_t init_free = 0;   // what the kernel sets bb_free to at mount
+  bool block_uninit = false;
+  bool corrupt = false;
+};
+
+struct Source {
+  Geometry geometry;
+  std::vector<GroupSource> groups;
+};
+
+// The state that an allocator works on: groups with bitmap, buddy and counters, the two arrays of
+// order lists, preallocations, and clusters waiting for a commit. Model of Linux 6.1 mballoc with
+// one CPU's worth of concurrency (none). Not thread-safe; several states may share one Source.
+class FsState {
+ public:
+  // With `order_lists`, groups are kept on the lists that mb_optimize_scan=1 searches.
+  FsState(const Source& source, bool order_lists);
+  FsState(const FsState&) = delete;
+  FsState& operator=(const FsState&) = delete;
+
+  [[nodiscard]] const Geometry& geometry() const { return geometry_; }
+  [[nodiscard]] bool order_lists() const { return order_lists_; }
+  [[nodiscard]] std::uint32_t group_count() const { return geometry_.groups; }
+  [[nodiscard]] Group& group(std::uint32_t number) { return groups_[number]; }
+  [[nodiscard]] const Group& group(std::uint32_t number) const { return groups_[number]; }
+  [[nodiscard]] bitmap::ConstWords words(const Group& group) const;
+
+  [[nodiscard]] LargestList& largest(std::uint32_t order) { return largest_[order]; }
+  [[nodiscard]] AverageList& average(std::uint32_t order) { return average_[order]; }
+  [[nodiscard]] const FreeIndex& free_index() const { return free_index_; }
+
+  // Generates the group's counters and puts it on its lists, together with the groups whose
+  // bitmaps share its page when blocks are smaller than half a page. Returns how many were loaded.
+  std::uint32_t load(std::uint32_t number);
+
+  // The buddy of a loaded group, built at first use.
+  Buddy& buddy(Group& group);
+
+  // The free run's part that mb_find_extent would return for `at`: buddy chunks from the one that
+  // holds `at`, joined until `needed` clusters are reached or the next chunk is in use. Length 0
+  // when `at` is in use. The group must be loaded.
+  Extent find_extent(Group& group, std::uint32_t at, std::uint32_t needed);
+
+  // Takes a free range out of a loaded group / puts it back, updating every counter and list.
+  Buddy::Split take(Group& group, std::uint32_t start, std::uint32_t len);
+  // False, and nothing changes, when part of the range is free already.
+  bool give(Group& group, std::uint32_t start, std::uint32_t len);
+
+  // Takes whatever is free of the range, for a result that is known from elsewhere. Preallocations
+  // in its way are dropped. Returns the clusters that were in use already.
+  std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len);
+
+  // Preallocations.
+  Prealloc& new_prealloc() { return pool_.make(); }
+  void recycle(Prealloc& pa) { pool_.recycle(pa); }
+  // The inode's preallocations, made when asked for; or null when it has none.
+  InodePreallocs& inode_preallocs(std::uint64_t ino) { return inode_preallocs_[ino]; }
+  [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino);
+  LocalityGroup& locality(std::uint32_t cpu) { return locality_[cpu]; }
+  // Drops the bookkeeping of an inode that is gone; it must have no preallocations left.
+  void forget_inode(std::uint64_t ino);
+
+  // Unlinks `pa` from both lists and recycles it.
+  void drop(Prealloc& pa);
+  // The same after returning its unused clusters to the bitmap; returns how many those were.
+  std::uint32_t release(Prealloc& pa);
+
+  // Marks clusters of the range as freed by `transaction`; they stay in use until it commits.
+  // Without a journal they are free at once. Fails when the range is not in use.
+  Status free_clusters(std::uint32_t group, std::uint32_t start, std::uint32_t count,
+                       std::uint64_t transaction, bool at_once);
+  // Returns what `transaction` freed. Ranges that cannot be given back are counted.
+  void commit(std::uint64_t transaction);
+  [[nodiscard]] const FreedList& freed() const { return freed_; }
+  [[nodiscard]] std::uint64_t bad_frees() const { return bad_frees_; }
+
+  // The group's block bitmap is about to be written (an inode or a block was allocated in it):
+  // BLOCK_UNINIT goes and the descriptor gets its true free count.
+  void clear_block_uninit(std::uint32_t group);
+
+  [[nodiscard]] std::uint32_t groups_loaded() const { return loaded_; }
+  [[nodiscard]] std::uint32_t groups_unread() const { return unread_; }
+  // Marks the group's bitmap as prefetched; true if it was not before.
+  bool mark_read(Group& group);
+
+  // The group's bitmap as it would be on disk after a sync and unmount: preallocations released,
+  // freed clusters free. Writes geometry().clusters_per_group bits, rounded up to words.
+  void settled_words(std::uint32_t group, std::vector<std::uint64_t>& out) const;
+
+  // Every broken invariant, one line each, at most `limit` of them: counters against bitmap,
+  // buddy against bitmap, lists against orders, preallocations in use and disjoint, freed ranges
+  // in use.
+  [[nodiscard]] std::vector<std::string> check(std::size_t limit) const;
+
+ private:
+  bitmap::Words own_words(Group& group);
+  void load_one(Group& group);
+  void update_lists(Group& group);
+
+  Geometry geometry_;
+  bool order_lists_;
+  std::vector<Group> groups_;
+  FreeIndex free_index_;
+  std::array<LargestList, kMaxOrders> largest_;
+  std::array<AverageList, kMaxOrders> average_;
+  PreallocPool pool_;
+  std::unordered_map<std::uint64_t, InodePreallocs> inode_preallocs_;
+  std::unordered_map<std::uint32_t, LocalityGroup> locality_;
+  FreedList freed_;
+  std::uint64_t bad_frees_ = 0;
+  std::uint32_t loaded_ = 0;
+  std::uint32_t unread_ = 0;
+};
+
+}  // namespace e4r::state

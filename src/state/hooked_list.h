@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+
+namespace e4r::state {
+
+// A doubly linked list threaded through its elements: an element leaves it by hook.unlink(),
+// without knowing the list, and by being destroyed.
+using ListHook =
+    boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+template <class T, ListHook T::* Hook>
+using HookedList = boost::intrusive::list<T, boost::intrusive::member_hook<T, ListHook, Hook>,
+                                          boost::intrusive::constant_time_size<false>>;
+
+}  // namespace e4r::state
