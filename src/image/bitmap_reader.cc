@@ -80,21 +80,21 @@ GroupFault BitmapReader::decode(Group group, std::span<const std::byte> raw) {
   const std::size_t bytes = geo.clusters_per_group / 8;
   if (geo.features.metadata_csum &&
       !checksum_ok(source_.fs, group, crc32c(source_.fs->csum_seed, raw.first(bytes))))
-    return GroupFault::kBitmapChecksum;
+    return GroupFault::bitmap_checksum;
   words_.back() = 0;
   std::memcpy(words_.data(), raw.data(), bytes);
   if (!geo.features.flex_bg && !source_.layout.metadata_in_use(group, words_))
-    return GroupFault::kBitmapMetadata;
-  if (!padded(raw, clusters)) return GroupFault::kBitmapPadding;
+    return GroupFault::bitmap_metadata;
+  if (!padded(raw, clusters)) return GroupFault::bitmap_padding;
   set_bits(words_, clusters, words_.size() * 64 - clusters);
-  return GroupFault::kNone;
+  return GroupFault::none;
 }
 
 void BitmapReader::load(Group group, Group run_first) {
   GroupInfo& info = source_.groups[group];
   if (on_disk(group)) {
     const std::size_t at = group - run_first;
-    info.fault = readable_[at] ? decode(group, slot(at)) : GroupFault::kBitmapRead;
+    info.fault = readable_[at] ? decode(group, slot(at)) : GroupFault::bitmap_read;
   } else if (!info.bad()) {
     source_.layout.init_bitmap(group, words_);
   }

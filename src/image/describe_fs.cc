@@ -81,13 +81,13 @@ class DescriptorCheck {
   }
 
   [[nodiscard]] GroupFault operator()(Group group, const GroupInfo& info) const {
-    if (!ext2fs_group_desc_csum_verify(fs_, group)) return GroupFault::kDescriptorChecksum;
+    if (!ext2fs_group_desc_csum_verify(fs_, group)) return GroupFault::descriptor_checksum;
     if (!in_range(group, info, info.block_bitmap, 1) ||
         !in_range(group, info, info.inode_bitmap, 1) ||
         !in_range(group, info, info.inode_table, geo_.itable_blocks_per_group))
-      return GroupFault::kDescriptorRange;
-    if (group == 0 && info.block_uninit) return GroupFault::kGroupZeroUninit;
-    return GroupFault::kNone;
+      return GroupFault::descriptor_range;
+    if (group == 0 && info.block_uninit) return GroupFault::group_zero_uninit;
+    return GroupFault::none;
   }
 
  private:

@@ -18,21 +18,21 @@ Group Geometry::group_of(Block block) const {
 
 std::string_view describe(GroupFault fault) {
   switch (fault) {
-    case GroupFault::kNone:
+    case GroupFault::none:
       return "nothing is wrong";
-    case GroupFault::kDescriptorRange:
+    case GroupFault::descriptor_range:
       return "its descriptor points outside of the file system";
-    case GroupFault::kDescriptorChecksum:
+    case GroupFault::descriptor_checksum:
       return "its descriptor's checksum is wrong";
-    case GroupFault::kGroupZeroUninit:
+    case GroupFault::group_zero_uninit:
       return "group 0 is marked uninitialised";
-    case GroupFault::kBitmapRead:
+    case GroupFault::bitmap_read:
       return "its block bitmap cannot be read";
-    case GroupFault::kBitmapChecksum:
+    case GroupFault::bitmap_checksum:
       return "its block bitmap's checksum is wrong";
-    case GroupFault::kBitmapMetadata:
+    case GroupFault::bitmap_metadata:
       return "its block bitmap calls its own metadata free";
-    case GroupFault::kBitmapPadding:
+    case GroupFault::bitmap_padding:
       return "its block bitmap is not padded with ones";
   }
   return "unknown fault";

@@ -92,14 +92,14 @@ struct Geometry {
 // Why no allocation may happen in a group. The kernel sets the group aside for each of these (or
 // does not mount the file system at all), so every block of such a group counts as in use.
 enum class GroupFault : std::uint8_t {
-  kNone,
-  kDescriptorRange,     // bitmap or inode table location outside of the file system
-  kDescriptorChecksum,  // stored checksum of the descriptor is wrong
-  kGroupZeroUninit,     // group 0 says BLOCK_UNINIT, which it cannot be
-  kBitmapRead,          // the block that holds the bitmap cannot be read
-  kBitmapChecksum,      // stored checksum of the bitmap is wrong
-  kBitmapMetadata,      // without flex_bg: the bitmap calls the group's own metadata free
-  kBitmapPadding,       // bits past the end of the group are not set
+  none,
+  descriptor_range,     // bitmap or inode table location outside of the file system
+  descriptor_checksum,  // stored checksum of the descriptor is wrong
+  group_zero_uninit,     // group 0 says BLOCK_UNINIT, which it cannot be
+  bitmap_read,          // the block that holds the bitmap cannot be read
+  bitmap_checksum,      // stored checksum of the bitmap is wrong
+  bitmap_metadata,      // without flex_bg: the bitmap calls the group's own metadata free
+  bitmap_padding,       // bits past the end of the group are not set
 };
 
 // "block bitmap checksum is wrong", for the end of a sentence about the group.
@@ -120,8 +120,8 @@ struct GroupInfo {
   bool block_uninit = false;  // the flags count only with group checksums, and read as false
   bool inode_uninit = false;  // without them
   bool itable_zeroed = false;
-  GroupFault fault = GroupFault::kNone;
-  [[nodiscard]] bool bad() const { return fault != GroupFault::kNone; }
+  GroupFault fault = GroupFault::none;
+  [[nodiscard]] bool bad() const { return fault != GroupFault::none; }
 };
 
 }  // namespace e4r::image
