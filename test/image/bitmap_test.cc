@@ -4,56 +4,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <ostream>
 
 #include "image/image.h"
 #include "support/ext2_images.h"
+#include "support/shapes.h"
 #include "support/temp_dir.h"
 
 namespace e4r::image {
 namespace {
 
-struct Shape {
-  const char* name;
-  std::uint64_t bytes;
-  std::vector<std::string> options;
-  friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
-};
-
-constexpr std::uint64_t kMiB = 1u << 20;
-
-const std::vector<Shape>& shapes() {
-  static const std::vector<Shape> kShapes = {
-      {"default_4k", 300 * kMiB, {"-t", "ext4", "-b", "4096"}},
-      {"default_1k", 70 * kMiB + 5 * 1024, {"-t", "ext4", "-b", "1024"}},
-      {"block_2k_meta_bg", 150 * kMiB, {"-t", "ext4", "-b", "2048", "-O", "meta_bg,^resize_inode"}},
-      {"meta_bg_many_groups",
-       200 * kMiB,
-       {"-t", "ext4", "-b", "1024", "-g", "1024", "-O", "meta_bg,^resize_inode,64bit"}},
-      {"block_64k", 5000 * kMiB, {"-t", "ext4", "-b", "65536"}},
-      {"bigalloc_16k_of_4k",
-       1200 * kMiB,
-       {"-t", "ext4", "-b", "4096", "-O", "bigalloc", "-C", "16384"}},
-      {"bigalloc_1k", 300 * kMiB, {"-t", "ext4", "-b", "1024", "-O", "bigalloc", "-C", "16384"}},
-      {"no_64bit", 300 * kMiB, {"-t", "ext4", "-b", "4096", "-O", "^64bit"}},
-      {"uninit_bg",
-       300 * kMiB,
-       {"-t", "ext4", "-b", "4096", "-O", "^metadata_csum,uninit_bg,^64bit"}},
-      {"no_checksums", 300 * kMiB, {"-t", "ext4", "-b", "4096", "-O", "^metadata_csum,^uninit_bg"}},
-      {"ext2", 100 * kMiB, {"-t", "ext2", "-b", "1024"}},
-      {"ext3", 400 * kMiB, {"-t", "ext3", "-b", "4096"}},
-      {"no_flex_bg_csum", 500 * kMiB, {"-t", "ext4", "-b", "4096", "-O", "^flex_bg"}},
-      {"sparse_super2", 700 * kMiB, {"-t", "ext4", "-b", "4096", "-O", "sparse_super2"}},
-      {"no_sparse_super",
-       100 * kMiB,
-       {"-t", "ext4", "-b", "1024", "-O", "^sparse_super,^resize_inode"}},
-      {"odd_group_size", 100 * kMiB, {"-t", "ext4", "-b", "4096", "-g", "1032", "-G", "4"}},
-      {"big_flex", 900 * kMiB, {"-t", "ext4", "-b", "1024", "-G", "64"}},
-  };
-  return kShapes;
-}
-
-class Shapes : public testing::TestWithParam<Shape> {
+class Shapes : public testing::TestWithParam<test::Shape> {
  protected:
   void SetUp() override { test::make_image(path_, GetParam().bytes, GetParam().options); }
 
@@ -71,7 +31,7 @@ class Shapes : public testing::TestWithParam<Shape> {
   std::string path_ = dir_.file("image");
 };
 
-INSTANTIATE_TEST_SUITE_P(Matrix, Shapes, testing::ValuesIn(shapes()),
+INSTANTIATE_TEST_SUITE_P(Matrix, Shapes, testing::ValuesIn(test::shapes()),
                          [](const auto& shape) { return std::string(shape.param.name); });
 
 TEST_P(Shapes, BitmapsOfAFreshImage) {
