@@ -5,8 +5,13 @@
 
 namespace e4r::tools {
 
+// One per cmd_*.cc.
+const Command& freefrag_command();
+
 std::span<const Command> commands() {
-  static const std::array<Command, 0> kTable = {};
+  static const std::array kTable = {
+      freefrag_command(),
+  };
   return kTable;
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "image/geometry.h"
+#include "image/input_file.h"
+#include "image/layout.h"
+
+namespace e4r::image {
+
+// Reads block bitmaps from their own blocks, neighbouring ones in one read. One per thread: the
+// buffers are its own, the groups whose fault it sets are those it was asked for.
+class BitmapReader {
+ public:
+  struct Source {
+    const InputFile& file;
+    const Geometry& geometry;
+    const Layout& layout;
+    std::span<GroupInfo> groups;
+    ext2_filsys fs;
+  };
+  using Visit = std::function<void(Group group, std::span<const std::uint64_t> words)>;
+
+  explicit BitmapReader(const Source& source);
+
+  // Visits groups [first, last) in order with their bitmaps as Image::bitmap() describes them,
+  // and sets the fault of those that turn out bad.
+  void read(Group first, Group last, const Visit& visit);
+
+ private:
+  [[nodiscard]] bool on_disk(Group group) const;
+  [[nodiscard]] Group end_of_run(Group first, Group last) const;
+  void fetch(Group first, Group end);
+  [[nodiscard]] GroupFault decode(Group group, std::span<const std::byte> raw);
+  void load(Group group, Group run_first);
+  [[nodiscard]] std::span<std::byte> slot(std::size_t index, std::size_t count = 1);
+
+  Source source_;
+  std::vector<std::byte> buffer_;     // bitmap blocks of the current run
+  std::vector<bool> readable_;        // per block of the run
+  std::vector<std::uint64_t> words_;  // the group being visited
+};
+
+}  // namespace e4r::image

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/describe_fs.h"
+
+#include <bit>
+#include <cstring>
+
+#include "image/layout.h"
+
+namespace e4r::image {
+namespace {
+
+using Super = ext2_super_block;
+
+template <class Byte, std::size_t N>
+std::string text_of(const Byte (&field)[N]) {
+  const auto* text = reinterpret_cast<const char*>(field);
+  return {text, strnlen(text, N)};
+}
+
+std::string uuid_text(const unsigned char (&uuid)[16]) {
+  std::string out;
+  for (std::size_t i = 0; i < sizeof uuid; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += fmt::format("{:02x}", uuid[i]);
+  }
+  return out;
+}
+
+Features read_features(Super* sb) {
+  Features f;
+  f.extents = ext2fs_has_feature_extents(sb);
+  f.bigalloc = ext2fs_has_feature_bigalloc(sb);
+  f.is64bit = ext2fs_has_feature_64bit(sb);
+  f.flex_bg = ext2fs_has_feature_flex_bg(sb);
+  f.meta_bg = ext2fs_has_feature_meta_bg(sb);
+  f.uninit_bg = ext2fs_has_feature_gdt_csum(sb);
+  f.metadata_csum = ext2fs_has_feature_metadata_csum(sb);
+  f.sparse_super = ext2fs_has_feature_sparse_super(sb);
+  f.sparse_super2 = ext2fs_has_feature_sparse_super2(sb);
+  f.has_journal = ext2fs_has_feature_journal(sb);
+  f.resize_inode = ext2fs_has_feature_resize_inode(sb);
+  f.inline_data = ext2fs_has_feature_inline_data(sb);
+  return f;
+}
+
+void read_group_sizes(ext2_filsys fs, Geometry& geo) {
+  Super* sb = fs->super;
+  geo.blocks_per_group = sb->s_blocks_per_group;
+  geo.clusters_per_group = sb->s_clusters_per_group;
+  geo.groups_count = fs->group_desc_count;
+  geo.inodes_per_group = sb->s_inodes_per_group;
+  geo.inodes_count = sb->s_inodes_count;
+  geo.inode_size = EXT2_INODE_SIZE(sb);
+  geo.itable_blocks_per_group = fs->inode_blocks_per_group;
+  geo.desc_size = EXT2_DESC_SIZE(sb);
+  geo.desc_blocks = fs->desc_blocks;
+  geo.reserved_gdt_blocks = sb->s_reserved_gdt_blocks;
+  geo.first_meta_bg = sb->s_first_meta_bg;
+  geo.log_groups_per_flex = geo.features.flex_bg ? sb->s_log_groups_per_flex : 0;
+  geo.first_inode = EXT2_FIRST_INODE(sb);
+}
+
+void read_state(Super* sb, Geometry& geo) {
+  geo.needs_recovery = ext2fs_has_feature_journal_needs_recovery(sb);
+  geo.clean = sb->s_state & EXT2_VALID_FS;
+  geo.errors = sb->s_state & EXT2_ERROR_FS;
+  geo.default_mount_opts = sb->s_default_mount_opts;
+  geo.mount_opts = text_of(sb->s_mount_opts);
+  geo.label = text_of(sb->s_volume_name);
+  geo.uuid = uuid_text(sb->s_uuid);
+}
+
+// Looks at a group as the kernel does when it mounts.
+class DescriptorCheck {
+ public:
+  DescriptorCheck(ext2_filsys fs, const Geometry& geo, const Layout& layout)
+      : fs_(fs), geo_(geo), super_block_(geo.block_size == 1024 ? 1 : 0) {
+    table_end_ = super_block_ + 1;  // group 0: superblock, then descriptors
+    const std::uint64_t base = layout.base_blocks(0);
+    if (base > geo.reserved_gdt_blocks) table_end_ = super_block_ + base - geo.reserved_gdt_blocks;
+  }
+
+  [[nodiscard]] GroupFault operator()(Group group, const GroupInfo& info) const {
+    if (!ext2fs_group_desc_csum_verify(fs_, group)) return GroupFault::descriptor_checksum;
+    if (!in_range(group, info, info.block_bitmap, 1) ||
+        !in_range(group, info, info.inode_bitmap, 1) ||
+        !in_range(group, info, info.inode_table, geo_.itable_blocks_per_group))
+      return GroupFault::descriptor_range;
+    if (group == 0 && info.block_uninit) return GroupFault::group_zero_uninit;
+    return GroupFault::none;
+  }
+
+ private:
+  // Clear of the primary superblock and descriptors, and within the group or, with flex_bg, the
+  // file system.
+  [[nodiscard]] bool in_range(Group group, const GroupInfo& info, Block first,
+                              std::uint64_t count) const {
+    const bool anywhere = geo_.features.flex_bg;
+    const bool to_the_end = anywhere || group + 1 == geo_.groups_count;
+    const Block low = anywhere ? geo_.first_data_block : info.first_block;
+    const Block end = to_the_end ? geo_.blocks_count : info.first_block + geo_.blocks_per_group;
+    const bool in_table = first >= super_block_ && first < table_end_;
+    return first != 0 && !in_table && first >= low && first < end && count <= end - first;
+  }
+
+  ext2_filsys fs_;
+  const Geometry& geo_;
+  Block super_block_;
+  Block table_end_;
+};
+
+GroupInfo read_group(ext2_filsys fs, const Geometry& geo, Group group) {
+  GroupInfo info;
+  info.first_block = geo.group_first_block(group);
+  info.block_bitmap = ext2fs_block_bitmap_loc(fs, group);
+  info.inode_bitmap = ext2fs_inode_bitmap_loc(fs, group);
+  info.inode_table = ext2fs_inode_table_loc(fs, group);
+  info.blocks = geo.group_blocks(group);
+  info.clusters = geo.group_clusters(group);
+  info.free_clusters = ext2fs_bg_free_blocks_count(fs, group);
+  info.free_inodes = ext2fs_bg_free_inodes_count(fs, group);
+  info.used_dirs = ext2fs_bg_used_dirs_count(fs, group);
+  info.itable_unused = ext2fs_bg_itable_unused(fs, group);
+  const auto flag = [&](std::uint16_t bit) {
+    return geo.features.group_checksums() && ext2fs_bg_flags_test(fs, group, bit);
+  };
+  info.block_uninit = flag(EXT2_BG_BLOCK_UNINIT);
+  info.inode_uninit = flag(EXT2_BG_INODE_UNINIT);
+  info.itable_zeroed = flag(EXT2_BG_INODE_ZEROED);
+  return info;
+}
+
+}  // namespace
+
+Geometry read_geometry(ext2_filsys fs) {
+  Super* sb = fs->super;
+  Geometry geo;
+  geo.features = read_features(sb);
+  geo.block_size = fs->blocksize;
+  geo.block_size_bits = static_cast<std::uint32_t>(std::countr_zero(fs->blocksize));
+  geo.cluster_ratio_bits = static_cast<std::uint32_t>(fs->cluster_ratio_bits);
+  geo.blocks_count = ext2fs_blocks_count(sb);
+  geo.first_data_block = sb->s_first_data_block;
+  read_group_sizes(fs, geo);
+  geo.clusters_count = std::uint64_t{geo.groups_count - 1} * geo.clusters_per_group +
+                       geo.group_clusters(geo.groups_count - 1);
+  geo.free_blocks_count = ext2fs_free_blocks_count(sb);
+  geo.reserved_blocks = ext2fs_r_blocks_count(sb);
+  geo.stride = sb->s_raid_stride;
+  geo.stripe_width = sb->s_raid_stripe_width;
+  read_state(sb, geo);
+  return geo;
+}
+
+std::vector<GroupInfo> read_groups(ext2_filsys fs, const Geometry& geometry) {
+  std::vector<GroupInfo> groups;
+  groups.reserve(geometry.groups_count);
+  for (Group group = 0; group < geometry.groups_count; ++group)
+    groups.push_back(read_group(fs, geometry, group));
+  const DescriptorCheck fault_of(fs, geometry, Layout(geometry, groups, fs));
+  for (Group group = 0; group < geometry.groups_count; ++group)
+    groups[group].fault = fault_of(group, groups[group]);
+  return groups;
+}
+
+}  // namespace e4r::image

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/ext2_handle.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+
+namespace e4r::image {
+namespace {
+
+Error open_error(const InputFile& file, errcode_t code) {
+  switch (code) {
+    case EXT2_ET_UNSUPP_FEATURE:
+    case EXT2_ET_REV_TOO_HIGH:
+      return error("{}: uses features that this libext2fs does not know (dumpe2fs -h names them)",
+                   file.path());
+    case EXT2_ET_SHORT_READ:
+      return error(
+          "{}: the group descriptors lie outside of the file: damaged or truncated; "
+          "copy it whole, or try e2fsck -fn",
+          file.path());
+    default:
+      return error("{}: {}; e2fsck -fn on a copy says more", file.path(), ext2_text(code));
+  }
+}
+
+}  // namespace
+
+std::string ext2_text(errcode_t code) {
+  static std::once_flag once;
+  std::call_once(once, initialize_ext2_error_table);
+  return error_message(code);
+}
+
+Result<Ext2Handle> open_ext2(const InputFile& file) {
+  const int fd = ::fcntl(file.fd(), F_DUPFD_CLOEXEC, 3);
+  if (fd < 0) return error("{}: {}", file.path(), errno_text(errno));
+  ext2_filsys fs = nullptr;
+  const errcode_t code =
+      ext2fs_open2(std::to_string(fd).c_str(), nullptr,
+                   EXT2_FLAG_64BITS | EXT2_FLAG_SOFTSUPP_FEATURES | EXT2_FLAG_SKIP_MMP, 0, 0,
+                   unixfd_io_manager, &fs);
+  if (code != 0) return open_error(file, code);
+  return Ext2Handle(fs);
+}
+
+}  // namespace e4r::image

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/image.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "image/bitmap_reader.h"
+#include "image/describe_fs.h"
+#include "image/ext2_handle.h"
+#include "image/file_map.h"
+#include "image/input_file.h"
+#include "image/layout.h"
+#include "image/superblock.h"
+#include "util/parallel.h"
+
+namespace e4r::image {
+namespace {
+
+// Bitmap bytes in a piece of a scan: enough to keep a thread busy, enough pieces to share out.
+constexpr std::uint64_t kPieceBytes = 2u << 20;
+
+Group groups_per_piece(const Geometry& geo) {
+  return static_cast<Group>(std::max<std::uint64_t>(1, kPieceBytes / geo.block_size));
+}
+
+}  // namespace
+
+struct Image::Impl {
+  Impl(InputFile input, Ext2Handle handle, const OpenOptions& chosen)
+      : file(std::move(input)),
+        fs(std::move(handle)),
+        options(chosen),
+        geometry(read_geometry(fs.get())),
+        groups(read_groups(fs.get(), geometry)),
+        layout(geometry, groups, fs.get()) {}
+
+  InputFile file;
+  Ext2Handle fs;
+  std::mutex fs_mutex;  // libext2fs keeps caches
+  OpenOptions options;
+  Geometry geometry;
+  std::vector<GroupInfo> groups;
+  Layout layout;
+  std::vector<std::uint64_t> words;  // all bitmaps, or none
+  std::vector<std::string> warnings;
+  bool bad_groups_reported = false;
+
+  void warn_about_state();
+  Status report_bad_groups();
+  Status load();
+  Status scan(const BitmapVisitor& visit);
+  [[nodiscard]] Error locate(const Error& cause) const {
+    return error("{}: {}", file.path(), cause.message);
+  }
+};
+
+void Image::Impl::warn_about_state() {
+  const std::string& path = file.path();
+  if (geometry.needs_recovery)
+    warnings.push_back(fmt::format(
+        "{}: the journal holds changes that are not applied, so what is read may be out "
+        "of date; apply them to a copy with `e2fsck -fy {}`",
+        path, path));
+  if (geometry.errors)
+    warnings.push_back(
+        fmt::format("{}: the kernel has recorded errors in this file system; check a copy with "
+                    "`e2fsck -fy {}`",
+                    path, path));
+  int mounted = 0;
+  if (ext2fs_check_if_mounted(path.c_str(), &mounted) == 0 && (mounted & EXT2_MF_MOUNTED))
+    warnings.push_back(
+        fmt::format("{}: is mounted, so what is read may be out of date; unmount it or give a "
+                    "snapshot",
+                    path));
+}
+
+// Once per image, after every bitmap was looked at; with `strict` before that as well.
+Status Image::Impl::report_bad_groups() {
+  const auto bad = [](const GroupInfo& info) { return info.bad(); };
+  const auto first = std::find_if(groups.begin(), groups.end(), bad);
+  if (first == groups.end()) return {};
+  const auto group = first - groups.begin();
+  const auto others = std::count_if(first, groups.end(), bad) - 1;
+  const std::string more = others == 0 ? "" : fmt::format(" (and {} more bad groups)", others);
+  if (options.strict)
+    return error("{}: group {}: {}{}; check a copy with `e2fsck -fn {}`", file.path(), group,
+                 describe(first->fault), more, file.path());
+  if (!bad_groups_reported)
+    warnings.push_back(
+        fmt::format("{}: group {}: {}{}; no block of it counts as free, check a "
+                    "copy with `e2fsck -fn {}`",
+                    file.path(), group, describe(first->fault), more, file.path()));
+  bad_groups_reported = true;
+  return {};
+}
+
+Status Image::Impl::scan(const BitmapVisitor& visit) {
+  const Group step = groups_per_piece(geometry);
+  const std::size_t pieces = (geometry.groups_count + std::size_t{step} - 1) / step;
+  parallel_for(thread_count(options.threads), pieces, [&](std::size_t piece) {
+    const Group first = static_cast<Group>(piece) * step;
+    const Group count = std::min(step, geometry.groups_count - first);
+    BitmapReader({file, geometry, layout, groups, fs.get()})
+        .read(first, first + count, [&](Group group, std::span<const std::uint64_t> bits) {
+          visit(static_cast<unsigned>(piece), group, bits);
+        });
+  });
+  return report_bad_groups();
+}
+
+Status Image::Impl::load() {
+  const std::size_t size = geometry.words_per_group();
+  words.resize(size * geometry.groups_count);
+  return scan([&](unsigned, Group group, std::span<const std::uint64_t> bits) {
+    std::copy(bits.begin(), bits.end(), words.begin() + static_cast<std::ptrdiff_t>(size * group));
+  });
+}
+
+Image::Image(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Image::Image(Image&&) noexcept = default;
+Image& Image::operator=(Image&&) noexcept = default;
+Image::~Image() = default;
+
+Result<Image> Image::open(const std::string& path, const OpenOptions& options) {
+  E4R_TRY(InputFile file, InputFile::open(path));
+  E4R_CHECK(check_superblock(file));
+  E4R_TRY(Ext2Handle fs, open_ext2(file));
+  Image image(std::make_unique<Impl>(std::move(file), std::move(fs), options));
+  Impl& impl = *image.impl_;
+  impl.warn_about_state();
+  if (options.strict) E4R_CHECK(impl.report_bad_groups());
+  if (options.load_bitmaps) E4R_CHECK(impl.load());
+  return image;
+}
+
+const std::string& Image::path() const {
+  return impl_->file.path();
+}
+const Geometry& Image::geometry() const {
+  return impl_->geometry;
+}
+std::span<const GroupInfo> Image::groups() const {
+  return impl_->groups;
+}
+const std::vector<std::string>& Image::warnings() const {
+  return impl_->warnings;
+}
+
+std::vector<Group> Image::bad_groups() const {
+  std::vector<Group> bad;
+  for (Group group = 0; group < impl_->geometry.groups_count; ++group)
+    if (impl_->groups[group].bad()) bad.push_back(group);
+  return bad;
+}
+
+std::span<const std::uint64_t> Image::bitmap(Group group) const {
+  if (impl_->words.empty()) return {};
+  const std::size_t size = impl_->geometry.words_per_group();
+  return std::span(impl_->words).subspan(size * group, size);
+}
+
+unsigned Image::scan_pieces() const {
+  const Group step = groups_per_piece(impl_->geometry);
+  return (impl_->geometry.groups_count - 1) / step + 1;
+}
+
+Status Image::scan_bitmaps(const BitmapVisitor& visit) {
+  return impl_->scan(visit);
+}
+
+std::vector<BlockRange> Image::metadata(Group group) const {
+  return impl_->layout.ranges(group);
+}
+std::vector<BlockRange> Image::metadata() const {
+  return impl_->layout.ranges();
+}
+
+Result<InodeInfo> Image::inode(std::uint32_t ino) const {
+  const std::lock_guard lock(impl_->fs_mutex);
+  auto info = read_inode(impl_->fs.get(), ino);
+  if (!info.ok()) return impl_->locate(info.error());
+  return info;
+}
+
+Result<std::vector<FileExtent>> Image::file_extents(std::uint32_t ino, std::size_t limit) const {
+  const std::lock_guard lock(impl_->fs_mutex);
+  auto extents = read_extents(impl_->fs.get(), ino, limit);
+  if (!extents.ok()) return impl_->locate(extents.error());
+  return extents;
+}
+
+}  // namespace e4r::image

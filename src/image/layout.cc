@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/layout.h"
+
+#include <algorithm>
+
+namespace e4r::image {
+namespace {
+
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+// Mask of bits [low, high) of a word, 0 <= low < high <= 64.
+std::uint64_t mask(unsigned low, unsigned high) {
+  return (kAll << low) & (kAll >> (64 - high));
+}
+
+// Calls visit(word index, mask) for each word that [first, first + count) touches until it
+// returns false; whether it never did.
+template <class Visit>
+bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
+  for (std::uint64_t bit = first, end = first + count; bit < end;) {
+    const std::uint64_t word = bit / 64;
+    const std::uint64_t stop = std::min(end, (word + 1) * 64);
+    if (!visit(word,
+               mask(static_cast<unsigned>(bit % 64), static_cast<unsigned>(stop - word * 64))))
+      return false;
+    bit = stop;
+  }
+  return true;
+}
+
+// Clusters of the group that the part of `blocks` inside it touches; count 0 when none does.
+BlockRange clusters_in_group(const Geometry& geo, Group group, const BlockRange& blocks) {
+  const Block start = geo.group_first_block(group);
+  const Block first = std::max(blocks.first, start);
+  const Block end = std::min(blocks.end(), start + geo.group_blocks(group));
+  if (first >= end) return {};
+  const std::uint64_t from = (first - start) >> geo.cluster_ratio_bits;
+  return {from, ((end - 1 - start) >> geo.cluster_ratio_bits) + 1 - from};
+}
+
+void sort_and_merge(std::vector<BlockRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
+  std::size_t kept = 0;
+  for (const BlockRange& range : ranges) {
+    if (kept > 0 && range.first <= ranges[kept - 1].end()) {
+      BlockRange& last = ranges[kept - 1];
+      last.count = std::max(last.end(), range.end()) - last.first;
+    } else {
+      ranges[kept++] = range;
+    }
+  }
+  ranges.resize(kept);
+}
+
+}  // namespace
+
+void set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count) {
+  each_word(first, count, [words](std::uint64_t word, std::uint64_t bits) {
+    words[word] |= bits;
+    return true;
+  });
+}
+
+bool all_set(std::span<const std::uint64_t> words, std::uint64_t first, std::uint64_t count) {
+  return each_word(first, count, [words](std::uint64_t word, std::uint64_t bits) {
+    return (words[word] & bits) == bits;
+  });
+}
+
+bool Layout::has_descriptor_copy_of_meta_bg(Group group) const {
+  const std::uint32_t per_block = geo_.block_size / geo_.desc_size;
+  const std::uint32_t place = group % per_block;
+  return place == 0 || place == 1 || place == per_block - 1;
+}
+
+std::uint64_t Layout::base_blocks(Group group) const {
+  const std::uint64_t super = ext2fs_bg_has_super(fs_, group) ? 1 : 0;
+  const std::uint64_t per_block = geo_.block_size / geo_.desc_size;
+  if (geo_.features.meta_bg && group >= geo_.first_meta_bg * per_block)
+    return super + (has_descriptor_copy_of_meta_bg(group) ? 1 : 0);
+  if (super == 0) return 0;
+  const std::uint64_t descriptors = geo_.features.meta_bg ? geo_.first_meta_bg : geo_.desc_blocks;
+  return super + descriptors + geo_.reserved_gdt_blocks;
+}
+
+void Layout::init_bitmap(Group group, std::span<std::uint64_t> words) const {
+  std::fill(words.begin(), words.end(), 0);
+  const GroupInfo& info = groups_[group];
+  for (const BlockRange& blocks :
+       {BlockRange{info.first_block, base_blocks(group)}, BlockRange{info.block_bitmap, 1},
+        BlockRange{info.inode_bitmap, 1},
+        BlockRange{info.inode_table, geo_.itable_blocks_per_group}}) {
+    const BlockRange bits = clusters_in_group(geo_, group, blocks);
+    set_bits(words, bits.first, bits.count);
+  }
+  set_bits(words, info.clusters, words.size() * 64 - info.clusters);
+}
+
+bool Layout::metadata_in_use(Group group, std::span<const std::uint64_t> words) const {
+  const GroupInfo& info = groups_[group];
+  for (const BlockRange& blocks :
+       {BlockRange{info.block_bitmap, 1}, BlockRange{info.inode_bitmap, 1},
+        BlockRange{info.inode_table, geo_.itable_blocks_per_group}}) {
+    const BlockRange bits = clusters_in_group(geo_, group, blocks);
+    if (bits.count == 0 || !all_set(words, bits.first, bits.count)) return false;
+  }
+  return true;
+}
+
+void Layout::collect(Group group, std::vector<BlockRange>& out) const {
+  const GroupInfo& info = groups_[group];
+  const auto add = [&](Block first, std::uint64_t count) {
+    if (count == 0 || first < geo_.first_data_block || first >= geo_.blocks_count) return;
+    out.push_back({first, std::min(count, geo_.blocks_count - first)});
+  };
+  // With bigalloc on 1 KiB blocks the boot block is part of group 0 and precedes the superblock.
+  const bool boot = group == 0 && geo_.block_size == 1024 && geo_.first_data_block == 0;
+  add(info.first_block, base_blocks(group) + (boot ? 1 : 0));
+  add(info.block_bitmap, info.block_bitmap != 0 ? 1 : 0);
+  add(info.inode_bitmap, info.inode_bitmap != 0 ? 1 : 0);
+  add(info.inode_table, info.inode_table != 0 ? geo_.itable_blocks_per_group : 0);
+}
+
+std::vector<BlockRange> Layout::ranges(Group group) const {
+  std::vector<BlockRange> out;
+  collect(group, out);
+  sort_and_merge(out);
+  return out;
+}
+
+std::vector<BlockRange> Layout::ranges() const {
+  std::vector<BlockRange> out;
+  for (Group group = 0; group < geo_.groups_count; ++group) collect(group, out);
+  sort_and_merge(out);
+  return out;
+}
+
+}  // namespace e4r::image

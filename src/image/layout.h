@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "image/ext2_handle.h"
+#include "image/geometry.h"
+
+namespace e4r::image {
+
+// Where the format puts a group's own metadata, from geometry and descriptors alone.
+class Layout {
+ public:
+  // Both must outlive the Layout.
+  Layout(const Geometry& geometry, std::span<const GroupInfo> groups, ext2_filsys fs)
+      : geo_(geometry), groups_(groups), fs_(fs) {}
+
+  // Blocks at the start of the group that hold a superblock copy, group descriptors and blocks
+  // reserved for more of them.
+  [[nodiscard]] std::uint64_t base_blocks(Group group) const;
+
+  // Fills `words` with the bitmap of a group that has never been written to: base blocks and
+  // those of its bitmaps and inode table that lie in it are in use, as is all past its end.
+  void init_bitmap(Group group, std::span<std::uint64_t> words) const;
+
+  // Whether `words` has the group's own bitmaps and inode table in use. Without flex_bg the
+  // kernel refuses a bitmap that has not; with it they may lie anywhere and nobody asks.
+  [[nodiscard]] bool metadata_in_use(Group group, std::span<const std::uint64_t> words) const;
+
+  // See Image::metadata().
+  [[nodiscard]] std::vector<BlockRange> ranges(Group group) const;
+  [[nodiscard]] std::vector<BlockRange> ranges() const;
+
+ private:
+  [[nodiscard]] bool has_descriptor_copy_of_meta_bg(Group group) const;
+  void collect(Group group, std::vector<BlockRange>& out) const;
+
+  const Geometry& geo_;
+  std::span<const GroupInfo> groups_;
+  ext2_filsys fs_;
+};
+
+// Sets bits [first, first + count); the caller has checked that they are there.
+void set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count);
+// Whether all of them are set.
+[[nodiscard]] bool all_set(std::span<const std::uint64_t> words, std::uint64_t first,
+                           std::uint64_t count);
+
+}  // namespace e4r::image

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/free_space.h"
+
+#include <algorithm>
+#include <bit>
+#include <boost/json.hpp>
+
+#include "report/json_text.h"
+
+namespace e4r::report {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint64_t kDefaultChunkKb = 1024;
+constexpr std::uint32_t kMostChunkBits = 30;
+constexpr std::string_view kUnits = "KMGTPEZY";
+
+// A part of a whole in percent; "inf" and "nan" come out as the C library prints them.
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return static_cast<double>(part) * 100 / static_cast<double>(whole);
+}
+
+// KiB where a bucket begins.
+std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb) {
+  return bucket == 0 ? 0 : block_kb << (bucket - 1);
+}
+
+std::string histogram_row(const FreeSpace& free, std::size_t bucket) {
+  const auto& [extents, blocks] = free.printed.buckets[bucket];
+  const std::uint64_t from = bucket_kb(bucket, free.geometry.block_size / 1024);
+  const auto unit = from == 0 ? 0u : static_cast<unsigned>(std::bit_width(from) - 1) / 10;
+  const std::string end =
+      bucket + 1 == stats::FreeExtents::kBuckets
+          ? "max "
+          : fmt::format("{:5}{}-", (from == 0 ? 1 : 2 * from) >> (10 * unit), kUnits[unit]);
+  return fmt::format("{:5}{}...{:>7}  :  {:12}  {:12}  {:6.2f}%\n", from >> (10 * unit),
+                     kUnits[unit], end, extents, blocks,
+                     percent(blocks, free.geometry.free_blocks_count));
+}
+
+std::string chunk_lines(const FreeSpace& free) {
+  const std::uint64_t chunks = free.chunks();
+  return fmt::format(
+      "\nChunksize: {} bytes ({} blocks)\n"
+      "Total chunks: {}\nFree chunks: {} ({:.1f}%)\n",
+      free.chunk_bytes(), std::uint64_t{1} << free.extents.chunk_bits, chunks,
+      free.printed.free_chunks, percent(free.printed.free_chunks, chunks));
+}
+
+json::object image_json(const FreeSpace& free) {
+  const image::Geometry& geo = free.geometry;
+  return {{"path", free.path},
+          {"uuid", geo.uuid},
+          {"label", geo.label},
+          {"block_size", geo.block_size},
+          {"cluster_size", geo.block_size << geo.cluster_ratio_bits},
+          {"blocks", geo.blocks_count},
+          {"free_blocks", geo.free_blocks_count},
+          {"blocks_per_group", geo.blocks_per_group},
+          {"groups", geo.groups_count},
+          {"needs_recovery", geo.needs_recovery}};
+}
+
+json::array histogram_json(const FreeSpace& free) {
+  json::array rows;
+  const std::uint64_t block_kb = free.geometry.block_size / 1024;
+  for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i) {
+    const auto& [extents, blocks] = free.extents.buckets[i];
+    if (extents == 0) continue;
+    json::object row = {{"from_kb", bucket_kb(i, block_kb)},
+                        {"to_kb", bucket_kb(i + 1, block_kb)},
+                        {"extents", extents},
+                        {"blocks", blocks},
+                        {"percent", nullptr}};
+    if (i + 1 == stats::FreeExtents::kBuckets) row["to_kb"] = nullptr;
+    if (free.geometry.free_blocks_count != 0)
+      row["percent"] = percent(blocks, free.geometry.free_blocks_count);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+json::array bad_groups_json(const FreeSpace& free) {
+  json::array rows;
+  for (const auto& [group, fault] : free.bad_groups)
+    rows.push_back({{"group", group}, {"reason", image::describe(fault)}});
+  return rows;
+}
+
+// Every piece of the image is scanned on its own; the pieces are then put in order.
+Result<stats::FreeExtents> scan(image::Image& image, const stats::BlockSpace& space,
+                                std::uint32_t chunk_bits) {
+  const std::uint64_t clusters_per_group = image.geometry().clusters_per_group;
+  std::vector<std::optional<stats::FreeExtentScan>> parts(image.scan_pieces());
+  E4R_CHECK(image.scan_bitmaps(
+      [&](unsigned piece, image::Group group, std::span<const std::uint64_t> words) {
+        auto& part = parts[piece];
+        if (!part) part.emplace(space, chunk_bits, group * clusters_per_group);
+        part->add(words, image.groups()[group].clusters);
+      }));
+  stats::FreeExtentScan whole(space, chunk_bits);
+  for (const auto& part : parts) whole.append(*part);
+  return whole.finish();
+}
+
+}  // namespace
+
+Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_size) {
+  const std::uint64_t kb = chunk_kb == 0 ? kDefaultChunkKb : chunk_kb;
+  const std::uint64_t block_kb = block_size / 1024;
+  if (!std::has_single_bit(kb))
+    return error("a chunk of {} KB: the size must be a power of two, such as 1024", kb);
+  if (kb < block_kb)
+    return error("a chunk of {} KB is smaller than a block: give at least {}", kb, block_kb);
+  const auto bits = static_cast<std::uint32_t>(std::countr_zero(kb) - std::countr_zero(block_kb));
+  if (bits > kMostChunkBits)
+    return error("a chunk of {} KB is too large: give at most {}", kb, block_kb << kMostChunkBits);
+  return bits;
+}
+
+Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits) {
+  const image::Geometry& geo = image.geometry();
+  stats::BlockSpace space = {geo.first_data_block, geo.blocks_count, geo.cluster_ratio_bits};
+  E4R_TRY(const stats::FreeExtents extents, scan(image, space, chunk_bits));
+  stats::FreeExtents printed = extents;
+  if (space.cluster_ratio_bits != 0) {
+    space.cluster_ratio_bits *= 2;
+    E4R_TRY(printed, scan(image, space, chunk_bits));
+  }
+  FreeSpace free = {image.path(), geo, extents, printed, false, {}};
+  for (const image::Group group : image.bad_groups())
+    free.bad_groups.push_back({group, image.groups()[group].fault});
+  return free;
+}
+
+std::string free_space_text(const FreeSpace& free) {
+  const image::Geometry& geo = free.geometry;
+  const stats::FreeExtents& extents = free.printed;
+  const std::uint64_t block_kb = geo.block_size / 1024;
+  std::string text =
+      fmt::format("Device: {}\nBlocksize: {} bytes\nTotal blocks: {}\nFree blocks: {} ({:.1f}%)\n",
+                  free.path, geo.block_size, geo.blocks_count, geo.free_blocks_count,
+                  percent(geo.free_blocks_count, geo.blocks_count));
+  if (free.chunks_wanted) text += chunk_lines(free);
+  text += fmt::format(
+      "\nMin. free extent: {} KB \nMax. free extent: {} KB\nAvg. free extent: {} KB\n"
+      "Num. free extent: {}\n\nHISTOGRAM OF FREE EXTENT SIZES:\n{} :  {:>12}  {:>12}  {:>7}\n",
+      extents.min * block_kb, extents.max * block_kb, extents.average() * block_kb, extents.count,
+      "Extent Size Range", "Free extents", "Free Blocks", "Percent");
+  for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i)
+    if (extents.buckets[i].extents != 0) text += histogram_row(free, i);
+  return text;
+}
+
+std::string free_space_json(const FreeSpace& free) {
+  const stats::FreeExtents& extents = free.extents;
+  const std::uint64_t block_kb = free.geometry.block_size / 1024;
+  const json::object document = {{"schema", "e4replay/1"},
+                                 {"image", image_json(free)},
+                                 {"free_extents",
+                                  {{"count", extents.count},
+                                   {"min_kb", extents.min * block_kb},
+                                   {"max_kb", extents.max * block_kb},
+                                   {"avg_kb", extents.average() * block_kb},
+                                   {"histogram", histogram_json(free)}}},
+                                 {"chunks",
+                                  {{"size_kb", free.chunk_bytes() / 1024},
+                                   {"total", free.chunks()},
+                                   {"free", extents.free_chunks}}},
+                                 {"bad_groups", bad_groups_json(free)}};
+  return json_text(document);
+}
+
+}  // namespace e4r::report

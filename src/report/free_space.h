@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image/image.h"
+#include "stats/free_extents.h"
+#include "util/status.h"
+
+namespace e4r::report {
+
+// What `e4replay freefrag` tells about an image.
+struct FreeSpace {
+  struct BadGroup {
+    image::Group group = 0;
+    image::GroupFault fault = image::GroupFault::none;
+  };
+  std::string path;
+  image::Geometry geometry;
+  stats::FreeExtents extents;
+  // What e2freefrag 1.47.0 makes of it: the same, except that with bigalloc it converts a block to
+  // a cluster twice, so that it sees the first clusters only and takes them for larger ones.
+  stats::FreeExtents printed;
+  bool chunks_wanted = false;  // a chunk size was asked for
+  std::vector<BadGroup> bad_groups;
+
+  [[nodiscard]] std::uint64_t chunk_bytes() const {
+    return std::uint64_t{geometry.block_size} << extents.chunk_bits;
+  }
+  [[nodiscard]] bool text_is_wrong() const { return !(printed == extents); }
+  // e2freefrag's total: one more than there are when the last chunk is whole.
+  [[nodiscard]] std::uint64_t chunks() const {
+    return (geometry.blocks_count >> extents.chunk_bits) + 1;
+  }
+};
+
+// log2 of the blocks in a chunk of `chunk_kb` KiB (0: 1 MiB). The Error says why the size is none
+// for this block size: no power of two, smaller than a block, or more than 2^30 blocks.
+[[nodiscard]] Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_size);
+
+// Scans the bitmaps of an image that was opened without them, or with.
+[[nodiscard]] Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits);
+
+// What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`.
+[[nodiscard]] std::string free_space_text(const FreeSpace& free);
+
+// {"schema": "e4replay/1", "image": ..., "free_extents": ..., "chunks": ..., "bad_groups": ...},
+// indented, with a newline at the end.
+[[nodiscard]] std::string free_space_json(const FreeSpace& free);
+
+}  // namespace e4r::report

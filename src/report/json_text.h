@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <string>
+
+namespace e4r::report {
+
+// The value indented by two spaces a level, keys in their own order, a newline at the end. A
+// number that JSON cannot write (infinite, not a number) becomes null.
+[[nodiscard]] std::string json_text(const boost::json::value& value);
+
+}  // namespace e4r::report

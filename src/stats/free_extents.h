@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace e4r::stats {
+
+// How bits of block bitmaps stand for blocks: cluster c is the blocks from
+// first_block + (c << cluster_ratio_bits) on, cut off at blocks_count.
+struct BlockSpace {
+  std::uint64_t first_block = 0;
+  std::uint64_t blocks_count = 0;
+  std::uint32_t cluster_ratio_bits = 0;
+};
+
+// Sizes of free extents, counted as e2freefrag counts them. All sizes are in blocks. Bucket k
+// holds extents of 2^(k-1) to 2^k - 1 blocks, the last bucket all longer ones, the first none.
+// A *chunk* is an aligned run of 2^chunk_bits blocks; it is free when every block of it is.
+struct FreeExtents {
+  static constexpr std::size_t kBuckets = 32;
+  struct Bucket {
+    std::uint64_t extents = 0;
+    std::uint64_t blocks = 0;
+    friend bool operator==(const Bucket&, const Bucket&) = default;
+  };
+
+  std::uint32_t chunk_bits = 0;
+  std::uint64_t count = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t min = 0;  // 0 when there is no free extent
+  std::uint64_t max = 0;
+  std::uint64_t free_chunks = 0;
+  std::array<Bucket, kBuckets> buckets = {};
+
+  // Counts the free extent [first, first + length), which no free block touches; length > 0.
+  void add(std::uint64_t first, std::uint64_t length);
+  // Adds what `other`, of the same chunk_bits, has counted elsewhere.
+  void merge(const FreeExtents& other);
+  // Whole blocks, rounded down; 0 when there is no free extent.
+  [[nodiscard]] std::uint64_t average() const { return count == 0 ? 0 : blocks / count; }
+  friend bool operator==(const FreeExtents&, const FreeExtents&) = default;
+};
+
+// Turns bitmaps into FreeExtents. Extents that cross from one add() to the next, or from one scan
+// to the one appended to it, count as one, so a file system may be scanned in parts and in
+// parallel:
+//
+//   FreeExtentScan low(space, bits, 0), high(space, bits, half);
+//   low.add(words of the first half...); high.add(words of the second half...);
+//   low.append(high);
+//   FreeExtents all = low.finish();
+class FreeExtentScan {
+ public:
+  // A scan that starts at cluster `first_cluster`, counted over all groups.
+  explicit FreeExtentScan(const BlockSpace& space, std::uint32_t chunk_bits,
+                          std::uint64_t first_cluster = 0);
+
+  // The next `clusters` clusters: bit k of the words (least significant first) is set when the
+  // k-th of them is in use. Bits behind the last cluster do not matter.
+  void add(std::span<const std::uint64_t> words, std::uint64_t clusters);
+
+  // Continues with a scan that started at the cluster where this one stands now.
+  void append(const FreeExtentScan& next);
+
+  [[nodiscard]] FreeExtents finish() const;
+
+ private:
+  void word(std::uint64_t used, unsigned bits);
+  void toggle(std::uint64_t at);
+  [[nodiscard]] std::uint64_t block_of(std::uint64_t cluster) const;
+  void count(FreeExtents& into, std::uint64_t from, std::uint64_t to) const;
+
+  BlockSpace space_;
+  FreeExtents closed_;   // extents with a used cluster of this scan on either side
+  std::uint64_t begin_;  // clusters [begin_, at_) have been seen
+  std::uint64_t at_;
+  std::uint64_t head_ = 0;  // free clusters from begin_ on, once a used one ends them
+  std::uint64_t start_ = 0;
+  bool open_ = false;  // clusters [start_, at_) are free
+};
+
+}  // namespace e4r::stats

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The command itself: output channels, exit statuses, one line for each error.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "support/ext2_images.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace e4r {
+namespace {
+
+namespace json = boost::json;
+
+class FreefragCommand : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dir_ = std::make_unique<test::TempDir>();
+    test::make_image(image(), 64u << 20, {"-t", "ext4", "-b", "1024"});
+    test::fill_image(image(), {.seed = 11, .max_free = 30, .max_used = 30});
+  }
+  static void TearDownTestSuite() { dir_.reset(); }
+
+  static std::string image() { return dir_->file("image"); }
+  static std::string file(const std::string& name) { return dir_->file(name); }
+
+  static test::Outcome freefrag(const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv = {E4REPLAY, "freefrag"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return test::run(argv);
+  }
+
+  static void expect_error(const std::vector<std::string>& arguments, int status,
+                           const std::string& text) {
+    const test::Outcome outcome = freefrag(arguments);
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  }
+
+ private:
+  static std::unique_ptr<test::TempDir> dir_;
+};
+std::unique_ptr<test::TempDir> FreefragCommand::dir_;
+
+TEST_F(FreefragCommand, PrintsWhatE2freefragPrints) {
+  for (const char* chunk : {"0", "16", "0x40", "02000"}) {
+    const auto want = test::run({"e2freefrag", "-c", chunk, image()});
+    const auto got = freefrag({"-c", chunk, image()});
+    EXPECT_EQ(got.out, want.out);
+    EXPECT_EQ(got.err, "");
+    EXPECT_EQ(got.status, 0);
+  }
+  EXPECT_EQ(freefrag({image()}).out, test::run({"e2freefrag", image()}).out);
+}
+
+TEST_F(FreefragCommand, JsonSaysTheSameAsTheText) {
+  const auto written = freefrag({"-c", "16", image(), "--json", file("out.json")});
+  EXPECT_EQ(written.out, test::run({"e2freefrag", "-c", "16", image()}).out);
+  const auto printed = freefrag({"-c", "16", image(), "--json", "-"});
+  EXPECT_EQ(printed.status, 0);
+  std::ifstream stored(file("out.json"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stored), {}), printed.out);
+
+  const json::value document = json::parse(printed.out);
+  EXPECT_EQ(document.at("schema"), "e4replay/1");
+  EXPECT_EQ(document.at("image").at("block_size"), 1024);
+  EXPECT_EQ(document.at("image").at("blocks"), 65536);
+  const json::value& extents = document.at("free_extents");
+  const auto line = [&](const std::string& name, const char* key, const std::string& unit) {
+    const std::string want = name + ": " + json::serialize(extents.at(key)) + unit;
+    EXPECT_NE(written.out.find(want), std::string::npos) << want << "\n" << written.out;
+  };
+  line("Num. free extent", "count", "\n");
+  line("Min. free extent", "min_kb", " KB");
+  line("Max. free extent", "max_kb", " KB");
+  line("Avg. free extent", "avg_kb", " KB");
+  std::int64_t count = 0;
+  for (const json::value& row : extents.at("histogram").as_array())
+    count += row.at("extents").as_int64();
+  EXPECT_EQ(extents.at("count"), count);
+  EXPECT_EQ(document.at("chunks").at("total"), 4097);
+  EXPECT_TRUE(document.at("bad_groups").as_array().empty());
+}
+
+TEST_F(FreefragCommand, UsageErrors) {
+  expect_error({}, 2, "required");
+  expect_error({image(), "--nonsense"}, 2, "--nonsense");
+  expect_error({"-c", "3", image()}, 2, "power of two");
+  expect_error({"-c", "12x", image()}, 2, "12x");
+  expect_error({"-c", "18446744073709551616", image()}, 2, "chunk size");
+  expect_error({"-c", "9223372036854775808", image()}, 2, "too large");
+  test::make_image(file("4k"), 8u << 20, {"-t", "ext4", "-b", "4096"});
+  expect_error({"-c", "2", file("4k")}, 2, "at least 4");
+}
+
+TEST_F(FreefragCommand, FilesThatAreNoImage) {
+  expect_error({file("missing")}, 1, "No such file");
+  expect_error({"/tmp"}, 1, "is a directory");
+  expect_error({"/dev/null"}, 1, "block device");
+  std::ofstream(file("empty")).flush();
+  expect_error({file("empty")}, 1, "is not an ext4 image");
+  std::ofstream(file("text")) << std::string(5000, 'x');
+  expect_error({file("text")}, 1, "is not an ext4 image");
+  std::ofstream(file("gz")) << "\x1f\x8b" << std::string(5000, 'x');
+  expect_error({file("gz")}, 1, "gunzip");
+  std::filesystem::copy_file(image(), file("short"));
+  std::filesystem::resize_file(file("short"), 40u << 20);
+  expect_error({file("short")}, 1, "is truncated");
+}
+
+TEST_F(FreefragCommand, E2imageFiles) {
+  ASSERT_EQ(test::run({"e2image", "-r", image(), file("raw")}).status, 0);
+  auto want = test::run({"e2freefrag", file("raw")});
+  EXPECT_EQ(freefrag({file("raw")}).out, want.out);
+  ASSERT_EQ(test::run({"e2image", "-Q", image(), file("qcow2")}).status, 0);
+  expect_error({file("qcow2")}, 1, "e2image -r " + file("qcow2") + " " + file("qcow2") + ".img");
+  ASSERT_EQ(test::run({"e2image", "-r", file("qcow2"), file("qcow2.img")}).status, 0);
+  EXPECT_EQ(freefrag({file("qcow2.img")}).status, 0);
+  ASSERT_EQ(test::run({"e2image", image(), file("e2i")}).status, 0);
+  expect_error({file("e2i")}, 1, "e2image -r");
+}
+
+TEST_F(FreefragCommand, CannotWrite) {
+  const auto outcome = freefrag({image(), "--json", file("no/such/dir")});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("cannot write"), std::string::npos);
+}
+
+TEST_F(FreefragCommand, WarnsOfAJournalThatNeedsRecovery) {
+  std::filesystem::copy_file(image(), file("dirty"));
+  ASSERT_EQ(test::run({"debugfs", "-w", "-R", "feature needs_recovery", file("dirty")}).status, 0);
+  const auto outcome = freefrag({file("dirty")});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.err.find("e2fsck"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.out, test::run({"e2freefrag", file("dirty")}).out);
+}
+
+}  // namespace
+}  // namespace e4r
