@@ -28,6 +28,7 @@ struct Decision {
 struct Recorded {
   bool prealloc = false;
   state::Extent goal, result;
+  std::uint32_t flags = 0;
 };
 
 // How a decision was steered by the trace.

@@ -98,8 +98,8 @@ Normalized normalize(const state::Geometry& geometry, const policy::Search& sear
   avoid_preallocs(geometry, orig, preallocs, range);
   Normalized out;
   out.goal = search.goal;
-  // A recorded neighbour that contradicts the size: ask for what was asked for.
   if (range.size <= 0 || range.start > orig.logical || range.end() <= orig.logical) return out;
+  out.consistent = true;
   out.goal.logical = static_cast<std::uint32_t>(range.start);
   out.goal.len = static_cast<std::uint32_t>(
       geometry.to_clusters(static_cast<std::uint64_t>(range.size)));

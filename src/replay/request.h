@@ -51,6 +51,9 @@ struct Request {
 
 // The goal that normalisation makes of a request.
 struct Normalized {
+  // False when the size step contradicts what is mapped around the request: the goal is then the
+  // request itself.
+  bool consistent = false;
   state::Extent goal;
   std::uint32_t flags = 0;  // hint_try_goal, or nothing
 };

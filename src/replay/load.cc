@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/load.h"
+
+namespace e4r::replay {
+namespace {
+
+// The stripe in blocks, 0 for none: the superblock's stripe width, else its stride, as long as it
+// fits in a group (ext4_get_stripe_size, Linux 6.1).
+std::uint32_t stripe_of(const image::Geometry& g) {
+  std::uint32_t stripe = 0;
+  if (g.stripe_width != 0 && g.stripe_width <= g.blocks_per_group)
+    stripe = g.stripe_width;
+  else if (g.stride <= g.blocks_per_group)
+    stripe = g.stride;
+  return stripe <= 1 ? 0 : stripe;
+}
+
+state::Geometry geometry_from(const image::Geometry& g) {
+  state::Geometry out;
+  out.blocks_count = g.blocks_count;
+  out.first_data_block = g.first_data_block;
+  out.blocks_per_group = g.blocks_per_group;
+  out.clusters_per_group = g.clusters_per_group;
+  out.groups = g.groups_count;
+  out.inodes_per_group = g.inodes_per_group;
+  out.block_bits = g.block_size_bits;
+  out.cluster_bits = g.cluster_ratio_bits;
+  out.flex_bg = g.features.flex_bg;
+  out.log_groups_per_flex = g.features.flex_bg ? g.log_groups_per_flex : 0;
+  out.stripe = stripe_of(g);
+  out.desc_csum = g.features.group_checksums();
+  out.journal = g.features.has_journal;
+  out.extents = g.features.extents;
+  return out;
+}
+
+}  // namespace
+
+state::Source source_from(const image::Image& image) {
+  state::Source source;
+  source.geometry = geometry_from(image.geometry());
+  source.groups.reserve(image.groups().size());
+  for (std::uint32_t number = 0; number < image.groups().size(); ++number) {
+    const image::GroupInfo& info = image.groups()[number];
+    state::GroupSource group;
+    group.words = image.bitmap(number);
+    group.disk_free = info.free_clusters;
+    group.init_free = info.free_clusters;
+    group.block_uninit = info.block_uninit;
+    group.corrupt = info.bad();
+    if (info.block_uninit)
+      group.init_free = state::bitmap::count_clear(group.words, image.geometry().clusters_per_group);
+    source.groups.push_back(group);
+  }
+  return source;
+}
+
+}  // namespace e4r::replay

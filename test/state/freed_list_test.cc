@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "state/freed_list.h"
+
+#include <gtest/gtest.h>
+
+namespace e4r::state {
+namespace {
+
+TEST(FreedList, MergesWithinATransactionAndMovesToTheEnd) {
+  FreedList list;
+  EXPECT_TRUE(list.add(3, 10, 5, 1));
+  EXPECT_TRUE(list.add(4, 100, 5, 1));
+  EXPECT_TRUE(list.add(3, 15, 5, 1));  // joins the first and goes behind the second
+  ASSERT_EQ(list.entries().size(), 2u);
+  EXPECT_EQ(list.entries().front().group, 4u);
+  EXPECT_EQ(list.entries().back().start, 10u);
+  EXPECT_EQ(list.entries().back().count, 10u);
+  EXPECT_TRUE(list.add(3, 25, 5, 1));
+  EXPECT_TRUE(list.add(3, 20, 5, 1));  // joins both sides
+  EXPECT_EQ(list.entries().back().count, 20u);
+}
+
+TEST(FreedList, KeepsTransactionsApart) {
+  FreedList list;
+  EXPECT_TRUE(list.add(0, 10, 5, 1));
+  EXPECT_TRUE(list.add(0, 15, 5, 2));
+  EXPECT_EQ(list.entries().size(), 2u);
+  EXPECT_TRUE(list.take_committed(2).empty());  // transaction 1 is in front
+  EXPECT_EQ(list.take_committed(1).size(), 1u);
+  EXPECT_EQ(list.take_committed(2).size(), 1u);
+  EXPECT_TRUE(list.empty());
+}
+
+TEST(FreedList, RefusesOverlaps) {
+  FreedList list;
+  EXPECT_TRUE(list.add(0, 10, 5, 1));
+  EXPECT_FALSE(list.add(0, 14, 1, 1));
+  EXPECT_FALSE(list.add(0, 8, 3, 1));
+  EXPECT_FALSE(list.add(0, 5, 20, 1));
+  EXPECT_TRUE(list.add(0, 8, 2, 1));
+  EXPECT_TRUE(list.add(1, 10, 5, 1));
+}
+
+}  // namespace
+}  // namespace e4r::state

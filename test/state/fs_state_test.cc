@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "state/fs_state.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "util/rng.h"
+
+namespace e4r::state {
+namespace {
+
+// A file system of 4 KiB blocks with empty groups but for a few clusters of metadata each.
+struct Fixture {
+  explicit Fixture(std::uint32_t groups, std::uint32_t clusters = 1024) {
+    source.geometry.groups = groups;
+    source.geometry.block_bits = 12;
+    source.geometry.blocks_per_group = source.geometry.clusters_per_group = clusters;
+    source.geometry.blocks_count = static_cast<std::uint64_t>(groups) * clusters;
+    source.geometry.journal = true;
+    words.resize(groups, std::vector<std::uint64_t>(clusters / 64, 0));
+    for (auto& w : words) {
+      bitmap::set_range(w, 0, 4);
+      source.groups.push_back({w, clusters - 4, clusters - 4, false, false});
+    }
+  }
+  std::vector<std::vector<std::uint64_t>> words;
+  Source source;
+};
+
+void expect_sound(const FsState& state) {
+  for (const std::string& line : state.check(5)) ADD_FAILURE() << line;
+}
+
+TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
+  const Fixture fixture(6);
+  FsState state(fixture.source, true);
+  Rng rng(42);
+  std::uint64_t transaction = 0;
+  for (int step = 0; step < 4000; ++step) {
+    Group& group = state.group(static_cast<std::uint32_t>(rng.below(6)));
+    state.load(group.number);
+    const auto at = static_cast<std::uint32_t>(rng.between(4, 1023));
+    const auto words = state.words(group);
+    if (!bitmap::test(words, at)) {
+      const Extent e = state.find_extent(group, at, static_cast<std::uint32_t>(rng.between(1, 64)));
+      ASSERT_GT(e.len, 0u);
+      state.take(group, e.start, std::min(e.len, 64u));
+    } else {
+      const std::uint32_t end = bitmap::find_clear(words, 1024, at);
+      const auto len = static_cast<std::uint32_t>(rng.between(1, std::min(end - at, 32u)));
+      (void)state.free_clusters(group.number, at, len, transaction, rng.chance(1, 4));
+    }
+    if (rng.chance(1, 50)) state.commit(transaction++);
+    if (step % 50 == 0) {
+      // Returning at once what also waits for a commit is the caller's mistake, not a broken state.
+      std::vector<std::string> lines = state.check(5);
+      std::erase_if(lines, [](const std::string& l) {
+        return l.find("freed range") != std::string::npos ||
+               l.find("given back") != std::string::npos;
+      });
+      ASSERT_TRUE(lines.empty()) << lines.front();
+    }
+  }
+}
+
+TEST(FsState, FreedClustersWaitForTheirCommit) {
+  const Fixture fixture(2);
+  FsState state(fixture.source, true);
+  Group& group = state.group(0);
+  state.load(0);
+  state.take(group, 10, 20);
+  EXPECT_EQ(group.free, 1000u);
+  ASSERT_TRUE(state.free_clusters(0, 10, 20, 7, false).ok());
+  EXPECT_EQ(group.free, 1000u);
+  EXPECT_FALSE(state.free_clusters(0, 10, 1, 7, false).ok());
+  state.commit(6);
+  EXPECT_EQ(group.free, 1000u);
+  state.commit(7);
+  EXPECT_EQ(group.free, 1020u);
+  EXPECT_EQ(group.fragments, 1u);
+  EXPECT_FALSE(state.free_clusters(0, 10, 1, 8, false).ok());
+  EXPECT_FALSE(state.free_clusters(0, 1020, 5, 8, false).ok());
+  EXPECT_FALSE(state.free_clusters(9, 0, 1, 8, false).ok());
+  expect_sound(state);
+}
+
+TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
+  const Fixture fixture(3);
+  FsState state(fixture.source, true);
+  for (std::uint32_t g = 0; g < 3; ++g) state.load(g);
+  const auto order = [&](std::uint32_t list) {
+    std::vector<std::uint32_t> numbers;
+    for (const Group& g : state.average(list)) numbers.push_back(g.number);
+    return numbers;
+  };
+  const std::uint32_t list = average_list(state.geometry().orders(), 1020);
+  EXPECT_EQ(order(list), (std::vector<std::uint32_t>{0, 1, 2}));
+  state.take(state.group(0), 500, 100);  // two runs: the average halves
+  EXPECT_EQ(order(list), (std::vector<std::uint32_t>{1, 2}));
+  ASSERT_TRUE(state.give(state.group(0), 500, 100));
+  EXPECT_EQ(order(list), (std::vector<std::uint32_t>{1, 2, 0}));
+  expect_sound(state);
+}
+
+TEST(FsState, OneKilobyteBlocksLoadInPairs) {
+  Fixture fixture(5);
+  fixture.source.geometry.block_bits = 10;
+  FsState state(fixture.source, true);
+  EXPECT_EQ(state.load(3), 2u);
+  EXPECT_FALSE(state.group(2).need_init);
+  EXPECT_TRUE(state.group(1).need_init);
+  EXPECT_EQ(state.load(4), 1u);
+}
+
+TEST(FsState, DescriptorThatContradictsTheBitmapShutsTheGroup) {
+  Fixture fixture(2);
+  fixture.source.groups[1].init_free = 7;
+  FsState state(fixture.source, true);
+  state.load(1);
+  EXPECT_TRUE(state.group(1).corrupt);
+}
+
+TEST(AverageList, FollowsTheKernelsBuckets) {
+  EXPECT_EQ(average_list(14, 1), 0u);
+  EXPECT_EQ(average_list(14, 3), 0u);
+  EXPECT_EQ(average_list(14, 4), 1u);
+  EXPECT_EQ(average_list(14, 512), 8u);
+  EXPECT_EQ(average_list(14, 32768), 13u);
+}
+
+}  // namespace
+}  // namespace e4r::state
