@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/decoder.h"
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace e4r::trace {
+namespace {
+
+constexpr std::size_t kChunk = 512 * 1024;
+
+class ChunkSource final : public ByteSource {
+ public:
+  explicit ChunkSource(std::unique_ptr<Decoder> decoder)
+      : decoder_(std::move(decoder)), buffer_(kChunk) {}
+  Result<std::string_view> next() override {
+    E4R_TRY(const std::size_t got, decoder_->read(buffer_));
+    return std::string_view(buffer_.data(), got);
+  }
+  std::string warning() const override { return decoder_->warning(); }
+
+ private:
+  std::unique_ptr<Decoder> decoder_;
+  std::vector<char> buffer_;
+};
+
+// A ring of buffers between one producer thread and one consumer. Slots [taken_, filled_) hold
+// data; the consumer holds slot taken_ - 1 until it asks for the next.
+class ReadAhead final : public ByteSource {
+ public:
+  explicit ReadAhead(std::unique_ptr<Decoder> decoder)
+      : decoder_(std::move(decoder)), thread_([this] { produce(); }) {}
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+  ~ReadAhead() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  Result<std::string_view> next() override {
+    std::unique_lock lock(mutex_);
+    released_ = taken_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return filled_ > taken_ || finished_; });
+    if (filled_ > taken_) {
+      const Slot& slot = slots_[taken_++ % kSlots];
+      return std::string_view(slot.data.data(), slot.size);
+    }
+    if (!status_.ok()) return status_.error();
+    return std::string_view();
+  }
+  std::string warning() const override {
+    const std::lock_guard lock(mutex_);
+    return finished_ ? decoder_->warning() : std::string();
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 4;
+  struct Slot {
+    std::vector<char> data;
+    std::size_t size = 0;
+  };
+
+  // Waits for a free slot; nullptr when the consumer is gone.
+  Slot* free_slot() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stop_ || filled_ - released_ < kSlots; });
+    return stop_ ? nullptr : &slots_[filled_ % kSlots];
+  }
+
+  // Publishes a filled slot, or the end when `got` is empty or an Error. True to go on.
+  bool publish(Slot& slot, const Result<std::size_t>& got) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (got.ok() && *got > 0) {
+        slot.size = *got;
+        ++filled_;
+      } else {
+        finished_ = true;
+        if (!got.ok()) status_ = got.error();
+      }
+    }
+    changed_.notify_all();
+    return got.ok() && *got > 0;
+  }
+
+  void produce() {
+    for (;;) {
+      Slot* slot = free_slot();
+      if (slot == nullptr) return;
+      if (slot->data.empty()) slot->data.resize(kChunk);
+      if (!publish(*slot, decoder_->read(slot->data))) return;
+    }
+  }
+
+  std::unique_ptr<Decoder> decoder_;
+  std::array<Slot, kSlots> slots_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t filled_ = 0, taken_ = 0, released_ = 0;
+  bool finished_ = false, stop_ = false;
+  Status status_;
+  std::thread thread_;  // last: starts when everything above is there
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSource> chunks_of(std::unique_ptr<Decoder> decoder) {
+  return std::make_unique<ChunkSource>(std::move(decoder));
+}
+
+std::unique_ptr<ByteSource> read_ahead(std::unique_ptr<Decoder> decoder) {
+  return std::make_unique<ReadAhead>(std::move(decoder));
+}
+
+}  // namespace e4r::trace

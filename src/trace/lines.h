@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "trace/bytes.h"
+
+namespace e4r::trace {
+
+// Cuts a ByteSource into lines without copying, but for those that lie across two chunks.
+class LineReader {
+ public:
+  // No line of a trace comes near this; longer ones are cut into pieces of it.
+  static constexpr std::size_t kMaxLine = 1 << 20;
+
+  explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+
+  // Moves to the next line: true, or false at the end. line() then is that line without its newline
+  // and carriage return, valid until the next call; the byte behind it can be read and is no digit.
+  [[nodiscard]] Result<bool> next() {
+    const std::string_view window = rest_.substr(0, kMaxLine);
+    const char* newline =
+        window.empty() ? nullptr
+                       : static_cast<const char*>(std::memchr(window.data(), '\n', window.size()));
+    if (newline == nullptr) return next_across_chunks();
+    take(std::string_view(rest_.data(), static_cast<std::size_t>(newline - rest_.data())));
+    rest_.remove_prefix(line_bytes_ + 1);
+    return true;
+  }
+
+  [[nodiscard]] std::string_view line() const { return line_; }
+  // 1 for the first line.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  // False when the input ended within line().
+  [[nodiscard]] bool terminated() const { return terminated_; }
+  [[nodiscard]] const ByteSource& source() const { return *source_; }
+
+ private:
+  void take(std::string_view line) {
+    line_bytes_ = line.size();
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    line_ = line;
+    ++number_;
+  }
+  Result<bool> next_across_chunks();
+
+  std::unique_ptr<ByteSource> source_;
+  std::string_view rest_;  // of the current chunk
+  std::string_view line_;
+  std::string carry_;  // a line that lies across chunks
+  std::size_t line_bytes_ = 0;
+  std::uint64_t number_ = 0;
+  bool terminated_ = true;
+};
+
+}  // namespace e4r::trace

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/event.h"
+
+namespace e4r::trace {
+
+enum class Format : std::uint8_t { unknown, ftrace, trace_cmd, perf, e4t };
+// "ftrace text", "trace-cmd report", "perf script", "e4t".
+[[nodiscard]] std::string_view format_name(Format format);
+
+// How much was seen of a device, of an event name.
+struct DeviceCount {
+  std::uint32_t dev = 0;
+  std::uint64_t events = 0;
+  std::uint64_t requests = 0;  // ext4_request_blocks
+  friend bool operator==(const DeviceCount&, const DeviceCount&) = default;
+};
+struct NameCount {
+  std::string name;
+  std::uint64_t count = 0;
+  friend bool operator==(const NameCount&, const NameCount&) = default;
+};
+
+// What is known about a trace, other than its events.
+struct TraceSummary {
+  Format format = Format::unknown;       // of the file
+  Format recorded_as = Format::unknown;  // of the text behind it: differs for .e4t
+  Generation generation = Generation::unknown;
+  bool generation_guessed = false;  // criteria were digits up to 3: could be 6.5 or 6.6
+  std::uint64_t reread_before = 0;  // see OpenOptions::late_generation
+  std::uint64_t lines = 0;          // of text
+  std::uint64_t events = 0;         // delivered, lost_events markers included
+  std::array<std::uint64_t, kEventKinds> by_kind = {};  // delivered
+  std::vector<DeviceCount> devices;         // all that were seen, delivered or not, in that order
+  std::vector<std::uint64_t> cpus;          // events by CPU number, likewise
+  std::uint64_t first_ns = 0, last_ns = 0;  // smallest and largest time delivered
+  std::uint64_t requests_with_inputs = 0;   // request_blocks with i_size and i_writecount
+  std::uint64_t lost_events = 0;            // sum over the markers
+  std::uint64_t lost_uncounted = 0;         // markers that do not say how many
+  std::uint64_t overwritten = 0;            // events that the recorder's buffer had no room for
+  std::uint64_t entries_in_buffer = 0, entries_written = 0;  // ftrace's header; 0: no such line
+  std::vector<NameCount> unknown_events;                     // events of other kinds, by name
+  std::uint64_t unknown_flags = 0, unknown_criteria = 0, unknown_fields = 0;
+  std::uint64_t skipped_lines = 0;    // malformed, when lenient
+  std::vector<std::string> warnings;  // damage that was passed over, a cut last line, ...
+
+  // Events that an event source can know nothing of.
+  [[nodiscard]] bool lost_any() const {
+    return lost_events > 0 || lost_uncounted > 0 || overwritten > 0;
+  }
+  [[nodiscard]] std::uint64_t count(EventKind kind) const {
+    return by_kind[static_cast<std::size_t>(kind)];
+  }
+
+  // Counts an event that is about to be delivered; false, and counted only by device and CPU, when
+  // `only` asks for another device.
+  bool add(const Event& event, const std::uint32_t* only);
+  void add_unknown(std::string_view name);
+};
+
+// What a tool should say about the trace, one line each: losses, damage, strangers. Empty for a
+// perfect one.
+[[nodiscard]] std::vector<std::string> notes(const TraceSummary& summary);
+
+// The device to take when nobody chose: most requests, then most events. nullptr when none.
+[[nodiscard]] const DeviceCount* busiest(const TraceSummary& summary);
+
+}  // namespace e4r::trace

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/text/body.h"
+
+#include <array>
+
+#include "trace/text/fields.h"
+
+namespace e4r::trace {
+namespace {
+
+using namespace fields;
+
+using Ino = Number<"ino", &Event::ino>;
+using Inode = Number<"inode", &Event::ino>;
+using Group = Number<"group", &Event::group>;
+using Transaction = Number<"transaction", &Event::block>;
+using MbFlags = Flags<mb_flag_names>;
+using FbFlags = Flags<fb_flag_names>;
+using Len = Number<"len", &Event::count>;
+using Lblk = Number<"lblk", &Event::logical>;
+using Goal = Number<"goal", &Event::goal>;
+using Lleft = Number<"lleft", &Event::lleft>;
+using Lright = Number<"lright", &Event::lright>;
+using Pleft = Number<"pleft", &Event::pleft>;
+using Pright = Number<"pright", &Event::pright>;
+using Block = Number<"block", &Event::block>;
+using Count = Number<"count", &Event::count>;
+using Pstart = Number<"pstart", &Event::block>;
+using Lstart = Number<"lstart", &Event::logical>;
+using Sync = Ignored<"sync">;
+
+// What the bodies look like; the order of EventKind.
+using RequestBlocks = Body<Ending::space, Device, Ino, MbFlags, Len, Lblk, Goal, Lleft, Lright,
+                           Pleft, Pright, InputSize, InputWriters>;
+using AllocateBlocks = Body<Ending::plain, Device, Ino, MbFlags, Len, Block, Lblk, Goal, Lleft,
+                            Lright, Pleft, Pright, InputSize, InputWriters>;
+using MballocAlloc = Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
+                          Extent<"goal", &Event::goal_ex>, Extent<"result", &Event::result>,
+                          Number<"blks", &Event::found>, Number<"grps", &Event::groups>, Rung,
+                          MbFlags, Number<"tail", &Event::tail>, Number<"broken", &Event::broken>>;
+using MballocPrealloc = Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
+                             Extent<"result", &Event::result>>;
+using NewPa = Body<Ending::plain, Device, Ino, Pstart, Len, Lstart>;
+using ReleaseInodePa = Body<Ending::plain, Device, Ino, Block, Count>;
+using ReleaseGroupPa = Body<Ending::plain, Device, Pstart, Len>;
+using DiscardPreallocations =
+    Body<Ending::plain, Device, Ino, Number<"len:", &Event::count>, Needed>;
+using MbDiscardPreallocations = Body<Ending::plain, Device, SignedNumber<"needed", &Event::count>>;
+using FreeBlocks = Body<Ending::plain, Device, Ino, Mode, Block, Count, FbFlags>;
+using MballocExtent = Body<Ending::space, Device, Inode, Extent<"extent", &Event::result, false>>;
+using BitmapLoad = Body<Ending::plain, Device, Group>;
+using AllocateInode = Body<Ending::plain, Device, Ino, Number<"dir", &Event::parent>, Mode>;
+using FreeInode =
+    Body<Ending::plain, Device, Ino, Mode, Ignored<"uid">, Ignored<"gid">, Ignored<"blocks">>;
+using CommitFlushing = Body<Ending::plain, Device, Transaction, Sync>;
+using EndCommit = Body<Ending::plain, Device, Transaction, Sync, Ignored<"head">>;
+
+struct Functions {
+  bool (*read_in_order)(Scan&, Event&, BodyContext&);
+  bool (*read_by_key)(Scan&, Event&, BodyContext&);
+  void (*print)(std::string&, const Event&, Generation);
+};
+
+template <class B>
+constexpr Functions functions = {&B::read_in_order, &B::read_by_key, &B::print};
+
+constexpr std::array<Functions, kEventKinds - 1> kFunctions = {
+    functions<RequestBlocks>,
+    functions<AllocateBlocks>,
+    functions<MballocAlloc>,
+    functions<MballocPrealloc>,
+    functions<NewPa>,
+    functions<NewPa>,
+    functions<ReleaseInodePa>,
+    functions<ReleaseGroupPa>,
+    functions<DiscardPreallocations>,
+    functions<MbDiscardPreallocations>,
+    functions<FreeBlocks>,
+    functions<MballocExtent>,
+    functions<MballocExtent>,
+    functions<BitmapLoad>,
+    functions<BitmapLoad>,
+    functions<AllocateInode>,
+    functions<FreeInode>,
+    functions<CommitFlushing>,
+    functions<EndCommit>,
+};
+
+// A hash without collisions among the names of the kinds: the length and two letters.
+constexpr std::size_t kSlots = 64;
+constexpr std::size_t kShortestName = 8;
+std::size_t slot_of(std::string_view name) {
+  const auto letter = [&](std::size_t i) { return static_cast<unsigned char>(name[i]); };
+  return (name.size() + letter(name.size() - 4) * 13U + letter(5)) % kSlots;
+}
+
+struct KindTable {
+  std::array<std::int8_t, kSlots> kinds;
+  KindTable() {
+    kinds.fill(-1);
+    for (int k = 0; k < kEventKinds - 1; ++k)
+      kinds[slot_of(event_name(static_cast<EventKind>(k)))] = static_cast<std::int8_t>(k);
+  }
+};
+const KindTable kKindTable;
+
+}  // namespace
+
+std::optional<EventKind> kind_of(std::string_view name) {
+  if (name.size() < kShortestName) return std::nullopt;
+  const int kind = kKindTable.kinds[slot_of(name)];
+  if (kind < 0 || event_name(static_cast<EventKind>(kind)) != name) return std::nullopt;
+  return static_cast<EventKind>(kind);
+}
+
+bool parse_body(Scan scan, Event& event, BodyContext& context) {
+  const Functions& f = kFunctions[static_cast<std::size_t>(event.kind)];
+  Scan straight = scan;
+  const std::uint64_t flags = context.unknown_flags, criteria = context.unknown_criteria;
+  if (f.read_in_order(straight, event, context)) return true;
+  context.unknown_flags = flags;  // the second attempt counts them again
+  context.unknown_criteria = criteria;
+  Event fresh;
+  fresh.kind = event.kind;
+  fresh.cpu = event.cpu;
+  fresh.pid = event.pid;
+  fresh.time_ns = event.time_ns;
+  event = fresh;
+  return f.read_by_key(scan, event, context);
+}
+
+void print_body(std::string& out, const Event& event, Generation generation) {
+  kFunctions[static_cast<std::size_t>(event.kind)].print(out, event, generation);
+}
+
+}  // namespace e4r::trace

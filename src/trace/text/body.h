@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trace/event.h"
+#include "trace/text/criterion.h"
+#include "trace/text/scan.h"
+
+namespace e4r::trace {
+
+// The kind whose event_name() is `name`; lost_events is none of them.
+[[nodiscard]] std::optional<EventKind> kind_of(std::string_view name);
+
+// What the bodies of a whole trace have in common, and what was odd in them.
+struct BodyContext {
+  CriterionReader criterion;
+  std::uint64_t unknown_flags = 0;     // flag names that are not in our tables
+  std::uint64_t unknown_criteria = 0;  // search criteria with neither a known number nor name
+  std::uint64_t unknown_fields = 0;    // bodies with words that no field of the event accounts for
+  std::string_view problem_key;        // after a failure: the field, and what is wrong with it
+  std::string_view problem;
+};
+
+// Reads an event's body, "dev 8,1 ino 12 ...", the same in every text format, into the fields of
+// `event` that its kind has; kind, cpu, pid and time are left alone, every other field must have
+// its default. The layout of Linux 6.1 is read straight; anything else by its keys, with words that
+// no field accounts for ignored. False when a field is missing or its value is not one.
+[[nodiscard]] bool parse_body(Scan scan, Event& event, BodyContext& context);
+
+// Appends the body as a kernel of that generation prints it (6.1 when unknown). What the neutral
+// event does not keep (uid, gid and blocks of an inode, sync and head of a commit) is printed as 0.
+void print_body(std::string& out, const Event& event, Generation generation);
+
+}  // namespace e4r::trace

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "trace/text/scan.h"
+
+namespace e4r::trace {
+
+// A flag as the kernel prints it.
+struct FlagName {
+  std::string_view name;
+  std::uint32_t bit;
+};
+
+// The flags of allocation requests (mb::) and of ext4_free_blocks (fb::), in printing order.
+[[nodiscard]] std::span<const FlagName> mb_flag_names();
+[[nodiscard]] std::span<const FlagName> fb_flag_names();
+
+// Reads "NAME|NAME|0x8000" up to the next space or the end; nothing at all is 0. Names that are not
+// in the table are counted in `unknown` and ignored. False when a part is neither name nor number.
+[[nodiscard]] bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flags,
+                              std::uint64_t& unknown);
+
+// Appends the flags as the kernel prints them: names, then what has no name in hexadecimal.
+void print_flags(std::string& out, std::span<const FlagName> names, std::uint32_t flags);
+
+}  // namespace e4r::trace

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/text/reader.h"
+
+#include <array>
+#include <vector>
+
+#include "trace/lines.h"
+#include "trace/text/body.h"
+#include "trace/text/prefix.h"
+
+namespace e4r::trace {
+namespace {
+
+// A text format: how its lines begin, and how to know it by a line.
+struct TextFormat {
+  Format format;
+  bool (*read_prefix)(Scan&, Prefix&);
+  bool (*recognise)(std::string_view line);
+};
+
+bool is_ftrace(std::string_view line) {
+  Prefix prefix;
+  Scan scan(line);
+  return line.starts_with("# tracer:") || line.starts_with("# entries-in-buffer/") ||
+         (line.starts_with("CPU:") && line.find(" [LOST ") != std::string_view::npos) ||
+         read_ftrace_prefix(scan, prefix);
+}
+
+// trace-cmd pads the event's name; ftrace does not.
+bool is_trace_cmd(std::string_view line) {
+  Prefix prefix;
+  Scan scan(line);
+  if (line.starts_with("cpus=") || line.ends_with(" EVENTS DROPPED]")) return true;
+  return read_ftrace_prefix(scan, prefix) && prefix.has_body && scan.p - 2 > line.data() &&
+         scan.p[-1] == ' ' && scan.p[-2] == ' ';
+}
+
+bool is_perf(std::string_view line) {
+  Prefix prefix;
+  Scan scan(line);
+  return read_perf_prefix(scan, prefix) && !prefix.system.empty();
+}
+
+constexpr std::array<TextFormat, 3> kFormats = {{
+    {Format::trace_cmd, read_ftrace_prefix, is_trace_cmd},
+    {Format::ftrace, read_ftrace_prefix, is_ftrace},
+    {Format::perf, read_perf_prefix, is_perf},
+}};
+
+const TextFormat& row_of(Format format) {
+  for (const TextFormat& row : kFormats)
+    if (row.format == format) return row;
+  return kFormats.front();
+}
+
+// Lines that a recorder prints between events: headers, comments, stack traces.
+bool is_decoration(std::string_view line) {
+  for (const std::string_view start : {"#", "cpus=", "CPU ", " => ", "\t", "version = "})
+    if (line.starts_with(start)) return true;
+  return line.find_first_not_of(" \t\f\v\r") == std::string_view::npos;
+}
+
+class TextTrace final : public Trace {
+ public:
+  TextTrace(std::unique_ptr<ByteSource> bytes, const TextFormat& format, std::string name,
+            const OpenOptions& options)
+      : Trace(std::move(name)),
+        lines_(std::move(bytes)),
+        read_prefix_(format.read_prefix),
+        options_(options),
+        batch_(kBatch) {
+    summary_.format = summary_.recorded_as = format.format;
+    context_.criterion = CriterionReader(options.generation);
+  }
+
+  Result<std::span<const Event>> next() override {
+    std::size_t filled = 0;
+    while (filled < kBatch && !ended_) {
+      E4R_TRY(const bool more, lines_.next());
+      if (!more) {
+        end();
+        break;
+      }
+      Event& event = batch_[filled];
+      E4R_TRY(const bool made, read_line(lines_.line(), event));
+      if (made) filled += summary_.add(event, only_);
+    }
+    update_summary();
+    return std::span<const Event>(batch_.data(), filled);
+  }
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+
+  // Turns a line into an event; false when it is none to deliver.
+  Result<bool> read_line(std::string_view line, Event& event) {
+    Scan scan(line);
+    Prefix prefix;
+    if (line.empty() || line.front() == '#' || !read_prefix_(scan, prefix))
+      return read_odd_line(line, event);
+    const auto kind = prefix.has_body ? kind_of(prefix.name) : std::nullopt;
+    if (!kind) return read_unknown(prefix, scan, event);
+    event = Event{};
+    event.kind = *kind;
+    event.cpu = prefix.cpu;
+    event.pid = prefix.pid;
+    last_time_ = event.time_ns = prefix.time_ns;
+    if (!parse_body(scan, event, context_)) return malformed_body(event.kind);
+    if (event.kind == EventKind::mballoc_alloc) return check_generation();
+    return true;
+  }
+
+  // After a criterion: it may have shown that earlier ones were misread.
+  Result<bool> check_generation() {
+    if (!context_.criterion.misread() || summary_.reread_before > 0) return true;
+    if (!options_.late_generation)
+      return error(
+          "{}:{}: criterion 4 shows a 6.5 or 6.6 kernel, but earlier criteria were taken "
+          "for 6.1's: give --generation 6.5",
+          name(), lines_.number());
+    summary_.reread_before = summary_.events;
+    return true;
+  }
+
+  // An event of another kind; perf's report of losses looks like one.
+  Result<bool> read_unknown(const Prefix& prefix, Scan scan, Event& event) {
+    if (!prefix.name.starts_with("PERF_RECORD_LOST")) {
+      summary_.add_unknown(prefix.name);
+      return false;
+    }
+    LostMarker marker = {prefix.cpu, 0};
+    if (scan.literal("lost ")) (void)scan.number(marker.count);
+    last_time_ = prefix.time_ns;
+    lost(marker, event);
+    return true;
+  }
+
+  // A line without the prefix of an event.
+  Result<bool> read_odd_line(std::string_view line, Event& event) {
+    if (line.starts_with("# entries-in-buffer/entries-written:")) read_entries(line);
+    if (const auto marker = read_lost_marker(line)) {
+      lost(*marker, event);
+      return true;
+    }
+    if (is_decoration(line)) return false;
+    return malformed("this is no line of {} output", format_name(summary_.format));
+  }
+
+  void lost(const LostMarker& marker, Event& event) {
+    event = Event{};
+    event.cpu = marker.cpu;
+    event.count = marker.count;
+    event.time_ns = last_time_;
+  }
+
+  // "# entries-in-buffer/entries-written: 10/12   #P:1"
+  void read_entries(std::string_view line) {
+    Scan scan(line.substr(line.find(':') + 1));
+    scan.spaces();
+    std::uint64_t kept = 0, written = 0;
+    if (!scan.number(kept) || !scan.ch('/') || !scan.number(written)) return;
+    summary_.entries_in_buffer = kept;
+    summary_.entries_written = written;
+    summary_.overwritten = written > kept ? written - kept : 0;
+  }
+
+  Result<bool> malformed_body(EventKind kind) {
+    return malformed("malformed {} event: '{}' {}", event_name(kind), context_.problem_key,
+                     context_.problem);
+  }
+
+  // A line that cannot be read: a cut last one and, when lenient, any other is passed over.
+  template <class... Args>
+  Result<bool> malformed(fmt::format_string<Args...> format, Args&&... args) {
+    if (!lines_.terminated()) {
+      summary_.warnings.push_back(fmt::format("{}:{}: the last line is cut short and was left out",
+                                              name(), lines_.number()));
+      return false;
+    }
+    if (!options_.lenient)
+      return error("{}:{}: {}", name(), lines_.number(),
+                   fmt::format(format, std::forward<Args>(args)...));
+    ++summary_.skipped_lines;
+    return false;
+  }
+
+  void end() {
+    ended_ = true;
+    if (std::string warning = lines_.source().warning(); !warning.empty())
+      summary_.warnings.push_back(std::move(warning));
+  }
+
+  void update_summary() {
+    summary_.lines = lines_.number();
+    summary_.generation = context_.criterion.generation();
+    summary_.generation_guessed = context_.criterion.guessed();
+    summary_.unknown_flags = context_.unknown_flags;
+    summary_.unknown_criteria = context_.unknown_criteria;
+    summary_.unknown_fields = context_.unknown_fields;
+  }
+
+  LineReader lines_;
+  bool (*read_prefix_)(Scan&, Prefix&);
+  OpenOptions options_;
+  const std::uint32_t* only_ = options_.device ? &*options_.device : nullptr;
+  BodyContext context_;
+  std::vector<Event> batch_;
+  std::uint64_t last_time_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Format recognise_text(std::string_view head) {
+  bool text = true;
+  for (std::size_t at = 0; at < head.size();) {
+    const std::size_t newline = head.find('\n', at);
+    std::string_view line = head.substr(at, newline - at);
+    at = newline == std::string_view::npos ? head.size() : newline + 1;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    for (const TextFormat& row : kFormats)
+      if (row.recognise(line)) return row.format;
+    text &= is_decoration(line);
+  }
+  return text ? Format::ftrace : Format::unknown;  // headers only, or nothing: an empty trace
+}
+
+std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,
+                                  std::string name, const OpenOptions& options) {
+  return std::make_unique<TextTrace>(std::move(bytes), row_of(format), std::move(name), options);
+}
+
+}  // namespace e4r::trace

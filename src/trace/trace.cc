@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/trace.h"
+
+#include "trace/bytes.h"
+#include "trace/text/reader.h"
+#include "trace/text/scan.h"
+
+namespace e4r::trace {
+namespace {
+
+// How far the recognition of a format looks: headers and some events.
+constexpr std::size_t kHead = 64 * 1024;
+
+// Recorders' own files, which hold no text.
+Status reject_recordings(std::string_view head, const std::string& name) {
+  if (head.starts_with(std::string_view("\x17\x08\x44tracing", 10)))
+    return error(
+        "{}: is a trace-cmd recording: convert it with 'trace-cmd report -t {} > trace.txt'", name,
+        name);
+  if (head.starts_with("PERFILE2"))
+    return error("{}: is a perf recording: convert it with 'perf script --ns -i {} > trace.txt'",
+                 name, name);
+  return {};
+}
+
+Result<std::unique_ptr<Trace>> open_source(std::unique_ptr<ByteSource> bytes,
+                                           const std::string& name, const OpenOptions& options) {
+  E4R_TRY(Peeked peeked, peek(std::move(bytes), kHead));
+  E4R_CHECK(reject_recordings(peeked.head, name));
+  const Format format =
+      options.format != Format::unknown ? options.format : recognise_text(peeked.head);
+  if (format == Format::unknown)
+    return error("{}: is no trace: neither ftrace, trace-cmd report nor perf script text, nor .e4t",
+                 name);
+  return text_trace(std::move(peeked.source), format, name, options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trace>> open_trace(const std::string& path, const OpenOptions& options) {
+  E4R_TRY(auto bytes, open_bytes(path, {options.lenient, options.read_ahead}));
+  return open_source(std::move(bytes), input_name(path), options);
+}
+
+Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes, const std::string& name,
+                                                const OpenOptions& options) {
+  E4R_TRY(auto source, decompress(memory_bytes(bytes), name, {options.lenient, false}));
+  return open_source(std::move(source), name, options);
+}
+
+Result<std::uint32_t> parse_device(std::string_view text) {
+  const std::string line(text);  // a Scan needs a byte behind the end
+  Scan scan(line);
+  std::uint32_t major = 0, minor = 0;
+  if (!scan.number(major) || !(scan.ch(':') || scan.ch(',')) || !scan.number(minor) ||
+      !scan.at_end() || major > 0xfff || minor > 0xfffff)
+    return error("'{}' is no device: give MAJOR:MINOR, such as 8:1", text);
+  return make_dev(major, minor);
+}
+
+std::string device_name(std::uint32_t dev) {
+  return fmt::format("{},{}", dev_major(dev), dev_minor(dev));
+}
+
+Result<Generation> parse_generation(std::string_view text) {
+  if (text == "6.1") return Generation::v6_1;
+  if (text == "6.5") return Generation::v6_5;
+  if (text == "cr1.5") return Generation::cr1_5;
+  return error("'{}' is no kernel generation: give 6.1, 6.5 or cr1.5", text);
+}
+
+}  // namespace e4r::trace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/event.h"
+#include "trace/source.h"
+#include "trace/summary.h"
+#include "util/status.h"
+
+namespace e4r::trace {
+
+struct OpenOptions {
+  // Skip and count malformed lines, and end at damaged or truncated data, instead of failing.
+  bool lenient = false;
+  // Deliver the events of this device only (Event::dev); lost_events markers come through always.
+  std::optional<std::uint32_t> device;
+  // Which kernel printed the trace; unknown: find out. Decides what bare "cr" digits mean.
+  Generation generation = Generation::unknown;
+  // For callers that can go back: a criterion that disproves the guess of 6.1 is no Error; the
+  // first summary().reread_before events must be put right with reread_criterion().
+  bool late_generation = false;
+  // Read as this format; unknown: find out.
+  Format format = Format::unknown;
+  // Decompress in a thread of its own.
+  bool read_ahead = true;
+};
+
+// A trace that is being read: its events in recorded order, and what is known about it so far.
+// Without OpenOptions::device it delivers the events of every device.
+class Trace : public EventSource {
+ public:
+  // Complete once next() has returned an empty batch.
+  [[nodiscard]] const TraceSummary& summary() const { return summary_; }
+  // The name that messages use.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ protected:
+  explicit Trace(std::string name) : name_(std::move(name)) {}
+  TraceSummary summary_;
+
+ private:
+  std::string name_;
+};
+
+// Opens a trace of any format, compressed or not; "-" is standard input. Says which format when
+// none fits, and what to do with a trace.dat or perf.data file.
+[[nodiscard]] Result<std::unique_ptr<Trace>> open_trace(const std::string& path,
+                                                        const OpenOptions& options = {});
+
+// The same for a trace in memory, which must outlive it. `name` is what messages call it.
+[[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes,
+                                                              const std::string& name,
+                                                              const OpenOptions& options = {});
+
+// What a criterion that was taken for 6.1's is after all on a 6.5 or 6.6 kernel.
+[[nodiscard]] Criterion reread_criterion(Criterion criterion);
+
+// "8:1" or "8,1" as an Event::dev.
+[[nodiscard]] Result<std::uint32_t> parse_device(std::string_view text);
+// "8,1", as the trace prints it.
+[[nodiscard]] std::string device_name(std::uint32_t dev);
+// "6.1", "6.5" or "cr1.5".
+[[nodiscard]] Result<Generation> parse_generation(std::string_view text);
+
+}  // namespace e4r::trace
