@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command.h"
-
 #include <array>
+
+#include "command.h"
 
 namespace e4r::tools {
 
 // One per cmd_*.cc.
 const Command& freefrag_command();
+const Command& policies_command();
+const Command& replay_command();
+const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
+      replay_command(),
+      verify_command(),
       freefrag_command(),
+      policies_command(),
   };
   return kTable;
 }

@@ -37,8 +37,8 @@ struct Agreement {
   std::optional<Divergence> first_divergence;
 
   [[nodiscard]] double percent_identical() const {
-    return requests == 0 ? 100.0 : 100.0 * static_cast<double>(identical) /
-                                       static_cast<double>(requests);
+    return requests == 0 ? 100.0
+                         : 100.0 * static_cast<double>(identical) / static_cast<double>(requests);
   }
   // Compares one decision with its closing event, and counts.
   void count(const Op& op, const Decision& decision, bool was_forced);

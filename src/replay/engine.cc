@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::uint32_t kModeFlags = mb::hint_group_alloc | mb::stream_alloc | mb::hint_noprealloc;
 
-bool is_data(const Op& op) { return (op.flags & mb::hint_data) != 0; }
+bool is_data(const Op& op) {
+  return (op.flags & mb::hint_data) != 0;
+}
 
 // The mode that a search's closing event shows.
 Mode mode_of(const Op& op) {
@@ -250,8 +252,10 @@ void Engine::place_data(const Op& op, Request& request) {
     } else {
       ++tally_.requests;
       ++tally_.extra;
-      if (decision.success) tally_.allocated_blocks += geometry.to_blocks(decision.len);
-      else ++tally_.failed;
+      if (decision.success)
+        tally_.allocated_blocks += geometry.to_blocks(decision.len);
+      else
+        ++tally_.failed;
     }
     first = false;
     learn(op, request, steering.inputs);

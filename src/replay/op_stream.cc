@@ -139,8 +139,8 @@ void OpStream::on_closing(const Event& event) {
   if (prealloc) move_here(event.pid);
   Op* op = open_op(event.pid);
   if (op == nullptr) return;
-  op->closing = {true,         prealloc,     event.orig, event.goal_ex, event.result,   event.found,
-                 event.groups, event.flags,  event.tail, event.broken,  event.criterion};
+  op->closing = {true,         prealloc,    event.orig, event.goal_ex, event.result,   event.found,
+                 event.groups, event.flags, event.tail, event.broken,  event.criterion};
 }
 
 void OpStream::on_answer(const Event& event) {
