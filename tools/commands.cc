@@ -3,10 +3,14 @@
 
 #include <array>
 
+#include "cmd_trace.h"
+
 namespace e4r::tools {
 
 std::span<const Command> commands() {
-  static const std::array<Command, 0> kTable = {};
+  static const std::array kTable = {
+      kTraceCommand,
+  };
   return kTable;
 }
 
