@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <array>
 
+#include "cmd_trace.h"
 #include "command.h"
 
 namespace e4r::tools {
@@ -15,6 +16,7 @@ std::span<const Command> commands() {
   static const std::array kTable = {
       replay_command(),
       verify_command(),
+      kTraceCommand,
       freefrag_command(),
       policies_command(),
   };

@@ -14,7 +14,8 @@ namespace {
 
 // A file is a header and frames: blocks ('B') and one end ('E').
 constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
-constexpr std::size_t kFrameBytes = 16;   // type, three of zero, payload bytes, events, checksum
+constexpr std::size_t kFrameBytes =
+    16;  // type, generation, two of zero, payload bytes, events, checksum
 constexpr std::size_t kMaxEndBytes = 1 << 20;
 constexpr std::size_t kBatch = 256;
 
@@ -71,6 +72,7 @@ class Pieces {
 
 struct Frame {
   char type = 0;
+  Generation generation = Generation::unknown;
   std::uint32_t size = 0, events = 0, sum = 0;
   std::array<std::uint8_t, kFrameBytes> bytes;
 };
@@ -151,6 +153,8 @@ class E4tTrace final : public Trace {
                          pieces_.offset());
     std::memcpy(f.bytes.data(), head.data(), kFrameBytes);
     f.type = static_cast<char>(f.bytes[0]);
+    if (f.bytes[1] <= static_cast<int>(Generation::v6_5))
+      f.generation = static_cast<Generation>(f.bytes[1]);
     f.size = get_u32(&f.bytes[4]);
     f.events = get_u32(&f.bytes[8]);
     f.sum = get_u32(&f.bytes[12]);
@@ -169,6 +173,7 @@ class E4tTrace final : public Trace {
     if (checksum(f.bytes.data(), payload) != f.sum)
       return damage("at byte {}: a block's checksum is wrong", block_offset_);
     block_ = BlockDecoder(payload, f.events);
+    summary_.generation = f.generation;
     return {};
   }
 
@@ -207,7 +212,8 @@ void Writer::begin() {
   out_.append(2, '\0');
 }
 
-void Writer::add(std::span<const Event> events) {
+void Writer::add(std::span<const Event> events, Generation generation) {
+  generation_ = generation;
   for (const Event& e : events) {
     if (block_.full()) write_block();
     block_.add(e);
@@ -227,7 +233,8 @@ void Writer::write_block() {
 }
 
 void Writer::write_frame(char type, std::span<const std::uint8_t> payload, std::uint32_t events) {
-  std::array<std::uint8_t, kFrameBytes> head = {static_cast<std::uint8_t>(type)};
+  std::array<std::uint8_t, kFrameBytes> head = {static_cast<std::uint8_t>(type),
+                                                static_cast<std::uint8_t>(generation_)};
   put_u32(&head[4], static_cast<std::uint32_t>(payload.size()));
   put_u32(&head[8], events);
   const std::uint32_t sum = checksum(head.data(), payload);

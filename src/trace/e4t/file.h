@@ -26,7 +26,8 @@ class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
   void begin();
-  void add(std::span<const Event> events);
+  // `generation`: what is known of it by now.
+  void add(std::span<const Event> events, Generation generation);
   // Ends the file; what `summary` knows beyond the events is kept with it.
   void finish(const TraceSummary& summary);
 
@@ -37,6 +38,7 @@ class Writer {
   std::string& out_;
   BlockEncoder block_;
   std::uint64_t blocks_ = 0, events_ = 0;
+  Generation generation_ = Generation::unknown;
   std::uint32_t chain_ = 0;  // checksum of the blocks' checksums
 };
 
