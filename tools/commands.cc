@@ -14,11 +14,7 @@ const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
-      replay_command(),
-      verify_command(),
-      kTraceCommand,
-      freefrag_command(),
-      policies_command(),
+      replay_command(), verify_command(), kTraceCommand, freefrag_command(), policies_command(),
   };
   return kTable;
 }

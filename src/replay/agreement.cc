@@ -100,16 +100,21 @@ void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {
     ++identical;
     return;
   }
-  if (first_divergence) return;
   std::string fields = differing(r);
-  first_divergence = Divergence{requests,
-                                op.ordinal,
-                                op.time_ns,
-                                op.pid,
-                                op.ino,
-                                fields.empty() ? "block" : fields,
-                                describe(op.closing),
-                                describe(decision)};
+  diverge(op, fields.empty() ? "block" : std::move(fields), describe(decision));
+}
+
+void Agreement::count_not_taken(const Op& op) {
+  ++requests;
+  diverge(op, "kind", "no request: an earlier one has served this range");
+}
+
+void Agreement::diverge(const Op& op, std::string fields, std::string modelled) {
+  races += op.overlapped ? 1 : 0;
+  if (first_divergence) return;
+  first_divergence = Divergence{
+      requests,          op.ordinal,           op.time_ns,         op.pid, op.ino, op.overlapped,
+      std::move(fields), describe(op.closing), std::move(modelled)};
 }
 
 }  // namespace e4r::replay

@@ -53,6 +53,7 @@ json::object agreement_json(const replay::Agreement& a) {
           {"same_groups_scanned", a.same_groups_scanned},
           {"identical", a.identical},
           {"percent_identical", a.percent_identical()},
+          {"races", a.races},
           {"forced", a.forced},
           {"conflicting_clusters", a.conflicts},
           {"first_divergence", divergence_json(a)}};

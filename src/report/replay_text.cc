@@ -158,6 +158,7 @@ void agreement_rows(const replay::Agreement& a, TextTable& table) {
   add("  same criterion", a.same_criterion);
   add("  same extents found", a.same_found);
   add("  same groups scanned", a.same_groups_scanned);
+  if (a.races > 0) table.row({"overlapping another thread", format_count(a.races)});
   if (a.forced > 0) table.row({"put right (resync)", format_count(a.forced)});
   if (a.conflicts > 0) table.row({"clusters in conflict", format_count(a.conflicts)});
 }
@@ -167,9 +168,11 @@ std::string divergence(const replay::Agreement& a) {
   const replay::Divergence& d = *a.first_divergence;
   return fmt::format(
       "first divergence: decision {} at event {}, {:.6f} s, pid {}, inode {}: {}\n"
-      "  kernel {}\n  model  {}\n",
+      "  kernel {}\n  model  {}\n{}",
       format_count(d.decision), format_count(d.event), static_cast<double>(d.time_ns) / 1e9, d.pid,
-      d.ino, d.fields, d.recorded, d.modelled);
+      d.ino, d.fields, d.recorded, d.modelled,
+      d.overlapped ? "  a race: another thread was at work in the allocator at the same time\n"
+                   : "");
 }
 
 std::string kernel_files(const RunReport& run) {
