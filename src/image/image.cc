@@ -42,7 +42,7 @@ struct Image::Impl {
   Geometry geometry;
   std::vector<GroupInfo> groups;
   Layout layout;
-  std::vector<std::uint64_t> words;  // all bitmaps, or none
+  std::unique_ptr<std::uint64_t[]> words;  // all bitmaps, or none
   std::vector<std::string> warnings;
   bool bad_groups_reported = false;
 
@@ -111,9 +111,9 @@ Status Image::Impl::scan(const BitmapVisitor& visit) {
 
 Status Image::Impl::load() {
   const std::size_t size = geometry.words_per_group();
-  words.resize(size * geometry.groups_count);
+  words = std::make_unique_for_overwrite<std::uint64_t[]>(size * geometry.groups_count);
   return scan([&](unsigned, Group group, std::span<const std::uint64_t> bits) {
-    std::copy(bits.begin(), bits.end(), words.begin() + static_cast<std::ptrdiff_t>(size * group));
+    std::copy(bits.begin(), bits.end(), words.get() + size * group);
   });
 }
 
@@ -155,9 +155,9 @@ std::vector<Group> Image::bad_groups() const {
 }
 
 std::span<const std::uint64_t> Image::bitmap(Group group) const {
-  if (impl_->words.empty()) return {};
+  if (!impl_->words) return {};
   const std::size_t size = impl_->geometry.words_per_group();
-  return std::span(impl_->words).subspan(size * group, size);
+  return {impl_->words.get() + size * group, size};
 }
 
 unsigned Image::scan_pieces() const {
