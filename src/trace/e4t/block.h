@@ -14,14 +14,14 @@ namespace e4r::trace::e4t {
 
 // Events are packed in blocks that know nothing of each other. docs/trace-format.md describes the
 // bytes.
-inline constexpr std::uint32_t kBlockEvents = 8192;    // at most, in a block
-inline constexpr std::size_t kBlockBytes = 64 * 1024;  // a block that has these takes no more
-inline constexpr std::size_t kMaxEventBytes = 320;     // an event never needs more
-inline constexpr std::size_t kMaxBlockBytes = kBlockBytes + kMaxEventBytes;
+inline constexpr std::uint32_t kBlockEvents = 8192;       // at most, in a block
+inline constexpr std::size_t kBlockBytes = 16 * 1024;     // a block that has these takes no more
+inline constexpr std::size_t kMaxEventBytes = 320;        // an event never needs more
+inline constexpr std::size_t kMaxBlockBytes = 64 * 1024;  // that a reader accepts
 
 class BlockEncoder {
  public:
-  BlockEncoder() : bytes_(kMaxBlockBytes) {}
+  BlockEncoder() : bytes_(kBlockBytes + kMaxEventBytes) {}
   [[nodiscard]] bool full() const { return events_ == kBlockEvents || size_ >= kBlockBytes; }
   [[nodiscard]] bool empty() const { return events_ == 0; }
   // Only while not full(). Fields that the event's kind does not have are lost.
