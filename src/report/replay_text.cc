@@ -71,7 +71,7 @@ std::vector<std::string> head(const ReplayReport& report) {
 std::vector<std::string> row_cells(const ReplayReport& report, const Row& row,
                                    const std::vector<Value>& values) {
   std::vector<std::string> cells = {row.label};
-  cells.push_back(row.start == nullptr ? "" : text_of(row.start(report)));
+  cells.push_back(row.start ? text_of(row.start(report)) : "");
   for (const Value& value : values) cells.push_back(text_of(value));
   if (values.size() == 2) cells.push_back(change(values[0], values[1]));
   return cells;
@@ -81,8 +81,9 @@ void add_rows(const ReplayReport& report, TextTable& table) {
   std::string section;
   for (const Row& row : rows()) {
     std::vector<Value> values;
-    for (const RunReport& run : report.runs) values.push_back(row.run(run, report, row.arg));
-    if (!row.always && std::all_of(values.begin(), values.end(), empty)) continue;
+    for (const RunReport& run : report.runs) values.push_back(row.run(run, report));
+    if (row.show == Show::never) continue;
+    if (row.show == Show::nonzero && std::all_of(values.begin(), values.end(), empty)) continue;
     if (row.section != section) table.heading(section = row.section);
     table.row(row_cells(report, row, values));
   }

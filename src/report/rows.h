@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,17 +14,19 @@ namespace e4r::report {
 // A figure of a run: a count, or a ratio.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
+// When the table shows a row; the JSON document always has it.
+enum class Show : std::uint8_t { always, nonzero /* in any run */, never };
+
 // One figure that a run is told by. The table and the JSON document show the same rows: `label`
 // under `section` in the one, `key` (levels separated by '/') in the other.
 struct Row {
   std::string section;
   std::string label;
   std::string key;
-  bool always = true;  // false: the table leaves the row out when it is 0 or absent in every run
-  Value (*run)(const RunReport& run, const ReplayReport& report, const std::string& arg);
-  // The same figure of the start image, where there is one; may be null.
-  Value (*start)(const ReplayReport& report);
-  std::string arg;  // handed to `run`
+  Show show = Show::always;
+  std::function<Value(const RunReport& run, const ReplayReport& report)> run;
+  // The same figure of the start image; empty where there is none.
+  std::function<Value(const ReplayReport& report)> start;
 };
 
 // All rows, in the order in which they are shown.
