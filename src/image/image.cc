@@ -68,7 +68,8 @@ void Image::Impl::warn_about_state() {
                     "`e2fsck -fy {}`",
                     path, path));
   int mounted = 0;
-  if (ext2fs_check_if_mounted(path.c_str(), &mounted) == 0 && (mounted & EXT2_MF_MOUNTED))
+  if (ext2fs_check_if_mounted(path.c_str(), &mounted) == 0 && (mounted & EXT2_MF_MOUNTED) &&
+      !(mounted & EXT2_MF_READONLY))
     warnings.push_back(
         fmt::format("{}: is mounted, so what is read may be out of date; unmount it or give a "
                     "snapshot",
