@@ -24,6 +24,7 @@ ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count, std::uint32
   for (std::uint32_t i = 0; i < count; ++i) {
     ModelFile file;
     file.clusters = fs.add_file(rng, clusters, longest);
+    file.old = file.clusters;
     if (!file.clusters.empty())
       file.size = (std::uint64_t{file.clusters.rbegin()->first} + 1)
                   << (fs.geometry().cluster_bits + fs.geometry().block_bits);
@@ -311,6 +312,8 @@ void Workload::remove_range(std::uint64_t ino, std::uint32_t first, std::uint32_
     at = head;
   }
   map.erase(map.lower_bound(first), map.lower_bound(end));
+  ClusterMap& old = files_[ino].old;
+  old.erase(old.lower_bound(first), old.lower_bound(end));
 }
 
 void Workload::free_run(std::uint64_t ino, std::uint64_t block, std::uint32_t len,

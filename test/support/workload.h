@@ -26,6 +26,7 @@ struct WorkloadOptions {
 struct ModelFile {
   std::uint64_t size = 0;  // bytes
   ClusterMap clusters;
+  ClusterMap old;  // of these, what the start image had already
   std::vector<std::pair<std::uint64_t, std::uint32_t>> metadata;  // first block, clusters
   bool busy = false;                                              // a thread is working on it
 };
