@@ -210,12 +210,52 @@ void Engine::decide(const Op& op, Request& request) {
   if (is_data(op)) {
     place_data(op, request);
     record(op, 0, 0);
-    return;
+  } else {
+    place_metadata(op, request);
   }
-  Steering steering;
-  const Decision decision = allocator_.allocate(request, &steering);
-  note_decision(op, decision, false);
-  record(op, decision.success ? decision.block : 0, state_.geometry().to_blocks(op.len));
+}
+
+// Serves as many blocks of metadata as the recorded request got. Those are what the trace will
+// free one day, so anything beyond them goes back at once.
+void Engine::place_metadata(const Op& op, Request& request) {
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
+  std::uint64_t placed = 0;
+  bool first = true;
+  do {
+    Steering steering;
+    const Decision decision = allocator_.allocate(request, &steering);
+    first ? note_decision(op, decision, false) : note_extra(decision);
+    first = false;
+    if (!decision.success) break;
+    const std::uint64_t blocks = geometry.to_blocks(decision.len);
+    const std::uint64_t kept = std::min(blocks, recorded - placed);
+    translation_.recorded_metadata(op.block + placed, decision.block, kept);
+    give_back({decision.block + kept, blocks - kept});
+    placed += kept;
+    request.goal = decision.block + blocks;
+    request.len = static_cast<std::uint32_t>(geometry.to_clusters(recorded - placed));
+  } while (placed < recorded);
+  translation_.recorded_metadata(op.block + placed, 0, recorded - placed);
+}
+
+// Returns blocks of one group that were allocated a moment ago.
+void Engine::give_back(const BlockRange& range) {
+  if (range.len == 0) return;
+  const state::Geometry& geometry = state_.geometry();
+  const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(range.len));
+  if (!state_.free_clusters(geometry.group_of(range.block), geometry.cluster_in_group(range.block),
+                            clusters, transaction_, true))
+    ++tally_.bad_frees;
+}
+
+void Engine::note_extra(const Decision& decision) {
+  ++tally_.requests;
+  ++tally_.extra;
+  if (decision.success)
+    tally_.allocated_blocks += state_.geometry().to_blocks(decision.len);
+  else
+    ++tally_.failed;
 }
 
 // Serves the file range that the recorded request got, in as many requests as that takes here.
@@ -234,9 +274,7 @@ void Engine::place_data(const Op& op, Request& request) {
     }
     if (at != request.logical || !first) {
       const FileExtent* left = file.left_of(at);
-      const FileExtent* right = file.right_of(at);
-      std::uint64_t end = std::max(asked_end, recorded_end);
-      if (right != nullptr) end = std::min(end, right->logical);
+      const std::uint64_t end = std::max(asked_end, recorded_end);
       request.logical = static_cast<std::uint32_t>(at);
       request.len = static_cast<std::uint32_t>(geometry.to_clusters(end - at));
       if (left != nullptr) {
@@ -245,18 +283,13 @@ void Engine::place_data(const Op& op, Request& request) {
         request.goal = request.left_block + (at - request.left_logical);
       }
     }
+    // The replay may have blocks further on that the recorded kernel had not got yet.
+    if (const FileExtent* right = file.right_of(at))
+      request.len = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
     Steering steering;
     const Decision decision = allocator_.allocate(request, &steering);
-    if (first) {
-      note_decision(op, decision, false);
-    } else {
-      ++tally_.requests;
-      ++tally_.extra;
-      if (decision.success)
-        tally_.allocated_blocks += geometry.to_blocks(decision.len);
-      else
-        ++tally_.failed;
-    }
+    first ? note_decision(op, decision, false) : note_extra(decision);
     first = false;
     learn(op, request, steering.inputs);
     if (!decision.success) return;

@@ -85,6 +85,9 @@ class Engine {
   void follow(const Op& op, Request& request, Inputs& out);
   void decide(const Op& op, Request& request);
   void place_data(const Op& op, Request& request);
+  void place_metadata(const Op& op, Request& request);
+  void give_back(const BlockRange& range);
+  void note_extra(const Decision& decision);
   void translate_neighbours(const Op& op, Request& request);
   void note_decision(const Op& op, const Decision& decision, bool forced);
   void learn(const Op& op, const Request& request, const Inputs& inputs);

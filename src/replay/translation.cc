@@ -26,6 +26,10 @@ void Translation::recorded_metadata(std::uint64_t block, std::uint64_t here, std
   add(block, {len, 0, here});
 }
 
+std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
+  return run.ino == 0 && run.place == 0 ? 0 : run.place + offset;
+}
+
 void Translation::add(std::uint64_t block, const Run& run) {
   if (run.len == 0) return;
   auto after = runs_.lower_bound(block);
@@ -33,7 +37,7 @@ void Translation::add(std::uint64_t block, const Run& run) {
     const auto before = std::prev(after);
     Run& left = before->second;
     if (before->first + left.len == block && left.ino == run.ino &&
-        left.place + left.len == run.place) {
+        place_of(left, left.len) == run.place) {
       left.len += run.len;
       return;
     }
@@ -47,7 +51,7 @@ std::uint64_t Translation::find(std::uint64_t block) const {
   --it;
   const std::uint64_t offset = block - it->first;
   if (offset >= it->second.len) return block;
-  const std::uint64_t place = it->second.place + offset;
+  const std::uint64_t place = place_of(it->second, offset);
   if (it->second.ino == 0) return place;
   const auto file = files_.find(it->second.ino);
   if (file == files_.end()) return 0;
@@ -89,7 +93,7 @@ void Translation::free(std::uint64_t block, std::uint64_t len, std::vector<Block
     if (offset + count < run.len)
       it = runs_
                .emplace(block + count,
-                        Run{run.len - offset - count, run.ino, run.place + offset + count})
+                        Run{run.len - offset - count, run.ino, place_of(run, offset + count)})
                .first;
     block += count;
   }

@@ -23,7 +23,8 @@ class Translation {
   // The kernel put `len` blocks of file `ino` from `logical` on at `block`.
   void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
                      std::uint64_t len);
-  // The kernel put `len` blocks of metadata at `block`; the replay put them at `here`.
+  // The kernel put `len` blocks of metadata at `block`; the replay put them at `here`, or found no
+  // place for them (0).
   void recorded_metadata(std::uint64_t block, std::uint64_t here, std::uint64_t len);
 
   // Where a recorded block is in the replay; itself when the trace did not allocate it, 0 when the
@@ -41,10 +42,12 @@ class Translation {
   struct Run {
     std::uint64_t len;
     std::uint64_t ino;    // 0: metadata
-    std::uint64_t place;  // file block, or for metadata the block in the replay
+    std::uint64_t place;  // file block, or for metadata the block in the replay (0: none)
   };
   using Runs = std::map<std::uint64_t, Run>;
 
+  // `place` of the block at `offset` in the run.
+  [[nodiscard]] static std::uint64_t place_of(const Run& run, std::uint64_t offset);
   void add(std::uint64_t block, const Run& run);
   void release(const Run& run, std::uint64_t offset, std::uint64_t len,
                std::vector<BlockRange>& out);

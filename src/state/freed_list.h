@@ -31,6 +31,13 @@ class FreedList {
   [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction);
 
   [[nodiscard]] const std::list<Entry>& entries() const { return list_; }
+  // Calls fn(entry) for each entry of one group, by cluster.
+  template <class Fn>
+  void for_group(std::uint32_t group, Fn fn) const {
+    const auto tree = by_group_.find(group);
+    if (tree == by_group_.end()) return;
+    for (const auto& [start, entry] : tree->second) fn(*entry);
+  }
   [[nodiscard]] bool empty() const { return list_.empty(); }
 
  private:

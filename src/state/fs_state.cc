@@ -282,6 +282,9 @@ void FsState::settled_words(std::uint32_t number, std::vector<std::uint64_t>& ou
       if (pa.kind == Prealloc::Kind::group || !bitmap::test(pa.used, i))
         bitmap::clear(out, base + i);
   }
+  freed_.for_group(number, [&](const FreedList::Entry& entry) {
+    bitmap::clear_range(out, entry.start, entry.count);
+  });
 }
 
 }  // namespace e4r::state

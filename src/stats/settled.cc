@@ -14,15 +14,9 @@ BlockSpace space_of(const state::Geometry& g) {
 
 FreeExtents settled_free_extents(const state::FsState& state, std::uint32_t chunk_bits) {
   FreeExtentScan scan(space_of(state.geometry()), chunk_bits);
-  // What waits for a commit is free once everything is on disk.
-  std::unordered_map<std::uint32_t, std::vector<state::FreedList::Entry>> freed;
-  for (const auto& entry : state.freed().entries()) freed[entry.group].push_back(entry);
   std::vector<std::uint64_t> words;
   for (std::uint32_t group = 0; group < state.group_count(); ++group) {
     state.settled_words(group, words);
-    if (const auto mine = freed.find(group); mine != freed.end())
-      for (const auto& entry : mine->second)
-        state::bitmap::clear_range(words, entry.start, entry.count);
     scan.add(words, state.geometry().clusters_in(group));
   }
   return scan.finish();

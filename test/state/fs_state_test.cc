@@ -85,6 +85,27 @@ TEST(FsState, FreedClustersWaitForTheirCommit) {
   expect_sound(state);
 }
 
+TEST(FsState, SettledBitmapReleasesPreallocationsAndFreedClusters) {
+  const Fixture fixture(2);
+  FsState state(fixture.source, true);
+  state.load(0);
+  state.take(state.group(0), 10, 20);
+  ASSERT_TRUE(state.free_clusters(0, 12, 3, 7, false).ok());
+  Prealloc& pa = state.new_prealloc();
+  pa.kind = Prealloc::Kind::group;
+  pa.block = 25;
+  pa.len = pa.free = 5;
+  state.group(0).preallocs.push_front(pa);
+  std::vector<std::uint64_t> words;
+  state.settled_words(0, words);
+  std::vector<std::uint64_t> expected(1024 / 64, 0);
+  bitmap::set_range(expected, 0, 4);
+  bitmap::set_range(expected, 10, 2);
+  bitmap::set_range(expected, 15, 10);
+  EXPECT_EQ(words, expected);
+  state.release(pa);
+}
+
 TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
   const Fixture fixture(3);
   FsState state(fixture.source, true);

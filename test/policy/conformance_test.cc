@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What every policy of the registry must do, whatever else it does. A new row is tested here by
+// being in the table.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "policy/policy.h"
+#include "replay/allocator.h"
+#include "support/workload.h"
+
+namespace e4r::test {
+namespace {
+
+using policy::Policy;
+using replay::Allocator;
+using replay::Decision;
+
+std::string identifier(std::string_view name) {
+  std::string out;
+  for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return out;
+}
+
+bool lists_on(const Policy& policy, const policy::Tunables& tunables) {
+  return !policy.walk_only && tunables.mb_optimize_scan != 0;
+}
+
+// A file system and an allocator for one policy.
+struct Rig {
+  Rig(const Policy& policy, ModelFs& fs)
+      : tunables(policy::defaults_for(fs.geometry())),
+        state(fs.source(), lists_on(policy, tunables)),
+        allocator(state, policy, tunables) {}
+  policy::Tunables tunables;
+  state::FsState state;
+  Allocator allocator;
+};
+
+replay::Request data_request(std::uint64_t ino, std::uint32_t len, std::uint64_t size) {
+  replay::Request r;
+  r.ino = ino;
+  r.len = len;
+  r.flags = trace::mb::hint_data;
+  r.inputs_exact = true;
+  r.size_hint = size;
+  return r;
+}
+
+void expect_sound(const state::FsState& state) {
+  for (const std::string& line : state.check(3)) ADD_FAILURE() << line;
+}
+
+class PolicyTest : public testing::TestWithParam<const Policy*> {};
+
+TEST_P(PolicyTest, DescribesItself) {
+  const Policy& policy = *GetParam();
+  EXPECT_FALSE(policy.name.empty());
+  EXPECT_FALSE(policy.summary.empty());
+  EXPECT_FALSE(policy.source.empty());
+  EXPECT_EQ(policy.summary.find('\n'), std::string_view::npos);
+  EXPECT_EQ(policy::find_policy(policy.name), &policy);
+  ASSERT_FALSE(policy.ladder.empty());
+  for (const policy::Rung& rung : policy.ladder) {
+    EXPECT_FALSE(rung.meaning.empty());
+    EXPECT_NE(rung.criterion, trace::Criterion::unknown);
+    EXPECT_TRUE(rung.applies != nullptr && rung.least_free != nullptr && rung.good != nullptr);
+  }
+}
+
+TEST_P(PolicyTest, NoTwoRungsCountForTheSameCriterion) {
+  std::set<trace::Criterion> seen;
+  for (const policy::Rung& rung : GetParam()->ladder)
+    EXPECT_TRUE(seen.insert(rung.criterion).second) << rung.meaning;
+}
+
+TEST_P(PolicyTest, LastRungTakesAnyFreeCluster) {
+  const policy::Rung& last = GetParam()->ladder.back();
+  ModelFs fs(model_shape("two_groups"));
+  fs.fill();
+  fs.free(1, 100, 1);
+  Rig rig(*GetParam(), fs);
+  load_all(rig.state);
+  policy::Counters counters;
+  policy::Search search(rig.state, rig.tunables, counters);
+  search.goal.len = search.goal_len = 500;
+  EXPECT_TRUE(last.applies(search));
+  EXPECT_LE(last.least_free(search), 1u);
+  EXPECT_EQ(last.choose, nullptr) << "the last rung must walk";
+  EXPECT_FALSE(last.fast);
+  EXPECT_FALSE(last.skip_short);
+  EXPECT_TRUE(last.good(search, rig.state.group(1)));
+  EXPECT_FALSE(last.good(search, rig.state.group(0)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, PolicyTest, testing::ValuesIn(policy::policies()),
+                         [](const auto& tested) { return identifier(tested.param->name); });
+
+TEST(Registry, NamesSummariesAndSourcesAreUnique) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> summaries;
+  std::set<std::string_view> sources;
+  for (const Policy* policy : policy::policies()) {
+    EXPECT_TRUE(names.insert(policy->name).second) << policy->name;
+    EXPECT_TRUE(summaries.insert(policy->summary).second) << policy->name;
+    EXPECT_TRUE(sources.insert(policy->source).second) << policy->name;
+  }
+  EXPECT_FALSE(names.empty());
+  EXPECT_EQ(policy::find_policy("no such policy"), nullptr);
+}
+
+class OnShape : public testing::TestWithParam<std::tuple<const Policy*, ModelShape>> {
+ protected:
+  [[nodiscard]] const Policy& policy() const { return *std::get<0>(GetParam()); }
+  [[nodiscard]] const ModelShape& shape() const { return std::get<1>(GetParam()); }
+};
+
+// Metadata, small files and large files alike; groups loaded before or not.
+TEST_P(OnShape, FindsTheOnlyFreeCluster) {
+  for (const bool loaded : {true, false}) {
+    for (const std::uint32_t flags : {0u, trace::mb::hint_data}) {
+      for (const std::uint64_t size : {4096ull, 64ull << 20}) {
+        ModelFs fs(shape());
+        fs.fill();
+        const std::uint32_t group = shape().groups - 1;
+        const std::uint32_t cluster = fs.geometry().clusters_in(group) - 1;
+        fs.free(group, cluster, 1);
+        Rig rig(policy(), fs);
+        if (loaded) load_all(rig.state);
+        replay::Request request = data_request(20, 1, size);
+        request.flags = flags;
+        const Decision d = rig.allocator.allocate(request, nullptr);
+        ASSERT_TRUE(d.success) << "loaded " << loaded << " flags " << flags << " size " << size;
+        EXPECT_EQ(d.block, fs.geometry().block_of(group, cluster));
+        EXPECT_EQ(d.len, 1u);
+        expect_sound(rig.state);
+      }
+    }
+  }
+}
+
+TEST_P(OnShape, FailsCleanlyWhenThereIsNoSpace) {
+  ModelFs fs(shape());
+  fs.fill();
+  Rig rig(policy(), fs);
+  for (const std::uint64_t size : {4096ull, 64ull << 20}) {
+    for (const std::uint32_t flags : {0u, trace::mb::hint_data}) {
+      replay::Request request = data_request(20, 8, size);
+      request.flags = flags;
+      const Decision d = rig.allocator.allocate(request, nullptr);
+      EXPECT_FALSE(d.success);
+      EXPECT_EQ(d.len, 0u);
+      EXPECT_EQ(d.result.len, 0u);
+      EXPECT_FALSE(d.prealloc);
+    }
+  }
+  expect_sound(rig.state);
+}
+
+// Random files on a partly used image. Every decision is judged against a plain account of which
+// cluster is in use, and the state against its own invariants.
+TEST_P(OnShape, ThousandsOfRandomOperationsKeepEveryInvariant) {
+  ModelFs fs(shape());
+  Rng rng(7);
+  ModelFiles old = add_old_files(fs, rng, 6, shape().groups * shape().clusters_per_group / 20, 40);
+  fs.leave_uninit(rng, 50);
+  Rig rig(policy(), fs);
+  WorkloadOptions options;
+  options.largest = std::min(shape().clusters_per_group, 2000u);
+  Workload work(rig.allocator, fs, std::move(old), options);
+  for (int round = 0; round < 12; ++round) {
+    work.run(100);
+    for (const std::string& line : rig.state.check(1)) FAIL() << "round " << round << ": " << line;
+    ASSERT_TRUE(work.problems().empty()) << work.problems().front();
+    ASSERT_EQ(work.strays(rig.state), 0u) << "round " << round;
+  }
+  EXPECT_GT(work.decisions(), 300u);
+  work.delete_everything();
+  EXPECT_EQ(work.strays(rig.state), 0u);
+  expect_sound(rig.state);
+}
+
+TEST_P(OnShape, RepeatsItselfExactly) {
+  std::vector<trace::Event> first;
+  for (int turn = 0; turn < 2; ++turn) {
+    ModelFs fs(shape());
+    Rng rng(11);
+    ModelFiles old = add_old_files(fs, rng, 3, 500, 20);
+    Rig rig(policy(), fs);
+    Workload work(rig.allocator, fs, std::move(old), {.seed = 3});
+    work.run(300);
+    if (turn == 0)
+      first = work.events();
+    else
+      EXPECT_EQ(work.events(), first);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, OnShape,
+                         testing::Combine(testing::ValuesIn(policy::policies()),
+                                          testing::ValuesIn(model_shapes())),
+                         [](const auto& tested) {
+                           return identifier(std::get<0>(tested.param)->name) + "_" +
+                                  std::get<1>(tested.param).name;
+                         });
+
+}  // namespace
+}  // namespace e4r::test

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Replays of traces that the model itself has recorded: agreement must be complete, and what-if
+// replays must neither lose nor share a cluster, whatever the policy.
+#include "replay/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "support/workload.h"
+
+namespace e4r::test {
+namespace {
+
+using policy::Policy;
+using replay::Engine;
+using replay::InputTable;
+using replay::Purpose;
+
+const Policy& named(std::string_view name) {
+  return *policy::find_policy(name);
+}
+
+bool lists_on(const Policy& policy, const policy::Tunables& tunables) {
+  return !policy.walk_only && tunables.mb_optimize_scan != 0;
+}
+
+struct Script {
+  const Policy* policy = nullptr;
+  ModelShape shape;
+  std::uint64_t seed = 1;
+  bool inputs = false;
+  bool tight = false;  // runs out of space now and then
+  std::uint32_t steps = 300;
+};
+
+using Bitmaps = std::vector<std::vector<std::uint64_t>>;
+
+Bitmaps settled(const state::FsState& state) {
+  Bitmaps out(state.group_count());
+  for (std::uint32_t group = 0; group < state.group_count(); ++group)
+    state.settled_words(group, out[group]);
+  return out;
+}
+
+std::string differing_groups(const Bitmaps& a, const Bitmaps& b) {
+  std::string out;
+  for (std::size_t group = 0; group < a.size(); ++group)
+    if (a[group] != b[group]) out += " " + std::to_string(group);
+  return out;
+}
+
+// A recorded run: up to the middle, where files are still there, and to the end, where all are
+// deleted.
+class Recording {
+ public:
+  explicit Recording(const Script& script)
+      : fs_(script.shape), tunables_(policy::defaults_for(fs_.geometry())) {
+    Rng rng(script.seed);
+    const std::uint32_t all = script.shape.groups * script.shape.clusters_per_group;
+    ModelFiles old = add_old_files(fs_, rng, 8, script.tight ? all / 10 : all / 40, 30);
+    fs_.leave_uninit(rng, 40);
+    state_ = std::make_unique<state::FsState>(fs_.source(), lists_on(*script.policy, tunables_));
+    allocator_ = std::make_unique<replay::Allocator>(*state_, *script.policy, tunables_);
+    WorkloadOptions options;
+    options.seed = script.seed;
+    options.inputs = script.inputs;
+    options.largest = script.tight ? all / 12 : std::max(all / 150, 20u);
+    options.most_files = script.tight ? 60 : 40;
+    work_ = std::make_unique<Workload>(*allocator_, fs_, std::move(old), options);
+    work_->run(script.steps);
+    work_->commit_everything();
+    middle_ = work_->events().size();
+    files_ = work_->files();
+    in_use_ = settled(*state_);
+    work_->delete_everything();
+    final_ = settled(*state_);
+  }
+
+  [[nodiscard]] const ModelFs& fs() const { return fs_; }
+  [[nodiscard]] ModelFs& fs() { return fs_; }
+  [[nodiscard]] const policy::Tunables& tunables() const { return tunables_; }
+  [[nodiscard]] std::span<const trace::Event> middle() const {
+    return std::span(work_->events()).first(middle_);
+  }
+  [[nodiscard]] std::span<const trace::Event> whole() const { return work_->events(); }
+  [[nodiscard]] const ModelFiles& files() const { return files_; }  // in the middle
+  [[nodiscard]] const Bitmaps& in_use() const { return in_use_; }   // likewise
+  [[nodiscard]] const Bitmaps& final_bitmaps() const { return final_; }
+  [[nodiscard]] const state::FsState& state() const { return *state_; }
+  [[nodiscard]] const Workload& work() const { return *work_; }
+
+ private:
+  ModelFs fs_;
+  policy::Tunables tunables_;
+  std::unique_ptr<state::FsState> state_;
+  std::unique_ptr<replay::Allocator> allocator_;
+  std::unique_ptr<Workload> work_;
+  std::size_t middle_ = 0;
+  ModelFiles files_;
+  Bitmaps in_use_;
+  Bitmaps final_;
+};
+
+std::unique_ptr<Engine> run(Recording& recording, std::span<const trace::Event> events,
+                            const Policy& policy, Purpose purpose, InputTable& inputs,
+                            const policy::Tunables& tunables) {
+  replay::EngineOptions options;
+  options.purpose = purpose;
+  options.check = true;
+  options.check_every = 251;
+  auto engine = std::make_unique<Engine>(recording.fs().source(), policy, tunables, options);
+  MemorySource source(events);
+  const Status status = engine->run(source, inputs);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return engine;
+}
+
+std::unique_ptr<Engine> run(Recording& recording, std::span<const trace::Event> events,
+                            const Policy& policy, Purpose purpose, InputTable& inputs) {
+  return run(recording, events, policy, purpose, inputs, recording.tunables());
+}
+
+void expect_identical(const Engine& engine) {
+  const replay::Agreement& agreement = engine.agreement();
+  EXPECT_GT(agreement.requests, 0u);
+  EXPECT_EQ(agreement.identical, agreement.requests);
+  EXPECT_EQ(agreement.forced, 0u);
+  EXPECT_EQ(agreement.conflicts, 0u);
+  EXPECT_EQ(engine.tally().bad_frees, 0u);
+  EXPECT_EQ(engine.tally().bad_requests, 0u);
+  if (const auto& d = agreement.first_divergence)
+    ADD_FAILURE() << "event " << d->event << ": " << d->fields << "\n  recorded " << d->recorded
+                  << "\n  modelled " << d->modelled;
+}
+
+void expect_same_groups(const state::FsState& a, const state::FsState& b) {
+  for (std::uint32_t number = 0; number < a.group_count(); ++number) {
+    const state::Group& x = a.group(number);
+    const state::Group& y = b.group(number);
+    EXPECT_EQ(x.free, y.free) << "group " << number;
+    EXPECT_EQ(x.fragments, y.fragments) << "group " << number;
+    EXPECT_EQ(x.counters, y.counters) << "group " << number;
+    EXPECT_EQ(x.need_init, y.need_init) << "group " << number;
+    EXPECT_EQ(x.disk_free, y.disk_free) << "group " << number;
+    EXPECT_EQ(x.block_uninit, y.block_uninit) << "group " << number;
+  }
+}
+
+// Every cluster that a recorded file got from the allocator, and where.
+void expect_recorded_layout(const Recording& recording, const Engine& engine) {
+  const state::Geometry& geometry = recording.fs().geometry();
+  std::uint64_t blocks = 0;
+  for (const auto& [ino, file] : recording.files()) {
+    for (const auto& [cluster, block] : file.clusters) {
+      if (file.old.contains(cluster)) continue;
+      const auto replayed = engine.files().find(ino);
+      ASSERT_NE(replayed, engine.files().end()) << "inode " << ino;
+      const std::uint64_t logical = geometry.to_blocks(cluster);
+      const replay::FileExtent* e = replayed->second.find(logical);
+      ASSERT_NE(e, nullptr) << "inode " << ino << " cluster " << cluster;
+      ASSERT_EQ(e->block + (logical - e->logical), block) << "inode " << ino << " at " << cluster;
+      blocks += geometry.to_blocks(1);
+    }
+  }
+  for (const auto& [ino, layout] : engine.files())
+    for (const replay::FileExtent& e : layout.extents()) blocks -= e.len;
+  EXPECT_EQ(blocks, 0u) << "the replay has mapped more or less than was recorded";
+}
+
+// Clusters with an owner: the start image's metadata, what is left of old files, and files of the
+// replay. Fails when two own the same, or when the bitmap has it free.
+class Owners {
+ public:
+  Owners(const Recording& recording, const Engine& engine)
+      : geometry_(recording.fs().geometry()), in_use_(settled(engine.state())) {
+    for (std::uint32_t group = 0; group < geometry_.groups; ++group)
+      for (std::uint32_t at = 0; at < ModelFs::kMetadata; ++at)
+        claim(geometry_.block_of(group, at), "metadata");
+    for (const auto& [ino, file] : recording.files()) {
+      for (const auto& [cluster, block] : file.old) claim(block, "an old file");
+      for (const auto& [block, len] : file.metadata) metadata_ += len;
+    }
+    for (const auto& [ino, layout] : engine.files())
+      for (const replay::FileExtent& e : layout.extents())
+        for (std::uint64_t b = 0; b < e.len; b += geometry_.to_blocks(1))
+          claim(e.block + b, "a replayed file");
+  }
+
+  // Clusters in use that nobody is known to own, but for the metadata that the trace allocated.
+  [[nodiscard]] std::int64_t unowned() const {
+    std::int64_t used = 0;
+    for (std::uint32_t group = 0; group < geometry_.groups; ++group)
+      used += geometry_.clusters_in(group) -
+              state::bitmap::count_clear(in_use_[group], geometry_.clusters_per_group);
+    return used - static_cast<std::int64_t>(owned_.size()) - metadata_;
+  }
+
+ private:
+  void claim(std::uint64_t block, const char* what) {
+    EXPECT_TRUE(owned_.insert(block).second) << "block " << block << " of " << what << " is shared";
+    EXPECT_TRUE(
+        state::bitmap::test(in_use_[geometry_.group_of(block)], geometry_.cluster_in_group(block)))
+        << "block " << block << " of " << what << " is free";
+  }
+
+  state::Geometry geometry_;
+  Bitmaps in_use_;
+  std::set<std::uint64_t> owned_;
+  std::int64_t metadata_ = 0;
+};
+
+// Whether every cluster that the recorded kernel found space for has a place in the replay.
+void expect_everything_mapped(const Recording& recording, const Engine& engine) {
+  const state::Geometry& geometry = recording.fs().geometry();
+  std::uint64_t missing = 0;
+  for (const auto& [ino, file] : recording.files()) {
+    const auto replayed = engine.files().find(ino);
+    for (const auto& [cluster, block] : file.clusters) {
+      if (file.old.contains(cluster)) continue;
+      if (replayed == engine.files().end() ||
+          replayed->second.find(geometry.to_blocks(cluster)) == nullptr)
+        ++missing;
+    }
+  }
+  EXPECT_EQ(missing, 0u);
+}
+
+// The other policies, and the same with knobs turned.
+std::vector<std::pair<const Policy*, policy::Tunables>> alternatives(const Recording& recording) {
+  std::vector<std::pair<const Policy*, policy::Tunables>> out;
+  for (const Policy* policy : policy::policies()) {
+    const policy::Tunables& t = recording.tunables();
+    if (policy->name != "legacy") out.emplace_back(policy, t);
+    out.emplace_back(policy, t).second.mb_group_prealloc = 40;
+    out.back().second.mb_max_to_scan = 3;
+    out.emplace_back(policy, t).second.mb_stream_req = 0;
+    out.back().second.mb_max_linear_groups = 4;
+  }
+  return out;
+}
+
+class EngineTest : public testing::TestWithParam<std::tuple<ModelShape, bool>> {
+ protected:
+  [[nodiscard]] Script script(const char* policy, std::uint64_t seed, bool inputs = false) const {
+    return {&named(policy), std::get<0>(GetParam()), seed, inputs, std::get<1>(GetParam())};
+  }
+};
+
+TEST_P(EngineTest, AgreesWithItsOwnTrace) {
+  for (const char* name : {"linear", "legacy"}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(std::string(name) + " seed " + std::to_string(seed));
+      Recording recording(script(name, seed));
+      ASSERT_TRUE(recording.work().problems().empty()) << recording.work().problems().front();
+      InputTable inputs;
+      const auto agree = run(recording, recording.whole(), named(name), Purpose::agree, inputs);
+      expect_identical(*agree);
+      EXPECT_EQ(agree->tally().failed, recording.work().failed());
+      expect_same_groups(agree->state(), recording.state());
+      const auto alone = run(recording, recording.whole(), named(name), Purpose::free_run, inputs);
+      expect_identical(*alone);
+      expect_same_groups(alone->state(), recording.state());
+    }
+  }
+}
+
+// With the file size in the trace nothing needs to be worked out, under any policy.
+TEST_P(EngineTest, AgreesUnderEveryPolicyWhenInputsAreRecorded) {
+  for (const Policy* policy : policy::policies()) {
+    for (std::uint64_t seed = 5; seed <= 6; ++seed) {
+      SCOPED_TRACE(std::string(policy->name) + " seed " + std::to_string(seed));
+      Recording recording(script(policy->name.data(), seed, true));
+      InputTable inputs;
+      const auto agree = run(recording, recording.whole(), *policy, Purpose::agree, inputs);
+      expect_identical(*agree);
+      expect_same_groups(agree->state(), recording.state());
+    }
+  }
+}
+
+TEST_P(EngineTest, WhatIfUnderTheRecordedPolicyChangesNothing) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Recording recording(script("legacy", seed));
+    InputTable inputs;
+    (void)run(recording, recording.middle(), named("legacy"), Purpose::agree, inputs);
+    const auto same = run(recording, recording.middle(), named("legacy"), Purpose::what_if, inputs);
+    EXPECT_EQ(same->tally().bad_frees, 0u);
+    EXPECT_EQ(same->tally().extra, 0u);
+    EXPECT_EQ(same->tally().absorbed, 0u);
+    expect_recorded_layout(recording, *same);
+    EXPECT_EQ(differing_groups(settled(same->state()), recording.in_use()), "");
+  }
+}
+
+TEST_P(EngineTest, WhatIfSharesAndLosesNothing) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    Recording recording(script("legacy", seed));
+    InputTable inputs;
+    (void)run(recording, recording.whole(), named("legacy"), Purpose::agree, inputs);
+    for (const auto& [policy, tunables] : alternatives(recording)) {
+      SCOPED_TRACE(std::string(policy->name) + " seed " + std::to_string(seed) + " prealloc " +
+                   std::to_string(tunables.mb_group_prealloc));
+      const auto half =
+          run(recording, recording.middle(), *policy, Purpose::what_if, inputs, tunables);
+      EXPECT_EQ(half->tally().bad_frees, 0u);
+      EXPECT_EQ(half->tally().bad_requests, 0u);
+      const Owners owners(recording, *half);
+      if (half->tally().failed == 0) {
+        expect_everything_mapped(recording, *half);
+        EXPECT_EQ(owners.unowned(), 0);
+      }
+      const auto full =
+          run(recording, recording.whole(), *policy, Purpose::what_if, inputs, tunables);
+      EXPECT_EQ(full->tally().bad_frees, 0u);
+      EXPECT_EQ(differing_groups(settled(full->state()), recording.final_bitmaps()), "");
+    }
+  }
+}
+
+std::vector<ModelShape> chosen_shapes() {
+  std::vector<ModelShape> out;
+  for (const char* name :
+       {"blocks_2k_no_flex", "blocks_4k_forty_groups", "bigalloc_16_of_1k", "bigalloc_4_of_4k",
+        "odd_group_size", "tiny_groups", "one_group", "two_groups", "no_journal", "no_checksums",
+        "stripe_16", "stripe_24_flex", "no_extents"})
+    out.push_back(model_shape(name));
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, EngineTest,
+                         testing::Combine(testing::ValuesIn(chosen_shapes()), testing::Bool()),
+                         [](const auto& tested) {
+                           return std::string(std::get<0>(tested.param).name) +
+                                  (std::get<1>(tested.param) ? "_tight" : "_roomy");
+                         });
+
+}  // namespace
+}  // namespace e4r::test

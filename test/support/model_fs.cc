@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/model_fs.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace e4r::test {
+namespace {
+
+namespace bitmap = state::bitmap;
+
+state::Geometry geometry_of(const ModelShape& shape) {
+  state::Geometry g;
+  g.groups = shape.groups;
+  g.block_bits = shape.block_bits;
+  g.cluster_bits = shape.cluster_bits;
+  g.first_data_block = shape.block_bits == 10 && shape.cluster_bits == 0 ? 1 : 0;
+  g.clusters_per_group = shape.clusters_per_group;
+  g.blocks_per_group = shape.clusters_per_group << shape.cluster_bits;
+  g.blocks_count = static_cast<std::uint64_t>(shape.groups) * g.blocks_per_group +
+                   g.first_data_block - (shape.missing << shape.cluster_bits);
+  g.inodes_per_group = 64;
+  g.log_groups_per_flex = shape.log_flex;
+  g.flex_bg = shape.log_flex > 0;
+  g.stripe = shape.stripe;
+  g.journal = shape.journal;
+  g.desc_csum = shape.desc_csum;
+  g.extents = shape.extents;
+  return g;
+}
+
+}  // namespace
+
+const std::vector<ModelShape>& model_shapes() {
+  static const std::vector<ModelShape> kShapes = {
+      {.name = "blocks_1k_pairs",
+       .groups = 21,
+       .block_bits = 10,
+       .clusters_per_group = 8192,
+       .missing = 1000,
+       .log_flex = 4},
+      {.name = "blocks_2k_no_flex", .groups = 17, .block_bits = 11, .clusters_per_group = 2048},
+      {.name = "blocks_4k_forty_groups",
+       .groups = 40,
+       .block_bits = 12,
+       .clusters_per_group = 2048,
+       .missing = 777,
+       .log_flex = 3},
+      {.name = "blocks_4k_full_size", .groups = 3, .block_bits = 12, .clusters_per_group = 32768},
+      {.name = "blocks_64k", .groups = 2, .block_bits = 16, .clusters_per_group = 65528},
+      {.name = "bigalloc_16_of_1k",
+       .groups = 18,
+       .block_bits = 10,
+       .clusters_per_group = 2048,
+       .cluster_bits = 4,
+       .log_flex = 2},
+      {.name = "bigalloc_4_of_4k",
+       .groups = 6,
+       .block_bits = 12,
+       .clusters_per_group = 4096,
+       .cluster_bits = 2,
+       .missing = 100},
+      {.name = "odd_group_size",
+       .groups = 20,
+       .block_bits = 12,
+       .clusters_per_group = 1032,
+       .missing = 8},
+      {.name = "tiny_groups",
+       .groups = 33,
+       .block_bits = 12,
+       .clusters_per_group = 264,
+       .log_flex = 4},
+      {.name = "one_group", .groups = 1, .block_bits = 12, .clusters_per_group = 4096},
+      {.name = "two_groups",
+       .groups = 2,
+       .block_bits = 12,
+       .clusters_per_group = 2048,
+       .missing = 1500},
+      {.name = "no_journal",
+       .groups = 16,
+       .block_bits = 12,
+       .clusters_per_group = 1024,
+       .journal = false},
+      {.name = "no_checksums",
+       .groups = 24,
+       .block_bits = 10,
+       .clusters_per_group = 1024,
+       .log_flex = 2,
+       .desc_csum = false},
+      {.name = "stripe_16",
+       .groups = 20,
+       .block_bits = 12,
+       .clusters_per_group = 2048,
+       .stripe = 16},
+      {.name = "stripe_24_flex",
+       .groups = 16,
+       .block_bits = 12,
+       .clusters_per_group = 2048,
+       .log_flex = 4,
+       .stripe = 24},
+      {.name = "no_extents",
+       .groups = 19,
+       .block_bits = 12,
+       .clusters_per_group = 1024,
+       .extents = false},
+  };
+  return kShapes;
+}
+
+const ModelShape& model_shape(std::string_view name) {
+  const auto& all = model_shapes();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const ModelShape& shape) { return shape.name == name; });
+  if (found == all.end()) throw std::invalid_argument("no model shape " + std::string(name));
+  return *found;
+}
+
+ModelFs::ModelFs(const ModelShape& shape) {
+  source_.geometry = geometry_of(shape);
+  source_.groups.resize(shape.groups);
+  words_.resize(shape.groups);
+  for (std::uint32_t number = 0; number < shape.groups; ++number) {
+    auto& words = words_[number];
+    words.assign((shape.clusters_per_group + 63) / 64, ~0ull);
+    bitmap::clear_range(words, kMetadata, geometry().clusters_in(number) - kMetadata);
+  }
+}
+
+void ModelFs::use(std::uint32_t group, std::uint32_t start, std::uint32_t len) {
+  bitmap::set_range(words_[group], start, len);
+}
+
+void ModelFs::free(std::uint32_t group, std::uint32_t start, std::uint32_t len) {
+  bitmap::clear_range(words_[group], start, len);
+}
+
+void ModelFs::fill() {
+  for (std::uint32_t group = 0; group < geometry().groups; ++group)
+    use(group, 0, geometry().clusters_in(group));
+}
+
+ClusterMap ModelFs::add_file(Rng& rng, std::uint32_t clusters, std::uint32_t longest) {
+  ClusterMap map;
+  std::uint32_t logical = 0;
+  for (int run = 0; run < 1000 && logical < clusters; ++run) {
+    const auto group = static_cast<std::uint32_t>(rng.below(geometry().groups));
+    const std::uint32_t limit = geometry().clusters_in(group);
+    auto at =
+        bitmap::find_clear(words_[group], limit, static_cast<std::uint32_t>(rng.below(limit)));
+    auto left = std::min(clusters - logical, static_cast<std::uint32_t>(rng.between(1, longest)));
+    for (; left > 0 && at < limit && !used(group, at); --left, ++at) {
+      use(group, at, 1);
+      map[logical++] = geometry().block_of(group, at);
+    }
+    if (rng.chance(1, 6)) ++logical;  // a hole
+  }
+  return map;
+}
+
+void ModelFs::leave_uninit(Rng& rng, std::uint32_t percent) {
+  for (std::uint32_t number = 0; number < geometry().groups; ++number) {
+    const std::uint32_t limit = geometry().clusters_in(number);
+    const bool empty = bitmap::all_clear(words_[number], kMetadata, limit - kMetadata);
+    source_.groups[number].block_uninit = geometry().desc_csum && empty && rng.chance(percent, 100);
+  }
+}
+
+const state::Source& ModelFs::source() {
+  for (std::uint32_t number = 0; number < geometry().groups; ++number) {
+    state::GroupSource& group = source_.groups[number];
+    group.words = words_[number];
+    group.init_free = bitmap::count_clear(group.words, geometry().clusters_per_group);
+    group.disk_free = group.init_free;
+  }
+  return source_;
+}
+
+void load_all(state::FsState& state) {
+  for (std::uint32_t number = 0; number < state.group_count(); ++number) {
+    state.load(number);
+    state.mark_read(state.group(number));
+  }
+}
+
+}  // namespace e4r::test

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <vector>
+
+#include "state/fs_state.h"
+#include "util/rng.h"
+
+namespace e4r::test {
+
+// A shape of file system to run the allocator model on, with groups small enough to be filled.
+struct ModelShape {
+  const char* name;
+  std::uint32_t groups;
+  std::uint32_t block_bits;
+  std::uint32_t clusters_per_group;
+  std::uint32_t cluster_bits = 0;
+  std::uint32_t missing = 0;   // clusters that the last group lacks
+  std::uint32_t log_flex = 0;  // flex_bg when not 0
+  std::uint32_t stripe = 0;
+  bool journal = true;
+  bool desc_csum = true;
+  bool extents = true;
+  friend void PrintTo(const ModelShape& shape, std::ostream* out) { *out << shape.name; }
+};
+
+// Block sizes from 1K to 64K, bigalloc, short last groups, groups of no whole number of bitmap
+// words, one group to forty, with and without flex_bg, journal, checksums, stripe and extents.
+[[nodiscard]] const std::vector<ModelShape>& model_shapes();
+[[nodiscard]] const ModelShape& model_shape(std::string_view name);
+
+// Cluster number in the file -> first block of the cluster on the device.
+using ClusterMap = std::map<std::uint32_t, std::uint64_t>;
+
+// A start image made in memory: metadata at the head of every group, and on request clusters of
+// files that are there already. Settle everything before the first use of source().
+class ModelFs {
+ public:
+  static constexpr std::uint32_t kMetadata = 4;  // clusters at the head of each group
+
+  explicit ModelFs(const ModelShape& shape);
+
+  [[nodiscard]] const state::Geometry& geometry() const { return source_.geometry; }
+  [[nodiscard]] bool used(std::uint32_t group, std::uint32_t cluster) const {
+    return state::bitmap::test(words_[group], cluster);
+  }
+  void use(std::uint32_t group, std::uint32_t start, std::uint32_t len);
+  // The opposite, for clusters that exist.
+  void free(std::uint32_t group, std::uint32_t start, std::uint32_t len);
+  // Uses every free cluster.
+  void fill();
+
+  // Adds a file of about `clusters` clusters in runs of at most `longest`, and returns its map.
+  ClusterMap add_file(Rng& rng, std::uint32_t clusters, std::uint32_t longest);
+
+  // Marks groups without files BLOCK_UNINIT with the given probability in percent.
+  void leave_uninit(Rng& rng, std::uint32_t percent);
+  // For images that are wrong on purpose.
+  state::GroupSource& group(std::uint32_t number) { return source_.groups[number]; }
+
+  // What a replay starts from. Refers to this object.
+  [[nodiscard]] const state::Source& source();
+
+ private:
+  std::vector<std::vector<std::uint64_t>> words_;
+  state::Source source_;
+};
+
+// The state with every group loaded, as after a look at mb_groups.
+void load_all(state::FsState& state);
+
+}  // namespace e4r::test

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replay/allocator.h"
+#include "trace/source.h"
+
+namespace e4r::test {
+
+// Delivers events that are in memory, a few at a time.
+class MemorySource : public trace::EventSource {
+ public:
+  explicit MemorySource(std::span<const trace::Event> events, std::size_t batch = 7)
+      : left_(events), batch_(batch) {}
+  [[nodiscard]] Result<std::span<const trace::Event>> next() override;
+
+ private:
+  std::span<const trace::Event> left_;
+  std::size_t batch_;
+};
+
+struct Thread {
+  std::uint32_t pid = 1;
+  std::uint16_t cpu = 0;
+};
+
+// Writes the trace that the kernel would of what an Allocator does: an allocation's request event
+// before the decision, where it takes effect a preallocation's event, then its closing event and
+// the answer. Events of other threads may come in between.
+class TraceWriter {
+ public:
+  // With `inputs`, requests carry i_size and i_writecount as a kernel with that patch records them.
+  explicit TraceWriter(bool inputs) : inputs_(inputs) {}
+
+  // An allocation on its way. Finish in reverse order of opening where they nest.
+  struct Open {
+    Thread thread;
+    replay::Request request;
+    std::size_t at = 0;  // of the request event
+    bool closed = false;
+  };
+
+  // `asked`: clusters that the file system wanted before it claimed what there is.
+  Open open(const Thread& thread, const replay::Request& request, std::uint32_t asked);
+  // The allocator has decided: writes what marks the moment.
+  void decided(Open& open, const replay::Decision& decision);
+  // Writes the rest.
+  void finish(const Open& open, const replay::Decision& decision);
+  // The request was turned away before the allocator saw it.
+  void refuse(const Open& open);
+
+  void freed(const Thread& thread, std::uint64_t ino, std::uint32_t group, std::uint32_t start,
+             std::uint32_t len);
+  void discarded(const Thread& thread, std::uint64_t ino);
+  void loaded(const Thread& thread, std::uint32_t group);
+  void inode(const Thread& thread, trace::EventKind kind, std::uint64_t ino);
+  void commit(trace::EventKind kind, std::uint64_t transaction);
+
+  [[nodiscard]] const std::vector<trace::Event>& events() const { return events_; }
+
+ private:
+  trace::Event& add(trace::EventKind kind, const Thread& thread, std::uint64_t ino);
+  void close(const Open& open, const replay::Decision& decision);
+  void answer(const Open& open, std::uint64_t block, std::uint32_t len);
+
+  bool inputs_;
+  std::vector<trace::Event> events_;
+};
+
+}  // namespace e4r::test

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/model_fs.h"
+#include "support/trace_writer.h"
+#include "util/rng.h"
+
+namespace e4r::test {
+
+struct WorkloadOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t threads = 3;  // that may be in the middle of an allocation at a time
+  std::uint32_t cpus = 2;
+  std::uint32_t largest = 700;  // clusters of one write
+  std::uint32_t most_files = 60;
+  bool inputs = false;  // the trace carries i_size and i_writecount
+};
+
+struct ModelFile {
+  std::uint64_t size = 0;  // bytes
+  ClusterMap clusters;
+  ClusterMap old;  // of these, what the start image had already
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> metadata;  // first block, clusters
+  bool busy = false;                                              // a thread is working on it
+};
+using ModelFiles = std::map<std::uint64_t, ModelFile>;  // by inode
+
+// Puts files into the start image that a workload then goes on with.
+[[nodiscard]] ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count,
+                                       std::uint32_t clusters, std::uint32_t longest);
+
+// Stands in for the file system above the allocator: creates, appends to, rewrites, truncates,
+// punches, preallocates and deletes files at random, commits transactions, and hands every request
+// that needs space to the allocator. Keeps its own plain account of who owns which cluster, and
+// writes the trace.
+class Workload {
+ public:
+  Workload(replay::Allocator& allocator, const ModelFs& fs, ModelFiles files,
+           const WorkloadOptions& options);
+
+  void step();
+  void run(std::uint32_t steps);
+  // Deletes every file and commits.
+  void delete_everything();
+  void commit_everything();
+
+  // Called after each decision and each change of the state.
+  std::function<void()> watch;
+
+  [[nodiscard]] const ModelFiles& files() const { return files_; }
+  [[nodiscard]] const std::vector<trace::Event>& events() const { return writer_.events(); }
+  // What the allocator did that it must not, one line each.
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }
+  // Clusters that the state, once settled, has in use and the account has not, or the other way
+  // round.
+  [[nodiscard]] std::uint64_t strays(const state::FsState& state) const;
+
+ private:
+  struct Pending {
+    std::uint64_t transaction;
+    std::uint32_t group, start, len;
+  };
+  enum class Action : std::uint8_t {
+    create,
+    append,
+    write,
+    fallocate,
+    metadata,
+    close,
+    truncate,
+    punch,
+    remove,
+    load,
+    commit,
+  };
+
+  void step_by(std::uint32_t depth);
+  void act(Action action, std::uint64_t ino, std::uint32_t depth);
+  [[nodiscard]] Thread thread(std::uint32_t depth);
+  [[nodiscard]] std::uint64_t pick();
+  void others(std::uint32_t depth);
+
+  void create(std::uint32_t depth);
+  void append(std::uint64_t ino, std::uint32_t depth);
+  void write(std::uint64_t ino, std::uint32_t first, std::uint32_t count, std::uint32_t flags,
+             std::uint32_t depth);
+  void add_metadata(std::uint64_t ino, std::uint32_t depth);
+  void discard(std::uint64_t ino, std::uint32_t depth);
+  void remove_range(std::uint64_t ino, std::uint32_t first, std::uint32_t end, std::uint32_t depth);
+  void remove(std::uint64_t ino, std::uint32_t depth);
+  void commit_step();
+
+  [[nodiscard]] replay::Request request_for(std::uint64_t ino, std::uint32_t first,
+                                            std::uint32_t len, std::uint32_t flags);
+  // Returns the clusters handed out, 0 when there are none; the first block in `block`.
+  std::uint32_t allocate(replay::Request request, std::uint64_t* block, std::uint32_t depth);
+  void judge(const replay::Request& request, const replay::Decision& decision);
+  void free_run(std::uint64_t ino, std::uint64_t block, std::uint32_t len, std::uint32_t depth);
+  void set_used(std::uint64_t block, std::uint32_t len, bool used);
+  [[nodiscard]] std::size_t index_of(std::uint64_t block) const;
+  [[nodiscard]] std::uint32_t some_clusters();
+  void changed() {
+    if (watch) watch();
+  }
+
+  replay::Allocator& allocator_;
+  const state::Geometry& geometry_;
+  WorkloadOptions options_;
+  Rng rng_;
+  TraceWriter writer_;
+  ModelFiles files_;
+  std::vector<bool> used_;
+  std::vector<Pending> pending_;
+  std::uint64_t free_ = 0;  // as statfs would say: clusters waiting for a commit included
+  std::uint64_t transaction_ = 0;
+  bool flushing_ = false;
+  std::uint64_t decisions_ = 0;
+  std::uint64_t failed_ = 0;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace e4r::test
