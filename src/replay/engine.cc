@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::uint32_t kModeFlags = mb::hint_group_alloc | mb::stream_alloc | mb::hint_noprealloc;
 
-bool is_data(const Op& op) { return (op.flags & mb::hint_data) != 0; }
+bool is_data(const Op& op) {
+  return (op.flags & mb::hint_data) != 0;
+}
 
 // The mode that a search's closing event shows.
 Mode mode_of(const Op& op) {
@@ -283,8 +285,8 @@ void Engine::place_data(const Op& op, Request& request) {
     }
     // The replay may have blocks further on that the recorded kernel had not got yet.
     if (const FileExtent* right = file.right_of(at))
-      request.len = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-          request.len, geometry.to_clusters(right->logical - at)));
+      request.len = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
     Steering steering;
     const Decision decision = allocator_.allocate(request, &steering);
     first ? note_decision(op, decision, false) : note_extra(decision);

@@ -91,8 +91,10 @@ void Translation::free(std::uint64_t block, std::uint64_t len, std::vector<Block
     it = runs_.erase(it);
     if (offset > 0) runs_.emplace(start, Run{offset, run.ino, run.place});
     if (offset + count < run.len)
-      it = runs_.emplace(block + count, Run{run.len - offset - count, run.ino,
-                                            place_of(run, offset + count)}).first;
+      it = runs_
+               .emplace(block + count,
+                        Run{run.len - offset - count, run.ino, place_of(run, offset + count)})
+               .first;
     block += count;
   }
   join_neighbours(out);
