@@ -6,6 +6,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
 tools/setup.sh test
-cmake --preset "$preset" >/dev/null
+cmake --preset "$preset" -DBUILD_TESTING=ON >/dev/null
 cmake --build --preset "$preset"
 ctest --preset "$preset" --output-on-failure

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "image/image.h"
 #include "report/free_space.h"
+#include "util/file.h"
 
 namespace e4r::tools {
 namespace {
@@ -17,11 +18,6 @@ struct Options {
   std::string json;
   image::OpenOptions open;
 };
-
-int usage_error(const std::string& message) {
-  fmt::print(stderr, "e4replay: -c: {} (see --help)\n", message);
-  return kUsage;
-}
 
 // KiB as e2freefrag takes them: decimal, 0x... or 0... for octal; 0 stands for no chunks.
 Result<std::uint64_t> parse_chunk(std::string_view text) {
@@ -40,36 +36,21 @@ Result<std::uint64_t> parse_chunk(std::string_view text) {
   return value;
 }
 
-Status write_all(const std::string& text, std::FILE* stream, const std::string& name) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-  if (!written || std::fflush(stream) != 0)
-    return error("cannot write {}: {}", name, errno_text(errno));
-  return {};
-}
-
-Status write_file(const std::string& text, const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "we"),
-                                                             std::fclose);
-  if (!file) return error("cannot write {}: {}", path, errno_text(errno));
-  return write_all(text, file.get(), path);
-}
-
 Status print(const report::FreeSpace& free, const std::string& json) {
-  if (json == "-") return write_all(free_space_json(free), stdout, "standard output");
-  if (!json.empty()) E4R_CHECK(write_file(free_space_json(free), json));
-  return write_all(free_space_text(free), stdout, "standard output");
+  if (!json.empty()) E4R_CHECK(write_output(free_space_json(free), json));
+  return json == "-" ? Status() : write_output(free_space_text(free), "-");
 }
 
 Result<int> run(const Options& options) {
   std::uint64_t chunk_kb = 0;
   if (!options.chunk.empty()) {
     const auto parsed = parse_chunk(options.chunk);
-    if (!parsed.ok()) return usage_error(parsed.error().message);
+    if (!parsed.ok()) return usage_error("-c: " + parsed.error().message);
     chunk_kb = *parsed;
   }
   E4R_TRY(image::Image image, image::Image::open(options.image, options.open));
   const auto bits = report::chunk_bits(chunk_kb, image.geometry().block_size);
-  if (!bits.ok()) return usage_error(bits.error().message);
+  if (!bits.ok()) return usage_error("-c: " + bits.error().message);
   E4R_TRY(report::FreeSpace free, report::measure_free_space(image, *bits));
   free.chunks_wanted = chunk_kb != 0;
   for (const std::string& warning : image.warnings()) warn(warning);

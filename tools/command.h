@@ -16,9 +16,9 @@ namespace e4r::tools {
 
 // Exit statuses of every tool of the project.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;      // could not do it; one line on stderr said why
-inline constexpr int kUsage = 2;       // the command line is wrong
-inline constexpr int kDisagreed = 3;   // verify ran and found disagreement
+inline constexpr int kFailed = 1;     // could not do it; one line on stderr said why
+inline constexpr int kUsage = 2;      // the command line is wrong
+inline constexpr int kDisagreed = 3;  // verify ran and found disagreement
 
 // One subcommand: its name, its line in the overview, worked examples for --help, and a function
 // that declares the options on `app` and returns what to run once they are parsed. The closure
@@ -32,6 +32,9 @@ struct Command {
 
 // Commands of a group ("trace info") are declared by nesting: `declare` may add subcommands.
 [[nodiscard]] std::span<const Command> commands();
+
+// Prints "e4replay: MESSAGE (see --help)" on stderr and returns kUsage.
+[[nodiscard]] int usage_error(std::string_view message);
 
 // Prints "e4replay: warning: ..." on stderr.
 void warn(std::string_view message);

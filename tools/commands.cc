@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command.h"
-
 #include <array>
+
+#include "cmd_trace.h"
+#include "command.h"
 
 namespace e4r::tools {
 
 // One per cmd_*.cc.
 const Command& freefrag_command();
+const Command& policies_command();
+const Command& replay_command();
+const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
-      freefrag_command(),
+      replay_command(), verify_command(), kTraceCommand, freefrag_command(), policies_command(),
   };
   return kTable;
 }

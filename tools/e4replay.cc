@@ -10,7 +10,14 @@
 
 namespace e4r::tools {
 
-void warn(std::string_view message) { fmt::print(stderr, "e4replay: warning: {}\n", message); }
+void warn(std::string_view message) {
+  fmt::print(stderr, "e4replay: warning: {}\n", message);
+}
+
+int usage_error(std::string_view message) {
+  fmt::print(stderr, "e4replay: {} (see --help)\n", message);
+  return kUsage;
+}
 
 namespace {
 
@@ -30,8 +37,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "e4replay: {} (see --help)\n", e.what());
-    return kUsage;
+    return usage_error(e.what());
   }
   for (const auto& [sub, action] : entries) {
     if (!sub->parsed()) continue;

@@ -95,7 +95,7 @@ enum class GroupFault : std::uint8_t {
   none,
   descriptor_range,     // bitmap or inode table location outside of the file system
   descriptor_checksum,  // stored checksum of the descriptor is wrong
-  group_zero_uninit,     // group 0 says BLOCK_UNINIT, which it cannot be
+  group_zero_uninit,    // group 0 says BLOCK_UNINIT, which it cannot be
   bitmap_read,          // the block that holds the bitmap cannot be read
   bitmap_checksum,      // stored checksum of the bitmap is wrong
   bitmap_metadata,      // without flex_bg: the bitmap calls the group's own metadata free

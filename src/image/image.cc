@@ -42,7 +42,7 @@ struct Image::Impl {
   Geometry geometry;
   std::vector<GroupInfo> groups;
   Layout layout;
-  std::vector<std::uint64_t> words;  // all bitmaps, or none
+  std::unique_ptr<std::uint64_t[]> words;  // all bitmaps, or none
   std::vector<std::string> warnings;
   bool bad_groups_reported = false;
 
@@ -68,7 +68,8 @@ void Image::Impl::warn_about_state() {
                     "`e2fsck -fy {}`",
                     path, path));
   int mounted = 0;
-  if (ext2fs_check_if_mounted(path.c_str(), &mounted) == 0 && (mounted & EXT2_MF_MOUNTED))
+  if (ext2fs_check_if_mounted(path.c_str(), &mounted) == 0 && (mounted & EXT2_MF_MOUNTED) &&
+      !(mounted & EXT2_MF_READONLY))
     warnings.push_back(
         fmt::format("{}: is mounted, so what is read may be out of date; unmount it or give a "
                     "snapshot",
@@ -111,9 +112,9 @@ Status Image::Impl::scan(const BitmapVisitor& visit) {
 
 Status Image::Impl::load() {
   const std::size_t size = geometry.words_per_group();
-  words.resize(size * geometry.groups_count);
+  words = std::make_unique_for_overwrite<std::uint64_t[]>(size * geometry.groups_count);
   return scan([&](unsigned, Group group, std::span<const std::uint64_t> bits) {
-    std::copy(bits.begin(), bits.end(), words.begin() + static_cast<std::ptrdiff_t>(size * group));
+    std::copy(bits.begin(), bits.end(), words.get() + size * group);
   });
 }
 
@@ -155,9 +156,9 @@ std::vector<Group> Image::bad_groups() const {
 }
 
 std::span<const std::uint64_t> Image::bitmap(Group group) const {
-  if (impl_->words.empty()) return {};
+  if (!impl_->words) return {};
   const std::size_t size = impl_->geometry.words_per_group();
-  return std::span(impl_->words).subspan(size * group, size);
+  return {impl_->words.get() + size * group, size};
 }
 
 unsigned Image::scan_pieces() const {

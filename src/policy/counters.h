@@ -36,9 +36,7 @@ struct Counters {
   std::uint64_t preallocated = 0;
   std::uint64_t discarded = 0;
 
-  PerCriterion& operator[](trace::Criterion c) {
-    return by_criterion[static_cast<std::size_t>(c)];
-  }
+  PerCriterion& operator[](trace::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
   const PerCriterion& operator[](trace::Criterion c) const {
     return by_criterion[static_cast<std::size_t>(c)];
   }

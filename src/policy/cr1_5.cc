@@ -10,10 +10,14 @@
 namespace e4r::policy {
 namespace {
 
-bool has_lists(const Search& search) { return search.state.order_lists(); }
+bool has_lists(const Search& search) {
+  return search.state.order_lists();
+}
 
 // Smallest n with 2^n >= len.
-int order_covering(std::uint32_t len) { return len <= 1 ? 0 : state::fls(len - 1); }
+int order_covering(std::uint32_t len) {
+  return len <= 1 ? 0 : state::fls(len - 1);
+}
 
 // Lowest order that a trimmed goal may have: within the limit, not below the request, and no
 // shorter than a stripe.
@@ -23,12 +27,13 @@ int lowest_order(const Search& search, int highest, std::uint32_t stripe) {
   return std::max(lowest, stripe > 0 ? order_covering(stripe) : 0);
 }
 
-void restore_goal(Search& search) { search.goal.len = search.goal_len; }
+void restore_goal(Search& search) {
+  search.goal.len = search.goal_len;
+}
 
 std::optional<std::uint32_t> choose_cr1_5(Search& search) {
   const state::Geometry& geometry = search.state.geometry();
-  const auto stripe =
-      static_cast<std::uint32_t>(geometry.to_clusters(search.tunables.mb_stripe));
+  const auto stripe = static_cast<std::uint32_t>(geometry.to_clusters(search.tunables.mb_stripe));
   const int highest = state::fls(search.goal_len) - 1;
   const int lowest = std::max(lowest_order(search, highest, stripe), 0);
   for (int order = highest; order >= lowest; --order) {
@@ -37,7 +42,8 @@ std::optional<std::uint32_t> choose_cr1_5(Search& search) {
     if (len >= search.goal_len) continue;  // CR1 has looked for that
     search.goal.len = len;
     const std::uint32_t list = state::average_list(geometry.orders(), len);
-    if (const auto group = find_in_average_list(search, list, trace::Criterion::cr1_5)) return group;
+    if (const auto group = find_in_average_list(search, list, trace::Criterion::cr1_5))
+      return group;
   }
   restore_goal(search);
   return std::nullopt;

@@ -11,7 +11,9 @@ constexpr std::array<const Policy*, 3> kPolicies = {&kLinear, &kLegacy, &kCr15};
 
 }  // namespace
 
-std::span<const Policy* const> policies() { return kPolicies; }
+std::span<const Policy* const> policies() {
+  return kPolicies;
+}
 
 const Policy* find_policy(std::string_view name) {
   const auto* const found = std::find_if(kPolicies.begin(), kPolicies.end(),

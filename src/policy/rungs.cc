@@ -13,10 +13,18 @@ bool usable(const state::Group& group) {
 
 }  // namespace
 
-bool always(const Search&) { return true; }
-bool has_order2(const Search& search) { return search.order2 > 0; }
-std::uint32_t goal_clusters(const Search& search) { return std::max(search.goal.len, 1u); }
-std::uint32_t one_cluster(const Search&) { return 1; }
+bool always(const Search&) {
+  return true;
+}
+bool has_order2(const Search& search) {
+  return search.order2 > 0;
+}
+std::uint32_t goal_clusters(const Search& search) {
+  return std::max(search.goal.len, 1u);
+}
+std::uint32_t one_cluster(const Search&) {
+  return 1;
+}
 
 bool good_cr0(const Search& search, const state::Group& group) {
   if (!usable(group)) return false;
@@ -33,7 +41,9 @@ bool good_average(const Search& search, const state::Group& group) {
   return usable(group) && group.free / group.fragments >= search.goal.len;
 }
 
-bool good_any(const Search&, const state::Group& group) { return usable(group); }
+bool good_any(const Search&, const state::Group& group) {
+  return usable(group);
+}
 
 std::optional<std::uint32_t> choose_cr0(Search& search) {
   auto& counters = search.counters[trace::Criterion::cr0];

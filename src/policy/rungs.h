@@ -28,20 +28,56 @@ namespace e4r::policy {
 
 // Rungs of the 6.1 ladder, for ladders built around it.
 [[nodiscard]] constexpr Rung cr0() {
-  return {trace::Criterion::cr0, "a free buddy chunk of the goal's order", true, Scan::chunks,
-          false, false, has_order2, goal_clusters, good_cr0, choose_cr0, nullptr};
+  return {trace::Criterion::cr0,
+          "a free buddy chunk of the goal's order",
+          true,
+          Scan::chunks,
+          false,
+          false,
+          has_order2,
+          goal_clusters,
+          good_cr0,
+          choose_cr0,
+          nullptr};
 }
 [[nodiscard]] constexpr Rung cr1() {
-  return {trace::Criterion::cr1, "a group whose average free extent covers the goal", true,
-          Scan::extents, true, false, always, goal_clusters, good_average, choose_cr1, nullptr};
+  return {trace::Criterion::cr1,
+          "a group whose average free extent covers the goal",
+          true,
+          Scan::extents,
+          true,
+          false,
+          always,
+          goal_clusters,
+          good_average,
+          choose_cr1,
+          nullptr};
 }
 [[nodiscard]] constexpr Rung cr2() {
-  return {trace::Criterion::cr2, "any group with as many free clusters as the goal", false,
-          Scan::extents, false, false, always, goal_clusters, good_any, nullptr, nullptr};
+  return {trace::Criterion::cr2,
+          "any group with as many free clusters as the goal",
+          false,
+          Scan::extents,
+          false,
+          false,
+          always,
+          goal_clusters,
+          good_any,
+          nullptr,
+          nullptr};
 }
 [[nodiscard]] constexpr Rung cr3() {
-  return {trace::Criterion::cr3, "any group with a free cluster", false, Scan::extents, false,
-          false, always, one_cluster, good_any, nullptr, nullptr};
+  return {trace::Criterion::cr3,
+          "any group with a free cluster",
+          false,
+          Scan::extents,
+          false,
+          false,
+          always,
+          one_cluster,
+          good_any,
+          nullptr,
+          nullptr};
 }
 
 }  // namespace e4r::policy

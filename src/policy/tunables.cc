@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "util/units.h"
 
@@ -46,9 +47,53 @@ std::string known_names() {
   return names;
 }
 
+// "stripe=16" among the options of a mount line.
+std::optional<std::uint64_t> mount_option(std::string_view line, std::string_view name) {
+  const auto at = line.find(name);
+  if (at == std::string_view::npos || at == 0 || (line[at - 1] != ',' && line[at - 1] != ' '))
+    return std::nullopt;
+  const std::string_view rest = line.substr(at + name.size());
+  const auto value = parse_u64(rest.substr(0, rest.find_first_of(", ")));
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+std::size_t read_mount_line(Tunables& tunables, std::string_view line) {
+  std::size_t taken = 0;
+  if (const auto scan = mount_option(line, "mb_optimize_scan=")) {
+    tunables.mb_optimize_scan = *scan != 0 ? 1 : 0;
+    ++taken;
+  }
+  if (const auto stripe = mount_option(line, "stripe=")) {
+    tunables.mb_stripe = *stripe;
+    ++taken;
+  }
+  return taken;
+}
+
 }  // namespace
 
-std::span<const TunableInfo> tunable_table() { return kTable; }
+std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text) {
+  std::size_t taken = 0;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.find(" ext4 ") != std::string_view::npos) {
+      taken += read_mount_line(tunables, line);
+      continue;
+    }
+    const auto mark = line.find_first_of(":=");
+    if (mark == std::string_view::npos) continue;
+    const std::string assignment =
+        fmt::format("{}={}", line.substr(0, mark), line.substr(mark + 1));
+    if (line.starts_with("mb_") && set_tunable(tunables, assignment).ok()) ++taken;
+  }
+  return taken;
+}
+
+std::span<const TunableInfo> tunable_table() {
+  return kTable;
+}
 
 Tunables defaults_for(const state::Geometry& geometry) {
   Tunables t;
@@ -58,9 +103,10 @@ Tunables defaults_for(const state::Geometry& geometry) {
     t.mb_group_prealloc = (t.mb_group_prealloc + t.mb_stripe - 1) / t.mb_stripe * t.mb_stripe;
   // One read fetches the bitmaps of a flex group, as long as a request can be that large.
   constexpr std::uint64_t kMaxSegment = 65536;
-  t.mb_prefetch = geometry.flex_bg ? 8 * std::min<std::uint64_t>(geometry.flex_size(),
-                                                                 kMaxSegment >> (geometry.block_bits - 9))
-                                   : 32;
+  t.mb_prefetch = geometry.flex_bg
+                      ? 8 * std::min<std::uint64_t>(geometry.flex_size(),
+                                                    kMaxSegment >> (geometry.block_bits - 9))
+                      : 32;
   t.mb_prefetch = std::min<std::uint64_t>(t.mb_prefetch, geometry.groups);
   t.mb_prefetch_limit = std::min<std::uint64_t>(t.mb_prefetch * 4, geometry.groups);
   constexpr std::uint32_t kOptimizeFrom = 16;  // groups
@@ -75,8 +121,7 @@ Status set_tunable(Tunables& tunables, std::string_view assignment) {
   const std::string_view name = assignment.substr(0, equals);
   const auto* const info = std::find_if(kTable.begin(), kTable.end(),
                                         [&](const TunableInfo& i) { return i.name == name; });
-  if (info == kTable.end())
-    return error("unknown tunable '{}': known are {}", name, known_names());
+  if (info == kTable.end()) return error("unknown tunable '{}': known are {}", name, known_names());
   const auto value = parse_u64(assignment.substr(equals + 1));
   if (!value.ok()) return error("{}: {}", name, value.error().message);
   if (*value > info->max) return error("{}: {} is more than {}", name, *value, info->max);

@@ -72,17 +72,19 @@ std::string text(const trace::GroupExtent& e) {
 
 std::string describe(const Decision& d) {
   if (d.prealloc) return fmt::format("prealloc orig {} result {}", text(d.orig), text(d.result));
-  return fmt::format("alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
-                     text(d.orig), text(d.goal), text(d.result), d.found & kRecordedBits,
-                     d.groups_scanned & kRecordedBits, trace::criterion_name(d.criterion),
-                     d.flags & kRecordedBits, d.tail, d.broken);
+  return fmt::format(
+      "alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
+      text(d.orig), text(d.goal), text(d.result), d.found & kRecordedBits,
+      d.groups_scanned & kRecordedBits, trace::criterion_name(d.criterion), d.flags & kRecordedBits,
+      d.tail, d.broken);
 }
 
 std::string describe(const Closing& c) {
   if (c.prealloc) return fmt::format("prealloc orig {} result {}", text(c.orig), text(c.result));
-  return fmt::format("alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
-                     text(c.orig), text(c.goal), text(c.result), c.found, c.groups,
-                     trace::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
+  return fmt::format(
+      "alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
+      text(c.orig), text(c.goal), text(c.result), c.found, c.groups,
+      trace::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
 }
 
 void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {
@@ -98,11 +100,21 @@ void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {
     ++identical;
     return;
   }
-  if (first_divergence) return;
   std::string fields = differing(r);
-  first_divergence = Divergence{requests, op.ordinal, op.time_ns,
-                                op.pid, op.ino, fields.empty() ? "block" : fields,
-                                describe(op.closing), describe(decision)};
+  diverge(op, fields.empty() ? "block" : std::move(fields), describe(decision));
+}
+
+void Agreement::count_not_taken(const Op& op) {
+  ++requests;
+  diverge(op, "kind", "no request: an earlier one has served this range");
+}
+
+void Agreement::diverge(const Op& op, std::string fields, std::string modelled) {
+  races += op.overlapped ? 1 : 0;
+  if (first_divergence) return;
+  first_divergence = Divergence{
+      requests,          op.ordinal,           op.time_ns,         op.pid, op.ino, op.overlapped,
+      std::move(fields), describe(op.closing), std::move(modelled)};
 }
 
 }  // namespace e4r::replay

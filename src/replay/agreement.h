@@ -17,9 +17,10 @@ struct Divergence {
   std::uint64_t time_ns = 0;
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  std::string fields;    // names of what differs, comma-separated
-  std::string recorded;  // the closing event, in the trace's own form
-  std::string modelled;  // the model's decision in the same form
+  bool overlapped = false;  // another thread was at work in the allocator meanwhile
+  std::string fields;       // names of what differs, comma-separated
+  std::string recorded;     // the closing event, in the trace's own form
+  std::string modelled;     // the model's decision in the same form
 };
 
 // How far a replay decided like the recorded kernel, counted over the decisions that the trace
@@ -32,16 +33,22 @@ struct Agreement {
   std::uint64_t same_found = 0;
   std::uint64_t same_groups_scanned = 0;
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
+  std::uint64_t races = 0;      // not identical, but overlapped: see Divergence
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
   std::optional<Divergence> first_divergence;
 
   [[nodiscard]] double percent_identical() const {
-    return requests == 0 ? 100.0 : 100.0 * static_cast<double>(identical) /
-                                       static_cast<double>(requests);
+    return requests == 0 ? 100.0
+                         : 100.0 * static_cast<double>(identical) / static_cast<double>(requests);
   }
   // Compares one decision with its closing event, and counts.
   void count(const Op& op, const Decision& decision, bool was_forced);
+  // Counts a recorded decision that the replay did not come to take: the range was there already.
+  void count_not_taken(const Op& op);
+
+ private:
+  void diverge(const Op& op, std::string fields, std::string modelled);
 };
 
 // A decision, and a closing event, in the form of the trace: "alloc orig 16/0/1@0 goal ...".

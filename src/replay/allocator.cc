@@ -185,19 +185,17 @@ Prealloc* Allocator::find_inode_prealloc(const Request& request, const Search& s
 
 // Of the locality group's preallocations with room enough, the one nearest to the goal.
 Prealloc* Allocator::find_group_prealloc(const Request& request, const Search& search) {
-  const std::uint64_t goal =
-      state_.geometry().block_of(search.goal.group, search.goal.start);
+  const std::uint64_t goal = state_.geometry().block_of(search.goal.group, search.goal.start);
   const auto distance = [&](const Prealloc& pa) {
     return std::llabs(static_cast<long long>(goal - pa.block));
   };
   const int order = state::fls(search.orig.len) - 1;
-  const auto first = static_cast<std::uint32_t>(
-      std::min(order, static_cast<int>(state::kLocalityBuckets) - 1));
+  const auto first =
+      static_cast<std::uint32_t>(std::min(order, static_cast<int>(state::kLocalityBuckets) - 1));
   Prealloc* nearest = nullptr;
   for (std::uint32_t i = first; i < state::kLocalityBuckets; ++i)
     for (Prealloc& pa : state_.locality(request.cpu).buckets[i])
-      if (pa.free >= search.orig.len &&
-          (nearest == nullptr || distance(*nearest) > distance(pa)))
+      if (pa.free >= search.orig.len && (nearest == nullptr || distance(*nearest) > distance(pa)))
         nearest = &pa;
   return nearest;
 }
@@ -358,7 +356,8 @@ void Allocator::requeue_group_prealloc(const Request& request, Prealloc& pa) {
   constexpr std::uint32_t kMost = 8;
   constexpr std::uint32_t kKeep = 5;
   pa.in_owner.unlink();
-  const int order = std::min(state::fls(pa.free) - 1, static_cast<int>(state::kLocalityBuckets) - 1);
+  const int order =
+      std::min(state::fls(pa.free) - 1, static_cast<int>(state::kLocalityBuckets) - 1);
   auto& bucket = state_.locality(request.cpu).buckets[static_cast<std::size_t>(order)];
   auto count = static_cast<std::uint32_t>(bucket.size()) + 1;
   const auto larger = std::find_if(bucket.begin(), bucket.end(),

@@ -297,7 +297,9 @@ void Engine::place_data(const Op& op, Request& request) {
     file.map({decision.orig.logical, decision.block, blocks});
     at = decision.orig.logical + blocks;
   }
-  if (first) ++tally_.absorbed;
+  if (!first) return;
+  ++tally_.absorbed;
+  if (options_.purpose == Purpose::free_run) agreement_.count_not_taken(op);
 }
 
 // Goal and neighbours of a recorded request, moved to where the replay has those blocks.

@@ -173,8 +173,7 @@ void GroupSearch::prefetch_finish() {
     const std::uint32_t previous = number == 0 ? state_.group_count() - 1 : number - 1;
     // 6.1 looks at the descriptor of the group above the one it loads.
     const Group& judged = state_.group(policy_.full_prefetch ? previous : number);
-    const bool skip_uninit =
-        !policy_.full_prefetch && geometry.desc_csum && judged.block_uninit;
+    const bool skip_uninit = !policy_.full_prefetch && geometry.desc_csum && judged.block_uninit;
     if (state_.group(previous).need_init && judged.disk_free > 0 && !skip_uninit) load(previous);
     number = previous;
   }
@@ -263,8 +262,8 @@ void GroupSearch::measure(Group& group, const state::Extent& extent) {
     best = extent;
     return;
   }
-  const bool better = best.len < wanted ? extent.len > best.len
-                                        : extent.len > wanted && extent.len < best.len;
+  const bool better =
+      best.len < wanted ? extent.len > best.len : extent.len > wanted && extent.len < best.len;
   if (better) best = extent;
   check_limits(group, false);
 }
@@ -309,8 +308,7 @@ void GroupSearch::take_best_or_anything() {
   Group& group = state_.group(search_.best.group);
   load(group.number);
   if (!group.corrupt) {
-    const state::Extent extent =
-        state_.find_extent(group, search_.best.start, search_.best.len);
+    const state::Extent extent = state_.find_extent(group, search_.best.start, search_.best.len);
     if (extent.len > 0) {
       search_.best = extent;
       take_best(group);

@@ -49,7 +49,8 @@ state::Source source_from(const image::Image& image) {
     group.block_uninit = info.block_uninit;
     group.corrupt = info.bad();
     if (info.block_uninit)
-      group.init_free = state::bitmap::count_clear(group.words, image.geometry().clusters_per_group);
+      group.init_free =
+          state::bitmap::count_clear(group.words, image.geometry().clusters_per_group);
     source.groups.push_back(group);
   }
   return source;

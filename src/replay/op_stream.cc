@@ -55,6 +55,11 @@ Op* OpStream::open_op(std::uint32_t pid) {
 
 void OpStream::accept(const Event& event) {
   ++ordinal_;
+  if (event.kind == EventKind::mballoc_free || event.kind == EventKind::end_commit ||
+      event.kind == EventKind::release_inode_pa || event.kind == EventKind::release_group_pa) {
+    ++changes_;
+    if (Op* own = open_op(event.pid)) ++own->changes_before;
+  }
   switch (event.kind) {
     case EventKind::request_blocks:
       return on_request(event);
@@ -104,10 +109,12 @@ void OpStream::on_request(const Event& event) {
   if (Op* stale = open_op(event.pid)) {  // its answer was lost
     stale->open = false;
     stale->kind = Op::Kind::nothing;
+    open_.erase(event.pid);
     ++unanswered_;
   }
   Op& op = push(Op::Kind::allocate, event);
   op.open = true;
+  op.changes_before = changes_;
   op.request_len = static_cast<std::uint32_t>(event.count);
   op.logical = static_cast<std::uint32_t>(event.logical);
   op.goal = event.goal;
@@ -119,6 +126,8 @@ void OpStream::on_request(const Event& event) {
   op.has_inputs = event.has_inputs;
   op.i_size = event.i_size;
   op.i_writecount = event.i_writecount;
+  op.overlapped = !open_.empty();
+  for (const auto& [pid, number] : open_) queue_[number - first_].overlapped = true;
   open_[event.pid] = first_ + queue_.size() - 1;
 }
 
@@ -139,8 +148,10 @@ void OpStream::on_closing(const Event& event) {
   if (prealloc) move_here(event.pid);
   Op* op = open_op(event.pid);
   if (op == nullptr) return;
-  op->closing = {true,         prealloc,     event.orig, event.goal_ex, event.result,   event.found,
-                 event.groups, event.flags,  event.tail, event.broken,  event.criterion};
+  op->overlapped = op->overlapped || changes_ != op->changes_before;
+  ++changes_;
+  op->closing = {true,         prealloc,    event.orig, event.goal_ex, event.result,   event.found,
+                 event.groups, event.flags, event.tail, event.broken,  event.criterion};
 }
 
 void OpStream::on_answer(const Event& event) {

@@ -44,6 +44,9 @@ struct Op {
   std::uint16_t cpu = 0;
   bool has_inputs = false;
   bool open = false;  // allocate: not answered yet
+  // allocate: another thread's allocation was under way at the same time, or another thread changed
+  // the state between request and closing event
+  bool overlapped = false;
   std::uint32_t pid = 0;
   std::uint64_t time_ns = 0;
   std::uint64_t ordinal = 0;  // of the event in the trace, from 1
@@ -53,7 +56,8 @@ struct Op {
   std::uint64_t count = 0;
 
   // allocate
-  std::uint32_t request_len = 0;  // clusters
+  std::uint64_t changes_before = 0;  // changes of the state in the trace before the request
+  std::uint32_t request_len = 0;     // clusters
   std::uint32_t logical = 0;
   std::uint32_t lleft = 0, lright = 0;
   std::uint64_t goal = 0, pleft = 0, pright = 0;
@@ -92,6 +96,7 @@ class OpStream {
   std::deque<Op> queue_;
   std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
   std::uint64_t ordinal_ = 0;
+  std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
   std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
   Op current_;
   bool ended_ = false;

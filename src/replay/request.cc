@@ -18,7 +18,9 @@ struct Range {
   [[nodiscard]] std::int64_t end() const { return start + size; }
 };
 
-std::int64_t round_down(std::int64_t n, std::int64_t unit) { return n - n % unit; }
+std::int64_t round_down(std::int64_t n, std::int64_t unit) {
+  return n - n % unit;
+}
 
 // The range that the file size alone suggests.
 Range predicted(const state::Geometry& geometry, const state::Extent& orig, SizeStep step) {
@@ -101,8 +103,8 @@ Normalized normalize(const state::Geometry& geometry, const policy::Search& sear
   if (range.size <= 0 || range.start > orig.logical || range.end() <= orig.logical) return out;
   out.consistent = true;
   out.goal.logical = static_cast<std::uint32_t>(range.start);
-  out.goal.len = static_cast<std::uint32_t>(
-      geometry.to_clusters(static_cast<std::uint64_t>(range.size)));
+  out.goal.len =
+      static_cast<std::uint32_t>(geometry.to_clusters(static_cast<std::uint64_t>(range.size)));
   const auto aim = [&](std::uint64_t block) {
     out.goal.group = geometry.group_of(block);
     out.goal.start = geometry.cluster_in_group(block);

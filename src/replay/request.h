@@ -39,8 +39,8 @@ struct Request {
   std::uint32_t len = 0;
   std::uint32_t logical = 0;
   std::uint64_t goal = 0;
-  std::uint64_t left_block = 0, right_block = 0;       // pleft, pright
-  std::uint32_t left_logical = 0, right_logical = 0;   // lleft, lright
+  std::uint64_t left_block = 0, right_block = 0;      // pleft, pright
+  std::uint32_t left_logical = 0, right_logical = 0;  // lleft, lright
   std::uint32_t flags = 0;
   std::uint32_t cpu = 0;
   std::uint64_t size_hint = 0;  // i_size in bytes, or the best lower bound known
@@ -61,8 +61,8 @@ struct Normalized {
 // Normalises the data request in `search` (orig and goal set) to a goal of a rounder length and
 // start, within one group, clear of the file's neighbours and of its preallocations.
 [[nodiscard]] Normalized normalize(const state::Geometry& geometry, const policy::Search& search,
-                                   const Request& request,
-                                   const state::InodePreallocs* preallocs, SizeStep step);
+                                   const Request& request, const state::InodePreallocs* preallocs,
+                                   SizeStep step);
 
 // Mode by the kernel's rule from the file size, for when the trace does not show it.
 [[nodiscard]] Mode mode_by_size(const state::Geometry& geometry, const policy::Tunables& tunables,

@@ -5,6 +5,7 @@
 #include <bit>
 #include <boost/json.hpp>
 
+#include "report/json_parts.h"
 #include "report/json_text.h"
 
 namespace e4r::report {
@@ -19,11 +20,6 @@ constexpr std::string_view kUnits = "KMGTPEZY";
 // A part of a whole in percent; "inf" and "nan" come out as the C library prints them.
 double percent(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) * 100 / static_cast<double>(whole);
-}
-
-// KiB where a bucket begins.
-std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb) {
-  return bucket == 0 ? 0 : block_kb << (bucket - 1);
 }
 
 std::string histogram_row(const FreeSpace& free, std::size_t bucket) {
@@ -46,39 +42,6 @@ std::string chunk_lines(const FreeSpace& free) {
       "Total chunks: {}\nFree chunks: {} ({:.1f}%)\n",
       free.chunk_bytes(), std::uint64_t{1} << free.extents.chunk_bits, chunks,
       free.printed.free_chunks, percent(free.printed.free_chunks, chunks));
-}
-
-json::object image_json(const FreeSpace& free) {
-  const image::Geometry& geo = free.geometry;
-  return {{"path", free.path},
-          {"uuid", geo.uuid},
-          {"label", geo.label},
-          {"block_size", geo.block_size},
-          {"cluster_size", geo.block_size << geo.cluster_ratio_bits},
-          {"blocks", geo.blocks_count},
-          {"free_blocks", geo.free_blocks_count},
-          {"blocks_per_group", geo.blocks_per_group},
-          {"groups", geo.groups_count},
-          {"needs_recovery", geo.needs_recovery}};
-}
-
-json::array histogram_json(const FreeSpace& free) {
-  json::array rows;
-  const std::uint64_t block_kb = free.geometry.block_size / 1024;
-  for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i) {
-    const auto& [extents, blocks] = free.extents.buckets[i];
-    if (extents == 0) continue;
-    json::object row = {{"from_kb", bucket_kb(i, block_kb)},
-                        {"to_kb", bucket_kb(i + 1, block_kb)},
-                        {"extents", extents},
-                        {"blocks", blocks},
-                        {"percent", nullptr}};
-    if (i + 1 == stats::FreeExtents::kBuckets) row["to_kb"] = nullptr;
-    if (free.geometry.free_blocks_count != 0)
-      row["percent"] = percent(blocks, free.geometry.free_blocks_count);
-    rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 json::array bad_groups_json(const FreeSpace& free) {
@@ -155,20 +118,16 @@ std::string free_space_text(const FreeSpace& free) {
 
 std::string free_space_json(const FreeSpace& free) {
   const stats::FreeExtents& extents = free.extents;
-  const std::uint64_t block_kb = free.geometry.block_size / 1024;
-  const json::object document = {{"schema", "e4replay/1"},
-                                 {"image", image_json(free)},
-                                 {"free_extents",
-                                  {{"count", extents.count},
-                                   {"min_kb", extents.min * block_kb},
-                                   {"max_kb", extents.max * block_kb},
-                                   {"avg_kb", extents.average() * block_kb},
-                                   {"histogram", histogram_json(free)}}},
-                                 {"chunks",
-                                  {{"size_kb", free.chunk_bytes() / 1024},
-                                   {"total", free.chunks()},
-                                   {"free", extents.free_chunks}}},
-                                 {"bad_groups", bad_groups_json(free)}};
+  const json::object document = {
+      {"schema", "e4replay/1"},
+      {"image", image_json(free.path, free.geometry)},
+      {"free_extents",
+       free_extents_json(extents, free.geometry.block_size, free.geometry.free_blocks_count)},
+      {"chunks",
+       {{"size_kb", free.chunk_bytes() / 1024},
+        {"total", free.chunks()},
+        {"free", extents.free_chunks}}},
+      {"bad_groups", bad_groups_json(free)}};
   return json_text(document);
 }
 

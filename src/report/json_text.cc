@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 #include <cmath>
+#include <string_view>
 
 namespace e4r::report {
 namespace {
@@ -12,6 +13,34 @@ namespace {
 namespace json = boost::json;
 
 void write(std::string& out, const json::value& value, std::size_t depth);
+
+// Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xc2 ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool no_character = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
+  return length > 1 && (overlong || no_character) ? 0 : length;
+}
+
+void write_string(std::string& out, std::string_view text) {
+  std::string clean;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    clean += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  out += json::serialize(json::string_view(clean));
+}
 
 void new_line(std::string& out, std::size_t depth) {
   out += '\n';
@@ -24,7 +53,7 @@ void write_object(std::string& out, const json::object& object, std::size_t dept
   for (const auto& [key, value] : object) {
     out += before;
     new_line(out, depth + 1);
-    out += json::serialize(key);
+    write_string(out, key);
     out += ": ";
     write(out, value, depth + 1);
     before = ",";
@@ -51,6 +80,8 @@ void write(std::string& out, const json::value& value, std::size_t depth) {
     write_object(out, value.get_object(), depth);
   else if (value.is_array())
     write_array(out, value.get_array(), depth);
+  else if (value.is_string())
+    write_string(out, value.get_string());
   else if (value.is_double())
     out += std::isfinite(value.get_double()) ? fmt::format("{}", value.get_double()) : "null";
   else

@@ -7,7 +7,8 @@
 namespace e4r::report {
 
 // The value indented by two spaces a level, keys in their own order, a newline at the end. A
-// number that JSON cannot write (infinite, not a number) becomes null.
+// number that JSON cannot write (infinite, not a number) becomes null, and bytes of a string that
+// are no UTF-8 (a path, a label) become U+FFFD.
 [[nodiscard]] std::string json_text(const boost::json::value& value);
 
 }  // namespace e4r::report

@@ -17,7 +17,8 @@ std::uint32_t find(ConstWords words, std::uint32_t limit, std::uint32_t from, st
     if (at == last) return limit;
     word = words[++at] ^ flip;
   }
-  const auto bit = static_cast<std::uint32_t>(at << 6 | static_cast<unsigned>(std::countr_zero(word)));
+  const auto bit =
+      static_cast<std::uint32_t>(at << 6 | static_cast<unsigned>(std::countr_zero(word)));
   return std::min(bit, limit);
 }
 

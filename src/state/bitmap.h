@@ -14,8 +14,12 @@ using ConstWords = std::span<const std::uint64_t>;
 [[nodiscard]] inline bool test(ConstWords words, std::uint32_t bit) {
   return (words[bit >> 6] >> (bit & 63) & 1) != 0;
 }
-inline void set(Words words, std::uint32_t bit) { words[bit >> 6] |= 1ull << (bit & 63); }
-inline void clear(Words words, std::uint32_t bit) { words[bit >> 6] &= ~(1ull << (bit & 63)); }
+inline void set(Words words, std::uint32_t bit) {
+  words[bit >> 6] |= 1ull << (bit & 63);
+}
+inline void clear(Words words, std::uint32_t bit) {
+  words[bit >> 6] &= ~(1ull << (bit & 63));
+}
 
 // First clear / first set bit in [from, limit), or limit.
 [[nodiscard]] std::uint32_t find_clear(ConstWords words, std::uint32_t limit, std::uint32_t from);

@@ -78,8 +78,8 @@ void Buddy::give_chunk(std::uint32_t start, std::uint32_t order, bitmap::ConstWo
                        OrderCounters& counters) {
   while (order + 1 < orders_) {
     const std::uint32_t sibling = (start >> order) ^ 1u;
-    const bool sibling_used = order == 0 ? bitmap::test(words, sibling)
-                                         : chunk_used(order, sibling);
+    const bool sibling_used =
+        order == 0 ? bitmap::test(words, sibling) : chunk_used(order, sibling);
     if (sibling_used) break;
     if (order > 0) mark(order, sibling, true);
     --counters[order];

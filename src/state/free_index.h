@@ -20,8 +20,8 @@ class FreeIndex {
 
  private:
   std::uint32_t groups_;
-  std::uint32_t leaves_;              // power of two
-  std::vector<std::uint32_t> most_;   // heap order: children of i are 2i and 2i+1
+  std::uint32_t leaves_;             // power of two
+  std::vector<std::uint32_t> most_;  // heap order: children of i are 2i and 2i+1
 };
 
 }  // namespace e4r::state

@@ -12,7 +12,9 @@ std::uint32_t groups_per_page(const Geometry& geometry) {
   return geometry.block_bits + 1 < kPageBits ? 1u << (kPageBits - geometry.block_bits - 1) : 1u;
 }
 
-std::size_t words_for(std::uint32_t clusters) { return (clusters + 63) / 64; }
+std::size_t words_for(std::uint32_t clusters) {
+  return (clusters + 63) / 64;
+}
 
 }  // namespace
 
@@ -116,8 +118,8 @@ void FsState::update_lists(Group& group) {
 
 Buddy& FsState::buddy(Group& group) {
   if (!group.buddy)
-    group.buddy = std::make_unique<Buddy>(words(group), geometry_.clusters_per_group,
-                                          geometry_.orders());
+    group.buddy =
+        std::make_unique<Buddy>(words(group), geometry_.clusters_per_group, geometry_.orders());
   return *group.buddy;
 }
 
@@ -272,8 +274,8 @@ bool FsState::mark_read(Group& group) {
 void FsState::settled_words(std::uint32_t number, std::vector<std::uint64_t>& out) const {
   const Group& group = groups_[number];
   const bitmap::ConstWords bits = words(group);
-  out.assign(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(
-                                              words_for(geometry_.clusters_per_group)));
+  out.assign(bits.begin(),
+             bits.begin() + static_cast<std::ptrdiff_t>(words_for(geometry_.clusters_per_group)));
   for (const Prealloc& pa : group.preallocs) {
     const std::uint32_t base = geometry_.cluster_in_group(pa.block);
     for (std::uint32_t i = 0; i < pa.len; ++i)

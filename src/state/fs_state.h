@@ -21,8 +21,8 @@ namespace e4r::state {
 // and holds at least clusters_per_group bits, those past the group's end set.
 struct GroupSource {
   bitmap::ConstWords words;
-  std::uint32_t disk_free = 0;   // descriptor's free clusters
-  std::uint32_t init_free = 0;   // what the kernel sets bb_free to at mount
+  std::uint32_t disk_free = 0;  // descriptor's free clusters
+  std::uint32_t init_free = 0;  // what the kernel sets bb_free to at mount
   bool block_uninit = false;
   bool corrupt = false;
 };

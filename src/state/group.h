@@ -13,15 +13,15 @@ namespace e4r::state {
 // `free` is meaningful: it comes from the descriptor.
 struct Group {
   std::uint32_t number = 0;
-  std::uint32_t free = 0;        // clusters free in the in-core bitmap (preallocations count as used)
-  std::uint32_t fragments = 0;   // runs of free clusters
-  std::uint32_t first_free = 0;  // no free cluster lies below it
-  std::uint32_t disk_free = 0;   // free clusters of the on-disk descriptor
-  std::int8_t largest_order = -1;   // of the largest free chunk; -1 when none or not loaded
-  std::int8_t average_order = -1;   // list of the average free run; -1 when none or not loaded
-  bool need_init = true;    // the buddy has not been generated yet
-  bool read = false;        // the bitmap has been prefetched once
-  bool corrupt = false;     // nothing is allocated from it
+  std::uint32_t free = 0;  // clusters free in the in-core bitmap (preallocations count as used)
+  std::uint32_t fragments = 0;     // runs of free clusters
+  std::uint32_t first_free = 0;    // no free cluster lies below it
+  std::uint32_t disk_free = 0;     // free clusters of the on-disk descriptor
+  std::int8_t largest_order = -1;  // of the largest free chunk; -1 when none or not loaded
+  std::int8_t average_order = -1;  // list of the average free run; -1 when none or not loaded
+  bool need_init = true;           // the buddy has not been generated yet
+  bool read = false;               // the bitmap has been prefetched once
+  bool corrupt = false;            // nothing is allocated from it
   bool block_uninit = false;
   OrderCounters counters{};
 
@@ -29,9 +29,9 @@ struct Group {
   ListHook by_average;
   GroupPreallocs preallocs;
 
-  bitmap::ConstWords image;               // the bitmap as the image has it
-  std::unique_ptr<std::uint64_t[]> own;   // ours, from the first change on
-  std::unique_ptr<Buddy> buddy;           // from the first search or change on
+  bitmap::ConstWords image;              // the bitmap as the image has it
+  std::unique_ptr<std::uint64_t[]> own;  // ours, from the first change on
+  std::unique_ptr<Buddy> buddy;          // from the first search or change on
 };
 
 using LargestList = HookedList<Group, &Group::by_largest>;

@@ -10,7 +10,7 @@ namespace e4r::state {
 using ListHook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-template <class T, ListHook T::* Hook>
+template <class T, ListHook T::*Hook>
 using HookedList = boost::intrusive::list<T, boost::intrusive::member_hook<T, ListHook, Hook>,
                                           boost::intrusive::constant_time_size<false>>;
 

@@ -34,7 +34,9 @@ constexpr std::array<std::string_view, 4> kGenerationNames = {"unknown", "6.1", 
 
 }  // namespace
 
-std::string_view event_name(EventKind kind) { return kEventNames[static_cast<std::size_t>(kind)]; }
+std::string_view event_name(EventKind kind) {
+  return kEventNames[static_cast<std::size_t>(kind)];
+}
 
 std::string_view criterion_name(Criterion criterion) {
   return kCriterionNames[static_cast<std::size_t>(criterion)];

@@ -10,26 +10,26 @@ namespace e4r::trace {
 // The events that an ext4 allocation trace is made of, whatever tool printed them. Sources:
 // include/trace/events/ext4.h and jbd2.h of Linux 6.1 (and 6.18 where it differs).
 enum class EventKind : std::uint8_t {
-  request_blocks,              // ext4_request_blocks: an allocation is asked for
-  allocate_blocks,             // ext4_allocate_blocks: and answered
-  mballoc_alloc,               // ext4_mballoc_alloc: closing event of a search
-  mballoc_prealloc,            // ext4_mballoc_prealloc: closing event of a preallocation hit
-  new_inode_pa,                // ext4_mb_new_inode_pa
-  new_group_pa,                // ext4_mb_new_group_pa
-  release_inode_pa,            // ext4_mb_release_inode_pa
-  release_group_pa,            // ext4_mb_release_group_pa
-  discard_preallocations,      // ext4_discard_preallocations: one inode's
-  mb_discard_preallocations,   // ext4_mb_discard_preallocations: any, `count` clusters needed
-  free_blocks,                 // ext4_free_blocks: the request to free (blocks)
-  mballoc_free,                // ext4_mballoc_free: what is freed in one group (clusters)
-  mballoc_discard,             // ext4_mballoc_discard
-  buddy_bitmap_load,           // ext4_mb_buddy_bitmap_load: a group's buddy is generated
-  bitmap_load,                 // ext4_mb_bitmap_load
-  allocate_inode,              // ext4_allocate_inode
-  free_inode,                  // ext4_free_inode
-  commit_flushing,             // jbd2_commit_flushing: transaction N is locked no longer
-  end_commit,                  // jbd2_end_commit: transaction N is on disk
-  lost_events,                 // the recorder's own marker: `count` events lost (0: unknown)
+  request_blocks,             // ext4_request_blocks: an allocation is asked for
+  allocate_blocks,            // ext4_allocate_blocks: and answered
+  mballoc_alloc,              // ext4_mballoc_alloc: closing event of a search
+  mballoc_prealloc,           // ext4_mballoc_prealloc: closing event of a preallocation hit
+  new_inode_pa,               // ext4_mb_new_inode_pa
+  new_group_pa,               // ext4_mb_new_group_pa
+  release_inode_pa,           // ext4_mb_release_inode_pa
+  release_group_pa,           // ext4_mb_release_group_pa
+  discard_preallocations,     // ext4_discard_preallocations: one inode's
+  mb_discard_preallocations,  // ext4_mb_discard_preallocations: any, `count` clusters needed
+  free_blocks,                // ext4_free_blocks: the request to free (blocks)
+  mballoc_free,               // ext4_mballoc_free: what is freed in one group (clusters)
+  mballoc_discard,            // ext4_mballoc_discard
+  buddy_bitmap_load,          // ext4_mb_buddy_bitmap_load: a group's buddy is generated
+  bitmap_load,                // ext4_mb_bitmap_load
+  allocate_inode,             // ext4_allocate_inode
+  free_inode,                 // ext4_free_inode
+  commit_flushing,            // jbd2_commit_flushing: transaction N is locked no longer
+  end_commit,                 // jbd2_end_commit: transaction N is on disk
+  lost_events,                // the recorder's own marker: `count` events lost (0: unknown)
 };
 inline constexpr int kEventKinds = static_cast<int>(EventKind::lost_events) + 1;
 
@@ -112,26 +112,26 @@ struct GroupExtent {
 struct Event {
   EventKind kind = EventKind::lost_events;
   Criterion criterion = Criterion::unknown;
-  bool has_inputs = false;     // i_size and i_writecount are present (trace-inputs kernels)
+  bool has_inputs = false;  // i_size and i_writecount are present (trace-inputs kernels)
   std::uint16_t cpu = 0;
   std::uint16_t mode = 0;
   std::uint32_t pid = 0;
-  std::uint32_t dev = 0;       // major << 20 | minor
-  std::uint32_t flags = 0;     // mb:: or fb::
-  std::uint64_t time_ns = 0;   // of the recorder's clock
+  std::uint32_t dev = 0;      // major << 20 | minor
+  std::uint32_t flags = 0;    // mb:: or fb::
+  std::uint64_t time_ns = 0;  // of the recorder's clock
   std::uint64_t ino = 0;
   std::uint64_t block = 0;
   std::uint64_t count = 0;
   std::uint64_t logical = 0;
-  std::uint64_t goal = 0;      // blocks
+  std::uint64_t goal = 0;  // blocks
   std::uint64_t pleft = 0, pright = 0;
   std::uint32_t lleft = 0, lright = 0;
   std::uint32_t group = 0;
   std::uint32_t needed = 0;
   std::uint64_t parent = 0;
   GroupExtent orig, goal_ex, result;
-  std::uint32_t found = 0;     // 16 bits in the trace: compare modulo 65536
-  std::uint32_t groups = 0;    // likewise
+  std::uint32_t found = 0;   // 16 bits in the trace: compare modulo 65536
+  std::uint32_t groups = 0;  // likewise
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
   std::uint64_t i_size = 0;
@@ -140,8 +140,12 @@ struct Event {
 };
 
 // major and minor of Event::dev.
-[[nodiscard]] constexpr std::uint32_t dev_major(std::uint32_t dev) { return dev >> 20; }
-[[nodiscard]] constexpr std::uint32_t dev_minor(std::uint32_t dev) { return dev & 0xfffff; }
+[[nodiscard]] constexpr std::uint32_t dev_major(std::uint32_t dev) {
+  return dev >> 20;
+}
+[[nodiscard]] constexpr std::uint32_t dev_minor(std::uint32_t dev) {
+  return dev & 0xfffff;
+}
 [[nodiscard]] constexpr std::uint32_t make_dev(std::uint32_t major, std::uint32_t minor) {
   return major << 20 | minor;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "trace/e4t/store.h"
+
 namespace e4r::trace {
 
 struct PackedTrace::Data {
@@ -10,25 +12,10 @@ struct PackedTrace::Data {
   TraceSummary summary;
   std::uint32_t device = 0;
   bool chosen = false;  // we took one of several devices
-  std::vector<Event> events;
+  std::shared_ptr<const e4t::Store> store;
 };
 
 namespace {
-
-class Cursor final : public EventSource {
- public:
-  Cursor(std::shared_ptr<const void> keep, std::span<const Event> events)
-      : keep_(std::move(keep)), rest_(events) {}
-  Result<std::span<const Event>> next() override {
-    const auto batch = rest_.first(std::min<std::size_t>(rest_.size(), 256));
-    rest_ = rest_.subspan(batch.size());
-    return batch;
-  }
-
- private:
-  std::shared_ptr<const void> keep_;
-  std::span<const Event> rest_;
-};
 
 std::string device_list(const TraceSummary& summary) {
   std::string out;
@@ -43,25 +30,27 @@ class Packer {
   static Result<PackedTrace> pack(Trace& trace, const OpenOptions& options) {
     auto data = std::make_shared<PackedTrace::Data>();
     data->name = trace.name();
-    E4R_CHECK(read_all(trace, *data));
+    E4R_TRY(data->store, read_all(trace));
     data->summary = trace.summary();
     E4R_CHECK(check_content(*data, options));
-    choose_device(*data, options);
+    data->device = options.device ? *options.device : busiest(data->summary)->dev;
+    data->chosen = !options.device && data->summary.devices.size() > 1;
+    if (data->chosen || data->summary.reread_before > 0) E4R_CHECK(repack(*data));
     return PackedTrace(std::move(data));
   }
 
  private:
   using Data = PackedTrace::Data;
 
-  static Status read_all(Trace& trace, Data& data) {
+  static Result<std::shared_ptr<const e4t::Store>> read_all(EventSource& trace) {
+    const auto store = std::make_shared<e4t::Store>();
     for (;;) {
       E4R_TRY(const auto batch, trace.next());
       if (batch.empty()) break;
-      data.events.insert(data.events.end(), batch.begin(), batch.end());
+      store->add(batch);
     }
-    for (std::uint64_t i = 0; i < trace.summary().reread_before; ++i)
-      data.events[i].criterion = reread_criterion(data.events[i].criterion);
-    return {};
+    store->finish();
+    return std::shared_ptr<const e4t::Store>(store);
   }
 
   static Status check_content(const Data& data, const OpenOptions& options) {
@@ -74,18 +63,33 @@ class Packer {
     return {};
   }
 
-  static void choose_device(Data& data, const OpenOptions& options) {
-    data.device = options.device ? *options.device : busiest(data.summary)->dev;
-    data.chosen = !options.device && data.summary.devices.size() > 1;
-    if (!data.chosen) return;
-    std::erase_if(data.events, [&](const Event& e) {
-      return e.kind != EventKind::lost_events && e.dev != data.device;
-    });
+  // A second pass over everything: keeps the chosen device, puts misread criteria right.
+  static Status repack(Data& data) {
+    const auto source = e4t::Store::read(data.store);
+    const auto store = std::make_shared<e4t::Store>();
+    std::uint64_t misread = data.summary.reread_before;
+    data.summary.restart();
+    for (;;) {
+      E4R_TRY(const auto batch, source->next());
+      if (batch.empty()) break;
+      for (Event e : batch) {
+        if (misread > 0) {
+          --misread;
+          e.criterion = reread_criterion(e.criterion);
+        }
+        if (e.kind != EventKind::lost_events && e.dev != data.device) continue;
+        data.summary.deliver(e);
+        store->add({&e, 1});
+      }
+    }
+    store->finish();
+    data.store = store;
+    return {};
   }
 };
 
 std::unique_ptr<EventSource> PackedTrace::cursor() const {
-  return std::make_unique<Cursor>(data_, data_->events);
+  return e4t::Store::read(data_->store);
 }
 const TraceSummary& PackedTrace::summary() const {
   return data_->summary;
@@ -94,7 +98,7 @@ std::uint32_t PackedTrace::device() const {
   return data_->device;
 }
 std::uint64_t PackedTrace::packed_bytes() const {
-  return data_->events.size() * sizeof(Event);
+  return data_->store->bytes();
 }
 const std::string& PackedTrace::name() const {
   return data_->name;

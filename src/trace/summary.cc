@@ -31,24 +31,32 @@ std::string_view format_name(Format format) {
 }
 
 bool TraceSummary::add(const Event& event, const std::uint32_t* only) {
-  const bool marker = event.kind == EventKind::lost_events;
   if (cpus.size() <= event.cpu) cpus.resize(event.cpu + std::size_t{1});
   ++cpus[event.cpu];
-  if (!marker) {
+  if (event.kind != EventKind::lost_events) {
     DeviceCount& device = device_entry(devices, event.dev);
     ++device.events;
     device.requests += event.kind == EventKind::request_blocks;
     if (only != nullptr && event.dev != *only) return false;
-  } else if (event.count == 0) {
-    ++lost_uncounted;
   }
-  if (marker) lost_events += event.count;
+  deliver(event);
+  return true;
+}
+
+void TraceSummary::deliver(const Event& event) {
   if (events == 0 || event.time_ns < first_ns) first_ns = event.time_ns;
   if (event.time_ns > last_ns) last_ns = event.time_ns;
   ++events;
   ++by_kind[static_cast<std::size_t>(event.kind)];
   requests_with_inputs += event.has_inputs && event.kind == EventKind::request_blocks;
-  return true;
+  if (event.kind != EventKind::lost_events) return;
+  lost_events += event.count;
+  lost_uncounted += event.count == 0;
+}
+
+void TraceSummary::restart() {
+  events = first_ns = last_ns = requests_with_inputs = lost_events = lost_uncounted = 0;
+  by_kind = {};
 }
 
 void TraceSummary::add_unknown(std::string_view name) {

@@ -63,6 +63,9 @@ struct TraceSummary {
   // `only` asks for another device.
   bool add(const Event& event, const std::uint32_t* only);
   void add_unknown(std::string_view name);
+  // The part of add() that counts a delivered event, and what forgets all of those.
+  void deliver(const Event& event);
+  void restart();
 };
 
 // What a tool should say about the trace, one line each: losses, damage, strangers. Empty for a

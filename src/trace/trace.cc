@@ -2,6 +2,7 @@
 #include "trace/trace.h"
 
 #include "trace/bytes.h"
+#include "trace/e4t/file.h"
 #include "trace/text/reader.h"
 #include "trace/text/scan.h"
 
@@ -27,6 +28,9 @@ Result<std::unique_ptr<Trace>> open_source(std::unique_ptr<ByteSource> bytes,
                                            const std::string& name, const OpenOptions& options) {
   E4R_TRY(Peeked peeked, peek(std::move(bytes), kHead));
   E4R_CHECK(reject_recordings(peeked.head, name));
+  if (options.format == Format::e4t ||
+      (options.format == Format::unknown && peeked.head.starts_with(e4t::kMagic)))
+    return e4t::e4t_trace(std::move(peeked.source), name, options);
   const Format format =
       options.format != Format::unknown ? options.format : recognise_text(peeked.head);
   if (format == Format::unknown)

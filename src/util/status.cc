@@ -5,6 +5,8 @@
 
 namespace e4r {
 
-std::string errno_text(int errnum) { return std::generic_category().message(errnum); }
+std::string errno_text(int errnum) {
+  return std::generic_category().message(errnum);
+}
 
 }  // namespace e4r

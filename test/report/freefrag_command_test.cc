@@ -126,6 +126,31 @@ TEST_F(FreefragCommand, E2imageFiles) {
   expect_error({file("e2i")}, 1, "e2image -r");
 }
 
+TEST_F(FreefragCommand, DamagedGroups) {
+  std::filesystem::copy_file(image(), file("bad"));
+  test::edit_descriptor(file("bad"), 3, false, [](test::DescriptorBytes d) { d.data[12] ^= 1; });
+  const auto outcome = freefrag({file("bad"), "--json", "-"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  EXPECT_NE(outcome.err.find("group 3: its descriptor's checksum"), std::string::npos);
+  const json::value document = json::parse(outcome.out);
+  ASSERT_EQ(document.at("bad_groups").as_array().size(), 1u);
+  EXPECT_EQ(document.at("bad_groups").at(0).at("group"), 3);
+  expect_error({file("bad"), "--strict"}, 1, "group 3");
+}
+
+TEST_F(FreefragCommand, BlockDevice) {
+  const auto setup = test::run({"losetup", "--find", "--show", "--read-only", image()});
+  if (setup.status != 0) GTEST_SKIP() << "no loop device to be had: " << setup.err;
+  const std::string device = setup.out.substr(0, setup.out.find('\n'));
+  const auto got = freefrag({device});
+  const auto want = test::run({"e2freefrag", device});
+  EXPECT_EQ(test::run({"losetup", "--detach", device}).status, 0);
+  EXPECT_EQ(got.status, 0);
+  EXPECT_EQ(got.err, "");
+  EXPECT_EQ(got.out, want.out);
+}
+
 TEST_F(FreefragCommand, CannotWrite) {
   const auto outcome = freefrag({image(), "--json", file("no/such/dir")});
   EXPECT_EQ(outcome.status, 1);

@@ -16,9 +16,7 @@ std::uint32_t plain_order(const std::vector<std::uint64_t>& words, std::uint32_t
   std::uint32_t best = 0;
   for (std::uint32_t order = 1; order < orders; ++order) {
     const std::uint32_t start = at >> order << order;
-    if (start + (1u << order) > clusters ||
-        !bitmap::all_clear(words, start, 1u << order))
-      break;
+    if (start + (1u << order) > clusters || !bitmap::all_clear(words, start, 1u << order)) break;
     best = order;
   }
   return best;
@@ -52,8 +50,8 @@ TEST(Buddy, StaysCanonical) {
     for (int step = 0; step < 2000; ++step) {
       const auto at = static_cast<std::uint32_t>(rng.below(clusters));
       const bool used = bitmap::test(words, at);
-      const std::uint32_t end = used ? bitmap::find_clear(words, clusters, at)
-                                     : bitmap::find_set(words, clusters, at);
+      const std::uint32_t end =
+          used ? bitmap::find_clear(words, clusters, at) : bitmap::find_set(words, clusters, at);
       const auto len = static_cast<std::uint32_t>(rng.between(1, end - at));
       if (used) {
         buddy.give(at, len, words, counters);
@@ -73,9 +71,9 @@ TEST(Buddy, StaysCanonical) {
 
 TEST(Buddy, FirstChunkIsTheLowestOfExactlyThatOrder) {
   std::vector<std::uint64_t> words(2, ~0ull);
-  bitmap::clear_range(words, 8, 8);    // order 3 at 8
-  bitmap::clear_range(words, 34, 2);   // order 1 at 34
-  bitmap::clear_range(words, 64, 8);   // order 3 at 64
+  bitmap::clear_range(words, 8, 8);   // order 3 at 8
+  bitmap::clear_range(words, 34, 2);  // order 1 at 34
+  bitmap::clear_range(words, 64, 8);  // order 3 at 64
   const Buddy buddy(words, 128, 6);
   EXPECT_EQ(buddy.first_chunk(1), 17u);
   EXPECT_EQ(buddy.first_chunk(3), 1u);

@@ -3,10 +3,11 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,10 +25,12 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-int wait_for(pid_t pid) {
+void wait_for(pid_t pid, Outcome& outcome) {
   int status = 0;
-  ::waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  rusage used = {};
+  ::wait4(pid, &status, 0, &used);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  outcome.peak_kb = static_cast<double>(used.ru_maxrss);
 }
 
 // Redirections of a child, undone with the object.
@@ -69,10 +72,12 @@ Outcome run(const std::vector<std::string>& argv) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   pid_t pid = 0;
+  const auto start = std::chrono::steady_clock::now();
   if (::posix_spawnp(&pid, pointers[0], redirect.get(), nullptr, pointers.data(), environ) != 0)
     throw std::runtime_error("cannot start " + argv[0]);
   Outcome outcome;
-  outcome.status = wait_for(pid);
+  wait_for(pid, outcome);
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   outcome.out = contents(scratch.file("out"));
   outcome.err = contents(scratch.file("err"));
   return outcome;

@@ -10,6 +10,8 @@ struct Outcome {
   int status = -1;  // exit status; 128 + signal when one ended it
   std::string out;
   std::string err;
+  double seconds = 0;  // from start to end
+  double peak_kb = 0;  // most memory resident, no less than this process's own when it started
 };
 
 // Runs argv[0], looked up in PATH and /usr/sbin, with LC_ALL=C and TZ=UTC and nothing on standard

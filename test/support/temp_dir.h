@@ -5,7 +5,8 @@
 
 namespace e4r::test {
 
-// A fresh directory under $TMPDIR (or /tmp), removed with all it holds at the end of its life.
+// A fresh directory, removed with all it holds at the end of its life: under $TMPDIR if that is
+// set, else in memory if there is room for 2 GiB, else under /tmp.
 class TempDir {
  public:
   TempDir();

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "trace/packed.h"
+#include <string>
+#include <tuple>
+
 #include "trace/support.h"
 
 namespace e4r::trace {
 namespace {
 
 using test::read_text;
+using test::ReadTrace;
 
-// One event of every kind, as Linux 6.1 prints it.
-constexpr std::string_view kEveryKind =
+// As Linux 6.1 prints it.
+constexpr std::string_view kShortTrace =
     "# tracer: nop\n"
     "#\n"
     "# entries-in-buffer/entries-written: 19/19   #P:1\n"
@@ -28,7 +32,7 @@ constexpr std::string_view kEveryKind =
     " len 4 block 33728 lblk 7 goal 100 lleft 6 lright 90 pleft 99 pright 200\n";
 
 TEST(FtraceText, ReadsEveryFieldOfTheMainEvents) {
-  const auto read = read_text(kEveryKind);
+  const auto read = read_text(kShortTrace);
   ASSERT_EQ(read.error, "");
   ASSERT_EQ(read.events.size(), 4u);
   Event request;
@@ -68,7 +72,7 @@ TEST(FtraceText, ReadsEveryFieldOfTheMainEvents) {
 }
 
 TEST(FtraceText, SummaryTellsFormatGenerationAndCounts) {
-  const TraceSummary s = read_text(kEveryKind).summary;
+  const TraceSummary s = read_text(kShortTrace).summary;
   EXPECT_EQ(s.format, Format::ftrace);
   EXPECT_EQ(s.generation, Generation::v6_1);
   EXPECT_TRUE(s.generation_guessed);
@@ -79,14 +83,196 @@ TEST(FtraceText, SummaryTellsFormatGenerationAndCounts) {
   EXPECT_EQ(s.lines, 8u);
 }
 
-TEST(PackedTrace, CursorsAreIndependent) {
-  const auto packed = load_packed_bytes(kEveryKind, "t");
-  ASSERT_TRUE(packed.ok()) << packed.error().message;
-  const auto first = packed->cursor(), second = packed->cursor();
-  EXPECT_EQ(first->next()->size(), 4u);
-  EXPECT_TRUE(first->next()->empty());
-  EXPECT_EQ(second->next()->size(), 4u);
-  EXPECT_EQ(packed->device(), make_dev(98, 0));
+// A line of ftrace text with this event and body.
+std::string line(std::string_view event, std::string_view body) {
+  return fmt::format("           churn-57      [000] .....     0.910000: {}: {}\n", event, body);
+}
+std::string search_line(std::string_view cr) {
+  return line(
+      "ext4_mballoc_alloc",
+      fmt::format("dev 98,0 inode 13 orig 1/0/4@7 goal 1/0/4@7 result 1/960/4@7 blks 8 grps "
+                  "2 cr {} flags  tail 0 broken 0",
+                  cr));
+}
+constexpr std::string_view kRequest =
+    "dev 98,0 ino 13 flags HINT_DATA len 4 lblk 7 goal 100 lleft 6 lright 90 pleft 99 pright 200 ";
+
+TEST(FtraceText, TraceInputsFieldsAreOptional) {
+  for (const char* tail : {"i_size 4096 i_writecount -1", " i_size 4096 i_writecount -1 "}) {
+    const auto read = read_text(line("ext4_request_blocks", std::string(kRequest) + tail));
+    ASSERT_EQ(read.error, "");
+    EXPECT_TRUE(read.events[0].has_inputs);
+    EXPECT_EQ(read.events[0].i_size, 4096u);
+    EXPECT_EQ(read.events[0].i_writecount, -1);
+    EXPECT_EQ(read.summary.requests_with_inputs, 1u);
+  }
+  EXPECT_FALSE(read_text(line("ext4_request_blocks", kRequest)).events[0].has_inputs);
+}
+
+TEST(FtraceText, UnknownFieldsAreToleratedAnywhere) {
+  const auto plain = read_text(line("ext4_request_blocks", kRequest)).events;
+  for (const char* body :
+       {"dev 98,0 ino 13 flags HINT_DATA len 4 lblk 7 goal 100 lleft 6 lright 90 pleft 99 pright "
+        "200 mood good",
+        "dev 98,0 mood good ino 13 flags HINT_DATA len 4 lblk 7 goal 100 lleft 6 lright 90 pleft "
+        "99 "
+        "pright 200",
+        "dev 98,0 flags HINT_DATA ino 13 len 4  lblk 7 goal 100 pleft 99 pright 200 lleft 6 lright "
+        "90 7"}) {
+    const auto read = read_text(line("ext4_request_blocks", body));
+    EXPECT_EQ(read.error, "") << body;
+    EXPECT_EQ(read.events, plain) << body;
+    EXPECT_EQ(read.summary.unknown_fields, 1u) << body;
+  }
+}
+
+TEST(FtraceText, UnknownFlagsAreCountedNotFatal) {
+  const auto read = read_text(line("ext4_free_blocks",
+                                   "dev 98,0 ino 13 mode 0100644 block 5 count 6 flags "
+                                   "METADATA|SHINY|0x400"));
+  ASSERT_EQ(read.error, "");
+  EXPECT_EQ(read.events[0].flags, fb::metadata | 0x400);
+  EXPECT_EQ(read.summary.unknown_flags, 1u);
+  EXPECT_FALSE(notes(read.summary).empty());
+}
+
+TEST(FtraceText, MalformedEventsNameFileLineAndField) {
+  const std::string good = line("ext4_request_blocks", kRequest);
+  const std::string missing = line("ext4_free_inode", "dev 98,0 ino 13 uid 0");
+  EXPECT_EQ(read_text(good + missing + good).error,
+            "t:2: malformed ext4_free_inode event: 'mode' is missing");
+  const std::string no_number = line("ext4_mb_buddy_bitmap_load", "dev 98,0 group x");
+  EXPECT_EQ(read_text("# tracer: nop\n\n" + no_number + good).error,
+            "t:3: malformed ext4_mb_buddy_bitmap_load event: 'group' has no proper value");
+  EXPECT_EQ(read_text(good + "what is this?\n").error,
+            "t:2: this is no line of ftrace text output");
+  for (const char* body : {"dev 98,0 group 4294967296", "dev 98 group 1", "dev 98,0 group -1",
+                           "dev 98,0 group 1x", "dev 9999999,0 group 1", "dev 98,0 group", ""})
+    EXPECT_NE(read_text(good + line("ext4_mb_bitmap_load", body) + good).error, "") << body;
+}
+
+TEST(FtraceText, LenientSkipsAndCounts) {
+  const std::string good = line("ext4_request_blocks", kRequest);
+  OpenOptions lenient;
+  lenient.lenient = true;
+  const auto read =
+      read_text(good + line("ext4_free_inode", "dev 98,0") + "what is this?\n" + good, lenient);
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.events.size(), 2u);
+  EXPECT_EQ(read.summary.skipped_lines, 2u);
+}
+
+TEST(FtraceText, NumbersMayBeAsLargeAsTheirFields) {
+  const auto read = read_text(
+      line("ext4_mb_release_inode_pa", "dev 98,0 ino 18446744073709551615 block 007 count 1"));
+  ASSERT_EQ(read.error, "");
+  EXPECT_EQ(read.events[0].ino, UINT64_MAX);
+  EXPECT_EQ(read.events[0].block, 7u);
+  EXPECT_NE(read_text(line("ext4_mb_release_inode_pa",
+                           "dev 98,0 ino 18446744073709551616 block 1 count 1"))
+                .error,
+            "");
+}
+
+TEST(FtraceText, CarriageReturnsAndNoHeader) {
+  std::string text(kShortTrace);
+  const auto plain = read_text(text);
+  std::string crlf;
+  for (const char c : text) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  EXPECT_EQ(read_text(crlf).events, plain.events);
+  EXPECT_EQ(read_text(text.substr(text.find("           churn"))).events, plain.events);
+}
+
+TEST(FtraceText, EveryCutOfTheLastLineIsSaid) {
+  const std::string text(kShortTrace);
+  const std::size_t last = text.rfind('\n', text.size() - 2) + 1;
+  for (std::size_t size = last + 1; size < text.size(); ++size) {
+    const auto read = read_text(text.substr(0, size));
+    EXPECT_EQ(read.error, "") << size;
+    EXPECT_GE(read.events.size(), 3u);
+    EXPECT_EQ(read.summary.warnings.size(), 1u) << size;
+  }
+}
+
+TEST(FtraceText, EmptyTracesAreTracesWithoutEvents) {
+  for (const char* text : {"", "\n",
+                           "# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0  "
+                           " #P:2\n#\n"}) {
+    const auto read = read_text(text);
+    EXPECT_EQ(read.error, "");
+    EXPECT_EQ(read.summary.events, 0u);
+  }
+}
+
+TEST(Recognition, SaysWhatItCannotRead) {
+  EXPECT_EQ(read_text("hello\nworld\n").error,
+            "t: is no trace: neither ftrace, trace-cmd report nor perf script text, nor .e4t");
+  EXPECT_NE(read_text(std::string("\x17\x08\x44tracing6\0", 12)).error.find("trace-cmd report"),
+            std::string::npos);
+  EXPECT_NE(read_text("PERFILE2abc").error.find("perf script"), std::string::npos);
+}
+
+TEST(Lost, EveryRecordersMarkers) {
+  const std::string good = line("ext4_request_blocks", kRequest);
+  for (const auto& [marker, cpu, count] : {std::tuple{"CPU:3 [LOST 12 EVENTS]", 3, 12},
+                                           {"CPU:3 [LOST EVENTS]", 3, 0},
+                                           {"CPU:1 [12 EVENTS DROPPED]", 1, 12},
+                                           {"CPU:1 [EVENTS DROPPED]", 1, 0},
+                                           {"LOST 5 events!", 0, 5}}) {
+    const auto read = read_text(good + marker + "\n" + good);
+    EXPECT_EQ(read.error, "") << marker;
+    ASSERT_EQ(read.events.size(), 3u) << marker;
+    EXPECT_EQ(read.events[1].kind, EventKind::lost_events);
+    EXPECT_EQ(read.events[1].cpu, cpu);
+    EXPECT_EQ(read.events[1].count, static_cast<std::uint64_t>(count));
+    EXPECT_EQ(read.events[1].time_ns, read.events[0].time_ns);
+    EXPECT_TRUE(read.summary.lost_any());
+  }
+}
+
+std::vector<Criterion> criteria(const ReadTrace& read) {
+  std::vector<Criterion> out;
+  for (const Event& e : read.events) out.push_back(e.criterion);
+  return out;
+}
+
+TEST(Generations, DigitsMeanLinux61UnlessTold) {
+  using enum Criterion;
+  const std::string text =
+      search_line("0") + search_line("1") + search_line("2") + search_line("3");
+  EXPECT_EQ(criteria(read_text(text)), (std::vector{cr0, cr1, cr2, cr3}));
+  EXPECT_TRUE(read_text(text).summary.generation_guessed);
+  OpenOptions told;
+  told.generation = Generation::v6_5;
+  EXPECT_EQ(criteria(read_text(text, told)), (std::vector{cr0, cr1, best_avail, cr2}));
+  EXPECT_FALSE(read_text(text, told).summary.generation_guessed);
+  told.generation = Generation::cr1_5;
+  EXPECT_EQ(criteria(read_text(text + search_line("4"), told)),
+            (std::vector{cr0, cr1, cr1_5, cr2, cr3}));
+}
+
+TEST(Generations, NamesSettleThem) {
+  using enum Criterion;
+  const auto ours = read_text(search_line("CR0") + search_line("CR1_5") + search_line("CR3"));
+  EXPECT_EQ(criteria(ours), (std::vector{cr0, cr1_5, cr3}));
+  EXPECT_EQ(ours.summary.generation, Generation::cr1_5);
+  const auto mainline = read_text(search_line("CR_ANY_FREE") + search_line("CR_BEST_AVAIL_LEN"));
+  EXPECT_EQ(criteria(mainline), (std::vector{cr3, best_avail}));
+  EXPECT_EQ(mainline.summary.generation, Generation::v6_5);
+  const auto later = read_text(search_line("CR_TELEPATHY"));
+  EXPECT_EQ(later.error, "");
+  EXPECT_EQ(later.summary.unknown_criteria, 1u);
+}
+
+TEST(Generations, AFourDisprovesTheGuess) {
+  using enum Criterion;
+  EXPECT_EQ(criteria(read_text(search_line("1") + search_line("4") + search_line("2"))),
+            (std::vector{cr1, cr3, best_avail}));
+  const auto misread = read_text(search_line("2") + search_line("4"));
+  EXPECT_EQ(
+      misread.error,
+      "t:2: criterion 4 shows a 6.5 or 6.6 kernel, but earlier criteria were taken for 6.1's: "
+      "give --generation 6.5");
 }
 
 }  // namespace

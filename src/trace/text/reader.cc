@@ -98,6 +98,8 @@ class TextTrace final : public Trace {
     Prefix prefix;
     if (line.empty() || line.front() == '#' || !read_prefix_(scan, prefix))
       return read_odd_line(line, event);
+    if (!lines_.terminated() && (!prefix.has_body || !lines_.source().warning().empty()))
+      return cut_short();
     const auto kind = prefix.has_body ? kind_of(prefix.name) : std::nullopt;
     if (!kind) return read_unknown(prefix, scan, event);
     event = Event{};
@@ -106,6 +108,9 @@ class TextTrace final : public Trace {
     event.pid = prefix.pid;
     last_time_ = event.time_ns = prefix.time_ns;
     if (!parse_body(scan, event, context_)) return malformed_body(event.kind);
+    if (!lines_.terminated())
+      summary_.warnings.push_back(fmt::format("{}:{}: the last line has no newline: it may be cut",
+                                              name(), lines_.number()));
     if (event.kind == EventKind::mballoc_alloc) return check_generation();
     return true;
   }
@@ -142,7 +147,10 @@ class TextTrace final : public Trace {
       lost(*marker, event);
       return true;
     }
-    if (is_decoration(line)) return false;
+    if (is_decoration(line)) {
+      const bool blank_start = !lines_.terminated() && line.starts_with(' ');
+      return blank_start ? cut_short() : Result<bool>(false);
+    }
     return malformed("this is no line of {} output", format_name(summary_.format));
   }
 
@@ -169,14 +177,17 @@ class TextTrace final : public Trace {
                      context_.problem);
   }
 
+  // The last line lacks its newline: it cannot be read, or the input is known to be cut.
+  bool cut_short() {
+    summary_.warnings.push_back(
+        fmt::format("{}:{}: the last line is cut short and was left out", name(), lines_.number()));
+    return false;
+  }
+
   // A line that cannot be read: a cut last one and, when lenient, any other is passed over.
   template <class... Args>
   Result<bool> malformed(fmt::format_string<Args...> format, Args&&... args) {
-    if (!lines_.terminated()) {
-      summary_.warnings.push_back(fmt::format("{}:{}: the last line is cut short and was left out",
-                                              name(), lines_.number()));
-      return false;
-    }
+    if (!lines_.terminated()) return cut_short();
     if (!options_.lenient)
       return error("{}:{}: {}", name(), lines_.number(),
                    fmt::format(format, std::forward<Args>(args)...));

@@ -23,7 +23,8 @@ struct Scan {
   [[nodiscard]] std::string_view rest() const { return {p, left()}; }
   [[nodiscard]] static bool digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 
-  bool literal(std::string_view text) {
+  // Always inlined: the texts are constants, and comparing them then takes no call.
+  [[gnu::always_inline]] bool literal(std::string_view text) {
     if (left() < text.size() || std::memcmp(p, text.data(), text.size()) != 0) return false;
     p += text.size();
     return true;

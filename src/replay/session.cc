@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/session.h"
+
+#include <chrono>
+
+#include "util/parallel.h"
+
+namespace e4r::replay {
+
+const policy::Policy& recorded_policy(trace::Generation generation) {
+  for (const policy::Policy* policy : policy::policies())
+    if (policy->generation == generation && generation != trace::Generation::unknown)
+      return *policy;
+  return *policy::find_policy("legacy");
+}
+
+Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const {
+  EngineOptions options;
+  options.purpose = purpose;
+  options.check = options_.check;
+  if (options_.progress)
+    options.progress = [this, name = setup.policy->name](std::uint64_t events) {
+      options_.progress(name.data(), events);
+    };
+  const auto start = std::chrono::steady_clock::now();
+  out.engine = std::make_unique<Engine>(source_, *setup.policy, setup.tunables, std::move(options));
+  const auto events = trace_.cursor();
+  E4R_CHECK(out.engine->run(*events, inputs));
+  out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {};
+}
+
+Result<Run> Session::run(const Setup& setup, Purpose purpose) {
+  Run out;
+  E4R_CHECK(run_into(setup, purpose, inputs_, out));
+  return out;
+}
+
+Result<Run> Session::follow(const Setup& recorded) {
+  inputs_.clear();
+  return run(recorded, Purpose::agree);
+}
+
+Result<Run> Session::free_run(const Setup& setup) {
+  return run(setup, Purpose::free_run);
+}
+
+Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) {
+  std::vector<Run> runs(setups.size());
+  std::vector<Status> results(setups.size());
+  parallel_for(thread_count(options_.threads), setups.size(), [&](std::size_t i) {
+    results[i] = run_into(setups[i], Purpose::what_if, inputs_, runs[i]);
+  });
+  for (Status& result : results) E4R_CHECK(std::move(result));
+  return runs;
+}
+
+}  // namespace e4r::replay

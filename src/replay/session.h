@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "replay/engine.h"
+#include "trace/packed.h"
+
+namespace e4r::replay {
+
+// One policy with its tunables.
+struct Setup {
+  const policy::Policy* policy = nullptr;
+  policy::Tunables tunables;
+};
+
+// An engine that has run, and how long it took.
+struct Run {
+  std::unique_ptr<Engine> engine;
+  double elapsed_s = 0;
+};
+
+struct SessionOptions {
+  unsigned threads = 0;  // policies replayed at once; 0: one per CPU
+  bool check = false;    // verify the state's invariants on the way
+  std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
+};
+
+// The policy whose decisions the trace holds; the 6.1 ladder when no policy of ours does.
+[[nodiscard]] const policy::Policy& recorded_policy(trace::Generation generation);
+
+// A start state and a trace, and the replays made of them. `source` must outlive the session and
+// its runs.
+class Session {
+ public:
+  Session(const state::Source& source, trace::PackedTrace trace, SessionOptions options)
+      : source_(source), trace_(std::move(trace)), options_(std::move(options)) {}
+
+  // Follows the recorded kernel from event to event and works out the inputs of each decision that
+  // the trace does not carry. Must come before the others.
+  [[nodiscard]] Result<Run> follow(const Setup& recorded);
+
+  // Lets the setup decide alone from start to end and compares with the trace.
+  [[nodiscard]] Result<Run> free_run(const Setup& setup);
+
+  // Replays under each setup, in threads; the runs come in the order of the setups.
+  [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups);
+
+  [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
+
+ private:
+  Status run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const;
+  [[nodiscard]] Result<Run> run(const Setup& setup, Purpose purpose);
+
+  const state::Source& source_;
+  trace::PackedTrace trace_;
+  SessionOptions options_;
+  InputTable inputs_;
+};
+
+}  // namespace e4r::replay

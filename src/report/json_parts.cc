@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/json_parts.h"
+
+namespace e4r::report {
+namespace {
+
+namespace json = boost::json;
+
+json::array histogram_json(const stats::FreeExtents& extents, std::uint64_t block_kb,
+                           std::uint64_t free_blocks) {
+  json::array rows;
+  for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i) {
+    const auto& [count, blocks] = extents.buckets[i];
+    if (count == 0) continue;
+    json::object row = {{"from_kb", bucket_kb(i, block_kb)},
+                        {"to_kb", bucket_kb(i + 1, block_kb)},
+                        {"extents", count},
+                        {"blocks", blocks},
+                        {"percent", nullptr}};
+    if (i + 1 == stats::FreeExtents::kBuckets) row["to_kb"] = nullptr;
+    if (free_blocks != 0)
+      row["percent"] = static_cast<double>(blocks) * 100 / static_cast<double>(free_blocks);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb) {
+  return bucket == 0 ? 0 : block_kb << (bucket - 1);
+}
+
+json::object image_json(const std::string& path, const image::Geometry& geo) {
+  return {{"path", path},
+          {"uuid", geo.uuid},
+          {"label", geo.label},
+          {"block_size", geo.block_size},
+          {"cluster_size", geo.block_size << geo.cluster_ratio_bits},
+          {"blocks", geo.blocks_count},
+          {"free_blocks", geo.free_blocks_count},
+          {"blocks_per_group", geo.blocks_per_group},
+          {"groups", geo.groups_count},
+          {"needs_recovery", geo.needs_recovery}};
+}
+
+json::object free_extents_json(const stats::FreeExtents& extents, std::uint32_t block_size,
+                               std::uint64_t free_blocks) {
+  const std::uint64_t block_kb = block_size / 1024;
+  return {{"count", extents.count},
+          {"min_kb", extents.min * block_kb},
+          {"max_kb", extents.max * block_kb},
+          {"avg_kb", extents.average() * block_kb},
+          {"histogram", histogram_json(extents, block_kb, free_blocks)}};
+}
+
+}  // namespace e4r::report

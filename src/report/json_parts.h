@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/json.hpp>
+#include <cstdint>
+#include <string>
+
+#include "image/geometry.h"
+#include "stats/free_extents.h"
+
+// Objects that several JSON documents hold.
+namespace e4r::report {
+
+[[nodiscard]] boost::json::object image_json(const std::string& path, const image::Geometry& geo);
+
+// {"count":, "min_kb":, "max_kb":, "avg_kb":, "histogram": [...]}; buckets without an extent are
+// left out, percent is of `free_blocks`.
+[[nodiscard]] boost::json::object free_extents_json(const stats::FreeExtents& extents,
+                                                    std::uint32_t block_size,
+                                                    std::uint64_t free_blocks);
+
+// KiB where histogram bucket `bucket` begins.
+[[nodiscard]] std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb);
+
+}  // namespace e4r::report

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <boost/json.hpp>
+
+#include "report/json_parts.h"
+#include "report/json_text.h"
+#include "report/replay_report.h"
+#include "report/rows.h"
+
+namespace e4r::report {
+namespace {
+
+namespace json = boost::json;
+
+json::value json_of(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  return nullptr;
+}
+
+// Puts a value at "a/b/c", making the objects on the way.
+void put(json::object& into, std::string_view key, json::value value) {
+  const auto slash = key.find('/');
+  if (slash == std::string_view::npos) {
+    into[key] = std::move(value);
+    return;
+  }
+  json::value& child = into[key.substr(0, slash)];
+  if (!child.is_object()) child = json::object();
+  put(child.get_object(), key.substr(slash + 1), std::move(value));
+}
+
+json::object tunables_json(const policy::Tunables& tunables) {
+  json::object out;
+  for (const policy::TunableInfo& info : policy::tunable_table())
+    out[info.name] = tunables.*(info.member);
+  return out;
+}
+
+json::value divergence_json(const replay::Agreement& a) {
+  if (!a.first_divergence) return nullptr;
+  const replay::Divergence& d = *a.first_divergence;
+  return json::object{{"decision", d.decision}, {"event", d.event},      {"time_ns", d.time_ns},
+                      {"pid", d.pid},           {"inode", d.ino},        {"differs_in", d.fields},
+                      {"recorded", d.recorded}, {"modelled", d.modelled}};
+}
+
+json::object agreement_json(const replay::Agreement& a) {
+  return {{"requests", a.requests},
+          {"same_block", a.same_block},
+          {"same_length", a.same_length},
+          {"same_criterion", a.same_criterion},
+          {"same_found", a.same_found},
+          {"same_groups_scanned", a.same_groups_scanned},
+          {"identical", a.identical},
+          {"percent_identical", a.percent_identical()},
+          {"races", a.races},
+          {"forced", a.forced},
+          {"conflicting_clusters", a.conflicts},
+          {"first_divergence", divergence_json(a)}};
+}
+
+// The `agreement` of a run: null in a replay.
+json::value verification_json(const RunReport& run) {
+  if (!run.agreement && !run.free_run) return nullptr;
+  json::object out = agreement_json(run.agreement ? *run.agreement : *run.free_run);
+  out["resync"] = run.agreement.has_value();
+  out["free_run"] = nullptr;
+  if (run.free_run) out["free_run"] = agreement_json(*run.free_run);
+  out["final_groups_equal"] = nullptr;
+  if (run.groups) out["final_groups_equal"] = run.groups->differing == 0;
+  if (run.groups && run.groups->differing != 0)
+    out["groups_differing"] = {{"count", run.groups->differing}, {"first", run.groups->first}};
+  out["mb_stats_equal"] = nullptr;
+  if (run.kernel_stats) {
+    out["mb_stats_equal"] = run.kernel_stats->differing.empty();
+    out["mb_stats_compared"] = run.kernel_stats->compared;
+    out["mb_stats_differing"] = json::value_from(run.kernel_stats->differing);
+    out["mb_stats_not_modelled"] = json::value_from(run.kernel_stats->not_modelled);
+  }
+  return out;
+}
+
+json::object run_json(const RunReport& run, const ReplayReport& report) {
+  json::object out = {{"policy", run.policy->name}, {"tunables", tunables_json(run.tunables)}};
+  for (const Row& row : rows()) {
+    const Value value = row.run(run, report);
+    if (!std::holds_alternative<std::monostate>(value)) put(out, row.key, json_of(value));
+  }
+  out["free_extents"] =
+      free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
+  out["agreement"] = verification_json(run);
+  out["elapsed_s"] = run.elapsed_s;
+  out["requests_per_s"] =
+      run.elapsed_s > 0 ? static_cast<double>(run.tally.requests) / run.elapsed_s : 0;
+  return out;
+}
+
+json::object trace_json(const ReplayReport& report) {
+  const trace::TraceSummary& t = report.trace;
+  json::object kinds;
+  for (std::size_t i = 0; i < t.by_kind.size(); ++i)
+    if (t.by_kind[i] > 0) kinds[trace::event_name(static_cast<trace::EventKind>(i))] = t.by_kind[i];
+  return {{"path", report.trace_path},
+          {"format", trace::format_name(t.format)},
+          {"kernel", trace::generation_name(t.generation)},
+          {"device", report.device},
+          {"events", t.events},
+          {"requests", t.count(trace::EventKind::request_blocks)},
+          {"lost_events", t.lost_events},
+          {"skipped_lines", t.skipped_lines},
+          {"by_kind", std::move(kinds)}};
+}
+
+}  // namespace
+
+std::string replay_json(const ReplayReport& report) {
+  json::object image = image_json(report.image_path, report.geometry);
+  image["bad_groups"] = report.bad_groups;
+  image["free_extents"] =
+      free_extents_json(report.before, report.geometry.block_size, report.before.blocks);
+  json::array runs;
+  for (const RunReport& run : report.runs) runs.push_back(run_json(run, report));
+  json::object document = {
+      {"schema", "e4replay/1"}, {"image", std::move(image)}, {"trace", trace_json(report)}};
+  if (report.recorded) {
+    document["recorded"] = agreement_json(*report.recorded);
+    document["recorded"].get_object()["policy"] = report.recorded_policy;
+  }
+  document["runs"] = std::move(runs);
+  return json_text(document);
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/replay_report.h"
+
+#include <bit>
+
+namespace e4r::report {
+
+bool RunReport::agrees() const {
+  const auto all = [](const std::optional<replay::Agreement>& a) {
+    return !a || a->identical == a->requests;
+  };
+  return all(agreement) && all(free_run) && (!groups || groups->differing == 0) &&
+         (!kernel_stats || kernel_stats->differing.empty());
+}
+
+RunReport summarize(const replay::Run& run) {
+  const replay::Engine& engine = *run.engine;
+  const state::Geometry& geometry = engine.state().geometry();
+  constexpr std::uint32_t kMiBBits = 20;
+  RunReport out;
+  out.policy = &engine.policy();
+  out.tunables = engine.tunables();
+  out.tally = engine.tally();
+  out.counters = engine.counters();
+  out.mb_stats = stats::mb_stats(engine.policy(), engine.counters());
+  out.free_extents = stats::settled_free_extents(
+      engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
+  out.files = stats::file_fragmentation(engine.files());
+  out.elapsed_s = run.elapsed_s;
+  return out;
+}
+
+}  // namespace e4r::report

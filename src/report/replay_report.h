@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image/geometry.h"
+#include "replay/session.h"
+#include "stats/free_extents.h"
+#include "stats/kernel_files.h"
+#include "stats/settled.h"
+#include "trace/summary.h"
+
+namespace e4r::report {
+
+// How a replay ended, ready to be told.
+struct RunReport {
+  const policy::Policy* policy = nullptr;
+  policy::Tunables tunables;
+  replay::Tally tally;
+  std::vector<stats::MbStat> mb_stats;
+  policy::Counters counters;
+  stats::FreeExtents free_extents;
+  stats::FileFragmentation files;
+  double elapsed_s = 0;
+
+  // verify only
+  std::optional<replay::Agreement> agreement;
+  std::optional<replay::Agreement> free_run;
+  std::optional<stats::MbGroupsComparison> groups;       // against the kernel's mb_groups
+  std::optional<stats::MbStatsComparison> kernel_stats;  // against its mb_stats
+
+  // Every decision, and every group and counter that could be compared, is the kernel's.
+  [[nodiscard]] bool agrees() const;
+};
+
+// Everything that `e4replay replay` and `e4replay verify` tell.
+struct ReplayReport {
+  std::string image_path;
+  image::Geometry geometry;
+  std::uint64_t bad_groups = 0;
+  std::string trace_path;
+  std::string device;
+  trace::TraceSummary trace;
+  stats::FreeExtents before;  // of the start image
+  // How far the model follows the recorded kernel on this trace: what the answers are worth.
+  std::optional<replay::Agreement> recorded;
+  std::string recorded_policy;
+  std::vector<RunReport> runs;
+};
+
+// Takes from a run what is to be told.
+[[nodiscard]] RunReport summarize(const replay::Run& run);
+
+// Side-by-side table of what the policies did.
+[[nodiscard]] std::string replay_text(const ReplayReport& report, bool histogram);
+
+// What verify says of one run.
+[[nodiscard]] std::string verify_text(const ReplayReport& report);
+
+// The JSON document of `replay` and `verify` (schema e4replay/1), indented, with a newline.
+[[nodiscard]] std::string replay_json(const ReplayReport& report);
+
+}  // namespace e4r::report

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+
+#include "report/json_parts.h"
+#include "report/replay_report.h"
+#include "report/rows.h"
+#include "trace/trace.h"
+#include "util/text_table.h"
+#include "util/units.h"
+
+namespace e4r::report {
+namespace {
+
+using stats::FreeExtents;
+
+std::string header(const ReplayReport& report) {
+  const image::Geometry& g = report.geometry;
+  std::string text = fmt::format("image  {}: {}, {} blocks, {} groups\n", report.image_path,
+                                 format_size(g.blocks_count * g.block_size),
+                                 format_size(g.block_size), format_count(g.groups_count));
+  if (g.cluster_ratio_bits != 0)
+    text.insert(text.size() - 1,
+                fmt::format(", {} clusters",
+                            format_size(std::uint64_t{g.block_size} << g.cluster_ratio_bits)));
+  text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n", report.trace_path,
+                      format_count(report.trace.events),
+                      format_count(report.trace.count(trace::EventKind::request_blocks)),
+                      trace::generation_name(report.trace.generation), report.device);
+  return text;
+}
+
+std::string fidelity(const ReplayReport& report) {
+  if (!report.recorded) return {};
+  const replay::Agreement& a = *report.recorded;
+  return fmt::format("model  {} of {} recorded decisions identical under {} ({:.3f} %)\n",
+                     format_count(a.identical), format_count(a.requests), report.recorded_policy,
+                     a.percent_identical());
+}
+
+double number(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  return 0;
+}
+
+bool empty(const Value& value) {
+  return number(value) == 0;
+}
+
+// How the second figure differs from the first, for people.
+std::string change(const Value& from, const Value& to) {
+  if (std::holds_alternative<std::monostate>(from) || std::holds_alternative<std::monostate>(to))
+    return {};
+  const double a = number(from);
+  const double b = number(to);
+  if (a == b) return "=";
+  if (a == 0) return "new";
+  const double percent = (b - a) / a * 100;
+  if (percent > 999) return fmt::format("x{:.1f}", b / a);
+  return fmt::format("{:+.1f} %", percent);
+}
+
+// Column heads: the start image where rows have a figure for it, each policy, the change.
+std::vector<std::string> head(const ReplayReport& report) {
+  std::vector<std::string> cells = {"", "start"};
+  for (const RunReport& run : report.runs) cells.emplace_back(run.policy->name);
+  if (report.runs.size() == 2) cells.emplace_back("change");
+  return cells;
+}
+
+std::vector<std::string> row_cells(const ReplayReport& report, const Row& row,
+                                   const std::vector<Value>& values) {
+  std::vector<std::string> cells = {row.label};
+  cells.push_back(row.start ? text_of(row.start(report)) : "");
+  for (const Value& value : values) cells.push_back(text_of(value));
+  if (values.size() == 2) cells.push_back(change(values[0], values[1]));
+  return cells;
+}
+
+void add_rows(const ReplayReport& report, TextTable& table) {
+  std::string section;
+  for (const Row& row : rows()) {
+    std::vector<Value> values;
+    for (const RunReport& run : report.runs) values.push_back(row.run(run, report));
+    if (row.show == Show::never) continue;
+    if (row.show == Show::nonzero && std::all_of(values.begin(), values.end(), empty)) continue;
+    if (row.section != section) table.heading(section = row.section);
+    table.row(row_cells(report, row, values));
+  }
+}
+
+std::string size_kb(std::uint64_t kb) {
+  return format_size(kb * 1024);
+}
+
+// Free extents by size, start image and each policy side by side: extents and share of the blocks
+// that are free there.
+std::string histograms(const ReplayReport& report) {
+  TextTable table;
+  const std::uint64_t block_kb = report.geometry.block_size / 1024;
+  std::vector<std::pair<std::string, const FreeExtents*>> columns = {{"start", &report.before}};
+  for (const RunReport& run : report.runs)
+    columns.emplace_back(run.policy->name, &run.free_extents);
+  std::vector<std::string> cells = {"free extent size"};
+  for (const auto& [name, extents] : columns) {
+    cells.push_back(name);
+    cells.emplace_back("blocks");
+  }
+  table.row(cells);
+  table.rule();
+  for (std::size_t bucket = 0; bucket < FreeExtents::kBuckets; ++bucket) {
+    if (std::none_of(columns.begin(), columns.end(),
+                     [&](const auto& c) { return c.second->buckets[bucket].extents != 0; }))
+      continue;
+    cells = {fmt::format("{} to {}", size_kb(bucket_kb(bucket, block_kb)),
+                         size_kb(bucket_kb(bucket + 1, block_kb)))};
+    for (const auto& [name, extents] : columns) {
+      const FreeExtents::Bucket& b = extents->buckets[bucket];
+      cells.push_back(format_count(b.extents));
+      cells.push_back(extents->blocks == 0
+                          ? "-"
+                          : fmt::format("{:.2f} %", 100.0 * static_cast<double>(b.blocks) /
+                                                        static_cast<double>(extents->blocks)));
+    }
+    table.row(cells);
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string replay_text(const ReplayReport& report, bool histogram) {
+  TextTable table;
+  table.row(head(report));
+  table.rule();
+  add_rows(report, table);
+  std::vector<std::string> speed = {"time, s", ""};
+  for (const RunReport& run : report.runs) speed.push_back(fmt::format("{:.3f}", run.elapsed_s));
+  table.heading("");
+  table.row(speed);
+  std::string text = header(report) + fidelity(report) + "\n" + table.text();
+  if (histogram) text += "\n" + histograms(report);
+  return text;
+}
+
+namespace {
+
+void agreement_rows(const replay::Agreement& a, TextTable& table) {
+  const auto add = [&](const char* label, std::uint64_t n) {
+    table.row({label, format_count(n),
+               fmt::format("{:.3f} %", a.requests == 0 ? 100.0
+                                                       : 100.0 * static_cast<double>(n) /
+                                                             static_cast<double>(a.requests))});
+  };
+  table.row({"decisions", format_count(a.requests)});
+  add("identical", a.identical);
+  add("  same block", a.same_block);
+  add("  same length", a.same_length);
+  add("  same criterion", a.same_criterion);
+  add("  same extents found", a.same_found);
+  add("  same groups scanned", a.same_groups_scanned);
+  if (a.races > 0) table.row({"overlapping another thread", format_count(a.races)});
+  if (a.forced > 0) table.row({"put right (resync)", format_count(a.forced)});
+  if (a.conflicts > 0) table.row({"clusters in conflict", format_count(a.conflicts)});
+}
+
+std::string divergence(const replay::Agreement& a) {
+  if (!a.first_divergence) return {};
+  const replay::Divergence& d = *a.first_divergence;
+  return fmt::format(
+      "first divergence: decision {} at event {}, {:.6f} s, pid {}, inode {}: {}\n"
+      "  kernel {}\n  model  {}\n{}",
+      format_count(d.decision), format_count(d.event), static_cast<double>(d.time_ns) / 1e9, d.pid,
+      d.ino, d.fields, d.recorded, d.modelled,
+      d.overlapped ? "  a race: another thread was at work in the allocator at the same time\n"
+                   : "");
+}
+
+std::string kernel_files(const RunReport& run) {
+  std::string text;
+  if (run.groups) {
+    const auto& g = *run.groups;
+    text += g.differing == 0
+                ? fmt::format("mb_groups: all {} groups equal\n", format_count(g.compared))
+                : fmt::format("mb_groups: {} of {} groups differ, first {}\n",
+                              format_count(g.differing), format_count(g.compared), g.first);
+  }
+  if (run.kernel_stats) {
+    const auto& s = *run.kernel_stats;
+    text += fmt::format("mb_stats: {} of {} counters equal", s.compared - s.differing.size(),
+                        s.compared);
+    if (!s.not_modelled.empty())
+      text += fmt::format(" (not modelled: {})", fmt::join(s.not_modelled, ", "));
+    text += "\n";
+    for (const std::string& line : s.differing) text += "  " + line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string verify_text(const ReplayReport& report) {
+  std::string text = header(report);
+  for (const RunReport& run : report.runs) {
+    TextTable table;
+    text += fmt::format("\npolicy {}{}\n", run.policy->name,
+                        run.agreement ? ", following the recorded kernel" : ", free-running");
+    if (run.agreement) agreement_rows(*run.agreement, table);
+    if (run.free_run && run.agreement)
+      table.row({"free-running, identical", format_count(run.free_run->identical),
+                 fmt::format("{:.3f} %", run.free_run->percent_identical())});
+    if (run.free_run && !run.agreement) agreement_rows(*run.free_run, table);
+    text += table.text() + kernel_files(run);
+    text += divergence(run.agreement ? *run.agreement : *run.free_run);
+  }
+  return text;
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/rows.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "util/units.h"
+
+namespace e4r::report {
+namespace {
+
+using Run = const RunReport&;
+using Report = const ReplayReport&;
+
+Value mb_stat(Run run, const std::string& name) {
+  const auto found = std::find_if(run.mb_stats.begin(), run.mb_stats.end(),
+                                  [&](const stats::MbStat& stat) { return stat.name == name; });
+  if (found == run.mb_stats.end()) return {};
+  return found->value;
+}
+
+std::uint64_t kb(Report report, std::uint64_t blocks) {
+  return blocks * (report.geometry.block_size / 1024);
+}
+
+Value considered(Run run, Report) {
+  std::uint64_t total = 0;
+  for (const auto& of : run.counters.by_criterion) total += of.groups_considered;
+  return total;
+}
+
+Row stat_row(const std::string& section, const std::string& label, const std::string& name,
+             Show show) {
+  return {section,
+          label,
+          "mb_stats/" + name,
+          show,
+          [name](Run run, Report) { return mb_stat(run, name); },
+          {}};
+}
+
+void add_tally(std::vector<Row>& out) {
+  using replay::Tally;
+  const auto add = [&](const char* label, const char* key, Show show,
+                       std::uint64_t Tally::*member) {
+    out.push_back({"",
+                   label,
+                   key,
+                   show,
+                   [member](Run run, Report) -> Value { return run.tally.*member; },
+                   {}});
+  };
+  add("requests", "requests", Show::always, &Tally::requests);
+  add("blocks allocated", "allocated_blocks", Show::always, &Tally::allocated_blocks);
+  add("failed, no space", "failed", Show::always, &Tally::failed);
+  add("metadata requests", "metadata_requests", Show::nonzero, &Tally::metadata);
+  add("requests more than recorded", "extra_requests", Show::nonzero, &Tally::extra);
+  add("recorded requests not needed", "absorbed_requests", Show::nonzero, &Tally::absorbed);
+  add("refused before the allocator", "refused_requests", Show::nonzero, &Tally::refused);
+  add("clusters freed", "freed_clusters", Show::nonzero, &Tally::freed_clusters);
+  add("frees of what is not in use", "bad_frees", Show::nonzero, &Tally::bad_frees);
+  add("requests outside the image", "bad_requests", Show::nonzero, &Tally::bad_requests);
+}
+
+struct Rung {
+  std::string_view section;
+  std::string_view name;
+};
+constexpr std::array kRungs = {Rung{"cr0_stats", "CR0"},     Rung{"cr1_stats", "CR1"},
+                               Rung{"cr1.5_stats", "CR1.5"}, Rung{"best_avail_stats", "best avail"},
+                               Rung{"cr2_stats", "CR2"},     Rung{"cr3_stats", "CR3"}};
+
+// One row per rung of a counter that each rung has.
+void add_per_rung(std::vector<Row>& out, const std::string& title, const std::string& counter) {
+  for (const auto& [section, name] : kRungs)
+    out.push_back(stat_row(title, "  " + std::string(name), fmt::format("{}/{}", section, counter),
+                           Show::nonzero));
+}
+
+// A row that is always shown; `start` may be null.
+using OfRun = Value (*)(Run, Report);
+using OfStart = Value (*)(Report);
+Row shown(const char* section, const char* label, const char* key, OfRun run, OfStart start) {
+  return {section, label, key, Show::always, run, start};
+}
+
+void add_free_extents(std::vector<Row>& out) {
+  const auto add = [&](const char* label, const char* key, OfRun run, OfStart start) {
+    out.push_back(shown("free extents at the end", label, key, run, start));
+  };
+  add(
+      "  count", "free_extents/count", [](Run r, Report) -> Value { return r.free_extents.count; },
+      [](Report p) -> Value { return p.before.count; });
+  add(
+      "  smallest, KB", "free_extents/min_kb",
+      [](Run r, Report p) -> Value { return kb(p, r.free_extents.min); },
+      [](Report p) -> Value { return kb(p, p.before.min); });
+  add(
+      "  largest, KB", "free_extents/max_kb",
+      [](Run r, Report p) -> Value { return kb(p, r.free_extents.max); },
+      [](Report p) -> Value { return kb(p, p.before.max); });
+  add(
+      "  average, KB", "free_extents/avg_kb",
+      [](Run r, Report p) -> Value { return kb(p, r.free_extents.average()); },
+      [](Report p) -> Value { return kb(p, p.before.average()); });
+}
+
+void add_files(std::vector<Row>& out) {
+  const auto add = [&](const char* label, const char* key, OfRun run) {
+    out.push_back(shown("files written", label, key, run, nullptr));
+  };
+  add("  count", "files/count", [](Run r, Report) -> Value { return r.files.files; });
+  add("  extents", "files/extents", [](Run r, Report) -> Value { return r.files.extents; });
+  add("  extents per file", "files/avg_extents",
+      [](Run r, Report) -> Value { return r.files.extents_per_file(); });
+  add("  most extents in one", "files/max_extents",
+      [](Run r, Report) -> Value { return r.files.most_extents; });
+  add("  in one extent", "files/single_extent",
+      [](Run r, Report) -> Value { return r.files.one_extent; });
+}
+
+std::vector<Row> make_rows() {
+  std::vector<Row> out;
+  add_tally(out);
+  out.push_back(stat_row("", "calls of the allocator", "reqs", Show::never));
+  out.push_back(stat_row("", "served in full", "success", Show::nonzero));
+  add_per_rung(out, "searches ended by", "hits");
+  out.push_back({"groups considered", "  all", "groups_considered", Show::always, considered, {}});
+  add_per_rung(out, "groups considered", "groups_considered");
+  out.push_back(stat_row("groups scanned", "  all", "groups_scanned", Show::always));
+  out.push_back(
+      stat_row("groups scanned", "  buddies generated", "buddies_generated", Show::nonzero));
+  out.push_back(stat_row("extents scanned", "  all", "extents_scanned", Show::always));
+  add_per_rung(out, "extents scanned", "extents_scanned");
+  add_per_rung(out, "rungs left with nothing after all groups", "useless_loops");
+  add_per_rung(out, "bad suggestions", "bad_suggestions");
+  const std::string hits = "outcome of searches";
+  out.push_back(stat_row(hits, "  at the goal", "goal_hits", Show::always));
+  out.push_back(stat_row(hits, "  full goal length", "len_goal_hits", Show::always));
+  out.push_back(stat_row(hits, "  whole buddy chunk", "2^n_hits", Show::nonzero));
+  out.push_back(stat_row(hits, "  ended by mb_max_to_scan", "breaks", Show::always));
+  out.push_back(stat_row(hits, "  lost to another writer", "lost", Show::nonzero));
+  const std::string pa = "preallocation, clusters";
+  out.push_back(stat_row(pa, "  preallocated", "preallocated", Show::always));
+  out.push_back(stat_row(pa, "  discarded", "discarded", Show::always));
+  add_free_extents(out);
+  add_files(out);
+  return out;
+}
+
+}  // namespace
+
+std::span<const Row> rows() {
+  static const std::vector<Row> kRows = make_rows();
+  return kRows;
+}
+
+std::string text_of(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return format_count(*count);
+  if (const auto* ratio = std::get_if<double>(&value)) return fmt::format("{:.2f}", *ratio);
+  return "-";
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "report/replay_report.h"
+
+namespace e4r::report {
+
+// A figure of a run: a count, or a ratio.
+using Value = std::variant<std::monostate, std::uint64_t, double>;
+
+// When the table shows a row; the JSON document always has it.
+enum class Show : std::uint8_t { always, nonzero /* in any run */, never };
+
+// One figure that a run is told by. The table and the JSON document show the same rows: `label`
+// under `section` in the one, `key` (levels separated by '/') in the other.
+struct Row {
+  std::string section;
+  std::string label;
+  std::string key;
+  Show show = Show::always;
+  std::function<Value(const RunReport& run, const ReplayReport& report)> run;
+  // The same figure of the start image; empty where there is none.
+  std::function<Value(const ReplayReport& report)> start;
+};
+
+// All rows, in the order in which they are shown.
+[[nodiscard]] std::span<const Row> rows();
+
+// "1,234", "1.25", or "-" for none.
+[[nodiscard]] std::string text_of(const Value& value);
+
+}  // namespace e4r::report

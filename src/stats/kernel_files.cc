@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stats/kernel_files.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace e4r::stats {
+namespace {
+
+using policy::Counters;
+
+struct CriterionSection {
+  trace::Criterion criterion;
+  std::string_view section;
+  bool suggests;  // has bad_suggestions
+};
+constexpr std::array kSections = {
+    CriterionSection{trace::Criterion::cr0, "cr0_stats", true},
+    CriterionSection{trace::Criterion::cr1, "cr1_stats", true},
+    CriterionSection{trace::Criterion::cr1_5, "cr1.5_stats", false},
+    CriterionSection{trace::Criterion::best_avail, "best_avail_stats", false},
+    CriterionSection{trace::Criterion::cr2, "cr2_stats", false},
+    CriterionSection{trace::Criterion::cr3, "cr3_stats", false},
+};
+
+bool has_rung(const policy::Policy& policy, trace::Criterion criterion) {
+  return std::any_of(policy.ladder.begin(), policy.ladder.end(),
+                     [&](const policy::Rung& rung) { return rung.criterion == criterion; });
+}
+
+// Lines of a text, without their ends.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : rest_(text) {}
+  bool next(std::string_view& line) {
+    if (rest_.empty()) return false;
+    const auto end = rest_.find('\n');
+    line = rest_.substr(0, end);
+    rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
+    return true;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+// Takes a number off the front of `text`, blanks before it skipped.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  const auto from = text.find_first_not_of(" \t");
+  if (from == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(from);
+  std::uint64_t value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (ec != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+bool take(std::string_view& text, char c) {
+  const auto from = text.find_first_not_of(" \t");
+  if (from == std::string_view::npos || text[from] != c) return false;
+  text.remove_prefix(from + 1);
+  return true;
+}
+
+// "#0    : 1234  5     6     [ 1 2 ... ]", or nothing.
+std::optional<MbGroup> parse_group(std::string_view line) {
+  MbGroup group;
+  if (!take(line, '#')) return std::nullopt;
+  const auto number = take_number(line);
+  if (!number || !take(line, ':')) return std::nullopt;
+  const auto free = take_number(line);
+  const auto fragments = take_number(line);
+  const auto first = take_number(line);
+  if (!free || !fragments || !first || !take(line, '[')) return std::nullopt;
+  group.number = static_cast<std::uint32_t>(*number);
+  group.free = static_cast<std::uint32_t>(*free);
+  group.fragments = static_cast<std::uint32_t>(*fragments);
+  group.first_free = static_cast<std::uint32_t>(*first);
+  while (const auto counter = take_number(line))
+    group.counters.push_back(static_cast<std::uint32_t>(*counter));
+  return group;
+}
+
+// What differs between the kernel's line and the state, or an empty text.
+std::string difference(const MbGroup& kernel, const state::Group& group) {
+  const auto say = [&](std::string_view what, std::uint64_t theirs, std::uint64_t ours) {
+    return fmt::format("group {}: {} {}, replay {}", kernel.number, what, theirs, ours);
+  };
+  if (kernel.free != group.free) return say("free clusters", kernel.free, group.free);
+  if (kernel.fragments != group.fragments)
+    return say("free extents", kernel.fragments, group.fragments);
+  if (kernel.first_free != group.first_free)
+    return say("first free cluster", kernel.first_free, group.first_free);
+  for (std::size_t order = 0; order < kernel.counters.size(); ++order) {
+    const std::uint32_t ours = order < group.counters.size() ? group.counters[order] : 0;
+    if (kernel.counters[order] != ours)
+      return say(fmt::format("chunks of order {}", order), kernel.counters[order], ours);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<MbStat> mb_stats(const policy::Policy& policy, const Counters& c) {
+  std::vector<MbStat> out = {
+      {"reqs", c.requests}, {"success", c.success}, {"groups_scanned", c.groups_scanned}};
+  for (const auto& [criterion, section, suggests] : kSections) {
+    if (!has_rung(policy, criterion)) continue;
+    const Counters::PerCriterion& of = c[criterion];
+    const auto add = [&](std::string_view name, std::uint64_t value) {
+      out.push_back({fmt::format("{}/{}", section, name), value});
+    };
+    add("hits", of.hits);
+    add("groups_considered", of.groups_considered);
+    add("extents_scanned", of.extents_scanned);
+    add("useless_loops", of.useless_loops);
+    if (suggests) add("bad_suggestions", of.bad_suggestions);
+  }
+  for (const auto& [name, value] :
+       {std::pair{"extents_scanned", c.extents_scanned}, std::pair{"goal_hits", c.goal_hits},
+        std::pair{"len_goal_hits", c.len_goal_hits}, std::pair{"2^n_hits", c.order2_hits},
+        std::pair{"breaks", c.breaks}, std::pair{"lost", c.lost},
+        std::pair{"buddies_generated", c.buddies_generated},
+        std::pair{"preallocated", c.preallocated}, std::pair{"discarded", c.discarded}})
+    out.push_back({name, value});
+  return out;
+}
+
+Result<std::vector<MbStat>> parse_mb_stats(std::string_view text) {
+  std::vector<MbStat> out;
+  std::string section;
+  std::string_view line;
+  bool header = false;
+  for (Lines lines(text); lines.next(line);) {
+    if (line.starts_with("mballoc:")) {
+      header = true;
+      continue;
+    }
+    const auto depth = line.find_first_not_of('\t');
+    const auto colon = line.rfind(':');
+    if (depth == std::string_view::npos || colon == std::string_view::npos || colon < depth)
+      continue;
+    const std::string name(line.substr(depth, colon - depth));
+    std::string_view rest = line.substr(colon + 1);
+    const auto value = take_number(rest);
+    if (depth <= 1) section.clear();
+    if (!value) {
+      section = name + "/";
+      continue;
+    }
+    out.push_back({section + name, *value});
+  }
+  if (!header || out.empty())
+    return error("this is no mb_stats: it should begin with 'mballoc:' and list counters");
+  return out;
+}
+
+MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
+                                   const std::vector<MbStat>& replay) {
+  MbStatsComparison out;
+  for (const MbStat& theirs : kernel) {
+    const auto ours = std::find_if(replay.begin(), replay.end(),
+                                   [&](const MbStat& s) { return s.name == theirs.name; });
+    if (ours == replay.end()) {
+      out.not_modelled.push_back(theirs.name);
+      continue;
+    }
+    ++out.compared;
+    if (ours->value != theirs.value)
+      out.differing.push_back(
+          fmt::format("{}: kernel {}, replay {}", theirs.name, theirs.value, ours->value));
+  }
+  return out;
+}
+
+Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
+  std::vector<MbGroup> out;
+  std::string_view line;
+  for (Lines lines(text); lines.next(line);)
+    if (auto group = parse_group(line)) out.push_back(std::move(*group));
+  if (out.empty())
+    return error("this is no mb_groups: it should have lines like '#0 : 1234 5 6 [ 1 2 ... ]'");
+  return out;
+}
+
+MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
+                                     const state::FsState& state) {
+  MbGroupsComparison out;
+  for (const MbGroup& group : kernel) {
+    ++out.compared;
+    const std::string what =
+        group.number < state.group_count()
+            ? difference(group, state.group(group.number))
+            : fmt::format("group {}: the image has {} groups", group.number, state.group_count());
+    if (what.empty()) continue;
+    if (out.differing++ == 0) out.first = what;
+  }
+  return out;
+}
+
+}  // namespace e4r::stats

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/policy.h"
+#include "state/fs_state.h"
+#include "util/status.h"
+
+// The kernel's own account of the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1),
+// and how a replay's state compares with it.
+namespace e4r::stats {
+
+// One counter of mb_stats. `name` is the kernel's, with the section in front where it stands in
+// one: "reqs", "cr0_stats/hits", "2^n_hits".
+struct MbStat {
+  std::string name;
+  std::uint64_t value = 0;
+};
+
+// The replay's counters under mb_stats names, in the kernel's order, for the rungs that the policy
+// has. Counters that 6.1 does not print (extents scanned per criterion, len_goal_hits) are named as
+// in later kernels.
+[[nodiscard]] std::vector<MbStat> mb_stats(const policy::Policy& policy,
+                                           const policy::Counters& counters);
+
+// Parses the text of mb_stats. Of "32/32" the first number counts. The Error says that the text
+// is none.
+[[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
+
+struct MbStatsComparison {
+  std::uint64_t compared = 0;
+  std::vector<std::string> differing;     // "lost: kernel 2, replay 0"
+  std::vector<std::string> not_modelled;  // names that the replay has no counter for
+};
+[[nodiscard]] MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
+                                                 const std::vector<MbStat>& replay);
+
+// One line of mb_groups; counters of orders 0 to 13.
+struct MbGroup {
+  std::uint32_t number = 0;
+  std::uint32_t free = 0;
+  std::uint32_t fragments = 0;
+  std::uint32_t first_free = 0;
+  std::vector<std::uint32_t> counters;
+};
+[[nodiscard]] Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text);
+
+struct MbGroupsComparison {
+  std::uint64_t compared = 0;
+  std::uint64_t differing = 0;
+  std::string first;  // the first difference, for a person
+};
+[[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
+                                                   const state::FsState& state);
+
+}  // namespace e4r::stats

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "replay/file_layout.h"
+#include "state/fs_state.h"
+#include "stats/free_extents.h"
+
+namespace e4r::stats {
+
+// Free extents of the state as they would be on disk after a sync and unmount: preallocations
+// given back, freed clusters free. Chunks of 2^chunk_bits blocks.
+[[nodiscard]] FreeExtents settled_free_extents(const state::FsState& state,
+                                               std::uint32_t chunk_bits);
+
+// The start image's free extents, by the same count.
+[[nodiscard]] FreeExtents source_free_extents(const state::Source& source,
+                                              std::uint32_t chunk_bits);
+
+// How the files that a trace wrote lie on the device at its end.
+struct FileFragmentation {
+  std::uint64_t files = 0;    // with at least one block allocated in the trace
+  std::uint64_t extents = 0;  // runs that continue both in the file and on the device
+  std::uint64_t blocks = 0;
+  std::uint64_t most_extents = 0;  // of one file
+  std::uint64_t one_extent = 0;    // files in a single run
+  [[nodiscard]] double extents_per_file() const {
+    return files == 0 ? 0 : static_cast<double>(extents) / static_cast<double>(files);
+  }
+};
+[[nodiscard]] FileFragmentation file_fragmentation(
+    const std::unordered_map<std::uint64_t, replay::FileLayout>& files);
+
+}  // namespace e4r::stats

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/e4t/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "trace/e4t/varint.h"
+
+namespace e4r::trace::e4t {
+namespace {
+
+// A fact is its number and a value: a number when even, a length and that many bytes when odd.
+enum Fact : std::uint64_t {
+  kBlocks = 0,
+  kEvents = 2,
+  kChain = 4,
+  kRecordedAs = 6,
+  kGeneration = 8,
+  kGuessed = 10,
+  kInBuffer = 12,
+  kWritten = 14,
+  kOverwritten = 16,
+  kLines = 18,
+  kUnknownFlags = 20,
+  kUnknownCriteria = 22,
+  kUnknownFields = 24,
+  kSkippedLines = 26,
+  kUnknownCount = 28,  // how often the kUnknownEvent behind it was seen
+  kUnknownEvent = 29,
+  kWarning = 31,
+};
+
+class FactWriter {
+ public:
+  void number(Fact fact, std::uint64_t value) {
+    if (value == 0) return;
+    put(fact);
+    put(value);
+  }
+  void text(Fact fact, std::string_view value) {
+    put(fact);
+    put(value.size());
+    out_.insert(out_.end(), value.begin(), value.end());
+  }
+  std::vector<std::uint8_t> take() { return std::move(out_); }
+
+ private:
+  void put(std::uint64_t value) {
+    std::array<std::uint8_t, kMaxVarint> buffer;
+    out_.insert(out_.end(), buffer.data(), put_varint(buffer.data(), value));
+  }
+  std::vector<std::uint8_t> out_;
+};
+
+template <class E>
+E enum_of(std::uint64_t value, E last) {
+  return value <= static_cast<std::uint64_t>(last) ? static_cast<E>(value) : E{};
+}
+
+void set_number(std::uint64_t fact, std::uint64_t value, Totals& totals, TraceSummary& s) {
+  switch (fact) {
+    case kBlocks:
+      totals.blocks = value;
+      break;
+    case kEvents:
+      totals.events = value;
+      break;
+    case kChain:
+      totals.chain = static_cast<std::uint32_t>(value);
+      break;
+    case kRecordedAs:
+      s.recorded_as = enum_of(value, Format::e4t);
+      break;
+    case kGeneration:
+      s.generation = enum_of(value, Generation::v6_5);
+      break;
+    case kGuessed:
+      s.generation_guessed = value != 0;
+      break;
+    case kInBuffer:
+      s.entries_in_buffer = value;
+      break;
+    case kWritten:
+      s.entries_written = value;
+      break;
+    case kOverwritten:
+      s.overwritten = value;
+      break;
+    case kLines:
+      s.lines = value;
+      break;
+    case kUnknownFlags:
+      s.unknown_flags = value;
+      break;
+    case kUnknownCriteria:
+      s.unknown_criteria = value;
+      break;
+    case kUnknownFields:
+      s.unknown_fields = value;
+      break;
+    case kSkippedLines:
+      s.skipped_lines = value;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary& s) {
+  FactWriter w;
+  w.number(kBlocks, totals.blocks);
+  w.number(kEvents, totals.events);
+  w.number(kChain, totals.chain);
+  w.number(kRecordedAs, static_cast<std::uint64_t>(s.recorded_as));
+  w.number(kGeneration, static_cast<std::uint64_t>(s.generation));
+  w.number(kGuessed, s.generation_guessed ? 1 : 0);
+  w.number(kInBuffer, s.entries_in_buffer);
+  w.number(kWritten, s.entries_written);
+  w.number(kOverwritten, s.overwritten);
+  w.number(kLines, s.lines);
+  w.number(kUnknownFlags, s.unknown_flags);
+  w.number(kUnknownCriteria, s.unknown_criteria);
+  w.number(kUnknownFields, s.unknown_fields);
+  w.number(kSkippedLines, s.skipped_lines);
+  for (const NameCount& unknown : s.unknown_events) {
+    w.number(kUnknownCount, unknown.count);
+    w.text(kUnknownEvent, unknown.name);
+  }
+  for (const std::string& warning : s.warnings) w.text(kWarning, warning);
+  return w.take();
+}
+
+bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSummary& s) {
+  // a copy with room behind it: the last number may be cut
+  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
+  bytes.resize(bytes.size() + 3 * kMaxVarint);
+  const std::uint8_t* p = bytes.data();
+  const std::uint8_t* end = p + payload.size();
+  std::uint64_t unknown_count = 0;
+  while (p < end) {
+    const std::uint64_t fact = get_varint(p);
+    const std::uint64_t value = get_varint(p);
+    if (p > end) return false;
+    if (fact % 2 == 0) {
+      set_number(fact, value, totals, s);
+      if (fact == kUnknownCount) unknown_count = value;
+      continue;
+    }
+    if (value > static_cast<std::uint64_t>(end - p)) return false;
+    std::string text(p, p + value);
+    p += value;
+    if (fact == kUnknownEvent) s.unknown_events.push_back({std::move(text), unknown_count});
+    if (fact == kWarning) s.warnings.push_back(std::move(text));
+  }
+  return true;
+}
+
+}  // namespace e4r::trace::e4t

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/e4t/file.h"
+
+#include <zlib.h>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "trace/e4t/facts.h"
+
+namespace e4r::trace::e4t {
+namespace {
+
+// A file is a header and frames: blocks ('B') and one end ('E').
+constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
+constexpr std::size_t kFrameBytes =
+    16;  // type, generation, two of zero, payload bytes, events, checksum
+constexpr std::size_t kMaxEndBytes = 1 << 20;
+constexpr std::size_t kBatch = 256;
+
+void put_u32(std::uint8_t* p, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) p[i] = static_cast<std::uint8_t>(value >> 8 * i);
+}
+std::uint32_t get_u32(const std::uint8_t* p) {
+  return p[0] | p[1] << 8 | p[2] << 16 | static_cast<std::uint32_t>(p[3]) << 24;
+}
+
+// Of a frame's first twelve bytes and its payload.
+std::uint32_t checksum(const std::uint8_t* frame, std::span<const std::uint8_t> payload) {
+  const uLong head = crc32(0, frame, kFrameBytes - 4);
+  if (payload.empty())
+    return static_cast<std::uint32_t>(head);  // a null pointer means something else
+  return static_cast<std::uint32_t>(crc32(head, payload.data(), static_cast<uInt>(payload.size())));
+}
+
+std::uint32_t extend_chain(std::uint32_t chain, std::uint32_t sum) {
+  std::array<std::uint8_t, 4> bytes;
+  put_u32(bytes.data(), sum);
+  return static_cast<std::uint32_t>(crc32(chain, bytes.data(), bytes.size()));
+}
+
+// Cuts the file into pieces of known size, each copied into a buffer with room behind it.
+class Pieces {
+ public:
+  explicit Pieces(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
+
+  // The next `size` bytes, or fewer at the end of the file; valid until the next call.
+  Result<std::span<const std::uint8_t>> take(std::size_t size) {
+    if (buffer_.size() < size + kMaxEventBytes) buffer_.resize(size + kMaxEventBytes);
+    std::size_t have = 0;
+    while (have < size) {
+      if (rest_.empty()) {
+        E4R_TRY(rest_, bytes_->next());
+        if (rest_.empty()) break;
+      }
+      const std::size_t part = std::min(size - have, rest_.size());
+      std::memcpy(buffer_.data() + have, rest_.data(), part);
+      rest_.remove_prefix(part);
+      have += part;
+    }
+    offset_ += have;
+    return std::span<const std::uint8_t>(buffer_.data(), have);
+  }
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  [[nodiscard]] std::string warning() const { return bytes_->warning(); }
+
+ private:
+  std::unique_ptr<ByteSource> bytes_;
+  std::string_view rest_;
+  std::vector<std::uint8_t> buffer_;
+  std::uint64_t offset_ = 0;
+};
+
+struct Frame {
+  char type = 0;
+  Generation generation = Generation::unknown;
+  std::uint32_t size = 0, events = 0, sum = 0;
+  std::array<std::uint8_t, kFrameBytes> bytes;
+};
+
+class E4tTrace final : public Trace {
+ public:
+  E4tTrace(std::unique_ptr<ByteSource> bytes, std::string name, const OpenOptions& options)
+      : Trace(std::move(name)), pieces_(std::move(bytes)), options_(options), batch_(kBatch) {
+    summary_.format = Format::e4t;
+  }
+
+  Result<std::span<const Event>> next() override {
+    std::size_t filled = 0;
+    while (filled == 0 && !ended_) {
+      const Result<std::size_t> got = block_.read(batch_);
+      if (!got.ok()) {
+        E4R_CHECK(damage("at byte {}: a block holds no proper events", block_offset_));
+        block_ = {};
+        continue;
+      }
+      if (*got == 0) {
+        E4R_CHECK(next_frame());
+        continue;
+      }
+      filled = keep_wanted(*got);
+    }
+    return std::span<const Event>(batch_.data(), filled);
+  }
+
+ private:
+  // Counts the batch's events and moves those to deliver to the front.
+  std::size_t keep_wanted(std::size_t count) {
+    totals_.events += count;
+    const std::uint32_t* only = options_.device ? &*options_.device : nullptr;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!summary_.add(batch_[i], only)) continue;
+      if (kept != i) batch_[kept] = batch_[i];
+      ++kept;
+    }
+    return kept;
+  }
+
+  // Damage is an Error, or a warning when lenient.
+  template <class... Args>
+  Status damage(fmt::format_string<Args...> format, Args&&... args) {
+    Error e = error("{}: {}", name(), fmt::format(format, std::forward<Args>(args)...));
+    if (!options_.lenient) return e;
+    summary_.warnings.push_back(std::move(e.message));
+    return {};
+  }
+  template <class... Args>
+  Status last_damage(fmt::format_string<Args...> format, Args&&... args) {
+    ended_ = true;
+    return damage(format, std::forward<Args>(args)...);
+  }
+
+  Status read_header() {
+    E4R_TRY(const auto head, pieces_.take(kHeaderBytes));
+    started_ = true;
+    if (head.size() < kHeaderBytes) return last_damage("the file ends within its header");
+    if (std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0)
+      return error("{}: is no .e4t file", name());
+    const unsigned version = head[8] | head[9] << 8;
+    if (version != kVersion)
+      return error("{}: is .e4t version {}, but this program reads version {}", name(), version,
+                   kVersion);
+    return {};
+  }
+
+  Status next_frame() {
+    if (!started_) return read_header();
+    block_offset_ = pieces_.offset();
+    Frame f;
+    E4R_TRY(const auto head, pieces_.take(kFrameBytes));
+    if (head.size() < kFrameBytes)
+      return last_damage("the file ends at byte {} without an end mark: it is cut short",
+                         pieces_.offset());
+    std::memcpy(f.bytes.data(), head.data(), kFrameBytes);
+    f.type = static_cast<char>(f.bytes[0]);
+    if (f.bytes[1] <= static_cast<int>(Generation::v6_5))
+      f.generation = static_cast<Generation>(f.bytes[1]);
+    f.size = get_u32(&f.bytes[4]);
+    f.events = get_u32(&f.bytes[8]);
+    f.sum = get_u32(&f.bytes[12]);
+    if (f.type == 'B' && f.size <= kMaxBlockBytes && f.events <= kBlockEvents) return read_block(f);
+    if (f.type == 'E' && f.size <= kMaxEndBytes) return read_end(f);
+    return last_damage("at byte {}: no frame of .e4t", block_offset_);
+  }
+
+  Status read_block(const Frame& f) {
+    E4R_TRY(const auto payload, pieces_.take(f.size));
+    if (payload.size() < f.size)
+      return last_damage("the file ends at byte {} within a block: it is cut short",
+                         pieces_.offset());
+    ++totals_.blocks;
+    totals_.chain = extend_chain(totals_.chain, f.sum);
+    if (checksum(f.bytes.data(), payload) != f.sum)
+      return damage("at byte {}: a block's checksum is wrong", block_offset_);
+    block_ = BlockDecoder(payload, f.events);
+    summary_.generation = f.generation;
+    return {};
+  }
+
+  Status read_end(const Frame& f) {
+    E4R_TRY(const auto payload, pieces_.take(f.size));
+    ended_ = true;
+    Totals stored;
+    if (payload.size() < f.size || checksum(f.bytes.data(), payload) != f.sum ||
+        !decode_facts(payload, stored, summary_))
+      return damage("at byte {}: the end mark is damaged", block_offset_);
+    if (stored != totals_)
+      return damage("holds {} events where its end mark says {}: blocks are missing or damaged",
+                    totals_.events, stored.events);
+    E4R_TRY(const auto behind, pieces_.take(1));
+    if (!behind.empty()) return damage("at byte {}: data behind the end", pieces_.offset() - 1);
+    if (std::string warning = pieces_.warning(); !warning.empty())
+      summary_.warnings.push_back(std::move(warning));
+    return {};
+  }
+
+  Pieces pieces_;
+  OpenOptions options_;
+  std::vector<Event> batch_;
+  BlockDecoder block_;
+  Totals totals_;
+  std::uint64_t block_offset_ = 0;
+  bool started_ = false, ended_ = false;
+};
+
+}  // namespace
+
+void Writer::begin() {
+  out_ += kMagic;
+  out_ += static_cast<char>(kVersion & 0xff);
+  out_ += static_cast<char>(kVersion >> 8);
+  out_.append(2, '\0');
+}
+
+void Writer::add(std::span<const Event> events, Generation generation) {
+  generation_ = generation;
+  for (const Event& e : events) {
+    if (block_.full()) write_block();
+    block_.add(e);
+  }
+}
+
+void Writer::finish(const TraceSummary& summary) {
+  if (!block_.empty()) write_block();
+  write_frame('E', encode_facts({blocks_, events_, chain_}, summary), 0);
+}
+
+void Writer::write_block() {
+  ++blocks_;
+  events_ += block_.events();
+  write_frame('B', block_.payload(), block_.events());
+  block_.clear();
+}
+
+void Writer::write_frame(char type, std::span<const std::uint8_t> payload, std::uint32_t events) {
+  std::array<std::uint8_t, kFrameBytes> head = {static_cast<std::uint8_t>(type),
+                                                static_cast<std::uint8_t>(generation_)};
+  put_u32(&head[4], static_cast<std::uint32_t>(payload.size()));
+  put_u32(&head[8], events);
+  const std::uint32_t sum = checksum(head.data(), payload);
+  put_u32(&head[12], sum);
+  if (type == 'B') chain_ = extend_chain(chain_, sum);
+  out_.append(reinterpret_cast<const char*>(head.data()), head.size());
+  out_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+}
+
+std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
+                                 const OpenOptions& options) {
+  return std::make_unique<E4tTrace>(std::move(bytes), std::move(name), options);
+}
+
+}  // namespace e4r::trace::e4t

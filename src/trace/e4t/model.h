@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "trace/event.h"
+
+namespace e4r::trace::e4t {
+
+// What is expected of the next event, from those before it in the same block. Encoder and decoder
+// run the same code over the same events, so they always expect the same; only what differs is
+// stored. All arithmetic wraps around: any values survive.
+//
+// code(op, event) visits the fields of event.kind in a fixed order. For each it calls
+// op(BIT, field, expected): the encoder notes the difference under that bit of the event's mask,
+// the decoder sets the field. Bits below 7 are the fields that differ most often.
+class Model {
+ public:
+  // The thread whose requests the next events belong to.
+  void select(std::uint32_t pid) { thread_ = &threads_[(pid * 0x9e3779b1U) >> 28]; }
+
+  template <class Op>
+  void code(Op& op, Event& e) {
+    switch (e.kind) {
+      case EventKind::request_blocks:
+        return request(op, e);
+      case EventKind::allocate_blocks:
+        return allocate(op, e);
+      case EventKind::mballoc_alloc:
+        return search(op, e);
+      case EventKind::mballoc_prealloc:
+        return prealloc(op, e);
+      case EventKind::new_inode_pa:
+      case EventKind::new_group_pa:
+        return new_pa(op, e);
+      case EventKind::release_inode_pa:
+        return release_inode_pa(op, e);
+      case EventKind::release_group_pa:
+        return run(op, e);
+      case EventKind::discard_preallocations:
+        return discard(op, e);
+      case EventKind::mb_discard_preallocations:
+        return op(0, e.count, needed_), void(needed_ = e.count);
+      case EventKind::free_blocks:
+        return free_blocks(op, e);
+      case EventKind::mballoc_free:
+      case EventKind::mballoc_discard:
+        return free_extent(op, e);
+      case EventKind::buddy_bitmap_load:
+      case EventKind::bitmap_load:
+        return load(op, e);
+      case EventKind::allocate_inode:
+        return new_inode(op, e);
+      case EventKind::free_inode:
+        return free_inode(op, e);
+      case EventKind::commit_flushing:
+        return op(0, e.block, tid_ + 1), void(tid_ = e.block);
+      case EventKind::end_commit:
+        return op(0, e.block, tid_), void(tid_ = e.block);
+      case EventKind::lost_events:
+        return op(0, e.count, 0);
+    }
+  }
+
+ private:
+  // The last request of a thread and its answer.
+  struct Thread {
+    std::uint64_t ino = 0, count = 1, logical = 0, goal = 0, pleft = 0, pright = 0;
+    std::uint32_t flags = 0, lleft = 0, lright = 0;
+    std::uint64_t block = 0, blocks = 0;  // the answer
+    GroupExtent orig, result;             // of the closing event
+    bool closed = false;                  // the request has its closing event
+    bool has_inputs = false;
+    std::uint64_t i_size = 0;
+    std::int32_t i_writecount = 0;
+  };
+
+  // Where groups lie, learned from answers: group g begins at base_ + g * per_group_.
+  std::uint64_t block_of(const GroupExtent& x) const {
+    return base_ + x.group * per_group_ + static_cast<std::uint32_t>(x.start);
+  }
+  void locate(std::uint64_t block, GroupExtent& x) const {
+    const std::uint64_t offset = block - base_;
+    const std::uint64_t group = offset / per_group_;
+    x.group = static_cast<std::uint32_t>(group);
+    x.start = static_cast<std::int32_t>(offset - group * per_group_);
+  }
+  void learn(std::uint64_t block, const GroupExtent& x) {
+    const std::uint64_t begin = block - static_cast<std::uint32_t>(x.start);
+    if (begin == base_ + x.group * per_group_) return;
+    const std::uint32_t groups = x.group - learned_group_;
+    if (groups != 0 && x.group > learned_group_ && begin > learned_begin_ &&
+        (begin - learned_begin_) % groups == 0)
+      per_group_ = (begin - learned_begin_) / groups;
+    base_ = begin - x.group * per_group_;
+    learned_group_ = x.group;
+    learned_begin_ = begin;
+  }
+
+  template <class Op>
+  void extent(Op& op, int bit, GroupExtent& x, const GroupExtent& expected) {
+    op(bit, x.group, expected.group);
+    op(bit + 1, x.start, expected.start);
+    op(bit + 2, x.len, expected.len);
+    op(bit + 3, x.logical, expected.logical);
+  }
+
+  // Each request goes on where the last answer ended.
+  template <class Op>
+  void request(Op& op, Event& e) {
+    Thread& t = *thread_;
+    op(1, e.ino, t.ino);
+    op(5, e.flags, t.flags);
+    op(2, e.count, t.count);
+    op(0, e.logical, e.ino == t.ino ? t.logical + t.blocks : 0);
+    op(6, e.lleft, e.logical != 0 ? static_cast<std::uint32_t>(e.logical) - 1 : 0);
+    op(3, e.pleft, e.logical != 0 ? t.block + t.blocks - 1 : 0);
+    op(4, e.goal, e.pleft != 0 ? e.pleft + (e.logical - e.lleft) : first_goal_);
+    op(7, e.lright, t.lright);
+    op(8, e.pright, e.lright != 0 ? t.pright : 0);
+    inputs(op, e);
+    if (e.pleft == 0) first_goal_ = e.goal;
+    remember(e);
+    t.blocks = e.count;
+    t.block = e.goal;
+    t.closed = false;
+  }
+
+  // The same words again, and the block that the closing event named.
+  template <class Op>
+  void allocate(Op& op, Event& e) {
+    Thread& t = *thread_;
+    op(1, e.count, t.closed ? t.result.len : t.count);
+    op(0, e.block, t.closed ? block_of(t.result) : t.goal);
+    op(2, e.ino, t.ino);
+    op(3, e.flags, t.flags);
+    op(4, e.logical, t.logical);
+    op(5, e.goal, t.goal);
+    op(6, e.lleft, t.lleft);
+    op(7, e.lright, t.lright);
+    op(8, e.pleft, t.pleft);
+    op(9, e.pright, t.pright);
+    inputs(op, e);
+    if (t.closed) learn(e.block, t.result);
+    const std::uint64_t asked = t.count;
+    remember(e);
+    t.count = asked;
+    t.block = e.block;
+    t.blocks = e.count;
+    t.closed = false;
+  }
+
+  void remember(const Event& e) {
+    Thread& t = *thread_;
+    t.ino = e.ino;
+    t.flags = e.flags;
+    t.count = e.count;
+    t.logical = e.logical;
+    t.goal = e.goal;
+    t.lleft = e.lleft;
+    t.lright = e.lright;
+    t.pleft = e.pleft;
+    t.pright = e.pright;
+  }
+
+  // i_size and i_writecount of trace-inputs kernels; both stay 0 without them.
+  template <class Op>
+  void inputs(Op& op, Event& e) {
+    Thread& t = *thread_;
+    op(10, e.has_inputs, t.has_inputs);
+    op(11, e.i_size, t.i_size);
+    op(12, e.i_writecount, t.i_writecount);
+    t.has_inputs = e.has_inputs;
+    t.i_size = e.i_size;
+    t.i_writecount = e.i_writecount;
+  }
+
+  // What the request asks for, in clusters of a group.
+  GroupExtent asked() const {
+    GroupExtent x;
+    locate(thread_->goal, x);
+    x.len = static_cast<std::uint32_t>(thread_->count);
+    x.logical = static_cast<std::uint32_t>(thread_->logical);
+    return x;
+  }
+  void close(const Event& e) {
+    Thread& t = *thread_;
+    t.orig = e.orig;
+    t.result = e.result;
+    t.closed = true;
+  }
+
+  // A hit in the file's preallocation is at the goal; one in a locality group goes on behind the
+  // last of those.
+  template <class Op>
+  void prealloc(Op& op, Event& e) {
+    op(6, e.ino, thread_->ino);
+    const GroupExtent want = asked();
+    op(2, e.orig.group, want.group);
+    op(3, e.orig.start, want.start);
+    op(4, e.orig.len, want.len);
+    op(5, e.orig.logical, want.logical);
+    const bool small = e.orig.logical == 0;
+    op(0, e.result.group, small ? locality_.group : e.orig.group);
+    op(1, e.result.start, small ? locality_.start : e.orig.start);
+    op(7, e.result.len, e.orig.len);
+    op(8, e.result.logical, e.orig.logical);
+    if (small) advance_locality(e.result);
+    close(e);
+  }
+  void advance_locality(const GroupExtent& result) {
+    locality_.group = result.group;
+    locality_.start =
+        static_cast<std::int32_t>(static_cast<std::uint32_t>(result.start) + result.len);
+  }
+
+  template <class Op>
+  void search(Op& op, Event& e) {
+    op(7, e.ino, thread_->ino);
+    extent(op, 8, e.orig, asked());
+    op(12, e.goal_ex.group, e.orig.group);
+    op(13, e.goal_ex.start, e.orig.start);
+    op(0, e.goal_ex.len, e.orig.len);
+    op(14, e.goal_ex.logical, e.orig.logical);
+    op(1, e.result.group, search_.result.group);
+    op(2, e.result.start, search_.result.start);
+    op(3, e.result.len, e.goal_ex.len);
+    op(15, e.result.logical, e.goal_ex.logical);
+    op(4, e.found, search_.found);
+    op(5, e.groups, search_.groups);
+    op(6, e.criterion, search_.criterion);
+    op(16, e.flags, thread_->flags);
+    op(17, e.tail, 0U);
+    op(18, e.broken, 0U);
+    search_.result = e.result;
+    search_.result.start =
+        static_cast<std::int32_t>(static_cast<std::uint32_t>(e.result.start) + e.result.len);
+    search_.found = e.found;
+    search_.groups = e.groups;
+    search_.criterion = e.criterion;
+    close(e);
+  }
+
+  template <class Op>
+  void new_pa(Op& op, Event& e) {
+    op(3, e.ino, thread_->ino);
+    op(0, e.block, block_of(search_.result));
+    op(1, e.count, pa_count_);
+    op(2, e.logical, e.kind == EventKind::new_group_pa ? e.block : thread_->logical);
+    // The closing event comes next and names the same extent.
+    locate(e.block, search_.result);
+    pa_count_ = e.count;
+    if (e.kind == EventKind::new_group_pa) locality_ = search_.result;
+  }
+
+  template <class Op>
+  void release_inode_pa(Op& op, Event& e) {
+    op(2, e.ino, last_ino_);
+    run(op, e);
+    last_ino_ = e.ino;
+  }
+  template <class Op>
+  void run(Op& op, Event& e) {
+    op(0, e.block, run_end_);
+    op(1, e.count, run_count_);
+    run_end_ = e.block + e.count;
+    run_count_ = e.count;
+  }
+
+  template <class Op>
+  void discard(Op& op, Event& e) {
+    op(0, e.ino, last_ino_);
+    op(1, e.count, 0U);
+    op(2, e.needed, 0U);
+    last_ino_ = e.ino;
+  }
+
+  template <class Op>
+  void free_blocks(Op& op, Event& e) {
+    op(2, e.ino, last_ino_);
+    op(3, e.mode, mode_);
+    op(0, e.block, freed_.block + freed_.count);
+    op(1, e.count, freed_.count);
+    op(4, e.flags, freed_.flags);
+    last_ino_ = e.ino;
+    mode_ = e.mode;
+    freed_ = {e.block, e.count, e.flags};
+  }
+
+  template <class Op>
+  void free_extent(Op& op, Event& e) {
+    GroupExtent expected;
+    locate(freed_.block, expected);
+    expected.len = static_cast<std::uint32_t>(freed_.count);
+    op(4, e.ino, last_ino_);
+    extent(op, 0, e.result, expected);
+  }
+
+  template <class Op>
+  void load(Op& op, Event& e) {
+    op(0, e.group, loaded_ + 1);
+    loaded_ = e.group;
+  }
+
+  template <class Op>
+  void new_inode(Op& op, Event& e) {
+    op(0, e.ino, new_ino_ + 1);
+    op(1, e.parent, parent_);
+    op(2, e.mode, mode_);
+    new_ino_ = e.ino;
+    parent_ = e.parent;
+    mode_ = e.mode;
+    last_ino_ = e.ino;
+  }
+
+  template <class Op>
+  void free_inode(Op& op, Event& e) {
+    op(0, e.ino, last_ino_);
+    op(1, e.mode, mode_);
+    last_ino_ = e.ino;
+    mode_ = e.mode;
+  }
+
+  struct Freed {
+    std::uint64_t block = 0, count = 0;
+    std::uint32_t flags = 0;
+  };
+  struct Search {
+    GroupExtent result;  // where the next one is expected
+    std::uint32_t found = 0, groups = 0;
+    Criterion criterion = Criterion::cr0;
+  };
+
+  std::array<Thread, 16> threads_;
+  Thread* thread_ = &threads_[0];
+  std::uint64_t base_ = 0, per_group_ = 32768, learned_begin_ = 0;
+  std::uint32_t learned_group_ = 0;
+  std::uint64_t first_goal_ = 0;
+  Search search_;
+  GroupExtent locality_;
+  Freed freed_;
+  std::uint64_t last_ino_ = 0, new_ino_ = 0, parent_ = 0, tid_ = 0, needed_ = 0, pa_count_ = 0;
+  std::uint64_t run_end_ = 0, run_count_ = 0;
+  std::uint32_t loaded_ = 0;
+  std::uint16_t mode_ = 0;
+};
+
+}  // namespace e4r::trace::e4t

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trace/e4t/block.h"
+#include "trace/source.h"
+
+namespace e4r::trace::e4t {
+
+// Packed events in memory: blocks as in a file, without its frames.
+class Store {
+ public:
+  void add(std::span<const Event> events);
+  // After the last add(): makes all of it readable.
+  void finish();
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
+
+  // Reads `store` from the beginning and shares in it. Several threads may each have their own.
+  [[nodiscard]] static std::unique_ptr<EventSource> read(std::shared_ptr<const Store> store);
+
+ private:
+  class Reader;
+  struct Block {
+    std::size_t offset;
+    std::uint32_t size;
+    std::uint32_t events;
+  };
+  void seal();
+
+  BlockEncoder encoder_;
+  std::vector<std::uint8_t> bytes_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace e4r::trace::e4t

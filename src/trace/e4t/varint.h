@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+namespace e4r::trace::e4t {
+
+// Numbers as bytes of seven bits, lowest first; the top bit says that more follow.
+inline constexpr int kMaxVarint = 10;
+
+inline std::uint8_t* put_varint(std::uint8_t* p, std::uint64_t value) {
+  while (value >= 0x80) {
+    *p++ = static_cast<std::uint8_t>(value | 0x80);
+    value >>= 7;
+  }
+  *p++ = static_cast<std::uint8_t>(value);
+  return p;
+}
+
+// Reads at most kMaxVarint bytes, which the caller knows to be there; bits beyond 64 are dropped.
+inline std::uint64_t get_varint(const std::uint8_t*& p) {
+  std::uint64_t value = *p++;
+  if (value < 0x80) return value;
+  value &= 0x7f;
+  for (int shift = 7; shift < 7 * kMaxVarint; shift += 7) {
+    const std::uint64_t byte = *p++;
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return value;
+}
+
+// Differences of either sign as small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
+constexpr std::uint64_t zigzag(std::uint64_t difference) {
+  return difference << 1 ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t unzigzag(std::uint64_t code) {
+  return code >> 1 ^ (0 - (code & 1));
+}
+
+}  // namespace e4r::trace::e4t

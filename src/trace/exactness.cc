@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/exactness.h"
+
+#include "util/status.h"
+#include "util/units.h"
+
+namespace e4r::trace {
+namespace {
+
+// More threads than this cannot be inside the allocator; a trace that says so is damaged.
+constexpr std::size_t kMaxOpen = 256;
+
+std::uint64_t key_of(const Event& e) {
+  return static_cast<std::uint64_t>(e.dev) << 32 | e.pid;
+}
+
+}  // namespace
+
+void ExactnessCheck::add(std::span<const Event> events) {
+  for (const Event& e : events) add_one(e);
+}
+
+// Every other request of the same device that is under way has seen an event of this thread.
+void ExactnessCheck::disturb_others(std::uint64_t key) {
+  for (auto& [other, request] : open_)
+    if (other != key && other >> 32 == key >> 32) request.interleaved = true;
+}
+
+void ExactnessCheck::add_one(const Event& e) {
+  const bool opens = e.kind == EventKind::request_blocks;
+  const bool closes = e.kind == EventKind::mballoc_alloc || e.kind == EventKind::mballoc_prealloc;
+  const bool answers = e.kind == EventKind::allocate_blocks;
+  if (!opens && !closes && !answers) return;
+  const std::uint64_t key = key_of(e);
+  disturb_others(key);
+  if (opens) {
+    if (open_.size() >= kMaxOpen) open_.clear();
+    open_[key] = {};
+    return;
+  }
+  const auto it = open_.find(key);
+  if (it == open_.end()) return;
+  if (closes) it->second.closed = true;
+  if (!answers) return;
+  interleaved_ += it->second.interleaved;
+  unclosed_ += !it->second.closed;
+  open_.erase(it);
+}
+
+std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s) const {
+  std::vector<std::string> out;
+  const auto say = [&out]<class... A>(fmt::format_string<A...> text, A&&... args) {
+    out.push_back(fmt::format(text, std::forward<A>(args)...));
+  };
+  const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
+  using enum EventKind;
+  if (s.lost_any()) say("events were lost, so the state is wrong from there on");
+  if (none(request_blocks)) say("no ext4_request_blocks: there is nothing to replay");
+  if (none(mballoc_alloc) && none(mballoc_prealloc))
+    say("neither ext4_mballoc_alloc nor ext4_mballoc_prealloc: decisions cannot be compared");
+  if (none(allocate_blocks))
+    say("no ext4_allocate_blocks: where a file's blocks went is known only from the searches");
+  if (none(new_inode_pa) && none(new_group_pa) && !none(mballoc_prealloc))
+    say("preallocations are used, but no ext4_mb_new_inode_pa or ext4_mb_new_group_pa was "
+        "recorded");
+  if (none(mballoc_free) && !none(free_blocks))
+    say("blocks are freed, but without ext4_mballoc_free: which clusters is not known");
+  if (none(free_blocks) && !none(mballoc_free))
+    say("blocks are freed, but without ext4_free_blocks: whose they were is not known");
+  if (none(commit_flushing) || none(end_commit))
+    say("no jbd2_commit_flushing and jbd2_end_commit: when freed blocks become usable is not "
+        "known");
+  if (none(buddy_bitmap_load))
+    say("no ext4_mb_buddy_bitmap_load: right only if every group was loaded before the trace "
+        "began");
+  if (none(allocate_inode))
+    say("no ext4_allocate_inode: right only if no inode was created during the trace");
+  if (interleaved_ > 0)
+    say("several writers: {} requests have another thread's request or answer between theirs",
+        format_count(interleaved_));
+  return out;
+}
+
+std::vector<std::string> ExactnessCheck::remarks(const TraceSummary& s) const {
+  std::vector<std::string> out;
+  const std::uint64_t requests = s.count(EventKind::request_blocks);
+  if (requests > 0 && s.requests_with_inputs < requests)
+    out.push_back(
+        "i_size and i_writecount are not recorded: taken from the flags and lengths of the "
+        "closing events");
+  if (unclosed_ > 0)
+    out.push_back(fmt::format("{} requests have no closing event: refused before the search",
+                              format_count(unclosed_)));
+  if (s.generation == Generation::v6_5)
+    out.push_back("the kernel is 6.5 or later: no policy of 6.1 agrees with it");
+  return out;
+}
+
+}  // namespace e4r::trace

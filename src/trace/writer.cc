@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/writer.h"
+
+#include <string_view>
+#include <vector>
+
+#include "trace/e4t/file.h"
+#include "trace/output.h"
+#include "trace/text/printer.h"
+
+namespace e4r::trace {
+namespace {
+
+constexpr std::size_t kFlush = 256 * 1024;
+
+// Collects bytes in buffer_ and hands them on in large pieces.
+class BufferedWriter : public TraceWriter {
+ public:
+  explicit BufferedWriter(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+
+ protected:
+  Status flush_beyond(std::size_t limit) {
+    if (buffer_.size() <= limit) return {};
+    const Status status = file_->write(buffer_);
+    buffer_.clear();
+    return status;
+  }
+  Status commit() {
+    E4R_CHECK(flush_beyond(0));
+    return file_->commit();
+  }
+  std::string buffer_;
+
+ private:
+  std::unique_ptr<OutputFile> file_;
+};
+
+class E4tWriter final : public BufferedWriter {
+ public:
+  explicit E4tWriter(std::unique_ptr<OutputFile> file) : BufferedWriter(std::move(file)) {
+    writer_.begin();
+  }
+  Status add(std::span<const Event> events, Generation generation) override {
+    writer_.add(events, generation);
+    return flush_beyond(kFlush);
+  }
+  Status finish(const TraceSummary& summary) override {
+    writer_.finish(summary);
+    return commit();
+  }
+
+ private:
+  e4t::Writer writer_{buffer_};
+};
+
+class TextWriter final : public BufferedWriter {
+ public:
+  explicit TextWriter(std::unique_ptr<OutputFile> file) : BufferedWriter(std::move(file)) {
+    print_ftrace_header(buffer_);
+  }
+  Status add(std::span<const Event> events, Generation generation) override {
+    for (const Event& e : events) print_ftrace_event(buffer_, e, generation);
+    return flush_beyond(kFlush);
+  }
+  Status finish(const TraceSummary&) override { return commit(); }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
+  std::string_view name = path;
+  if (name.ends_with(".zst")) name.remove_suffix(4);
+  const bool packed = name.ends_with(".e4t");
+  if (!packed && !name.ends_with(".txt"))
+    return error("{}: name the output .e4t or .txt, with .zst behind it to compress", path);
+  E4R_TRY(auto file, OutputFile::create(path));
+  if (packed) return std::unique_ptr<TraceWriter>(std::make_unique<E4tWriter>(std::move(file)));
+  return std::unique_ptr<TraceWriter>(std::make_unique<TextWriter>(std::move(file)));
+}
+
+Result<std::uint64_t> copy_trace(Trace& trace, TraceWriter& writer, const EventFilter& keep) {
+  std::uint64_t number = 0, written = 0;
+  std::vector<Event> kept;
+  for (;;) {
+    E4R_TRY(auto batch, trace.next());
+    if (batch.empty()) break;
+    if (keep) {
+      kept.clear();
+      for (const Event& e : batch)
+        if (keep(e, ++number)) kept.push_back(e);
+      batch = kept;
+    }
+    E4R_CHECK(writer.add(batch, trace.summary().generation));
+    written += batch.size();
+  }
+  E4R_CHECK(writer.finish(trace.summary()));
+  return written;
+}
+
+}  // namespace e4r::trace

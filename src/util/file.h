@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+
+#include "util/status.h"
+
+namespace e4r {
+
+// The whole of a small file.
+[[nodiscard]] Result<std::string> read_file(const std::string& path);
+
+// Writes `text` to `path`, "-" being standard output. A file appears whole or not at all: it is
+// written beside its place and renamed.
+[[nodiscard]] Status write_output(const std::string& text, const std::string& path);
+
+}  // namespace e4r

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "util/progress.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace e4r {
+namespace {
+
+constexpr auto kEvery = std::chrono::milliseconds(100);
+constexpr const char* kWipe = "\r\033[K";
+
+}  // namespace
+
+Progress::Progress(bool enabled) : active_(enabled && isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() {
+  if (shown_) std::fputs(kWipe, stderr);
+}
+
+void Progress::show(const std::string& text) {
+  if (!active_) return;
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (shown_ && now - last_ < kEvery) return;
+  last_ = now;
+  shown_ = true;
+  std::fprintf(stderr, "%s%s", kWipe, text.c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace e4r

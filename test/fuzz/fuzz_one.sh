@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs one fuzzer for some seconds. What it finds is left in the corpus directory as crash-*.
+#   fuzz_one.sh FUZZER SECONDS MAX_LEN CORPUS [SEEDS]
+set -euo pipefail
+fuzzer=$1 seconds=$2 max_len=$3 corpus=$4 seeds=${5:-}
+mkdir -p "$corpus"
+more=()
+if [ -d "$seeds" ]; then
+    more=("$seeds")
+elif [ -n "$seeds" ]; then
+    "$seeds" "$corpus"
+fi
+exec "$fuzzer" -max_total_time="$seconds" -max_len="$max_len" -timeout=10 -rss_limit_mb=1024 \
+    -print_final_stats=1 -artifact_prefix="$corpus/" "$corpus" "${more[@]}"

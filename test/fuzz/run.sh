@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Builds every fuzzer and runs each for SECONDS (default 20). Ends with ctest's closing lines.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+tools/setup.sh test fuzz
+cmake --preset fuzz -DE4R_FUZZ_SECONDS="${1:-20}" >/dev/null
+cmake --build --preset fuzz --target fuzzers
+ctest --test-dir build/fuzz -L '^fuzz$' --output-on-failure --no-tests=error

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs one golden test: CASE/cmd prints, CASE/expect says what.
+#   run_case.sh CASE E4REPLAY CAPTURES       with UPDATE=1: writes CASE/expect instead
+# `cmd` runs in bash in an empty directory with $e4replay, $captures (unpacked images and traces)
+# and the function `run`, which runs a command and prints its exit status after its output. Times
+# are replaced by T, the directories by their names.
+set -euo pipefail
+case_dir=$1
+export e4replay=$2 captures=$3 data=$1
+export TZ=UTC LC_ALL=C LANGUAGE=C COLUMNS=80
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+run() {
+    local status=0
+    "$@" 2>&1 || status=$?
+    echo "exit status $status"
+}
+export -f run
+
+(cd "$work" && bash -c "$(cat "$case_dir/cmd")") >"$work.out" 2>&1 </dev/null || true
+sed -E -e "s#$e4replay#e4replay#g; s#$captures/?##g; s#$work/?##g" \
+    -e '/^time, s/s/ +[0-9]+\.[0-9]+/ T/g' \
+    -e 's/("(elapsed_s|requests_per_s)": )[0-9.e+-]+/\1"T"/' "$work.out" >"$work.got"
+rm -f "$work.out"
+if [ -n "${UPDATE:-}" ]; then
+    mv "$work.got" "$case_dir/expect"
+elif diff -u "$case_dir/expect" "$work.got"; then
+    rm -f "$work.got"
+else
+    rm -f "$work.got"
+    echo "golden: $(basename "$case_dir") differs (UPDATE=1 $0 ... writes it anew)" >&2
+    exit 1
+fi

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Writes the expected output of golden tests anew; look at the diff before you commit it.
+#   test/golden/update.sh [BUILD] [CASE...]    default: build/release, all
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+build=${1:-build/release}
+shift || true
+tools/unpack_captures.sh "$build/captures"
+if [ $# -eq 0 ]; then
+    for cmd in test/golden/*/cmd; do
+        set -- "$@" "$(basename "$(dirname "$cmd")")"
+    done
+fi
+for name; do
+    UPDATE=1 test/golden/run_case.sh "$PWD/test/golden/$name" "$PWD/$build/tools/e4replay" \
+        "$PWD/$build/captures"
+done
+git diff --stat -- test/golden

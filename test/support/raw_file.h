@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace e4r::test {
+
+using Bytes = std::vector<unsigned char>;
+
+// All three throw std::runtime_error when they cannot.
+[[nodiscard]] Bytes read_at(const std::string& path, std::uint64_t offset, std::size_t count);
+void write_at(const std::string& path, std::uint64_t offset, const Bytes& bytes);
+// FNV-1a over the whole file, holes as zeros.
+[[nodiscard]] std::uint64_t hash_file(const std::string& path);
+
+// Writes bytes into a file for as long as it lives, then puts back what was there.
+class Patch {
+ public:
+  Patch(std::string path, std::uint64_t offset, const Bytes& bytes)
+      : path_(std::move(path)), offset_(offset), before_(read_at(path_, offset, bytes.size())) {
+    write_at(path_, offset, bytes);
+  }
+  ~Patch() { write_at(path_, offset_, before_); }
+  Patch(const Patch&) = delete;
+  Patch& operator=(const Patch&) = delete;
+
+ private:
+  std::string path_;
+  std::uint64_t offset_;
+  Bytes before_;
+};
+
+}  // namespace e4r::test

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/random_events.h"
+
+#include <array>
+#include <limits>
+
+#include "util/rng.h"
+
+namespace e4r::trace::test {
+namespace {
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, bool printable) : rng_(seed), printable_(printable) {}
+
+  Event next() {
+    Event e;
+    e.kind = static_cast<EventKind>(rng_.below(kEventKinds));
+    if (printable_ && e.kind == EventKind::lost_events) e.kind = EventKind::request_blocks;
+    fill(e.cpu, 2);
+    fill(e.pid, 3);
+    e.time_ns = time();
+    if (e.kind == EventKind::lost_events) {
+      fill(e.count, 100);
+      return e;
+    }
+    e.dev = make_dev(static_cast<std::uint32_t>(rng_.below(3)),
+                     static_cast<std::uint32_t>(rng_.below(2)));
+    fields(e);
+    return e;
+  }
+
+ private:
+  // Mostly small, sometimes anything.
+  template <class T>
+  void fill(T& field, std::uint64_t small) {
+    field = static_cast<T>(rng_.chance(9, 10) ? rng_.below(small + 1) : rng_.next());
+  }
+  std::uint64_t time() {
+    if (rng_.chance(1, 2)) time_ += rng_.below(100) * 1000;
+    if (rng_.chance(1, 20)) time_ -= rng_.below(1000000);
+    if (rng_.chance(1, 50)) time_ = rng_.next();
+    return printable_ ? time_ % 18'000'000'000'000'000'000ULL : time_;
+  }
+  void extent(GroupExtent& x, bool located = true) {
+    fill(x.group, 64);
+    fill(x.start, 32768);
+    fill(x.len, 2048);
+    if (located) fill(x.logical, 1000);
+  }
+  Criterion criterion() {
+    static constexpr std::array kPrintable = {Criterion::cr0, Criterion::cr1, Criterion::best_avail,
+                                              Criterion::cr2, Criterion::cr3};
+    if (printable_) return kPrintable[rng_.below(kPrintable.size())];
+    return static_cast<Criterion>(rng_.below(static_cast<int>(Criterion::unknown) + 1));
+  }
+
+  void request(Event& e) {
+    fill(e.ino, 20);
+    fill(e.flags, 0x7fff);
+    fill(e.count, 16);
+    fill(e.logical, 1000);
+    fill(e.goal, 1 << 20);
+    fill(e.lleft, 1000);
+    fill(e.lright, 1000);
+    fill(e.pleft, 1 << 20);
+    fill(e.pright, 1 << 20);
+    if (e.kind == EventKind::allocate_blocks) fill(e.block, 1 << 20);
+    e.has_inputs = rng_.chance(1, 3);
+    if (!e.has_inputs) return;
+    fill(e.i_size, 1 << 20);
+    fill(e.i_writecount, 2);
+  }
+  void search(Event& e) {
+    fill(e.ino, 20);
+    extent(e.orig);
+    extent(e.goal_ex);
+    extent(e.result);
+    fill(e.found, 200);
+    fill(e.groups, 200);
+    e.criterion = criterion();
+    fill(e.flags, 0xffff);
+    fill(e.tail, 100);
+    fill(e.broken, 100);
+  }
+  void run(Event& e) {
+    fill(e.block, 1 << 20);
+    fill(e.count, 100);
+  }
+
+  void fields(Event& e) {
+    switch (e.kind) {
+      case EventKind::request_blocks:
+      case EventKind::allocate_blocks:
+        return request(e);
+      case EventKind::mballoc_alloc:
+        return search(e);
+      case EventKind::mballoc_prealloc:
+        fill(e.ino, 20);
+        extent(e.orig);
+        return extent(e.result);
+      case EventKind::new_inode_pa:
+      case EventKind::new_group_pa:
+        fill(e.ino, 20);
+        fill(e.logical, 1000);
+        return run(e);
+      case EventKind::release_inode_pa:
+        fill(e.ino, 20);
+        return run(e);
+      case EventKind::release_group_pa:
+        return run(e);
+      case EventKind::discard_preallocations:
+        fill(e.ino, 20);
+        fill(e.count, 100);
+        return fill(e.needed, 1);
+      case EventKind::mb_discard_preallocations:
+        e.count = static_cast<std::uint32_t>(rng_.next());
+        return;
+      case EventKind::free_blocks:
+        fill(e.ino, 20);
+        fill(e.mode, 0x81ff);
+        fill(e.flags, 0x3f);
+        return run(e);
+      case EventKind::mballoc_free:
+      case EventKind::mballoc_discard:
+        fill(e.ino, 20);
+        return extent(e.result, false);
+      case EventKind::buddy_bitmap_load:
+      case EventKind::bitmap_load:
+        return fill(e.group, 64);
+      case EventKind::allocate_inode:
+        fill(e.ino, 20);
+        fill(e.parent, 20);
+        return fill(e.mode, 0x81ff);
+      case EventKind::free_inode:
+        fill(e.ino, 20);
+        return fill(e.mode, 0x81ff);
+      case EventKind::commit_flushing:
+      case EventKind::end_commit:
+        return fill(e.block, 100);
+      case EventKind::lost_events:
+        return;
+    }
+  }
+
+  Rng rng_;
+  bool printable_;
+  std::uint64_t time_ = 0;
+};
+
+}  // namespace
+
+std::vector<Event> random_events(std::uint64_t seed, std::size_t count, bool printable) {
+  Generator generator(seed, printable);
+  std::vector<Event> events(count);
+  for (Event& e : events) e = generator.next();
+  return events;
+}
+
+}  // namespace e4r::trace::test

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "command.h"
+#include "inputs.h"
+#include "util/file.h"
+
+namespace e4r::tools {
+namespace {
+
+struct Options {
+  InputOptions in;
+  std::string policies = "legacy,cr1.5";
+  bool histogram = false;
+};
+
+Result<std::vector<const policy::Policy*>> parse_policies(const std::string& text) {
+  std::vector<const policy::Policy*> out;
+  std::istringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) {
+    const policy::Policy* policy = policy::find_policy(name);
+    if (policy == nullptr) {
+      std::string known;
+      for (const policy::Policy* p : policy::policies())
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
+      return error("unknown policy '{}': known are {}", name, known);
+    }
+    out.push_back(policy);
+  }
+  if (out.empty()) return error("-p needs a policy, such as legacy or cr1.5");
+  return out;
+}
+
+Status print(const report::ReplayReport& report, const Options& options) {
+  if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
+  if (options.in.json == "-") return {};
+  return write_output(replay_text(report, options.histogram), "-");
+}
+
+void warn_of_fidelity(const report::ReplayReport& report) {
+  constexpr double kTrusted = 99.0;
+  if (report.recorded && report.recorded->percent_identical() < kTrusted)
+    warn(
+        fmt::format("the model follows only {:.1f} % of the recorded decisions: is {} the image "
+                    "from before the trace? `e4replay verify` shows where they part",
+                    report.recorded->percent_identical(), report.image_path));
+}
+
+Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
+                                    const std::vector<replay::Setup>& setups, Progress& progress) {
+  replay::Session session(inputs.source, inputs.trace,
+                          session_options(options.in, inputs, progress));
+  report::ReplayReport report = start_report(options.in, inputs);
+  const replay::Setup recorded = {&replay::recorded_policy(report.trace.generation),
+                                  inputs.recorded};
+  {
+    E4R_TRY(const replay::Run followed, session.follow(recorded));
+    E4R_CHECK(check_fit(options.in, inputs, followed));
+    report.recorded = followed.engine->agreement();
+    report.recorded_policy = recorded.policy->name;
+  }
+  E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
+  for (const replay::Run& run : runs) report.runs.push_back(report::summarize(run));
+  return report;
+}
+
+Result<int> run(const Options& options) {
+  const auto policies = parse_policies(options.policies);
+  if (!policies.ok()) return usage_error(policies.error().message);
+  policy::Tunables scratch;
+  if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
+    return usage_error("--set: " + status.error().message);
+  Progress progress(!options.in.no_progress);
+  E4R_TRY(const Inputs inputs, open_inputs(options.in, progress));
+  std::vector<replay::Setup> setups;
+  for (const policy::Policy* policy : *policies) {
+    replay::Setup setup = {policy, inputs.recorded};
+    E4R_CHECK(apply_settings(setup.tunables, options.in.settings));
+    setups.push_back(setup);
+  }
+  auto report = replay(options, inputs, setups, progress);
+  if (!report.ok()) return std::move(report).error();
+  warn_of_fidelity(*report);
+  E4R_CHECK(print(*report, options));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_inputs(app, options->in);
+  app.add_option("-p,--policy", options->policies, "policies, comma-separated (legacy,cr1.5)")
+      ->type_name("POLICY[,POLICY...]");
+  app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& replay_command() {
+  static const Command kCommand = {
+      "replay", "what other allocator policies would have made of a trace",
+      "  e4replay replay start.img run.trace.zst\n"
+      "  e4replay replay start.img run.trace.zst -p legacy,cr1.5,linear --histogram\n"
+      "  e4replay replay start.img run.trace.zst -p cr1.5 --set mb_cr1_5_max_trim_order=6\n"
+      "  e4replay replay start.img run.e4t --json result.json\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

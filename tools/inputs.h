@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "image/image.h"
+#include "replay/load.h"
+#include "replay/session.h"
+#include "report/replay_report.h"
+#include "trace/packed.h"
+#include "util/progress.h"
+
+namespace CLI {
+class App;
+}
+
+// What `replay` and `verify` have in common: an image, a trace, and what the recorder noted beside
+// the trace.
+namespace e4r::tools {
+
+struct InputOptions {
+  std::string image;
+  std::string trace;
+  std::string device;
+  std::string generation;
+  std::string tunables_file;
+  std::vector<std::string> settings;  // --set
+  std::string json;
+  bool lenient = false;
+  bool strict = false;
+  bool check = false;
+  bool no_progress = false;
+  unsigned threads = 0;
+};
+
+// Declares the options above on a subcommand.
+void declare_inputs(CLI::App& app, InputOptions& options);
+
+// Everything opened and read.
+struct Inputs {
+  image::Image image;
+  trace::PackedTrace trace;
+  state::Source source;
+  policy::Tunables recorded;  // of the recorded kernel
+};
+
+// Opens image and trace, warns of what is wrong with them, and reads the tunables that were noted
+// beside the trace ("NAME.tunables" beside "NAME.trace.zst") or in --tunables.
+[[nodiscard]] Result<Inputs> open_inputs(const InputOptions& options, Progress& progress);
+
+// "DIR/NAME.SUFFIX" for a trace "DIR/NAME.trace.zst"; empty when there is no such file.
+[[nodiscard]] std::string beside(const std::string& trace, const std::string& suffix);
+
+// Tunables with every --set applied.
+[[nodiscard]] Status apply_settings(policy::Tunables& tunables,
+                                    const std::vector<std::string>& settings);
+
+[[nodiscard]] replay::SessionOptions session_options(const InputOptions& options,
+                                                     const Inputs& inputs, Progress& progress);
+
+// The report's head: image, trace, free extents before.
+[[nodiscard]] report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs);
+
+// The Error of a trace that cannot be of this image: it names groups that the image lacks.
+[[nodiscard]] Status check_fit(const InputOptions& options, const Inputs& inputs,
+                               const replay::Run& followed);
+
+}  // namespace e4r::tools
