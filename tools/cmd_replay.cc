@@ -12,6 +12,7 @@ namespace {
 struct Options {
   InputOptions in;
   std::string policies = "legacy,cr1.5";
+  std::string html;
   bool histogram = false;
 };
 
@@ -34,7 +35,8 @@ Result<std::vector<const policy::Policy*>> parse_policies(const std::string& tex
 
 Status print(const report::ReplayReport& report, const Options& options) {
   if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
-  if (options.in.json == "-") return {};
+  if (!options.html.empty()) E4R_CHECK(write_output(replay_html(report), options.html));
+  if (options.in.json == "-" || options.html == "-") return {};
   return write_output(replay_text(report, options.histogram), "-");
 }
 
@@ -92,6 +94,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("-p,--policy", options->policies, "policies, comma-separated (legacy,cr1.5)")
       ->type_name("POLICY[,POLICY...]");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
+  app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
+      ->type_name("FILE");
   return [options] { return run(*options); };
 }
 
