@@ -28,7 +28,9 @@ using InputTable = std::vector<Inputs>;
 
 struct EngineOptions {
   Purpose purpose = Purpose::what_if;
-  bool check = false;  // verify every invariant of the state every `check_every` operations
+  // Verify every result (inside its group, clear of metadata) and, every `check_every` operations,
+  // every invariant of the state.
+  bool check = false;
   std::uint64_t check_every = 4096;
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
 };
@@ -87,7 +89,7 @@ class Engine {
   void place_data(const Op& op, Request& request);
   void place_metadata(const Op& op, Request& request);
   void give_back(const BlockRange& range);
-  void note_extra(const Decision& decision);
+  void note_extra(const Op& op, const Decision& decision);
   void translate_neighbours(const Op& op, Request& request);
   void note_decision(const Op& op, const Decision& decision, bool forced);
   void learn(const Op& op, const Request& request, const Inputs& inputs);
@@ -95,9 +97,12 @@ class Engine {
   void on_free(const Op& op);
   void free_range(const BlockRange& range);
   void on_free_inode(const Op& op);
+  void check_result(const Op& op, const Decision& decision);
   Status check_state(const Op& op) const;
 
   EngineOptions options_;
+  const state::Source& source_;
+  std::string bad_result_;  // the first result that breaks a rule
   state::FsState state_;
   Allocator allocator_;
   Translation translation_;

@@ -21,7 +21,7 @@ th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 2px solid currentColor; position: sticky; top: 0; background: Canvas; }
 tr.section td { font-weight: 600; padding-top: .8rem; text-align: left; }
 tr.row:hover { background: color-mix(in srgb, currentColor 8%, transparent); }
-td.less { color: #1a7f37; } td.more { color: #b35900; }
+td:first-child { white-space: pre; }
 .bars td.bar { width: 28%; }
 .bar div { height: .8rem; background: #8a8f98; min-width: 1px; }
 .bars tr:nth-child(2) .bar div { background: #4c78a8; }
@@ -48,13 +48,6 @@ std::string escape(std::string_view text) {
 
 std::string cell(std::string_view text) {
   return fmt::format("<td>{}</td>", escape(text));
-}
-
-std::string change_cell(const Value& from, const Value& to) {
-  const std::string text = change_text(from, to);
-  const char* kind = text.starts_with('-') ? " class=\"less\"" : "";
-  if (text.starts_with('+') || text.starts_with('x')) kind = " class=\"more\"";
-  return fmt::format("<td{}>{}</td>", kind, escape(text));
 }
 
 std::string facts(const ReplayReport& report) {
@@ -95,7 +88,7 @@ std::string table(const ReplayReport& report) {
     out +=
         "<tr class=\"row\">" + cell(row.label) + cell(row.start ? text_of(row.start(report)) : "");
     for (const Value& value : values) out += cell(text_of(value));
-    if (values.size() == 2) out += change_cell(values[0], values[1]);
+    if (values.size() == 2) out += cell(change_text(values[0], values[1]));
     out += "</tr>\n";
   }
   return out + "</tbody></table>\n";
