@@ -62,8 +62,12 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
     report.recorded = followed.engine->agreement();
     report.recorded_policy = recorded.policy->name;
   }
+  session.explain(options.in.explain);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
-  for (const replay::Run& run : runs) report.runs.push_back(report::summarize(run));
+  for (const replay::Run& run : runs) {
+    E4R_CHECK(check_explained(options.in, run));
+    report.runs.push_back(report::summarize(run));
+  }
   return report;
 }
 

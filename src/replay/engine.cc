@@ -161,6 +161,7 @@ void Engine::on_allocate(const Op& op, InputTable& inputs) {
     if (options_.purpose == Purpose::agree) inputs.resize(index + 1);
     return;
   }
+  ++closed_;
   Inputs known = index < inputs.size() ? inputs[index] : Inputs{};
   if (options_.purpose == Purpose::agree) {
     known = {};
@@ -175,6 +176,19 @@ void Engine::on_allocate(const Op& op, InputTable& inputs) {
   }
 }
 
+// One request to the allocator; written down when it is the one to explain.
+Decision Engine::allocate(const Op& op, const Request& request, Steering& steering) {
+  const bool wanted = closed_ == options_.explain && explanation_.text().empty();
+  if (!wanted) return allocator_.allocate(request, &steering);
+  explanation_.begin(op, closed_, request, state_.geometry(),
+                     state_.find_inode_preallocs(request.ino));
+  allocator_.observe(&explanation_);
+  const Decision decision = allocator_.allocate(request, &steering);
+  allocator_.observe(nullptr);
+  explanation_.end(op, decision, steering.inputs, steering.forced);
+  return decision;
+}
+
 // Decides with the recorded result at hand, which replaces the model's where they differ.
 void Engine::follow(const Op& op, Request& request, Inputs& out) {
   const Recorded recorded = {op.closing.prealloc, extent_of(op.closing.goal),
@@ -182,7 +196,7 @@ void Engine::follow(const Op& op, Request& request, Inputs& out) {
   Steering steering;
   steering.recorded = &recorded;
   steering.fit_size = true;
-  const Decision decision = allocator_.allocate(request, &steering);
+  const Decision decision = allocate(op, request, steering);
   agreement_.conflicts += steering.conflicts;
   note_decision(op, decision, steering.forced);
   out = steering.inputs;
@@ -247,7 +261,7 @@ void Engine::place_metadata(const Op& op, Request& request) {
   bool first = true;
   do {
     Steering steering;
-    const Decision decision = allocator_.allocate(request, &steering);
+    const Decision decision = allocate(op, request, steering);
     first ? note_decision(op, decision, false) : note_extra(op, decision);
     first = false;
     if (!decision.success) break;
@@ -312,7 +326,7 @@ void Engine::place_data(const Op& op, Request& request) {
       request.len = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
     Steering steering;
-    const Decision decision = allocator_.allocate(request, &steering);
+    const Decision decision = allocate(op, request, steering);
     first ? note_decision(op, decision, false) : note_extra(op, decision);
     first = false;
     learn(op, request, steering.inputs);

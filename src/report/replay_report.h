@@ -24,6 +24,7 @@ struct RunReport {
   stats::FreeExtents free_extents;
   stats::FileFragmentation files;
   double elapsed_s = 0;
+  std::string explanation;  // of the decision that was asked for, or of the first divergence
 
   // verify only
   std::optional<replay::Agreement> agreement;

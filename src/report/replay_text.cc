@@ -115,6 +115,9 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   table.row(speed);
   std::string text = header(report) + fidelity(report) + "\n" + table.text();
   if (histogram) text += "\n" + histograms(report);
+  for (const RunReport& run : report.runs)
+    if (!run.explanation.empty())
+      text += fmt::format("\nunder {}, {}", run.policy->name, run.explanation);
   return text;
 }
 
@@ -187,6 +190,7 @@ std::string verify_text(const ReplayReport& report) {
     if (run.free_run && !run.agreement) agreement_rows(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);
+    if (!run.explanation.empty()) text += "\n" + run.explanation;
   }
   return text;
 }
