@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "command.h"
+#include "image/write_bitmaps.h"
 #include "inputs.h"
 #include "util/file.h"
 
@@ -13,6 +14,7 @@ struct Options {
   InputOptions in;
   std::string policies = "legacy,cr1.5";
   std::string html;
+  std::string write_image;
   bool histogram = false;
 };
 
@@ -49,6 +51,17 @@ void warn_of_fidelity(const report::ReplayReport& report) {
                     report.recorded->percent_identical(), report.image_path));
 }
 
+// The start image with the block bitmaps that the replay ended with.
+Status write_image(const Options& options, const replay::Engine& engine) {
+  std::vector<std::uint64_t> words;
+  return image::write_with_bitmaps(options.in.image, options.write_image,
+                                   [&](image::Group group) -> std::span<const std::uint64_t> {
+                                     if (engine.state().group(group).corrupt) return {};
+                                     engine.state().settled_words(group, words);
+                                     return words;
+                                   });
+}
+
 Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
                                     const std::vector<replay::Setup>& setups, Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
@@ -68,12 +81,18 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
     E4R_CHECK(check_explained(options.in, run));
     report.runs.push_back(report::summarize(run));
   }
+  if (!options.write_image.empty()) {
+    progress.show("writing " + options.write_image);
+    E4R_CHECK(write_image(options, *runs.front().engine));
+  }
   return report;
 }
 
 Result<int> run(const Options& options) {
   const auto policies = parse_policies(options.policies);
   if (!policies.ok()) return usage_error(policies.error().message);
+  if (!options.write_image.empty() && policies->size() != 1)
+    return usage_error("--write-image needs a single policy: give it with -p");
   policy::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
@@ -97,6 +116,10 @@ std::function<Result<int>()> declare(CLI::App& app) {
   declare_inputs(app, options->in);
   app.add_option("-p,--policy", options->policies, "policies, comma-separated (legacy,cr1.5)")
       ->type_name("POLICY[,POLICY...]");
+  app.add_option("--write-image", options->write_image,
+                 "write a sparse copy of IMAGE with the replay's block bitmaps (its inodes stay "
+                 "the start image's)")
+      ->type_name("OUT");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
   app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
       ->type_name("FILE");
