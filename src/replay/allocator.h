@@ -52,8 +52,8 @@ class Allocator {
   // Whom to tell the steps of the next decisions; null: nobody.
   void observe(policy::SearchObserver* observer) { observer_ = observer; }
 
-  // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` last
-  // used ones when that is not 0.
+  // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
+  // recently used ones when that is not 0.
   void discard_inode(std::uint64_t ino, std::uint32_t needed);
 
   // Loads a group that somebody else asked for (a background reader, a look at mb_groups).

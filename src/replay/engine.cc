@@ -99,6 +99,8 @@ void Engine::apply(const Op& op, InputTable& inputs) {
     case Op::Kind::load_group:
       return allocator_.load_group(op.group, true);
     case Op::Kind::allocate_inode: {
+      // A new inode has no preallocations, even if the event that released the old one's was lost.
+      allocator_.discard_inode(op.ino, 0);
       const auto per_group = state_.geometry().inodes_per_group;
       if (per_group > 0 && op.ino > 0)
         state_.clear_block_uninit(static_cast<std::uint32_t>((op.ino - 1) / per_group));
