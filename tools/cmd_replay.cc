@@ -105,6 +105,7 @@ Result<int> run(const Options& options) {
     setups.push_back(setup);
   }
   auto report = replay(options, inputs, setups, progress);
+  progress.wipe();
   if (!report.ok()) return std::move(report).error();
   warn_of_fidelity(*report);
   E4R_CHECK(print(*report, options));

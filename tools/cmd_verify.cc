@@ -99,6 +99,7 @@ Result<int> run(const Options& options) {
   if (policy == nullptr) policy = &replay::recorded_policy(inputs.trace.summary().generation);
   E4R_CHECK(apply_settings(inputs.recorded, options.in.settings));
   auto report = verify(options, inputs, {policy, inputs.recorded}, kernel, progress);
+  progress.wipe();
   if (!report.ok()) return std::move(report).error();
   E4R_CHECK(print(*report, options));
   return report->runs.front().agrees() ? kDone : kDisagreed;

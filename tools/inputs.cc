@@ -89,6 +89,7 @@ Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
   E4R_TRY(image::Image image, image::Image::open(options.image, open));
   progress.show("reading " + options.trace);
   E4R_TRY(trace::PackedTrace trace, open_the_trace(options));
+  progress.wipe();
   for (const std::string& warning : image.warnings()) warn(warning);
   for (const std::string& note : trace.notes()) warn(note);
   state::Source source = replay::source_from(image);

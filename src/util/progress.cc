@@ -16,7 +16,13 @@ constexpr const char* kWipe = "\r\033[K";
 Progress::Progress(bool enabled) : active_(enabled && isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
+  wipe();
+}
+
+void Progress::wipe() {
+  const std::lock_guard lock(mutex_);
   if (shown_) std::fputs(kWipe, stderr);
+  shown_ = false;
 }
 
 void Progress::show(const std::string& text) {

@@ -19,6 +19,8 @@ class Progress {
 
   [[nodiscard]] bool active() const { return active_; }
   void show(const std::string& text);
+  // Removes the line, before something else is printed.
+  void wipe();
 
  private:
   bool active_;

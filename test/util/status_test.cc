@@ -38,7 +38,9 @@ TEST(Result, MovesWhatItHolds) {
   EXPECT_EQ(*p, 7);
 }
 
-TEST(ErrnoText, NamesTheError) { EXPECT_EQ(errno_text(ENOENT), "No such file or directory"); }
+TEST(ErrnoText, NamesTheError) {
+  EXPECT_EQ(errno_text(ENOENT), "No such file or directory");
+}
 
 }  // namespace
 }  // namespace e4r

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stats/kernel_files.h"
+
+#include <gtest/gtest.h>
+
+namespace e4r::stats {
+namespace {
+
+constexpr const char* kMbStats =
+    "mballoc:\n\treqs: 7\n\tsuccess: 6\n\tgroups_scanned: 5\n\tcr0_stats:\n\t\thits: 4\n"
+    "\t\tgroups_considered: 3\n\textents_scanned: 9\n\t\tgoal_hits: 2\n\t\t2^n_hits: 1\n"
+    "\tbuddies_generated: 32/64\n\tbuddies_time_used: 12345\n";
+
+std::uint64_t value(const std::vector<MbStat>& stats, std::string_view name) {
+  for (const MbStat& stat : stats)
+    if (stat.name == name) return stat.value;
+  ADD_FAILURE() << "no " << name;
+  return 0;
+}
+
+TEST(MbStats, ReadsSectionsAndWhatFollowsThem) {
+  const auto stats = parse_mb_stats(kMbStats);
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(value(*stats, "reqs"), 7u);
+  EXPECT_EQ(value(*stats, "cr0_stats/hits"), 4u);
+  EXPECT_EQ(value(*stats, "extents_scanned"), 9u);
+  EXPECT_EQ(value(*stats, "goal_hits"), 2u);
+  EXPECT_EQ(value(*stats, "2^n_hits"), 1u);
+  EXPECT_EQ(value(*stats, "buddies_generated"), 32u);
+  EXPECT_FALSE(parse_mb_stats("").ok());
+  EXPECT_FALSE(parse_mb_stats("reqs: 7\n").ok());
+}
+
+TEST(MbStats, ComparesWhatBothSidesHave) {
+  const auto kernel = parse_mb_stats(kMbStats);
+  policy::Counters counters;
+  counters.requests = 7;
+  counters.success = 6;
+  counters.groups_scanned = 5;
+  counters[trace::Criterion::cr0].hits = 4;
+  counters[trace::Criterion::cr0].groups_considered = 3;
+  counters.extents_scanned = 8;
+  counters.goal_hits = 2;
+  counters.order2_hits = 1;
+  counters.buddies_generated = 32;
+  const auto result = compare_mb_stats(*kernel, mb_stats(*policy::find_policy("legacy"), counters));
+  EXPECT_EQ(result.compared, 9u);
+  ASSERT_EQ(result.differing.size(), 1u);
+  EXPECT_EQ(result.differing[0], "extents_scanned: kernel 9, replay 8");
+  EXPECT_EQ(result.not_modelled, (std::vector<std::string>{"buddies_time_used"}));
+}
+
+TEST(MbStats, NamesTheRungsOfThePolicy) {
+  const auto has = [](const char* policy, std::string_view name) {
+    for (const MbStat& stat : mb_stats(*policy::find_policy(policy), {}))
+      if (stat.name == name) return true;
+    return false;
+  };
+  EXPECT_TRUE(has("cr1.5", "cr1.5_stats/hits"));
+  EXPECT_FALSE(has("legacy", "cr1.5_stats/hits"));
+}
+
+TEST(MbGroups, ComparesEachFigure) {
+  state::Source source;
+  source.geometry.groups = 1;
+  source.geometry.blocks_per_group = source.geometry.clusters_per_group = 1024;
+  source.geometry.blocks_count = 1024;
+  std::vector<std::uint64_t> words(16, 0);
+  words[0] = 0xf;
+  source.groups.push_back({words, 1020, 1020, false, false});
+  state::FsState state(source, true);
+  state.load(0);
+  const std::string line = "#0    : 1020  1     4     [ 0 0 1 1 1 1 1 1 1 1 0 0 0 0  ]\n";
+  const auto groups = parse_mb_groups("#group: free  frags first [ 2^0 ]\n" + line);
+  ASSERT_TRUE(groups.ok());
+  EXPECT_EQ(compare_mb_groups(*groups, state).differing, 0u);
+  for (const auto& [from, to] :
+       {std::pair{"1020", "1021"}, std::pair{" 1     4", " 2     4"}, std::pair{" 4 ", " 5 "},
+        std::pair{"[ 0 0 1", "[ 0 1 1"}, std::pair{"#0", "#1"}}) {
+    std::string other = line;
+    other.replace(other.find(from), std::string_view(from).size(), to);
+    const auto result = compare_mb_groups(*parse_mb_groups(other), state);
+    EXPECT_EQ(result.differing, 1u) << other;
+    EXPECT_FALSE(result.first.empty());
+  }
+  EXPECT_FALSE(parse_mb_groups("nothing\n").ok());
+}
+
+}  // namespace
+}  // namespace e4r::stats

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "util/file.h"
+#include "util/text_table.h"
+
+namespace e4r {
+namespace {
+
+TEST(TextTable, AlignsAndTrims) {
+  TextTable table;
+  table.row({"", "a", "bcd"});
+  table.rule();
+  table.heading("a heading longer than the table is wide");
+  table.row({"first", "1", "2"});
+  table.row({"x", "1,000"});
+  EXPECT_EQ(table.text(),
+            "           a  bcd\n"
+            "-----------------\n"
+            "a heading longer than the table is wide\n"
+            "first      1    2\n"
+            "x      1,000\n");
+}
+
+TEST(File, AppearsWholeOrNotAtAll) {
+  const std::string dir = ::testing::TempDir() + "e4replay-file-test";
+  std::filesystem::create_directories(dir);
+  const std::string path = dir + "/out";
+  ASSERT_TRUE(write_output("text", path).ok());
+  EXPECT_EQ(*read_file(path), "text");
+  ASSERT_TRUE(write_output("", path).ok());
+  EXPECT_EQ(*read_file(path), "");
+  EXPECT_FALSE(write_output("text", dir + "/none/out").ok());
+  EXPECT_FALSE(write_output("text", "/dev/full").ok());
+  EXPECT_FALSE(read_file(dir + "/none").ok());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir), {}), 1);
+  std::filesystem::remove_all(dir);
+}
+
+}  // namespace
+}  // namespace e4r
