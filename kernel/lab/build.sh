@@ -94,11 +94,14 @@ if command -v ccache >/dev/null; then
     compiler=(CC="ccache gcc" KBUILD_BUILD_TIMESTAMP="$(git -C "$tree" log -1 --format=%cD base)")
     export CCACHE_NOHASHDIR=1 CCACHE_DIR=${CCACHE_DIR:-$E4R_LAB/ccache}
 fi
+# What uname says proves which source a guest runs: the tree's name and the hash of its contents.
+release=-${name//,/+}-$variant-g$(git -C "$tree" rev-parse --short=10 'HEAD^{tree}')
+[ -z "$(git -C "$tree" status --porcelain -uno)" ] || release+=-dirty
 note "building $name for $target ($variant)"
 goal=linux
 [ "$target" = uml ] || goal=bzImage
 started=$SECONDS
-kmake -j"$jobs" "${compiler[@]}" "LOCALVERSION=-$name-$variant" KBUILD_BUILD_USER=lab \
+kmake -j"$jobs" "${compiler[@]}" "LOCALVERSION=$release" KBUILD_BUILD_USER=lab \
     KBUILD_BUILD_HOST=lab $goal >"$objects/build.log" 2>&1 || {
     grep -E 'error|Error|undefined' "$objects/build.log" | head -20 >&2
     die "failed: $objects/build.log"

@@ -48,14 +48,24 @@ build_project make_fragmented
 work=$(new_run "$name")
 
 make_start_image "$kind" "$seed" "$work/$name.img"
+before=$(kind_field "$kind" before)
+resume=
+if [ -n "$before" ]; then
+    # Age it with a first run, of another seed; churn then goes on with the files it finds.
+    DISKS=("$work/$name.img")
+    VARS=("MOUNT=$(kind_field "$kind" mount)" "RUN=$before --seed $((seed + 1000))")
+    guest "$work" "$tree" uml plain "$lab_dir/jobs/prepare.sh"
+    if [ -e "$work/manifest" ]; then resume=" --resume $work/manifest"; fi
+fi
 # The guest works on a copy.
 cp --sparse=always "$work/$name.img" "$work/disk"
 run=$(kind_field "$kind" run)
+[ -n "$run" ] || die "kind '$kind' is a start image for jobs: it has no 'run'"
 DISKS=("$work/disk")
 APPEND=$(kind_field "$kind" append)
 TIMEOUT=${TIMEOUT:-900}
 VARS=("NAME=$name" "MOUNT=$(kind_field "$kind" mount)" "KNOBS=$(kind_field "$kind" knobs)"
-    "RUN=$run --seed $seed" "WARM=$warm" "SETTLE=$(kind_field "$kind" settle)"
+    "RUN=$run$resume --seed $seed" "WARM=$warm" "SETTLE=$(kind_field "$kind" settle)"
     "TRACE_KB=$(kind_field "$kind" trace)")
 guest "$work" "$tree" uml plain "$lab_dir/jobs/capture.sh"
 

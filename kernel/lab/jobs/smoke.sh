@@ -5,9 +5,9 @@
 # timeout: 120
 mount_disk "${MOUNT:-}"
 "$BIN/churn" --ops 300 --files 50 --max-size 1M --mix holes --manifest "$E4R_RUN/manifest" "$FS"
+stats_as_figures
 umount "$FS"
 mount_disk "${MOUNT:-}"
 "$BIN/churn" --check "$E4R_RUN/manifest" "$FS" >>"$E4R_RUN/figures"
-stats_as_figures
 umount "$FS"
 e2fsck -fn "$DISK"

@@ -83,6 +83,7 @@ guest() {
         local pair
         for pair in "${VARS[@]}"; do printf '%s=%q\n' "${pair%%=*}" "${pair#*=}"; done
     } >"$run/env"
+    rm -f "$run/complete" "$run/kernel" "$run/dmesg"
     "${target}_command" "$run" "$kernel"
     setsid "${guest_command[@]}" </dev/null >"$run/log" 2>&1 &
     pid=$!

@@ -2,8 +2,14 @@
 // Mixed churn on `files` files per thread in DIRECTORY/cT: create, append, rewrite, truncate,
 // fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. Knows what each
 // file must hold and compares: now and then, at the end, and in a later run (`--check MANIFEST`
-// after a remount, with what `--manifest MANIFEST` wrote). The weights of `--mix` choose the
-// operations: basic, holes (fallocate, punch, zero range and sparse writes more often), direct.
+// after a remount, with what `--manifest MANIFEST` wrote). `--resume MANIFEST` goes on with the
+// files of an earlier run. The weights of `--mix` choose the
+// operations: basic, append, holes (fallocate, punch, zero range and sparse writes more often),
+// direct, indirect (for files without extents), wide (also mmap, xattrs, symbolic links,
+// directories, rename over a file, writing to unlinked files).
+#include <sys/mman.h>
+#include <sys/xattr.h>
+
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -50,21 +56,29 @@ enum Op {
   flush,
   flush_all,
   compare,
+  mapped,
+  xattr,
+  link_to,
+  replace,
+  ghost,
+  subdir,
   op_count
 };
 
 using Weights = std::vector<unsigned>;
 
 Weights weights_of(const std::string& mix) {
-  //      create append rewrite shrink grow falloc punch zero sparse direct move drop fsync syncfs
+  // In the order of enum Op; what is missing at the end is 0.
   //      cmp
   if (mix == "basic") return {14, 34, 12, 8, 2, 4, 0, 0, 0, 0, 2, 10, 10, 3, 1};
   if (mix == "holes") return {10, 14, 10, 6, 3, 10, 10, 8, 10, 0, 2, 7, 7, 2, 1};
   if (mix == "direct") return {10, 10, 6, 5, 2, 4, 3, 0, 4, 40, 2, 8, 4, 1, 1};
   if (mix == "append") return {6, 70, 4, 2, 0, 0, 0, 0, 0, 0, 0, 4, 10, 3, 1};
+  if (mix == "wide") return {16, 20, 8, 6, 3, 4, 3, 3, 6, 6, 3, 8, 5, 2, 1, 6, 8, 6, 5, 4, 3};
   // Without what needs extents.
   if (mix == "indirect") return {14, 34, 12, 8, 4, 0, 4, 0, 10, 6, 2, 8, 8, 3, 1};
-  std::fprintf(stderr, "churn: no mix '%s': basic, holes, direct, append, indirect\n", mix.c_str());
+  std::fprintf(stderr, "churn: no mix '%s': basic, holes, direct, append, wide, indirect\n",
+               mix.c_str());
   std::exit(2);
 }
 
@@ -77,7 +91,10 @@ class Churn {
         most_files_(options.number("files")),
         most_units_(options.number("max-size") / kUnit),
         small_percent_(static_cast<unsigned>(options.number("small-percent"))) {
-    lab::check(mkdir(home_.c_str(), 0755), home_);
+    if (options.text("resume").empty())
+      lab::check(mkdir(home_.c_str(), 0755), home_);
+    else
+      adopt(options.text("resume"));
     for (const unsigned weight : weights_) total_ += weight;
     lab::check(posix_memalign(reinterpret_cast<void**>(&aligned_), 4096, kDirectMax) == 0 ? 0 : -1,
                "memory");
@@ -119,6 +136,9 @@ class Churn {
 
  private:
   static constexpr std::uint64_t kDirectMax = 256 << 10;
+
+  // Goes on with the files that an earlier run has left.
+  void adopt(const std::string& manifest);
 
   void run(Op op) {
     if (op == create) return make();
@@ -294,6 +314,82 @@ class Churn {
     files_.pop_back();
   }
 
+  // Dirties pages through a mapping; holes among them get their blocks in the fault.
+  void put_mapped(File& file) {
+    constexpr std::uint64_t kPage = 4096 / kUnit;
+    const std::uint64_t pages = file.units() / kPage;
+    if (pages == 0) return;
+    const std::uint64_t at = rng_.below(pages);
+    const std::uint64_t count = std::min(rng_.between(1, 16), pages - at);
+    with(file, [&](int fd) {
+      // A fault that finds no space kills the process: make sure there is some.
+      if (!ok(fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at * 4096),
+                        static_cast<off_t>(count * 4096)),
+              file))
+        return;
+      void* const map = mmap(nullptr, count * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                             static_cast<off_t>(at * 4096));
+      if (map == MAP_FAILED) lab::die(path(file));
+      const std::uint32_t stamp = ++stamp_;
+      for (std::uint64_t i = 0; i < count * kPage; ++i)
+        paint(static_cast<char*>(map) + i * kUnit, stamp, at * kPage + i);
+      note(file, at * kPage, count * kPage, stamp);
+      lab::check(munmap(map, count * 4096), path(file));
+    });
+  }
+
+  // Small ones live in the inode, large ones in a block, or more (when the file system allows).
+  void set_xattr(File& file) {
+    const std::string value(rng_.between(1, 900), 'v');
+    const std::string name = "user.a" + std::to_string(rng_.below(4));
+    const std::string where = path(file);
+    if (rng_.percent(20)) {
+      if (removexattr(where.c_str(), name.c_str()) < 0 && errno != ENODATA) lab::die(where);
+      return;
+    }
+    ok(setxattr(where.c_str(), name.c_str(), value.data(), value.size(), 0), file);
+  }
+
+  // Targets beyond 59 bytes need a block.
+  void make_link() {
+    const std::string where = home_ + "/l" + std::to_string(rng_.below(200));
+    if (unlink(where.c_str()) == 0) return;
+    const std::string target(rng_.between(1, 250), 't');
+    if (symlink(target.c_str(), where.c_str()) < 0 && errno != ENOSPC) lab::die(where);
+  }
+
+  void make_directory() {
+    const std::string where = home_ + "/d" + std::to_string(rng_.below(50));
+    if (rmdir(where.c_str()) == 0) return;
+    if (mkdir(where.c_str(), 0755) < 0 && errno != ENOSPC) lab::die(where);
+  }
+
+  void rename_over(std::size_t index) {
+    const std::size_t other = rng_.below(files_.size());
+    if (other == index) return;
+    File& from = *files_[index];
+    const File& to = *files_[other];
+    const std::string name = to.name;
+    lab::check(rename(path(from).c_str(), path(to).c_str()), path(from));
+    from.name = name;
+    if (to.fd >= 0) lab::check(close(to.fd), name);
+    files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(other));
+  }
+
+  // Writes on after the file has lost its name.
+  void write_unlinked(std::size_t index) {
+    File& file = *files_[index];
+    const int fd = static_cast<int>(lab::check(open(path(file).c_str(), O_RDWR), path(file)));
+    lab::check(unlink(path(file).c_str()), path(file));
+    if (file.fd >= 0) lab::check(close(file.fd), path(file));
+    buffer_.assign(length() * kUnit, 'g');
+    ok(pwrite(fd, buffer_.data(), buffer_.size(), static_cast<off_t>(file.units() * kUnit)), file);
+    if (rng_.percent(50)) synced(fsync(fd), file);
+    lab::check(close(fd), file.name);
+    files_[index] = std::move(files_.back());
+    files_.pop_back();
+  }
+
   void compare_file(File& file);
 
   lab::Rng rng_;
@@ -339,26 +435,53 @@ void Churn::compare_file(File& file) {
   with(file, [&](int fd) { compare_contents(fd, path(file), file.stamps); });
 }
 
-// Compares every file that a manifest names.
-std::uint64_t check_manifest(const std::string& manifest) {
-  std::ifstream in(manifest);
+struct Entry {
   std::string path;
-  std::uint64_t units = 0, files = 0;
-  while (in >> path >> units) {
-    std::vector<std::uint32_t> stamps;
-    while (stamps.size() < units) {
+  std::vector<std::uint32_t> stamps;
+};
+
+std::vector<Entry> read_manifest(const std::string& manifest) {
+  std::ifstream in(manifest);
+  std::vector<Entry> out;
+  Entry entry;
+  std::uint64_t units = 0;
+  while (in >> entry.path >> units) {
+    entry.stamps.clear();
+    while (entry.stamps.size() < units) {
       std::uint32_t stamp = 0;
       std::size_t count = 0;
       char x = 0;
       if (!(in >> stamp >> x >> count)) lab::die(manifest);
-      stamps.insert(stamps.end(), count, stamp);
+      entry.stamps.insert(entry.stamps.end(), count, stamp);
     }
-    const int fd = static_cast<int>(lab::check(open(path.c_str(), O_RDONLY), path));
-    compare_contents(fd, path, stamps);
-    close(fd);
-    ++files;
+    out.push_back(entry);
   }
-  return files;
+  return out;
+}
+
+void Churn::adopt(const std::string& manifest) {
+  constexpr std::uint64_t kNewNames = 1'000'000;
+  constexpr std::uint32_t kNewStamps = 1'000'000'000;
+  for (Entry& entry : read_manifest(manifest)) {
+    if (entry.path.rfind(home_ + "/", 0) != 0) continue;
+    auto file = std::make_unique<File>();
+    file->name = entry.path.substr(home_.size() + 1);
+    file->stamps = std::move(entry.stamps);
+    files_.push_back(std::move(file));
+  }
+  next_name_ = kNewNames;
+  stamp_ = kNewStamps;
+}
+
+// Compares every file that a manifest names.
+std::uint64_t check_manifest(const std::string& manifest) {
+  const std::vector<Entry> entries = read_manifest(manifest);
+  for (const Entry& entry : entries) {
+    const int fd = static_cast<int>(lab::check(open(entry.path.c_str(), O_RDONLY), entry.path));
+    compare_contents(fd, entry.path, entry.stamps);
+    close(fd);
+  }
+  return entries.size();
 }
 
 }  // namespace
@@ -373,6 +496,7 @@ int main(int argc, char** argv) {
                               {"seed", "1"},
                               {"mix", "basic"},
                               {"manifest", ""},
+                              {"resume", ""},
                               {"check", ""}});
   if (!options.text("check").empty()) {
     lab::figure("files_compared", check_manifest(options.text("check")));
