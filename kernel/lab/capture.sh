@@ -55,7 +55,7 @@ if [ -n "$before" ]; then
     DISKS=("$work/$name.img")
     VARS=("MOUNT=$(kind_field "$kind" mount)" "RUN=$before --seed $((seed + 1000))")
     guest "$work" "$tree" uml plain "$lab_dir/jobs/prepare.sh"
-    if [ -e "$work/manifest" ]; then resume=" --resume $work/manifest"; fi
+    if [ "${run%% *}" = churn ] && [ -e "$work/manifest" ]; then resume=" --resume $work/manifest"; fi
 fi
 # The guest works on a copy.
 cp --sparse=always "$work/$name.img" "$work/disk"
