@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md docs/trace-format.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/man/e4replay.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME e4replay)

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "command.h"
+#include "image/write_bitmaps.h"
 #include "inputs.h"
 #include "util/file.h"
 
@@ -12,6 +13,8 @@ namespace {
 struct Options {
   InputOptions in;
   std::string policies = "legacy,cr1.5";
+  std::string html;
+  std::string write_image;
   bool histogram = false;
 };
 
@@ -34,7 +37,8 @@ Result<std::vector<const policy::Policy*>> parse_policies(const std::string& tex
 
 Status print(const report::ReplayReport& report, const Options& options) {
   if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
-  if (options.in.json == "-") return {};
+  if (!options.html.empty()) E4R_CHECK(write_output(replay_html(report), options.html));
+  if (options.in.json == "-" || options.html == "-") return {};
   return write_output(replay_text(report, options.histogram), "-");
 }
 
@@ -45,6 +49,17 @@ void warn_of_fidelity(const report::ReplayReport& report) {
         fmt::format("the model follows only {:.1f} % of the recorded decisions: is {} the image "
                     "from before the trace? `e4replay verify` shows where they part",
                     report.recorded->percent_identical(), report.image_path));
+}
+
+// The start image with the block bitmaps that the replay ended with.
+Status write_image(const Options& options, const replay::Engine& engine) {
+  std::vector<std::uint64_t> words;
+  return image::write_with_bitmaps(options.in.image, options.write_image,
+                                   [&](image::Group group) -> std::span<const std::uint64_t> {
+                                     if (engine.state().group(group).corrupt) return {};
+                                     engine.state().settled_words(group, words);
+                                     return words;
+                                   });
 }
 
 Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
@@ -60,14 +75,24 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
     report.recorded = followed.engine->agreement();
     report.recorded_policy = recorded.policy->name;
   }
+  session.explain(options.in.explain);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
-  for (const replay::Run& run : runs) report.runs.push_back(report::summarize(run));
+  for (const replay::Run& run : runs) {
+    E4R_CHECK(check_explained(options.in, run));
+    report.runs.push_back(report::summarize(run));
+  }
+  if (!options.write_image.empty()) {
+    progress.show("writing " + options.write_image);
+    E4R_CHECK(write_image(options, *runs.front().engine));
+  }
   return report;
 }
 
 Result<int> run(const Options& options) {
   const auto policies = parse_policies(options.policies);
   if (!policies.ok()) return usage_error(policies.error().message);
+  if (!options.write_image.empty() && policies->size() != 1)
+    return usage_error("--write-image needs a single policy: give it with -p");
   policy::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
@@ -91,7 +116,13 @@ std::function<Result<int>()> declare(CLI::App& app) {
   declare_inputs(app, options->in);
   app.add_option("-p,--policy", options->policies, "policies, comma-separated (legacy,cr1.5)")
       ->type_name("POLICY[,POLICY...]");
+  app.add_option("--write-image", options->write_image,
+                 "write a sparse copy of IMAGE with the replay's block bitmaps (its inodes stay "
+                 "the start image's)")
+      ->type_name("OUT");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
+  app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
+      ->type_name("FILE");
   return [options] { return run(*options); };
 }
 

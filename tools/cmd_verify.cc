@@ -47,20 +47,34 @@ void compare(const KernelFiles& kernel, const replay::Run& run, report::RunRepor
   if (kernel.stats) report.kernel_stats = stats::compare_mb_stats(*kernel.stats, report.mb_stats);
 }
 
+// The decision written down, by a second run.
+Result<std::string> explain(replay::Session& session, const replay::Setup& setup,
+                            std::uint64_t decision, bool free_run) {
+  session.explain(decision);
+  E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow(setup));
+  return run.engine->explanation();
+}
+
 Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs,
                                     const replay::Setup& setup, const KernelFiles& kernel,
                                     Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
+  session.explain(options.in.explain);
   E4R_TRY(replay::Run followed, session.follow(setup));
   E4R_CHECK(check_fit(options.in, inputs, followed));
+  E4R_CHECK(check_explained(options.in, followed));
   E4R_TRY(const replay::Run alone, session.free_run(setup));
   const replay::Run& told = options.free_run ? alone : followed;
   report::RunReport run = report::summarize(told);
   if (!options.free_run) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
   compare(kernel, told, run);
+  const auto& diverged = told.engine->agreement().first_divergence;
+  if (options.in.explain == 0 && diverged) {
+    E4R_TRY(run.explanation, explain(session, setup, diverged->decision, options.free_run));
+  }
   report.runs.push_back(std::move(run));
   return report;
 }
@@ -113,6 +127,7 @@ const Command& verify_command() {
       "verify", "compare every decision of the model with the recorded kernel's",
       "  e4replay verify start.img run.trace.zst -p legacy\n"
       "  e4replay verify start.img run.trace.zst -p legacy --free-run\n"
+      "  e4replay verify start.img run.trace.zst --explain 1358\n"
       "  e4replay verify start.img run.e4t --mb-groups end.mb_groups --json -\n"
       "Exit status 3 when model and kernel disagree anywhere.\n",
       declare};

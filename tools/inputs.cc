@@ -64,6 +64,9 @@ void declare_inputs(CLI::App& app, InputOptions& o) {
   app.add_flag("--lenient", o.lenient, "skip malformed trace lines instead of stopping");
   app.add_flag("--strict", o.strict, "stop at a damaged group instead of leaving it out");
   app.add_flag("--check", o.check, "verify the allocator's invariants on the way");
+  app.add_option("--explain", o.explain,
+                 "write down decision N: request, goal, groups and why, result")
+      ->type_name("N");
   app.add_option("--json", o.json, "write JSON to FILE as well; -: instead of the text")
       ->type_name("FILE");
   app.add_option("--threads", o.threads, "threads to use (default: one per CPU)")->type_name("N");
@@ -122,6 +125,12 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
   out.before = stats::source_free_extents(inputs.source, block_bits < 20 ? 20 - block_bits : 0);
   return out;
+}
+
+Status check_explained(const InputOptions& options, const replay::Run& run) {
+  if (options.explain == 0 || !run.engine->explanation().empty()) return {};
+  return error("--explain {}: {} decides {} times, or this range had been served before",
+               options.explain, options.trace, run.engine->decisions());
 }
 
 Status check_fit(const InputOptions& options, const Inputs& inputs, const replay::Run& followed) {

@@ -33,6 +33,7 @@ struct InputOptions {
   bool check = false;
   bool no_progress = false;
   unsigned threads = 0;
+  std::uint64_t explain = 0;
 };
 
 // Declares the options above on a subcommand.
@@ -62,6 +63,9 @@ struct Inputs {
 
 // The report's head: image, trace, free extents before.
 [[nodiscard]] report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs);
+
+// The Error when the decision to explain does not exist.
+[[nodiscard]] Status check_explained(const InputOptions& options, const replay::Run& run);
 
 // The Error of a trace that cannot be of this image: it names groups that the image lacks.
 [[nodiscard]] Status check_fit(const InputOptions& options, const Inputs& inputs,

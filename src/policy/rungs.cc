@@ -45,6 +45,17 @@ bool good_any(const Search&, const state::Group& group) {
   return usable(group);
 }
 
+Refusal refusal(const Search& search, const Rung& rung, const state::Group& group) {
+  if (group.corrupt) return Refusal::corrupt;
+  if (group.free == 0) return Refusal::full;
+  if (group.free < rung.least_free(search)) return Refusal::few_free;
+  if (group.need_init) return Refusal::not_loaded;
+  if (rung.good(search, group)) return Refusal::none;
+  if (rung.scan == Scan::extents) return Refusal::low_average;
+  return group.largest_order < static_cast<int>(search.order2) ? Refusal::low_order
+                                                               : Refusal::flex_first;
+}
+
 std::optional<std::uint32_t> choose_cr0(Search& search) {
   auto& counters = search.counters[trace::Criterion::cr0];
   if ((search.flags & trace::mb::cr0_optimized) != 0) ++counters.bad_suggestions;

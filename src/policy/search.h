@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "policy/counters.h"
+#include "policy/observer.h"
 #include "policy/tunables.h"
 #include "state/fs_state.h"
 
@@ -35,6 +36,7 @@ struct Search {
   std::uint32_t split_order = 0;  // order of the chunk that was broken
   trace::Criterion criterion = trace::Criterion::cr0;
   Status status = Status::going;
+  SearchObserver* observer = nullptr;  // null: nobody watches
 };
 
 }  // namespace e4r::policy

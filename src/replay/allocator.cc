@@ -63,6 +63,7 @@ Allocator::Allocator(state::FsState& state, const policy::Policy& policy,
 
 Decision Allocator::allocate(const Request& request, Steering* steering) {
   Search search(state_, tunables_, counters_);
+  search.observer = observer_;
   start_search(state_.geometry(), request, search);
   choose_mode(request, search, steering);
   Decision out;
@@ -249,7 +250,9 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
     GroupSearch(search, policy_, steering).run(stream_group_, stream_start_);
     const bool forced = steered(steering) && steering->forced;
     if (search.status == Search::Status::found || forced || tries >= kTries) break;
-    if (discard_for(search.orig.len)) continue;
+    const bool discarded = discard_for(search.orig.len);
+    if (search.observer != nullptr) search.observer->retried(discarded);
+    if (discarded) continue;
     if ((search.flags & mb::strict_check) != 0) break;
     search.flags |= mb::strict_check;
   }

@@ -49,8 +49,11 @@ class Allocator {
   // Serves one request. `steering` may be null.
   Decision allocate(const Request& request, Steering* steering);
 
-  // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` last
-  // used ones when that is not 0.
+  // Whom to tell the steps of the next decisions; null: nobody.
+  void observe(policy::SearchObserver* observer) { observer_ = observer; }
+
+  // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
+  // recently used ones when that is not 0.
   void discard_inode(std::uint64_t ino, std::uint32_t needed);
 
   // Loads a group that somebody else asked for (a background reader, a look at mb_groups).
@@ -90,6 +93,7 @@ class Allocator {
   const policy::Policy& policy_;
   policy::Tunables tunables_;
   policy::Counters counters_;
+  policy::SearchObserver* observer_ = nullptr;
   std::uint32_t stream_group_ = 0;  // where the last stream allocation ended up
   std::uint32_t stream_start_ = 0;
 };

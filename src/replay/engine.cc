@@ -41,6 +41,7 @@ policy::Tunables effective(const policy::Policy& policy, policy::Tunables tunabl
 Engine::Engine(const state::Source& source, const policy::Policy& policy,
                const policy::Tunables& tunables, EngineOptions options)
     : options_(std::move(options)),
+      source_(source),
       state_(source, lists_on(policy, tunables)),
       allocator_(state_, policy, effective(policy, tunables)) {}
 
@@ -59,7 +60,28 @@ Status Engine::run(trace::EventSource& events, InputTable& inputs) {
   return options_.check ? check_state(Op{}) : Status();
 }
 
+// Holds what a decision handed out and preallocated against the group's size and the metadata.
+void Engine::check_result(const Op& op, const Decision& decision) {
+  if (!decision.success || !bad_result_.empty()) return;
+  const state::Geometry& geometry = state_.geometry();
+  const state::Extent& r = decision.result;
+  const std::uint64_t first = geometry.block_of(r.group, r.start);
+  const std::uint64_t end = first + geometry.to_blocks(r.len);
+  const auto after =
+      std::partition_point(source_.metadata.begin(), source_.metadata.end(),
+                           [&](const state::BlockSpan& span) { return span.end <= first; });
+  const char* what = nullptr;
+  if (r.group >= geometry.groups || r.start + r.len > geometry.clusters_in(r.group))
+    what = "leaves its group";
+  else if (after != source_.metadata.end() && after->first < end)
+    what = "lies on metadata";
+  if (what != nullptr)
+    bad_result_ =
+        fmt::format("event {}: result {}/{}/{} {}", op.ordinal, r.group, r.start, r.len, what);
+}
+
 Status Engine::check_state(const Op& op) const {
+  if (!bad_result_.empty()) return error("policy {}: {}", policy().name, bad_result_);
   const std::vector<std::string> broken = state_.check(1);
   if (broken.empty()) return {};
   return error("policy {}: broken invariant after event {}: {}", policy().name,
@@ -77,6 +99,8 @@ void Engine::apply(const Op& op, InputTable& inputs) {
     case Op::Kind::load_group:
       return allocator_.load_group(op.group, true);
     case Op::Kind::allocate_inode: {
+      // A new inode has no preallocations, even if the event that released the old one's was lost.
+      allocator_.discard_inode(op.ino, 0);
       const auto per_group = state_.geometry().inodes_per_group;
       if (per_group > 0 && op.ino > 0)
         state_.clear_block_uninit(static_cast<std::uint32_t>((op.ino - 1) / per_group));
@@ -139,6 +163,7 @@ void Engine::on_allocate(const Op& op, InputTable& inputs) {
     if (options_.purpose == Purpose::agree) inputs.resize(index + 1);
     return;
   }
+  ++closed_;
   Inputs known = index < inputs.size() ? inputs[index] : Inputs{};
   if (options_.purpose == Purpose::agree) {
     known = {};
@@ -153,6 +178,19 @@ void Engine::on_allocate(const Op& op, InputTable& inputs) {
   }
 }
 
+// One request to the allocator; written down when it is the one to explain.
+Decision Engine::allocate(const Op& op, const Request& request, Steering& steering) {
+  const bool wanted = closed_ == options_.explain && explanation_.text().empty();
+  if (!wanted) return allocator_.allocate(request, &steering);
+  explanation_.begin(op, closed_, request, state_.geometry(),
+                     state_.find_inode_preallocs(request.ino));
+  allocator_.observe(&explanation_);
+  const Decision decision = allocator_.allocate(request, &steering);
+  allocator_.observe(nullptr);
+  explanation_.end(op, decision, steering.inputs, steering.forced);
+  return decision;
+}
+
 // Decides with the recorded result at hand, which replaces the model's where they differ.
 void Engine::follow(const Op& op, Request& request, Inputs& out) {
   const Recorded recorded = {op.closing.prealloc, extent_of(op.closing.goal),
@@ -160,7 +198,7 @@ void Engine::follow(const Op& op, Request& request, Inputs& out) {
   Steering steering;
   steering.recorded = &recorded;
   steering.fit_size = true;
-  const Decision decision = allocator_.allocate(request, &steering);
+  const Decision decision = allocate(op, request, steering);
   agreement_.conflicts += steering.conflicts;
   note_decision(op, decision, steering.forced);
   out = steering.inputs;
@@ -172,6 +210,7 @@ void Engine::follow(const Op& op, Request& request, Inputs& out) {
 }
 
 void Engine::note_decision(const Op& op, const Decision& decision, bool forced) {
+  if (options_.check) check_result(op, decision);
   ++tally_.requests;
   if (!is_data(op)) ++tally_.metadata;
   if (decision.success)
@@ -224,8 +263,8 @@ void Engine::place_metadata(const Op& op, Request& request) {
   bool first = true;
   do {
     Steering steering;
-    const Decision decision = allocator_.allocate(request, &steering);
-    first ? note_decision(op, decision, false) : note_extra(decision);
+    const Decision decision = allocate(op, request, steering);
+    first ? note_decision(op, decision, false) : note_extra(op, decision);
     first = false;
     if (!decision.success) break;
     const std::uint64_t blocks = geometry.to_blocks(decision.len);
@@ -249,7 +288,8 @@ void Engine::give_back(const BlockRange& range) {
     ++tally_.bad_frees;
 }
 
-void Engine::note_extra(const Decision& decision) {
+void Engine::note_extra(const Op& op, const Decision& decision) {
+  if (options_.check) check_result(op, decision);
   ++tally_.requests;
   ++tally_.extra;
   if (decision.success)
@@ -288,8 +328,8 @@ void Engine::place_data(const Op& op, Request& request) {
       request.len = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
     Steering steering;
-    const Decision decision = allocator_.allocate(request, &steering);
-    first ? note_decision(op, decision, false) : note_extra(decision);
+    const Decision decision = allocate(op, request, steering);
+    first ? note_decision(op, decision, false) : note_extra(op, decision);
     first = false;
     learn(op, request, steering.inputs);
     if (!decision.success) return;

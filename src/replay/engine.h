@@ -10,6 +10,7 @@
 
 #include "replay/agreement.h"
 #include "replay/allocator.h"
+#include "replay/explain.h"
 #include "replay/op_stream.h"
 #include "replay/translation.h"
 
@@ -28,8 +29,11 @@ using InputTable = std::vector<Inputs>;
 
 struct EngineOptions {
   Purpose purpose = Purpose::what_if;
-  bool check = false;  // verify every invariant of the state every `check_every` operations
+  // Verify every result (inside its group, clear of metadata) and, every `check_every` operations,
+  // every invariant of the state.
+  bool check = false;
   std::uint64_t check_every = 4096;
+  std::uint64_t explain = 0;  // write down this decision, counted from 1; 0: none
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
 };
 
@@ -61,6 +65,10 @@ class Engine {
   // The Error is the event source's, or the first broken invariant.
   Status run(trace::EventSource& events, InputTable& inputs);
 
+  // The decision that EngineOptions::explain asked for; empty when there is none of that number.
+  [[nodiscard]] const std::string& explanation() const { return explanation_.text(); }
+  // Decisions that the trace closed.
+  [[nodiscard]] std::uint64_t decisions() const { return closed_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
   [[nodiscard]] const policy::Counters& counters() const { return allocator_.counters(); }
@@ -82,12 +90,13 @@ class Engine {
   void apply(const Op& op, InputTable& inputs);
   void on_allocate(const Op& op, InputTable& inputs);
   [[nodiscard]] Request request_of(const Op& op, const Inputs& known) const;
+  Decision allocate(const Op& op, const Request& request, Steering& steering);
   void follow(const Op& op, Request& request, Inputs& out);
   void decide(const Op& op, Request& request);
   void place_data(const Op& op, Request& request);
   void place_metadata(const Op& op, Request& request);
   void give_back(const BlockRange& range);
-  void note_extra(const Decision& decision);
+  void note_extra(const Op& op, const Decision& decision);
   void translate_neighbours(const Op& op, Request& request);
   void note_decision(const Op& op, const Decision& decision, bool forced);
   void learn(const Op& op, const Request& request, const Inputs& inputs);
@@ -95,9 +104,12 @@ class Engine {
   void on_free(const Op& op);
   void free_range(const BlockRange& range);
   void on_free_inode(const Op& op);
+  void check_result(const Op& op, const Decision& decision);
   Status check_state(const Op& op) const;
 
   EngineOptions options_;
+  const state::Source& source_;
+  std::string bad_result_;  // the first result that breaks a rule
   state::FsState state_;
   Allocator allocator_;
   Translation translation_;
@@ -105,6 +117,8 @@ class Engine {
   std::vector<BlockRange> scratch_;
   Tally tally_;
   Agreement agreement_;
+  Explanation explanation_;
+  std::uint64_t closed_ = 0;       // decisions that the trace closed, so far
   std::uint64_t allocation_ = 0;   // index into the input table
   std::uint64_t transaction_ = 0;  // running
 };

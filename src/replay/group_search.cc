@@ -36,10 +36,11 @@ void GroupSearch::try_goal() {
   const auto stripe = search_.tunables.mb_stripe;
   const bool whole = extent.len >= search_.goal.len && extent.len > 0;
   const bool merge = extent.len > 0 && (search_.flags & mb::hint_merge) != 0;
-  if (whole && search_.goal.len == stripe &&
-      state_.geometry().block_of(extent.group, extent.start) % stripe != 0)
-    return;
-  if (!whole && !merge) return;
+  const bool off_stripe = whole && search_.goal.len == stripe &&
+                          state_.geometry().block_of(extent.group, extent.start) % stripe != 0;
+  const bool will_do = !off_stripe && (whole || merge);
+  if (search_.observer != nullptr) search_.observer->tried_goal(search_, extent, will_do);
+  if (!will_do) return;
   ++search_.found;
   search_.best = extent;
   take_best(group);
@@ -77,6 +78,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
   std::uint32_t group = search_.goal.group < groups ? search_.goal.group : 0;
   search_.linear_left = static_cast<std::uint32_t>(search_.tunables.mb_max_linear_groups);
   prefetch_next_ = group;
+  if (search_.observer != nullptr) search_.observer->rung(search_, rung, group);
   bool dry = false;  // the lists have no further group
   std::uint32_t looked = 0;
   for (; looked < groups; ++looked) {
@@ -86,17 +88,23 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
       if (looked >= groups) break;
     }
     prefetch_at(rung, group);
-    if (good_enough(rung, group)) {
+    const bool good = good_enough(rung, group);
+    if (search_.observer != nullptr)
+      search_.observer->looked(search_, state_.group(group),
+                               refusal(search_, rung, state_.group(group)));
+    if (good) {
       scan(rung, state_.group(group));
       if (search_.status != Status::going) break;
     }
     if (walks(rung) || search_.linear_left > 0) {
       if (!walks(rung)) --search_.linear_left;
       group = group + 1 >= groups ? 0 : group + 1;
-    } else if (const auto next = rung.choose(search_)) {
-      group = *next;
     } else {
-      dry = true;
+      const auto next = rung.choose(search_);
+      if (search_.observer != nullptr)
+        search_.observer->asked_lists(rung.criterion, search_.goal.len, next);
+      group = next.value_or(group);
+      dry = !next;
     }
   }
   if (looked == groups) ++counters.useless_loops;
@@ -118,6 +126,7 @@ std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uin
   }
   steps = std::min(steps, left);
   search_.counters[rung.criterion].groups_considered += steps;
+  if (search_.observer != nullptr && steps > 0) search_.observer->passed(group, steps, least);
   group = (group + steps) % groups;
   return steps;
 }
@@ -190,6 +199,7 @@ void GroupSearch::scan(const Rung& rung, Group& group) {
   else
     scan_extents(group, rung.skip_short);
   search_.counters[rung.criterion].extents_scanned += search_.found - found_before;
+  if (search_.observer != nullptr) search_.observer->scanned(group, search_.found);
 }
 
 void GroupSearch::scan_chunks(Group& group) {
@@ -253,19 +263,20 @@ void GroupSearch::measure(Group& group, const state::Extent& extent) {
   state::Extent& best = search_.best;
   const std::uint32_t wanted = search_.goal.len;
   ++search_.found;
-  if ((search_.flags & mb::hint_first) != 0 || extent.len == wanted) {
+  const bool at_once = (search_.flags & mb::hint_first) != 0 || extent.len == wanted;
+  const bool longer_is_better = best.len < wanted;
+  const bool better =
+      at_once || best.len == 0 ||
+      (longer_is_better ? extent.len > best.len : extent.len > wanted && extent.len < best.len);
+  if (search_.observer != nullptr) search_.observer->measured(extent, better);
+  if (at_once) {
     best = extent;
     take_best(group);
     return;
   }
-  if (best.len == 0) {
-    best = extent;
-    return;
-  }
-  const bool better =
-      best.len < wanted ? extent.len > best.len : extent.len > wanted && extent.len < best.len;
+  const bool first = best.len == 0;
   if (better) best = extent;
-  check_limits(group, false);
+  if (!first) check_limits(group, false);
 }
 
 void GroupSearch::check_limits(Group& group, bool finished) {

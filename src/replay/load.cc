@@ -53,6 +53,8 @@ state::Source source_from(const image::Image& image) {
           state::bitmap::count_clear(group.words, image.geometry().clusters_per_group);
     source.groups.push_back(group);
   }
+  for (const image::BlockRange& range : image.metadata())
+    source.metadata.push_back({range.first, range.end()});
   return source;
 }
 

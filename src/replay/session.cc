@@ -18,6 +18,7 @@ Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs
   EngineOptions options;
   options.purpose = purpose;
   options.check = options_.check;
+  options.explain = explain_;
   if (options_.progress)
     options.progress = [this, name = setup.policy->name](std::uint64_t events) {
       options_.progress(name.data(), events);

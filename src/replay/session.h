@@ -37,6 +37,9 @@ class Session {
   Session(const state::Source& source, trace::PackedTrace trace, SessionOptions options)
       : source_(source), trace_(std::move(trace)), options_(std::move(options)) {}
 
+  // The number of the decision that the next runs write down (Engine::explanation); 0: none.
+  void explain(std::uint64_t decision) { explain_ = decision; }
+
   // Follows the recorded kernel from event to event and works out the inputs of each decision that
   // the trace does not carry. Must come before the others.
   [[nodiscard]] Result<Run> follow(const Setup& recorded);
@@ -57,6 +60,7 @@ class Session {
   trace::PackedTrace trace_;
   SessionOptions options_;
   InputTable inputs_;
+  std::uint64_t explain_ = 0;
 };
 
 }  // namespace e4r::replay

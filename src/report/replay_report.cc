@@ -27,6 +27,7 @@ RunReport summarize(const replay::Run& run) {
       engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
   out.files = stats::file_fragmentation(engine.files());
   out.elapsed_s = run.elapsed_s;
+  out.explanation = engine.explanation();
   return out;
 }
 

@@ -24,6 +24,7 @@ struct RunReport {
   stats::FreeExtents free_extents;
   stats::FileFragmentation files;
   double elapsed_s = 0;
+  std::string explanation;  // of the decision that was asked for, or of the first divergence
 
   // verify only
   std::optional<replay::Agreement> agreement;
@@ -55,6 +56,9 @@ struct ReplayReport {
 
 // Side-by-side table of what the policies did.
 [[nodiscard]] std::string replay_text(const ReplayReport& report, bool histogram);
+
+// The same comparison as a self-contained HTML page, histograms included.
+[[nodiscard]] std::string replay_html(const ReplayReport& report);
 
 // What verify says of one run.
 [[nodiscard]] std::string verify_text(const ReplayReport& report);

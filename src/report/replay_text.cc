@@ -37,29 +37,6 @@ std::string fidelity(const ReplayReport& report) {
                      a.percent_identical());
 }
 
-double number(const Value& value) {
-  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
-  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
-  return 0;
-}
-
-bool empty(const Value& value) {
-  return number(value) == 0;
-}
-
-// How the second figure differs from the first, for people.
-std::string change(const Value& from, const Value& to) {
-  if (std::holds_alternative<std::monostate>(from) || std::holds_alternative<std::monostate>(to))
-    return {};
-  const double a = number(from);
-  const double b = number(to);
-  if (a == b) return "=";
-  if (a == 0) return "new";
-  const double percent = (b - a) / a * 100;
-  if (percent > 999) return fmt::format("x{:.1f}", b / a);
-  return fmt::format("{:+.1f} %", percent);
-}
-
 // Column heads: the start image where rows have a figure for it, each policy, the change.
 std::vector<std::string> head(const ReplayReport& report) {
   std::vector<std::string> cells = {"", "start"};
@@ -73,17 +50,15 @@ std::vector<std::string> row_cells(const ReplayReport& report, const Row& row,
   std::vector<std::string> cells = {row.label};
   cells.push_back(row.start ? text_of(row.start(report)) : "");
   for (const Value& value : values) cells.push_back(text_of(value));
-  if (values.size() == 2) cells.push_back(change(values[0], values[1]));
+  if (values.size() == 2) cells.push_back(change_text(values[0], values[1]));
   return cells;
 }
 
 void add_rows(const ReplayReport& report, TextTable& table) {
   std::string section;
   for (const Row& row : rows()) {
-    std::vector<Value> values;
-    for (const RunReport& run : report.runs) values.push_back(row.run(run, report));
-    if (row.show == Show::never) continue;
-    if (row.show == Show::nonzero && std::all_of(values.begin(), values.end(), empty)) continue;
+    const std::vector<Value> values = values_of(row, report);
+    if (!shown(row, values)) continue;
     if (row.section != section) table.heading(section = row.section);
     table.row(row_cells(report, row, values));
   }
@@ -140,6 +115,9 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   table.row(speed);
   std::string text = header(report) + fidelity(report) + "\n" + table.text();
   if (histogram) text += "\n" + histograms(report);
+  for (const RunReport& run : report.runs)
+    if (!run.explanation.empty())
+      text += fmt::format("\nunder {}, {}", run.policy->name, run.explanation);
   return text;
 }
 
@@ -212,6 +190,7 @@ std::string verify_text(const ReplayReport& report) {
     if (run.free_run && !run.agreement) agreement_rows(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);
+    if (!run.explanation.empty()) text += "\n" + run.explanation;
   }
   return text;
 }

@@ -81,13 +81,13 @@ void add_per_rung(std::vector<Row>& out, const std::string& title, const std::st
 // A row that is always shown; `start` may be null.
 using OfRun = Value (*)(Run, Report);
 using OfStart = Value (*)(Report);
-Row shown(const char* section, const char* label, const char* key, OfRun run, OfStart start) {
+Row always(const char* section, const char* label, const char* key, OfRun run, OfStart start) {
   return {section, label, key, Show::always, run, start};
 }
 
 void add_free_extents(std::vector<Row>& out) {
   const auto add = [&](const char* label, const char* key, OfRun run, OfStart start) {
-    out.push_back(shown("free extents at the end", label, key, run, start));
+    out.push_back(always("free extents at the end", label, key, run, start));
   };
   add(
       "  count", "free_extents/count", [](Run r, Report) -> Value { return r.free_extents.count; },
@@ -108,7 +108,7 @@ void add_free_extents(std::vector<Row>& out) {
 
 void add_files(std::vector<Row>& out) {
   const auto add = [&](const char* label, const char* key, OfRun run) {
-    out.push_back(shown("files written", label, key, run, nullptr));
+    out.push_back(always("files written", label, key, run, nullptr));
   };
   add("  count", "files/count", [](Run r, Report) -> Value { return r.files.files; });
   add("  extents", "files/extents", [](Run r, Report) -> Value { return r.files.extents; });
@@ -149,7 +149,40 @@ std::vector<Row> make_rows() {
   return out;
 }
 
+double number(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  return 0;
+}
+
+bool empty(const Value& value) {
+  return number(value) == 0;
+}
+
 }  // namespace
+
+std::vector<Value> values_of(const Row& row, const ReplayReport& report) {
+  std::vector<Value> values;
+  for (const RunReport& run : report.runs) values.push_back(row.run(run, report));
+  return values;
+}
+
+bool shown(const Row& row, const std::vector<Value>& values) {
+  return row.show == Show::always ||
+         (row.show == Show::nonzero && !std::all_of(values.begin(), values.end(), empty));
+}
+
+std::string change_text(const Value& from, const Value& to) {
+  if (std::holds_alternative<std::monostate>(from) || std::holds_alternative<std::monostate>(to))
+    return {};
+  const double a = number(from);
+  const double b = number(to);
+  if (a == b) return "=";
+  if (a == 0) return "new";
+  const double percent = (b - a) / a * 100;
+  if (percent > 999) return fmt::format("x{:.1f}", b / a);
+  return fmt::format("{:+.1f} %", percent);
+}
 
 std::span<const Row> rows() {
   static const std::vector<Row> kRows = make_rows();

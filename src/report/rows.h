@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "report/replay_report.h"
 
@@ -31,6 +32,14 @@ struct Row {
 
 // All rows, in the order in which they are shown.
 [[nodiscard]] std::span<const Row> rows();
+
+// The row's figure for each run, and whether the table shows the row.
+[[nodiscard]] std::vector<Value> values_of(const Row& row, const ReplayReport& report);
+[[nodiscard]] bool shown(const Row& row, const std::vector<Value>& values);
+
+// How the second figure differs from the first: "-94.2 %", "x12.5", "=", "new", or nothing when one
+// of them is absent.
+[[nodiscard]] std::string change_text(const Value& from, const Value& to);
 
 // "1,234", "1.25", or "-" for none.
 [[nodiscard]] std::string text_of(const Value& value);

@@ -27,9 +27,16 @@ struct GroupSource {
   bool corrupt = false;
 };
 
+// Blocks [first, end).
+struct BlockSpan {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
 struct Source {
   Geometry geometry;
   std::vector<GroupSource> groups;
+  std::vector<BlockSpan> metadata;  // ascending, disjoint; nothing may be allocated on it
 };
 
 // The state that an allocator works on: groups with bitmap, buddy and counters, the two arrays of

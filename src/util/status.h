@@ -75,6 +75,7 @@ using Status = Result<void>;
 // Returns the Error of `expr` from the current function, or declares `decl` with its value.
 #define E4R_CONCAT_INNER(a, b) a##b
 #define E4R_CONCAT(a, b) E4R_CONCAT_INNER(a, b)
+// NOLINTNEXTLINE(bugprone-macro-parentheses): `decl` is a declaration
 #define E4R_TRY_INNER(tmp, decl, expr)          \
   auto tmp = (expr);                            \
   if (!tmp.ok()) return std::move(tmp).error(); \

@@ -9,45 +9,19 @@
 #include <tuple>
 
 #include "policy/policy.h"
-#include "replay/allocator.h"
+#include "support/rig.h"
 #include "support/workload.h"
 
 namespace e4r::test {
 namespace {
 
 using policy::Policy;
-using replay::Allocator;
 using replay::Decision;
 
 std::string identifier(std::string_view name) {
   std::string out;
   for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return out;
-}
-
-bool lists_on(const Policy& policy, const policy::Tunables& tunables) {
-  return !policy.walk_only && tunables.mb_optimize_scan != 0;
-}
-
-// A file system and an allocator for one policy.
-struct Rig {
-  Rig(const Policy& policy, ModelFs& fs)
-      : tunables(policy::defaults_for(fs.geometry())),
-        state(fs.source(), lists_on(policy, tunables)),
-        allocator(state, policy, tunables) {}
-  policy::Tunables tunables;
-  state::FsState state;
-  Allocator allocator;
-};
-
-replay::Request data_request(std::uint64_t ino, std::uint32_t len, std::uint64_t size) {
-  replay::Request r;
-  r.ino = ino;
-  r.len = len;
-  r.flags = trace::mb::hint_data;
-  r.inputs_exact = true;
-  r.size_hint = size;
-  return r;
 }
 
 void expect_sound(const state::FsState& state) {

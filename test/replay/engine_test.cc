@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "support/rig.h"
 #include "support/workload.h"
 
 namespace e4r::test {
@@ -21,10 +22,6 @@ using replay::Purpose;
 
 const Policy& named(std::string_view name) {
   return *policy::find_policy(name);
-}
-
-bool lists_on(const Policy& policy, const policy::Tunables& tunables) {
-  return !policy.walk_only && tunables.mb_optimize_scan != 0;
 }
 
 struct Script {

@@ -146,6 +146,26 @@ TEST(E4t, LenientLeavesOutADamagedBlock) {
   EXPECT_EQ(read.summary.warnings.size(), 2u);  // the block, and the count at the end
 }
 
+// A decoder is put in place by assignment; what it expects must come along.
+TEST(E4t, DecodersCanBeCopied) {
+  std::vector<Event> events = random_events(10, 200, false);
+  for (Event& e : events) e.pid = 0;  // the thread that nobody has to name
+  e4t::BlockEncoder encoder;
+  encoder.clear();
+  for (const Event& e : events) encoder.add(e);
+  std::vector<std::uint8_t> bytes(encoder.payload().begin(), encoder.payload().end());
+  const std::size_t size = bytes.size();
+  bytes.resize(size + e4t::kMaxEventBytes);
+  std::vector<e4t::BlockDecoder> decoders(1);
+  decoders[0] = e4t::BlockDecoder({bytes.data(), size}, encoder.events());
+  decoders.resize(100, decoders[0]);
+  for (e4t::BlockDecoder& decoder : decoders) {
+    std::vector<Event> out(events.size());
+    ASSERT_EQ(decoder.read(out).value(), events.size());
+    EXPECT_TRUE(out == events);
+  }
+}
+
 // What passes the checksums may still be anything: the decoder must end and stay in bounds.
 TEST(E4t, HostileBlocksEnd) {
   Rng rng(9);

@@ -18,7 +18,7 @@ namespace e4r::trace::e4t {
 class Model {
  public:
   // The thread whose requests the next events belong to.
-  void select(std::uint32_t pid) { thread_ = &threads_[(pid * 0x9e3779b1U) >> 28]; }
+  void select(std::uint32_t pid) { thread_ = (pid * 0x9e3779b1U) >> 28; }
 
   template <class Op>
   void code(Op& op, Event& e) {
@@ -109,7 +109,7 @@ class Model {
   // Each request goes on where the last answer ended.
   template <class Op>
   void request(Op& op, Event& e) {
-    Thread& t = *thread_;
+    Thread& t = threads_[thread_];
     op(1, e.ino, t.ino);
     op(5, e.flags, t.flags);
     op(2, e.count, t.count);
@@ -130,7 +130,7 @@ class Model {
   // The same words again, and the block that the closing event named.
   template <class Op>
   void allocate(Op& op, Event& e) {
-    Thread& t = *thread_;
+    Thread& t = threads_[thread_];
     op(1, e.count, t.closed ? t.result.len : t.count);
     op(0, e.block, t.closed ? block_of(t.result) : t.goal);
     op(2, e.ino, t.ino);
@@ -152,7 +152,7 @@ class Model {
   }
 
   void remember(const Event& e) {
-    Thread& t = *thread_;
+    Thread& t = threads_[thread_];
     t.ino = e.ino;
     t.flags = e.flags;
     t.count = e.count;
@@ -167,7 +167,7 @@ class Model {
   // i_size and i_writecount of trace-inputs kernels; both stay 0 without them.
   template <class Op>
   void inputs(Op& op, Event& e) {
-    Thread& t = *thread_;
+    Thread& t = threads_[thread_];
     op(10, e.has_inputs, t.has_inputs);
     op(11, e.i_size, t.i_size);
     op(12, e.i_writecount, t.i_writecount);
@@ -179,13 +179,13 @@ class Model {
   // What the request asks for, in clusters of a group.
   GroupExtent asked() const {
     GroupExtent x;
-    locate(thread_->goal, x);
-    x.len = static_cast<std::uint32_t>(thread_->count);
-    x.logical = static_cast<std::uint32_t>(thread_->logical);
+    locate(threads_[thread_].goal, x);
+    x.len = static_cast<std::uint32_t>(threads_[thread_].count);
+    x.logical = static_cast<std::uint32_t>(threads_[thread_].logical);
     return x;
   }
   void close(const Event& e) {
-    Thread& t = *thread_;
+    Thread& t = threads_[thread_];
     t.orig = e.orig;
     t.result = e.result;
     t.closed = true;
@@ -195,7 +195,7 @@ class Model {
   // last of those.
   template <class Op>
   void prealloc(Op& op, Event& e) {
-    op(6, e.ino, thread_->ino);
+    op(6, e.ino, threads_[thread_].ino);
     const GroupExtent want = asked();
     op(2, e.orig.group, want.group);
     op(3, e.orig.start, want.start);
@@ -217,7 +217,7 @@ class Model {
 
   template <class Op>
   void search(Op& op, Event& e) {
-    op(7, e.ino, thread_->ino);
+    op(7, e.ino, threads_[thread_].ino);
     extent(op, 8, e.orig, asked());
     op(12, e.goal_ex.group, e.orig.group);
     op(13, e.goal_ex.start, e.orig.start);
@@ -230,7 +230,7 @@ class Model {
     op(4, e.found, search_.found);
     op(5, e.groups, search_.groups);
     op(6, e.criterion, search_.criterion);
-    op(16, e.flags, thread_->flags);
+    op(16, e.flags, threads_[thread_].flags);
     op(17, e.tail, 0U);
     op(18, e.broken, 0U);
     search_.result = e.result;
@@ -244,10 +244,10 @@ class Model {
 
   template <class Op>
   void new_pa(Op& op, Event& e) {
-    op(3, e.ino, thread_->ino);
+    op(3, e.ino, threads_[thread_].ino);
     op(0, e.block, block_of(search_.result));
     op(1, e.count, pa_count_);
-    op(2, e.logical, e.kind == EventKind::new_group_pa ? e.block : thread_->logical);
+    op(2, e.logical, e.kind == EventKind::new_group_pa ? e.block : threads_[thread_].logical);
     // The closing event comes next and names the same extent.
     locate(e.block, search_.result);
     pa_count_ = e.count;
@@ -333,7 +333,7 @@ class Model {
   };
 
   std::array<Thread, 16> threads_;
-  Thread* thread_ = &threads_[0];
+  std::uint32_t thread_ = 0;  // no pointer: models are copied
   std::uint64_t base_ = 0, per_group_ = 32768, learned_begin_ = 0;
   std::uint32_t learned_group_ = 0;
   std::uint64_t first_goal_ = 0;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "image/write_bitmaps.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "image/ext2_handle.h"
+
+namespace e4r::image {
+namespace {
+
+constexpr std::size_t kPiece = 1 << 20;
+
+// A file descriptor that closes itself.
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool all_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+Status write_piece(int fd, std::span<const std::byte> bytes, std::uint64_t offset,
+                   const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return error("cannot write {}: {}", path, errno_text(errno));
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+// Writes what is not zero, in units of the smallest thing a file system can leave out.
+Status write_data(int fd, std::span<const std::byte> piece, std::uint64_t offset,
+                  const std::string& path) {
+  constexpr std::size_t kUnit = 4096;
+  const auto unit = [&](std::size_t at) {
+    return piece.subspan(at, std::min(kUnit, piece.size() - at));
+  };
+  for (std::size_t at = 0; at < piece.size();) {
+    std::size_t end = at;
+    while (end < piece.size() && !all_zero(unit(end))) end += kUnit;
+    end = std::min(end, piece.size());
+    if (end > at) E4R_CHECK(write_piece(fd, piece.subspan(at, end - at), offset + at, path));
+    at = end > at ? end : at + kUnit;
+  }
+  return {};
+}
+
+// Where the next byte that may not be zero lies, from `offset` on; the size when there is none.
+std::uint64_t next_data(const InputFile& file, std::uint64_t offset) {
+  const off_t at = ::lseek(file.fd(), static_cast<off_t>(offset), SEEK_DATA);
+  if (at >= 0) return static_cast<std::uint64_t>(at) / kPiece * kPiece;
+  return errno == ENXIO ? file.size() : offset;
+}
+
+Status copy_sparse(const InputFile& from, int to, const std::string& path) {
+  if (::ftruncate(to, static_cast<off_t>(from.size())) != 0)
+    return error("cannot write {}: {}", path, errno_text(errno));
+  std::vector<std::byte> buffer(kPiece);
+  for (std::uint64_t at = 0; at < from.size(); at += kPiece) {
+    at = std::max(at, next_data(from, at));
+    if (at >= from.size()) break;
+    const std::span<std::byte> piece(buffer.data(),
+                                     std::min<std::uint64_t>(kPiece, from.size() - at));
+    E4R_CHECK(from.read(at, piece));
+    E4R_CHECK(write_data(to, piece, at, path));
+  }
+  return {};
+}
+
+// Puts one group's bitmap and descriptor into the copy; `free` grows by its free clusters.
+errcode_t store(ext2_filsys fs, dgrp_t group, std::span<const std::uint64_t> words,
+                std::vector<char>& block, std::uint64_t& free) {
+  const std::uint32_t clusters = fs->super->s_clusters_per_group;
+  if (words.empty()) {
+    free += ext2fs_bg_free_blocks_count(fs, group);
+    return 0;
+  }
+  std::fill(block.begin(), block.end(), static_cast<char>(0xff));
+  std::memcpy(block.data(), words.data(), clusters / 8);
+  std::uint32_t used = 0;
+  for (const char byte : block)
+    used += static_cast<std::uint32_t>(std::popcount(static_cast<unsigned char>(byte)));
+  const std::uint32_t group_free = fs->blocksize * 8 - used;
+  free += group_free;
+  if (const errcode_t code =
+          io_channel_write_blk64(fs->io, ext2fs_block_bitmap_loc(fs, group), 1, block.data()))
+    return code;
+  ext2fs_bg_flags_clear(fs, group, EXT2_BG_BLOCK_UNINIT);
+  ext2fs_bg_free_blocks_count_set(fs, group, group_free);
+  if (const errcode_t code =
+          ext2fs_block_bitmap_csum_set(fs, group, block.data(), static_cast<int>(clusters / 8)))
+    return code;
+  ext2fs_group_desc_csum_set(fs, group);
+  return 0;
+}
+
+errcode_t store_all(ext2_filsys fs, const NewBitmap& bitmap) {
+  std::vector<char> block(fs->blocksize);
+  std::uint64_t free = 0;
+  for (dgrp_t group = 0; group < fs->group_desc_count; ++group)
+    if (const errcode_t code = store(fs, group, bitmap(group), block, free)) return code;
+  ext2fs_free_blocks_count_set(fs->super, free << fs->cluster_ratio_bits);
+  ext2fs_mark_super_dirty(fs);
+  return 0;
+}
+
+Status rewrite(const std::string& path, const NewBitmap& bitmap) {
+  ext2_filsys raw = nullptr;
+  const errcode_t opened = ext2fs_open2(path.c_str(), nullptr, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0,
+                                        0, unix_io_manager, &raw);
+  if (opened != 0) return error("cannot change {}: {}", path, ext2_text(opened));
+  Ext2Handle fs(raw);
+  fs->flags &= ~EXT2_FLAG_SUPER_ONLY;
+  if (const errcode_t code = store_all(fs.get(), bitmap))
+    return error("cannot write the bitmaps of {}: {}", path, ext2_text(code));
+  ext2_filsys done = fs.release();
+  if (const errcode_t code = ext2fs_close_free(&done); code != 0)
+    return error("cannot write {}: {}", path, ext2_text(code));
+  return {};
+}
+
+bool same_file(int a, const std::string& path) {
+  struct stat sa = {};
+  struct stat sb = {};
+  return ::fstat(a, &sa) == 0 && ::stat(path.c_str(), &sb) == 0 && sa.st_dev == sb.st_dev &&
+         sa.st_ino == sb.st_ino;
+}
+
+Status make_copy(const InputFile& from, const std::string& to, const std::string& out) {
+  const Fd fd(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (fd.get() < 0) return error("cannot write {}: {}", out, errno_text(errno));
+  return copy_sparse(from, fd.get(), out);
+}
+
+}  // namespace
+
+Status write_with_bitmaps(const std::string& source, const std::string& out,
+                          const NewBitmap& bitmap) {
+  E4R_TRY(const InputFile from, InputFile::open(source));
+  if (same_file(from.fd(), out))
+    return error("{} is the start image itself: give another name to write to", out);
+  const std::string temporary = fmt::format("{}.{}.tmp", out, ::getpid());
+  Status status = make_copy(from, temporary, out);
+  if (status.ok()) status = rewrite(temporary, bitmap);
+  if (status.ok() && ::rename(temporary.c_str(), out.c_str()) != 0)
+    status = error("cannot write {}: {}", out, errno_text(errno));
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace e4r::image

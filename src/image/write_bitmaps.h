@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "image/geometry.h"
+#include "util/status.h"
+
+namespace e4r::image {
+
+// The bitmap that a group is to have, in the form of Image::bitmap(); empty: leave the group alone.
+// Valid until the next call.
+using NewBitmap = std::function<std::span<const std::uint64_t>(Group group)>;
+
+// Makes `out` a sparse copy of the image `source` with other block bitmaps: each group's bitmap,
+// its descriptor's free count and flags, the superblock's free count, and the checksums of all of
+// them. Nothing else changes: inodes are the source's, so e2fsck will find blocks that are in use
+// and belong to nobody. `out` appears whole or not at all; it must not be `source`.
+[[nodiscard]] Status write_with_bitmaps(const std::string& source, const std::string& out,
+                                        const NewBitmap& bitmap);
+
+}  // namespace e4r::image

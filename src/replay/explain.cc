@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/explain.h"
+
+#include <algorithm>
+
+#include "policy/policy.h"
+#include "util/units.h"
+
+namespace e4r::replay {
+
+using policy::Refusal;
+using policy::Search;
+
+namespace {
+
+std::string text_of(const state::Extent& e) {
+  return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
+}
+
+std::string_view name_of(Mode mode) {
+  switch (mode) {
+    case Mode::group:
+      return "for the CPU's locality group";
+    case Mode::stream:
+      return "for the file, by the stream goal";
+    case Mode::noprealloc:
+      return "exactly as asked, without preallocation";
+    case Mode::unknown:
+      break;
+  }
+  return "not of data, or from a preallocation";
+}
+
+std::string name_of(SizeStep step) {
+  if (step == SizeStep::unknown) return "not used";
+  if (step == SizeStep::large) return "over 8 MiB";
+  if (step == SizeStep::m8) return "up to 8 MiB";
+  if (step == SizeStep::m4) return "up to 4 MiB";
+  return "up to " + format_size(16384ull << static_cast<int>(step));
+}
+
+std::string_view name_of(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::none:
+      return "good";
+    case Refusal::corrupt:
+      return "set aside as damaged";
+    case Refusal::full:
+      return "no free cluster";
+    case Refusal::few_free:
+      return "too few free clusters";
+    case Refusal::not_loaded:
+      return "buddy not loaded";
+    case Refusal::flex_first:
+      return "first of its flex group, not for data";
+    case Refusal::low_order:
+      return "no free chunk of the goal's order";
+    case Refusal::low_average:
+      return "average free extent too short";
+  }
+  return "";
+}
+
+std::string state_of(const state::Group& group) {
+  if (group.need_init) return fmt::format("{} free, not loaded", group.free);
+  return fmt::format("{} free in {} extents, largest chunk of order {}", group.free,
+                     group.fragments, static_cast<int>(group.largest_order));
+}
+
+}  // namespace
+
+void Explanation::line(const std::string& text) {
+  text_ += "  " + text + "\n";
+}
+
+void Explanation::begin(const Op& op, std::uint64_t decision, const Request& request,
+                        const state::Geometry& geometry, const state::InodePreallocs* preallocs) {
+  text_ =
+      fmt::format("decision {}: event {}, {:.6f} s, pid {}, inode {}\n", format_count(decision),
+                  format_count(op.ordinal), static_cast<double>(op.time_ns) / 1e9, op.pid, op.ino);
+  const std::uint32_t group =
+      request.goal >= geometry.first_data_block && request.goal < geometry.blocks_count
+          ? geometry.group_of(request.goal)
+          : 0;
+  line(fmt::format("asked    {} clusters at file block {}, goal block {} (group {}), flags {:#x}",
+                   request.len, request.logical, request.goal, group, request.flags));
+  if (request.left_block != 0)
+    line(fmt::format("left     file block {} at block {}", request.left_logical,
+                     request.left_block));
+  if (request.right_block != 0)
+    line(fmt::format("right    file block {} at block {}", request.right_logical,
+                     request.right_block));
+  if (preallocs == nullptr) return;
+  for (const state::Prealloc& pa : preallocs->list)
+    line(fmt::format("prealloc file block {} at block {}, {} clusters, {} left", pa.logical,
+                     pa.block, pa.len, pa.free));
+}
+
+void Explanation::tried_goal(const Search& search, const state::Extent& found, bool taken) {
+  line(fmt::format("at goal  {}: {} of {} clusters free, {}", text_of(search.goal), found.len,
+                   search.goal.len, taken ? "taken" : "refused"));
+}
+
+void Explanation::rung(const Search& search, const policy::Rung& rung, std::uint32_t group) {
+  flush_refused();
+  line(fmt::format("{:<8} goal of {} clusters, from group {}",
+                   trace::criterion_name(rung.criterion), search.goal.len, group));
+}
+
+void Explanation::looked(const Search& search, const state::Group& group, Refusal refusal) {
+  (void)search;
+  if (refusal == Refusal::none) {
+    flush_refused();
+    line(fmt::format("  group {}: {}: searched", group.number, state_of(group)));
+    measured_ = 0;
+    best_.clear();
+    return;
+  }
+  if (refused_ > 0 && refusal != reason_) flush_refused();
+  if (refused_++ == 0) first_refused_ = group.number;
+  reason_ = refusal;
+  last_refused_ = group.number;
+  detail_ = state_of(group);
+}
+
+void Explanation::flush_refused() {
+  if (refused_ == 1)
+    line(fmt::format("  group {}: {}: {}", first_refused_, detail_, name_of(reason_)));
+  else if (refused_ > 1)
+    line(fmt::format("  {} groups, {} to {}: {}", format_count(refused_), first_refused_,
+                     last_refused_, name_of(reason_)));
+  refused_ = 0;
+}
+
+void Explanation::passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) {
+  flush_refused();
+  line(fmt::format("  {} groups from {} on: fewer than {} free clusters", format_count(count),
+                   group, least));
+}
+
+void Explanation::asked_lists(trace::Criterion criterion, std::uint32_t len,
+                              std::optional<std::uint32_t> group) {
+  flush_refused();
+  const std::string_view name = trace::criterion_name(criterion);
+  line(group ? fmt::format("  {} lists, goal of {} clusters: group {}", name, len, *group)
+             : fmt::format("  {} lists: no group", name));
+}
+
+void Explanation::measured(const state::Extent& extent, bool best) {
+  shortest_ = measured_ == 0 ? extent.len : std::min(shortest_, extent.len);
+  longest_ = measured_ == 0 ? extent.len : std::max(longest_, extent.len);
+  ++measured_;
+  if (best) best_ = fmt::format(", candidate {}/{}/{}", extent.group, extent.start, extent.len);
+}
+
+void Explanation::scanned(const state::Group& group, std::uint32_t found) {
+  (void)group;
+  if (measured_ > 0)
+    line(fmt::format("    {} extents of {} to {} clusters{}; {} in all", measured_, shortest_,
+                     longest_, best_, found));
+}
+
+void Explanation::retried(bool discarded) {
+  flush_refused();
+  line(discarded ? "nothing: preallocations given back, searching again"
+                 : "nothing, and no preallocation to give back");
+}
+
+void Explanation::end(const Op& op, const Decision& decision, const Inputs& inputs, bool forced) {
+  flush_refused();
+  if (!decision.prealloc)
+    line(fmt::format("served   {}; file size {}", name_of(inputs.mode), name_of(inputs.size)));
+  line("model    " + describe(decision));
+  if (op.closing.seen) line("kernel   " + describe(op.closing));
+  if (forced) line("the kernel's result was put in place of the model's");
+  if (op.overlapped) line("another thread was at work in the allocator at the same time");
+}
+
+}  // namespace e4r::replay

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+
+#include "policy/observer.h"
+#include "replay/agreement.h"
+#include "replay/allocator.h"
+
+namespace e4r::replay {
+
+// Writes down one decision for a person: request, goal, each rung, each group considered with why
+// it was taken or refused, extents measured, result. Runs of groups refused for the same reason are
+// told in one line.
+class Explanation : public policy::SearchObserver {
+ public:
+  // Before the decision.
+  void begin(const Op& op, std::uint64_t decision, const Request& request,
+             const state::Geometry& geometry, const state::InodePreallocs* preallocs);
+  // After it.
+  void end(const Op& op, const Decision& decision, const Inputs& inputs, bool forced);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+  void tried_goal(const policy::Search& search, const state::Extent& found, bool taken) override;
+  void rung(const policy::Search& search, const policy::Rung& rung, std::uint32_t group) override;
+  void looked(const policy::Search& search, const state::Group& group,
+              policy::Refusal refusal) override;
+  void passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
+  void asked_lists(trace::Criterion criterion, std::uint32_t len,
+                   std::optional<std::uint32_t> group) override;
+  void measured(const state::Extent& extent, bool best) override;
+  void scanned(const state::Group& group, std::uint32_t found) override;
+  void retried(bool discarded) override;
+
+ private:
+  void line(const std::string& text);
+  void flush_refused();
+
+  std::string text_;
+  // Groups refused in a row for one reason.
+  policy::Refusal reason_ = policy::Refusal::none;
+  std::uint32_t refused_ = 0;
+  std::uint32_t first_refused_ = 0, last_refused_ = 0;
+  std::string detail_;
+  // Extents of the group being scanned.
+  std::uint32_t measured_ = 0;
+  std::uint32_t shortest_ = 0, longest_ = 0;
+  std::string best_;
+};
+
+}  // namespace e4r::replay

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// e4replay as a process on the bundled captures: verify and replay against the clock, and memory on
+// a 1 TiB image. Prints each figure beside its target; fails when one is missed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace e4r {
+namespace {
+
+struct Best {
+  double seconds = 1e9;
+  double peak_kb = 0;
+};
+
+// The fastest of several runs; an exit status of 3 (verify disagrees) is a result, too.
+Best best_of(int runs, const std::vector<std::string>& argv) {
+  Best best;
+  for (int i = 0; i < runs; ++i) {
+    const test::Outcome outcome = test::run(argv);
+    if (outcome.status != 0 && outcome.status != 3) {
+      fmt::print(stderr, "{}", outcome.err);
+      std::exit(1);
+    }
+    best.seconds = std::min(best.seconds, outcome.seconds);
+    best.peak_kb = std::max(best.peak_kb, outcome.peak_kb);
+  }
+  return best;
+}
+
+bool verdict(const char* what, double got, const char* unit, double target) {
+  const bool met = got < target;
+  fmt::print("{:<56} {:8.3f} {:<4} (target {}) {}\n", what, got, unit, target,
+             met ? "met" : "MISSED");
+  return met;
+}
+
+int run(const std::string& captures) {
+  constexpr int kRuns = 5;
+  const test::TempDir dir;
+  const std::string churn = captures + "/churn-1k.img";
+  const std::string text = captures + "/churn-1k-nodelalloc.trace.zst";
+  const std::string packed = dir.file("churn.e4t");
+  const std::string large = dir.file("1t");
+  const auto prepare = [](const std::vector<std::string>& argv) {
+    const test::Outcome outcome = test::run(argv);
+    if (outcome.status != 0) fmt::print(stderr, "{}", outcome.err);
+    return outcome.status == 0;
+  };
+  if (!prepare({E4REPLAY, "trace", "convert", text, packed}) ||
+      !prepare({MAKE_FRAGMENTED, large, "--size", "1T", "--min-free", "100", "--max-free", "400",
+                "--min-used", "100", "--max-used", "400"}))
+    return 1;
+  const std::string small = captures + "/smallfiles-256g";
+  const std::string posting = captures + "/posting-256g.e4t.zst";
+  bool met = true;
+  met &= verdict("churn-1k-nodelalloc (154,531 requests) verified, .zst text",
+                 best_of(kRuns, {E4REPLAY, "verify", churn, text}).seconds, "s", 0.6);
+  met &= verdict("churn-1k-nodelalloc verified, .e4t",
+                 best_of(kRuns, {E4REPLAY, "verify", churn, packed}).seconds, "s", 0.25);
+  met &= verdict(
+      "smallfiles-256g replayed under legacy",
+      best_of(kRuns, {E4REPLAY, "replay", small + ".img", small + ".e4t.zst", "-p", "legacy"})
+          .seconds,
+      "s", 0.5);
+  met &= verdict("1 TiB image, one policy: peak memory",
+                 best_of(1, {E4REPLAY, "replay", large, posting, "-p", "legacy"}).peak_kb / 1024,
+                 "MiB", 150);
+  const double both =
+      best_of(1, {E4REPLAY, "replay", large, posting, "-p", "legacy,cr1.5"}).peak_kb / 1024;
+  fmt::print("{:<56} {:8.3f} MiB\n", "1 TiB image, two policies at once: peak memory", both);
+  return met ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace e4r
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: bench_replay CAPTURES (see tools/unpack_captures.sh)\n");
+    return 2;
+  }
+  return e4r::run(argv[1]);
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Rates of the trace readers on the bundled capture of 471,000 lines.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+tools/setup.sh test
+cmake --preset release -DBUILD_TESTING=ON >/dev/null
+cmake --build --preset release --target bench_trace
+tools/unpack_captures.sh build/release/captures churn-1k-nodelalloc
+export E4R_BENCH_TRACE=$PWD/build/release/captures/churn-1k-nodelalloc.trace.zst
+exec build/release/test/bench/bench_trace "$@"

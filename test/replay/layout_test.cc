@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// FileLayout and Translation against plain maps of single blocks.
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <map>
+
+#include "replay/translation.h"
+#include "util/rng.h"
+
+namespace e4r::replay {
+namespace {
+
+using Plain = std::map<std::uint64_t, std::uint64_t>;  // file block -> device block
+
+std::vector<std::uint64_t> blocks_of(const std::vector<BlockRange>& ranges) {
+  std::vector<std::uint64_t> out;
+  for (const BlockRange& r : ranges)
+    for (std::uint64_t i = 0; i < r.len; ++i) out.push_back(r.block + i);
+  return out;
+}
+
+// The extents hold exactly the plain map's blocks, in order, and are as few as can be.
+void expect_same(const FileLayout& layout, const Plain& plain) {
+  Plain mine;
+  const FileExtent* before = nullptr;
+  for (const FileExtent& e : layout.extents()) {
+    ASSERT_GT(e.len, 0u);
+    if (before != nullptr) {
+      ASSERT_LE(before->end(), e.logical);
+      ASSERT_FALSE(before->end() == e.logical && before->block + before->len == e.block)
+          << "not merged at " << e.logical;
+    }
+    for (std::uint64_t i = 0; i < e.len; ++i) mine[e.logical + i] = e.block + i;
+    before = &e;
+  }
+  ASSERT_EQ(mine, plain);
+}
+
+void expect_same_lookups(const FileLayout& layout, const Plain& plain, std::uint64_t at) {
+  const FileExtent* found = layout.find(at);
+  const auto here = plain.find(at);
+  ASSERT_EQ(found != nullptr, here != plain.end()) << at;
+  if (found != nullptr) {
+    ASSERT_EQ(found->block + (at - found->logical), here->second);
+    return;
+  }
+  const auto above = plain.lower_bound(at);
+  const FileExtent* right = layout.right_of(at);
+  ASSERT_EQ(right != nullptr, above != plain.end()) << at;
+  if (right != nullptr) {
+    ASSERT_EQ(right->logical, above->first);
+    ASSERT_EQ(right->block, above->second);
+  }
+  const FileExtent* left = layout.left_of(at);
+  ASSERT_EQ(left != nullptr, above != plain.begin()) << at;
+  if (left != nullptr) {
+    ASSERT_EQ(left->end() - 1, std::prev(above)->first);
+    ASSERT_EQ(left->block + left->len - 1, std::prev(above)->second);
+  }
+}
+
+TEST(FileLayout, RandomMapsAndUnmapsMatchAPlainMap) {
+  Rng rng(5);
+  FileLayout layout;
+  Plain plain;
+  std::uint64_t next = 1000;
+  for (int step = 0; step < 4000; ++step) {
+    const std::uint64_t at = rng.below(300);
+    const std::uint64_t len = rng.between(1, 20);
+    if (rng.chance(3, 5)) {
+      // Sometimes right behind the block before, so that extents merge.
+      const auto left = plain.find(at - 1);
+      const std::uint64_t block =
+          left != plain.end() && rng.chance(1, 2) ? left->second + 1 : next += 50;
+      layout.map({at, block, len});
+      for (std::uint64_t i = 0; i < len; ++i) plain[at + i] = block + i;
+    } else {
+      std::vector<BlockRange> out;
+      layout.unmap(at, len, out);
+      std::vector<std::uint64_t> expected;
+      for (auto it = plain.lower_bound(at); it != plain.end() && it->first < at + len;
+           it = plain.erase(it))
+        expected.push_back(it->second);
+      ASSERT_EQ(blocks_of(out), expected);
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_same(layout, plain)) << step;
+    ASSERT_NO_FATAL_FAILURE(expect_same_lookups(layout, plain, rng.below(330))) << step;
+  }
+}
+
+TEST(FileLayout, MergesOnBothSides) {
+  FileLayout layout;
+  layout.map({0, 100, 4});
+  layout.map({8, 108, 4});
+  EXPECT_EQ(layout.extents().size(), 2u);
+  layout.map({4, 104, 4});
+  ASSERT_EQ(layout.extents().size(), 1u);
+  EXPECT_EQ(layout.extents()[0], (FileExtent{0, 100, 12}));
+  layout.map({12, 500, 1});
+  EXPECT_EQ(layout.extents().size(), 2u);
+}
+
+TEST(FileLayout, UnmappingTheMiddleSplits) {
+  FileLayout layout;
+  layout.map({0, 100, 10});
+  std::vector<BlockRange> out;
+  layout.unmap(3, 4, out);
+  EXPECT_EQ(out, (std::vector<BlockRange>{{103, 4}}));
+  ASSERT_EQ(layout.extents().size(), 2u);
+  EXPECT_EQ(layout.extents()[1], (FileExtent{7, 107, 3}));
+  out.clear();
+  layout.unmap(0, 100, out);
+  EXPECT_EQ(out, (std::vector<BlockRange>{{100, 3}, {107, 3}}));
+  EXPECT_TRUE(layout.extents().empty());
+}
+
+// A recorded device of 600 blocks: who owns each, and where the replay has it.
+struct PlainTranslation {
+  struct Owner {
+    std::uint64_t ino;  // 0: metadata
+    std::uint64_t place;
+  };
+  std::map<std::uint64_t, Owner> recorded;
+  std::map<std::uint64_t, Plain> files;
+
+  [[nodiscard]] std::uint64_t find(std::uint64_t block) const {
+    const auto it = recorded.find(block);
+    if (it == recorded.end()) return block;
+    if (it->second.ino == 0) return it->second.place;
+    const auto file = files.find(it->second.ino);
+    if (file == files.end()) return 0;
+    const auto mapped = file->second.find(it->second.place);
+    return mapped == file->second.end() ? 0 : mapped->second;
+  }
+  // Frees the block and returns what to free in the replay, 0 for nothing.
+  std::uint64_t free(std::uint64_t block) {
+    const std::uint64_t here = find(block);
+    const auto it = recorded.find(block);
+    if (it == recorded.end()) return block;
+    if (it->second.ino != 0) files[it->second.ino].erase(it->second.place);
+    recorded.erase(it);
+    return here;
+  }
+  [[nodiscard]] bool unused(std::uint64_t block, std::uint64_t len) const {
+    const auto it = recorded.lower_bound(block);
+    return it == recorded.end() || it->first >= block + len;
+  }
+};
+
+// Data, metadata with and without a place, frees that cut across owners, and deleted files.
+TEST(Translation, RandomHistoryMatchesAPlainMap) {
+  Rng rng(17);
+  Translation translation;
+  PlainTranslation plain;
+  std::map<std::uint64_t, std::uint64_t> end_of_file;
+  std::uint64_t next = 10000;
+  for (int step = 0; step < 6000; ++step) {
+    const std::uint64_t block = rng.between(1, 600);
+    const std::uint64_t len = rng.between(1, 12);
+    const std::uint64_t ino = rng.between(1, 4);
+    const std::uint64_t dice = rng.below(10);
+    next += 40;
+    if (dice < 5) {
+      if (!plain.unused(block, len)) continue;
+      const std::uint64_t logical = end_of_file[ino];
+      end_of_file[ino] += len + rng.below(2);
+      translation.recorded_data(ino, logical, block, len);
+      const std::uint64_t mapped = rng.chance(1, 6) ? rng.below(len) : len;  // not always all of it
+      translation.file(ino).map({logical, next, mapped});
+      for (std::uint64_t i = 0; i < len; ++i) plain.recorded[block + i] = {ino, logical + i};
+      for (std::uint64_t i = 0; i < mapped; ++i) plain.files[ino][logical + i] = next + i;
+    } else if (dice < 7) {
+      if (!plain.unused(block, len)) continue;
+      const bool placed = rng.chance(2, 3);
+      translation.recorded_metadata(block, placed ? next : 0, len);
+      for (std::uint64_t i = 0; i < len; ++i)
+        plain.recorded[block + i] = {0, placed ? next + i : 0};
+    } else if (dice < 9) {
+      std::vector<BlockRange> out;
+      translation.free(block, len, out);
+      std::vector<std::uint64_t> expected;
+      for (std::uint64_t i = 0; i < len; ++i)
+        if (const std::uint64_t here = plain.free(block + i); here != 0) expected.push_back(here);
+      ASSERT_EQ(blocks_of(out), expected) << "step " << step;
+      for (std::size_t i = 1; i < out.size(); ++i)
+        ASSERT_NE(out[i - 1].block + out[i - 1].len, out[i].block) << "not joined";
+    } else if (rng.chance(1, 10)) {
+      std::vector<BlockRange> out;
+      translation.forget(ino, out);
+      std::vector<std::uint64_t> expected;
+      for (const auto& [logical, here] : plain.files[ino]) expected.push_back(here);
+      ASSERT_EQ(blocks_of(out), expected);
+      plain.files.erase(ino);
+    }
+    for (int i = 0; i < 20; ++i) {
+      const std::uint64_t probe = rng.between(1, 620);
+      ASSERT_EQ(translation.find(probe), plain.find(probe)) << "step " << step << " " << probe;
+    }
+  }
+}
+
+TEST(Translation, AnUnknownBlockIsItself) {
+  Translation translation;
+  EXPECT_EQ(translation.find(77), 77u);
+  std::vector<BlockRange> out;
+  translation.free(70, 10, out);
+  EXPECT_EQ(out, (std::vector<BlockRange>{{70, 10}}));
+}
+
+TEST(Translation, MetadataWithoutAPlaceIsNowhere) {
+  Translation translation;
+  translation.recorded_metadata(50, 0, 4);
+  for (std::uint64_t block = 50; block < 54; ++block) EXPECT_EQ(translation.find(block), 0u);
+  std::vector<BlockRange> out;
+  translation.free(51, 1, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(translation.find(52), 0u);
+}
+
+}  // namespace
+}  // namespace e4r::replay

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/op_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "support/trace_writer.h"
+
+namespace e4r::replay {
+namespace {
+
+using trace::Event;
+using trace::EventKind;
+
+// Builds a trace event by event; `ino` tells allocations apart.
+struct Script {
+  Event& add(EventKind kind, std::uint32_t pid, std::uint64_t ino = 0) {
+    Event& e = events.emplace_back();
+    e.kind = kind;
+    e.pid = pid;
+    e.ino = ino;
+    return e;
+  }
+  void request(std::uint32_t pid, std::uint64_t ino) {
+    add(EventKind::request_blocks, pid, ino).count = 4;
+  }
+  void answer(std::uint32_t pid, std::uint64_t ino, std::uint64_t block = 500) {
+    Event& e = add(EventKind::allocate_blocks, pid, ino);
+    e.block = block;
+    e.count = 3;
+  }
+  void close(std::uint32_t pid, std::uint64_t ino, bool prealloc = false) {
+    add(prealloc ? EventKind::mballoc_prealloc : EventKind::mballoc_alloc, pid, ino).found = 9;
+  }
+  void free(std::uint32_t pid, std::uint32_t group) {
+    add(EventKind::mballoc_free, pid).result = {group, 5, 6, 0};
+  }
+
+  // The operations, in short: a<inode>, f<group>, l<group>, and so on.
+  std::string replayed(std::size_t batch = 1) {
+    test::MemorySource source(events, batch);
+    OpStream stream(source);
+    std::string out;
+    ops.clear();
+    for (;;) {
+      const auto op = stream.next();
+      if (!op.ok() || *op == nullptr) break;
+      ops.push_back(**op);
+      out += name(**op) + " ";
+    }
+    unanswered = stream.unanswered();
+    return out;
+  }
+  static std::string name(const Op& op) {
+    switch (op.kind) {
+      case Op::Kind::allocate:
+        return "a" + std::to_string(op.ino);
+      case Op::Kind::free:
+        return "f" + std::to_string(op.group);
+      case Op::Kind::discard_inode:
+        return "d" + std::to_string(op.ino);
+      case Op::Kind::load_group:
+        return "l" + std::to_string(op.group);
+      case Op::Kind::allocate_inode:
+        return "i" + std::to_string(op.ino);
+      case Op::Kind::free_inode:
+        return "u" + std::to_string(op.ino);
+      case Op::Kind::commit_flushing:
+        return "F";
+      case Op::Kind::end_commit:
+        return "E";
+      case Op::Kind::lost:
+        return "?";
+      case Op::Kind::nothing:
+        break;
+    }
+    return "nothing";
+  }
+
+  std::vector<Event> events;
+  std::vector<Op> ops;
+  std::uint64_t unanswered = 0;
+};
+
+TEST(OpStream, APlainAllocationTakesEffectAtItsRequest) {
+  Script s;
+  s.request(1, 20);
+  s.free(2, 7);
+  s.close(1, 20);
+  s.free(2, 8);
+  s.answer(1, 20);
+  for (const std::size_t batch : {1u, 2u, 3u, 100u}) EXPECT_EQ(s.replayed(batch), "a20 f7 f8 ");
+  EXPECT_EQ(s.ops[0].ordinal, 1u);
+  EXPECT_EQ(s.ops[0].request_len, 4u);
+  EXPECT_EQ(s.ops[0].block, 500u);
+  EXPECT_EQ(s.ops[0].len, 3u);
+  EXPECT_TRUE(s.ops[0].closing.seen);
+  EXPECT_FALSE(s.ops[0].closing.prealloc);
+  EXPECT_EQ(s.ops[0].closing.found, 9u);
+  EXPECT_EQ(s.ops[1].start, 5u);
+  EXPECT_EQ(s.ops[1].count, 6u);
+}
+
+TEST(OpStream, ANewPreallocationTakesEffectWhereItIsMade) {
+  for (const EventKind kind : {EventKind::new_inode_pa, EventKind::new_group_pa}) {
+    Script s;
+    s.request(1, 20);
+    s.free(2, 7);
+    s.add(kind, 1, 20);
+    s.free(2, 8);
+    s.close(1, 20);
+    s.answer(1, 20);
+    EXPECT_EQ(s.replayed(), "f7 a20 f8 ");
+    EXPECT_EQ(s.ops[1].ordinal, 3u);
+  }
+}
+
+TEST(OpStream, APreallocationHitTakesEffectAtItsClosingEvent) {
+  Script s;
+  s.request(1, 20);
+  s.free(2, 7);
+  s.close(1, 20, true);
+  s.free(2, 8);
+  s.answer(1, 20);
+  EXPECT_EQ(s.replayed(), "f7 a20 f8 ");
+  EXPECT_TRUE(s.ops[1].closing.prealloc);
+}
+
+TEST(OpStream, ThreadsDoNotMixUp) {
+  Script s;
+  s.request(1, 20);
+  s.request(2, 30);
+  s.request(3, 40);
+  s.add(EventKind::new_inode_pa, 2, 30);
+  s.close(3, 40, true);
+  s.close(2, 30);
+  s.answer(3, 40, 700);
+  s.close(1, 20);
+  s.answer(2, 30, 600);
+  s.answer(1, 20, 500);
+  EXPECT_EQ(s.replayed(), "a20 a30 a40 ");
+  EXPECT_EQ(s.ops[0].block, 500u);
+  EXPECT_EQ(s.ops[1].block, 600u);
+  EXPECT_EQ(s.ops[2].block, 700u);
+  EXPECT_TRUE(s.ops[2].closing.prealloc);
+}
+
+TEST(OpStream, ARefusedRequestHasNoClosingEvent) {
+  Script s;
+  s.request(1, 20);
+  s.answer(1, 20, 0);
+  EXPECT_EQ(s.replayed(), "a20 ");
+  EXPECT_FALSE(s.ops[0].closing.seen);
+  EXPECT_EQ(s.ops[0].len, 0u) << "the length means nothing without a block";
+}
+
+TEST(OpStream, TheEndOfTheTraceDropsWhatIsUnanswered) {
+  Script s;
+  s.free(2, 1);
+  s.request(1, 20);
+  s.close(1, 20);
+  s.free(2, 2);
+  EXPECT_EQ(s.replayed(), "f1 f2 ");
+  EXPECT_EQ(s.unanswered, 1u);
+}
+
+TEST(OpStream, ALostAnswerDropsTheRequestButNotTheNext) {
+  Script s;
+  s.request(1, 20);
+  s.add(EventKind::lost_events, 0).count = 3;
+  s.request(1, 30);
+  s.free(2, 2);
+  s.close(1, 30);
+  s.answer(1, 30);
+  EXPECT_EQ(s.replayed(), "? a30 f2 ");
+  EXPECT_EQ(s.unanswered, 1u);
+  EXPECT_EQ(s.ops[0].count, 3u);
+}
+
+TEST(OpStream, EventsOfAnAllocationNobodyOpenedAreIgnored) {
+  Script s;
+  s.add(EventKind::new_inode_pa, 1, 20);
+  s.close(1, 20);
+  s.close(1, 20, true);
+  s.answer(1, 20);
+  s.free(1, 3);
+  EXPECT_EQ(s.replayed(), "f3 ");
+  EXPECT_EQ(s.unanswered, 0u);
+}
+
+TEST(OpStream, LoadsByAnAllocatingThreadAreItsOwn) {
+  Script s;
+  s.request(1, 20);
+  s.add(EventKind::buddy_bitmap_load, 1).group = 4;
+  s.add(EventKind::buddy_bitmap_load, 2).group = 5;
+  s.close(1, 20);
+  s.answer(1, 20);
+  s.add(EventKind::buddy_bitmap_load, 1).group = 6;
+  EXPECT_EQ(s.replayed(), "a20 l5 l6 ");
+}
+
+TEST(OpStream, TrimmingIsNoDiscard) {
+  Script s;
+  s.add(EventKind::discard_preallocations, 1, 20);
+  s.add(EventKind::discard_preallocations, 1, 21).needed = 2;
+  EXPECT_EQ(s.replayed(), "d20 ");
+}
+
+TEST(OpStream, InodesAndCommitsComeThroughInOrder) {
+  Script s;
+  s.add(EventKind::allocate_inode, 1, 20);
+  s.add(EventKind::commit_flushing, 9);
+  s.add(EventKind::free_inode, 1, 20);
+  s.add(EventKind::end_commit, 9);
+  s.add(EventKind::bitmap_load, 1);
+  s.add(EventKind::free_blocks, 1);
+  s.add(EventKind::release_inode_pa, 1);
+  EXPECT_EQ(s.replayed(), "i20 F u20 E ");
+}
+
+TEST(OpStream, CarriesTheRecordedInputs) {
+  Script s;
+  Event& e = s.add(EventKind::request_blocks, 1, 20);
+  e.has_inputs = true;
+  e.i_size = 12345;
+  e.i_writecount = 2;
+  s.answer(1, 20);
+  (void)s.replayed();
+  EXPECT_TRUE(s.ops.at(0).has_inputs);
+  EXPECT_EQ(s.ops[0].i_size, 12345u);
+  EXPECT_EQ(s.ops[0].i_writecount, 2);
+}
+
+class Broken : public trace::EventSource {
+ public:
+  Result<std::span<const Event>> next() override { return error("line 7 is broken"); }
+};
+
+TEST(OpStream, HandsOnTheSourcesError) {
+  Broken source;
+  OpStream stream(source);
+  const auto op = stream.next();
+  ASSERT_FALSE(op.ok());
+  EXPECT_EQ(op.error().message, "line 7 is broken");
+}
+
+}  // namespace
+}  // namespace e4r::replay
