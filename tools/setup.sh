@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|lint]...    default: build
+#   tools/setup.sh [build|test|fuzz|lint|lab|qemu]...    default: build
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
@@ -10,6 +10,10 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libz
 test=(libgtest-dev libbenchmark-dev e2fsprogs)
 fuzz=(clang libclang-rt-14-dev)
 lint=(clang-format clang-tidy shellcheck)
+# kernel/lab: kernels built from Debian's source, run as User Mode Linux.
+lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
+     e2fsprogs)
+qemu=(qemu-system-x86)
 
 wanted=()
 for group in "${@:-build}"; do
@@ -18,8 +22,10 @@ for group in "${@:-build}"; do
     test) wanted+=("${build[@]}" "${test[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
+    lab) wanted+=("${lab[@]}") ;;
+    qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz or lint" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, lint, lab or qemu" >&2
         exit 2
         ;;
     esac

@@ -388,6 +388,7 @@ void Engine::free_range(const BlockRange& range) {
     const std::uint64_t room = geometry.first_block(group) + geometry.blocks_per_group - block;
     const std::uint64_t blocks = std::min(left, room);
     const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(blocks));
+    allocator_.load_group(group, false);
     const Status status =
         state_.free_clusters(group, start, clusters, transaction_, !geometry.journal);
     if (status.ok())

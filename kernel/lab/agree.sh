@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Draws captures and holds `e4replay verify` against each: one table for docs/fidelity.md.
+#
+# Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--seed N]... [--again] [--only-verify]
+#                 [-o DIR] [KIND...]
+#   --seed N       instead of the seeds that kernel/lab/kinds.table lists; "Nw": read mb_groups first
+#   --again        take captures anew although DIR has them
+#   --only-verify  take none, verify what DIR has
+#   -o DIR         default: $E4R_LAB/captures
+#   -p POLICY      default: legacy
+#
+# The table is Markdown on standard output. Exit status 3 when a kind with one writer disagrees.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+
+tree=base
+policy=legacy
+again=0
+capture=1
+out=$E4R_LAB/captures
+seeds=()
+kinds=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --kernel) tree=$2 && shift ;;
+    -p) policy=$2 && shift ;;
+    --seed) seeds+=("$2") && shift ;;
+    --again) again=1 ;;
+    --only-verify) capture=0 ;;
+    -o) out=$2 && shift ;;
+    -*) usage ;;
+    *) kinds+=("$1") ;;
+    esac
+    shift
+done
+[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds)
+mkdir -p "$out"
+build_project e4replay
+e4replay=$(project_build)/tools/e4replay
+
+# row KIND SEED NAME: verifies one capture and prints its line; returns verify's status.
+row() {
+    local kind=$1 seed=$2 name=$3 status=0 report
+    report=$out/$name.verify
+    "$e4replay" verify "$out/$name.img" "$out/$name.trace.zst" -p "$policy" --no-progress \
+        >"$report" 2>&1 || status=$?
+    awk -v kind="$kind" -v seed="$seed" -v writers="$(kind_field "$kind" writers)" '
+        $1 == "decisions" { decisions = $2 }
+        $1 == "identical" { followed = $3 }
+        $1 == "free-running," { free = $4 }
+        $1 == "mb_groups:" { groups = $2 == "all" ? "yes" : "no" }
+        $1 == "mb_stats:" { stats = $2 == $4 ? "yes" : "no (" $2 " of " $4 ")" }
+        /^first (mismatch|divergence|difference)/ { where = $0; getline more; where = where ": " more }
+        END {
+            gsub(/[|]/, "/", where)
+            printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", kind, seed,
+                writers == "" ? 1 : writers, decisions, followed, free, groups, stats, where
+        }' "$report"
+    return $status
+}
+
+echo "| kind | seed | writers | decisions | identical % | free-running % | mb_groups equal | mb_stats equal | first divergence |"
+echo "|---|---|---|---|---|---|---|---|---|"
+worst=0
+for kind in "${kinds[@]}"; do
+    known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
+    drawn=("${seeds[@]}")
+    # shellcheck disable=SC2207 # words by intention
+    [ ${#drawn[@]} -gt 0 ] || drawn=($(kind_field "$kind" seeds))
+    for seed in "${drawn[@]}"; do
+        warm=()
+        [[ $seed != *w ]] || warm=(--warm)
+        name=$(capture_name "$kind" "${seed%w}" "${#warm[@]}" "$tree")
+        if [ $capture = 1 ] && { [ $again = 1 ] || [ ! -e "$out/$name.mb_stats" ]; }; then
+            "$lab_dir/capture.sh" "$kind" --seed "${seed%w}" "${warm[@]}" --kernel "$tree" \
+                -o "$out" >/dev/null || {
+                echo "| $kind | $seed | | capture failed | | | | | |"
+                worst=1
+                continue
+            }
+        fi
+        [ -e "$out/$name.mb_stats" ] || continue
+        status=0
+        row "$kind" "$seed" "$name" || status=$?
+        if [ -z "$(kind_field "$kind" writers)" ] && [ $status -gt $worst ]; then worst=$status; fi
+    done
+done
+exit $worst

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Applies a series to the fetched source, in a tree and on a throw-away branch of its own.
+#
+# Usage: apply.sh SERIES
+#   SERIES   a topic of kernel/series/6.1.series, several with commas between them, or "all"
+#
+# Patches apply without fuzz and without three-way merges or not at all; the first one that does not
+# is named. A tree that holds the same patches already is left alone. Prints the tree.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/series.sh
+source "$lab_dir/lib/series.sh"
+{ [ $# = 1 ] && [[ $1 != -* ]]; } || usage
+name=$1
+[ "$name" != base ] || die "'base' is the tree without patches"
+need git
+base=$(tree_of base)
+[ -d "$base" ] || die "no source: run fetch.sh"
+tree=$(tree_of "$name")
+listing=$(patches_of "$name")
+mapfile -t patches <<<"$listing"
+[ -n "${patches[0]}" ] || die "series '$name' has no patches"
+for patch in "${patches[@]}"; do
+    [ -e "$patches_dir/$patch" ] || die "$patch is listed in $series_file but not there"
+    grep -q '^Subject: ' "$patches_dir/$patch" || die "$patch is no mail with a description"
+done
+
+stamp=$({
+    git -C "$base" rev-parse base
+    for patch in "${patches[@]}"; do sha256sum <"$patches_dir/$patch"; done
+} | sha256sum | cut -d' ' -f1)
+branch=series/$name
+marker=$E4R_LAB/applied.$name
+if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
+    [ -z "$(git -C "$tree" status --porcelain -uno)" ]; then
+    note "$name: ${#patches[@]} patches applied already"
+    echo "$tree"
+    exit
+fi
+
+rm -f "$marker"
+if [ -d "$tree" ]; then
+    git -C "$tree" am --abort 2>/dev/null || true
+    git -C "$tree" checkout -q --force -B "$branch" base
+else
+    git -C "$base" worktree prune
+    git -C "$base" worktree add -q --force -B "$branch" "$tree" base
+fi
+for patch in "${patches[@]}"; do
+    git -C "$tree" am -q --no-3way --committer-date-is-author-date "$patches_dir/$patch" \
+        >"$E4R_LAB/apply.log" 2>&1 || {
+        cat "$E4R_LAB/apply.log" >&2
+        git -C "$tree" am --abort
+        die "$patch does not apply to $(git -C "$tree" log -1 --format=%s base)"
+    }
+done
+echo "$stamp" >"$marker"
+note "$name: ${#patches[@]} patches applied"
+echo "$tree"

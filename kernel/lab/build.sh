@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Configures and builds one guest kernel; what is up to date is not built again.
+#
+# Usage: build.sh base|SERIES [--target uml|qemu] [--variant plain|debug]
+#
+# A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
+# target's defconfig or allnoconfig, then kernel/lab/configs/TARGET.config, VARIANT.config and
+# TARGET-VARIANT.config; a line there that Kconfig does not honour is an error.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+
+target=uml
+variant=plain
+name=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --target) target=$2 && shift ;;
+    --variant) variant=$2 && shift ;;
+    -*) usage ;;
+    *) [ -z "$name" ] || usage
+        name=$1 ;;
+    esac
+    shift
+done
+[ -n "$name" ] || usage
+tree=$(tree_of "$name")
+image=$(kernel_image "$name" "$target" "$variant")
+objects=$(build_dir "$name" "$target" "$variant")
+[ -d "$tree" ] || die "no tree $tree: run fetch.sh, and apply.sh for a series"
+[ -e "$lab_dir/configs/$variant.config" ] || die "no variant '$variant'"
+need make gcc flex bison bc
+
+fragments() {
+    local fragment
+    for fragment in "$target" "$variant" "$target-$variant"; do
+        fragment=$lab_dir/configs/$fragment.config
+        if [ -e "$fragment" ]; then echo "$fragment"; fi
+    done
+}
+
+kmake() {
+    local arch=um
+    [ "$target" = uml ] || arch=x86_64
+    make -C "$tree" O="$(basename "$objects")" ARCH=$arch -s "$@"
+}
+
+# Every line of the fragments must have survived.
+check_config() {
+    local line lost=0
+    while read -r line; do
+        case $line in
+        CONFIG_*) grep -qxF "$line" "$objects/.config" || { note "lost: $line" && lost=1; } ;;
+        '# CONFIG_'*' is not set')
+            if grep -q "^${line:2:-11}=" "$objects/.config"; then note "lost: $line" && lost=1; fi
+            ;;
+        esac
+    done < <(effective_lines)
+    [ $lost = 0 ] || die "Kconfig refused lines of kernel/lab/configs: see above"
+}
+
+# The fragments, of several lines about one option the last.
+effective_lines() {
+    local all
+    mapfile -t all < <(fragments)
+    cat "${all[@]}" | grep -E '^(# )?CONFIG_' |
+        awk '{ key = $1 == "#" ? $2 : $1; sub(/=.*/, "", key); last[key] = $0 }
+             END { for (key in last) print last[key] }'
+}
+
+configure() {
+    local start=defconfig all
+    [ "$target" = uml ] || start=allnoconfig
+    mapfile -t all < <(fragments)
+    kmake $start >/dev/null
+    (cd "$tree" && scripts/kconfig/merge_config.sh -m -O "$objects" \
+        "$objects/.config" "${all[@]}" >/dev/null)
+    kmake olddefconfig >/dev/null
+    check_config
+}
+
+mkdir -p "$objects"
+stamp=$(effective_lines | sort | sha256sum | cut -d' ' -f1)
+if [ "$(cat "$objects/.lab-config" 2>/dev/null)" != "$stamp" ]; then
+    configure >"$objects/configure.log" 2>&1 || {
+        tail -20 "$objects/configure.log" >&2
+        die "configuration failed: $objects/configure.log"
+    }
+    echo "$stamp" >"$objects/.lab-config"
+fi
+
+compiler=(CC=gcc)
+if command -v ccache >/dev/null; then
+    compiler=(CC="ccache gcc" KBUILD_BUILD_TIMESTAMP="$(git -C "$tree" log -1 --format=%cD base)")
+    export CCACHE_NOHASHDIR=1 CCACHE_DIR=${CCACHE_DIR:-$E4R_LAB/ccache}
+fi
+# What uname says proves which source a guest runs: the tree's name and the hash of its contents.
+release=-${name//,/+}-$variant-g$(git -C "$tree" rev-parse --short=10 'HEAD^{tree}')
+[ -z "$(git -C "$tree" status --porcelain -uno)" ] || release+=-dirty
+note "building $name for $target ($variant)"
+goal=linux
+[ "$target" = uml ] || goal=bzImage
+started=$SECONDS
+kmake -j"$jobs" "${compiler[@]}" "LOCALVERSION=$release" KBUILD_BUILD_USER=lab \
+    KBUILD_BUILD_HOST=lab $goal >"$objects/build.log" 2>&1 || {
+    grep -E 'error|Error|undefined' "$objects/build.log" | head -20 >&2
+    die "failed: $objects/build.log"
+}
+[ -e "$image" ] || die "make succeeded without $image"
+note "done in $((SECONDS - started)) s"
+echo "$image"

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Takes a capture in a guest: start image, trace, mb_groups, mb_stats, tunables and e2freefrag's
+# view of the end state, in the layout of traces/ (see tools/unpack_captures.sh).
+#
+# Usage: capture.sh KIND [--seed N] [--warm] [--kernel base|SERIES] [--pack] -o DIR
+#        capture.sh --list
+#   --warm   read mb_groups right after mount: every group is loaded then
+#   --pack   leave the start image as a sparse tar (NAME.image.tar.zst), not as NAME.img
+#
+# Kinds are in kernel/lab/kinds.table. Needs the UML kernel (build.sh), the workload programs and,
+# in a release build of the project, make_fragmented; builds the latter two.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/guest.sh
+source "$lab_dir/lib/guest.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+
+seed=1
+warm=0
+tree=base
+pack=0
+kind=
+out=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seed) seed=$2 && shift ;;
+    --warm) warm=1 ;;
+    --kernel) tree=$2 && shift ;;
+    --pack) pack=1 ;;
+    -o) out=$2 && shift ;;
+    --list) list_kinds && exit ;;
+    -*) usage ;;
+    *) [ -z "$kind" ] || usage
+        kind=$1 ;;
+    esac
+    shift
+done
+{ [ -n "$kind" ] && [ -n "$out" ]; } || usage
+known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table: there are $(list_kinds | paste -sd' ')"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+name=$(capture_name "$kind" "$seed" "$warm" "$tree")
+need zstd e2freefrag
+build_programs
+build_project make_fragmented
+work=$(new_run "$name")
+
+make_start_image "$kind" "$seed" "$work/$name.img"
+before=$(kind_field "$kind" before)
+resume=
+if [ -n "$before" ]; then
+    # Age it with a first run, of another seed; churn then goes on with the files it finds.
+    DISKS=("$work/$name.img")
+    VARS=("MOUNT=$(kind_field "$kind" mount)" "RUN=$before --seed $((seed + 1000))")
+    guest "$work" "$tree" uml plain "$lab_dir/jobs/prepare.sh"
+    if [ "${run%% *}" = churn ] && [ -e "$work/manifest" ]; then resume=" --resume $work/manifest"; fi
+fi
+# The guest works on a copy.
+cp --sparse=always "$work/$name.img" "$work/disk"
+run=$(kind_field "$kind" run)
+[ -n "$run" ] || die "kind '$kind' is a start image for jobs: it has no 'run'"
+DISKS=("$work/disk")
+APPEND=$(kind_field "$kind" append)
+TIMEOUT=${TIMEOUT:-900}
+VARS=("NAME=$name" "MOUNT=$(kind_field "$kind" mount)" "KNOBS=$(kind_field "$kind" knobs)"
+    "RUN=$run$resume --seed $seed" "WARM=$warm" "SETTLE=$(kind_field "$kind" settle)"
+    "TRACE_KB=$(kind_field "$kind" trace)")
+guest "$work" "$tree" uml plain "$lab_dir/jobs/capture.sh"
+
+e2freefrag "$work/disk" >"$work/$name.e2freefrag"
+sed -i '1s/^Device: .*/Device: '"$name.img"'/' "$work/$name.e2freefrag"
+zstd -q -f -T2 -6 "$work/$name.trace" -o "$out/$name.trace.zst"
+for part in mb_groups mb_stats tunables e2freefrag; do
+    mv "$work/$name.$part" "$out/"
+done
+if [ "$pack" = 1 ]; then
+    tar -cSf - -C "$work" "$name.img" | zstd -q -f -19 -o "$out/$name.image.tar.zst"
+else
+    cp --sparse=always "$work/$name.img" "$out/"
+fi
+rm -rf "$work"
+echo "$out/$name"

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Holds the patches of a series against the kernel's own checkpatch.
+#
+# Usage: checkpatch.sh SERIES
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/series.sh
+source "$lab_dir/lib/series.sh"
+{ [ $# = 1 ] && [[ $1 != -* ]]; } || usage
+need perl
+base=$(tree_of base)
+[ -d "$base" ] || die "no source: run fetch.sh"
+listing=$(patches_of "$1")
+bad=0
+count=0
+while read -r patch; do
+    count=$((count + 1))
+    # It asks for MAINTAINERS entries of new files. Who sends a patch signs it off.
+    ignore=FILE_PATH_CHANGES
+    # Trace headers have a style of their own, which checkpatch does not know.
+    if grep -q '^+++ b/include/trace/' "$patches_dir/$patch"; then ignore+=,SPACING,SPLIT_STRING; fi
+    perl "$base/scripts/checkpatch.pl" --root "$base" --quiet --no-summary --no-signoff \
+        --ignore "$ignore" "$patches_dir/$patch" || {
+        note "$patch: see above"
+        bad=$((bad + 1))
+    }
+done <<<"$listing"
+[ $bad = 0 ] || die "$bad of $count patches are not clean"
+note "$count patches clean"

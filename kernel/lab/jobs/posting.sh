@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# The situation of the CR1.5 posting: 10 threads write 40,000 files of 64 KiB on a disk whose free
+# runs are shorter than the goal. --image posting, midfrag, smallfiles or posting-empty.
+# image: posting
+# mem: 4G
+# timeout: 900
+mount_disk "${MOUNT:-nodelalloc,noinit_itable}"
+if [ "${WARM:-1}" = 1 ]; then cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.before"; fi
+"$BIN/mkfiles" --threads "${THREADS:-10}" --files "${FILES:-40000}" --kib "${KIB:-64}" "$FS" \
+    >>"$E4R_RUN/figures"
+figure system_s "$(awk '/^cpu / { print $4 / 100 }' /proc/stat)"
+stats_as_figures
+cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.after"
+figure free_extents "$(awk '/^#[0-9]/ { n += $4 } END { print n }' "$E4R_RUN/mb_groups.after")"
+umount "$FS"

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# What the steps of the lab share. Sourced, never run.
+#
+# Under $E4R_LAB (default: build/lab of this checkout):
+#   base/               Debian's kernel source as a git repository with one commit, branch "base"
+#   SERIES/             a git worktree of it with a series applied, branch "series/SERIES"
+#   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and
+#                            ccache finds for one tree what it compiled for another
+#   bin/                the workload programs
+#   runs/               a directory per guest: disk copies, log, what the job left
+set -euo pipefail
+
+# shellcheck disable=SC2034 # used by the steps
+lab_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+kernel_dir=$(dirname "$lab_dir")
+top_dir=$(dirname "$kernel_dir")
+E4R_LAB=${E4R_LAB:-$top_dir/build/lab}
+mkdir -p "$E4R_LAB"
+E4R_LAB=$(cd "$E4R_LAB" && pwd)
+export E4R_LAB
+# shellcheck disable=SC2034 # used by the steps
+jobs=${E4R_LAB_JOBS:-2}
+
+step=$(basename "$0" .sh)
+
+die() {
+    echo "$step: $*" >&2
+    exit 1
+}
+
+usage() {
+    sed -n '/^# Usage:/,/^[^#]/ { /^# shellcheck/d; /^#/ s/^# \{0,1\}//p }' "$0" >&2
+    exit 2
+}
+
+note() {
+    echo "$step: $*" >&2
+}
+
+need() {
+    local tool
+    for tool; do
+        command -v "$tool" >/dev/null || die "no '$tool': run tools/setup.sh lab"
+    done
+}
+
+# Where a tree lives: "base" or the name of a series.
+tree_of() {
+    [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9.,_-]*$ ]] || die "'$1' is not a name of a series"
+    echo "$E4R_LAB/$1"
+}
+
+# build_dir TREE TARGET VARIANT
+build_dir() {
+    echo "$(tree_of "$1")/O-$2-$3"
+}
+
+# The guest kernel of a build: a UML executable or a bzImage.
+kernel_image() {
+    case $2 in
+    uml) echo "$(build_dir "$1" "$2" "$3")/linux" ;;
+    qemu) echo "$(build_dir "$1" "$2" "$3")/arch/x86/boot/bzImage" ;;
+    *) die "no target '$2': uml or qemu" ;;
+    esac
+}
+
+# Version of the unpacked source: 6.1.192.
+tree_version() {
+    make -s -C "$1" kernelversion 2>/dev/null
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2054
+# Runs guests. Sourced by run.sh, ab.sh, capture.sh and boot.sh after common.sh.
+
+# Words in a guest's kernel log that make its run a failure.
+trouble='WARNING: |BUG: |kernel BUG|Oops|Kernel panic|INFO: task .* blocked|INFO: possible|INFO: rcu|'
+trouble+='possible recursive locking|possible circular locking|inconsistent lock state|'
+trouble+='EXT4-fs error|JBD2: .*rror|data will be lost|Data will be lost|list_(add|del) corruption|'
+trouble+='KASAN|UBSAN|# not ok|^ *not ok'
+
+# new_run NAME: makes and prints a directory for one guest.
+new_run() {
+    mkdir -p "$E4R_LAB/runs"
+    mktemp -d "$E4R_LAB/runs/$1.XXXXXX"
+}
+
+# What uname -r must say for a build.
+expected_release() {
+    cat "$(build_dir "$1" "$2" "$3")/include/config/kernel.release"
+}
+
+uml_command() {
+    local run=$1 kernel=$2 disk letter=0
+    guest_command=("$kernel" "mem=${MEM:-768M}" "umid=e4r-$(basename "$run")" "uml_dir=$run/"
+        root=/dev/root rootfstype=hostfs rootflags=/ rw "init=$lab_dir/guest/init"
+        con=null con0=fd:0,fd:1 "E4R_RUN=$run")
+    for disk in "${DISKS[@]}"; do
+        guest_command+=("ubd$letter=$disk")
+        letter=$((letter + 1))
+    done
+    # shellcheck disable=SC2206 # words by intention
+    guest_command+=(${APPEND:-} quiet)
+}
+
+qemu_command() {
+    local run=$1 kernel=$2 disk
+    guest_command=(qemu-system-x86_64 -accel "tcg,thread=multi" -cpu max -smp "${CPUS:-2}"
+        -m "${MEM:-1G}" -kernel "$kernel" -nographic -no-reboot -nodefaults -serial stdio
+        -virtfs "local,path=/,mount_tag=hostroot,security_model=none,multidevs=remap")
+    for disk in "${DISKS[@]}"; do
+        guest_command+=(-drive "file=$disk,format=raw,if=virtio,cache=unsafe,discard=unmap")
+    done
+    guest_command+=(-append "root=hostroot rootfstype=9p \
+rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 rw console=ttyS0 panic=-1 quiet \
+init=$lab_dir/guest/init E4R_RUN=$run ${APPEND:-}")
+}
+
+# Ends a guest we started: politely, then its whole process group.
+end_guest() {
+    local pid=$1
+    kill -TERM "$pid" 2>/dev/null || return 0
+    sleep 2
+    kill -KILL -- "-$pid" 2>/dev/null || true
+}
+
+# Waits for the guest, at most $2 seconds. Fails when it had to be ended.
+wait_guest() {
+    local pid=$1 deadline=$((SECONDS + $2))
+    while kill -0 "$pid" 2>/dev/null; do
+        if [ $SECONDS -ge $deadline ]; then
+            end_guest "$pid"
+            return 1
+        fi
+        sleep 0.2
+    done
+    # What the guest left of itself (UML's helper threads) goes too.
+    kill -KILL -- "-$pid" 2>/dev/null || true
+}
+
+# guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and judges it.
+# DISKS (array), MEM, CPUS, APPEND, TIMEOUT (seconds) and VARS (array of NAME=VALUE for the job) are
+# taken from the caller. Leaves in RUN: log, dmesg, kernel, figures and what the job wrote.
+guest() {
+    local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel pid timed_out=0
+    kernel=$(kernel_image "$tree" "$target" "$variant")
+    [ -e "$kernel" ] || die "no kernel $kernel: run build.sh $tree --target $target --variant $variant"
+    [[ $run != *[[:space:]]* ]] || die "'$run': a kernel command line splits at spaces"
+    local token="done-$RANDOM$RANDOM" disk=/dev/ubda
+    [ "$target" = uml ] || disk=/dev/vda
+    # The job may name another disk (null_blk).
+    {
+        printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" BIN "$E4R_LAB/bin" DISK "$disk"
+        local pair
+        for pair in "${VARS[@]}"; do printf '%s=%q\n' "${pair%%=*}" "${pair#*=}"; done
+    } >"$run/env"
+    rm -f "$run/complete" "$run/kernel" "$run/dmesg"
+    "${target}_command" "$run" "$kernel"
+    setsid "${guest_command[@]}" </dev/null >"$run/log" 2>&1 &
+    pid=$!
+    echo "$pid" >"$run/pid"
+    wait_guest "$pid" "${TIMEOUT:-600}" || timed_out=1
+    wait "$pid" 2>/dev/null || true
+    [ $timed_out = 0 ] || fail_run "$run" "still running after ${TIMEOUT:-600} s"
+    judge "$run" "$token" "$(expected_release "$tree" "$target" "$variant")"
+}
+
+# Whether the run counts: right kernel, clean log, completion marker.
+judge() {
+    local run=$1 token=$2 release=$3 found
+    [ -e "$run/kernel" ] || fail_run "$run" "the guest did not start"
+    found=$(head -1 "$run/kernel")
+    [ "$found" = "$release" ] || fail_run "$run" "ran kernel $found, not $release"
+    if grep -hE "$trouble" "$run/log" "$run/dmesg" >"$run/trouble" 2>/dev/null; then
+        fail_run "$run" "trouble in the kernel log: $(head -1 "$run/trouble")"
+    fi
+    [ "$(cat "$run/complete" 2>/dev/null)" = "$token" ] ||
+        fail_run "$run" "no completion marker: $(grep '^guest:' "$run/log" | tail -1)"
+}
+
+fail_run() {
+    tail -15 "$1/log" >&2 || true
+    die "$2 (log: $1/log)"
+}

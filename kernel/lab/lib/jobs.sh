@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154
+# Runs jobs of kernel/lab/jobs. Sourced by run.sh and ab.sh after common.sh, guest.sh, kinds.sh.
+#
+# A job is a shell script that runs in the guest. Its first comment lines may say
+#   # image: KIND      the start image, of kinds.table (none: no disk)
+#   # seed: N          of that image (default: 1)
+#   # variant: V       of the kernel (default: plain)
+#   # mem: SIZE        of the guest
+#   # timeout: S       seconds until the guest is ended and the job has failed
+#   # append: ...      kernel arguments
+
+list_jobs() {
+    local job
+    for job in "$lab_dir"/jobs/*.sh; do basename "$job" .sh; done
+}
+
+job_file() {
+    if [ -e "$lab_dir/jobs/$1.sh" ]; then
+        echo "$lab_dir/jobs/$1.sh"
+    elif [ -e "$1" ]; then
+        realpath "$1"
+    else
+        die "no job '$1': there are $(list_jobs | paste -sd' ')"
+    fi
+}
+
+job_field() {
+    sed -n "s/^# $2: *//p" "$1" | head -1
+}
+
+# start_image KIND SEED: made once, then copied for every run.
+start_image() {
+    local file=$E4R_LAB/images/$1-s$2.img
+    if [ ! -e "$file" ]; then
+        mkdir -p "$E4R_LAB/images"
+        make_start_image "$1" "$2" "$file.$$"
+        mv "$file.$$" "$file"
+    fi
+    echo "$file"
+}
+
+# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory.
+run_job() {
+    local tree=$1 target=$2 variant=$3 job image seed run
+    job=$(job_file "$4")
+    shift 4
+    variant=${variant:-$(job_field "$job" variant)}
+    image=${IMAGE:-$(job_field "$job" image)}
+    seed=${SEED:-$(job_field "$job" seed)}
+    run=$(new_run "$(basename "$job" .sh)-$tree")
+    DISKS=()
+    if [ -n "$image" ]; then
+        known_kind "$image" || die "no image '$image' in kernel/lab/kinds.table"
+        cp --sparse=always "$(start_image "$image" "${seed:-1}")" "$run/disk"
+        DISKS=("$run/disk")
+    fi
+    MEM=${MEM:-$(job_field "$job" mem)}
+    MEM=${MEM:-768M}
+    TIMEOUT=${TIMEOUT:-$(job_field "$job" timeout)}
+    APPEND=${APPEND:-$(job_field "$job" append)}
+    VARS=("$@")
+    guest "$run" "$tree" "$target" "${variant:-plain}" "$job"
+    rm -f "$run/disk"
+    echo "$run"
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154
+# Reads kinds.table and makes start images. Sourced after common.sh.
+
+kinds_table=${E4R_KINDS:-$lab_dir/kinds.table}
+
+list_kinds() {
+    awk '$1 == "kind" { print $2 }' "$kinds_table"
+}
+
+known_kind() {
+    list_kinds | grep -qxF -- "$1"
+}
+
+# kind_field KIND FIELD: the rest of that line, empty when there is none.
+kind_field() {
+    awk -v kind="$1" -v field="$2" '
+        $1 == "kind" { inside = $2 == kind; next }
+        inside && $1 == field { sub(/^[ \t]*[^ \t]+[ \t]*/, ""); print; exit }' "$kinds_table"
+}
+
+# capture_name KIND SEED WARM TREE
+capture_name() {
+    local name=$1-s$2
+    [ "$3" = 0 ] || name+=w
+    [ "$4" = base ] || name+=-$4
+    echo "$name"
+}
+
+# make_start_image KIND SEED FILE: the same for the same kind and seed.
+make_start_image() {
+    local fill packed
+    packed=$(kind_field "$1" image)
+    if [ -n "$packed" ]; then
+        unpack_start_image "$packed" "$3"
+        return
+    fi
+    fill=$(kind_field "$1" fill)
+    # Without a fill, nothing is marked: every group is left as mke2fs made it.
+    # shellcheck disable=SC2086 # words by intention
+    "$(project_build)/test/support/make_fragmented" "$3" --size "$(kind_field "$1" size)" \
+        --mke2fs "-t ext4 $(kind_field "$1" mke2fs)" --seed "$2" ${fill:---skip-percent 100}
+}
+
+# unpack_start_image NAME FILE: of a bundled capture.
+unpack_start_image() {
+    local into
+    into=$(mktemp -d "$E4R_LAB/unpack.XXXXXX")
+    zstd -dcq "$top_dir/traces/$1.image.tar.zst" | tar -xS -C "$into"
+    mv "$into/$1.img" "$2"
+    rmdir "$into"
+}
+
+project_build() {
+    echo "${E4R_BUILD:-$top_dir/build/release}"
+}
+
+# build_project TARGET...: of the release preset.
+build_project() {
+    local build
+    build=$(project_build)
+    if [ ! -e "$build/build.ninja" ]; then
+        (cd "$top_dir" && cmake --preset release >/dev/null) || die "cmake failed"
+    fi
+    cmake --build "$build" --target "$@" -j"$jobs" >"$E4R_LAB/project.log" 2>&1 || {
+        tail -20 "$E4R_LAB/project.log" >&2
+        die "building $* failed: $E4R_LAB/project.log"
+    }
+}
+
+build_programs() {
+    make -s -C "$lab_dir/workloads" OUT="$E4R_LAB/bin"
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs one job in a guest and prints its figures.
+#
+# Usage: run.sh JOB [--kernel base|SERIES] [--target uml|qemu] [--variant plain|debug]
+#               [--image KIND] [--seed N] [--set NAME=VALUE]...
+#        run.sh --list
+#   --set   a variable for the job, such as KNOBS="mb_max_to_scan=100" or MOUNT=nodelalloc
+#
+# Fails when the guest outlives the job's time limit, leaves no completion marker, ran another
+# kernel than asked for, or has a warning, lockdep report, hung task or ext4 error in its log.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/guest.sh
+source "$lab_dir/lib/guest.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+# shellcheck source=kernel/lab/lib/jobs.sh
+source "$lab_dir/lib/jobs.sh"
+tree=base
+target=uml
+variant=
+job=
+vars=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --kernel) tree=$2 && shift ;;
+    --target) target=$2 && shift ;;
+    --variant) variant=$2 && shift ;;
+    --image) IMAGE=$2 && shift ;;
+    --seed) SEED=$2 && shift ;;
+    --set) vars+=("$2") && shift ;;
+    --list) list_jobs && exit ;;
+    -*) usage ;;
+    *) [ -z "$job" ] || usage
+        job=$1 ;;
+    esac
+    shift
+done
+[ -n "$job" ] || usage
+build_programs
+build_project make_fragmented
+run=$(run_job "$tree" "$target" "$variant" "$job" "${vars[@]}")
+echo "kernel $(head -1 "$run/kernel")"
+if [ -e "$run/figures" ]; then cat "$run/figures"; fi
+note "log: $run/log"

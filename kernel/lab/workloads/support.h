@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+// What the workload programs share: options, random numbers, system calls that must succeed.
+// The programs print "name value" lines, one figure each, and exit 0 only when all went well.
+namespace lab {
+
+[[noreturn]] inline void die(const std::string& what) {
+  std::fprintf(stderr, "%s: %s\n", what.c_str(), std::strerror(errno));
+  std::_Exit(1);
+}
+
+inline long check(long result, const std::string& what) {
+  if (result < 0) die(what);
+  return result;
+}
+
+// xorshift64*, seeded through splitmix64: small seeds give unrelated streams.
+class Rng {
+ public:
+  explicit Rng(std::uint64_t seed) : state_(seed + 0x9e3779b97f4a7c15ull) {
+    state_ = (state_ ^ state_ >> 30) * 0xbf58476d1ce4e5b9ull;
+    state_ = (state_ ^ state_ >> 27) * 0x94d049bb133111ebull;
+    state_ ^= state_ >> 31;
+    if (state_ == 0) state_ = 1;
+  }
+  std::uint64_t next() {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return state_ * 0x2545f4914f6cdd1dull;
+  }
+  std::uint64_t below(std::uint64_t n) { return n == 0 ? 0 : (next() >> 11) % n; }
+  std::uint64_t between(std::uint64_t a, std::uint64_t b) { return a + below(b - a + 1); }
+  bool percent(unsigned p) { return below(100) < p; }
+
+ private:
+  std::uint64_t state_;
+};
+
+// "--name value" pairs, then one directory. Every name must be among the defaults.
+class Options {
+ public:
+  Options(int argc, char** argv, std::map<std::string, std::string> defaults)
+      : values_(std::move(defaults)) {
+    for (int i = 1; i < argc; ++i) {
+      std::string word = argv[i];
+      if (word.rfind("--", 0) != 0) {
+        directory_ = word;
+        continue;
+      }
+      word.erase(0, 2);
+      if (values_.count(word) == 0 || i + 1 >= argc) usage(argv[0]);
+      values_[word] = argv[++i];
+    }
+    if (directory_.empty()) usage(argv[0]);
+  }
+  [[nodiscard]] const std::string& text(const std::string& name) const { return values_.at(name); }
+  // 64K, 4M, 1G are powers of two.
+  [[nodiscard]] std::uint64_t number(const std::string& name) const {
+    char* end = nullptr;
+    std::uint64_t n = std::strtoull(values_.at(name).c_str(), &end, 0);
+    for (const char* unit = "KMG"; *unit != 0; ++unit) {
+      n <<= 10;
+      if (*end == *unit) return n;
+    }
+    return n >> 30;
+  }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+
+ private:
+  [[noreturn]] void usage(const char* program) const {
+    std::fprintf(stderr, "usage: %s", program);
+    for (const auto& [name, value] : values_)
+      std::fprintf(stderr, " [--%s %s]", name.c_str(), value.c_str());
+    std::fprintf(stderr, " DIRECTORY\n");
+    std::exit(2);
+  }
+  std::map<std::string, std::string> values_;
+  std::string directory_;
+};
+
+// Runs body(thread) in `threads` threads; with one, in this thread.
+template <class Body>
+void in_threads(std::uint64_t threads, const Body& body) {
+  if (threads <= 1) return body(0);
+  std::vector<std::thread> all;
+  for (std::uint64_t i = 0; i < threads; ++i) all.emplace_back([&body, i] { body(i); });
+  for (std::thread& thread : all) thread.join();
+}
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+inline void figure(const char* name, double value) {
+  std::printf("%s %.4f\n", name, value);
+}
+inline void figure(const char* name, std::uint64_t value) {
+  std::printf("%s %llu\n", name, static_cast<unsigned long long>(value));
+}
+
+}  // namespace lab

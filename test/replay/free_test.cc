@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What frees do beyond returning clusters.
+#include <gtest/gtest.h>
+
+#include "replay/engine.h"
+#include "support/rig.h"
+#include "support/trace_writer.h"
+
+namespace e4r::test {
+namespace {
+
+// The kernel names the free before it loads the group's buddy for it.
+TEST(Free, LoadsItsGroupAndCountsThat) {
+  ModelFs fs(model_shape("blocks_4k_full_size"));
+  fs.use(1, 100, 20);
+  TraceWriter trace(false);
+  trace.freed({}, 12, 1, 100, 10);
+  trace.loaded({}, 1);
+  trace.freed({}, 12, 1, 110, 10);
+  MemorySource events(trace.events());
+  const policy::Policy& policy = *policy::find_policy("legacy");
+  replay::EngineOptions options;
+  options.purpose = replay::Purpose::agree;
+  replay::Engine engine(fs.source(), policy, policy::defaults_for(fs.geometry()), options);
+  replay::InputTable inputs;
+  ASSERT_TRUE(engine.run(events, inputs).ok());
+  EXPECT_EQ(engine.tally().freed_clusters, 20u);
+  EXPECT_EQ(engine.tally().bad_frees, 0u);
+  EXPECT_EQ(engine.state().groups_loaded(), 1u);
+  EXPECT_EQ(engine.counters().buddies_generated, 1u);
+}
+
+}  // namespace
+}  // namespace e4r::test
