@@ -156,7 +156,8 @@ void Engine::on_allocate(const Op& op, InputTable& inputs) {
 // Decides with the recorded result at hand, which replaces the model's where they differ.
 void Engine::follow(const Op& op, Request& request, Inputs& out) {
   const Recorded recorded = {op.closing.prealloc, extent_of(op.closing.goal),
-                             extent_of(op.closing.result), op.closing.flags};
+                             extent_of(op.closing.result), op.closing.flags,
+                             op.closing.criterion == trace::Criterion::cr1_5};
   Steering steering;
   steering.recorded = &recorded;
   steering.fit_size = true;
