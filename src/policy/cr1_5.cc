@@ -81,6 +81,7 @@ const Policy kCr15 = {
     trace::Generation::cr1_5,
     false,
     true,
+    true,
 };
 
 }  // namespace e4r::policy

@@ -19,6 +19,7 @@ const Policy kLegacy = {
     trace::Generation::v6_1,
     false,
     false,
+    false,
 };
 
 }  // namespace e4r::policy

@@ -19,6 +19,7 @@ const Policy kLinear = {
     trace::Generation::unknown,
     true,
     false,
+    false,
 };
 
 }  // namespace e4r::policy

@@ -51,6 +51,9 @@ struct Policy {
   // Read-ahead also initialises BLOCK_UNINIT groups (no I/O is needed), judges each group by its
   // own descriptor, and generates the buddy of every group of the last batch, read or not.
   bool full_prefetch;
+  // A group without a free stripe is then searched for any extent, as it will be chosen again and
+  // again otherwise.
+  bool any_after_stripe;
 };
 
 // All policies, and the one of a given name (null when there is none).

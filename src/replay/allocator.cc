@@ -128,8 +128,9 @@ SizeStep Allocator::fitted_step(const Request& request, const Search& search,
                                 SizeStep first) const {
   const auto fits = [&](SizeStep step) {
     const Normalized n = normalize(state_.geometry(), search, request, preallocs, step);
-    return n.consistent && n.goal.len == recorded.goal.len &&
-           n.goal.logical == recorded.goal.logical &&
+    const bool long_enough = recorded.trimmed ? n.goal.len > recorded.goal.len
+                                              : n.goal.len == recorded.goal.len;
+    return n.consistent && long_enough && n.goal.logical == recorded.goal.logical &&
            n.flags == (recorded.flags & mb::hint_try_goal);
   };
   if (fits(first)) return first;

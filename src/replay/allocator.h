@@ -29,6 +29,7 @@ struct Recorded {
   bool prealloc = false;
   state::Extent goal, result;
   std::uint32_t flags = 0;
+  bool trimmed = false;  // the goal's length may be less than normalisation made it
 };
 
 // How a decision was steered by the trace.

@@ -192,11 +192,13 @@ void GroupSearch::scan(const Rung& rung, Group& group) {
   const auto stripe = search_.tunables.mb_stripe;
   const std::uint32_t found_before = search_.found;
   ++search_.groups_scanned;
+  const bool striped = rung.striped && stripe != 0 && search_.goal.len % stripe == 0;
   if (rung.scan == Scan::chunks)
     scan_chunks(group);
-  else if (rung.striped && stripe != 0 && search_.goal.len % stripe == 0)
+  else if (striped)
     scan_striped(group);
-  else
+  if (rung.scan == Scan::extents && search_.status == Status::going &&
+      (!striped || policy_.any_after_stripe))
     scan_extents(group, rung.skip_short);
   search_.counters[rung.criterion].extents_scanned += search_.found - found_before;
   if (search_.observer != nullptr) search_.observer->scanned(group, search_.found);
@@ -328,6 +330,7 @@ void GroupSearch::take_best_or_anything() {
   if (search_.status == Status::found || (steering_ != nullptr && steering_->forced)) return;
   ++search_.counters.lost;
   search_.best = {};
+  search_.goal.len = search_.goal_len;
   search_.status = Status::going;
   search_.flags |= mb::hint_first;
   climb(policy_.ladder.size() - 1);
