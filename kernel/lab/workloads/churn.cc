@@ -308,8 +308,10 @@ class Churn {
 
   void rename_file(File& file) {
     const std::string old = path(file);
+    const std::string old_name = file.name;
     file.name = std::to_string(next_name_++) + "-renamed";
-    lab::check(rename(old.c_str(), path(file).c_str()), old);
+    // The directory may need a block.
+    if (!ok(rename(old.c_str(), path(file).c_str()), file)) file.name = old_name;
   }
 
   void remove(std::size_t index) {
@@ -376,7 +378,7 @@ class Churn {
     File& from = *files_[index];
     const File& to = *files_[other];
     const std::string name = to.name;
-    lab::check(rename(path(from).c_str(), path(to).c_str()), path(from));
+    if (!ok(rename(path(from).c_str(), path(to).c_str()), from)) return;
     from.name = name;
     if (to.fd >= 0) lab::check(close(to.fd), name);
     files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(other));
