@@ -82,7 +82,7 @@ configure() {
 mkdir -p "$objects"
 stamp=$(effective_lines | sort | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$objects/.lab-config" 2>/dev/null)" != "$stamp" ]; then
-    configure >"$objects/configure.log" 2>&1 || {
+    (configure) >"$objects/configure.log" 2>&1 || {
         tail -20 "$objects/configure.log" >&2
         die "configuration failed: $objects/configure.log"
     }

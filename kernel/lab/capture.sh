@@ -48,6 +48,8 @@ build_project make_fragmented
 work=$(new_run "$name")
 
 make_start_image "$kind" "$seed" "$work/$name.img"
+run=$(kind_field "$kind" run)
+[ -n "$run" ] || die "kind '$kind' is a start image for jobs: it has no 'run'"
 before=$(kind_field "$kind" before)
 resume=
 if [ -n "$before" ]; then
@@ -59,8 +61,6 @@ if [ -n "$before" ]; then
 fi
 # The guest works on a copy.
 cp --sparse=always "$work/$name.img" "$work/disk"
-run=$(kind_field "$kind" run)
-[ -n "$run" ] || die "kind '$kind' is a start image for jobs: it has no 'run'"
 DISKS=("$work/disk")
 APPEND=$(kind_field "$kind" append)
 TIMEOUT=${TIMEOUT:-900}

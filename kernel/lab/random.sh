@@ -49,7 +49,7 @@ draw() {
         if (percent(20)) features = features ",^flex_bg,^resize_inode"
         else if (percent(50)) mke2fs = mke2fs " -G " one_of("2 4 8 32 64")
         if (percent(15)) features = features ",^metadata_csum,^uninit_bg"
-        if (percent(10) && !bigalloc) features = features ",^sparse_super"
+        if (percent(10) && !bigalloc) features = features ",^sparse_super,^resize_inode"
         if (percent(20) && !bigalloc) { per_group = one_of("2048 4096 8192"); mke2fs = mke2fs " -g " per_group }
         if (percent(25)) mke2fs = mke2fs " -E stride=" one_of("8 16 32") ",stripe_width=" one_of("16 32 64 48 128")
         if (percent(30)) mke2fs = mke2fs " -i " one_of("8192 32768 262144")
@@ -89,6 +89,8 @@ draw() {
         if (percent(20) && !indirect) printf "  run fill --rounds 2 --max-size %s\n", largest
         else printf "  run churn --ops %d --files %d --max-size %s --mix %s --small-percent %d\n",
             1500 + below(3000), files, largest, mix, below(100)
+        # Out of space with delayed allocation, the kernel writes back by itself: a second writer.
+        if (mount !~ /nodelalloc|data=journal/) print "  writers 2"
         printf "  seeds %d%s\n", seed, percent(30) ? "w" : ""
     }'
 }

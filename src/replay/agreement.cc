@@ -89,6 +89,9 @@ std::string describe(const Closing& c) {
 
 void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {
   ++requests;
+  const bool stream = !op.closing.prealloc && (op.closing.flags & trace::mb::stream_alloc) != 0;
+  const bool race = op.overlapped || (stream && stream_goal_in_doubt_);
+  if (stream) stream_goal_in_doubt_ = op.overlapped;
   forced += was_forced ? 1 : 0;
   const Comparison r = compare(op.closing, decision);
   same_block += r.block ? 1 : 0;
@@ -101,20 +104,20 @@ void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {
     return;
   }
   std::string fields = differing(r);
-  diverge(op, fields.empty() ? "block" : std::move(fields), describe(decision));
+  diverge(op, race, fields.empty() ? "block" : std::move(fields), describe(decision));
 }
 
 void Agreement::count_not_taken(const Op& op) {
   ++requests;
-  diverge(op, "kind", "no request: an earlier one has served this range");
+  diverge(op, op.overlapped, "kind", "no request: an earlier one has served this range");
 }
 
-void Agreement::diverge(const Op& op, std::string fields, std::string modelled) {
-  races += op.overlapped ? 1 : 0;
+void Agreement::diverge(const Op& op, bool race, std::string fields, std::string modelled) {
+  races += race ? 1 : 0;
   if (first_divergence) return;
-  first_divergence = Divergence{
-      requests,          op.ordinal,           op.time_ns,         op.pid, op.ino, op.overlapped,
-      std::move(fields), describe(op.closing), std::move(modelled)};
+  first_divergence =
+      Divergence{requests,          op.ordinal,           op.time_ns,         op.pid, op.ino, race,
+                 std::move(fields), describe(op.closing), std::move(modelled)};
 }
 
 }  // namespace e4r::replay

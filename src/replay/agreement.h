@@ -17,7 +17,8 @@ struct Divergence {
   std::uint64_t time_ns = 0;
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  bool overlapped = false;  // another thread was at work in the allocator meanwhile
+  bool overlapped = false;  // another thread was at work in the allocator meanwhile, or when
+                            // the stream goal that it starts from was left
   std::string fields;       // names of what differs, comma-separated
   std::string recorded;     // the closing event, in the trace's own form
   std::string modelled;     // the model's decision in the same form
@@ -48,7 +49,11 @@ struct Agreement {
   void count_not_taken(const Op& op);
 
  private:
-  void diverge(const Op& op, std::string fields, std::string modelled);
+  void diverge(const Op& op, bool race, std::string fields, std::string modelled);
+
+  // The last search by the stream goal overlapped another thread's work, so where it left that
+  // goal, before or after the other one, does not show in the trace.
+  bool stream_goal_in_doubt_ = false;
 };
 
 // A decision, and a closing event, in the form of the trace: "alloc orig 16/0/1@0 goal ...".

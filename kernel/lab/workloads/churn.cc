@@ -246,6 +246,9 @@ class Churn {
                  path(file));
   }
 
+  // A call that ran out of space may have done part of its work, and does not say which.
+  void forget_from(File& file, std::uint64_t at) { resize(file, std::min(at, file.units())); }
+
   void put_direct(File& file) {
     const std::uint64_t align = rng_.percent(80) ? 4096 / kUnit : 1;
     const std::uint64_t at = rng_.below(std::max<std::uint64_t>(file.units(), 8)) / align * align;
@@ -258,7 +261,10 @@ class Churn {
         file,
         [&](int fd) {
           const long n = pwrite(fd, aligned_, units * kUnit, static_cast<off_t>(at * kUnit));
-          if (ok(n, file)) accept(file, at, static_cast<std::uint64_t>(n), stamp);
+          if (ok(n, file))
+            accept(file, at, static_cast<std::uint64_t>(n), stamp);
+          else
+            forget_from(file, at);
         },
         O_RDWR | O_DIRECT);
   }
@@ -295,15 +301,17 @@ class Churn {
       if (!ok(fallocate(fd, mode, static_cast<off_t>(at * kUnit),
                         static_cast<off_t>(units * kUnit)),
               file))
-        return;
+        return forget_from(file, at);
       std::fill_n(file.stamps.begin() + static_cast<std::ptrdiff_t>(at), units, 0u);
     });
   }
 
   void rename_file(File& file) {
     const std::string old = path(file);
+    const std::string old_name = file.name;
     file.name = std::to_string(next_name_++) + "-renamed";
-    lab::check(rename(old.c_str(), path(file).c_str()), old);
+    // The directory may need a block.
+    if (!ok(rename(old.c_str(), path(file).c_str()), file)) file.name = old_name;
   }
 
   void remove(std::size_t index) {
@@ -370,7 +378,7 @@ class Churn {
     File& from = *files_[index];
     const File& to = *files_[other];
     const std::string name = to.name;
-    lab::check(rename(path(from).c_str(), path(to).c_str()), path(from));
+    if (!ok(rename(path(from).c_str(), path(to).c_str()), from)) return;
     from.name = name;
     if (to.fd >= 0) lab::check(close(to.fd), name);
     files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(other));

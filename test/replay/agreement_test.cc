@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include "replay/allocator.h"
+
+namespace e4r::replay {
+namespace {
+
+// A search by the stream goal that the trace closed with these results.
+Op stream_search(bool overlapped) {
+  Op op;
+  op.kind = Op::Kind::allocate;
+  op.overlapped = overlapped;
+  op.closing.seen = true;
+  op.closing.flags = trace::mb::stream_alloc;
+  op.closing.goal.start = 500;
+  op.closing.criterion = trace::Criterion::cr0;
+  return op;
+}
+
+Decision deciding(std::uint32_t goal_start) {
+  Decision decision;
+  decision.flags = trace::mb::stream_alloc;
+  decision.goal.start = goal_start;
+  decision.criterion = trace::Criterion::cr0;
+  return decision;
+}
+
+// Which of two searches at once left the stream goal last does not show in the trace.
+TEST(Agreement, StreamGoalIsInDoubtAfterARace) {
+  Agreement agreement;
+  agreement.count(stream_search(true), deciding(500), false);
+  EXPECT_EQ(agreement.identical, 1u);
+  agreement.count(stream_search(false), deciding(700), false);
+  EXPECT_EQ(agreement.identical, 1u);
+  EXPECT_EQ(agreement.races, 1u);
+  ASSERT_TRUE(agreement.first_divergence.has_value());
+  EXPECT_TRUE(agreement.first_divergence->overlapped);
+  // From here on the goal is known again.
+  agreement.count(stream_search(false), deciding(700), false);
+  EXPECT_EQ(agreement.races, 1u);
+  EXPECT_EQ(agreement.requests - agreement.identical, 2u);
+}
+
+}  // namespace
+}  // namespace e4r::replay
