@@ -27,7 +27,9 @@ struct Rung {
   bool fast;
   Scan scan;
   bool striped;     // may search by stripe
-  bool skip_short;  // extents shorter than the goal are stepped over without being examined
+  // Extents shorter than the goal are stepped over without being examined, longer ones are examined
+  // once, at their start, whatever the buddy's part of them.
+  bool skip_short;
   // Whether the rung is tried at all for this search.
   bool (*applies)(const Search&);
   // A group with fewer free clusters is refused before anything else is looked at.

@@ -226,19 +226,15 @@ void GroupSearch::scan_extents(Group& group, bool skip_short) {
     const state::bitmap::ConstWords words = state_.words(group);
     at = state::bitmap::find_clear(words, limit, at);
     if (at >= limit) break;
-    if (skip_short) {
-      const std::uint32_t end = state::bitmap::find_set(words, limit, at);
-      if (end - at < search_.goal.len) {
-        free -= std::min(free, end - at);
-        at = end;
-        continue;
-      }
+    std::uint32_t len = skip_short ? state::bitmap::find_set(words, limit, at) - at : 0;
+    if (!skip_short || len >= search_.goal.len) {
+      const state::Extent extent = state_.find_extent(group, at, search_.goal.len);
+      if (extent.len > free) break;
+      measure(group, extent);
+      if (!skip_short) len = extent.len;
     }
-    const state::Extent extent = state_.find_extent(group, at, search_.goal.len);
-    if (extent.len > free) break;
-    measure(group, extent);
-    at += extent.len;
-    free -= extent.len;
+    at += len;
+    free -= std::min(free, len);
   }
   check_limits(group, true);
 }
