@@ -2,6 +2,7 @@
 #include "state/fs_state.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace e4r::state {
 namespace {
@@ -169,6 +170,17 @@ bool FsState::give(Group& group, std::uint32_t start, std::uint32_t len) {
   return true;
 }
 
+// The transactions that freed clusters of the range, and those before them, have committed.
+void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
+  std::optional<std::uint64_t> newest;
+  freed_.for_group(number, [&](const FreedList::Entry& e) {
+    if (e.start < start + len && start < e.start + e.count)
+      newest = std::max(newest.value_or(0), e.transaction);
+  });
+  while (newest && !freed_.empty() && freed_.entries().front().transaction <= *newest)
+    commit(freed_.entries().front().transaction);
+}
+
 std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
   if (number >= geometry_.groups || start >= geometry_.clusters_per_group ||
       len > geometry_.clusters_per_group - start)
@@ -180,6 +192,7 @@ std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std
     const std::uint32_t first = geometry_.cluster_in_group(pa.block);
     if (first < start + len && start < first + pa.len) release(pa);
   }
+  commit_what_lies_in(number, start, len);
   std::uint32_t taken = 0;
   const std::uint32_t end = start + len;
   std::uint32_t at = bitmap::find_clear(words(group), end, start);

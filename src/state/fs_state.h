@@ -78,7 +78,8 @@ class FsState {
   bool give(Group& group, std::uint32_t start, std::uint32_t len);
 
   // Takes whatever is free of the range, for a result that is known from elsewhere. Preallocations
-  // in its way are dropped. Returns the clusters that were in use already.
+  // in its way are dropped; clusters that were freed and not committed show that they are now (the
+  // commit was under way while the search went on). Returns the clusters that were in use already.
   std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len);
 
   // Preallocations.
@@ -126,6 +127,7 @@ class FsState {
  private:
   bitmap::Words own_words(Group& group);
   void load_one(Group& group);
+  void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
   void update_lists(Group& group);
 
   Geometry geometry_;

@@ -64,6 +64,27 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
   }
 }
 
+// A search that ran while a transaction committed may be given what that one freed.
+TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
+  const Fixture fixture(2);
+  FsState state(fixture.source, true);
+  Group& group = state.group(0);
+  state.load(0);
+  state.take(group, 10, 60);
+  ASSERT_TRUE(state.free_clusters(0, 10, 5, 7, false).ok());
+  ASSERT_TRUE(state.free_clusters(0, 20, 5, 8, false).ok());
+  ASSERT_TRUE(state.free_clusters(0, 30, 5, 8, false).ok());
+  ASSERT_TRUE(state.free_clusters(0, 40, 5, 9, false).ok());
+  const std::uint32_t free = group.free;
+  EXPECT_EQ(state.force_take(0, 22, 6), 3u);  // 25 to 27 are in use
+  EXPECT_EQ(group.free, free + 5 + 5 + 5 - 3);
+  EXPECT_EQ(state.freed().entries().size(), 1u);  // of transaction 9
+  state.commit(8);
+  EXPECT_EQ(state.bad_frees(), 0u);
+  EXPECT_EQ(group.free, free + 5 + 5 + 5 - 3);
+  EXPECT_TRUE(state.check(5).empty());
+}
+
 TEST(FsState, FreedClustersWaitForTheirCommit) {
   const Fixture fixture(2);
   FsState state(fixture.source, true);
