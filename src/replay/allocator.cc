@@ -128,8 +128,8 @@ SizeStep Allocator::fitted_step(const Request& request, const Search& search,
                                 SizeStep first) const {
   const auto fits = [&](SizeStep step) {
     const Normalized n = normalize(state_.geometry(), search, request, preallocs, step);
-    const bool long_enough = recorded.trimmed ? n.goal.len > recorded.goal.len
-                                              : n.goal.len == recorded.goal.len;
+    const bool long_enough =
+        recorded.trimmed ? n.goal.len > recorded.goal.len : n.goal.len == recorded.goal.len;
     return n.consistent && long_enough && n.goal.logical == recorded.goal.logical &&
            n.flags == (recorded.flags & mb::hint_try_goal);
   };
@@ -410,9 +410,30 @@ void Allocator::force_prealloc(Search& search, Steering& steering) {
   search.status = Search::Status::found;
 }
 
-void Allocator::load_group(std::uint32_t group, bool prefetched) {
+void Allocator::mark_read(std::uint32_t first, std::uint32_t next) {
+  const std::uint32_t groups = state_.group_count();
+  if (first >= groups || next > groups) return;
+  std::uint32_t group = first;
+  do {
+    state_.mark_read(state_.group(group));
+    if (++group == groups) group = 0;
+  } while (group != next % groups);
+}
+
+void Allocator::load_by_others(std::uint32_t group) {
+  const std::uint32_t groups = state_.group_count();
+  if (group >= groups) return;
+  if (state_.group(group).need_init) {
+    const std::uint64_t batch = std::max<std::uint64_t>(tunables_.mb_prefetch, 1);
+    const std::uint64_t first = group / batch * batch;
+    mark_read(static_cast<std::uint32_t>(first),
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(first + batch, groups)));
+  }
+  load_group(group);
+}
+
+void Allocator::load_group(std::uint32_t group) {
   if (group >= state_.group_count()) return;
-  if (prefetched) state_.mark_read(state_.group(group));
   counters_.buddies_generated += state_.load(group);
 }
 

@@ -57,8 +57,15 @@ class Allocator {
   // recently used ones when that is not 0.
   void discard_inode(std::uint64_t ino, std::uint32_t needed);
 
-  // Loads a group that somebody else asked for (a background reader, a look at mb_groups).
-  void load_group(std::uint32_t group, bool prefetched);
+  // Generates the group's buddy if there is none.
+  void load_group(std::uint32_t group);
+  // The same for somebody who is not allocating: the lazy-init thread, a look at mb_groups. The
+  // thread reads bitmaps in batches of mb_prefetch groups, from group 0 on, and generates the
+  // buddies of some (ext4_run_li_request, Linux 6.1). Without ext4_prefetch_bitmaps in the trace,
+  // the first group that is loaded of a batch is all that shows the whole of it to be read.
+  void load_by_others(std::uint32_t group);
+  // Bitmaps of the groups [first, next), round the end, were read by that thread.
+  void mark_read(std::uint32_t first, std::uint32_t next);
 
   [[nodiscard]] const policy::Counters& counters() const { return counters_; }
   [[nodiscard]] const policy::Policy& policy() const { return policy_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/engine.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 namespace e4r::replay {
@@ -97,15 +99,11 @@ void Engine::apply(const Op& op, InputTable& inputs) {
     case Op::Kind::discard_inode:
       return allocator_.discard_inode(op.ino, static_cast<std::uint32_t>(op.count));
     case Op::Kind::load_group:
-      return allocator_.load_group(op.group, true);
-    case Op::Kind::allocate_inode: {
-      // A new inode has no preallocations, even if the event that released the old one's was lost.
-      allocator_.discard_inode(op.ino, 0);
-      const auto per_group = state_.geometry().inodes_per_group;
-      if (per_group > 0 && op.ino > 0)
-        state_.clear_block_uninit(static_cast<std::uint32_t>((op.ino - 1) / per_group));
-      return;
-    }
+      return allocator_.load_by_others(op.group);
+    case Op::Kind::prefetched:
+      return allocator_.mark_read(op.group, static_cast<std::uint32_t>(op.count));
+    case Op::Kind::allocate_inode:
+      return on_allocate_inode(op);
     case Op::Kind::free_inode:
       return on_free_inode(op);
     case Op::Kind::commit_flushing:
@@ -122,6 +120,15 @@ void Engine::apply(const Op& op, InputTable& inputs) {
     case Op::Kind::nothing:
       return;
   }
+}
+
+void Engine::on_allocate_inode(const Op& op) {
+  // A new inode has no preallocations, even if the event that released the old one's was lost.
+  allocator_.discard_inode(op.ino, 0);
+  if (S_ISREG(op.mode)) facts_[op.ino].regular = true;
+  const auto per_group = state_.geometry().inodes_per_group;
+  if (per_group > 0 && op.ino > 0)
+    state_.clear_block_uninit(static_cast<std::uint32_t>((op.ino - 1) / per_group));
 }
 
 Request Engine::request_of(const Op& op, const Inputs& known) const {
@@ -213,7 +220,7 @@ void Engine::follow(const Op& op, Request& request, Inputs& out) {
 void Engine::note_decision(const Op& op, const Decision& decision, bool forced) {
   if (options_.check) check_result(op, decision);
   ++tally_.requests;
-  if (!is_data(op)) ++tally_.metadata;
+  if (!is_data(op)) note_metadata(op);
   if (decision.success)
     tally_.allocated_blocks += state_.geometry().to_blocks(decision.len);
   else
@@ -221,10 +228,17 @@ void Engine::note_decision(const Op& op, const Decision& decision, bool forced) 
   if (options_.purpose != Purpose::what_if) agreement_.count(op, decision, forced);
 }
 
+void Engine::note_metadata(const Op& op) {
+  ++tally_.metadata;
+  const auto facts = facts_.find(op.ino);
+  if (facts != facts_.end() && facts->second.regular) ++tally_.mapping;
+}
+
 // Keeps what the request shows of its file's size and mode.
 void Engine::learn(const Op& op, const Request& request, const Inputs& inputs) {
   if (!is_data(op)) return;
   FileFacts& facts = facts_[op.ino];
+  facts.regular = true;
   const state::Geometry& geometry = state_.geometry();
   const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
                             << geometry.block_bits;
@@ -389,7 +403,7 @@ void Engine::free_range(const BlockRange& range) {
     const std::uint64_t room = geometry.first_block(group) + geometry.blocks_per_group - block;
     const std::uint64_t blocks = std::min(left, room);
     const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(blocks));
-    allocator_.load_group(group, false);
+    allocator_.load_group(group);
     const Status status =
         state_.free_clusters(group, start, clusters, transaction_, !geometry.journal);
     if (status.ok())

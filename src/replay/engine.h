@@ -41,6 +41,10 @@ struct EngineOptions {
 struct Tally {
   std::uint64_t requests = 0;  // allocations decided
   std::uint64_t metadata = 0;  // of these: without HINT_DATA
+  // Of these: for mapping blocks (extent tree nodes, indirect blocks) of regular files. How many a
+  // file needs follows from its layout, so these requests belong to the recorded layout: a replay
+  // that places the data otherwise still makes as many as were recorded.
+  std::uint64_t mapping = 0;
   std::uint64_t allocated_blocks = 0;
   std::uint64_t failed = 0;    // no space
   std::uint64_t refused = 0;   // turned away by the kernel before its allocator
@@ -85,9 +89,11 @@ class Engine {
   struct FileFacts {
     std::uint64_t size = 0;  // bytes; the best lower bound of i_size
     Mode mode = Mode::unknown;
+    bool regular = false;  // it asked for data blocks, or was seen to be made
   };
 
   void apply(const Op& op, InputTable& inputs);
+  void on_allocate_inode(const Op& op);
   void on_allocate(const Op& op, InputTable& inputs);
   [[nodiscard]] Request request_of(const Op& op, const Inputs& known) const;
   Decision allocate(const Op& op, const Request& request, Steering& steering);
@@ -99,6 +105,7 @@ class Engine {
   void note_extra(const Op& op, const Decision& decision);
   void translate_neighbours(const Op& op, Request& request);
   void note_decision(const Op& op, const Decision& decision, bool forced);
+  void note_metadata(const Op& op);
   void learn(const Op& op, const Request& request, const Inputs& inputs);
   void record(const Op& op, std::uint64_t here, std::uint64_t blocks);
   void on_free(const Op& op);

@@ -85,8 +85,14 @@ void OpStream::accept(const Event& event) {
     case EventKind::buddy_bitmap_load:
       if (open_op(event.pid) == nullptr) push(Op::Kind::load_group, event).group = event.group;
       return;
+    case EventKind::prefetch_bitmaps: {
+      Op& op = push(Op::Kind::prefetched, event);
+      op.group = event.group;
+      op.count = event.count;
+      return;
+    }
     case EventKind::allocate_inode:
-      push(Op::Kind::allocate_inode, event);
+      push(Op::Kind::allocate_inode, event).mode = event.mode;
       return;
     case EventKind::free_inode:
       push(Op::Kind::free_inode, event);

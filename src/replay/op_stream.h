@@ -30,11 +30,12 @@ struct Closing {
 struct Op {
   enum class Kind : std::uint8_t {
     nothing,
-    allocate,         // request .. closing, block, len
-    free,             // group, start, count: clusters
-    discard_inode,    // ino, count (0: all)
-    load_group,       // group; by somebody who was not allocating
-    allocate_inode,   // ino
+    allocate,       // request .. closing, block, len
+    free,           // group, start, count: clusters
+    discard_inode,  // ino, count (0: all)
+    load_group,     // group; by somebody who was not allocating
+    prefetched,     // group, count (the group after the last): bitmaps read by the lazy-init thread
+    allocate_inode,   // ino, mode
     free_inode,       // ino
     commit_flushing,  // the running transaction takes no more frees
     end_commit,       // its frees become usable
@@ -42,6 +43,7 @@ struct Op {
   };
   Kind kind = Kind::nothing;
   std::uint16_t cpu = 0;
+  std::uint16_t mode = 0;  // as in st_mode
   bool has_inputs = false;
   bool open = false;  // allocate: not answered yet
   // allocate: another thread's allocation was under way at the same time, or another thread changed

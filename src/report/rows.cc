@@ -55,6 +55,7 @@ void add_tally(std::vector<Row>& out) {
   add("blocks allocated", "allocated_blocks", Show::always, &Tally::allocated_blocks);
   add("failed, no space", "failed", Show::always, &Tally::failed);
   add("metadata requests", "metadata_requests", Show::nonzero, &Tally::metadata);
+  add("  for mappings of files, as recorded", "mapping_requests", Show::nonzero, &Tally::mapping);
   add("requests more than recorded", "extra_requests", Show::nonzero, &Tally::extra);
   add("recorded requests not needed", "absorbed_requests", Show::nonzero, &Tally::absorbed);
   add("refused before the allocator", "refused_requests", Show::nonzero, &Tally::refused);

@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, kEventKinds> kEventNames = {
     "ext4_free_inode",
     "jbd2_commit_flushing",
     "jbd2_end_commit",
+    "ext4_prefetch_bitmaps",
     "lost_events",
 };
 

@@ -29,6 +29,7 @@ enum class EventKind : std::uint8_t {
   free_inode,                 // ext4_free_inode
   commit_flushing,            // jbd2_commit_flushing: transaction N is locked no longer
   end_commit,                 // jbd2_end_commit: transaction N is on disk
+  prefetch_bitmaps,           // ext4_prefetch_bitmaps: a batch of the lazy-init thread is over
   lost_events,                // the recorder's own marker: `count` events lost (0: unknown)
 };
 inline constexpr int kEventKinds = static_cast<int>(EventKind::lost_events) + 1;
@@ -105,6 +106,7 @@ struct GroupExtent {
 //   free_blocks                       ino mode block count flags
 //   mballoc_free, mballoc_discard     ino result(group start len)
 //   buddy_bitmap_load, bitmap_load    group
+//   prefetch_bitmaps                  group(first) count(the group after the last) needed(reads)
 //   allocate_inode                    ino parent(dir) mode
 //   free_inode                        ino mode
 //   commit_flushing, end_commit       block(transaction)

@@ -352,5 +352,40 @@ TEST_F(AllocatorTest, ARecordedPreallocationHitIsForced) {
   EXPECT_TRUE(state::bitmap::all_set(rig->state.words(rig->state.group(1)), 50, 4));
 }
 
+std::vector<std::uint32_t> read_groups(const state::FsState& state) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t group = 0; group < state.group_count(); ++group)
+    if (state.group(group).read) out.push_back(group);
+  return out;
+}
+
+TEST(Prefetch, RangesGoRoundTheEnd) {
+  ModelFs fs(model_shape("blocks_4k_full_size"));
+  Rig rig("legacy", fs);
+  ASSERT_EQ(fs.geometry().groups, 3u);
+  rig.allocator.mark_read(2, 1);
+  EXPECT_EQ(read_groups(rig.state), (std::vector<std::uint32_t>{0, 2}));
+  rig.allocator.mark_read(3, 1);  // of an image that is not this one
+  rig.allocator.mark_read(0, 4);
+  EXPECT_EQ(read_groups(rig.state), (std::vector<std::uint32_t>{0, 2}));
+  rig.allocator.mark_read(0, 0);  // one batch for all
+  EXPECT_EQ(read_groups(rig.state).size(), 3u);
+}
+
+TEST(Prefetch, AGroupLoadedByOthersShowsItsBatch) {
+  ModelFs fs(model_shape("blocks_4k_full_size"));
+  policy::Tunables tunables = policy::defaults_for(fs.geometry());
+  tunables.mb_prefetch = 2;
+  Rig rig("legacy", fs, tunables);
+  rig.allocator.load_group(0);  // to free in it
+  EXPECT_TRUE(read_groups(rig.state).empty());
+  rig.allocator.load_by_others(0);  // loaded: nobody reads it
+  EXPECT_TRUE(read_groups(rig.state).empty());
+  rig.allocator.load_by_others(2);
+  EXPECT_EQ(read_groups(rig.state), (std::vector<std::uint32_t>{2}));
+  rig.allocator.load_by_others(1);
+  EXPECT_EQ(read_groups(rig.state), (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace e4r::test

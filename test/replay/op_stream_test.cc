@@ -60,6 +60,8 @@ struct Script {
         return "d" + std::to_string(op.ino);
       case Op::Kind::load_group:
         return "l" + std::to_string(op.group);
+      case Op::Kind::prefetched:
+        return "p" + std::to_string(op.group) + "-" + std::to_string(op.count);
       case Op::Kind::allocate_inode:
         return "i" + std::to_string(op.ino);
       case Op::Kind::free_inode:
@@ -196,6 +198,14 @@ TEST(OpStream, LoadsByAnAllocatingThreadAreItsOwn) {
   s.answer(1, 20);
   s.add(EventKind::buddy_bitmap_load, 1).group = 6;
   EXPECT_EQ(s.replayed(), "a20 l5 l6 ");
+}
+
+TEST(OpStream, BatchesOfTheLazyInitThreadComeThrough) {
+  Script s;
+  Event& batch = s.add(EventKind::prefetch_bitmaps, 2);
+  batch.group = 64;
+  batch.count = 3;
+  EXPECT_EQ(s.replayed(), "p64-3 ");
 }
 
 TEST(OpStream, TrimmingIsNoDiscard) {

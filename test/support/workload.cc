@@ -135,7 +135,7 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
     default: {
       const auto group = static_cast<std::uint32_t>(rng_.below(geometry_.groups));
       writer_.loaded(thread(depth), group);
-      allocator_.load_group(group, true);
+      allocator_.load_by_others(group);
       return changed();
     }
   }

@@ -126,6 +126,16 @@ TEST(FtraceText, UnknownFieldsAreToleratedAnywhere) {
   }
 }
 
+TEST(FtraceText, BatchesOfReadBitmapsHaveFirstNextAndReads) {
+  const auto read = read_text(line("ext4_prefetch_bitmaps", "dev 98,0 group 64 next 3 ios 20"));
+  ASSERT_EQ(read.error, "");
+  ASSERT_EQ(read.events.size(), 1u);
+  EXPECT_EQ(read.events[0].kind, EventKind::prefetch_bitmaps);
+  EXPECT_EQ(read.events[0].group, 64u);
+  EXPECT_EQ(read.events[0].count, 3u);
+  EXPECT_EQ(read.events[0].needed, 20u);
+}
+
 TEST(FtraceText, UnknownFlagsAreCountedNotFatal) {
   const auto read = read_text(line("ext4_free_blocks",
                                    "dev 98,0 ino 13 mode 0100644 block 5 count 6 flags "

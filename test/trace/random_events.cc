@@ -138,6 +138,10 @@ class Generator {
       case EventKind::commit_flushing:
       case EventKind::end_commit:
         return fill(e.block, 100);
+      case EventKind::prefetch_bitmaps:
+        fill(e.group, 64);
+        fill(e.count, 64);
+        return fill(e.needed, 16);
       case EventKind::lost_events:
         return;
     }

@@ -20,6 +20,24 @@ constexpr std::uint8_t kPid = 1, kCpu = 2, kDev = 4;  // the mask of the context
 constexpr std::uint64_t kAbsoluteTime = 1;
 constexpr std::uint64_t kMicrosecond = 1000;
 
+// Kinds in the order in which the format got them: EventKind, whose last one is lost_events, but
+// for kinds that were added after it.
+constexpr int kFirstAddedTag = 20;
+constexpr int kLostTag = kFirstAddedTag - 1;
+
+constexpr std::uint8_t kind_to_tag(EventKind kind) {
+  const int number = static_cast<int>(kind);
+  if (kind == EventKind::lost_events) return kLostTag;
+  return static_cast<std::uint8_t>(number < kLostTag ? number : number + 1);
+}
+
+// kEventKinds when there is none.
+constexpr int tag_to_kind(int tag) {
+  if (tag == kLostTag) return static_cast<int>(EventKind::lost_events);
+  const int number = tag < kLostTag ? tag : tag - 1;
+  return number < static_cast<int>(EventKind::lost_events) ? number : kEventKinds;
+}
+
 template <class T>
 constexpr auto as_number(T value) {
   if constexpr (std::is_same_v<T, bool>)
@@ -126,7 +144,7 @@ void BlockEncoder::add(const Event& event) {
   Event e = event;  // the model's interface is shared with the decoder, which writes
   std::uint8_t* p = bytes_.data() + size_;
   std::uint8_t& tag = *p++;
-  tag = static_cast<std::uint8_t>(e.kind);
+  tag = kind_to_tag(e.kind);
   if (e.pid != last_.pid || e.cpu != last_.cpu || e.dev != last_.dev) {
     tag |= kContext;
     p = put_context(p, e, last_);
@@ -158,14 +176,15 @@ void BlockEncoder::clear() {
 
 bool BlockDecoder::read_one(Event& e) {
   const std::uint8_t tag = *at_++;
-  if ((tag & kKindBits) >= kEventKinds) return false;
+  const int kind = tag_to_kind(tag & kKindBits);
+  if (kind >= kEventKinds) return false;
   if ((tag & kContext) != 0) {
     get_context(at_, last_);
     model_.select(last_.pid);
   }
   if ((tag & kTime) != 0) last_.time_ns = get_time(at_, last_.time_ns);
   e = last_;
-  e.kind = static_cast<EventKind>(tag & kKindBits);
+  e.kind = static_cast<EventKind>(kind);
   if ((tag & kFields) == 0) {
     DecodeExpected fields;
     model_.code(fields, e);

@@ -58,6 +58,8 @@ class Model {
         return op(0, e.block, tid_ + 1), void(tid_ = e.block);
       case EventKind::end_commit:
         return op(0, e.block, tid_), void(tid_ = e.block);
+      case EventKind::prefetch_bitmaps:
+        return prefetch(op, e);
       case EventKind::lost_events:
         return op(0, e.count, 0);
     }
@@ -303,6 +305,15 @@ class Model {
     loaded_ = e.group;
   }
 
+  // Batches follow each other.
+  template <class Op>
+  void prefetch(Op& op, Event& e) {
+    op(0, e.group, prefetched_);
+    op(1, e.count, e.group);
+    op(2, e.needed, 0);
+    prefetched_ = static_cast<std::uint32_t>(e.count);
+  }
+
   template <class Op>
   void new_inode(Op& op, Event& e) {
     op(0, e.ino, new_ino_ + 1);
@@ -343,6 +354,7 @@ class Model {
   std::uint64_t last_ino_ = 0, new_ino_ = 0, parent_ = 0, tid_ = 0, needed_ = 0, pa_count_ = 0;
   std::uint64_t run_end_ = 0, run_count_ = 0;
   std::uint32_t loaded_ = 0;
+  std::uint32_t prefetched_ = 0;
   std::uint16_t mode_ = 0;
 };
 

@@ -53,6 +53,8 @@ using AllocateInode = Body<Ending::plain, Device, Ino, Number<"dir", &Event::par
 using FreeInode =
     Body<Ending::plain, Device, Ino, Mode, Ignored<"uid">, Ignored<"gid">, Ignored<"blocks">>;
 using CommitFlushing = Body<Ending::plain, Device, Transaction, Sync>;
+using PrefetchBitmaps = Body<Ending::plain, Device, Group, Number<"next", &Event::count>,
+                             Number<"ios", &Event::needed>>;
 using EndCommit = Body<Ending::plain, Device, Transaction, Sync, Ignored<"head">>;
 
 struct Functions {
@@ -84,6 +86,7 @@ constexpr std::array<Functions, kEventKinds - 1> kFunctions = {
     functions<FreeInode>,
     functions<CommitFlushing>,
     functions<EndCommit>,
+    functions<PrefetchBitmaps>,
 };
 
 // A hash without collisions among the names of the kinds: the length and two letters.

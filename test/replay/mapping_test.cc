@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Requests that exist because of the recorded layout: extent tree nodes and indirect blocks of
+// regular files.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "replay/engine.h"
+#include "support/rig.h"
+#include "support/trace_writer.h"
+
+namespace e4r::test {
+namespace {
+
+// Records what an allocator on an empty file system answers.
+class Script {
+ public:
+  Script() : fs_(model_shape("blocks_4k_full_size")), rig_("legacy", fs_), writer_(false) {}
+
+  void request(std::uint64_t ino, bool data) {
+    replay::Request request = data ? data_request(ino, 4, 16384) : metadata_request(1, 100000);
+    request.ino = ino;
+    TraceWriter::Open open = writer_.open({}, request, request.len);
+    const replay::Decision decision = rig_.allocator.allocate(request, nullptr);
+    writer_.decided(open, decision);
+    writer_.finish(open, decision);
+  }
+  void make(std::uint64_t ino, std::uint16_t mode) {
+    writer_.inode({}, trace::EventKind::allocate_inode, ino);
+    modes_.emplace_back(writer_.events().size() - 1, mode);
+  }
+  void remove(std::uint64_t ino) { writer_.inode({}, trace::EventKind::free_inode, ino); }
+
+  [[nodiscard]] replay::Tally replayed(replay::Purpose purpose) {
+    std::vector<trace::Event> events = writer_.events();
+    for (const auto& [index, mode] : modes_) events[index].mode = mode;
+    ModelFs fs(model_shape("blocks_4k_full_size"));
+    replay::EngineOptions options;
+    options.purpose = purpose;
+    replay::Engine engine(fs.source(), *policy::find_policy("legacy"), rig_.tunables, options);
+    MemorySource source(events);
+    replay::InputTable inputs;
+    EXPECT_TRUE(engine.run(source, inputs).ok());
+    return engine.tally();
+  }
+
+ private:
+  ModelFs fs_;
+  Rig rig_;
+  TraceWriter writer_;
+  std::vector<std::pair<std::size_t, std::uint16_t>> modes_;
+};
+
+TEST(Mapping, MetadataOfRegularFilesIsCountedApart) {
+  Script script;
+  script.make(12, S_IFREG | 0644);
+  script.request(12, false);  // an indirect block comes before its data
+  script.request(12, true);
+  script.request(12, false);
+  script.make(13, S_IFDIR | 0755);
+  script.request(13, false);  // a directory's block
+  script.request(14, true);   // a file older than the trace
+  script.request(14, false);
+  script.remove(12);
+  script.make(12, S_IFDIR | 0755);
+  script.request(12, false);  // the number is a directory's now
+  for (const replay::Purpose purpose : {replay::Purpose::agree, replay::Purpose::what_if}) {
+    const replay::Tally tally = script.replayed(purpose);
+    EXPECT_EQ(tally.requests, 7u);
+    EXPECT_EQ(tally.metadata, 5u);
+    EXPECT_EQ(tally.mapping, 3u);
+  }
+}
+
+}  // namespace
+}  // namespace e4r::test
