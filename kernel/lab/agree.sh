@@ -3,14 +3,16 @@
 # Draws captures and holds `e4replay verify` against each: one table for docs/fidelity.md.
 #
 # Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--seed N]... [--again] [--only-verify]
-#                 [-o DIR] [KIND...]
+#                 [-o DIR] [--into FILE] [KIND...]
 #   --seed N       instead of the seeds that kernel/lab/kinds.table lists; "Nw": read mb_groups first
 #   --again        take captures anew although DIR has them
 #   --only-verify  take none, verify what DIR has
 #   -o DIR         default: $E4R_LAB/captures
 #   -p POLICY      default: legacy
+#   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
+#                  a Markdown file
 #
-# The table is Markdown on standard output. Exit status 3 when a kind with one writer disagrees, or
+# The table is Markdown on standard output, with a row of totals. Exit status 3 when a kind with one writer disagrees, or
 # one with several in more than races (decisions that another thread's work overlaps).
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
@@ -22,6 +24,7 @@ policy=legacy
 again=0
 capture=1
 out=$E4R_LAB/captures
+into=
 seeds=()
 kinds=()
 while [ $# -gt 0 ]; do
@@ -32,6 +35,7 @@ while [ $# -gt 0 ]; do
     --again) again=1 ;;
     --only-verify) capture=0 ;;
     -o) out=$2 && shift ;;
+    --into) into=$2 && shift ;;
     -*) usage ;;
     *) kinds+=("$1") ;;
     esac
@@ -68,30 +72,80 @@ row() {
     return 0
 }
 
-echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
-echo "|---|---|---|---|---|---|---|---|---|---|---|"
-worst=0
+# table: a line per capture; its status is the worst of all.
+table() {
+    local kind seed drawn warm name status worst=0
+    echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
+    echo "|---|---|---|---|---|---|---|---|---|---|---|"
+    for kind in "${kinds[@]}"; do
+        drawn=("${seeds[@]}")
+        # shellcheck disable=SC2207 # words by intention
+        [ ${#drawn[@]} -gt 0 ] || drawn=($(kind_field "$kind" seeds))
+        for seed in "${drawn[@]}"; do
+            warm=()
+            [[ $seed != *w ]] || warm=(--warm)
+            name=$(capture_name "$kind" "${seed%w}" "${#warm[@]}" "$tree")
+            if [ $capture = 1 ] && { [ $again = 1 ] || [ ! -e "$out/$name.mb_stats" ]; }; then
+                "$lab_dir/capture.sh" "$kind" --seed "${seed%w}" "${warm[@]}" --kernel "$tree" \
+                    -o "$out" >/dev/null || {
+                    echo "| $kind | $seed | | capture failed | | | | | | | |"
+                    worst=1
+                    continue
+                }
+            fi
+            [ -e "$out/$name.mb_stats" ] || continue
+            status=0
+            row "$kind" "$seed" "$name" || status=$?
+            if [ $status -gt $worst ]; then worst=$status; fi
+        done
+    done
+    return $worst
+}
+
+# The last row: sums, of captures with one writer and of the others.
+totals() {
+    awk -F ' *[|] *' '
+        function number(text) { gsub(/,/, "", text); return text + 0 }
+        function grouped(n,   text) {
+            text = sprintf("%d", n)
+            while (match(text, /[0-9][0-9][0-9][0-9]($|,)/))
+                text = substr(text, 1, RSTART) "," substr(text, RSTART + 1)
+            return text
+        }
+        NR > 2 && $6 != "" {
+            many = $4 > 1
+            ++captures[many]; decisions[many] += number($5)
+            races[many] += $8; errors[many] += $9
+        }
+        END {
+            for (many = 0; many <= 1; ++many)
+                if (captures[many])
+                    printf "| **%d captures** | | %s | **%s** | %.4f | | %d | %d | | | |\n",
+                        captures[many], many ? "2+" : "1", grouped(decisions[many]),
+                        100 * (1 - (races[many] + errors[many]) / decisions[many]), races[many],
+                        errors[many]
+        }' "$1"
+}
+
+# put_into FILE TABLE
+put_into() {
+    local mark="<!-- agree $tree -->"
+    grep -qxF -- "$mark" "$1" || die "$1 has no line '$mark'"
+    awk -v mark="$mark" -v table="$2" '
+        $0 == mark { print; print ""; while ((getline line < table) > 0) print line; print ""
+                     skip = 1; next }
+        $0 == "<!-- end -->" { skip = 0 }
+        !skip' "$1" >"$1.new"
+    mv "$1.new" "$1"
+}
+
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    drawn=("${seeds[@]}")
-    # shellcheck disable=SC2207 # words by intention
-    [ ${#drawn[@]} -gt 0 ] || drawn=($(kind_field "$kind" seeds))
-    for seed in "${drawn[@]}"; do
-        warm=()
-        [[ $seed != *w ]] || warm=(--warm)
-        name=$(capture_name "$kind" "${seed%w}" "${#warm[@]}" "$tree")
-        if [ $capture = 1 ] && { [ $again = 1 ] || [ ! -e "$out/$name.mb_stats" ]; }; then
-            "$lab_dir/capture.sh" "$kind" --seed "${seed%w}" "${warm[@]}" --kernel "$tree" \
-                -o "$out" >/dev/null || {
-                echo "| $kind | $seed | | capture failed | | | | | | | |"
-                worst=1
-                continue
-            }
-        fi
-        [ -e "$out/$name.mb_stats" ] || continue
-        status=0
-        row "$kind" "$seed" "$name" || status=$?
-        if [ $status -gt $worst ]; then worst=$status; fi
-    done
 done
-exit $worst
+lines=$(mktemp "$E4R_LAB/agree.XXXXXX")
+trap 'rm -f "$lines"' EXIT
+worst=0
+table | tee "$lines" || worst=${PIPESTATUS[0]}
+totals "$lines" | tee -a "$lines"
+if [ -n "$into" ]; then put_into "$into" "$lines"; fi
+exit "$worst"

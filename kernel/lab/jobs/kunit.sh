@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# ext4's KUnit tests, which ran while this kernel booted. Fails when a suite of $SUITES is missing or
+# not whole; a failed test is trouble in the kernel log.
+# variant: kunit
+# timeout: 120
+log=$(dmesg | sed 's/^\[[^]]*\] //')
+for suite in ${SUITES:-ext4_inode_test ext4_mballoc_test}; do
+    if ! grep -qE "^ok [0-9]+ (- )?$suite$" <<<"$log"; then
+        say "KUnit suite $suite did not pass or did not run"
+        exit 1
+    fi
+    passed=$(awk -v suite="$suite" '
+        $0 ~ "# Subtest: " suite "$" { inside = 1 }
+        inside && /^    ok / { ++cases }
+        inside && /^        ok / { ++parameters }
+        $0 ~ "^ok [0-9]+ (- )?" suite "$" { inside = 0 }
+        END { print cases + parameters }' <<<"$log")
+    figure "$suite/passed" "$passed"
+done
