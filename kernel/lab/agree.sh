@@ -127,18 +127,6 @@ totals() {
         }' "$1"
 }
 
-# put_into FILE TABLE
-put_into() {
-    local mark="<!-- agree $tree -->"
-    grep -qxF -- "$mark" "$1" || die "$1 has no line '$mark'"
-    awk -v mark="$mark" -v table="$2" '
-        $0 == mark { print; print ""; while ((getline line < table) > 0) print line; print ""
-                     skip = 1; next }
-        $0 == "<!-- end -->" { skip = 0 }
-        !skip' "$1" >"$1.new"
-    mv "$1.new" "$1"
-}
-
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
 done
@@ -147,5 +135,5 @@ trap 'rm -f "$lines"' EXIT
 worst=0
 table | tee "$lines" || worst=${PIPESTATUS[0]}
 totals "$lines" | tee -a "$lines"
-if [ -n "$into" ]; then put_into "$into" "$lines"; fi
+if [ -n "$into" ]; then put_table "$into" "<!-- agree $tree -->" "$lines"; fi
 exit "$worst"

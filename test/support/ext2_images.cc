@@ -99,9 +99,14 @@ std::uint32_t store(ext2_filsys fs, dgrp_t group, std::vector<unsigned char>& by
   return free;
 }
 
-void apply(Pattern& pattern, std::vector<unsigned char>& bytes, std::uint32_t clusters) {
-  for (std::uint32_t bit = 0; bit < clusters; ++bit)
-    if (pattern.used()) bytes[bit / 8] |= static_cast<unsigned char>(1u << (bit % 8));
+void apply(Pattern& pattern, std::vector<unsigned char>& bytes, std::uint32_t clusters,
+           std::uint32_t most_free) {
+  std::uint32_t free = 0;
+  for (std::uint32_t bit = 0; bit < clusters; ++bit) {
+    const auto mask = static_cast<unsigned char>(1u << (bit % 8));
+    if (pattern.used() || free == most_free) bytes[bit / 8] |= mask;
+    if ((bytes[bit / 8] & mask) == 0) ++free;
+  }
 }
 
 }  // namespace
@@ -138,7 +143,7 @@ void fill_image(const std::string& path, const Fill& fill) {
       continue;
     }
     std::vector<unsigned char> bytes = bitmap_block(fs.get(), group);
-    apply(pattern, bytes, clusters);
+    apply(pattern, bytes, clusters, fill.most_free);
     free += store(fs.get(), group, bytes);
   }
   ext2fs_free_blocks_count_set(fs->super, free << fs->cluster_ratio_bits);

@@ -20,6 +20,7 @@ struct Fill {
   std::uint32_t max_free = 0;
   std::uint32_t min_used = 1;
   std::uint32_t max_used = 1;
+  std::uint32_t most_free = ~0u;   // clusters in one group
   std::uint32_t skip_percent = 0;  // groups left alone, as mke2fs made them
 };
 

@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   app.add_option("--max-free", fill.max_free, "longest free run; 0: none");
   app.add_option("--min-used", fill.min_used);
   app.add_option("--max-used", fill.max_used);
+  app.add_option("--most-free", fill.most_free, "free clusters in one group, at most");
   app.add_option("--skip-percent", fill.skip_percent, "groups left as mke2fs made them");
   CLI11_PARSE(app, argc, argv);
   const auto bytes = e4r::parse_size(size);

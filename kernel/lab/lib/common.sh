@@ -69,3 +69,15 @@ kernel_image() {
 tree_version() {
     make -s -C "$1" kernelversion 2>/dev/null
 }
+
+# put_table FILE MARK TABLE: what stands between the line MARK and "<!-- end -->" of a Markdown file
+# becomes the table.
+put_table() {
+    grep -qxF -- "$2" "$1" || die "$1 has no line '$2'"
+    awk -v mark="$2" -v table="$3" '
+        $0 == mark { print; print ""; while ((getline line < table) > 0) print line; print ""
+                     skip = 1; next }
+        $0 == "<!-- end -->" { skip = 0 }
+        !skip' "$1" >"$1.new"
+    mv "$1.new" "$1"
+}
