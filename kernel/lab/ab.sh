@@ -4,7 +4,9 @@
 #
 # Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|qemu] [--image KIND] [--seed N]
 #              [--set NAME=VALUE]... [--set-base NAME=VALUE]... [--set-patched NAME=VALUE]...
+#              [--below FIGURE=RATIO]...
 #   -n N    pairs of runs (default: 3)
+#   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
 #
 # Prints, for each figure of the job, median and range of both and the median of the ratios pair by
 # pair. Any run that fails (see run.sh) fails the comparison.
@@ -24,6 +26,7 @@ patched=
 vars=()
 base_vars=()
 patched_vars=()
+limits=()
 while [ $# -gt 0 ]; do
     case $1 in
     --base) base=$2 && shift ;;
@@ -34,6 +37,7 @@ while [ $# -gt 0 ]; do
     --seed) SEED=$2 && shift ;;
     --set) vars+=("$2") && shift ;;
     --set-base) base_vars+=("$2") && shift ;;
+    --below) limits+=("$2") && shift ;;
     --set-patched) patched_vars+=("$2") && shift ;;
     -*) usage ;;
     *) [ -z "$job" ] || usage
@@ -63,7 +67,7 @@ for ((pair = 1; pair <= pairs; ++pair)); do
     one patched "$pair" "$patched" "${vars[@]}" "${patched_vars[@]}"
 done
 
-awk -v A="$base" -v B="$patched" '
+awk -v A="$base" -v B="$patched" -v limits="${limits[*]}" '
 function median(list, n,   i, j, t) {
     for (i = 2; i <= n; ++i)
         for (j = i; j > 1 && list[j] < list[j - 1]; --j) {
@@ -94,7 +98,17 @@ END {
             if (((("base" SUBSEP pair SUBSEP name)) in value) && value["base", pair, name] != 0 &&
                 ((("patched" SUBSEP pair SUBSEP name)) in value))
                 ratio[++n] = value["patched", pair, name] / value["base", pair, name]
+        of[name] = n ? median(ratio, n) : "-"
         printf "%-28s %34s %34s %10s\n", name, described("base", name), described("patched", name),
-            n ? sprintf("%.3f", median(ratio, n)) : "-"
+            n ? sprintf("%.3f", of[name]) : "-"
     }
+    n = split(limits, limit, " ")
+    for (i = 1; i <= n; ++i) {
+        split(limit[i], part, "=")
+        if (!(part[1] in of) || of[part[1]] == "-" || of[part[1]] >= part[2] + 0) {
+            printf "ab: %s: the ratio is not below %s\n", part[1], part[2] >"/dev/stderr"
+            failed = 3
+        }
+    }
+    exit failed
 }' "$collected"

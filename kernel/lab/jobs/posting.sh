@@ -12,5 +12,11 @@ if [ "${WARM:-1}" = 1 ]; then cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.be
 figure system_s "$(awk '/^cpu / { print $4 / 100 }' /proc/stat)"
 stats_as_figures
 cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.after"
-figure free_extents "$(awk '/^#[0-9]/ { n += $4 } END { print n }' "$E4R_RUN/mb_groups.after")"
+awk '/^#[0-9]/ { free += $3; extents += $4 }
+    END { print "free_extents", extents; print "free_extent_clusters", free / extents }' \
+    "$E4R_RUN/mb_groups.after" >>"$E4R_RUN/figures"
+# One process for thousands of files: fork is slow here.
+find "$FS" -name lost+found -prune -o -type f -print0 | xargs -0 -n 8000 filefrag |
+    awk '{ extents += $(NF - 2); ++files } END { print "extents_per_file", extents / files }' \
+        >>"$E4R_RUN/figures"
 umount "$FS"
