@@ -20,30 +20,48 @@ struct ByteRange {
 };
 
 // One block group's inode table and what the descriptor says of it. Inodes are counted from the
-// start of the table; `unused` is bg_itable_unused after the kernel's checks: 0 when the
-// descriptor's checksum does not cover it (ext4_itable_unused_count, Linux 6.1 super.c).
+// start of the table. Without descriptor checksums the flags and the count of unused inodes mean
+// nothing to the kernel (ext4_itable_unused_count is only believed under ext4_has_group_desc_csum,
+// Linux 6.1): then all flags are false, `unused` is 0 and `unused_part` is empty.
 struct Table {
   std::uint32_t group = 0;
   ByteRange whole;            // all blocks of the table
-  std::uint32_t unused = 0;   // inodes at the end that were never used
-  bool inode_uninit = false;  // EXT4_BG_INODE_UNINIT
+  std::uint32_t unused = 0;   // inodes at the end that were never used (bg_itable_unused)
+  bool inode_uninit = false;  // EXT4_BG_INODE_UNINIT: no inode was ever used, whatever `unused` is
   bool block_uninit = false;  // EXT4_BG_BLOCK_UNINIT
   bool zeroed = false;        // EXT4_BG_INODE_ZEROED
-  ByteRange unused_part;      // whole blocks behind the used inodes: what may be zeroed
+  // What may be zeroed: the whole blocks behind the one with the last used inode; all of the table
+  // under inode_uninit (ext4_init_inode_table, Linux 6.1 ialloc.c).
+  ByteRange unused_part;
+};
+
+// The file system as a whole. Sizes in bytes unless it says blocks.
+struct FileSystem {
+  enum class Checksums : std::uint8_t { none, uninit_bg, metadata_csum };
+  std::string label, uuid;
+  std::uint64_t blocks = 0;
+  std::uint32_t block_size = 0, inode_size = 0, inodes_per_group = 0, groups = 0;
+  Checksums checksums = Checksums::none;  // of group descriptors
+  bool needs_recovery = false;            // the journal holds what is not here yet
+  bool at_rest = false;                   // cleanly unmounted, no errors on record, no such journal
 };
 
 // The inode tables of an ext4 file system and its descriptors, read from `target` (which must
 // outlive the object). Changes are kept in memory until flush(), which writes changed descriptor
-// blocks (with new checksums) and the superblock, and nothing else.
+// blocks (with new checksums) and the superblock, and nothing else: the primary ones. Copies are
+// left alone, as the kernel's thread leaves them: libext2fs does not believe the flags of a copy.
 //
 // open() refuses, with one line that says what to do: no ext4, wrong superblock or descriptor
-// checksum, tables outside of the file system; for Access::write also a journal to be replayed,
-// recorded errors, and a mounted device.
+// checksum, tables outside of the file system, flags that contradict the counts beside them; for
+// Access::write also unknown features, a journal to be replayed, recorded errors, a file system
+// that was not cleanly unmounted, multi-mount protection, metadata that overlaps a table, and a
+// device or file that is mounted.
 class Tables {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Tables>> open(Target& target, Target::Access access);
   virtual ~Tables() = default;
 
+  [[nodiscard]] virtual FileSystem file_system() const = 0;
   [[nodiscard]] virtual std::span<const Table> tables() const = 0;
   [[nodiscard]] virtual std::uint32_t inode_size() const = 0;
   [[nodiscard]] virtual std::uint32_t inodes_per_group() const = 0;
@@ -51,7 +69,7 @@ class Tables {
   // Descriptor checksums (uninit_bg or metadata_csum): without them flags mean nothing.
   [[nodiscard]] virtual bool has_group_checksums() const = 0;
 
-  // Thread-safe, in memory.
+  // Thread-safe, in memory. Nothing happens without descriptor checksums.
   virtual void set_zeroed(std::uint32_t group, bool zeroed) = 0;
   // Descriptor blocks that changed since the last flush, then the superblock if it changed; not
   // synced. Callers sync the tables before and the descriptors after.
