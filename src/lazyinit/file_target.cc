@@ -193,25 +193,26 @@ Result<Zeroed> FileTarget::zero_piece(Piece piece) {
   const std::uint64_t length = piece.end - piece.offset;
   if (device_) {
     E4R_TRY(const bool done, by_zeroout(piece));
-    if (done && write_zeroes_) return Zeroed{ZeroMethod::write_zeroes, 0};
-    if (done) return Zeroed{ZeroMethod::write, length};
+    if (done && write_zeroes_) return Zeroed{ZeroMethod::write_zeroes, 0, 0};
+    if (done) return Zeroed{ZeroMethod::write, length, 0};
   } else {
     E4R_TRY(const bool ranged, by_fallocate(zero_range_, FALLOC_FL_ZERO_RANGE, piece));
-    if (ranged) return Zeroed{ZeroMethod::zero_range, 0};
+    if (ranged) return Zeroed{ZeroMethod::zero_range, 0, 0};
     E4R_TRY(const bool punched, by_fallocate(punch_hole_, FALLOC_FL_PUNCH_HOLE, piece));
-    if (punched) return Zeroed{ZeroMethod::zero_range, 0};
+    if (punched) return Zeroed{ZeroMethod::zero_range, 0, 0};
   }
   E4R_CHECK(write_zeros(piece));
-  return Zeroed{ZeroMethod::write, length};
+  return Zeroed{ZeroMethod::write, length, 0};
 }
 
 Result<Zeroed> FileTarget::zero(std::uint64_t offset, std::uint64_t length) {
   E4R_CHECK(check_range(offset, length));
   const std::uint64_t end = offset + length;
-  Zeroed total{ZeroMethod::zero_range, 0};
+  Zeroed total{ZeroMethod::zero_range, 0, length};
   for (Piece piece{offset, offset}; piece.end < end;) {
     piece = next_data(piece.end, end);
     if (piece.offset == piece.end) break;
+    total.holes -= piece.end - piece.offset;
     E4R_TRY(const Zeroed done, zero_piece(piece));
     total.method = std::max(total.method, done.method);
     total.written += done.written;

@@ -21,6 +21,7 @@ enum class ZeroMethod : std::uint8_t {
 struct Zeroed {
   ZeroMethod method = ZeroMethod::write;
   std::uint64_t written = 0;  // bytes of zeros that were sent as data; 0 unless method is write
+  std::uint64_t holes = 0;    // bytes that were holes of a file already, and were left so
 };
 
 // What a range reads as.
