@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "command.h"
+#include "lazyinit/journal.h"
 #include "lazyinit/mkfs.h"
 #include "mkfs_summary.h"
 #include "util/progress.h"
@@ -78,9 +79,14 @@ std::uint64_t choose_seed() {
 
 Result<MkfsOutcome> finish(Target& target, const MkfsOptions& options) {
   E4R_TRY(const std::unique_ptr<Tables> tables, Tables::open(target, Target::Access::write));
+  std::vector<lazyinit::ByteRange> journal;
+  if (options.journal) {
+    E4R_TRY(journal, lazyinit::journal_ranges(target.path()));
+  }
   Progress progress(!options.quiet);
   return lazyinit::finish_mkfs(
-      target, *tables, options, choose_seed(), &stop, [&progress](const lazyinit::ZeroProgress& p) {
+      target, *tables, journal, options, choose_seed(), &stop,
+      [&progress](const lazyinit::ZeroProgress& p) {
         progress.show(fmt::format("inode tables: {} of {} groups", format_count(p.groups_done),
                                   format_count(p.groups_total)));
       });
@@ -94,9 +100,11 @@ std::string shortcoming(const MkfsOptions& options, const MkfsOutcome& outcome,
                        format_count(outcome.lazy));
   if (const auto& bad = outcome.checked.bad)
     return fmt::format(
-        "{} is not prezeroed: byte {}, in the inode table of group {}, {}; no table is marked, "
+        "{} is not prezeroed: byte {}, in {}, {}; no table is marked, "
         "the kernel or tune2fs-lazy finish will zero them",
-        path, bad->offset, bad->group, bad->unreadable ? "cannot be read" : "is not zero");
+        path, bad->offset,
+        bad->group ? fmt::format("the inode table of group {}", *bad->group) : "the journal",
+        bad->unreadable ? "cannot be read" : "is not zero");
   if (!outcome.group_checksums && options.init == TableInit::lazy)
     return fmt::format(
         "{} has neither metadata_csum nor uninit_bg, so mke2fs had to initialise "

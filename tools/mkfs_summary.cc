@@ -29,12 +29,18 @@ std::string sample_line(const MkfsOptions& options, const MkfsOutcome& o) {
                      format_count(c.blocks), format_count(c.blocks_total), o.seed);
 }
 
-std::string bytes_line(const MkfsOutcome& o) {
+std::string tables_bytes(const MkfsOutcome& o) {
   return fmt::format(
       "{} of inode tables: {} written, {} zeroed by the storage, {} avoided, {} left for later",
       format_size(o.table_bytes), format_size(o.zeroing.bytes_written),
-      format_size(o.zeroing.bytes_zeroed), format_size(o.bytes_avoided),
-      format_size(o.bytes_later));
+      format_size(o.zeroing.bytes_zeroed), format_size(o.table_bytes_avoided),
+      format_size(o.table_bytes_later));
+}
+
+std::string journal_bytes(const MkfsOutcome& o) {
+  return fmt::format("{} of journal: {} written, {} zeroed by the storage, {} avoided",
+                     format_size(o.journal_bytes), format_size(o.journal_written),
+                     format_size(o.journal_zeroed), format_size(o.journal_avoided));
 }
 
 }  // namespace
@@ -46,8 +52,9 @@ std::string mkfs_summary(const MkfsOptions& options, const MkfsOutcome& outcome,
   if (options.changes_tables() && outcome.group_checksums) {
     line(tables_line(outcome));
     if (outcome.believed != 0) line(sample_line(options, outcome));
-    line(bytes_line(outcome));
+    line(tables_bytes(outcome));
   }
+  if (outcome.journal_bytes != 0) line(journal_bytes(outcome));
   if (options.init_itable) line("mount options in the superblock: " + options.init_itable->text());
   if (!place.device)
     line(fmt::format("{} allocated of the {} of {}", format_size(place.allocated),

@@ -75,6 +75,7 @@ class Parser {
     if (!result_.ours) return result_;
     E4R_CHECK(check_keys());
     std::erase_if(line.options, [](const Option& o) { return is_extended(o) && o.value.empty(); });
+    result_.journal = result_.changes_tables();
     for (const Option& option : line.options) E4R_CHECK(look_at(option));
     if (journal_dev_)
       return error("a journal device (-O journal_dev) has no inode tables: leave out {}", first_);
@@ -202,7 +203,7 @@ class Parser {
     }
   }
 
-  Status look_at_extended(const std::string& list) const {
+  Status look_at_extended(const std::string& list) {
     for (const std::string& token : split_list(list)) {
       const std::string name = token.substr(0, token.find('='));
       if (name == "offset" || name == "android_sparse")
@@ -210,6 +211,7 @@ class Parser {
             "-E {}: the file system would not start where the file does, which {} needs: "
             "leave out one of them",
             name, first_);
+      if (name == "lazy_journal_init") result_.journal = false;
       if (!result_.changes_tables()) continue;
       if (name == "lazy_itable_init" || name == "assume_storage_prezeroed")
         return error("{} and itable_init={} both say what becomes of the tables: give one", name,
@@ -219,12 +221,14 @@ class Parser {
   }
 
   // To the last -E, since mke2fs heeds no other.
-  static void add_lazy(std::vector<Option>& options) {
+  void add_lazy(std::vector<Option>& options) const {
+    std::string words = "lazy_itable_init=1";
+    if (result_.journal) words += ",lazy_journal_init=1";
     const auto last = std::find_if(options.rbegin(), options.rend(), is_extended);
     if (last == options.rend())
-      options.push_back({'E', "lazy_itable_init=1", true});
+      options.push_back({'E', words, true});
     else
-      last->value += ",lazy_itable_init=1";
+      last->value += "," + words;
   }
 
   void assemble(const CommandLine& line) {

@@ -27,6 +27,7 @@ struct MkfsOptions {
   unsigned threads = 0;  // itable_threads; 0: not given
   bool verify_all = false;
   std::optional<InitItable> init_itable;
+  bool journal = false;  // mke2fs was told to leave the journal to us
 
   // For mke2fs, argv[0] not among them: our keys taken out. If any were there, options stand in
   // front of operands, each in a word of its own; without them the words are what they were.
@@ -47,7 +48,8 @@ struct MkfsOptions {
 //   verify=full|sample (with prezeroed)     init_itable[=N] or noinit_itable
 //
 // mke2fs heeds its last -E only, so what is left of each stays where it is; one that held nothing
-// else goes. With itable_init, lazy_itable_init=1 is added, so that mke2fs does not zero first.
+// else goes. With itable_init, lazy_itable_init=1 and (unless the command line has a word on it)
+// lazy_journal_init=1 are added, so that mke2fs does not zero first what may be zero already.
 //
 // An Error is for exit status 2: a key that starts with itable_ and is none, a value that will not
 // do, keys that contradict each other, and what makes our part impossible: -S, -z, -O journal_dev
