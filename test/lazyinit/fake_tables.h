@@ -34,6 +34,7 @@ class FakeTables : public lazyinit::Tables {
 
   void drop_checksums() { checksums_ = false; }
 
+  [[nodiscard]] lazyinit::FileSystem file_system() const override { return {}; }
   [[nodiscard]] std::span<const lazyinit::Table> tables() const override { return tables_; }
   [[nodiscard]] std::uint32_t inode_size() const override { return 256; }
   [[nodiscard]] std::uint32_t inodes_per_group() const override { return 64; }
