@@ -12,11 +12,15 @@
 namespace e4r::tools {
 
 // One per lazytune/*.cc.
+const Command& finish_command();
+const Command& rearm_command();
+const Command& set_command();
 const Command& status_command();
+const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
-      status_command(),
+      status_command(), finish_command(), verify_command(), rearm_command(), set_command(),
   };
   return kTable;
 }

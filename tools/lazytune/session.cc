@@ -72,6 +72,7 @@ Status need_checksums(const Session& session) {
 }
 
 Result<GroupRange> parse_groups(const std::string& text, std::uint32_t count) {
+  if (text.empty()) return GroupRange{0, count - 1};
   const Error wrong =
       error("--groups {}: give a group or a range such as 3-9 or 100-, up to {}", text, count - 1);
   const std::size_t dash = text.find('-');

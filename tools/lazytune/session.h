@@ -42,7 +42,7 @@ struct Session {
 [[nodiscard]] std::string describe(const Session& session);
 // An Error for a file system whose groups have no flags.
 [[nodiscard]] Status need_checksums(const Session& session);
-// Groups "7", "3-9", "100-" of a file system that has `count` of them: first and last.
+// Groups "7", "3-9", "100-" of a file system that has `count` of them; all for "".
 struct GroupRange {
   std::uint32_t first = 0, last = 0;
 };
