@@ -7,6 +7,7 @@
 #include "command.h"
 #include "lazyinit/mounted.h"
 #include "lazyinit/scratch_target.h"
+#include "lazyinit/undo_target.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -42,11 +43,25 @@ Result<std::unique_ptr<Target>> open_target(const ImageOptions& options) {
     E4R_TRY(auto below, Target::open(options.image, Target::Access::read));
     return std::unique_ptr<Target>(new lazyinit::ScratchTarget(std::move(below)));
   }
-  return Target::open(options.image, Target::Access::write);
+  E4R_TRY(auto target, Target::open(options.image, Target::Access::write));
+  if (options.undo.empty()) return target;
+  return lazyinit::keep_undo(std::move(target), options.undo);
 }
+
+namespace {
+
+// A refusal must not leave an undo file behind.
+Status check_first(const ImageOptions& options) {
+  E4R_TRY(const auto target, Target::open(options.image, Target::Access::read));
+  E4R_TRY(const auto tables, Tables::open(*target, Target::Access::write));
+  return {};
+}
+
+}  // namespace
 
 Result<Session> open_to_write(const ImageOptions& options) {
   E4R_CHECK(lazyinit::check_not_mounted(options.image));
+  if (!options.undo.empty()) E4R_CHECK(check_first(options));
   Session session;
   E4R_TRY(session.target, open_target(options));
   E4R_TRY(session.tables, Tables::open(*session.target, Target::Access::write));
