@@ -12,6 +12,8 @@
 namespace e4r::tools {
 
 // One per lazytune/*.cc.
+const Command& disable_command();
+const Command& enable_command();
 const Command& finish_command();
 const Command& rearm_command();
 const Command& set_command();
@@ -20,7 +22,8 @@ const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
-      status_command(), finish_command(), verify_command(), rearm_command(), set_command(),
+      status_command(), finish_command(), verify_command(),  rearm_command(),
+      set_command(),    enable_command(), disable_command(),
   };
   return kTable;
 }
