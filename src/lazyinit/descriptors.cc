@@ -86,6 +86,8 @@ Descriptor Descriptors::get(std::uint32_t group) const {
       static_cast<std::uint32_t>(join(d.bg_free_inodes_count, d.bg_free_inodes_count_hi, 16));
   out.itable_unused =
       static_cast<std::uint32_t>(join(d.bg_itable_unused, d.bg_itable_unused_hi, 16));
+  out.inode_bitmap_checksum =
+      static_cast<std::uint32_t>(join(d.bg_inode_bitmap_csum_lo, d.bg_inode_bitmap_csum_hi, 16));
   out.flags = d.bg_flags;
   return out;
 }

@@ -17,7 +17,8 @@ struct Descriptor {
   std::uint64_t block_bitmap = 0, inode_bitmap = 0, inode_table = 0;  // blocks
   std::uint32_t free_inodes = 0;
   std::uint32_t itable_unused = 0;
-  std::uint16_t flags = 0;  // EXT2_BG_*
+  std::uint32_t inode_bitmap_checksum = 0;  // its high half is 0 in 32-byte descriptors
+  std::uint16_t flags = 0;                  // EXT2_BG_*
 };
 
 // All descriptors, and which of their blocks changed. Not thread-safe.

@@ -144,4 +144,13 @@ std::uint16_t Superblock::descriptor_checksum(std::uint32_t group,
   return crc16(crc, descriptor.subspan(kNext));
 }
 
+bool Superblock::inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
+                                          std::uint32_t stored) const {
+  if (!metadata_csum()) return true;
+  constexpr std::size_t kHighEnd =
+      offsetof(ext4_group_desc, bg_inode_bitmap_csum_hi) + sizeof(std::uint16_t);
+  const std::uint32_t mask = desc_size >= kHighEnd ? ~0u : 0xffffu;
+  return (image::crc32c(checksum_seed_, bitmap) & mask) == (stored & mask);
+}
+
 }  // namespace e4r::lazyinit

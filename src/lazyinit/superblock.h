@@ -49,6 +49,12 @@ class Superblock {
   [[nodiscard]] std::uint16_t descriptor_checksum(std::uint32_t group,
                                                   std::span<const std::byte> descriptor) const;
 
+  // Whether `bitmap`, a group's inode bitmap without its padding, has the checksum that its
+  // descriptor holds (ext4_inode_bitmap_csum_verify, Linux 6.1 bitmap.c). True without
+  // metadata_csum.
+  [[nodiscard]] bool inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
+                                              std::uint32_t stored) const;
+
   ext2_super_block raw = {};
   std::uint32_t block_size = 0;
   std::uint32_t inode_size = 0;
