@@ -96,7 +96,7 @@ class Run {
     E4R_TRY(const bool zero, found_zero(job, part));
     if (!zero) E4R_CHECK(make_zero(job, part));
     if (!zero && options_.pace.wait_multiplier != 0) E4R_CHECK(target_.sync());
-    return record(job, part, zero ? 0 : job.range.length);
+    return record(job, part, part.bytes_written + part.bytes_zeroed);
   }
 
   Result<bool> found_zero(const Job& job, ZeroOutcome& part) {
