@@ -19,6 +19,7 @@
 #include "support/process.h"
 #include "support/raw_file.h"
 #include "support/temp_dir.h"
+#include "util/rng.h"
 
 namespace e4r::test {
 namespace {
@@ -150,6 +151,7 @@ std::vector<ReferenceGroup> reference_groups(const std::string& path) {
     const bool checksums = ext2fs_has_group_desc_csum(fs.get()) != 0;
     std::uint64_t used = fs->super->s_inodes_per_group - (checksums ? group.unused : 0);
     if (checksums && (group.flags & EXT2_BG_INODE_UNINIT) != 0) used = 0;
+    group.used_bytes = used * inode_size;
     group.used_part = (used * inode_size + block - 1) / block * block;
     group.last_used = last_used(fs.get(), i);
     groups.push_back(group);
@@ -169,19 +171,37 @@ std::vector<Bytes64> reference_descriptor_blocks(const std::string& path) {
   return all;
 }
 
-void fill_unused_parts(const std::string& path) {
+void fill_unused(const std::string& path, FillFrom from, FillWith with) {
+  Rng rng(1);
   const std::uint32_t inode_size = [&] {
     const Handle fs = open_image(path);
     return static_cast<std::uint32_t>(EXT2_INODE_SIZE(fs->super));
   }();
   for (const ReferenceGroup& group : reference_groups(path)) {
     Bytes bytes;
-    for (std::uint64_t at = group.used_part; at < group.table_length; at += inode_size) {
-      const Bytes inode = stale_inode(inode_size, static_cast<std::uint32_t>(at / inode_size));
+    const std::uint64_t start =
+        from == FillFrom::first_unused_block ? group.used_part : group.used_bytes;
+    for (std::uint64_t at = start; at < group.table_length; at += inode_size) {
+      Bytes inode = stale_inode(inode_size, static_cast<std::uint32_t>(at / inode_size));
+      if (with == FillWith::random)
+        for (unsigned char& byte : inode) byte = static_cast<unsigned char>(rng.next());
       bytes.insert(bytes.end(), inode.begin(), inode.end());
     }
-    if (!bytes.empty()) write_at(path, group.table + group.used_part, bytes);
+    if (!bytes.empty()) write_at(path, group.table + start, bytes);
   }
+}
+
+std::vector<std::uint32_t> groups_not_zero(const std::string& path) {
+  std::vector<std::uint32_t> found;
+  const auto groups = reference_groups(path);
+  for (std::uint32_t i = 0; i < groups.size(); ++i) {
+    const Bytes bytes =
+        read_at(path, groups[i].table + groups[i].used_part,
+                static_cast<std::size_t>(groups[i].table_length - groups[i].used_part));
+    if (std::any_of(bytes.begin(), bytes.end(), [](unsigned char b) { return b != 0; }))
+      found.push_back(i);
+  }
+  return found;
 }
 
 std::vector<std::uint64_t> changed_blocks(const std::string& a, const std::string& b) {

@@ -27,8 +27,9 @@ struct ReferenceGroup {
   std::uint32_t unused = 0;
   std::uint32_t free_inodes = 0;
   bool checksum_ok = false;
-  std::uint64_t used_part = 0;  // bytes of whole blocks with inodes that are not counted as unused
-  std::uint32_t last_used = 0;  // highest inode set in the bitmap, 1 for the first; 0: none
+  std::uint64_t used_bytes = 0;  // of inodes that are not counted as unused
+  std::uint64_t used_part = 0;   // bytes of whole blocks with inodes that are not counted as unused
+  std::uint32_t last_used = 0;   // highest inode set in the bitmap, 1 for the first; 0: none
 };
 [[nodiscard]] std::vector<ReferenceGroup> reference_groups(const std::string& path);
 
@@ -38,9 +39,14 @@ struct Bytes64 {
 };
 [[nodiscard]] std::vector<Bytes64> reference_descriptor_blocks(const std::string& path);
 
-// Fills the unused parts of all tables with what looks like inodes in use: regular files with one
-// link and no blocks. Stands for a disk that held another file system before.
-void fill_unused_parts(const std::string& path);
+// Fills the tables with what a disk may hold from before, from the first unused inode on or from
+// the first block without a used one: inodes of empty regular files with one link, or bytes drawn
+// at random (always the same ones).
+enum class FillFrom : std::uint8_t { first_unused_inode, first_unused_block };
+enum class FillWith : std::uint8_t { inodes, random };
+void fill_unused(const std::string& path, FillFrom from, FillWith with = FillWith::inodes);
+// Groups whose table is not zero from the first unused block on.
+[[nodiscard]] std::vector<std::uint32_t> groups_not_zero(const std::string& path);
 
 // Offsets of the 1 KiB blocks in which two files of the same size differ.
 [[nodiscard]] std::vector<std::uint64_t> changed_blocks(const std::string& a, const std::string& b);

@@ -76,9 +76,10 @@ Result<int> run(const Options& options) {
   if (!range.ok()) return usage_error(range.error().message);
   E4R_TRY(const Verified verified, look(options, session, *range, progress));
   for (const Lie& lie : verified.lies) print_lie(session, lie);
-  fmt::print("{}: {} of {} flagged lie; {} looked at, {} of it read\n", session.target->path(),
-             format_count(verified.lies.size()), groups_text(verified.checked),
-             format_size(verified.bytes), format_size(verified.read));
+  fmt::print("{}: {} of {} flagged groups lie; {} looked at, {} of it read\n",
+             session.target->path(), format_count(verified.lies.size()),
+             format_count(verified.checked), format_size(verified.bytes),
+             format_size(verified.read));
   if (verified.stopped) return error("stopped before all groups were looked at; nothing changed");
   if (verified.lies.empty()) return kDone;
   if (options.fix.empty()) return kDisagreed;
