@@ -49,7 +49,7 @@ struct FileSystem {
 // The inode tables of an ext4 file system and its descriptors, read from `target` (which must
 // outlive the object). Changes are kept in memory until flush(), which writes changed descriptor
 // blocks (with new checksums) and the superblock, and nothing else: the primary ones. Copies are
-// left alone, as the kernel's thread leaves them: libext2fs does not believe the flags of a copy.
+// left alone, as the kernel's thread leaves them: from a copy libext2fs takes no inode for unused.
 //
 // open() refuses, with one line that says what to do: no ext4, wrong superblock or descriptor
 // checksum, tables outside of the file system, flags that contradict the counts beside them; for
