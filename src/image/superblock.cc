@@ -11,7 +11,6 @@ namespace e4r::image {
 namespace {
 
 constexpr std::uint64_t kSuperOffset = 1024;
-constexpr std::uint64_t kHeadBytes = 2048;  // ends where the superblock ends
 // Descriptor tables up to this size are believed without asking how much of the file is there.
 constexpr std::uint64_t kFreeDescriptorBytes = 64u << 20;
 
@@ -21,8 +20,8 @@ std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
   return a / b + (a % b != 0);
 }
 
-Error damaged(const InputFile& file, const char* what) {
-  return error("{}: damaged superblock ({}); try a backup on a copy: e2fsck -b 32768", file.path(),
+Error damaged(const Holder& file, const char* what) {
+  return error("{}: damaged superblock ({}); try a backup on a copy: e2fsck -b 32768", file.path,
                what);
 }
 
@@ -84,28 +83,28 @@ const char* wrong_counts(const Super& sb) {
   return nullptr;
 }
 
-Status fits_file(const Super& sb, const InputFile& file) {
+Status fits_file(const Super& sb, const Holder& file) {
   const std::uint64_t block_size = std::uint64_t{1024} << sb.s_log_block_size;
-  if (blocks_count(sb) > file.size() / block_size) {
+  if (blocks_count(sb) > file.size / block_size) {
     if (blocks_count(sb) > UINT64_MAX / block_size) return damaged(file, "block count");
     return error(
         "{} is truncated: its file system has {} bytes, the file {}; copy it whole, or "
         "give it the rest as a hole with `truncate -s {} {}`",
-        file.path(), blocks_count(sb) * block_size, file.size(), blocks_count(sb) * block_size,
-        file.path());
+        file.path, blocks_count(sb) * block_size, file.size, blocks_count(sb) * block_size,
+        file.path);
   }
   const std::uint64_t groups =
       ceil_div(blocks_count(sb) - sb.s_first_data_block, sb.s_blocks_per_group);
-  if (groups * desc_size(sb) > std::max(kFreeDescriptorBytes, file.allocated()))
+  if (groups * desc_size(sb) > std::max(kFreeDescriptorBytes, file.allocated))
     return damaged(file, "more group descriptors than the file holds");
   return {};
 }
 
-Status check(const Super& sb, const InputFile& file) {
+Status check(const Super& sb, const Holder& file) {
   if (!checksum_ok(sb)) return damaged(file, "its checksum is wrong");
   if (sb.s_feature_incompat & EXT3_FEATURE_INCOMPAT_JOURNAL_DEV)
     return error("{} is an external journal, not a file system: give the device it belongs to",
-                 file.path());
+                 file.path);
   if (const char* what = wrong_sizes(sb)) return damaged(file, what);
   if (const char* what = wrong_counts(sb)) return damaged(file, what);
   return fits_file(sb, file);
@@ -113,15 +112,20 @@ Status check(const Super& sb, const InputFile& file) {
 
 }  // namespace
 
+Status check_superblock(const Holder& file, std::span<const std::byte> head) {
+  Super sb = {};
+  const bool whole = head.size() >= kHeadBytes;
+  if (whole) std::memcpy(&sb, head.data() + kSuperOffset, sizeof sb);
+  if (!whole || sb.s_magic != EXT2_SUPER_MAGIC || is_container(head))
+    return not_an_image(file.path, head);
+  return check(sb, file);
+}
+
 Status check_superblock(const InputFile& file) {
   std::array<std::byte, kHeadBytes> head = {};
-  const std::uint64_t there = std::min(kHeadBytes, file.size());
-  E4R_CHECK(file.read(0, std::span(head).first(there)));
-  Super sb = {};
-  std::memcpy(&sb, head.data() + kSuperOffset, sizeof sb);
-  if (there < kHeadBytes || sb.s_magic != EXT2_SUPER_MAGIC || is_container(head))
-    return not_an_image(file.path(), std::span(head).first(there));
-  return check(sb, file);
+  const auto there = std::span(head).first(std::min(kHeadBytes, file.size()));
+  E4R_CHECK(file.read(0, there));
+  return check_superblock({file.path(), file.size(), file.allocated()}, there);
 }
 
 }  // namespace e4r::image

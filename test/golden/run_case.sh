@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs one golden test: CASE/cmd prints, CASE/expect says what.
 #   run_case.sh CASE E4REPLAY CAPTURES       with UPDATE=1: writes CASE/expect instead
-# `cmd` runs in bash in an empty directory with $e4replay, $captures (unpacked images and traces)
-# and the function `run`, which runs a command and prints its exit status after its output. Times
-# are replaced by T, the directories by their names.
+# `cmd` runs in bash in an empty directory with $e4replay, $tune2fs_lazy and $mke2fs_lazy (which
+# lie beside it), $captures (unpacked images and traces) and the function `run`, which runs a
+# command and prints its exit status after its output. Times are replaced by T, the directories by
+# their names.
 set -euo pipefail
 case_dir=$1
 export e4replay=$2 captures=$3 data=$1
+tools=$(dirname "$e4replay")
+export tune2fs_lazy=$tools/tune2fs-lazy mke2fs_lazy=$tools/mke2fs-lazy
 export TZ=UTC LC_ALL=C LANGUAGE=C COLUMNS=80
 
 work=$(mktemp -d)
@@ -21,7 +24,8 @@ run() {
 export -f run
 
 (cd "$work" && bash -c "$(cat "$case_dir/cmd")") >"$work.out" 2>&1 </dev/null || true
-sed -E -e "s#$e4replay#e4replay#g; s#$captures/?##g; s#$work/?##g" \
+sed -E -e "s#$tune2fs_lazy#tune2fs-lazy#g; s#$mke2fs_lazy#mke2fs-lazy#g" \
+    -e "s#$e4replay#e4replay#g; s#$captures/?##g; s#$work/?##g" \
     -e '/^time, s/s/ +[0-9]+\.[0-9]+/ T/g' \
     -e 's/("(elapsed_s|requests_per_s)": )[0-9.e+-]+/\1"T"/' "$work.out" >"$work.got"
 rm -f "$work.out"

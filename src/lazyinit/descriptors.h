@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+// Internal to src/lazyinit: the primary group descriptors in memory.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lazyinit/superblock.h"
+#include "lazyinit/target.h"
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// One descriptor's fields that matter here, low and high halves put together.
+struct Descriptor {
+  std::uint64_t block_bitmap = 0, inode_bitmap = 0, inode_table = 0;  // blocks
+  std::uint32_t free_inodes = 0;
+  std::uint32_t itable_unused = 0;
+  std::uint32_t inode_bitmap_checksum = 0;  // its high half is 0 in 32-byte descriptors
+  std::uint16_t flags = 0;                  // EXT2_BG_*
+};
+
+// All descriptors, and which of their blocks changed. Not thread-safe.
+class Descriptors {
+ public:
+  // None yet, of a superblock that must outlive the object.
+  explicit Descriptors(const Superblock& super);
+  // Reads them in as few calls as their places allow (all in one, or with meta_bg one for each
+  // block), 2 MiB at a time at most.
+  [[nodiscard]] static Result<Descriptors> read(Target& target, const Superblock& super);
+
+  [[nodiscard]] std::uint32_t count() const { return super_->groups; }
+  [[nodiscard]] Descriptor get(std::uint32_t group) const;
+  [[nodiscard]] bool checksum_ok(std::uint32_t group) const;
+  // The first group whose checksum is wrong.
+  [[nodiscard]] std::optional<std::uint32_t> first_damaged() const;
+
+  // Change memory only. Each recomputes the checksum and marks the block, unless nothing changes.
+  void set_flags(std::uint32_t group, std::uint16_t flags);
+  void set_itable_unused(std::uint32_t group, std::uint32_t unused);
+  // As the superblock's features have it now; for when these have changed.
+  void recompute_checksum(std::uint32_t group);
+
+  [[nodiscard]] bool changed() const;
+  // Writes the blocks that changed, neighbours in one call; not synced.
+  [[nodiscard]] Status write(Target& target);
+
+ private:
+  [[nodiscard]] std::span<std::byte> bytes(std::uint32_t group);
+  [[nodiscard]] std::span<const std::byte> bytes(std::uint32_t group) const;
+  void store(std::uint32_t group, const ext4_group_desc& descriptor);
+  [[nodiscard]] ext4_group_desc load(std::uint32_t group) const;
+
+  const Superblock* super_;
+  std::vector<std::byte> blocks_;
+  std::vector<bool> changed_;  // per descriptor block
+};
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "lazyinit/target.h"
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// Trusting bitmaps, or rewriting what hangs on them, asks for a check since the last mount: an
+// Error when there was none (s_lastcheck < s_mtime; tune2fs asks for the same).
+[[nodiscard]] Status freshly_checked(Target& target);
+
+// Turns on uninit_bg: valid checksums in every descriptor, no flag set, nothing counted as unused;
+// then the feature in all superblocks. Consistent at every instant: a checksum without the feature
+// is not looked at. Nothing is done to a file system that has descriptor checksums.
+[[nodiscard]] Status add_group_checksums(Target& target);
+
+struct Enabled {
+  std::uint64_t inode_uninit = 0;   // groups that have the flag now
+  std::uint64_t unused_inodes = 0;  // counted as never used, in all groups
+  std::uint64_t zeroed = 0;         // groups with ITABLE_ZEROED
+  std::uint64_t to_zero = 0;        // bytes of table that are left to zero
+};
+
+// Works INODE_UNINIT and bg_itable_unused of every group out of its inode bitmap: unused is what
+// lies behind the last inode in use, reserved inodes being in use. ITABLE_ZEROED is taken from
+// groups whose unused part grows, since deleted inodes lie there; with `probe` it is given to
+// those that read as zeros. BLOCK_UNINIT stays. The file system needs descriptor checksums.
+//
+// Refuses a bitmap whose checksum is wrong or that has another number of free inodes than the
+// descriptor. Until then nothing has been written.
+[[nodiscard]] Result<Enabled> record_unused(Target& target, bool probe);
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/ext4_tables.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lazyinit/mount_options.h"
+#include "lazyinit/mounted.h"
+
+namespace e4r::lazyinit {
+namespace {
+
+struct Blocks {
+  std::uint64_t first = 0, count = 0;
+  std::uint32_t group = 0;
+};
+
+std::string uuid_text(const Superblock& super) {
+  std::string text;
+  for (std::size_t i = 0; i < sizeof super.raw.s_uuid; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", super.raw.s_uuid[i]);
+  }
+  return text;
+}
+
+// A text of at most `size` bytes that ends at its first NUL, if it has one.
+std::string field(const void* bytes, std::size_t size) {
+  const char* text = static_cast<const char*>(bytes);
+  return {text, ::strnlen(text, size)};
+}
+
+// Everything that a table must not overlap with, and the tables.
+std::vector<Blocks> metadata(const Superblock& super, const Descriptors& descriptors) {
+  const bool meta_bg = super.has_incompat(EXT2_FEATURE_INCOMPAT_META_BG);
+  const std::uint32_t in_a_row =
+      meta_bg ? std::min(super.raw.s_first_meta_bg, super.desc_blocks) : super.desc_blocks;
+  std::vector<Blocks> all;
+  all.reserve(std::size_t{super.groups} * 3 + super.desc_blocks);
+  for (std::uint32_t group = 0; group < super.groups; ++group) {
+    const Descriptor d = descriptors.get(group);
+    all.push_back({d.inode_table, super.itable_blocks, group});
+    all.push_back({d.inode_bitmap, 1, group});
+    all.push_back({d.block_bitmap, 1, group});
+    if (super.has_copy(group))
+      all.push_back({group == 0 ? super.descriptor_block(0) - 1 : super.group_first_block(group),
+                     std::uint64_t{1} + (group == 0 && meta_bg ? 1 : in_a_row), group});
+  }
+  for (std::uint32_t index = std::max(in_a_row, 1u); index < super.desc_blocks; ++index)
+    all.push_back({super.descriptor_block(index), 1, index * super.descs_per_block});
+  return all;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tables>> Tables::open(Target& target, Target::Access access) {
+  E4R_TRY(std::unique_ptr<Tables> tables, Ext4Tables::open(target, access));
+  return tables;
+}
+
+Result<std::unique_ptr<Ext4Tables>> Ext4Tables::open(Target& target, Target::Access access) {
+  std::unique_ptr<Ext4Tables> tables(new Ext4Tables(target));
+  E4R_TRY(tables->super_, Superblock::read(target));
+  if (access == Target::Access::write) E4R_CHECK(tables->check_writable());
+  E4R_CHECK(tables->load());
+  if (access == Target::Access::write) E4R_CHECK(tables->check_overlaps());
+  return tables;
+}
+
+Status Ext4Tables::load() {
+  E4R_TRY(descriptors_, Descriptors::read(target_, super_));
+  if (const auto group = descriptors_.first_damaged())
+    return error("{}: the descriptor of group {} has a wrong checksum: run e2fsck -f {}",
+                 target_.path(), *group, target_.path());
+  tables_.reserve(super_.groups);
+  for (std::uint32_t group = 0; group < super_.groups; ++group) {
+    E4R_CHECK(check_group(group));
+    tables_.push_back(make_table(group));
+  }
+  return {};
+}
+
+Status Ext4Tables::check_writable() const {
+  E4R_CHECK(check_not_mounted(target_.path()));
+  E4R_CHECK(super_.known_features(target_.path()));
+  return super_.at_rest(target_.path());
+}
+
+Status Ext4Tables::check_group(std::uint32_t group) const {
+  const auto wrong = [&](std::string_view what) {
+    return error("{}: group {}: {}: run e2fsck -f {}", target_.path(), group, what, target_.path());
+  };
+  const Descriptor d = descriptors_.get(group);
+  if (d.inode_table <= super_.raw.s_first_data_block || d.inode_table >= super_.blocks ||
+      super_.itable_blocks > super_.blocks - d.inode_table)
+    return wrong("its inode table lies outside of the file system");
+  if (!super_.group_checksums()) return {};
+  const std::uint32_t inodes = super_.raw.s_inodes_per_group;
+  const std::uint64_t before = std::uint64_t{group} * inodes;
+  const std::uint32_t reserved = super_.raw.s_rev_level == EXT2_GOOD_OLD_REV
+                                     ? EXT2_GOOD_OLD_FIRST_INO
+                                     : super_.raw.s_first_ino;
+  if (d.itable_unused > inodes) return wrong("more unused inodes than there are");
+  if (d.itable_unused > d.free_inodes) return wrong("more inodes never used than free");
+  if ((d.flags & EXT2_BG_INODE_UNINIT) != 0) {
+    if (d.free_inodes != inodes) return wrong("marked as never used, with inodes in use");
+    if (before + 1 < reserved) return wrong("marked as never used, with reserved inodes");
+  } else if (make_table(group).unused_part.length != 0 &&
+             before + inodes - d.itable_unused + 1 < reserved) {
+    return wrong("reserved inodes are counted as never used");
+  }
+  return {};
+}
+
+// No table may share a block with another or with other metadata: zeroing it would destroy that.
+Status Ext4Tables::check_overlaps() const {
+  std::vector<Blocks> all = metadata(super_, descriptors_);
+  std::sort(all.begin(), all.end(),
+            [](const Blocks& a, const Blocks& b) { return a.first < b.first; });
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const Blocks& before = all[i - 1];
+    if (before.first + before.count <= all[i].first) continue;
+    return error("{}: metadata of groups {} and {} overlap at block {}: run e2fsck -f {}",
+                 target_.path(), before.group, all[i].group, all[i].first, target_.path());
+  }
+  return {};
+}
+
+Table Ext4Tables::make_table(std::uint32_t group) const {
+  const Descriptor d = descriptors_.get(group);
+  const std::uint64_t size = super_.block_size;
+  Table table;
+  table.group = group;
+  table.whole = {d.inode_table * size, super_.itable_blocks * size};
+  table.unused_part = {table.whole.offset + table.whole.length, 0};
+  if (!super_.group_checksums()) return table;
+  table.unused = d.itable_unused;
+  table.inode_uninit = (d.flags & EXT2_BG_INODE_UNINIT) != 0;
+  table.block_uninit = (d.flags & EXT2_BG_BLOCK_UNINIT) != 0;
+  table.zeroed = (d.flags & EXT2_BG_INODE_ZEROED) != 0;
+  const std::uint64_t inodes = super_.raw.s_inodes_per_group;
+  const std::uint64_t used =
+      table.inode_uninit ? 0 : (inodes - std::min<std::uint64_t>(inodes, table.unused));
+  const std::uint64_t used_bytes = (used * super_.inode_size + size - 1) / size * size;
+  table.unused_part = {table.whole.offset + used_bytes, table.whole.length - used_bytes};
+  return table;
+}
+
+FileSystem Ext4Tables::file_system() const {
+  FileSystem fs;
+  fs.label = field(super_.raw.s_volume_name, sizeof super_.raw.s_volume_name);
+  fs.uuid = uuid_text(super_);
+  fs.blocks = super_.blocks;
+  fs.block_size = super_.block_size;
+  fs.inode_size = super_.inode_size;
+  fs.inodes_per_group = super_.raw.s_inodes_per_group;
+  fs.groups = super_.groups;
+  if (super_.metadata_csum())
+    fs.checksums = FileSystem::Checksums::metadata_csum;
+  else if (super_.group_checksums())
+    fs.checksums = FileSystem::Checksums::uninit_bg;
+  fs.needs_recovery = super_.has_incompat(EXT3_FEATURE_INCOMPAT_RECOVER);
+  fs.at_rest = super_.at_rest({}).ok();
+  return fs;
+}
+
+void Ext4Tables::set_zeroed(std::uint32_t group, bool zeroed) {
+  if (!has_group_checksums()) return;
+  const std::lock_guard lock(mutex_);
+  const std::uint16_t flags = descriptors_.get(group).flags;
+  descriptors_.set_flags(group, static_cast<std::uint16_t>(zeroed ? flags | EXT2_BG_INODE_ZEROED
+                                                                  : flags & ~EXT2_BG_INODE_ZEROED));
+  tables_[group].zeroed = zeroed;
+}
+
+void Ext4Tables::set_group(std::uint32_t group, std::uint16_t flags, std::uint32_t unused) {
+  const std::lock_guard lock(mutex_);
+  descriptors_.set_flags(group, flags);
+  descriptors_.set_itable_unused(group, unused);
+  tables_[group] = make_table(group);
+}
+
+Status Ext4Tables::flush() {
+  const std::lock_guard lock(mutex_);
+  E4R_CHECK(descriptors_.write(target_));
+  if (!super_changed_) return {};
+  E4R_CHECK(super_.write(target_));
+  super_changed_ = false;
+  return {};
+}
+
+std::string Ext4Tables::mount_options() const {
+  return field(super_.raw.s_mount_opts, sizeof super_.raw.s_mount_opts);
+}
+
+Status Ext4Tables::set_mount_options(const std::string& text) {
+  if (text.size() > kMountOptionsMax)
+    return error("'{}' is too long: mount options in a superblock have at most {} bytes", text,
+                 kMountOptionsMax);
+  std::memset(super_.raw.s_mount_opts, 0, sizeof super_.raw.s_mount_opts);
+  std::memcpy(super_.raw.s_mount_opts, text.data(), text.size());
+  super_changed_ = true;
+  return {};
+}
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lazyinit/target.h"
+
+namespace e4r::lazyinit {
+
+// The means of zeroing that are tried, in this order; a test or a benchmark turns some off.
+//
+//   file    holes are left alone, since they read as zeros and shall stay holes. Data becomes zero
+//   by
+//           FALLOC_FL_ZERO_RANGE, which keeps the file's blocks, else by FALLOC_FL_PUNCH_HOLE
+//           (tmpfs has only that), else by writing.
+//   device  BLKZEROOUT. The kernel sends WRITE ZEROES where the device has it and writes zero pages
+//           itself where not (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c), which is the same
+//           ioctl; queue/write_zeroes_max_bytes in sysfs says which, and is what Zeroed reports.
+struct Means {
+  bool zero_range = true;
+  bool punch_hole = true;
+  bool zeroout = true;
+};
+
+// Target on a descriptor of its own: what Target::open() makes.
+class FileTarget : public Target {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<FileTarget>> open(const std::string& path,
+                                                                Access access, Means means = {});
+  ~FileTarget() override;
+  FileTarget(const FileTarget&) = delete;
+  FileTarget& operator=(const FileTarget&) = delete;
+
+  [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] bool is_block_device() const override { return device_; }
+  [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
+  [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
+  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) override;
+  [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override;
+  [[nodiscard]] Status sync() override;
+  [[nodiscard]] Result<std::uint64_t> allocated() override;
+
+ private:
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::uint64_t end = 0;
+  };
+
+  FileTarget(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  [[nodiscard]] Status learn_size();
+  void learn_write_zeroes();
+  [[nodiscard]] Status check_range(std::uint64_t offset, std::uint64_t length) const;
+  [[nodiscard]] Error failed(const char* what, std::uint64_t offset, int errnum) const;
+  [[nodiscard]] Piece next_data(std::uint64_t offset, std::uint64_t end) const;
+  [[nodiscard]] Result<Zeroed> zero_piece(Piece piece);
+  [[nodiscard]] Result<bool> by_fallocate(std::atomic<bool>& usable, int mode, Piece piece);
+  [[nodiscard]] Result<bool> by_zeroout(Piece piece);
+  [[nodiscard]] Status write_zeros(Piece piece);
+  [[nodiscard]] bool scan_piece(Piece piece, std::span<std::byte> buffer, Probed& probed) const;
+
+  std::string path_;
+  int fd_;
+  std::uint64_t size_ = 0;
+  bool device_ = false;
+  bool write_zeroes_ = false;  // the device has the command
+  std::atomic<bool> zero_range_{true};
+  std::atomic<bool> punch_hole_{true};
+  std::atomic<bool> zeroout_{true};
+};
+
+}  // namespace e4r::lazyinit

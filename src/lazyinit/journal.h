@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lazyinit/tables.h"
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// The blocks of the journal inode (EXT2_JOURNAL_INO, 8) but the first, which holds the journal's
+// own superblock: what has to read as zeros in a new file system. Old blocks that look like a
+// journal's could otherwise be replayed after a crash, once sequence numbers get that far, which is
+// what mke2fs's lazy_journal_init risks. Empty without a journal, or with one on another device.
+// Reads `path`, which must not change meanwhile.
+[[nodiscard]] Result<std::vector<ByteRange>> journal_ranges(const std::string& path);
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// Bytes of text that s_mount_opts holds. The field has 64, and Linux 6.1
+// (parse_apply_sb_mount_options) refuses to mount when the last is not NUL.
+inline constexpr std::size_t kMountOptionsMax = 63;
+
+// What the mount options in a superblock say of the kernel's lazy inode-table thread.
+struct InitItable {
+  enum class Kind : std::uint8_t {
+    unset,  // no word of it: the thread runs with the kernel's own multiplier, 10
+    off,    // noinit_itable: no thread
+    wait,   // init_itable=N: after each group, sleep N x the time that the first one took
+  };
+  // EXT4_DEF_LI_WAIT_MULT of Linux 6.1; `init_itable` without a value means the same.
+  static constexpr std::uint32_t kDefaultMultiplier = 10;
+  // Kernels up to 5.16 read an int; a larger number would make them ignore every option.
+  static constexpr std::uint32_t kMaxMultiplier = 0x7fffffff;
+
+  Kind kind = Kind::unset;
+  std::uint32_t multiplier = kDefaultMultiplier;  // for Kind::wait; 0: never sleeps
+
+  // "init_itable=N", "noinit_itable" or "default".
+  [[nodiscard]] std::string text() const;
+  friend bool operator==(const InitItable&, const InitItable&) = default;
+};
+
+// Takes what InitItable::text() gives, and "init_itable" alone. The kernel warns of a word that it
+// cannot parse, and then ignores all options of the superblock: so nothing else is let through.
+[[nodiscard]] Result<InitItable> parse_init_itable(std::string_view text);
+
+// What a comma-separated list of options says; of several words the last counts, as at mount. A
+// word that the kernel would not parse is an Error, since it makes the whole list void.
+[[nodiscard]] Result<InitItable> init_itable_of(std::string_view mount_options);
+
+// `mount_options` with every such word taken out and `wanted` put at the end (Kind::unset: none).
+// An Error if the text gets longer than kMountOptionsMax.
+[[nodiscard]] Result<std::string> with_init_itable(std::string_view mount_options,
+                                                   const InitItable& wanted);
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/superblock.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "image/crc32c.h"
+
+namespace e4r::lazyinit {
+namespace {
+
+constexpr std::uint64_t kSuperOffset = 1024;
+constexpr std::uint32_t kKnownIncompat =
+    (EXT2_LIB_FEATURE_INCOMPAT_SUPP & ~EXT3_FEATURE_INCOMPAT_JOURNAL_DEV) |
+    EXT4_FEATURE_INCOMPAT_MMP;
+constexpr std::uint32_t kKnownRoCompat = EXT2_LIB_FEATURE_RO_COMPAT_SUPP;
+
+// CRC-16 with the reflected polynomial 0xa001, a byte at a time.
+constexpr std::array<std::uint16_t, 256> kCrc16 = [] {
+  std::array<std::uint16_t, 256> table = {};
+  for (unsigned i = 0; i < 256; ++i) {
+    unsigned crc = i;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xa001 : 0);
+    table[i] = static_cast<std::uint16_t>(crc);
+  }
+  return table;
+}();
+
+std::uint16_t crc16(std::uint16_t crc, std::span<const std::byte> data) {
+  for (const std::byte byte : data)
+    crc = static_cast<std::uint16_t>(crc >> 8 ^
+                                     kCrc16[(crc ^ std::to_integer<unsigned>(byte)) & 0xff]);
+  return crc;
+}
+
+bool is_power_of(std::uint32_t base, std::uint32_t n) {
+  while (n % base == 0) n /= base;
+  return n == 1;
+}
+
+}  // namespace
+
+void Superblock::derive() {
+  block_size = 1024u << raw.s_log_block_size;
+  inode_size = raw.s_rev_level == EXT2_GOOD_OLD_REV ? EXT2_GOOD_OLD_INODE_SIZE : raw.s_inode_size;
+  const bool wide = has_incompat(EXT4_FEATURE_INCOMPAT_64BIT);
+  desc_size = wide ? raw.s_desc_size : EXT2_MIN_DESC_SIZE;
+  descs_per_block = block_size / desc_size;
+  blocks = (wide ? std::uint64_t{raw.s_blocks_count_hi} << 32 : 0) | raw.s_blocks_count;
+  groups = static_cast<std::uint32_t>(
+      (blocks - raw.s_first_data_block + raw.s_blocks_per_group - 1) / raw.s_blocks_per_group);
+  desc_blocks = (groups - 1) / descs_per_block + 1;
+  itable_blocks = static_cast<std::uint32_t>(
+      (std::uint64_t{raw.s_inodes_per_group} * inode_size + block_size - 1) / block_size);
+  checksum_seed_ = has_incompat(EXT4_FEATURE_INCOMPAT_CSUM_SEED)
+                       ? raw.s_checksum_seed
+                       : image::crc32c(~0u, std::as_bytes(std::span(raw.s_uuid)));
+}
+
+Result<Superblock> Superblock::read(Target& target) {
+  std::array<std::byte, image::kHeadBytes> buffer = {};
+  const auto head = std::span(buffer).first(std::min(image::kHeadBytes, target.size()));
+  E4R_CHECK(target.read(0, head));
+  image::Holder holder{target.path(), target.size(), target.size()};
+  if (!target.is_block_device()) {
+    E4R_TRY(holder.allocated, target.allocated());
+  }
+  E4R_CHECK(image::check_superblock(holder, head));
+  Superblock super;
+  std::memcpy(&super.raw, head.data() + kSuperOffset, sizeof super.raw);
+  super.derive();
+  return super;
+}
+
+Status Superblock::write(Target& target) {
+  const auto bytes = std::as_bytes(std::span(&raw, 1));
+  if (metadata_csum())
+    raw.s_checksum = image::crc32c(~0u, bytes.first(offsetof(ext2_super_block, s_checksum)));
+  return target.write(kSuperOffset, bytes);
+}
+
+Status Superblock::known_features(const std::string& path) const {
+  const std::uint32_t incompat = raw.s_feature_incompat & ~kKnownIncompat;
+  const std::uint32_t ro_compat = raw.s_feature_ro_compat & ~kKnownRoCompat;
+  if (incompat != 0 || ro_compat != 0)
+    return error("{}: has features that are unknown here (incompat {:#x}, ro_compat {:#x})", path,
+                 incompat, ro_compat);
+  if (has_ro_compat(EXT4_FEATURE_RO_COMPAT_READONLY))
+    return error("{}: is marked read-only for good: tune2fs -O ^read-only changes that", path);
+  if (has_incompat(EXT4_FEATURE_INCOMPAT_MMP))
+    return error(
+        "{}: has multi-mount protection, and another host may have it mounted: make sure that "
+        "none has, then tune2fs -O ^mmp",
+        path);
+  return {};
+}
+
+Status Superblock::at_rest(const std::string& path) const {
+  if (has_incompat(EXT3_FEATURE_INCOMPAT_RECOVER))
+    return error("{}: its journal has to be replayed first: run e2fsck {}", path, path);
+  if ((raw.s_state & EXT2_ERROR_FS) != 0)
+    return error("{}: has errors on record: run e2fsck -f {}", path, path);
+  if ((raw.s_state & EXT2_VALID_FS) == 0 || has_ro_compat(EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT))
+    return error("{}: was not cleanly unmounted: run e2fsck -f {}", path, path);
+  return {};
+}
+
+bool Superblock::has_copy(std::uint32_t group) const {
+  if (group == 0) return true;
+  if ((raw.s_feature_compat & EXT4_FEATURE_COMPAT_SPARSE_SUPER2) != 0)
+    return group == raw.s_backup_bgs[0] || group == raw.s_backup_bgs[1];
+  if (group == 1 || !has_ro_compat(EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER)) return true;
+  return is_power_of(3, group) || is_power_of(5, group) || is_power_of(7, group);
+}
+
+std::uint64_t Superblock::descriptor_block(std::uint32_t index) const {
+  const std::uint64_t super_block = kSuperOffset / block_size;  // of group 0
+  if (!has_incompat(EXT2_FEATURE_INCOMPAT_META_BG) || index < raw.s_first_meta_bg)
+    return super_block + 1 + index;
+  const std::uint32_t group = index * descs_per_block;
+  if (group == 0) return super_block + 1;
+  return group_first_block(group) + (has_copy(group) ? 1 : 0);
+}
+
+std::uint16_t Superblock::descriptor_checksum(std::uint32_t group,
+                                              std::span<const std::byte> descriptor) const {
+  constexpr std::size_t kAt = offsetof(ext4_group_desc, bg_checksum);
+  constexpr std::size_t kNext = kAt + sizeof(std::uint16_t);
+  const auto number = std::as_bytes(std::span(&group, 1));
+  if (metadata_csum()) {
+    const std::array<std::byte, kNext - kAt> zero = {};
+    std::uint32_t crc = image::crc32c(checksum_seed_, number);
+    crc = image::crc32c(crc, descriptor.first(kAt));
+    crc = image::crc32c(crc, zero);
+    return static_cast<std::uint16_t>(image::crc32c(crc, descriptor.subspan(kNext)));
+  }
+  if (!group_checksums()) return 0;
+  std::uint16_t crc = crc16(0xffff, std::as_bytes(std::span(raw.s_uuid)));
+  crc = crc16(crc, number);
+  crc = crc16(crc, descriptor.first(kAt));
+  return crc16(crc, descriptor.subspan(kNext));
+}
+
+bool Superblock::inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
+                                          std::uint32_t stored) const {
+  if (!metadata_csum()) return true;
+  constexpr std::size_t kHighEnd =
+      offsetof(ext4_group_desc, bg_inode_bitmap_csum_hi) + sizeof(std::uint16_t);
+  const std::uint32_t mask = desc_size >= kHighEnd ? ~0u : 0xffffu;
+  return (image::crc32c(checksum_seed_, bitmap) & mask) == (stored & mask);
+}
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+// Internal to src/lazyinit: the primary superblock and what follows from it.
+#include <cstdint>
+
+#include "image/superblock.h"
+#include "lazyinit/target.h"
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// ext4 superblock in its form on disk, and sizes worked out of it. Blocks are file-system blocks.
+class Superblock {
+ public:
+  // Refuses what image::check_superblock() refuses: a wrong checksum, and counts that contradict
+  // each other or the size of the target.
+  [[nodiscard]] static Result<Superblock> read(Target& target);
+  // Writes the 1,024 bytes, with their checksum under metadata_csum.
+  [[nodiscard]] Status write(Target& target);
+
+  // Features of which writing needs to know more than is known here: none, or an Error.
+  [[nodiscard]] Status known_features(const std::string& path) const;
+  // Cleanly unmounted, no errors on record, no journal to replay: or an Error.
+  [[nodiscard]] Status at_rest(const std::string& path) const;
+
+  [[nodiscard]] bool has_ro_compat(std::uint32_t bit) const {
+    return (raw.s_feature_ro_compat & bit) != 0;
+  }
+  [[nodiscard]] bool has_incompat(std::uint32_t bit) const {
+    return (raw.s_feature_incompat & bit) != 0;
+  }
+  [[nodiscard]] bool metadata_csum() const {
+    return has_ro_compat(EXT4_FEATURE_RO_COMPAT_METADATA_CSUM);
+  }
+  [[nodiscard]] bool group_checksums() const {
+    return metadata_csum() || has_ro_compat(EXT4_FEATURE_RO_COMPAT_GDT_CSUM);
+  }
+  // Whether the group has a copy of the superblock (sparse_super, sparse_super2).
+  [[nodiscard]] bool has_copy(std::uint32_t group) const;
+  [[nodiscard]] std::uint64_t group_first_block(std::uint32_t group) const {
+    return raw.s_first_data_block + std::uint64_t{group} * raw.s_blocks_per_group;
+  }
+  // Where the primary copy of the descriptor block lies: behind the superblock, or with meta_bg
+  // in the first group of those that it describes.
+  [[nodiscard]] std::uint64_t descriptor_block(std::uint32_t index) const;
+  // The checksum that bg_checksum is to hold for these `desc_size` bytes; 0 without the features.
+  // (ext4_group_desc_csum, Linux 6.1 super.c.)
+  [[nodiscard]] std::uint16_t descriptor_checksum(std::uint32_t group,
+                                                  std::span<const std::byte> descriptor) const;
+
+  // Whether `bitmap`, a group's inode bitmap without its padding, has the checksum that its
+  // descriptor holds (ext4_inode_bitmap_csum_verify, Linux 6.1 bitmap.c). True without
+  // metadata_csum.
+  [[nodiscard]] bool inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
+                                              std::uint32_t stored) const;
+
+  ext2_super_block raw = {};
+  std::uint32_t block_size = 0;
+  std::uint32_t inode_size = 0;
+  std::uint32_t desc_size = 0;        // bytes of a descriptor
+  std::uint32_t descs_per_block = 0;  // descriptors in a block
+  std::uint32_t desc_blocks = 0;      // of one copy of all descriptors
+  std::uint32_t groups = 0;
+  std::uint32_t itable_blocks = 0;  // per group
+  std::uint64_t blocks = 0;
+
+ private:
+  void derive();
+
+  std::uint32_t checksum_seed_ = 0;
+};
+
+}  // namespace e4r::lazyinit

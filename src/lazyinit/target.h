@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// How a range was made to read as zeros, from cheap to dear.
+enum class ZeroMethod : std::uint8_t {
+  zero_range,    // FALLOC_FL_ZERO_RANGE or FALLOC_FL_PUNCH_HOLE on a file; no data goes anywhere
+  write_zeroes,  // BLKZEROOUT on a block device
+  write,         // zeros written like any data
+};
+
+struct Zeroed {
+  ZeroMethod method = ZeroMethod::write;
+  std::uint64_t written = 0;  // bytes of zeros that were sent as data; 0 unless method is write
+  std::uint64_t holes = 0;    // bytes that were holes of a file already, and were left so
+};
+
+// What a range reads as.
+enum class Content : std::uint8_t {
+  zeros,       // every byte read (or is in a hole) and is zero
+  data,        // at least one byte is not zero
+  unreadable,  // a read failed: never taken for zeros (dm-integrity does this for unwritten space)
+};
+
+struct Probed {
+  Content content = Content::data;
+  std::uint64_t first = 0;  // offset of the first non-zero or unreadable byte found; not for zeros
+  std::uint64_t read = 0;   // bytes that had to be read: what is in holes is not
+};
+
+// The bytes that a file system lies on, by offset and length in bytes: a regular file or a block
+// device. The one door through which src/lazyinit reads and writes, libext2fs included
+// (target_io.h), so that a test can put a recorder in its place and drop what was not synced.
+//
+// All functions may be called from several threads at once. Nothing is durable before sync().
+class Target {
+ public:
+  enum class Access : std::uint8_t { read, write };
+
+  // `write` takes the device exclusively (O_EXCL), so that a mounted one is refused.
+  [[nodiscard]] static Result<std::unique_ptr<Target>> open(const std::string& path, Access access);
+  virtual ~Target() = default;
+
+  [[nodiscard]] virtual const std::string& path() const = 0;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  [[nodiscard]] virtual bool is_block_device() const = 0;
+  // Whole range or Error (names path, offset and errno's text).
+  [[nodiscard]] virtual Status read(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+  [[nodiscard]] virtual Status write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  // Makes the range read as zeros by the cheapest means that the target has; what it lacks is
+  // found out once and not tried again.
+  [[nodiscard]] virtual Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) = 0;
+  // Holes first (SEEK_DATA), then the data. A failing read is an answer, not an Error.
+  [[nodiscard]] virtual Result<Probed> probe(std::uint64_t offset, std::uint64_t length) = 0;
+  // fdatasync: what was written or zeroed before is durable afterwards.
+  [[nodiscard]] virtual Status sync() = 0;
+  // Bytes that the file has on its own disk (st_blocks); 0 for a device.
+  [[nodiscard]] virtual Result<std::uint64_t> allocated() = 0;
+};
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/undo_target.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <vector>
+
+#include "lazyinit/superblock.h"
+#include "lazyinit/target_io.h"
+
+namespace e4r::lazyinit {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 1u << 20;  // in one call
+
+class UndoTarget final : public Target {
+ public:
+  UndoTarget(std::unique_ptr<Target> below, std::string file)
+      : below_(std::move(below)), io_(*below_), file_(std::move(file)) {}
+
+  ~UndoTarget() override {
+    if (channel_ != nullptr) io_channel_close(channel_);
+  }
+  UndoTarget(const UndoTarget&) = delete;
+  UndoTarget& operator=(const UndoTarget&) = delete;
+
+  Status open(std::uint32_t block_size) {
+    set_undo_io_backing_manager(TargetIo::manager());
+    set_undo_io_backup_file(file_.data());
+    errcode_t code = undo_io_manager->open(io_.name().c_str(), IO_FLAG_RW, &channel_);
+    if (code == 0) code = io_channel_set_blksize(channel_, static_cast<int>(block_size));
+    return checked(code);
+  }
+
+  [[nodiscard]] const std::string& path() const override { return below_->path(); }
+  [[nodiscard]] std::uint64_t size() const override { return below_->size(); }
+  [[nodiscard]] bool is_block_device() const override { return below_->is_block_device(); }
+  [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    return below_->read(offset, bytes);
+  }
+  [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override {
+    return below_->probe(offset, length);
+  }
+  [[nodiscard]] Result<std::uint64_t> allocated() override { return below_->allocated(); }
+
+  [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    const std::lock_guard lock(mutex_);
+    return write_locked(offset, bytes);
+  }
+
+  // Written: the undo manager has the old contents only of what goes through it as data.
+  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) override {
+    const std::lock_guard lock(mutex_);
+    const std::vector<std::byte> zeros(std::min(length, kMostBytes));
+    for (std::uint64_t done = 0; done < length; done += zeros.size())
+      E4R_CHECK(write_locked(offset + done, std::span(zeros).first(std::min<std::uint64_t>(
+                                                zeros.size(), length - done))));
+    return Zeroed{.method = ZeroMethod::write, .written = length};
+  }
+
+  [[nodiscard]] Status sync() override {
+    const std::lock_guard lock(mutex_);
+    return checked(io_channel_flush(channel_));
+  }
+
+ private:
+  Status checked(errcode_t code) const {
+    if (code == 0) return {};
+    const std::string detail = io_.last_error();
+    if (!detail.empty()) return error("{}", detail);
+    return error("cannot keep {} for undoing: {}", file_, image::ext2_text(code));
+  }
+
+  Status write_locked(std::uint64_t offset, std::span<const std::byte> bytes) {
+    const auto block = static_cast<std::uint64_t>(channel_->block_size);
+    while (!bytes.empty()) {
+      const auto piece = bytes.first(std::min<std::size_t>(bytes.size(), kMostBytes));
+      const bool whole = offset % block == 0 && piece.size() % block == 0;
+      if (whole)
+        E4R_CHECK(checked(io_channel_write_blk64(
+            channel_, offset / block, static_cast<int>(piece.size() / block), piece.data())));
+      else
+        E4R_CHECK(checked(
+            io_channel_write_byte(channel_, offset, static_cast<int>(piece.size()), piece.data())));
+      bytes = bytes.subspan(piece.size());
+      offset += piece.size();
+    }
+    return {};
+  }
+
+  std::unique_ptr<Target> below_;
+  TargetIo io_;
+  std::string file_;
+  io_channel channel_ = nullptr;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> keep_undo(std::unique_ptr<Target> below, const std::string& file) {
+  std::error_code gone;
+  if (std::filesystem::exists(file, gone))
+    return error("--undo {}: it exists already: give the name of a new file", file);
+  E4R_TRY(const Superblock super, Superblock::read(*below));
+  auto target = std::make_unique<UndoTarget>(std::move(below), file);
+  E4R_CHECK(target->open(super.block_size));
+  return std::unique_ptr<Target>(std::move(target));
+}
+
+}  // namespace e4r::lazyinit

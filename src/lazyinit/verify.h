@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "lazyinit/tables.h"
+#include "lazyinit/target.h"
+#include "util/status.h"
+
+namespace e4r::lazyinit {
+
+// A group whose ITABLE_ZEROED flag does not tell the truth, or may not.
+struct Lie {
+  std::uint32_t group = 0;
+  Content content = Content::data;  // data, or unreadable: then nobody knows
+  std::uint64_t offset = 0;         // of the first such byte on the target
+};
+
+struct Verified {
+  std::uint32_t checked = 0;  // groups with the flag
+  std::uint64_t bytes = 0;    // of their unused parts
+  std::uint64_t read = 0;     // bytes that had to be read for that: holes are not
+  std::vector<Lie> lies;      // by group
+  bool stopped = false;       // `stop` was set before all were looked at
+};
+
+struct VerifyProgress {
+  std::uint64_t bytes_done = 0, bytes_total = 0;
+};
+
+// Reads the unused part of the table of each group in `groups` that is flagged ITABLE_ZEROED: the
+// kernel relies on it when it lets inodes there be used (and e2fsck when it skips them). Writes
+// nothing. `progress` is called by one thread at a time.
+[[nodiscard]] Result<Verified> verify_tables(
+    Target& target, std::span<const Table> groups, unsigned threads,
+    const std::atomic<bool>* stop = nullptr,
+    const std::function<void(const VerifyProgress&)>& progress = {});
+
+// Takes the flag from the groups of `lies`, durably: the kernel, or zero_tables(), will then do
+// their tables again.
+[[nodiscard]] Status retract(Target& target, Tables& tables, std::span<const Lie> lies);
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+
+namespace e4r::test {
+
+// A loop device on a file for as long as the object lives. Needs root: path() is empty where there
+// is no leave to attach one, and the test says that it was skipped.
+class LoopDevice {
+ public:
+  explicit LoopDevice(const std::string& file);
+  ~LoopDevice();
+  LoopDevice(const LoopDevice&) = delete;
+  LoopDevice& operator=(const LoopDevice&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace e4r::test

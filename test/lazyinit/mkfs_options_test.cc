@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What mke2fs-lazy takes from a command line, what it hands on, and what it refuses.
+#include "lazyinit/mkfs_options.h"
+
+#include <gtest/gtest.h>
+
+namespace e4r::lazyinit {
+namespace {
+
+using Words = std::vector<std::string>;
+
+MkfsOptions parsed(const Words& words) {
+  const auto options = parse_mkfs_options(words);
+  EXPECT_TRUE(options.ok()) << options.error().message;
+  return options.ok() ? *options : MkfsOptions{};
+}
+
+Words handed_on(const Words& words) {
+  return parsed(words).arguments;
+}
+
+std::string refusal(const Words& words) {
+  const auto options = parse_mkfs_options(words);
+  return options.ok() ? "accepted" : options.error().message;
+}
+
+const std::string kLazy = "lazy_itable_init=1,lazy_journal_init=1";
+
+TEST(MkfsOptions, WithoutOurKeysNothingIsTouched) {
+  for (const Words& words :
+       {Words{}, Words{"-V"}, Words{"a.img", "-t", "ext4", "10M"}, Words{"-qFE", "nodiscard", "x"},
+        Words{"-E", "lazy_itable_init=0", "-E", "", "x"}, Words{"--", "-x"},
+        Words{"-R", "stride=4", "-n", "x"}, Words{"-S", "-z", "u", "x"}}) {
+    EXPECT_EQ(handed_on(words), words);
+    EXPECT_FALSE(parsed(words).ours);
+  }
+}
+
+TEST(MkfsOptions, WhatMke2fsWouldRefuseIsLeftToIt) {
+  for (const Words& words : {Words{"x", "-E"}, Words{"-E", "itable_init=zero", "-Y", "x"},
+                             Words{"--help-me"}, Words{"-E", "itable_init=lazy", "-b"}}) {
+    EXPECT_EQ(handed_on(words), words);
+    EXPECT_FALSE(parsed(words).ours);
+  }
+}
+
+TEST(MkfsOptions, KeysAreTakenFromEveryForm) {
+  const Words expected = {"-q", "-E", "nodiscard," + kLazy, "x", "1G"};
+  for (const Words& words : {Words{"-q", "-E", "nodiscard,itable_init=zero", "x", "1G"},
+                             Words{"x", "1G", "-qE", "itable_init=zero,nodiscard"},
+                             Words{"x", "-qEnodiscard,itable_init=zero", "1G"},
+                             Words{"-q", "-Eitable_init=zero", "-Enodiscard", "x", "1G"},
+                             Words{"-q", "x", "1G", "-E", "nodiscard", "-E", "itable_init=zero"}}) {
+    const MkfsOptions options = parsed(words);
+    EXPECT_EQ(options.arguments, expected);
+    EXPECT_EQ(options.init, TableInit::zero);
+    EXPECT_TRUE(options.quiet);
+    EXPECT_EQ(options.device, "x");
+  }
+}
+
+TEST(MkfsOptions, OnlyMke2fssLastListIsAddedTo) {
+  EXPECT_EQ(handed_on({"-E", "stride=4", "-E", "itable_init=probe,nodiscard", "x"}),
+            (Words{"-E", "stride=4", "-E", "nodiscard," + kLazy, "x"}));
+  EXPECT_EQ(handed_on({"-E", "itable_init=probe", "x"}), (Words{"-E", kLazy, "x"}));
+  EXPECT_EQ(handed_on({"-R", "stride=4,itable_init=probe", "x"}),
+            (Words{"-R", "stride=4," + kLazy, "x"}));
+}
+
+TEST(MkfsOptions, AWordOnTheJournalStands) {
+  const MkfsOptions options = parsed({"-E", "itable_init=zero,lazy_journal_init=0", "x"});
+  EXPECT_EQ(options.arguments, (Words{"-E", "lazy_journal_init=0,lazy_itable_init=1", "x"}));
+  EXPECT_FALSE(options.journal);
+  EXPECT_TRUE(parsed({"-E", "itable_init=zero", "x"}).journal);
+}
+
+TEST(MkfsOptions, MountOptionsAloneChangeNothingElse) {
+  const MkfsOptions options = parsed({"-t", "ext4", "-E", "init_itable=20", "x"});
+  EXPECT_EQ(options.arguments, (Words{"-t", "ext4", "x"}));
+  EXPECT_EQ(options.init, TableInit::keep);
+  EXPECT_FALSE(options.journal);
+  ASSERT_TRUE(options.init_itable.has_value());
+  EXPECT_EQ(options.init_itable->text(), "init_itable=20");
+  EXPECT_EQ(parsed({"-Enoinit_itable", "x"}).init_itable->text(), "noinit_itable");
+  EXPECT_EQ(parsed({"-Einit_itable", "x"}).init_itable->multiplier, 10u);
+}
+
+TEST(MkfsOptions, ValuesAreRead) {
+  const MkfsOptions options =
+      parsed({"-E", "itable_init=prezeroed,verify=full,itable_threads=3", "-n", "x"});
+  EXPECT_EQ(options.init, TableInit::prezeroed);
+  EXPECT_TRUE(options.verify_all);
+  EXPECT_EQ(options.threads, 3u);
+  EXPECT_TRUE(options.dry_run);
+  EXPECT_FALSE(parsed({"-E", "itable_init=prezeroed,verify=sample", "x"}).verify_all);
+  EXPECT_EQ(parsed({"-E", "itable_init=lazy", "x"}).init, TableInit::lazy);
+  EXPECT_EQ(parsed({"-E", "itable_init=probe", "x"}).init, TableInit::probe);
+}
+
+TEST(MkfsOptions, ADeviceThatLooksLikeAnOptionStaysOne) {
+  EXPECT_EQ(handed_on({"-E", "itable_init=zero", "--", "-x", "1G"}),
+            (Words{"-E", kLazy, "--", "-x", "1G"}));
+}
+
+TEST(MkfsOptions, EmptyValuesSurvive) {
+  EXPECT_EQ(handed_on({"-L", "", "-E", "itable_init=zero", "x"}),
+            (Words{"-L", "", "-E", kLazy, "x"}));
+}
+
+struct Refused {
+  Words words;
+  std::string message;
+};
+
+TEST(MkfsOptions, RefusesInOneLine) {
+  const std::vector<Refused> cases = {
+      {{"-E", "itable_init=fast", "x"}, "itable_init=fast: give lazy, zero, probe or prezeroed"},
+      {{"-E", "itable_init", "x"}, "itable_init=: give lazy, zero, probe or prezeroed"},
+      {{"-E", "itable_speed=3", "x"},
+       "unknown extended option 'itable_speed=3': there are itable_init and itable_threads"},
+      {{"-E", "itable_init=zero", "-E", "itable_init=lazy", "x"},
+       "itable_init=zero and itable_init=lazy contradict each other: give one"},
+      {{"-E", "itable_init=zero,itable_threads=0", "x"},
+       "itable_threads=0: give a number from 1 to 64"},
+      {{"-E", "itable_threads=2", "x"},
+       "itable_threads needs itable_init=zero, probe or prezeroed"},
+      {{"-E", "itable_init=lazy,itable_threads=2", "x"},
+       "itable_threads needs itable_init=zero, probe or prezeroed"},
+      {{"-E", "itable_init=zero,verify=full", "x"}, "verify needs itable_init=prezeroed"},
+      {{"-E", "itable_init=prezeroed,verify=some", "x"},
+       "verify=some: give verify=full or verify=sample"},
+      {{"-E", "init_itable=5,noinit_itable", "x"},
+       "init_itable=5 and noinit_itable contradict each other: give one"},
+      {{"-E", "itable_init=zero,lazy_itable_init=0", "x"},
+       "lazy_itable_init and itable_init=zero both say what becomes of the tables: give one"},
+      {{"-E", "assume_storage_prezeroed=1", "-E", "itable_init=probe", "x"},
+       "assume_storage_prezeroed and itable_init=probe both say what becomes of the tables: give "
+       "one"},
+      {{"-S", "-E", "itable_init=zero", "x"},
+       "-S writes only superblock and descriptors anew, and inodes may be in use anywhere: leave "
+       "out itable_init=zero"},
+      {{"-z", "undo", "-E", "noinit_itable", "x"},
+       "-z: an undo file would not have what noinit_itable writes: leave out one of them"},
+      {{"-O", "journal_dev", "-E", "itable_init=zero", "x"},
+       "a journal device (-O journal_dev) has no inode tables: leave out itable_init=zero"},
+      {{"-O", "mmp", "-E", "itable_init=zero", "x"},
+       "with -O mmp only the machine that mounted it may write: leave out itable_init=zero"},
+      {{"-E", "offset=4096,itable_init=zero", "x"},
+       "-E offset: the file system would not start where the file does, which itable_init=zero "
+       "needs: leave out one of them"},
+  };
+  for (const Refused& refused : cases) EXPECT_EQ(refusal(refused.words), refused.message);
+}
+
+TEST(MkfsOptions, AFeatureTakenBackIsNoReason) {
+  EXPECT_EQ(refusal({"-O", "journal_dev,^journal_dev", "-E", "itable_init=zero", "x"}), "accepted");
+  EXPECT_EQ(refusal({"-E", "init_itable=x", "y"}).find("accepted"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace e4r::lazyinit

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/recording_target.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace e4r::test {
+namespace {
+
+constexpr std::size_t kSector = 512;
+
+// Copies `from` to `to` at `offset`, each sector only if `keep` says so.
+template <class Keep>
+void apply(std::vector<std::byte>& to, std::uint64_t offset, const std::vector<std::byte>& from,
+           Keep keep) {
+  for (std::size_t at = 0; at < from.size();) {
+    const std::size_t step = std::min(kSector - (offset + at) % kSector, from.size() - at);
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(at);
+    if (keep()) std::copy_n(begin, step, to.begin() + static_cast<std::ptrdiff_t>(offset + at));
+    at += step;
+  }
+}
+
+}  // namespace
+
+std::size_t RecordingTarget::syncs() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(log_, [](const Operation& o) { return o.sync; }));
+}
+
+std::vector<std::byte> RecordingTarget::after_crash(std::size_t operations, Rng& rng) const {
+  std::size_t durable = 0;
+  for (std::size_t i = 0; i < operations; ++i)
+    if (log_[i].sync) durable = i + 1;
+  std::vector<std::byte> disk = start_;
+  const std::uint64_t percent = std::vector<std::uint64_t>{0, 100, 50, 10, 90}[rng.below(5)];
+  const bool whole = rng.chance(1, 2);  // operations are kept or lost whole, or sector by sector
+  for (std::size_t i = 0; i < operations; ++i) {
+    const bool kept = rng.chance(percent, 100);
+    apply(disk, log_[i].offset, log_[i].bytes,
+          [&] { return i < durable || (whole ? kept : rng.chance(percent, 100)); });
+  }
+  return disk;
+}
+
+Status RecordingTarget::log(Operation operation) {
+  const std::lock_guard lock(mutex_);
+  if (log_.size() >= fail_from_) return error("{}: made to fail", path_);
+  apply(now_, operation.offset, operation.bytes, [] { return true; });
+  log_.push_back(std::move(operation));
+  return {};
+}
+
+bool RecordingTarget::spoilt(std::uint64_t offset, std::uint64_t length) const {
+  return offset < spoilt_.second && spoilt_.first < offset + length;
+}
+
+Status RecordingTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {
+  if (offset + bytes.size() > size() || spoilt(offset, bytes.size()))
+    return error("cannot read {} at byte {}", path_, offset);
+  const std::lock_guard lock(mutex_);
+  std::copy_n(now_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+  return {};
+}
+
+Status RecordingTarget::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (offset + bytes.size() > size()) return error("cannot write {} at byte {}", path_, offset);
+  return log({false, offset, {bytes.begin(), bytes.end()}});
+}
+
+Result<lazyinit::Zeroed> RecordingTarget::zero(std::uint64_t offset, std::uint64_t length) {
+  if (offset + length > size()) return error("cannot zero {} at byte {}", path_, offset);
+  E4R_CHECK(log({false, offset, std::vector<std::byte>(length)}));
+  return lazyinit::Zeroed{lazyinit::ZeroMethod::write, length, 0};
+}
+
+Result<lazyinit::Probed> RecordingTarget::probe(std::uint64_t offset, std::uint64_t length) {
+  using lazyinit::Content;
+  if (offset + length > size()) return error("cannot probe {} at byte {}", path_, offset);
+  if (spoilt(offset, length))
+    return lazyinit::Probed{Content::unreadable, std::max(offset, spoilt_.first), 0};
+  const std::lock_guard lock(mutex_);
+  const auto begin = now_.begin() + static_cast<std::ptrdiff_t>(offset);
+  const auto end = begin + static_cast<std::ptrdiff_t>(length);
+  const auto at = std::find_if(begin, end, [](std::byte b) { return b != std::byte{0}; });
+  if (at == end) return lazyinit::Probed{Content::zeros, 0, length};
+  const auto first = static_cast<std::uint64_t>(std::distance(now_.begin(), at));
+  return lazyinit::Probed{Content::data, first, first - offset + 1};
+}
+
+Status RecordingTarget::sync() {
+  return honest_ ? log({true, 0, {}}) : Status();
+}
+
+}  // namespace e4r::test

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lazyinit/target.h"
+#include "util/rng.h"
+
+namespace e4r::test {
+
+// A target in memory that remembers every write, zeroing and sync in order, and can tell what a
+// disk would hold after losing power behind any of them: all that was synced, and of the rest any
+// part, down to single sectors.
+class RecordingTarget : public lazyinit::Target {
+ public:
+  explicit RecordingTarget(std::vector<std::byte> bytes) : start_(bytes), now_(std::move(bytes)) {}
+
+  // Syncs do nothing from here on: what a program does that forgets them.
+  void forget_syncs() { honest_ = false; }
+  // Reads of this range fail.
+  void spoil(std::uint64_t offset, std::uint64_t length) { spoilt_ = {offset, offset + length}; }
+  // The operation with this number, counted from 0, and all behind it fail.
+  void fail_from(std::size_t operation) { fail_from_ = operation; }
+
+  [[nodiscard]] std::size_t operations() const { return log_.size(); }
+  [[nodiscard]] std::size_t syncs() const;
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return now_; }
+  // What the disk holds when power fails after the first `operations` ones. `rng` chooses what
+  // becomes of the unsynced ones: none, all, or each 512-byte sector by chance.
+  [[nodiscard]] std::vector<std::byte> after_crash(std::size_t operations, Rng& rng) const;
+
+  [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] std::uint64_t size() const override { return now_.size(); }
+  [[nodiscard]] bool is_block_device() const override { return false; }
+  [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
+  [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
+  [[nodiscard]] Result<lazyinit::Zeroed> zero(std::uint64_t offset, std::uint64_t length) override;
+  [[nodiscard]] Result<lazyinit::Probed> probe(std::uint64_t offset, std::uint64_t length) override;
+  [[nodiscard]] Status sync() override;
+  [[nodiscard]] Result<std::uint64_t> allocated() override { return now_.size(); }
+
+ private:
+  struct Operation {
+    bool sync = false;
+    std::uint64_t offset = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  [[nodiscard]] Status log(Operation operation);
+  [[nodiscard]] bool spoilt(std::uint64_t offset, std::uint64_t length) const;
+
+  const std::string path_ = "recording";
+  const std::vector<std::byte> start_;
+  std::vector<std::byte> now_;
+  std::vector<Operation> log_;
+  bool honest_ = true;
+  std::size_t fail_from_ = ~std::size_t{0};
+  std::pair<std::uint64_t, std::uint64_t> spoilt_{0, 0};
+  std::mutex mutex_;
+};
+
+}  // namespace e4r::test

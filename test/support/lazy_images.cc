@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/lazy_images.h"
+
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+#include "support/ext2_images.h"
+#include "support/process.h"
+#include "support/raw_file.h"
+#include "support/temp_dir.h"
+#include "util/rng.h"
+
+namespace e4r::test {
+namespace {
+
+constexpr std::uint64_t kMiB = 1u << 20;
+
+struct Closer {
+  void operator()(ext2_filsys fs) const { ext2fs_free(fs); }
+};
+using Handle = std::unique_ptr<struct_ext2_filsys, Closer>;
+
+void must(errcode_t code, const std::string& what) {
+  if (code != 0) throw std::runtime_error(what + ": " + error_message(code));
+}
+
+Handle open_image(const std::string& path) {
+  initialize_ext2_error_table();
+  ext2_filsys fs = nullptr;
+  must(ext2fs_open(path.c_str(), EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs), path);
+  return Handle(fs);
+}
+
+// Where a file has data.
+class DataMap {
+ public:
+  explicit DataMap(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd_ < 0) throw std::runtime_error("cannot open " + path);
+  }
+  ~DataMap() { ::close(fd_); }
+  DataMap(const DataMap&) = delete;
+  DataMap& operator=(const DataMap&) = delete;
+  // The first byte at or behind `offset` that may not be zero; past any end when there is none.
+  [[nodiscard]] std::uint64_t next(std::uint64_t offset) const {
+    const off_t at = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
+    if (at >= 0) return static_cast<std::uint64_t>(at);
+    return errno == ENXIO ? ~std::uint64_t{0} : offset;
+  }
+
+ private:
+  int fd_;
+};
+
+Shape small_inodes(const char* name, const char* inode_size, const char* features) {
+  return {name, 80 * kMiB, {"-t", "ext4", "-b", "1024", "-I", inode_size, "-O", features}};
+}
+
+std::vector<Shape> all_shapes() {
+  std::vector<Shape> all = shapes();
+  all.push_back(small_inodes("inode_128", "128", "^has_journal"));
+  all.push_back(small_inodes("inode_512", "512", "^has_journal"));
+  all.push_back(small_inodes("inode_1024_uninit_bg", "1024", "^metadata_csum,uninit_bg"));
+  all.push_back({"few_inodes", 64 * kMiB, {"-t", "ext4", "-b", "1024", "-N", "128"}});
+  all.push_back({"uninit_bg_64bit",
+                 200 * kMiB,
+                 {"-t", "ext4", "-b", "2048", "-O", "^metadata_csum,uninit_bg,64bit"}});
+  return all;
+}
+
+// Commands for debugfs: files in two directories, every third of the first directory removed.
+void populate(const std::string& path) {
+  const TempDir dir;
+  std::ofstream(dir.file("data")) << std::string(9000, 'd');
+  {
+    std::ofstream commands(dir.file("commands"));
+    commands << "mkdir one\nmkdir two\nmkdir one/deep\n";
+    for (int i = 0; i < 12; ++i)
+      commands << "write " << dir.file("data") << " one/f" << i << "\n"
+               << "write " << dir.file("data") << " two/g" << i << "\n";
+    for (int i = 0; i < 12; i += 3) commands << "rm one/f" << i << "\n";
+    commands << "rm two/g11\n";
+  }
+  const Outcome done = run({"debugfs", "-w", "-f", dir.file("commands"), path});
+  if (done.status != 0) throw std::runtime_error("debugfs: " + done.err);
+}
+
+std::uint32_t last_used(ext2_filsys fs, dgrp_t group) {
+  const std::uint32_t inodes = fs->super->s_inodes_per_group;
+  for (std::uint32_t i = inodes; i > 0; --i)
+    if (ext2fs_test_inode_bitmap2(fs->inode_map, group * inodes + i)) return i;
+  return 0;
+}
+
+// An inode that e2fsck has no doubt about.
+std::vector<unsigned char> stale_inode(std::uint32_t size, std::uint32_t number) {
+  ext2_inode_large inode = {};
+  inode.i_mode = 0100644;
+  inode.i_links_count = 1;
+  inode.i_atime = inode.i_ctime = inode.i_mtime = 1000000000 + number;
+  std::vector<unsigned char> bytes(size);
+  std::memcpy(bytes.data(), &inode, 128);
+  if (size > 128) bytes[128] = 32;  // i_extra_isize
+  return bytes;
+}
+
+}  // namespace
+
+const std::vector<Shape>& lazy_shapes() {
+  static const std::vector<Shape> kShapes = all_shapes();
+  return kShapes;
+}
+
+const Shape& lazy_shape(const std::string& name) {
+  for (const Shape& shape : lazy_shapes())
+    if (name == shape.name) return shape;
+  throw std::runtime_error("no shape " + name);
+}
+
+void make_lazy_image(const std::string& path, const Shape& shape) {
+  std::vector<std::string> options = shape.options;
+  options.insert(options.end(), {"-E", "lazy_itable_init=1,nodiscard"});
+  make_image(path, shape.bytes, options);
+  populate(path);
+}
+
+std::vector<ReferenceGroup> reference_groups(const std::string& path) {
+  const Handle fs = open_image(path);
+  must(ext2fs_read_inode_bitmap(fs.get()), "inode bitmap");
+  const std::uint64_t block = fs->blocksize;
+  const std::uint64_t inode_size = EXT2_INODE_SIZE(fs->super);
+  std::vector<ReferenceGroup> groups;
+  for (dgrp_t i = 0; i < fs->group_desc_count; ++i) {
+    ReferenceGroup group;
+    group.table = ext2fs_inode_table_loc(fs.get(), i) * block;
+    group.table_length = fs->inode_blocks_per_group * block;
+    group.flags = ext2fs_bg_flags(fs.get(), i);
+    group.unused = ext2fs_bg_itable_unused(fs.get(), i);
+    group.free_inodes = ext2fs_bg_free_inodes_count(fs.get(), i);
+    group.checksum_ok = ext2fs_group_desc_csum_verify(fs.get(), i) != 0;
+    const bool checksums = ext2fs_has_group_desc_csum(fs.get()) != 0;
+    std::uint64_t used = fs->super->s_inodes_per_group - (checksums ? group.unused : 0);
+    if (checksums && (group.flags & EXT2_BG_INODE_UNINIT) != 0) used = 0;
+    group.used_bytes = used * inode_size;
+    group.used_part = (used * inode_size + block - 1) / block * block;
+    group.last_used = last_used(fs.get(), i);
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+std::vector<Bytes64> reference_descriptor_blocks(const std::string& path) {
+  const Handle fs = open_image(path);
+  std::vector<Bytes64> all = {{1024, 2048}};
+  const blk64_t super = fs->super->s_first_data_block;
+  for (unsigned i = 0; i < fs->desc_blocks; ++i) {
+    const std::uint64_t at =
+        ext2fs_descriptor_block_loc2(fs.get(), super, static_cast<dgrp_t>(i)) * fs->blocksize;
+    all.push_back({at, at + fs->blocksize});
+  }
+  return all;
+}
+
+void fill_unused(const std::string& path, FillFrom from, FillWith with) {
+  Rng rng(1);
+  const std::uint32_t inode_size = [&] {
+    const Handle fs = open_image(path);
+    return static_cast<std::uint32_t>(EXT2_INODE_SIZE(fs->super));
+  }();
+  for (const ReferenceGroup& group : reference_groups(path)) {
+    Bytes bytes;
+    const std::uint64_t start =
+        from == FillFrom::first_unused_block ? group.used_part : group.used_bytes;
+    for (std::uint64_t at = start; at < group.table_length; at += inode_size) {
+      Bytes inode = stale_inode(inode_size, static_cast<std::uint32_t>(at / inode_size));
+      if (with == FillWith::random)
+        for (unsigned char& byte : inode) byte = static_cast<unsigned char>(rng.next());
+      bytes.insert(bytes.end(), inode.begin(), inode.end());
+    }
+    if (!bytes.empty()) write_at(path, group.table + start, bytes);
+  }
+}
+
+std::vector<std::uint32_t> groups_not_zero(const std::string& path) {
+  std::vector<std::uint32_t> found;
+  const auto groups = reference_groups(path);
+  for (std::uint32_t i = 0; i < groups.size(); ++i) {
+    const Bytes bytes =
+        read_at(path, groups[i].table + groups[i].used_part,
+                static_cast<std::size_t>(groups[i].table_length - groups[i].used_part));
+    if (std::any_of(bytes.begin(), bytes.end(), [](unsigned char b) { return b != 0; }))
+      found.push_back(i);
+  }
+  return found;
+}
+
+std::vector<std::uint64_t> changed_blocks(const std::string& a, const std::string& b) {
+  constexpr std::size_t kBlock = 1024;
+  constexpr std::size_t kPiece = 256 * kBlock;
+  const std::uint64_t size = std::filesystem::file_size(a);
+  if (size != std::filesystem::file_size(b)) throw std::runtime_error("sizes differ");
+  const DataMap data_a(a);
+  const DataMap data_b(b);
+  std::vector<std::uint64_t> changed;
+  for (std::uint64_t at = 0; at < size; at += kPiece) {
+    at = std::min(data_a.next(at), data_b.next(at)) / kPiece * kPiece;
+    if (at >= size) break;
+    const std::size_t count = std::min<std::uint64_t>(kPiece, size - at);
+    const Bytes x = read_at(a, at, count);
+    const Bytes y = read_at(b, at, count);
+    if (x == y) continue;
+    for (std::size_t i = 0; i < count; i += kBlock)
+      if (std::memcmp(&x[i], &y[i], std::min(kBlock, count - i)) != 0) changed.push_back(at + i);
+  }
+  return changed;
+}
+
+Fsck fsck(const std::string& path) {
+  const Outcome outcome = run({"e2fsck", "-fn", path});
+  return {outcome.status, outcome.out};
+}
+
+}  // namespace e4r::test

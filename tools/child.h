@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "util/status.h"
+
+namespace e4r::tools {
+
+// Where the installed mke2fs is: $E4R_MKE2FS, or the first in PATH, /usr/sbin and /sbin that is
+// not this program.
+[[nodiscard]] Result<std::string> find_mke2fs();
+
+// Becomes the program; returns only to say why it could not.
+[[nodiscard]] Error become(const std::string& program, std::vector<std::string> argv);
+
+// Runs the program on our standard input, output and error, so that it can ask on the terminal,
+// and waits for it: its exit status, or 128 + the signal that ended it. Meanwhile what the
+// terminal sends to both is the child's to answer, and SIGTERM and SIGHUP are handed on to it.
+[[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
+
+}  // namespace e4r::tools
