@@ -3,9 +3,11 @@
 # What the lazyinit-* jobs share inside the guest. Sourced by them, after lib.sh.
 # Its functions look at $DISK, mounted on $FS.
 
-# make_lazy [MKE2FS OPTIONS]: a file system with no inode table marked as initialized.
+# make_lazy [MKE2FS OPTIONS]: a file system, of $size if set, with no inode table marked as
+# initialized.
 make_lazy() {
-    mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$@" "$DISK"
+    mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$@" "$DISK" \
+        ${size:+"$size"}
     groups=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
     expect "groups marked by mke2fs" "$(zeroed_on_disk)" 0
 }

@@ -11,7 +11,7 @@ RANDOM=${RUN_SEED:-1}
 turn_knobs() {
     local i
     RANDOM=$1
-    for ((i = 0; i < 200; ++i)); do
+    for ((i = 0; i < 60; ++i)); do
         case $((RANDOM % 5)) in
         0) set_lazy state pause ;;
         1) set_lazy state resume ;;
@@ -25,7 +25,7 @@ turn_knobs() {
     done
 }
 
-for ((round = 1; round <= ${ROUNDS:-12}; ++round)); do
+for ((round = 1; round <= ${ROUNDS:-6}; ++round)); do
     make_lazy -b 1024 -g $((1024 << (RANDOM % 3)))
     mount -o "init_itable=$((RANDOM % 3))" "$DISK" "$FS"
     turn_knobs "$RANDOM" &
