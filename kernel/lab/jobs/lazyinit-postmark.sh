@@ -6,7 +6,7 @@
 #   TRANSACTIONS=3000
 # mem: 3G
 # timeout: 900
-# append: null_blk.nr_devices=1 null_blk.gb=8 null_blk.bs=4096 null_blk.memory_backed=1 null_blk.irqmode=2 null_blk.completion_nsec=1000000 null_blk.queue_mode=2 null_blk.submit_queues=1 null_blk.hw_queue_depth=1 null_blk.max_sectors=64
+# append: time-travel=inf-cpu null_blk.nr_devices=1 null_blk.gb=8 null_blk.bs=4096 null_blk.memory_backed=1 null_blk.irqmode=2 null_blk.completion_nsec=1000000 null_blk.queue_mode=2 null_blk.submit_queues=1 null_blk.hw_queue_depth=1 null_blk.max_sectors=64
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 DISK=/dev/nullb0
