@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: a pause holds through remounts and a freeze, does not delay unmount, and resume
+# finishes.
+# image: plain-1g
+# timeout: 300
+# shellcheck source=kernel/lab/guest/lazyinit.sh
+. "$LAB/guest/lazyinit.sh"
+
+# A pause takes hold after the group that is being done.
+expect_paused() {
+    sleep 0.5
+    local before
+    before=$(lazy state)
+    sleep "$1"
+    expect "state while paused" "$(lazy state)" "$before"
+    expect "word for it" "${before%% *}" paused
+}
+
+# unmount_quickly: in under two seconds, and the thread goes too.
+unmount_quickly() {
+    local started=$SECONDS
+    umount "$FS"
+    expect_that "seconds to unmount" $((SECONDS - started)) -le 2
+    wait_until 2 no_thread
+}
+
+make_lazy -b 1024
+# The delay of the start is random and may be none: pause before there is a start.
+mount -o noinit_itable "$DISK" "$FS"
+set_lazy state pause
+mount -o remount,init_itable=10 "$FS"
+if set_lazy state maybe 2>/dev/null; then
+    say "state took nonsense"
+    false
+fi
+# Longer than the random delay of the start, up to five seconds.
+expect_paused 7
+expect "groups done before the pause" "$(groups_done)" 0
+mount -o remount,ro "$FS"
+expect "state when read-only" "$(lazy state)" "idle 0 $groups"
+mount -o remount,rw "$FS"
+expect_paused 6
+mount -o remount,noinit_itable "$FS"
+expect "state when told not to" "$(lazy state)" "idle 0 $groups"
+mount -o remount,init_itable=10 "$FS"
+expect_paused 6
+unmount_quickly
+
+# A pause does not outlive the mount. Half-way through, another one.
+mount -o init_itable=100 "$DISK" "$FS"
+wait_until 60 at_least 3
+expect "state after mount" "$(lazy state | cut -d' ' -f1)" running
+set_lazy state pause
+expect_paused 4
+"$BIN/churn" --ops 100 --files 20 --max-size 64K --mix basic --manifest "$E4R_RUN/manifest" "$FS" \
+    >/dev/null
+fsfreeze -f "$FS"
+set_lazy state resume
+sleep 1
+set_lazy state pause
+fsfreeze -u "$FS"
+expect_paused 2
+set_lazy wait_mult 0
+expect_paused 2
+set_lazy state resume
+wait_until 60 all_done
+expect "state at the end" "$(lazy state)" "idle $groups 0"
+set_lazy state pause
+expect "state with nothing to pause" "$(lazy state)" "idle $groups 0"
+umount "$FS"
+mount "$DISK" "$FS"
+"$BIN/churn" --check "$E4R_RUN/manifest" "$FS" >/dev/null
+check_finished

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: with lazyinit_probe, tables that are zero on disk are not written, and all others
+# are: random ones, ones with a single byte at the end, ones that cannot be read. Counters and trace
+# events add up to what is marked on disk.
+# image: plain-1g
+# timeout: 600
+# shellcheck source=kernel/lab/guest/lazyinit.sh
+. "$LAB/guest/lazyinit.sh"
+
+# Quietly: its words about lost data are what the lab takes for trouble.
+empty_disk() {
+    blkdiscard -f "$DISK" 2>/dev/null
+}
+
+# Bytes written to $DISK since boot.
+written() {
+    awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
+}
+
+# Group, first and last block of each inode table whose inodes are all unused, as dumpe2fs has it.
+unused_tables() {
+    dumpe2fs "$DISK" 2>/dev/null | awk '
+        /^Inodes per group:/ { all = $4 }
+        /^Group [0-9]/ { group = $2 + 0 }
+        /Inode table at/ { split($4, at, "-") }
+        / unused inodes/ && $(NF - 2) == all { print group, at[1], at[2] + 0 }'
+}
+
+# initialize PROBE: mounts, has everything initialized, leaves counters in zeroed and skipped, and
+# bytes written until after unmount in bytes.
+initialize() {
+    local from events
+    from=$(written)
+    : >"$TRACING/trace"
+    echo 1 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
+    mount -o noinit_itable "$DISK" "$FS"
+    set_lazy probe "$1"
+    expect "probe" "$(lazy probe)" "$1"
+    mount -o remount,init_itable=0 "$FS"
+    wait_until 120 all_done
+    zeroed=$(lazy zeroed) skipped=$(lazy skipped) time_us=$(lazy time_us)
+    echo 0 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
+    check_finished
+    bytes=$(($(written) - from))
+    expect "groups counted" $((zeroed + skipped)) "$groups"
+    expect_that "time" "$time_us" -gt 0
+    events=$(sed -n 's/.*ext4_lazy_itable_init: .* group \([0-9]*\) duration_ns \([0-9]*\) .* skipped \([01]\)$/\1 \2 \3/p' \
+        "$TRACING/trace")
+    expect "groups traced" "$(sort -nu <<<"$events" | wc -l)" "$groups"
+    expect "groups traced as skipped" "$(grep -c ' 1$' <<<"$events" || true)" "$skipped"
+    # The counter is what the events add up to.
+    expect "time traced" "$(awk '{ ns += $2 } END { printf "%d", ns / 1000 }' <<<"$events")" "$time_us"
+}
+
+# Every table without a used inode is zero from end to end.
+expect_zero_tables() {
+    local group first last n=0
+    unused_tables >"$TMPDIR/tables"
+    while read -r group first last; do
+        n=$((n + 1))
+        if ! cmp -s -i $((first * 1024)):0 -n $(((last - first + 1) * 1024)) "$DISK" /dev/zero; then
+            say "table of group $group is not zero"
+            return 1
+        fi
+    done <"$TMPDIR/tables"
+    expect_that "tables looked at" "$n" -gt 10
+}
+
+# A disk without data: what was allocated on the host tells what was written.
+allocated() {
+    sync
+    echo $(($(stat -c %b "$E4R_RUN/disk") * 512))
+}
+for probe in 0 1; do
+    empty_disk
+    make_lazy -b 1024
+    before=$(allocated)
+    initialize $probe
+    figure "sparse_probe${probe}_written" "$bytes"
+    figure "sparse_probe${probe}_allocated" $(($(allocated) - before))
+    figure "sparse_probe${probe}_us" "$time_us"
+    figure "sparse_probe${probe}_zeroed" "$zeroed"
+    eval "bytes$probe=\$bytes"
+done
+expect "tables written to an empty disk" "$zeroed" 0
+tables=$(unused_tables | awk '{ n += $3 - $2 + 1 } END { print n * 1024 }')
+figure tables_bytes "$tables"
+expect_that "bytes spared" $((bytes0 - bytes1)) -ge "$tables"
+
+# Random data everywhere (of the first part, to save time).
+dd if=/dev/urandom of="$DISK" bs=1M count=200 conv=notrunc status=none
+size=200M make_lazy -b 1024
+initialize 1
+expect "random tables left alone" "$skipped" 0
+figure random_zeroed "$zeroed"
+expect_zero_tables
+
+# One byte at the end of every fifth table.
+empty_disk
+make_lazy -b 1024
+marked=0
+unused_tables >"$TMPDIR/tables"
+while read -r group first last; do
+    [ $((group % 5)) = 0 ] || continue
+    marked=$((marked + 1))
+    printf x | dd of="$DISK" bs=1 seek=$(((last + 1) * 1024 - 1)) conv=notrunc status=none
+done <"$TMPDIR/tables"
+sync
+expect_that "tables with a byte" "$marked" -gt 5
+initialize 1
+expect "tables written" "$zeroed" "$marked"
+expect_zero_tables
+
+# Tables that cannot be read until they are written.
+empty_disk
+make_lazy -b 1024
+unused_tables >"$TMPDIR/tables"
+dmsetup create dusty --table "0 $(blockdev --getsz "$DISK") dust $DISK 0 1024"
+while read -r group first last; do
+    [ $((group % 7)) = 0 ] || continue
+    dmsetup message dusty 0 addbadblock $((first + 3)) >/dev/null
+done <"$TMPDIR/tables"
+bad=$(awk '$1 % 7 == 0' "$TMPDIR/tables" | wc -l)
+expect_that "tables with an unreadable block" "$bad" -gt 5
+dmsetup message dusty 0 enable
+DISK=/dev/dm-0
+initialize 1
+expect "unreadable tables written" "$zeroed" "$bad"
+expect_zero_tables
+dmsetup remove dusty
