@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 install(FILES README.md docs/trace-format.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/man/e4replay.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/man/mke2fs-lazy.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 install(FILES docs/man/tune2fs-lazy.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 install(FILES docs/lazy-init.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

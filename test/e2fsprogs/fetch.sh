@@ -15,7 +15,8 @@ mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' | awk '$1 == "bo
 echo "deb-src $mirror $suite main" >"$dir/apt/sources.list"
 apt=(apt-get -qq -o Dir::Etc::sourcelist="$dir/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
      -o Dir::State::lists="$dir/apt/lists" -o Dir::Cache="$dir/apt/cache"
-     -o APT::Sandbox::User=root)
+     -o Dir::State::status="$dir/apt/status" -o APT::Sandbox::User=root)
+: >"$dir/apt/status" # what is installed must not choose the version
 echo "fetch.sh: source of e2fsprogs from Debian $suite" >&2
 "${apt[@]}" update
 # A mirror may lack the upstream signature beside the tarball; apt has checked the .dsc against the

@@ -59,10 +59,15 @@ pass() {
     cd "$tests"
     rm -f ./*.ok ./*.failed
     while read -r test; do
-        timeout 300 ./test_one --skip-slow-tests "$source/$test" >"$out/log" 2>&1 </dev/null || true
-        result=skipped
-        [ ! -e "$test.ok" ] || result=ok
-        [ ! -e "$test.failed" ] || { result=failed; cp "$test.failed" "$out/$name.$test.failed"; }
+        # m_devdir copies /dev, and skips itself when something vanishes from there meanwhile.
+        for _ in 1 2 3; do
+            timeout 300 ./test_one --skip-slow-tests "$source/$test" </dev/null >"$out/log" 2>&1 ||
+                true
+            result=skipped
+            [ ! -e "$test.ok" ] || result=ok
+            [ ! -e "$test.failed" ] || { result=failed; cp "$test.failed" "$out/$name.$test.failed"; }
+            [ "$test $result" = "m_devdir skipped" ] || break
+        done
         echo "$test $result"
     done <"$out/names" >"$out/$name"
     cd - >/dev/null
