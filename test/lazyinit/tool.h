@@ -27,7 +27,7 @@ class ToolTest : public testing::Test {
   [[nodiscard]] std::string file(const std::string& name) const { return dir_.file(name); }
   [[nodiscard]] std::string copy(const std::string& name) const {
     const std::string to = file(name);
-    std::filesystem::copy_file(path_, to, std::filesystem::copy_options::overwrite_existing);
+    copy_sparse(path_, to);
     return to;
   }
   static void expect_clean(const std::string& path) {

@@ -76,7 +76,7 @@ TEST_P(OnShape, FinishZeroesUnusedPartsAndNothingElse) {
   const auto finished = tool({"finish", path_, "--threads", "2"});
   if (!has_checksums(path_)) {
     expect_status(finished, 1, "neither uninit_bg nor metadata_csum");
-    EXPECT_EQ(hash_file(path_), hash_file(before));
+    EXPECT_EQ(fingerprint(path_), fingerprint(before));
     return;
   }
   expect_done(finished);
@@ -105,7 +105,7 @@ TEST_P(OnShape, VerifyFindsAndFixesLies) {
   EXPECT_EQ(verified.status, 3) << verified.err;
   EXPECT_EQ(std::count(verified.out.begin(), verified.out.end(), '\n'),
             static_cast<std::ptrdiff_t>(lies.size()) + 1);
-  EXPECT_EQ(hash_file(path_), hash_file(before)) << "verify alone writes nothing";
+  EXPECT_EQ(fingerprint(path_), fingerprint(before)) << "verify alone writes nothing";
   expect_done(tool({"verify", "--fix", path_}));
   expect_writes_within(before, path_, allowed_parts(before, false));
   const auto groups = reference_groups(path_);
@@ -204,7 +204,7 @@ TEST_P(OnChecksummedShape, StockTune2fsLeavesStaleInodes) {
 
 TEST_P(OnShape, DryRunsWriteNothing) {
   fill_unused(path_, FillFrom::first_unused_inode);
-  const std::uint64_t hash = hash_file(path_);
+  const std::uint64_t hash = fingerprint(path_);
   const int done = has_checksums(path_) ? 0 : 1;
   EXPECT_EQ(tool({"finish", path_, "--dry-run"}).status, done);
   EXPECT_EQ(tool({"finish", path_, "--dry-run", "--probe"}).status, done);
@@ -213,7 +213,7 @@ TEST_P(OnShape, DryRunsWriteNothing) {
   EXPECT_EQ(tool({"disable", path_, "--dry-run"}).status, done);
   expect_done(tool({"enable", path_, "--dry-run"}));
   expect_done(tool({"set", "noinit_itable", path_, "--dry-run"}));
-  EXPECT_EQ(hash_file(path_), hash);
+  EXPECT_EQ(fingerprint(path_), hash);
 }
 
 // Shapes with metadata_csum.

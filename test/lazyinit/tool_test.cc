@@ -30,7 +30,7 @@ class Tool : public ToolTest {};
 
 TEST_F(Tool, WrongCommandLines) {
   make("default_1k");
-  const std::uint64_t hash = hash_file(path_);
+  const std::uint64_t hash = fingerprint(path_);
   expect_status(tool({"finnish", path_}), 2, "is no subcommand: there are status, finish");
   expect_status(tool({"finish"}), 2, "image is required");
   expect_status(tool({"finish", path_, "--mult", "x"}), 2, "whole number");
@@ -44,19 +44,19 @@ TEST_F(Tool, WrongCommandLines) {
   expect_status(tool({"status", path_, "--rate", "fast"}), 2, "fast");
   expect_status(tool({"status", file("missing")}), 1, "No such file");
   expect_status(tool({"finish", dir_.path()}), 1, "neither a regular file");
-  EXPECT_EQ(hash_file(path_), hash);
+  EXPECT_EQ(fingerprint(path_), hash);
 }
 
 TEST_F(Tool, RefusesToWriteToWhatIsNotAtRest) {
   const auto expect_refusals = [this](const std::string& text) {
-    const std::uint64_t hash = hash_file(path_);
+    const std::uint64_t hash = fingerprint(path_);
     for (const auto& command : writing_commands()) {
       const auto outcome = tool(on(command, path_));
       EXPECT_EQ(outcome.status, 1) << command.front();
       EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
       EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     }
-    EXPECT_EQ(hash_file(path_), hash);
+    EXPECT_EQ(fingerprint(path_), hash);
   };
   make("journal");
   ASSERT_EQ(run({"debugfs", "-w", "-R", "feature needs_recovery", path_}).status, 0);
@@ -102,8 +102,7 @@ TEST_F(Tool, DamagedImagesGetNoWorse) {
       make_lazy_image(file(shape), lazy_shape(shape));
       fill_unused(file(shape), FillFrom::first_unused_block);
     }
-    std::filesystem::copy_file(file(shape), path_,
-                               std::filesystem::copy_options::overwrite_existing);
+    copy_sparse(file(shape), path_);
     static Rng* shared = nullptr;
     shared = &rng;
     edit_descriptor(path_, static_cast<std::uint32_t>(rng.below(8)), rng.below(4) != 0,
@@ -112,12 +111,12 @@ TEST_F(Tool, DamagedImagesGetNoWorse) {
                       d.data[at] = static_cast<unsigned char>(shared->next());
                     });
     const Fsck before = fsck(path_);
-    const std::uint64_t hash = hash_file(path_);
+    const std::uint64_t hash = fingerprint(path_);
     const auto& command = writing_commands()[rng.below(4)];
     const auto outcome = tool(on(command, path_));
     SCOPED_TRACE("round " + std::to_string(round) + " " + command.front() + " " + outcome.err);
     if (outcome.status == 1) {
-      EXPECT_EQ(hash_file(path_), hash);
+      EXPECT_EQ(fingerprint(path_), hash);
       ++refused;
       continue;
     }
@@ -141,26 +140,26 @@ TEST_F(Tool, UndoBringsEverythingBack) {
     SCOPED_TRACE(command.front());
     make(shape);
     fill_unused(path_, FillFrom::first_unused_inode);
-    const std::uint64_t hash = hash_file(path_);
+    const std::uint64_t hash = fingerprint(path_);
     auto arguments = on(command, path_);
     arguments.insert(arguments.end(), {"--undo", file("undo")});
     expect_done(tool(arguments));
-    EXPECT_NE(hash_file(path_), hash);
+    EXPECT_NE(fingerprint(path_), hash);
     const auto undone = run({"e2undo", file("undo"), path_});
     EXPECT_EQ(undone.status, 0) << undone.err;
-    EXPECT_EQ(hash_file(path_), hash);
+    EXPECT_EQ(fingerprint(path_), hash);
     std::filesystem::remove(file("undo"));
   }
 }
 
 TEST_F(Tool, UndoRefusesAFileThatIsThereAndWhatItCannotReach) {
   make("default_1k");
-  const std::uint64_t hash = hash_file(path_);
+  const std::uint64_t hash = fingerprint(path_);
   std::ofstream(file("undo")) << "mine";
   expect_status(tool({"finish", path_, "--undo", file("undo")}), 1, "exists already");
   expect_status(tool({"disable", path_, "--undo", file("new")}), 1, "--undo does not reach");
   EXPECT_FALSE(std::filesystem::exists(file("new")));
-  EXPECT_EQ(hash_file(path_), hash);
+  EXPECT_EQ(fingerprint(path_), hash);
 }
 
 TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
@@ -187,7 +186,7 @@ TEST_F(Tool, KilledAtAnyInstantIsFinishedLater) {
   const std::string fresh = copy("fresh");
   unsigned cut_short = 0;
   for (int i = 0; i < 25; ++i) {
-    std::filesystem::copy_file(fresh, path_, std::filesystem::copy_options::overwrite_existing);
+    copy_sparse(fresh, path_);
     const std::string after = std::to_string(0.002 + i * 0.012);
     const auto killed = run({"timeout", "-s", "KILL", after, TUNE2FS_LAZY, "finish", path_,
                              "--max-rate", "16M", "--threads", "2"});

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 
 #include "support/ext2_images.h"
 #include "support/process.h"
@@ -202,6 +203,26 @@ std::vector<std::uint32_t> groups_not_zero(const std::string& path) {
       found.push_back(i);
   }
   return found;
+}
+
+void copy_sparse(const std::string& from, const std::string& to) {
+  const Outcome done = run({"cp", "--sparse=auto", from, to});
+  if (done.status != 0) throw std::runtime_error("cp: " + done.err);
+}
+
+std::uint64_t fingerprint(const std::string& path) {
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint64_t size = std::filesystem::file_size(path);
+  const DataMap data(path);
+  std::uint64_t sum = size;
+  for (std::uint64_t at = data.next(0) / kPage * kPage; at < size;
+       at = std::max(at + kPage, data.next(at + kPage) / kPage * kPage)) {
+    const Bytes page = read_at(path, at, std::min(kPage, size - at));
+    if (std::all_of(page.begin(), page.end(), [](unsigned char b) { return b == 0; })) continue;
+    const std::string_view text(reinterpret_cast<const char*>(page.data()), page.size());
+    sum = sum * 31 + (std::hash<std::string_view>()(text) ^ at);
+  }
+  return sum;
 }
 
 std::vector<std::uint64_t> changed_blocks(const std::string& a, const std::string& b) {

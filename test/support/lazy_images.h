@@ -48,6 +48,10 @@ void fill_unused(const std::string& path, FillFrom from, FillWith with = FillWit
 // Groups whose table is not zero from the first unused block on.
 [[nodiscard]] std::vector<std::uint32_t> groups_not_zero(const std::string& path);
 
+// Copies a sparse file as what it is.
+void copy_sparse(const std::string& from, const std::string& to);
+// Of the content, holes being zeros; reads only what is data.
+[[nodiscard]] std::uint64_t fingerprint(const std::string& path);
 // Offsets of the 1 KiB blocks in which two files of the same size differ.
 [[nodiscard]] std::vector<std::uint64_t> changed_blocks(const std::string& a, const std::string& b);
 
