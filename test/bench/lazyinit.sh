@@ -3,6 +3,7 @@
 # mke2fs-lazy beside stock mke2fs: Debian 12's, and 1.47.2 built from Debian 13's source.
 #   lazyinit.sh [BUILD] [DIR]    default: build/release; DIR on a disk, default $TMPDIR or /tmp
 #   E4R_BENCH_GIB="16 256 1024 16384": sizes of sparse files (dumpe2fs alone takes 17 s at the last)
+#   E4R_BENCH_RAM_ONLY=1: of the loop devices, only the one on ramfs
 # Sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less a block, the most that a file on ext4 with
 # 4 KiB blocks holds): seconds, bytes that the process (and its children) wrote, bytes that the file
 # then has on disk, groups marked zeroed, median of three. Then, as root, loop devices: one that
@@ -110,14 +111,17 @@ done
 rm -f "$work/file"
 
 [ "$(id -u)" = 0 ] || { echo "loop devices: not measured, for want of root"; exit 0; }
-echo "loop device on a sparse file of 16 GiB"
-truncate -s 16G "$work/backing"
-loops+=("$(losetup --find --show "$work/backing")")
-echo "  write_zeroes_max_bytes $(cat "/sys/block/$(basename "${loops[0]}")/queue/write_zeroes_max_bytes")"
-all_rows "${loops[0]}" 0
+if [ -z "${E4R_BENCH_RAM_ONLY:-}" ]; then
+    echo "loop device on a sparse file of 16 GiB"
+    truncate -s 16G "$work/backing"
+    device=$(losetup --find --show "$work/backing")
+    loops+=("$device")
+    echo "  write_zeroes_max_bytes $(cat "/sys/block/$(basename "$device")/queue/write_zeroes_max_bytes")"
+    all_rows "$device" 0
+fi
 
 # ramfs has no fallocate, so this device has no WRITE ZEROES: what is zeroed is written.
-echo "loop device without WRITE ZEROES, 4 GiB on ramfs; tables of 1 GiB; three rounds"
+echo "loop device without WRITE ZEROES, 4 GiB on ramfs; tables of 1 GiB; median of five"
 mkdir "$work/ram"
 mount -t ramfs none "$work/ram"
 mounts+=("$work/ram")
@@ -126,7 +130,7 @@ device=$(losetup --find --show "$work/ram/backing")
 loops+=("$device")
 echo "  write_zeroes_max_bytes $(cat "/sys/block/$(basename "$device")/queue/write_zeroes_max_bytes")"
 zero_rate() {
-    "$stock" -q -F -t ext4 -i 4096 -J size=4 -E nodiscard,lazy_itable_init=1 "$device"
+    "$stock" -q -F -t ext4 -i 1024 -J size=4 -E nodiscard,lazy_itable_init=1 "$device"
     local start
     start=$(date +%s.%N)
     "$build/tools/tune2fs-lazy" finish --threads "$1" "$device" >/dev/null
@@ -138,12 +142,20 @@ dd_rate() {
     dd if=/dev/zero of="$device" bs=1M count=$((tables >> 20)) oflag=direct conv=fdatasync status=none
     awk -v a="$start" -v b="$(date +%s.%N)" -v n="$tables" 'BEGIN { printf "%.0f", n / 1048576 / (b - a) }'
 }
-"$stock" -q -F -t ext4 -i 4096 -J size=4 -E nodiscard,lazy_itable_init=1 "$device"
+"$stock" -q -F -t ext4 -i 1024 -J size=4 -E nodiscard,lazy_itable_init=1 "$device"
 tables=$(dumpe2fs -h "$device" 2>/dev/null | awk '/^Inode count/ { print $3 * 256 }')
-for _ in 1 2 3; do
-    dd=$(dd_rate)
-    one=$(zero_rate 1)
-    four=$(zero_rate 4)
-    printf '  dd %s MiB/s, finish on one thread %s (%d %%), on four %s (%d %%)\n' "$dd" "$one" \
-        $((100 * one / dd)) "$four" $((100 * four / dd))
+middle() { sort -n | sed -n 3p; }
+for _ in 1 2 3 4 5; do
+    dd_rate >>"$work/dd"
+    zero_rate 1 >>"$work/one"
+    zero_rate 4 >>"$work/four"
+    printf '\n' | tee -a "$work/dd" "$work/one" "$work/four" >/dev/null
+done
+dd=$(grep . "$work/dd" | middle)
+for threads in one four; do
+    rate=$(grep . "$work/$threads" | middle)
+    printf '  dd %s MiB/s, finish on %s: %s MiB/s, %d %%\n' "$dd" "$threads" "$rate" \
+        $((100 * rate / dd))
+    printf '    dd %s; finish %s\n' "$(grep . "$work/dd" | xargs)" \
+        "$(grep . "$work/$threads" | xargs)"
 done
