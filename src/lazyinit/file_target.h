@@ -13,8 +13,7 @@ namespace e4r::lazyinit {
 // The means of zeroing that are tried, in this order; a test or a benchmark turns some off.
 //
 //   file    holes are left alone, since they read as zeros and shall stay holes. Data becomes zero
-//   by
-//           FALLOC_FL_ZERO_RANGE, which keeps the file's blocks, else by FALLOC_FL_PUNCH_HOLE
+//           by FALLOC_FL_ZERO_RANGE, which keeps the file's blocks, else by FALLOC_FL_PUNCH_HOLE
 //           (tmpfs has only that), else by writing.
 //   device  BLKZEROOUT. The kernel sends WRITE ZEROES where the device has it and writes zero pages
 //           itself where not (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c), which is the same
