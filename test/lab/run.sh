@@ -35,6 +35,9 @@ step "build the patched kernel with KUnit" "$lab" build all --variant kunit
 step "the stock kernel works and is stock" stock_has_no_cr1_5
 step "the patched kernel works and is patched" has_cr1_5 all
 step "KUnit tests pass" "$lab" run kunit --kernel all
+for job in live pause two probe; do
+    step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
+done
 step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \
     --set FILES=8000 --below extents_scanned=0.1 --below cr3/hits=0.1 \
     --below cr2/groups_considered=0.05
