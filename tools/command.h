@@ -30,13 +30,24 @@ struct Command {
   std::function<Result<int>()> (*declare)(CLI::App& app);
 };
 
+// What a program with subcommands says of itself, and what it has. Defined by each of them.
+struct Program {
+  std::string_view name;
+  std::string_view description;  // the first line of --help
+  std::string_view examples;     // and its last
+};
+[[nodiscard]] const Program& program();
 // Commands of a group ("trace info") are declared by nesting: `declare` may add subcommands.
 [[nodiscard]] std::span<const Command> commands();
 
-// Prints "e4replay: MESSAGE (see --help)" on stderr and returns kUsage.
+// Declares every subcommand, runs the one that was chosen, and returns its exit status. Prints
+// errors, and without a subcommand the overview.
+[[nodiscard]] int run_commands(int argc, char** argv);
+
+// Prints "NAME: MESSAGE (see --help)" on stderr and returns kUsage.
 [[nodiscard]] int usage_error(std::string_view message);
 
-// Prints "e4replay: warning: ..." on stderr.
+// Prints "NAME: warning: ..." on stderr.
 void warn(std::string_view message);
 
 }  // namespace e4r::tools

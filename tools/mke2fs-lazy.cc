@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <random>
 
 #include "child.h"
 #include "command.h"
+#include "guarded.h"
 #include "lazyinit/journal.h"
 #include "lazyinit/mkfs.h"
 #include "mkfs_summary.h"
@@ -178,10 +178,5 @@ int run(int argc, char** argv) {
 }  // namespace e4r::tools
 
 int main(int argc, char** argv) {
-  try {
-    return e4r::tools::run(argc, argv);
-  } catch (const std::exception& e) {  // out of memory, a failing stream: still one line
-    std::fprintf(stderr, "mke2fs-lazy: %s\n", e.what());
-    return e4r::tools::kFailed;
-  }
+  return e4r::tools::guarded("mke2fs-lazy", e4r::tools::run, argc, argv);
 }

@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <numeric>
 
+#include "lazyinit/disk.h"
 #include "lazyinit/recording_target.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/zeroer.h"
@@ -18,30 +17,14 @@
 namespace e4r::lazyinit {
 namespace {
 
+using test::Disk;
+using test::load;
 using test::RecordingTarget;
+using test::seed_of_run;
+using test::store;
 
 constexpr std::uint64_t kSize = 12u << 20;
 constexpr int kPoints = 150;
-
-using Disk = std::vector<std::byte>;
-
-Disk load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  Disk disk(static_cast<std::size_t>(file.tellg()));
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(disk.data()), static_cast<std::streamsize>(disk.size()));
-  return disk;
-}
-
-void store(const std::string& path, const Disk& disk) {
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(disk.data()), static_cast<std::streamsize>(disk.size()));
-}
-
-std::uint64_t seed_of_run() {
-  const char* text = std::getenv("E4R_SEED");
-  return text == nullptr ? 20261121 : std::strtoull(text, nullptr, 10);
-}
 
 // Old data everywhere, then mke2fs that leaves the tables as they are.
 void make_lazy(const std::string& path, const std::vector<std::string>& options) {

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <thread>
 
+#include "lazyinit/disk.h"
 #include "lazyinit/journal.h"
 #include "lazyinit/loop_device.h"
 #include "lazyinit/tables.h"
@@ -306,8 +307,7 @@ TEST_F(Mke2fsLazy, OnADeviceWithOldData) {
 // Killed at seeded instants of its run behind mke2fs: e2fsck is content with what is there, no flag
 // lies, and tune2fs-lazy finishes it.
 TEST_F(Mke2fsLazy, KilledWhileZeroing) {
-  const char* given = std::getenv("E4R_SEED");
-  const std::uint64_t seed = given == nullptr ? 4711 : std::strtoull(given, nullptr, 10);
+  const std::uint64_t seed = test::seed_of_run();
   Rng rng(seed);
   int killed = 0;
   for (int i = 0; i < 60; ++i) {

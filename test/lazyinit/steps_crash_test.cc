@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <numeric>
 
 #include "lazyinit/disable.h"
+#include "lazyinit/disk.h"
 #include "lazyinit/enable.h"
 #include "lazyinit/recording_target.h"
 #include "lazyinit/tables.h"
@@ -21,28 +20,13 @@
 namespace e4r::lazyinit {
 namespace {
 
+using test::Disk;
+using test::load;
 using test::RecordingTarget;
-using Disk = std::vector<std::byte>;
+using test::seed_of_run;
+using test::store;
 
 constexpr int kPoints = 80;
-
-Disk load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  Disk disk(static_cast<std::size_t>(file.tellg()));
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(disk.data()), static_cast<std::streamsize>(disk.size()));
-  return disk;
-}
-
-void store(const std::string& path, const Disk& disk) {
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(disk.data()), static_cast<std::streamsize>(disk.size()));
-}
-
-std::uint64_t seed_of_run() {
-  const char* text = std::getenv("E4R_SEED");
-  return text == nullptr ? 20261121 : std::strtoull(text, nullptr, 10);
-}
 
 Status take_enable(Target& target) {
   E4R_CHECK(add_group_checksums(target));
