@@ -12,7 +12,7 @@ fuzz=(clang libclang-rt-14-dev)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
-     jq postmark dmsetup e2fsprogs)
+     jq postmark dmsetup e2fsprogs python3-ply python3-git)
 qemu=(qemu-system-x86)
 
 wanted=()
