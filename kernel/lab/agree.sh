@@ -102,31 +102,6 @@ table() {
     return $worst
 }
 
-# The last row: sums, of captures with one writer and of the others.
-totals() {
-    awk -F ' *[|] *' '
-        function number(text) { gsub(/,/, "", text); return text + 0 }
-        function grouped(n,   text) {
-            text = sprintf("%d", n)
-            while (match(text, /[0-9][0-9][0-9][0-9]($|,)/))
-                text = substr(text, 1, RSTART) "," substr(text, RSTART + 1)
-            return text
-        }
-        NR > 2 && $6 != "" {
-            many = $4 > 1
-            ++captures[many]; decisions[many] += number($5)
-            races[many] += $8; errors[many] += $9
-        }
-        END {
-            for (many = 0; many <= 1; ++many)
-                if (captures[many])
-                    printf "| **%d captures** | | %s | **%s** | %.4f | | %d | %d | | | |\n",
-                        captures[many], many ? "2+" : "1", grouped(decisions[many]),
-                        100 * (1 - (races[many] + errors[many]) / decisions[many]), races[many],
-                        errors[many]
-        }' "$1"
-}
-
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
 done

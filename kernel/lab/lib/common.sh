@@ -70,6 +70,32 @@ tree_version() {
     make -s -C "$1" kernelversion 2>/dev/null
 }
 
+# totals FILE: the last row of agree.sh's table in FILE: sums, of captures with one writer and of the
+# others.
+totals() {
+    awk -F ' *[|] *' '
+        function number(text) { gsub(/,/, "", text); return text + 0 }
+        function grouped(n,   text) {
+            text = sprintf("%d", n)
+            while (match(text, /[0-9][0-9][0-9][0-9]($|,)/))
+                text = substr(text, 1, RSTART) "," substr(text, RSTART + 1)
+            return text
+        }
+        NR > 2 && $6 != "" {
+            many = $4 > 1
+            ++captures[many]; decisions[many] += number($5)
+            races[many] += $8; errors[many] += $9
+        }
+        END {
+            for (many = 0; many <= 1; ++many)
+                if (captures[many])
+                    printf "| **%d captures** | | %s | **%s** | %.4f | | %d | %d | | | |\n",
+                        captures[many], many ? "2+" : "1", grouped(decisions[many]),
+                        100 * (1 - (races[many] + errors[many]) / decisions[many]), races[many],
+                        errors[many]
+        }' "$1"
+}
+
 # put_table FILE MARK TABLE: what stands between the line MARK and "<!-- end -->" of a Markdown file
 # becomes the table.
 put_table() {
