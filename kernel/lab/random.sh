@@ -52,7 +52,11 @@ draw() {
         if (percent(10) && !bigalloc) features = features ",^sparse_super,^resize_inode"
         if (percent(20) && !bigalloc) { per_group = one_of("2048 4096 8192"); mke2fs = mke2fs " -g " per_group }
         if (percent(25)) mke2fs = mke2fs " -E stride=" one_of("8 16 32") ",stripe_width=" one_of("16 32 64 48 128")
-        if (percent(30)) mke2fs = mke2fs " -i " one_of("8192 32768 262144")
+        if (percent(30)) {
+            per_inode = one_of("8192 32768 262144")
+            # A group has at most as many inodes as clusters.
+            mke2fs = mke2fs " -i " (per_inode < block * ratio ? block * ratio : per_inode)
+        }
         if (percent(20)) mke2fs = mke2fs " -I " one_of("128 512")
         groups = 3 + below(percent(50) ? 12 : 60)
         bytes = groups * per_group * block * ratio - below(per_group * 3 / 4) * block * ratio
