@@ -30,15 +30,15 @@ bool concerns(std::string_view word) {
   return name == kOn || name == kOff;
 }
 
-Result<InitItable> parse_wait(std::string_view value) {
-  const auto number = parse_u64(value);
-  if (!number.ok() || *number > InitItable::kMaxMultiplier)
-    return error("init_itable={}: give a whole number from 0 (no pauses) to {}", value,
-                 InitItable::kMaxMultiplier);
-  return InitItable{InitItable::Kind::wait, static_cast<std::uint32_t>(*number)};
-}
-
 }  // namespace
+
+Result<std::uint32_t> parse_multiplier(std::string_view name, std::string_view text) {
+  const auto number = parse_u64(text);
+  if (!number.ok() || *number > InitItable::kMaxMultiplier)
+    return error("{}={}: give a whole number from 0 (no pauses) to {}", name, text,
+                 InitItable::kMaxMultiplier);
+  return static_cast<std::uint32_t>(*number);
+}
 
 std::string InitItable::text() const {
   switch (kind) {
@@ -56,8 +56,10 @@ Result<InitItable> parse_init_itable(std::string_view text) {
   if (text == kDefault) return InitItable{};
   if (text == kOff) return InitItable{.kind = InitItable::Kind::off};
   if (text == kOn) return InitItable{.kind = InitItable::Kind::wait};
-  if (text.starts_with(kOn) && text.substr(kOn.size()).starts_with('='))
-    return parse_wait(text.substr(kOn.size() + 1));
+  if (text.starts_with(kOn) && text.substr(kOn.size()).starts_with('=')) {
+    E4R_TRY(const std::uint32_t multiplier, parse_multiplier(kOn, text.substr(kOn.size() + 1)));
+    return InitItable{InitItable::Kind::wait, multiplier};
+  }
   return error("'{}' is unknown: give init_itable=N, noinit_itable or default", text);
 }
 

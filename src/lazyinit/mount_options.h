@@ -33,6 +33,9 @@ struct InitItable {
   friend bool operator==(const InitItable&, const InitItable&) = default;
 };
 
+// A multiplier as text. `name` is what the Error calls it: "init_itable", "--mult".
+[[nodiscard]] Result<std::uint32_t> parse_multiplier(std::string_view name, std::string_view text);
+
 // Takes what InitItable::text() gives, and "init_itable" alone. The kernel warns of a word that it
 // cannot parse, and then ignores all options of the superblock: so nothing else is let through.
 [[nodiscard]] Result<InitItable> parse_init_itable(std::string_view text);

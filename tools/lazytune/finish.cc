@@ -28,8 +28,7 @@ Result<lazyinit::Pace> make_pace(const Options& options, Progress& progress) {
   lazyinit::Pace pace;
   pace.idle = options.idle;
   if (!options.mult.empty()) {
-    E4R_TRY(const auto given, lazyinit::parse_init_itable("init_itable=" + options.mult));
-    pace.wait_multiplier = given.multiplier;
+    E4R_TRY(pace.wait_multiplier, lazyinit::parse_multiplier("--mult", options.mult));
   }
   if (!options.max_rate.empty()) {
     E4R_TRY(pace.max_rate, parse_size(options.max_rate));

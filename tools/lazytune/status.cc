@@ -47,8 +47,7 @@ Result<Basis> make_basis(const Options& options, const InitItable& stored) {
     basis.multiplier_from = "its mount options";
   }
   if (!options.mult.empty()) {
-    E4R_TRY(const InitItable given, lazyinit::parse_init_itable("init_itable=" + options.mult));
-    basis.multiplier = given.multiplier;
+    E4R_TRY(basis.multiplier, lazyinit::parse_multiplier("--mult", options.mult));
     basis.multiplier_from = "--mult";
   }
   if (!options.rate.empty()) {
