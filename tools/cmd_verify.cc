@@ -71,8 +71,8 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   if (!options.free_run) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
   compare(kernel, told, run);
-  const auto& diverged = told.engine->agreement().first_divergence;
-  if (options.in.explain == 0 && diverged) {
+  const replay::Divergence* diverged = told.engine->agreement().first_divergence();
+  if (options.in.explain == 0 && diverged != nullptr) {
     E4R_TRY(run.explanation, explain(session, setup, diverged->decision, options.free_run));
   }
   report.runs.push_back(std::move(run));

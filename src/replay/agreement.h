@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "replay/allocator.h"
 #include "replay/op_stream.h"
@@ -37,11 +37,15 @@ struct Agreement {
   std::uint64_t races = 0;      // not identical, but overlapped: see Divergence
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
-  std::optional<Divergence> first_divergence;
+  std::vector<Divergence> divergences;  // the first kListed of them
 
   [[nodiscard]] double percent_identical() const {
     return requests == 0 ? 100.0
                          : 100.0 * static_cast<double>(identical) / static_cast<double>(requests);
+  }
+  static constexpr std::size_t kListed = 1000;
+  [[nodiscard]] const Divergence* first_divergence() const {
+    return divergences.empty() ? nullptr : &divergences.front();
   }
   // Compares one decision with its closing event, and counts.
   void count(const Op& op, const Decision& decision, bool was_forced);

@@ -49,7 +49,7 @@ Engine::Engine(const state::Source& source, const policy::Policy& policy,
 
 Status Engine::run(trace::EventSource& events, InputTable& inputs) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
-  OpStream stream(events);
+  OpStream stream(events, state_.geometry());
   for (std::uint64_t count = 1;; ++count) {
     E4R_TRY(const Op* op, stream.next());
     if (op == nullptr) break;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/op_stream.h"
 
+#include <algorithm>
+
 namespace e4r::replay {
 
 using trace::Event;
@@ -58,6 +60,7 @@ void OpStream::accept(const Event& event) {
   if (event.kind == EventKind::mballoc_free || event.kind == EventKind::end_commit ||
       event.kind == EventKind::release_inode_pa || event.kind == EventKind::release_group_pa) {
     ++changes_;
+    note_freed(event);
     if (Op* own = open_op(event.pid)) ++own->changes_before;
   }
   switch (event.kind) {
@@ -111,7 +114,31 @@ void OpStream::accept(const Event& event) {
   }
 }
 
+void OpStream::note_freed(const Event& event) {
+  if (open_.empty() || event.kind == EventKind::end_commit) return;
+  Freed freed{ordinal_, event.pid, 0, 0, 0};
+  if (event.kind == EventKind::mballoc_free) {
+    freed.group = event.result.group;
+    freed.start = event.result.start;
+    freed.end = freed.start + event.result.len;
+  } else {
+    freed.group = geometry_.group_of(event.block);
+    freed.start = geometry_.cluster_in_group(event.block);
+    freed.end = freed.start + static_cast<std::int64_t>(event.count);
+  }
+  freed_.push_back(freed);
+}
+
+// Whether another thread freed some of the result after the request.
+bool OpStream::was_freed_since(const Op& op, const trace::GroupExtent& result) const {
+  return std::any_of(freed_.rbegin(), freed_.rend(), [&](const Freed& freed) {
+    return freed.ordinal > op.ordinal && freed.pid != op.pid && freed.group == result.group &&
+           freed.start < result.start + result.len && result.start < freed.end;
+  });
+}
+
 void OpStream::on_request(const Event& event) {
+  if (open_.empty()) freed_.clear();
   if (Op* stale = open_op(event.pid)) {  // its answer was lost
     stale->open = false;
     stale->kind = Op::Kind::nothing;
@@ -151,9 +178,12 @@ void OpStream::move_here(std::uint32_t pid) {
 
 void OpStream::on_closing(const Event& event) {
   const bool prealloc = event.kind == EventKind::mballoc_prealloc;
-  if (prealloc) move_here(event.pid);
   Op* op = open_op(event.pid);
   if (op == nullptr) return;
+  if (prealloc || was_freed_since(*op, event.result)) {
+    move_here(event.pid);
+    op = open_op(event.pid);
+  }
   op->overlapped = op->overlapped || changes_ != op->changes_before;
   ++changes_;
   op->closing = {true,         prealloc,    event.orig, event.goal_ex, event.result,   event.found,

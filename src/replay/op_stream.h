@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
+#include <vector>
 
+#include "state/geometry.h"
 #include "trace/event.h"
 #include "trace/source.h"
 #include "util/status.h"
@@ -73,10 +75,14 @@ struct Op {
 
 // Turns events into operations, in the order in which they took effect: an allocation that made a
 // preallocation at its ext4_mb_new_*_pa event, one served from a preallocation at its closing
-// event, any other at its request. Looks ahead only as far as an allocation is unanswered.
+// event, any other at its request, unless it was given clusters that another thread freed since:
+// then its search came later, and it takes effect at its closing event. Looks ahead only as far as
+// an allocation is unanswered.
 class OpStream {
  public:
-  explicit OpStream(trace::EventSource& source) : source_(source) {}
+  // `geometry` must outlive the object.
+  OpStream(trace::EventSource& source, const state::Geometry& geometry)
+      : source_(source), geometry_(geometry) {}
 
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<const Op*> next();
@@ -85,7 +91,17 @@ class OpStream {
   [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
 
  private:
+  // Clusters that became free while an allocation was under way.
+  struct Freed {
+    std::uint64_t ordinal = 0;
+    std::uint32_t pid = 0;
+    std::uint32_t group = 0;
+    std::int64_t start = 0, end = 0;
+  };
+
   void accept(const trace::Event& event);
+  void note_freed(const trace::Event& event);
+  [[nodiscard]] bool was_freed_since(const Op& op, const trace::GroupExtent& result) const;
   void on_request(const trace::Event& event);
   void on_closing(const trace::Event& event);
   void on_answer(const trace::Event& event);
@@ -95,11 +111,13 @@ class OpStream {
   void drop_open();
 
   trace::EventSource& source_;
+  const state::Geometry& geometry_;
   std::deque<Op> queue_;
   std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
   std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
+  std::vector<Freed> freed_;  // since the first of `open_` was asked for
   Op current_;
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;

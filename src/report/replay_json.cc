@@ -36,12 +36,16 @@ json::object tunables_json(const policy::Tunables& tunables) {
   return out;
 }
 
-json::value divergence_json(const replay::Agreement& a) {
-  if (!a.first_divergence) return nullptr;
-  const replay::Divergence& d = *a.first_divergence;
-  return json::object{{"decision", d.decision}, {"event", d.event},      {"time_ns", d.time_ns},
-                      {"pid", d.pid},           {"inode", d.ino},        {"differs_in", d.fields},
-                      {"recorded", d.recorded}, {"modelled", d.modelled}};
+json::object divergence_json(const replay::Divergence& d) {
+  return {{"decision", d.decision}, {"event", d.event},       {"time_ns", d.time_ns},
+          {"pid", d.pid},           {"inode", d.ino},         {"race", d.overlapped},
+          {"differs_in", d.fields}, {"recorded", d.recorded}, {"modelled", d.modelled}};
+}
+
+json::array divergences_json(const replay::Agreement& a) {
+  json::array all;
+  for (const replay::Divergence& d : a.divergences) all.push_back(divergence_json(d));
+  return all;
 }
 
 json::object agreement_json(const replay::Agreement& a) {
@@ -56,13 +60,16 @@ json::object agreement_json(const replay::Agreement& a) {
           {"races", a.races},
           {"forced", a.forced},
           {"conflicting_clusters", a.conflicts},
-          {"first_divergence", divergence_json(a)}};
+          {"first_divergence",
+           a.divergences.empty() ? json::value() : divergence_json(a.divergences.front())}};
 }
 
 // The `agreement` of a run: null in a replay.
 json::value verification_json(const RunReport& run) {
   if (!run.agreement && !run.free_run) return nullptr;
   json::object out = agreement_json(run.agreement ? *run.agreement : *run.free_run);
+  // Once it has gone astray a free run differs everywhere: only what was put right is worth a list.
+  out["divergences"] = run.agreement ? divergences_json(*run.agreement) : json::array();
   out["resync"] = run.agreement.has_value();
   out["free_run"] = nullptr;
   if (run.free_run) out["free_run"] = agreement_json(*run.free_run);

@@ -143,8 +143,8 @@ void agreement_rows(const replay::Agreement& a, TextTable& table) {
 }
 
 std::string divergence(const replay::Agreement& a) {
-  if (!a.first_divergence) return {};
-  const replay::Divergence& d = *a.first_divergence;
+  if (a.divergences.empty()) return {};
+  const replay::Divergence& d = a.divergences.front();
   return fmt::format(
       "first divergence: decision {} at event {}, {:.6f} s, pid {}, inode {}: {}\n"
       "  kernel {}\n  model  {}\n{}",

@@ -36,8 +36,8 @@ TEST(Agreement, StreamGoalIsInDoubtAfterARace) {
   agreement.count(stream_search(false), deciding(700), false);
   EXPECT_EQ(agreement.identical, 1u);
   EXPECT_EQ(agreement.races, 1u);
-  ASSERT_TRUE(agreement.first_divergence.has_value());
-  EXPECT_TRUE(agreement.first_divergence->overlapped);
+  ASSERT_NE(agreement.first_divergence(), nullptr);
+  EXPECT_TRUE(agreement.first_divergence()->overlapped);
   // From here on the goal is known again.
   agreement.count(stream_search(false), deciding(700), false);
   EXPECT_EQ(agreement.races, 1u);

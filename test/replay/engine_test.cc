@@ -128,7 +128,7 @@ void expect_identical(const Engine& engine) {
   EXPECT_EQ(agreement.conflicts, 0u);
   EXPECT_EQ(engine.tally().bad_frees, 0u);
   EXPECT_EQ(engine.tally().bad_requests, 0u);
-  if (const auto& d = agreement.first_divergence)
+  if (const auto* d = agreement.first_divergence())
     ADD_FAILURE() << "event " << d->event << ": " << d->fields << "\n  recorded " << d->recorded
                   << "\n  modelled " << d->modelled;
 }

@@ -36,9 +36,11 @@ struct Script {
   }
 
   // The operations, in short: a<inode>, f<group>, l<group>, and so on.
+  state::Geometry geometry = {
+      .blocks_count = 8000, .blocks_per_group = 800, .clusters_per_group = 800, .groups = 10};
   std::string replayed(std::size_t batch = 1) {
     test::MemorySource source(events, batch);
-    OpStream stream(source);
+    OpStream stream(source, geometry);
     std::string out;
     ops.clear();
     for (;;) {
@@ -125,6 +127,39 @@ TEST(OpStream, APreallocationHitTakesEffectAtItsClosingEvent) {
   s.answer(1, 20);
   EXPECT_EQ(s.replayed(), "f7 a20 f8 ");
   EXPECT_TRUE(s.ops[1].closing.prealloc);
+}
+
+// Its search cannot have come before what it found was free.
+TEST(OpStream, WhatWasFreedSinceTheRequestIsTakenAfterwards) {
+  Script s;
+  s.request(1, 20);
+  s.free(2, 7);  // clusters 5 to 10
+  s.close(1, 20);
+  s.events.back().result = {7, 10, 3, 0};
+  s.answer(1, 20);
+  EXPECT_EQ(s.replayed(), "f7 a20 ");
+  s.events[2].result = {7, 11, 3, 0};
+  EXPECT_EQ(s.replayed(), "a20 f7 ");
+  s.events[2].result = {8, 10, 3, 0};
+  EXPECT_EQ(s.replayed(), "a20 f7 ");
+  // Its own thread's frees are part of the allocation.
+  s.events[1].pid = 1;
+  s.events[2].result = {7, 10, 3, 0};
+  EXPECT_EQ(s.replayed(), "a20 f7 ");
+}
+
+TEST(OpStream, APreallocationGivenBackSinceCounts) {
+  Script s;
+  s.request(1, 20);
+  s.add(EventKind::release_inode_pa, 2, 30).block = 7 * 800 + 5;
+  s.events.back().count = 6;
+  s.request(3, 40);
+  s.close(3, 40);
+  s.answer(3, 40);
+  s.close(1, 20);
+  s.events.back().result = {7, 9, 1, 0};
+  s.answer(1, 20);
+  EXPECT_EQ(s.replayed(), "a40 a20 ");
 }
 
 TEST(OpStream, ThreadsDoNotMixUp) {
@@ -247,7 +282,8 @@ class Broken : public trace::EventSource {
 
 TEST(OpStream, HandsOnTheSourcesError) {
   Broken source;
-  OpStream stream(source);
+  const state::Geometry geometry;
+  OpStream stream(source, geometry);
   const auto op = stream.next();
   ASSERT_FALSE(op.ok());
   EXPECT_EQ(op.error().message, "line 7 is broken");
