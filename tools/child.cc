@@ -50,13 +50,6 @@ bool same_as_this(const struct stat& st) {
          self.st_ino == st.st_ino;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (std::string& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 Error cannot_run(const std::string& program, int errnum) {
   return error("cannot run {}: {}", program, errno_text(errnum));
 }
@@ -70,17 +63,29 @@ int wait_for(pid_t pid) {
 
 }  // namespace
 
-Result<std::string> find_mke2fs() {
-  if (const char* chosen = std::getenv("E4R_MKE2FS"); chosen != nullptr && *chosen != '\0')
-    return std::string(chosen);
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::string find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream places(std::string(path == nullptr ? "" : path) + ":/usr/sbin:/sbin");
   for (std::string place; std::getline(places, place, ':');) {
-    const std::string candidate = place + "/mke2fs";
+    const std::string candidate = place + "/" + name;
     struct stat st = {};
     if (place.empty() || ::stat(candidate.c_str(), &st) != 0 || same_as_this(st)) continue;
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
+  return {};
+}
+
+Result<std::string> find_mke2fs() {
+  if (const char* chosen = std::getenv("E4R_MKE2FS"); chosen != nullptr && *chosen != '\0')
+    return std::string(chosen);
+  if (const std::string found = find_program("mke2fs"); !found.empty()) return found;
   return error(
       "there is no mke2fs in PATH, /usr/sbin or /sbin: install e2fsprogs, or set "
       "E4R_MKE2FS to where it is");

@@ -8,9 +8,15 @@
 
 namespace e4r::tools {
 
-// Where the installed mke2fs is: $E4R_MKE2FS, or the first in PATH, /usr/sbin and /sbin that is
-// not this program.
+// The first program of that name in PATH, /usr/sbin and /sbin that is not this one; empty when
+// there is none.
+[[nodiscard]] std::string find_program(const std::string& name);
+
+// Where the installed mke2fs is: $E4R_MKE2FS, or what find_program() finds.
 [[nodiscard]] Result<std::string> find_mke2fs();
+
+// Words as exec() and posix_spawn() take them; good for as long as `words` is left alone.
+[[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& words);
 
 // Becomes the program; returns only to say why it could not.
 [[nodiscard]] Error become(const std::string& program, std::vector<std::string> argv);

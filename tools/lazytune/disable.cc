@@ -34,9 +34,7 @@ Status make_all_zero(const Options& options, const Session& session) {
   if (!verified.lies.empty())
     fmt::print("{} flagged ITABLE_ZEROED without being so\n", groups_text(verified.lies.size()));
   E4R_CHECK(lazyinit::retract(*session.target, *session.tables, verified.lies));
-  std::vector<std::uint32_t> groups;
-  for (const lazyinit::Table& table : session.tables->tables())
-    if (!table.zeroed) groups.push_back(table.group);
+  const auto groups = groups_to_do(*session.tables);
   if (groups.empty()) return {};
   lazyinit::ZeroOptions how;
   how.threads = threads;

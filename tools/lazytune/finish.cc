@@ -43,13 +43,6 @@ Result<lazyinit::Pace> make_pace(const Options& options, Progress& progress) {
   return pace;
 }
 
-std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables) {
-  std::vector<std::uint32_t> groups;
-  for (const lazyinit::Table& table : tables.tables())
-    if (!table.zeroed) groups.push_back(table.group);
-  return groups;
-}
-
 int report(const Options& options, const Session& session, const lazyinit::ZeroOutcome& outcome) {
   print_outcome(outcome, options.image.dry_run);
   if (!outcome.stopped) {

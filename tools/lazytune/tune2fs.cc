@@ -8,8 +8,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <vector>
+
+#include "child.h"
 
 namespace e4r::tools {
 namespace {
@@ -22,25 +23,6 @@ std::vector<std::string> environment() {
     if (!text.starts_with("LC_ALL=")) all.push_back(text);
   }
   all.emplace_back("LC_ALL=C");
-  return all;
-}
-
-std::string find_tool() {
-  const char* path = std::getenv("PATH");
-  std::string places = (path == nullptr ? "" : std::string(path)) + ":/usr/sbin:/sbin";
-  for (std::size_t at = 0; at <= places.size();) {
-    const std::size_t end = std::min(places.find(':', at), places.size());
-    const std::string file = places.substr(at, end - at) + "/tune2fs";
-    if (end > at && ::access(file.c_str(), X_OK) == 0) return file;
-    at = end + 1;
-  }
-  return {};
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
   return all;
 }
 
@@ -71,7 +53,7 @@ std::string one_line(const std::string& text) {
 }  // namespace
 
 Status run_tune2fs(const std::string& features, const std::string& image) {
-  std::vector<std::string> arguments = {find_tool(), "-O", features, image};
+  std::vector<std::string> arguments = {find_program("tune2fs"), "-O", features, image};
   if (arguments.front().empty()) return error("tune2fs is not installed (Debian: e2fsprogs)");
   std::vector<std::string> variables = environment();
   std::array<int, 2> pipe = {};

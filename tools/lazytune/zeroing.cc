@@ -34,6 +34,13 @@ std::string progress_text(const ZeroProgress& at, Steady::time_point start) {
 
 }  // namespace
 
+std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables) {
+  std::vector<std::uint32_t> groups;
+  for (const lazyinit::Table& table : tables.tables())
+    if (!table.zeroed) groups.push_back(table.group);
+  return groups;
+}
+
 Result<ZeroOutcome> zero_with_progress(const Session& session,
                                        std::span<const std::uint32_t> groups,
                                        lazyinit::ZeroOptions options, Progress& progress) {

@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lazyinit/zeroer.h"
 #include "lazytune/session.h"
 #include "util/progress.h"
 
 namespace e4r::tools {
+
+// Groups without ITABLE_ZEROED.
+[[nodiscard]] std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables);
 
 // zero_tables() with a progress line and time left on a terminal, stopping on signals.
 [[nodiscard]] Result<lazyinit::ZeroOutcome> zero_with_progress(
