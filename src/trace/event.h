@@ -66,9 +66,10 @@ inline constexpr std::uint32_t use_root_blocks = 0x1000;
 inline constexpr std::uint32_t use_reserved = 0x2000;
 inline constexpr std::uint32_t strict_check = 0x4000;
 // Set by the search itself. The closing event stores 16 bits, so cr0_optimized shows as "0x8000"
-// and cr1_optimized is not seen.
+// and the others are not seen.
 inline constexpr std::uint32_t cr0_optimized = 0x8000;
 inline constexpr std::uint32_t cr1_optimized = 0x10000;
+inline constexpr std::uint32_t cr1_5_optimized = 0x20000;  // the CR1.5 series
 }  // namespace mb
 
 // ext4_free_blocks flags (EXT4_FREE_BLOCKS_*, fs/ext4/ext4.h, 6.1).
@@ -97,7 +98,7 @@ struct GroupExtent {
 //                                     pright; block (result, allocate only); i_size and
 //                                     i_writecount when has_inputs
 //   mballoc_alloc                     ino orig goal_ex result found groups criterion flags tail
-//                                     broken
+//                                     broken; orig_goal_len (kernels with the CR1.5 series)
 //   mballoc_prealloc                  ino orig result
 //   new_*_pa, release_inode_pa        ino block(pstart) count(len) logical(lstart)
 //   release_group_pa                  block count
@@ -136,6 +137,8 @@ struct Event {
   std::uint32_t groups = 0;  // likewise
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
+  std::uint32_t orig_goal_len =
+      0;  // clusters; of goal_ex before a criterion trimmed it; 0: unknown
   std::uint64_t i_size = 0;
   std::int32_t i_writecount = 0;
   friend bool operator==(const Event&, const Event&) = default;

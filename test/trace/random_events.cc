@@ -82,6 +82,7 @@ class Generator {
     fill(e.flags, 0xffff);
     fill(e.tail, 100);
     fill(e.broken, 100);
+    if (rng_.chance(1, 3)) fill(e.orig_goal_len, 600);
   }
   void run(Event& e) {
     fill(e.block, 1 << 20);

@@ -235,6 +235,8 @@ class Model {
     op(16, e.flags, threads_[thread_].flags);
     op(17, e.tail, 0U);
     op(18, e.broken, 0U);
+    op(19, e.orig_goal_len, search_.has_orig_goal_len ? e.goal_ex.len : 0U);
+    search_.has_orig_goal_len = e.orig_goal_len != 0;
     search_.result = e.result;
     search_.result.start =
         static_cast<std::int32_t>(static_cast<std::uint32_t>(e.result.start) + e.result.len);
@@ -341,6 +343,7 @@ class Model {
     GroupExtent result;  // where the next one is expected
     std::uint32_t found = 0, groups = 0;
     Criterion criterion = Criterion::cr0;
+    bool has_orig_goal_len = false;
   };
 
   std::array<Thread, 16> threads_;

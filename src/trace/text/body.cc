@@ -34,10 +34,11 @@ using RequestBlocks = Body<Ending::space, Device, Ino, MbFlags, Len, Lblk, Goal,
                            Pleft, Pright, InputSize, InputWriters>;
 using AllocateBlocks = Body<Ending::plain, Device, Ino, MbFlags, Len, Block, Lblk, Goal, Lleft,
                             Lright, Pleft, Pright, InputSize, InputWriters>;
-using MballocAlloc = Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
-                          Extent<"goal", &Event::goal_ex>, Extent<"result", &Event::result>,
-                          Number<"blks", &Event::found>, Number<"grps", &Event::groups>, Rung,
-                          MbFlags, Number<"tail", &Event::tail>, Number<"broken", &Event::broken>>;
+using MballocAlloc =
+    Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
+         Extent<"goal", &Event::goal_ex>, Extent<"result", &Event::result>,
+         Number<"blks", &Event::found>, Number<"grps", &Event::groups>, Rung, MbFlags,
+         Number<"tail", &Event::tail>, Number<"broken", &Event::broken>, OrigGoalLen>;
 using MballocPrealloc = Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
                              Extent<"result", &Event::result>>;
 using NewPa = Body<Ending::plain, Device, Ino, Pstart, Len, Lstart>;

@@ -152,6 +152,11 @@ struct Needed : Optional<Number<"needed", &Event::needed>> {
   }
 };
 
+// "orig_goal_len 512" of ext4_mballoc_alloc on kernels with the CR1.5 series.
+struct OrigGoalLen : Optional<Number<"orig_goal_len", &Event::orig_goal_len>> {
+  static bool present(const Event& e, Generation) { return e.orig_goal_len != 0; }
+};
+
 // "i_size 4096 i_writecount 1" of trace-inputs kernels: has_inputs when both are there.
 struct InputSize : Optional<Number<"i_size", &Event::i_size>> {
   static bool present(const Event& e, Generation) { return e.has_inputs; }
