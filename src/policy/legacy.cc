@@ -20,6 +20,7 @@ const Policy kLegacy = {
     false,
     false,
     false,
+    false,
 };
 
 }  // namespace e4r::policy

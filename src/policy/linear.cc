@@ -20,6 +20,7 @@ const Policy kLinear = {
     true,
     false,
     false,
+    false,
 };
 
 }  // namespace e4r::policy

@@ -26,7 +26,7 @@ struct Rung {
   // passed over (but for a flex group's first one and uninitialised ones), read-ahead is bounded.
   bool fast;
   Scan scan;
-  bool striped;     // may search by stripe
+  bool striped;  // may search by stripe
   // Extents shorter than the goal are stepped over without being examined, longer ones are examined
   // once, at their start, whatever the buddy's part of them.
   bool skip_short;
@@ -51,11 +51,15 @@ struct Policy {
   trace::Generation generation;  // the kernel that decides like this; unknown when none does
   bool walk_only;                // as if mb_optimize_scan=0
   // Read-ahead also initialises BLOCK_UNINIT groups (no I/O is needed), judges each group by its
-  // own descriptor, and generates the buddy of every group of the last batch, read or not.
+  // own descriptor, and generates the buddy of every group of every batch, read or not: when the
+  // search comes to the next batch, or ends. Groups on a page with a corrupt one are left out.
   bool full_prefetch;
-  // A group without a free stripe is then searched for any extent, as it will be chosen again and
-  // again otherwise.
-  bool any_after_stripe;
+  // The scan by stripe wants an aligned extent of the whole goal, and a group without one is then
+  // searched for any extent. Stripes count in clusters. Otherwise one stripe is enough, nothing
+  // else is looked at, and a stripe is as many clusters as it has blocks.
+  bool whole_stripes;
+  // Groups that the inode may not use are passed over on the order lists too.
+  bool lists_bounded;
 };
 
 // All policies, and the one of a given name (null when there is none).

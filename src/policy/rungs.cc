@@ -61,6 +61,7 @@ std::optional<std::uint32_t> choose_cr0(Search& search) {
   if ((search.flags & trace::mb::cr0_optimized) != 0) ++counters.bad_suggestions;
   for (std::uint32_t order = search.order2; order < search.state.geometry().orders(); ++order) {
     for (const state::Group& group : search.state.largest(order)) {
+      if (group.number >= search.list_groups) continue;
       ++counters.groups_considered;
       if (!good_cr0(search, group)) continue;
       search.flags |= trace::mb::cr0_optimized;
@@ -71,18 +72,18 @@ std::optional<std::uint32_t> choose_cr0(Search& search) {
 }
 
 std::optional<std::uint32_t> find_in_average_list(Search& search, std::uint32_t list,
-                                                  trace::Criterion criterion) {
+                                                  trace::Criterion criterion, std::uint32_t look) {
   auto& counters = search.counters[criterion];
   for (const state::Group& group : search.state.average(list)) {
+    if (group.number >= search.list_groups) continue;
+    if (look-- == 0) break;
     ++counters.groups_considered;
     if (good_average(search, group)) return group.number;
   }
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> choose_cr1(Search& search) {
-  if ((search.flags & trace::mb::cr1_optimized) != 0)
-    ++search.counters[trace::Criterion::cr1].bad_suggestions;
+std::optional<std::uint32_t> ask_cr1_lists(Search& search) {
   const std::uint32_t orders = search.state.geometry().orders();
   for (std::uint32_t list = state::average_list(orders, search.goal.len); list < orders; ++list) {
     if (const auto group = find_in_average_list(search, list, trace::Criterion::cr1)) {
@@ -91,6 +92,12 @@ std::optional<std::uint32_t> choose_cr1(Search& search) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::uint32_t> choose_cr1(Search& search) {
+  if ((search.flags & trace::mb::cr1_optimized) != 0)
+    ++search.counters[trace::Criterion::cr1].bad_suggestions;
+  return ask_cr1_lists(search);
 }
 
 }  // namespace e4r::policy

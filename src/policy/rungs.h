@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <limits>
+
 #include "policy/policy.h"
 
 // The parts that ladders are made of: the four criteria of Linux 6.1 (ext4_mb_good_group and the
@@ -20,11 +22,15 @@ namespace e4r::policy {
 
 [[nodiscard]] std::optional<std::uint32_t> choose_cr0(Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_cr1(Search& search);
+// The lists that may have a group for the whole goal, one after the other; choose_cr1 without the
+// count of bad suggestions.
+[[nodiscard]] std::optional<std::uint32_t> ask_cr1_lists(Search& search);
 
-// First group of one average-fragment list whose average is at least the goal; every group looked
-// at is counted for `criterion`.
-[[nodiscard]] std::optional<std::uint32_t> find_in_average_list(Search& search, std::uint32_t list,
-                                                                trace::Criterion criterion);
+// First group of one average-fragment list whose average is at least the goal, of the first `look`
+// that the inode may use; every group looked at is counted for `criterion`.
+[[nodiscard]] std::optional<std::uint32_t> find_in_average_list(
+    Search& search, std::uint32_t list, trace::Criterion criterion,
+    std::uint32_t look = std::numeric_limits<std::uint32_t>::max());
 
 // Rungs of the 6.1 ladder, for ladders built around it.
 [[nodiscard]] constexpr Rung cr0() {

@@ -29,6 +29,8 @@ struct Search {
   std::uint32_t flags = 0;     // trace::mb
   std::uint32_t order2 = 0;    // order of a power-of-two goal that the buddy can serve, or 0
   std::uint32_t groups = 0;    // groups that may be used: all, or the low ones (non-extent files)
+  std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (Linux 6.1)
+  std::uint64_t stripe = 0;       // clusters; 0: none. Linux 6.1: blocks, taken for clusters
   std::uint32_t linear_left = 0;  // groups to walk before the lists are asked
   std::uint32_t found = 0;        // extents examined
   std::uint32_t groups_scanned = 0;

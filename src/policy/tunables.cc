@@ -114,6 +114,14 @@ Tunables defaults_for(const state::Geometry& geometry) {
   return t;
 }
 
+std::uint32_t prefetch_batch(const Tunables& tunables, const state::Geometry& geometry,
+                             std::uint32_t group) {
+  const auto count = static_cast<std::uint32_t>(tunables.mb_prefetch);
+  if (!geometry.flex_bg) return count;
+  const std::uint32_t flex = geometry.flex_size();
+  return std::min(flex - (group & (flex - 1)), count);
+}
+
 Status set_tunable(Tunables& tunables, std::string_view assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string_view::npos)

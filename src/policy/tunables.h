@@ -30,6 +30,10 @@ struct Tunables {
 
 [[nodiscard]] Tunables defaults_for(const state::Geometry& geometry);
 
+// How many groups from `group` on are read ahead at a time: mb_prefetch, within one flex group.
+[[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables,
+                                           const state::Geometry& geometry, std::uint32_t group);
+
 struct TunableInfo {
   std::string_view name;
   std::uint64_t Tunables::*member;

@@ -31,7 +31,7 @@ Comparison compare(const Closing& c, const Decision& d) {
   r.logical = d.result.logical == c.result.logical;
   r.goal = r.found = r.groups = r.criterion = r.flags = r.split = true;
   if (c.prealloc) return r;
-  r.goal = same(d.goal, c.goal);
+  r.goal = same(d.goal, c.goal) && (c.orig_goal_len == 0 || c.orig_goal_len == d.goal_len);
   r.found = (d.found & kRecordedBits) == (c.found & kRecordedBits);
   r.groups = (d.groups_scanned & kRecordedBits) == (c.groups & kRecordedBits);
   r.criterion = d.criterion == c.criterion;
@@ -64,6 +64,10 @@ std::string differing(const Comparison& r) {
 std::string text(const state::Extent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
 }
+// What a rung has taken off the goal: " of 512", or nothing.
+std::string untrimmed(std::uint32_t goal_len, std::uint32_t trimmed_len) {
+  return goal_len == 0 || goal_len == trimmed_len ? "" : fmt::format(" of {}", goal_len);
+}
 std::string text(const trace::GroupExtent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
 }
@@ -73,18 +77,18 @@ std::string text(const trace::GroupExtent& e) {
 std::string describe(const Decision& d) {
   if (d.prealloc) return fmt::format("prealloc orig {} result {}", text(d.orig), text(d.result));
   return fmt::format(
-      "alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
-      text(d.orig), text(d.goal), text(d.result), d.found & kRecordedBits,
-      d.groups_scanned & kRecordedBits, trace::criterion_name(d.criterion), d.flags & kRecordedBits,
-      d.tail, d.broken);
+      "alloc orig {} goal {}{} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
+      text(d.orig), text(d.goal), untrimmed(d.goal_len, d.goal.len), text(d.result),
+      d.found & kRecordedBits, d.groups_scanned & kRecordedBits, trace::criterion_name(d.criterion),
+      d.flags & kRecordedBits, d.tail, d.broken);
 }
 
 std::string describe(const Closing& c) {
   if (c.prealloc) return fmt::format("prealloc orig {} result {}", text(c.orig), text(c.result));
   return fmt::format(
-      "alloc orig {} goal {} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
-      text(c.orig), text(c.goal), text(c.result), c.found, c.groups,
-      trace::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
+      "alloc orig {} goal {}{} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
+      text(c.orig), text(c.goal), untrimmed(c.orig_goal_len, c.goal.len), text(c.result), c.found,
+      c.groups, trace::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
 }
 
 void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {

@@ -93,6 +93,7 @@ Decision Allocator::allocate(const Request& request, Steering* steering) {
   trim_inode(request.ino);
   out.orig = search.orig;
   out.goal = search.goal;
+  out.goal_len = search.goal_len;
   out.result = out.prealloc ? search.best : search.taken;
   out.found = search.found;
   out.groups_scanned = search.groups_scanned;
@@ -128,9 +129,10 @@ SizeStep Allocator::fitted_step(const Request& request, const Search& search,
                                 SizeStep first) const {
   const auto fits = [&](SizeStep step) {
     const Normalized n = normalize(state_.geometry(), search, request, preallocs, step);
-    const bool long_enough =
-        recorded.trimmed ? n.goal.len > recorded.goal.len : n.goal.len == recorded.goal.len;
-    return n.consistent && long_enough && n.goal.logical == recorded.goal.logical &&
+    const bool fits_length = recorded.trimmed && recorded.goal_len == 0
+                                 ? n.goal.len > recorded.goal.len
+                                 : n.goal.len == std::max(recorded.goal_len, recorded.goal.len);
+    return n.consistent && fits_length && n.goal.logical == recorded.goal.logical &&
            n.flags == (recorded.flags & mb::hint_try_goal);
   };
   if (fits(first)) return first;

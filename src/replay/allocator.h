@@ -14,6 +14,7 @@ struct Decision {
   bool prealloc = false;  // served from a preallocation, without a search
   bool success = false;
   state::Extent orig, goal, result;  // result.len 0: no space
+  std::uint32_t goal_len = 0;        // clusters; of the goal before a rung trimmed it
   std::uint32_t found = 0;
   std::uint32_t groups_scanned = 0;
   trace::Criterion criterion = trace::Criterion::unknown;  // of a search
@@ -29,7 +30,8 @@ struct Recorded {
   bool prealloc = false;
   state::Extent goal, result;
   std::uint32_t flags = 0;
-  bool trimmed = false;  // the goal's length may be less than normalisation made it
+  bool trimmed = false;        // the goal's length may be less than normalisation made it
+  std::uint32_t goal_len = 0;  // clusters; what normalisation made it; 0: not recorded
 };
 
 // How a decision was steered by the trace.

@@ -200,9 +200,12 @@ Decision Engine::allocate(const Op& op, const Request& request, Steering& steeri
 
 // Decides with the recorded result at hand, which replaces the model's where they differ.
 void Engine::follow(const Op& op, Request& request, Inputs& out) {
-  const Recorded recorded = {op.closing.prealloc, extent_of(op.closing.goal),
-                             extent_of(op.closing.result), op.closing.flags,
-                             op.closing.criterion == trace::Criterion::cr1_5};
+  const Recorded recorded = {op.closing.prealloc,
+                             extent_of(op.closing.goal),
+                             extent_of(op.closing.result),
+                             op.closing.flags,
+                             op.closing.criterion == trace::Criterion::cr1_5,
+                             op.closing.orig_goal_len};
   Steering steering;
   steering.recorded = &recorded;
   steering.fit_size = true;

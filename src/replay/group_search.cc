@@ -11,6 +11,8 @@ using Status = policy::Search::Status;
 namespace mb = trace::mb;
 
 void GroupSearch::run(std::uint32_t stream_group, std::uint32_t stream_start) {
+  search_.stripe = stripe();
+  search_.list_groups = policy_.lists_bounded ? search_.groups : state_.group_count();
   try_goal();
   if (search_.status == Status::found || (search_.flags & mb::hint_goal_only) != 0) return;
   set_order2();
@@ -26,6 +28,17 @@ void GroupSearch::run(std::uint32_t stream_group, std::uint32_t stream_start) {
   prefetch_finish();
 }
 
+// The stripe as the policy's kernel counts it. In clusters, one that is no whole number of them, a
+// single one, or longer than a group is none.
+std::uint64_t GroupSearch::stripe() const {
+  const std::uint64_t blocks = search_.tunables.mb_stripe;
+  if (!policy_.whole_stripes) return blocks;
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint64_t clusters = blocks >> geometry.cluster_bits;
+  const bool whole = geometry.to_blocks(clusters) == blocks;
+  return whole && clusters >= 2 && clusters <= geometry.clusters_per_group ? clusters : 0;
+}
+
 void GroupSearch::try_goal() {
   if ((search_.flags & (mb::hint_try_goal | mb::hint_goal_only)) == 0) return;
   Group& group = state_.group(search_.goal.group);
@@ -36,7 +49,7 @@ void GroupSearch::try_goal() {
   const auto stripe = search_.tunables.mb_stripe;
   const bool whole = extent.len >= search_.goal.len && extent.len > 0;
   const bool merge = extent.len > 0 && (search_.flags & mb::hint_merge) != 0;
-  const bool off_stripe = whole && search_.goal.len == stripe &&
+  const bool off_stripe = whole && search_.goal.len == search_.stripe && stripe > 0 &&
                           state_.geometry().block_of(extent.group, extent.start) % stripe != 0;
   const bool will_do = !off_stripe && (whole || merge);
   if (search_.observer != nullptr) search_.observer->tried_goal(search_, extent, will_do);
@@ -154,13 +167,10 @@ void GroupSearch::load(std::uint32_t group) {
 void GroupSearch::prefetch_at(const Rung& rung, std::uint32_t at) {
   if (prefetch_next_ != at) return;
   if (rung.fast && prefetch_reads_ >= search_.tunables.mb_prefetch_limit) return;
+  if (policy_.full_prefetch) prefetch_finish();
   const state::Geometry& geometry = state_.geometry();
   const std::uint64_t reads_before = prefetch_reads_;
-  auto count = static_cast<std::uint32_t>(search_.tunables.mb_prefetch);
-  if (geometry.flex_bg) {
-    const std::uint32_t flex = geometry.flex_size();
-    count = std::min(flex - (at & (flex - 1)), count);
-  }
+  const std::uint32_t count = policy::prefetch_batch(search_.tunables, geometry, at);
   std::uint32_t number = at;
   for (std::uint32_t i = 0; i < count; ++i) {
     Group& group = state_.group(number);
@@ -171,13 +181,15 @@ void GroupSearch::prefetch_at(const Rung& rung, std::uint32_t at) {
     if (++number >= state_.group_count()) number = 0;
   }
   prefetch_next_ = number;
+  prefetch_end_ = number;
   prefetch_count_ = prefetch_reads_ == reads_before && !policy_.full_prefetch ? 0 : count;
 }
 
 // Generates the buddies of the last batch, backwards.
 void GroupSearch::prefetch_finish() {
   const state::Geometry& geometry = state_.geometry();
-  std::uint32_t number = prefetch_next_;
+  // 6.1 goes by where the last criterion started, if it has not prefetched itself.
+  std::uint32_t number = policy_.full_prefetch ? prefetch_end_ : prefetch_next_;
   for (; prefetch_count_ > 0; --prefetch_count_) {
     const std::uint32_t previous = number == 0 ? state_.group_count() - 1 : number - 1;
     // 6.1 looks at the descriptor of the group above the one it loads.
@@ -189,16 +201,16 @@ void GroupSearch::prefetch_finish() {
 }
 
 void GroupSearch::scan(const Rung& rung, Group& group) {
-  const auto stripe = search_.tunables.mb_stripe;
   const std::uint32_t found_before = search_.found;
   ++search_.groups_scanned;
-  const bool striped = rung.striped && stripe != 0 && search_.goal.len % stripe == 0;
+  const bool striped =
+      rung.striped && search_.stripe != 0 && search_.goal.len % search_.stripe == 0;
   if (rung.scan == Scan::chunks)
     scan_chunks(group);
   else if (striped)
     scan_striped(group);
   if (rung.scan == Scan::extents && search_.status == Status::going &&
-      (!striped || policy_.any_after_stripe))
+      (!striped || policy_.whole_stripes))
     scan_extents(group, rung.skip_short);
   search_.counters[rung.criterion].extents_scanned += search_.found - found_before;
   if (search_.observer != nullptr) search_.observer->scanned(group, search_.found);
@@ -241,15 +253,18 @@ void GroupSearch::scan_extents(Group& group, bool skip_short) {
 
 void GroupSearch::scan_striped(Group& group) {
   const state::Geometry& geometry = state_.geometry();
-  const std::uint64_t stripe = search_.tunables.mb_stripe;
+  const bool whole = policy_.whole_stripes;
+  const std::uint64_t stripe = search_.stripe;
+  const std::uint64_t blocks = whole ? geometry.to_blocks(stripe) : stripe;
+  const auto wanted = whole ? search_.goal.len : static_cast<std::uint32_t>(stripe);
   const std::uint64_t first = geometry.first_block(group.number);
-  // Like the kernel, steps through clusters by blocks' worth of stripe.
-  std::uint64_t at = (first + stripe - 1) / stripe * stripe - first;
-  for (; at < geometry.clusters_per_group; at += stripe) {
-    const auto start = static_cast<std::uint32_t>(at);
-    const state::Extent extent =
-        state_.find_extent(group, start, static_cast<std::uint32_t>(stripe));
-    if (extent.len < stripe) continue;
+  const std::uint64_t offset = (first + blocks - 1) / blocks * blocks - first;
+  std::uint64_t at = whole ? offset >> geometry.cluster_bits : offset;
+  // 6.1 looks at a stripe that the group's end cuts off too, which is never free.
+  const std::uint64_t needed = whole ? wanted : 1;
+  for (; at + needed <= geometry.clusters_per_group; at += stripe) {
+    const state::Extent extent = state_.find_extent(group, static_cast<std::uint32_t>(at), wanted);
+    if (extent.len < wanted) continue;
     ++search_.found;
     search_.best = extent;
     take_best(group);

@@ -39,6 +39,7 @@ class GroupSearch {
   void scan_chunks(Group& group);
   void scan_extents(Group& group, bool skip_short);
   void scan_striped(Group& group);
+  [[nodiscard]] std::uint64_t stripe() const;
   void measure(Group& group, const state::Extent& extent);
   void check_limits(Group& group, bool finished);
   void take_best(Group& group);
@@ -48,7 +49,8 @@ class GroupSearch {
   state::FsState& state_;
   const policy::Policy& policy_;
   Steering* steering_;
-  std::uint32_t prefetch_next_ = 0;
+  std::uint32_t prefetch_next_ = 0;  // where read-ahead goes on
+  std::uint32_t prefetch_end_ = 0;   // the group after the last batch
   std::uint32_t prefetch_count_ = 0;
   std::uint64_t prefetch_reads_ = 0;
 };

@@ -186,8 +186,9 @@ void OpStream::on_closing(const Event& event) {
   }
   op->overlapped = op->overlapped || changes_ != op->changes_before;
   ++changes_;
-  op->closing = {true,         prealloc,    event.orig, event.goal_ex, event.result,   event.found,
-                 event.groups, event.flags, event.tail, event.broken,  event.criterion};
+  op->closing = {
+      true,        prealloc,     event.orig,  event.goal_ex, event.result, event.orig_goal_len,
+      event.found, event.groups, event.flags, event.tail,    event.broken, event.criterion};
 }
 
 void OpStream::on_answer(const Event& event) {

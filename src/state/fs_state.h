@@ -114,6 +114,8 @@ class FsState {
   [[nodiscard]] std::uint32_t groups_unread() const { return unread_; }
   // Marks the group's bitmap as prefetched; true if it was not before.
   bool mark_read(Group& group);
+  // The first group that is not known to be loaded, for who loads them in turn.
+  std::uint32_t& next_cold() { return next_cold_; }
 
   // The group's bitmap as it would be on disk after a sync and unmount: preallocations released,
   // freed clusters free. Writes geometry().clusters_per_group bits, rounded up to words.
@@ -143,6 +145,7 @@ class FsState {
   std::uint64_t bad_frees_ = 0;
   std::uint32_t loaded_ = 0;
   std::uint32_t unread_ = 0;
+  std::uint32_t next_cold_ = 0;
 };
 
 }  // namespace e4r::state

@@ -18,7 +18,7 @@ struct CriterionSection {
 constexpr std::array kSections = {
     CriterionSection{trace::Criterion::cr0, "cr0_stats", true},
     CriterionSection{trace::Criterion::cr1, "cr1_stats", true},
-    CriterionSection{trace::Criterion::cr1_5, "cr1.5_stats", false},
+    CriterionSection{trace::Criterion::cr1_5, "cr1.5_stats", true},
     CriterionSection{trace::Criterion::best_avail, "best_avail_stats", false},
     CriterionSection{trace::Criterion::cr2, "cr2_stats", false},
     CriterionSection{trace::Criterion::cr3, "cr3_stats", false},

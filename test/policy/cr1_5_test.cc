@@ -5,6 +5,7 @@
 #include <string>
 
 #include "replay/agreement.h"
+#include "replay/group_search.h"
 #include "support/rig.h"
 #include "support/workload.h"
 
@@ -107,19 +108,148 @@ TEST_F(Cr15, AGoalOfNoPowerOfTwoIsTrimmedToTheOneBelow) {
   EXPECT_EQ(d.result.len, 256u);
 }
 
-TEST_F(Cr15, RoundsUpToTheStripe) {
+TEST_F(Cr15, TakesTheStripesThatEveryGroupOfTheListHas) {
   tunables.mb_stripe = 24;
   free_runs(fs, 3, 4, 150, 10);
   const Decision d = ask(8);
   EXPECT_EQ(d.criterion, Criterion::cr1_5);
-  EXPECT_EQ(d.goal.len, 144u) << "128 rounded up to a multiple of 24";
+  EXPECT_EQ(d.goal.len, 120u) << "128 rounded down to a multiple of 24";
+  EXPECT_EQ(d.result.len, 120u);
   EXPECT_EQ(fs.geometry().block_of(d.result.group, d.result.start) % 24, 0u);
+}
+
+TEST_F(Cr15, EndsWithTheShortestMultipleOfTheStripe) {
+  tunables.mb_stripe = 24;
+  free_runs(fs, 3, 4, 71, 10);
+  EXPECT_TRUE(went_on(ask(8))) << "64 rounded up to a multiple of 24 is 72";
+  free_runs(fs, 5, 4, 100, 10);
+  const Decision d = ask(8);
+  EXPECT_EQ(d.result.group, 5u);
+  EXPECT_EQ(d.goal.len, 72u);
+}
+
+TEST_F(Cr15, AStripeOfWhichTheGoalHoldsOneIsTried) {
+  tunables.mb_stripe = 384;
+  free_runs(fs, 3, 4, 383, 5);
+  EXPECT_TRUE(went_on(ask(8)));
+  free_runs(fs, 7, 4, 500, 3);
+  const Decision d = ask(8);
+  EXPECT_EQ(d.result.group, 7u);
+  EXPECT_EQ(d.goal.len, 384u);
+}
+
+TEST_F(Cr15, TrimsToOneStripeOfAHundred) {
+  tunables.mb_stripe = 100;
+  free_runs(fs, 3, 4, 150, 10);
+  const Decision d = ask(8);
+  EXPECT_EQ(d.criterion, Criterion::cr1_5);
+  EXPECT_EQ(d.goal.len, 100u);
 }
 
 TEST_F(Cr15, IsNeverShorterThanAStripe) {
   tunables.mb_stripe = 100;
   free_runs(fs, 3, 4, 64, 20);
   EXPECT_TRUE(went_on(ask(8)));
+}
+
+TEST_F(Cr15, AStripeLongerThanAGroupIsNone) {
+  tunables.mb_stripe = 4096;
+  free_runs(fs, 3, 4, 150, 10);
+  EXPECT_EQ(ask(8).goal.len, 128u);
+}
+
+// `count` groups of a list that do not serve the shortest goal, then one that does.
+TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
+  for (const std::uint32_t count : {31u, 32u}) {
+    ModelFs many({.name = "many", .groups = 40, .block_bits = 12, .clusters_per_group = 2048});
+    many.fill();
+    for (std::uint32_t group = 0; group < count; ++group) free_runs(many, group, 4, 300, 3);
+    free_runs(many, count, 4, 390, 3);
+    tunables = policy::defaults_for(many.geometry());
+    tunables.mb_stripe = 384;
+    Rig many_rig("cr1.5", many, tunables);
+    load_all(many_rig.state);
+    const Decision d = many_rig.allocator.allocate(data_request(20, 8, 3 * kMiB), nullptr);
+    EXPECT_EQ(d.criterion == Criterion::cr1_5, count == 31) << describe(d);
+  }
+}
+
+// Lists are indexed by the order of the length; this one is beyond all of them.
+TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
+  tunables.mb_group_prealloc = 131072;
+  tunables.mb_cr1_5_max_trim_order = 8;
+  free_runs(fs, 3, 4, 600, 2);
+  rig.emplace("cr1.5", fs, tunables);
+  load_all(rig->state);
+  const Decision d = rig->allocator.allocate(data_request(20, 1, 4096), nullptr);
+  EXPECT_EQ(d.criterion, Criterion::cr1_5);
+  EXPECT_EQ(d.result.len, 512u);
+  EXPECT_EQ(d.goal_len, 131072u);
+}
+
+// One free extent of 600 clusters without an aligned chunk of the goal's order, for CR0 to leave.
+TEST_F(Cr15, TheScanByStripeTakesTheWholeGoal) {
+  tunables.mb_stripe = 16;
+  fs.free(3, 100, 600);
+  const Decision stock = ask(512, "legacy");
+  EXPECT_EQ(stock.criterion, Criterion::cr1);
+  EXPECT_EQ(stock.result.len, 16u) << "Linux 6.1 takes one stripe, of a request for 32";
+  const Decision d = ask(512);
+  EXPECT_EQ(d.criterion, Criterion::cr1);
+  EXPECT_EQ(d.result.start, 112u);
+  EXPECT_EQ(d.result.len, 512u);
+}
+
+TEST_F(Cr15, WithoutAnAlignedExtentAnyWillDo) {
+  tunables.mb_stripe = 128;
+  fs.free(3, 130, 520);
+  const Decision d = ask(8);
+  EXPECT_EQ(d.criterion, Criterion::cr1);
+  EXPECT_EQ(d.result.start, 130u);
+  EXPECT_EQ(d.result.len, 512u);
+  EXPECT_EQ(counters()[Criterion::cr1].bad_suggestions, 0u);
+}
+
+TEST(Cr15Bigalloc, StripesCountInClusters) {
+  ModelFs fs({.name = "bigalloc",
+              .groups = 20,
+              .block_bits = 12,
+              .clusters_per_group = 2048,
+              .cluster_bits = 4});
+  fs.fill();
+  free_runs(fs, 3, 4, 25, 20);
+  policy::Tunables tunables = policy::defaults_for(fs.geometry());
+  tunables.mb_group_prealloc = 32;
+  const auto goal_with = [&](std::uint64_t stripe) {
+    tunables.mb_stripe = stripe;
+    Rig rig("cr1.5", fs, tunables);
+    load_all(rig.state);
+    return rig.allocator.allocate(data_request(20, 1, 4096), nullptr).goal.len;
+  };
+  EXPECT_EQ(goal_with(0), 16u);
+  EXPECT_EQ(goal_with(96), 12u) << "6 clusters";
+  EXPECT_EQ(goal_with(100), 16u) << "no whole number of clusters, so none";
+  EXPECT_EQ(goal_with(16), 16u) << "a single cluster is none either";
+}
+
+// Only groups 0 and 1 may be used, as for a file without extents on a huge file system.
+TEST_F(Cr15, TheListsGiveNoGroupThatTheInodeMayNotUse) {
+  fs.free(5, 512, 1024);  // for CR0
+  fs.free(6, 100, 600);   // for CR1
+  free_runs(fs, 7, 4, 300, 5);
+  for (const char* name : {"legacy", "cr1.5"}) {
+    rig.emplace(name, fs, tunables);
+    load_all(rig->state);
+    policy::Counters count;
+    policy::Search search(rig->state, tunables, count);
+    search.orig = {0, 0, 8, 0};
+    search.goal = {0, 0, kGoal, 0};
+    search.goal_len = kGoal;
+    search.groups = 2;
+    replay::GroupSearch(search, *policy::find_policy(name), nullptr).run(0, 0);
+    const bool found = search.status == policy::Search::Status::found;
+    EXPECT_EQ(found, name == std::string_view("legacy")) << "6.1's lists are not bounded";
+  }
 }
 
 TEST_F(Cr15, RestoresTheGoalBeforeCr2) {
@@ -222,6 +352,38 @@ TEST_F(Prefetch, LoadsTheWholeBatchUninitialisedGroupsIncluded) {
 TEST_F(Prefetch, LoadsTheBatchEvenWhenItsBitmapsWereReadBefore) {
   EXPECT_EQ(loaded_by("cr1.5", true), "0 1 2 3 4 5 6 7 ");
   EXPECT_EQ(loaded_by("legacy", true), "0 ");
+}
+
+// The search walks to the last group; read-ahead goes by flex groups of eight.
+TEST_F(Prefetch, EveryBatchIsFinished) {
+  for (std::uint32_t group = 0; group < 39; ++group) {
+    fs.use(group, 0, 2048);
+    fs.free(group, 10, 4);
+  }
+  const auto loaded = [&](std::string_view policy) {
+    Rig rig(policy, fs);
+    EXPECT_TRUE(rig.allocator.allocate(metadata_request(8, 0), nullptr).success);
+    return rig.state.groups_loaded();
+  };
+  EXPECT_EQ(loaded("cr1.5"), 40u);
+  EXPECT_EQ(loaded("legacy"), 8u) << "the last batch alone";
+}
+
+// Nobody has loaded anything, and the request's own flex group has short extents only.
+TEST(Cr15Cold, LoadsABatchBeforeItTrims) {
+  const auto ask = [](std::uint32_t good_group) {
+    ModelFs fs(model_shape("blocks_4k_forty_groups"));
+    fs.fill();
+    for (std::uint32_t group = 0; group < 40; ++group) free_runs(fs, group, 4, 300, 4);
+    free_runs(fs, good_group, 1300, 700, 1);
+    fs.free(good_group, 4, 1996);
+    Rig rig("cr1.5", fs);
+    return rig.allocator.allocate(data_request(20, 8, 3 * kMiB), nullptr);
+  };
+  EXPECT_EQ(ask(12).result.len, kGoal) << "of the second batch";
+  EXPECT_EQ(ask(12).criterion, Criterion::cr1);
+  EXPECT_EQ(ask(30).result.len, 256u) << "of the fourth, too far away for one search";
+  EXPECT_EQ(ask(30).criterion, Criterion::cr1_5);
 }
 
 TEST_F(Prefetch, GroupsWithoutFreeClustersAreLeftOut) {

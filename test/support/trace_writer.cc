@@ -93,6 +93,7 @@ void TraceWriter::close(const Open& open, const replay::Decision& decision) {
   event.criterion = decision.criterion;
   event.tail = decision.tail;
   event.broken = decision.broken;
+  event.orig_goal_len = decision.goal_len;
 }
 
 void TraceWriter::answer(const Open& open, std::uint64_t block, std::uint32_t len) {
