@@ -45,7 +45,7 @@ name=$(capture_name "$kind" "$seed" "$warm" "$tree")
 need zstd e2freefrag
 build_programs
 build_project make_fragmented
-work=$(new_run "$name")
+work=$(new_run "${name//,/+}") # UML splits disk names at commas
 
 make_start_image "$kind" "$seed" "$work/$name.img"
 run=$(kind_field "$kind" run)

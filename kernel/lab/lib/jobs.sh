@@ -48,7 +48,7 @@ run_job() {
     variant=${variant:-$(job_field "$job" variant)}
     image=${IMAGE:-$(job_field "$job" image)}
     seed=${SEED:-$(job_field "$job" seed)}
-    run=$(new_run "$(basename "$job" .sh)-$tree")
+    run=$(new_run "$(basename "$job" .sh)-${tree//,/+}")  # UML splits disk names at commas
     DISKS=()
     if [ -n "$image" ]; then
         known_kind "$image" || die "no image '$image' in kernel/lab/kinds.table"

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness of the series mballoc-cr1.5: a block bitmap that cannot be read (dm-dust) is read and
+# complained about once, not by every allocation that prefetches its flex group, and the other groups
+# of the flex group are initialized all the same.
+# image: plain-4g
+# timeout: 120
+# shellcheck source=kernel/lab/guest/lazyinit.sh
+. "$LAB/guest/lazyinit.sh"
+
+bad=5
+# What follows is trouble by intention: it stays off the console and out of the log that is judged.
+echo 1 >/proc/sys/kernel/printk
+block=$(dumpe2fs "$DISK" 2>/dev/null | awk -v group="$bad:" '
+    $1 == "Group" { inside = $2 == group }
+    inside && /Block bitmap at/ { sub(/.*Block bitmap at /, ""); print $1 + 0; exit }')
+expect_that "block of the bitmap" "$block" -gt 0
+dmsetup create dusty --table "0 $(blockdev --getsz "$DISK") dust $DISK 0 4096"
+dmsetup message dusty 0 addbadblock "$block" >/dev/null
+dmsetup message dusty 0 enable
+DISK=/dev/dm-0
+mount_disk errors=continue,nodelalloc,noinit_itable,no_prefetch_block_bitmaps
+echo 1 >"$TRACING/events/ext4/ext4_mb_buddy_bitmap_load/enable"
+"$BIN/mkfiles" --threads 1 --files 50 --kib 1024 "$FS" >/dev/null
+sync
+expect "errors, after 50 files" "$(cat "$(knobs)/errors_count")" 1
+loaded=$(sed -n 's/.*ext4_mb_buddy_bitmap_load: .* group \([0-9]*\).*/\1/p' "$TRACING/trace" |
+    sort -nu | paste -sd' ')
+for group in 0 1 2 3 4 6 7; do
+    expect_that "group $group among those initialized ($loaded)" \
+        "$(tr ' ' '\n' <<<"$loaded" | grep -cx "$group")" -eq 1
+done
+umount "$FS"
+dmsetup remove dusty
+dmesg -C
