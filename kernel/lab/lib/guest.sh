@@ -37,7 +37,8 @@ expected_release() {
 
 uml_command() {
     local run=$1 kernel=$2 disk letter=0
-    guest_command=("$kernel" "mem=${MEM:-768M}" "umid=e4r-$(basename "$run")" "uml_dir=$run/"
+    guest_command=(env "LD_PRELOAD=$E4R_LAB/bin/xstate.so" "$kernel" "mem=${MEM:-768M}"
+        "umid=e4r-$(basename "$run")" "uml_dir=$run/"
         root=/dev/root rootfstype=hostfs rootflags=/ rw "init=$lab_dir/guest/init"
         con=null con0=fd:0,fd:1 "E4R_RUN=$run")
     for disk in "${DISKS[@]}"; do
