@@ -54,12 +54,18 @@ set_lazy() {
     echo "$2" >"$(knobs)/lazyinit_$1"
 }
 
-# Groups initialized, and left, as lazyinit_state has them.
-groups_done() {
-    lazy state | cut -d' ' -f2
+# The whole of it: a word, groups initialized, groups left.
+lazy_state() {
+    echo "$(lazy state) $(lazy "done") $(lazy left)"
 }
-groups_left() {
-    lazy state | cut -d' ' -f3
+
+# Group, first and last block of each inode table whose inodes are all unused, as dumpe2fs has it.
+unused_tables() {
+    dumpe2fs "$DISK" 2>/dev/null | awk '
+        /^Inodes per group:/ { all = $4 }
+        /^Group [0-9]/ { group = $2 + 0 }
+        /Inode table at/ { split($4, at, "-") }
+        / unused inodes/ && $(NF - 2) == all { print group, at[1], at[2] + 0 }'
 }
 
 # wait_until SECONDS COMMAND...: fails when it has not come true by then.
@@ -73,11 +79,15 @@ wait_until() {
 }
 
 at_least() {
-    [ "$(groups_done)" -ge "$1" ]
+    [ "$(lazy "done")" -ge "$1" ]
 }
 
 all_done() {
-    [ "$(groups_left)" = 0 ]
+    [ "$(lazy left)" = 0 ]
+}
+
+state_is() {
+    [ "$(lazy state)" = "$1" ]
 }
 
 no_thread() {
