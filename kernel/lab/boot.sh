@@ -32,6 +32,7 @@ done
 [ -n "$tree" ] || usage
 kernel=$(kernel_image "$tree" "$target" "$variant")
 [ -e "$kernel" ] || die "no kernel $kernel: run build.sh"
+build_programs
 run=$(new_run boot)
 DISKS=()
 if [ -n "$image" ]; then

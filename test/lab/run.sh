@@ -35,7 +35,7 @@ step "build the patched kernel with KUnit" "$lab" build all --variant kunit
 step "the stock kernel works and is stock" stock_has_no_cr1_5
 step "the patched kernel works and is patched" has_cr1_5 all
 step "KUnit tests pass" "$lab" run kunit --kernel all
-for job in live pause two probe; do
+for job in live pause prefetch two count error probe; do
     step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
 done
 step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \

@@ -12,6 +12,21 @@ make_lazy() {
     expect "groups marked by mke2fs" "$(zeroed_on_disk)" 0
 }
 
+# make_null_blk NAME=VALUE...: a device of null_blk with these attributes (configfs) and more that all
+# of the figures share: 8 GiB in memory, a millisecond for each request of up to 32 KiB, one at a time.
+# DISK becomes its name, /dev/lab.
+make_null_blk() {
+    local device=/sys/kernel/config/nullb/lab pair
+    mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+    mkdir "$device"
+    for pair in size=8192 blocksize=4096 memory_backed=1 irqmode=2 completion_nsec=1000000 \
+        queue_mode=2 submit_queues=1 hw_queue_depth=1 max_sectors=64 "$@"; do
+        echo "${pair#*=}" >"$device/${pair%%=*}"
+    done
+    echo 1 >"$device/power"
+    DISK=/dev/lab
+}
+
 # Groups that dumpe2fs calls ITABLE_ZEROED.
 zeroed_on_disk() {
     dumpe2fs "$DISK" 2>/dev/null | awk '/ITABLE_ZEROED/ { n++ } END { print n + 0 }'
@@ -39,12 +54,18 @@ set_lazy() {
     echo "$2" >"$(knobs)/lazyinit_$1"
 }
 
-# Groups initialized, and left, as lazyinit_state has them.
-groups_done() {
-    lazy state | cut -d' ' -f2
+# The whole of it: a word, groups initialized, groups left.
+lazy_state() {
+    echo "$(lazy state) $(lazy "done") $(lazy left)"
 }
-groups_left() {
-    lazy state | cut -d' ' -f3
+
+# Group, first and last block of each inode table whose inodes are all unused, as dumpe2fs has it.
+unused_tables() {
+    dumpe2fs "$DISK" 2>/dev/null | awk '
+        /^Inodes per group:/ { all = $4 }
+        /^Group [0-9]/ { group = $2 + 0 }
+        /Inode table at/ { split($4, at, "-") }
+        / unused inodes/ && $(NF - 2) == all { print group, at[1], at[2] + 0 }'
 }
 
 # wait_until SECONDS COMMAND...: fails when it has not come true by then.
@@ -58,11 +79,15 @@ wait_until() {
 }
 
 at_least() {
-    [ "$(groups_done)" -ge "$1" ]
+    [ "$(lazy "done")" -ge "$1" ]
 }
 
 all_done() {
-    [ "$(groups_left)" = 0 ]
+    [ "$(lazy left)" = 0 ]
+}
+
+state_is() {
+    [ "$(lazy state)" = "$1" ]
 }
 
 no_thread() {

@@ -11,9 +11,9 @@
 expect_paused() {
     sleep 0.5
     local before
-    before=$(lazy state)
+    before=$(lazy_state)
     sleep "$1"
-    expect "state while paused" "$(lazy state)" "$before"
+    expect "state while paused" "$(lazy_state)" "$before"
     expect "word for it" "${before%% *}" paused
 }
 
@@ -36,13 +36,13 @@ if set_lazy state maybe 2>/dev/null; then
 fi
 # Longer than the random delay of the start, up to five seconds.
 expect_paused 7
-expect "groups done before the pause" "$(groups_done)" 0
+expect "groups done before the pause" "$(lazy "done")" 0
 mount -o remount,ro "$FS"
-expect "state when read-only" "$(lazy state)" "idle 0 $groups"
+expect "state when read-only" "$(lazy_state)" "idle 0 $groups"
 mount -o remount,rw "$FS"
 expect_paused 6
 mount -o remount,noinit_itable "$FS"
-expect "state when told not to" "$(lazy state)" "idle 0 $groups"
+expect "state when told not to" "$(lazy_state)" "idle 0 $groups"
 mount -o remount,init_itable=10 "$FS"
 expect_paused 6
 unmount_quickly
@@ -50,7 +50,7 @@ unmount_quickly
 # A pause does not outlive the mount. Half-way through, another one.
 mount -o init_itable=100 "$DISK" "$FS"
 wait_until 60 at_least 3
-expect "state after mount" "$(lazy state | cut -d' ' -f1)" running
+expect "state after mount" "$(lazy state)" running
 set_lazy state pause
 expect_paused 4
 "$BIN/churn" --ops 100 --files 20 --max-size 64K --mix basic --manifest "$E4R_RUN/manifest" "$FS" \
@@ -65,9 +65,10 @@ set_lazy wait_mult 0
 expect_paused 2
 set_lazy state resume
 wait_until 60 all_done
-expect "state at the end" "$(lazy state)" "idle $groups 0"
+wait_until 2 state_is idle
+expect "state at the end" "$(lazy_state)" "idle $groups 0"
 set_lazy state pause
-expect "state with nothing to pause" "$(lazy state)" "idle $groups 0"
+expect "state with nothing to pause" "$(lazy_state)" "idle $groups 0"
 umount "$FS"
 mount "$DISK" "$FS"
 "$BIN/churn" --check "$E4R_RUN/manifest" "$FS" >/dev/null

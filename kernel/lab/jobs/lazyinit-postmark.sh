@@ -1,18 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: postmark beside the lazyinit thread, on null_blk that takes a millisecond for a request
+# Figures: a foreground beside the lazyinit thread, on null_blk that takes a millisecond for a request
 # of up to 32 KiB and does one at a time. Any kernel.
 #   LAZY=init_itable=10  or noinit_itable
-#   TRANSACTIONS=3000
+#   CACHE=none           the disk has no volatile cache; null_blk: it has one, a flush costs one
+#                        request; loop: one that takes writes at once and writes them back when
+#                        flushed (the page cache, behind a loop device)
+#   BARRIER=1            or 0: the mount option
+#   FOREGROUND=postmark  mounted sync, or stream: direct writes of 64 KiB, RATE a second, never flushed
+#   TRANSACTIONS=3000    of postmark
+#   RATE=16, SECONDS_OF_STREAM=60
 # mem: 3G
 # timeout: 900
-# append: time-travel=inf-cpu null_blk.nr_devices=1 null_blk.gb=8 null_blk.bs=4096 null_blk.memory_backed=1 null_blk.irqmode=2 null_blk.completion_nsec=1000000 null_blk.queue_mode=2 null_blk.submit_queues=1 null_blk.hw_queue_depth=1 null_blk.max_sectors=64
+# append: time-travel=inf-cpu null_blk.nr_devices=0
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
-DISK=/dev/nullb0
-# Tables of 1/16 of the disk: 16,384 requests, so that the thread is at it all the time.
-make_lazy -b 4096 -g 8192 -i 4096
-cat >"$TMPDIR/postmark" <<TEXT
+
+case ${CACHE:=none} in
+none) make_null_blk ;;
+null_blk) make_null_blk cache_size=256 ;;
+loop)
+    make_null_blk
+    DISK=$(losetup -f --show "$DISK")
+    ;;
+esac
+
+run_postmark() {
+    cat >"$TMPDIR/postmark" <<TEXT
 set location $FS
 set seed 42
 set number 200
@@ -23,21 +37,55 @@ set report terse
 run
 quit
 TEXT
-# Every change goes to the disk before the call returns: postmark itself does not wait for any.
-mount -o "sync,noinit_itable" "$DISK" "$FS"
+    postmark "$TMPDIR/postmark" >"$E4R_RUN/postmark"
+    cat "$E4R_RUN/postmark"
+}
+
+run_stream() {
+    "$BIN/stream" --rate "${RATE:-16}" --seconds "${SECONDS_OF_STREAM:-60}" "$FS" >>"$E4R_RUN/figures"
+}
+
+# Tables of 1/16 of the disk: 16,384 requests, so that the thread is at it all the time.
+make_lazy -b 4096 -g 8192 -i 4096
+options=barrier=${BARRIER:-1}
+if [ "${FOREGROUND:=postmark}" = postmark ]; then
+    # Every change goes to the disk before the call returns: postmark itself does not wait for any.
+    options+=,sync
+fi
+mount -o "$options,noinit_itable" "$DISK" "$FS"
+if [ "$FOREGROUND" = stream ]; then
+    "$BIN/stream" --prepare 1 "$FS"
+    sync
+fi
 mount -o "remount,${LAZY:-init_itable=10}" "$FS"
 # The thread starts after up to five seconds; without one, wait as long.
 sleep 6
+echo mono >"$TRACING/trace_clock"
+: >"$TRACING/trace"
+echo 1 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
+flushes() {
+    awk '{ print $16 }' "/sys/class/block/$(basename "$DISK")/stat"
+}
+flushed=$(flushes)
 started=$(date +%s%N)
-postmark "$TMPDIR/postmark" >"$E4R_RUN/postmark"
+"run_$FOREGROUND"
 ended=$(date +%s%N)
+flushed=$(($(flushes) - flushed))
+groups_meanwhile=$(grep -c ext4_lazy_itable_init: "$TRACING/trace" || true)
 umount "$FS"
-cat "$E4R_RUN/postmark"
-# With whole seconds in it, as postmark measures.
-figure postmark_transactions_per_s "$(awk '$3 ~ /^[0-9.]+$/ && NF > 10 { print $3 }' "$E4R_RUN/postmark")"
 figure duration_ms $(((ended - started) / 1000000))
-# Of all that postmark did, files made before and deleted after the transactions included.
-figure transactions_per_s "$(awk -v n="${TRANSACTIONS:-3000}" -v ns=$((ended - started)) \
-    'BEGIN { printf "%.2f", n * 1e9 / ns }')"
+if [ "$FOREGROUND" = postmark ]; then
+    # With whole seconds in it, as postmark measures.
+    figure postmark_transactions_per_s \
+        "$(awk '$3 ~ /^[0-9.]+$/ && NF > 10 { print $3 }' "$E4R_RUN/postmark")"
+    # Of all that postmark did, files made before and deleted after the transactions included.
+    figure transactions_per_s "$(awk -v n="${TRANSACTIONS:-3000}" -v ns=$((ended - started)) \
+        'BEGIN { printf "%.2f", n * 1e9 / ns }')"
+fi
+figure flushes "$flushed"
 figure groups_zeroed "$(zeroed_on_disk)"
+# Those of the time measured, and what share of it their 64 requests each took.
+figure groups_meanwhile "$groups_meanwhile"
+figure tables_share_percent "$(awk -v n="$groups_meanwhile" -v ns=$((ended - started)) \
+    'BEGIN { printf "%.2f", 100 * n * 64e6 / ns }')"
 e2fsck -fn "$DISK"

@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 # Correctness: with lazyinit_probe, tables that are zero on disk are not written, and all others
 # are: random ones, ones with a single byte at the end, ones that cannot be read. Counters and trace
-# events add up to what is marked on disk.
+# events add up to what is marked on disk. Where zeros may come from a discard and need not last, 1 is
+# refused, and ignored if the device came to that later.
 # image: plain-1g
 # timeout: 600
 # shellcheck source=kernel/lab/guest/lazyinit.sh
@@ -18,15 +19,6 @@ written() {
     awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
 }
 
-# Group, first and last block of each inode table whose inodes are all unused, as dumpe2fs has it.
-unused_tables() {
-    dumpe2fs "$DISK" 2>/dev/null | awk '
-        /^Inodes per group:/ { all = $4 }
-        /^Group [0-9]/ { group = $2 + 0 }
-        /Inode table at/ { split($4, at, "-") }
-        / unused inodes/ && $(NF - 2) == all { print group, at[1], at[2] + 0 }'
-}
-
 # initialize PROBE: mounts, has everything initialized, leaves counters in zeroed and skipped, and
 # bytes written until after unmount in bytes.
 initialize() {
@@ -39,13 +31,14 @@ initialize() {
     expect "probe" "$(lazy probe)" "$1"
     mount -o remount,init_itable=0 "$FS"
     wait_until 120 all_done
+    wait_until 2 state_is idle
     zeroed=$(lazy zeroed) skipped=$(lazy skipped) time_us=$(lazy time_us)
     echo 0 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
     check_finished
     bytes=$(($(written) - from))
     expect "groups counted" $((zeroed + skipped)) "$groups"
     expect_that "time" "$time_us" -gt 0
-    events=$(sed -n 's/.*ext4_lazy_itable_init: .* group \([0-9]*\) duration_ns \([0-9]*\) .* skipped \([01]\)$/\1 \2 \3/p' \
+    events=$(sed -n 's/.*ext4_lazy_itable_init: .* group \([0-9]*\) duration_ns \([0-9]*\) .* skipped \([01]\) ret 0$/\1 \2 \3/p' \
         "$TRACING/trace")
     expect "groups traced" "$(sort -nu <<<"$events" | wc -l)" "$groups"
     expect "groups traced as skipped" "$(grep -c ' 1$' <<<"$events" || true)" "$skipped"
@@ -72,7 +65,11 @@ allocated() {
     sync
     echo $(($(stat -c %b "$E4R_RUN/disk") * 512))
 }
-for probe in 0 1; do
+refused() {
+    ! set_lazy probe "$1" 2>"$TMPDIR/refused" || { say "probe took '$1'" && return 1; }
+    expect "why not" "$(sed 's/.*: //' "$TMPDIR/refused")" "$2"
+}
+for probe in 0 2; do
     empty_disk
     make_lazy -b 1024
     before=$(allocated)
@@ -86,12 +83,19 @@ done
 expect "tables written to an empty disk" "$zeroed" 0
 tables=$(unused_tables | awk '{ n += $3 - $2 + 1 } END { print n * 1024 }')
 figure tables_bytes "$tables"
-expect_that "bytes spared" $((bytes0 - bytes1)) -ge "$tables"
+expect_that "bytes spared" $((bytes0 - bytes2)) -ge "$tables"
+
+# A ubd discards: what it is asked to discard could come back. Nonsense is refused everywhere.
+mount -o noinit_itable "$DISK" "$FS"
+refused 1 "Operation not supported"
+for bad in 3 -1 x ''; do refused "$bad" "Invalid argument"; done
+expect "probe after all that" "$(lazy probe)" 0
+umount "$FS"
 
 # Random data everywhere (of the first part, to save time).
 dd if=/dev/urandom of="$DISK" bs=1M count=200 conv=notrunc status=none
 size=200M make_lazy -b 1024
-initialize 1
+initialize 2
 expect "random tables left alone" "$skipped" 0
 figure random_zeroed "$zeroed"
 expect_zero_tables
@@ -108,7 +112,7 @@ while read -r group first last; do
 done <"$TMPDIR/tables"
 sync
 expect_that "tables with a byte" "$marked" -gt 5
-initialize 1
+initialize 2
 expect "tables written" "$zeroed" "$marked"
 expect_zero_tables
 
@@ -116,6 +120,7 @@ expect_zero_tables
 empty_disk
 make_lazy -b 1024
 unused_tables >"$TMPDIR/tables"
+below=$DISK
 dmsetup create dusty --table "0 $(blockdev --getsz "$DISK") dust $DISK 0 1024"
 while read -r group first last; do
     [ $((group % 7)) = 0 ] || continue
@@ -125,7 +130,70 @@ bad=$(awk '$1 % 7 == 0' "$TMPDIR/tables" | wc -l)
 expect_that "tables with an unreadable block" "$bad" -gt 5
 dmsetup message dusty 0 enable
 DISK=/dev/dm-0
-initialize 1
+initialize 2
 expect "unreadable tables written" "$zeroed" "$bad"
 expect_zero_tables
 dmsetup remove dusty
+
+# A disk that cannot discard.
+DISK=$below
+make_null_blk irqmode=0 blocksize=512
+no_discard=$DISK
+size=64M make_lazy -b 1024
+initialize 1
+expect "tables written where nothing is discarded" "$zeroed" 0
+
+# It turns into one that can, with the same contents, while it is mounted: 1 has no effect any more.
+size=64M make_lazy -b 1024
+dmsetup create turned --table "0 131072 linear $no_discard 0"
+DISK=/dev/dm-0
+mount -o noinit_itable "$DISK" "$FS"
+set_lazy probe 1
+dmsetup suspend turned
+dd if="$no_discard" of="$below" bs=1M count=64 conv=fsync status=none
+dmsetup reload turned --table "0 131072 linear $below 0"
+dmsetup resume turned
+mount -o remount,init_itable=0 "$FS"
+wait_until 60 all_done
+expect "tables written after that" "$(lazy zeroed) $(lazy skipped)" "$groups 0"
+check_finished
+dmsetup remove turned
+
+# Discards that are not deterministic: the tables are trimmed and read as zeros now, and later as what
+# was there before. (Reads of them go to an empty file until that is taken away.)
+truncate -s 1G /mnt/zeros
+zeros=$(losetup -f --show /mnt/zeros)
+for probe in 1 2; do
+    DISK=$below
+    dd if=/dev/urandom of="$DISK" bs=1M count=100 conv=notrunc status=none
+    size=100M make_lazy -b 1024
+    unused_tables | sort -n -k 2 | awk -v disk="$below" -v zeros="$zeros" '
+        BEGIN { at = 0 }
+        function linear(to) {
+            if (to > at) print at, to - at, "linear", disk, at
+        }
+        {
+            first = $2 * 2; linear(first); at = ($3 + 1) * 2
+            print first, at - first, "delay", zeros, first, 0, disk, first, 0
+        }
+        END { linear(204800) }' >"$TMPDIR/trimmed"
+    dmsetup create trimmed "$TMPDIR/trimmed"
+    DISK=/dev/dm-0
+    if [ $probe = 1 ]; then
+        mount -o noinit_itable "$DISK" "$FS"
+        refused 1 "Operation not supported"
+        umount "$FS"
+        initialize 0
+    else
+        initialize 2
+    fi
+    dmsetup remove trimmed
+    DISK=$below
+    if [ $probe = 1 ]; then
+        expect "tables left alone" "$skipped" 0
+        expect_zero_tables
+    elif expect_zero_tables >/dev/null; then
+        say "nothing came back: this proves nothing"
+        false
+    fi
+done

@@ -6,6 +6,7 @@
 #   DELAYS="20 100 20"   milliseconds per write, one phase after the other; "none": the disk itself
 #   COUNT=25             groups per phase
 #   MULT=10              multiplier; 1 / (MULT + 1) is what was asked for
+#   BARRIER=1            or 0: the mount option
 #   GEOMETRY="-b 1024"   options of mke2fs
 # image: plain-1g
 # timeout: 900
@@ -61,7 +62,7 @@ for delay in ${DELAYS:-20 100 20}; do
         for event in block/block_bio_queue ext4/ext4_lazy_itable_init; do
             echo 1 >"$TRACING/events/$event/enable"
         done
-        mount -o "init_itable=${MULT:-10}" "$DISK" "$FS"
+        mount -o "init_itable=${MULT:-10},barrier=${BARRIER:-1}" "$DISK" "$FS"
     else
         dmsetup reload slow --table "$(delay_table "$delay")"
         dmsetup resume slow

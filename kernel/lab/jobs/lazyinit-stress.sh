@@ -20,7 +20,7 @@ turn_knobs() {
         4) lazy state >/dev/null ;;
         esac 2>/dev/null || true # unmounted by now
         if [ -e "$(knobs)/lazyinit_probe" ]; then
-            set_lazy probe $((RANDOM % 2)) 2>/dev/null || true
+            set_lazy probe $((RANDOM % 3)) 2>/dev/null || true
         fi
     done
 }

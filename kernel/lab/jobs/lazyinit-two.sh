@@ -38,7 +38,7 @@ for how in waits paused; do
     wait_until 30 all_done
     check_finished
     on_one
-    expect_that "groups of the first one" "$(groups_done)" -le 2
+    expect_that "groups of the first one" "$(lazy "done")" -le 2
     # Mounted again while the first one is there, and unmounted at work.
     on_two
     make_lazy -b 1024

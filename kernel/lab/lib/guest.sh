@@ -37,7 +37,8 @@ expected_release() {
 
 uml_command() {
     local run=$1 kernel=$2 disk letter=0
-    guest_command=("$kernel" "mem=${MEM:-768M}" "umid=e4r-$(basename "$run")" "uml_dir=$run/"
+    guest_command=(env "LD_PRELOAD=$E4R_LAB/bin/xstate.so" "$kernel" "mem=${MEM:-768M}"
+        "umid=e4r-$(basename "$run")" "uml_dir=$run/"
         root=/dev/root rootfstype=hostfs rootflags=/ rw "init=$lab_dir/guest/init"
         con=null con0=fd:0,fd:1 "E4R_RUN=$run")
     for disk in "${DISKS[@]}"; do
@@ -84,8 +85,9 @@ wait_guest() {
 }
 
 # guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and judges it.
-# DISKS (array), MEM, CPUS, APPEND, TIMEOUT (seconds) and VARS (array of NAME=VALUE for the job) are
-# taken from the caller. Leaves in RUN: log, dmesg, kernel, figures and what the job wrote.
+# DISKS (array), MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and
+# VARS (array of NAME=VALUE for the job) are taken from the caller. Leaves in RUN: log, dmesg, kernel,
+# figures and what the job wrote.
 guest() {
     local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel pid timed_out=0
     kernel=$(kernel_image "$tree" "$target" "$variant")
@@ -117,6 +119,11 @@ judge() {
     found=$(head -1 "$run/kernel")
     [ "$found" = "$release" ] || fail_run "$run" "ran kernel $found, not $release"
     find_trouble "$target" "$run/log" "$run/dmesg" >"$run/trouble"
+    if [ -n "${EXPECTED:-}" ]; then
+        grep -qE -- "$EXPECTED" "$run/trouble" || fail_run "$run" "no '$EXPECTED' in the kernel log"
+        grep -vE -- "$EXPECTED" "$run/trouble" >"$run/unexpected" || true
+        mv "$run/unexpected" "$run/trouble"
+    fi
     if [ -s "$run/trouble" ]; then
         fail_run "$run" "trouble in the kernel log: $(head -1 "$run/trouble")"
     fi

@@ -9,6 +9,7 @@
 #   # mem: SIZE        of the guest
 #   # timeout: S       seconds until the guest is ended and the job has failed
 #   # append: ...      kernel arguments
+#   # expected: REGEX  trouble in the kernel log that the job makes, and that must be there
 
 list_jobs() {
     local job
@@ -59,6 +60,7 @@ run_job() {
     MEM=${MEM:-768M}
     TIMEOUT=${TIMEOUT:-$(job_field "$job" timeout)}
     APPEND=${APPEND:-$(job_field "$job" append)}
+    EXPECTED=$(job_field "$job" expected)
     VARS=("$@")
     guest "$run" "$tree" "$target" "${variant:-plain}" "$job"
     rm -f "$run/disk"

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: lazyinit_done and lazyinit_left are what the group descriptors say, at mount (read-only,
+# behind a journal that is replayed), while groups are initialized, after remounts, after a change by
+# another program, and after the file system has grown.
+# image: plain-1g
+# mem: 2G
+# timeout: 300
+# shellcheck source=kernel/lab/guest/lazyinit.sh
+. "$LAB/guest/lazyinit.sh"
+
+# The counts are those of dumpe2fs, which reads the buffers that the kernel has of a mounted disk.
+expect_counts() {
+    local all
+    all=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
+    zeroed=$(zeroed_on_disk)
+    expect "$1" "$(lazy "done") $(lazy left)" "$zeroed $((all - zeroed))"
+}
+
+say "at mount"
+size=512M make_lazy -b 1024
+mount -o ro "$DISK" "$FS"
+expect_counts "read-only"
+expect "state when read-only" "$(lazy_state)" "idle 0 $groups"
+mount -o remount,rw,noinit_itable "$FS"
+expect_counts "writable"
+mount -o remount,init_itable=200 "$FS"
+wait_until 60 at_least 5
+set_lazy state pause
+sleep 0.5
+expect_counts "after some groups"
+expect_that "groups done" "$zeroed" -ge 5
+
+say "a journal to be replayed"
+# The disk as a crash would leave it: the flags are in the journal and nowhere else. What is on the
+# disk only the host sees; to read it here would write the buffers first.
+echo >"$FS/file"
+sync "$FS/file"
+head -c 512M "$E4R_RUN/disk" >/mnt/crashed
+crashed=$(losetup -f --show /mnt/crashed)
+expect "groups marked before the replay" "$(DISK=$crashed zeroed_on_disk)" 0
+mkdir /mnt/crashed.d
+mount -o noinit_itable "$crashed" /mnt/crashed.d
+DISK=$crashed expect_counts "after the replay"
+expect_that "groups done before the crash" "$zeroed" -ge 5
+umount /mnt/crashed.d
+losetup -d "$crashed"
+
+say "after remounts"
+mount -o remount,ro "$FS"
+expect_counts "read-only again"
+before=$(lazy left)
+# As if e2fsck had found something wrong with it: no longer initialized.
+group=$(dumpe2fs "$DISK" 2>/dev/null |
+    sed -n 's/^Group \([0-9]*\): .* \[INODE_UNINIT, BLOCK_UNINIT, ITABLE_ZEROED\].*/\1/p' | head -1)
+printf 'set_bg %s\n' "$group flags 3" "$group checksum calc" >"$TMPDIR/debugfs"
+debugfs -w -f "$TMPDIR/debugfs" "$DISK"
+expect "left before the remount" "$(lazy left)" "$before"
+mount -o remount,rw,noinit_itable "$FS"
+expect_counts "after another program"
+expect "left" "$(lazy left)" $((before + 1))
+
+say "grown"
+before=$(lazy left)
+resize2fs "$DISK" 640M
+expect_counts "grown by groups that resizing has initialized"
+expect "left" "$(lazy left)" "$before"
+mount -o remount,init_itable=200 "$FS"
+resize2fs "$DISK" 800M
+sleep 0.5
+expect_counts "grown by groups that it has not"
+expect_that "left" "$(lazy left)" -gt "$before"
+expect "state" "$(lazy state)" paused
+set_lazy wait_mult 0
+set_lazy state resume
+wait_until 60 all_done
+wait_until 2 state_is idle
+expect_counts "all done"
+# When there is no request any more, growing makes one.
+resize2fs "$DISK" 1000M
+wait_until 60 all_done
+expect_counts "all of it"
+groups=$(lazy "done")
+check_finished
+
+say "without checksums nothing is left"
+mke2fs -q -F -t ext4 -O ^metadata_csum,^uninit_bg -b 1024 "$DISK" 64M
+mount -o ro "$DISK" "$FS"
+expect "state" "$(lazy_state)" "idle 8 0"
+umount "$FS"

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loaded into a User Mode Linux of 6.1 (LD_PRELOAD), so that it runs on processors with AMX.
+ *
+ * That UML keeps 2,696 bytes of extended state for each of its threads (HOST_FP_SIZE in
+ * arch/x86/um/user-offsets.c). Hosts accept nothing but all of it in PTRACE_SETREGSET
+ * (xstateregs_set(), arch/x86/kernel/fpu/regset.c), which with AMX is some 11,000: EFAULT, and the
+ * guest's first process dies. Guests do not use AMX. So what UML sets is laid over what the thread
+ * has.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+typedef long (*ptrace_function)(int, pid_t, void*, void*);
+
+long ptrace(enum __ptrace_request request, ...) {
+  static ptrace_function real;
+  static char all[1 << 16]; /* UML has one thread that does this */
+  struct iovec whole = {all, sizeof all};
+  const struct iovec* part;
+  va_list list;
+  pid_t pid;
+  void *addr, *data;
+
+  va_start(list, request);
+  pid = va_arg(list, pid_t);
+  addr = va_arg(list, void*);
+  data = va_arg(list, void*);
+  va_end(list);
+  if (!real) real = (ptrace_function)dlsym(RTLD_NEXT, "ptrace");
+  if (request != PTRACE_SETREGSET || addr != (void*)NT_X86_XSTATE)
+    return real(request, pid, addr, data);
+  if (real(PTRACE_GETREGSET, pid, addr, &whole) < 0) return -1;
+  part = data;
+  memcpy(all, part->iov_base, part->iov_len < whole.iov_len ? part->iov_len : whole.iov_len);
+  return real(request, pid, addr, &whole);
+}
