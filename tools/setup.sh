@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|lint|lab|qemu]...    default: build
+#   tools/setup.sh [build|test|fuzz|package|lint|lab|qemu]...    default: build
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
        libboost1.81-dev libboost-json1.81-dev libcli11-dev zstd tar)
-test=(libgtest-dev libbenchmark-dev e2fsprogs)
+test=(libgtest-dev libbenchmark-dev e2fsprogs git make xz-utils)
 fuzz=(clang libclang-rt-14-dev)
+# Other compilers and a packager's flags.
+package=(clang dpkg-dev)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
@@ -21,11 +23,12 @@ for group in "${@:-build}"; do
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${build[@]}" "${test[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
+    package) wanted+=("${build[@]}" "${package[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     lab) wanted+=("${lab[@]}") ;;
     qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, lint, lab or qemu" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, lint, lab or qemu" >&2
         exit 2
         ;;
     esac
@@ -48,5 +51,5 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
-"${sudo[@]}" apt-get -qq update
-"${sudo[@]}" apt-get -qq install -y --no-install-recommends "${missing[@]}" >/dev/null
+"${sudo[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 update
+"${sudo[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}" >/dev/null

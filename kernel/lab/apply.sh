@@ -40,6 +40,8 @@ if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
 fi
 
 rm -f "$marker"
+# A tree whose repository is gone (fetch.sh --again) is of other sources, and so are its objects.
+git -C "$tree" rev-parse -q --verify HEAD >/dev/null 2>&1 || rm -rf "$tree"
 if [ -d "$tree" ]; then
     git -C "$tree" am --abort 2>/dev/null || true
     git -C "$tree" checkout -q --force -B "$branch" base

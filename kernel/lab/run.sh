@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs one job in a guest and prints its figures.
 #
-# Usage: run.sh JOB [--kernel base|SERIES] [--target uml|qemu] [--variant plain|debug]
+# Usage: run.sh JOB [--kernel base|SERIES] [--target uml|qemu] [--variant V] [--cpus N]
 #               [--image KIND] [--seed N] [--set NAME=VALUE]...
 #        run.sh --list
+#   --cpus  of the guest, qemu only (default: 2)
 #   --set   a variable for the job, such as KNOBS="mb_max_to_scan=100" or MOUNT=nodelalloc
 #
 # Fails when the guest outlives the job's time limit, leaves no completion marker, ran another
@@ -27,6 +28,7 @@ while [ $# -gt 0 ]; do
     --kernel) tree=$2 && shift ;;
     --target) target=$2 && shift ;;
     --variant) variant=$2 && shift ;;
+    --cpus) CPUS=$2 && shift ;;
     --image) IMAGE=$2 && shift ;;
     --seed) SEED=$2 && shift ;;
     --set) vars+=("$2") && shift ;;
@@ -38,6 +40,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$job" ] || usage
+check_cpus "$target"
 build_programs
 build_project make_fragmented
 run=$(run_job "$tree" "$target" "$variant" "$job" "${vars[@]}")

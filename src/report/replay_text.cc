@@ -114,7 +114,7 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   table.heading("");
   table.row(speed);
   std::string text = header(report) + fidelity(report) + "\n" + table.text();
-  if (histogram) text += "\n" + histograms(report);
+  if (histogram) text += fmt::format("\n{}", histograms(report));
   for (const RunReport& run : report.runs)
     if (!run.explanation.empty())
       text += fmt::format("\nunder {}, {}", run.policy->name, run.explanation);

@@ -19,7 +19,10 @@ namespace {
 
 std::string device_list(const TraceSummary& summary) {
   std::string out;
-  for (const DeviceCount& d : summary.devices) out += (out.empty() ? "" : " ") + device_name(d.dev);
+  for (const DeviceCount& d : summary.devices) {
+    if (!out.empty()) out += ' ';
+    out += device_name(d.dev);
+  }
   return out;
 }
 

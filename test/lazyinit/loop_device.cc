@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lazyinit/loop_device.h"
 
+#include <vector>
+
 #include "support/process.h"
 
 namespace e4r::test {
+namespace {
 
-LoopDevice::LoopDevice(const std::string& file) {
-  const Outcome attached = run({"losetup", "--find", "--show", file});
-  if (attached.status == 0) path_ = attached.out.substr(0, attached.out.find('\n'));
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+// Makes the node of the next free device where /dev has none (containers): loop devices have major
+// 7 (the kernel's Documentation/admin-guide/devices.txt) and their number as minor.
+bool make_node() {
+  const Outcome found = run({"losetup", "--find"});
+  const std::string path = first_line(found.out);
+  const std::string stem = "/dev/loop";
+  if (found.status != 0 || !path.starts_with(stem)) return false;
+  return run({"mknod", path, "b", "7", path.substr(stem.size())}).status == 0;
+}
+
+}  // namespace
+
+LoopDevice::LoopDevice(const std::string& file, Access access) {
+  std::vector<std::string> command = {"losetup", "--find", "--show", file};
+  if (access == Access::read_only) command.emplace_back("--read-only");
+  Outcome attached = run(command);
+  if (attached.status != 0 && make_node()) attached = run(command);
+  if (attached.status == 0) path_ = first_line(attached.out);
 }
 
 LoopDevice::~LoopDevice() {

@@ -5,11 +5,13 @@
 
 namespace e4r::test {
 
-// A loop device on a file for as long as the object lives. Needs root: path() is empty where there
-// is no leave to attach one, and the test says that it was skipped.
+// A loop device on a file for as long as the object lives. Needs root; a device node that /dev
+// lacks is made. path() is empty where there is no leave to attach one, and the test says that it
+// was skipped.
 class LoopDevice {
  public:
-  explicit LoopDevice(const std::string& file);
+  enum class Access { read_write, read_only };
+  explicit LoopDevice(const std::string& file, Access access = Access::read_write);
   ~LoopDevice();
   LoopDevice(const LoopDevice&) = delete;
   LoopDevice& operator=(const LoopDevice&) = delete;

@@ -3,6 +3,7 @@
 // replays must neither lose nor share a cluster, whatever the policy.
 #include "replay/engine.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -45,7 +46,7 @@ Bitmaps settled(const state::FsState& state) {
 std::string differing_groups(const Bitmaps& a, const Bitmaps& b) {
   std::string out;
   for (std::size_t group = 0; group < a.size(); ++group)
-    if (a[group] != b[group]) out += " " + std::to_string(group);
+    if (a[group] != b[group]) out += fmt::format(" {}", group);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/op_stream.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/trace_writer.h"
@@ -55,19 +56,19 @@ struct Script {
   static std::string name(const Op& op) {
     switch (op.kind) {
       case Op::Kind::allocate:
-        return "a" + std::to_string(op.ino);
+        return fmt::format("a{}", op.ino);
       case Op::Kind::free:
-        return "f" + std::to_string(op.group);
+        return fmt::format("f{}", op.group);
       case Op::Kind::discard_inode:
-        return "d" + std::to_string(op.ino);
+        return fmt::format("d{}", op.ino);
       case Op::Kind::load_group:
-        return "l" + std::to_string(op.group);
+        return fmt::format("l{}", op.group);
       case Op::Kind::prefetched:
-        return "p" + std::to_string(op.group) + "-" + std::to_string(op.count);
+        return fmt::format("p{}-{}", op.group, op.count);
       case Op::Kind::allocate_inode:
-        return "i" + std::to_string(op.ino);
+        return fmt::format("i{}", op.ino);
       case Op::Kind::free_inode:
-        return "u" + std::to_string(op.ino);
+        return fmt::format("u{}", op.ino);
       case Op::Kind::commit_flushing:
         return "F";
       case Op::Kind::end_commit:

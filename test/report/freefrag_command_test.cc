@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lazyinit/loop_device.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
@@ -140,12 +141,10 @@ TEST_F(FreefragCommand, DamagedGroups) {
 }
 
 TEST_F(FreefragCommand, BlockDevice) {
-  const auto setup = test::run({"losetup", "--find", "--show", "--read-only", image()});
-  if (setup.status != 0) GTEST_SKIP() << "no loop device to be had: " << setup.err;
-  const std::string device = setup.out.substr(0, setup.out.find('\n'));
-  const auto got = freefrag({device});
-  const auto want = test::run({"e2freefrag", device});
-  EXPECT_EQ(test::run({"losetup", "--detach", device}).status, 0);
+  const test::LoopDevice device(image(), test::LoopDevice::Access::read_only);
+  if (device.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  const auto got = freefrag({device.path()});
+  const auto want = test::run({"e2freefrag", device.path()});
   EXPECT_EQ(got.status, 0);
   EXPECT_EQ(got.err, "");
   EXPECT_EQ(got.out, want.out);

@@ -170,10 +170,9 @@ TEST(E4t, DecodersCanBeCopied) {
 TEST(E4t, HostileBlocksEnd) {
   Rng rng(9);
   for (int round = 0; round < 2000; ++round) {
-    std::vector<std::uint8_t> bytes(rng.below(200));
-    for (auto& b : bytes) b = static_cast<std::uint8_t>(rng.next());
-    const std::size_t size = bytes.size();
-    bytes.resize(size + e4t::kMaxEventBytes, 0xff);
+    const std::size_t size = rng.below(200);
+    std::vector<std::uint8_t> bytes(size + e4t::kMaxEventBytes, 0xff);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(rng.next());
     e4t::BlockDecoder decoder({bytes.data(), size}, static_cast<std::uint32_t>(rng.below(300)));
     std::vector<Event> out(64);
     for (int i = 0; i < 10; ++i) {

@@ -70,7 +70,7 @@ unused_tables() {
 
 # wait_until SECONDS COMMAND...: fails when it has not come true by then.
 wait_until() {
-    local deadline=$((SECONDS + $1))
+    local deadline=$((SECONDS + $1 * ${SLOW:-1})) # on a slow target longer: lib/jobs.sh
     shift
     until "$@"; do
         [ $SECONDS -lt "$deadline" ] || { say "not within its time: $*" && return 1; }

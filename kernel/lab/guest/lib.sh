@@ -57,6 +57,55 @@ stats_as_figures() {
         "$(mb_proc)/mb_stats" | sed 's/_stats\//\//' >>"$E4R_RUN/figures"
 }
 
+# With the lockstat variant: counts waits for locks from here, until lock_figures.
+lock_stat=/proc/lock_stat
+start_lock_stat() {
+    [ -e $lock_stat ] || return 0
+    echo 0 >$lock_stat
+    echo 1 >/proc/sys/kernel/lock_stat
+}
+
+# What was waited for, as figures; nothing without the lockstat variant.
+lock_figures() {
+    [ -e $lock_stat ] || return 0
+    echo 0 >/proc/sys/kernel/lock_stat
+    cat $lock_stat >"$E4R_RUN/lock_stat"
+    sums_of_locks "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
+}
+
+# sums_of_locks FILE: figures from a copy of /proc/lock_stat. group_lock is the class of ext4's group
+# locks (struct blockgroup_lock: 128 that the groups share), list_locks are those of mballoc's lists
+# by order and by average fragment, all_locks every lock of the kernel. Of each: times it was not free
+# at once, microseconds waited, times taken, microseconds held (columns of lock_stat version 0.4,
+# Linux 6.1 kernel/locking/lockdep_proc.c). Fails when lockdep has given up or saw no group lock.
+sums_of_locks() {
+    awk '
+        function add(what) {
+            contended[what] += n[2]; waited[what] += n[5]; taken[what] += n[8]; held[what] += n[11]
+        }
+        function figures(what) {
+            printf "%s_contentions %.0f\n%s_wait_us %.0f\n", what, contended[what], what, waited[what]
+            printf "%s_taken %.0f\n%s_hold_us %.0f\n", what, taken[what], what, held[what]
+        }
+        /^\*WARNING\*/ { print "guest: lock_stat: " $0 >"/dev/stderr"; bad = 1 }
+        # A class is "NAME: 12 numbers"; the places that waited for it follow with fewer.
+        match($0, /:( +[0-9]+(\.[0-9]+)?)+ *$/) && split(substr($0, RSTART + 1), n, " ") == 12 {
+            name = substr($0, 1, RSTART - 1)
+            gsub(/^ +| +$/, "", name)
+            add("all_locks")
+            if (name == "&bgl->locks[i].lock") add("group_lock")
+            if (name ~ /s_mb_(largest_free_orders|avg_fragment_size)_locks/) add("list_locks")
+        }
+        END {
+            if (!taken["group_lock"]) {
+                print "guest: lock_stat: no group lock was taken" >"/dev/stderr"
+                bad = 1
+            }
+            if (bad) exit 1
+            figures("group_lock"); figures("list_locks"); figures("all_locks")
+        }' "$1"
+}
+
 events="ext4:ext4_request_blocks ext4:ext4_allocate_blocks ext4:ext4_mballoc_alloc
     ext4:ext4_mballoc_prealloc ext4:ext4_mb_new_inode_pa ext4:ext4_mb_new_group_pa
     ext4:ext4_mb_release_inode_pa ext4:ext4_mb_release_group_pa ext4:ext4_discard_preallocations

@@ -7,8 +7,10 @@
 # timeout: 900
 mount_disk "${MOUNT:-nodelalloc,noinit_itable}"
 if [ "${WARM:-1}" = 1 ]; then cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.before"; fi
+start_lock_stat
 "$BIN/mkfiles" --threads "${THREADS:-10}" --files "${FILES:-40000}" --kib "${KIB:-64}" "$FS" \
     >>"$E4R_RUN/figures"
+lock_figures
 figure system_s "$(awk '/^cpu / { print $4 / 100 }' /proc/stat)"
 stats_as_figures
 cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.after"

@@ -4,10 +4,11 @@
 #
 # A job is a shell script that runs in the guest. Its first comment lines may say
 #   # image: KIND      the start image, of kinds.table (none: no disk)
+#   # series: TOPIC    that the kernel must have
 #   # seed: N          of that image (default: 1)
 #   # variant: V       of the kernel (default: plain)
 #   # mem: SIZE        of the guest
-#   # timeout: S       seconds until the guest is ended and the job has failed
+#   # timeout: S       seconds until the guest is ended and the job has failed, times patience()
 #   # append: ...      kernel arguments
 #   # expected: REGEX  trouble in the kernel log that the job makes, and that must be there
 
@@ -30,6 +31,23 @@ job_field() {
     sed -n "s/^# $2: *//p" "$1" | head -1
 }
 
+# check_cpus TARGET: $CPUS, if set, is a number that the target can have.
+check_cpus() {
+    [ -n "${CPUS:-}" ] || return 0
+    [[ $CPUS =~ ^[1-9][0-9]?$ ]] || die "'$CPUS' is no number of CPUs"
+    [ "$1" = qemu ] || die "--cpus: User Mode Linux has one CPU; give --target qemu"
+}
+
+# patience TARGET VARIANT: how many times as long as plain UML a job may take.
+patience() {
+    case $1-$2 in
+    qemu-debug) echo 8 ;;
+    qemu-*) echo 3 ;;
+    *-debug) echo 2 ;;
+    *) echo 1 ;;
+    esac
+}
+
 # start_image KIND SEED: made once, then copied for every run.
 start_image() {
     local file=$E4R_LAB/images/$1-s$2.img
@@ -43,10 +61,14 @@ start_image() {
 
 # run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory.
 run_job() {
-    local tree=$1 target=$2 variant=$3 job image seed run
+    local tree=$1 target=$2 variant=$3 job image seed run slow limit
     job=$(job_file "$4")
     shift 4
     variant=${variant:-$(job_field "$job" variant)}
+    variant=${variant:-plain}
+    # What waits inside the guest waits as many times as long.
+    slow=$(patience "$target" "$variant")
+    set -- "SLOW=$slow" "$@"
     image=${IMAGE:-$(job_field "$job" image)}
     seed=${SEED:-$(job_field "$job" seed)}
     run=$(new_run "$(basename "$job" .sh)-${tree//,/+}")  # UML splits disk names at commas
@@ -58,11 +80,12 @@ run_job() {
     fi
     MEM=${MEM:-$(job_field "$job" mem)}
     MEM=${MEM:-768M}
-    TIMEOUT=${TIMEOUT:-$(job_field "$job" timeout)}
+    limit=$(job_field "$job" timeout)
+    TIMEOUT=${TIMEOUT:-$((${limit:-600} * slow))}
     APPEND=${APPEND:-$(job_field "$job" append)}
     EXPECTED=$(job_field "$job" expected)
     VARS=("$@")
-    guest "$run" "$tree" "$target" "${variant:-plain}" "$job"
+    guest "$run" "$tree" "$target" "$variant" "$job"
     rm -f "$run/disk"
     echo "$run"
 }

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs every job that is for correctness, one after the other, and fails when any of them does.
+#
+# Usage: correctness.sh [--kernel base|SERIES] [--target uml|qemu] [--variant plain|debug]
+#                       [--cpus N] [--list] [JOB...]
+#   --kernel, --target, --variant   default: base, uml, debug. Built first if need be.
+#   --cpus   of the guest, qemu only (default: 2)
+#   --list   name the jobs that would run, and what is left out
+#
+# These are the jobs whose first lines begin with "Correctness:", and smoke; those of a series
+# ("# series: TOPIC", or lazyinit-*, of lazyinit-control) on a kernel that has it only. A job that
+# fails does not keep the next from running. Ends with a table.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/guest.sh
+source "$lab_dir/lib/guest.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+# shellcheck source=kernel/lab/lib/jobs.sh
+source "$lab_dir/lib/jobs.sh"
+tree=base
+target=uml
+variant=debug
+list=0
+wanted=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --kernel) tree=$2 && shift ;;
+    --target) target=$2 && shift ;;
+    --variant) variant=$2 && shift ;;
+    --cpus) CPUS=$2 && shift ;;
+    --list) list=1 ;;
+    -*) usage ;;
+    *) wanted+=("$1") ;;
+    esac
+    shift
+done
+check_cpus "$target"
+
+correctness_jobs() {
+    local job
+    echo smoke
+    for job in "$lab_dir"/jobs/*.sh; do
+        if grep -q '^# Correctness: ' "$job"; then basename "$job" .sh; fi
+    done
+}
+
+# The topic that a job needs; empty for none.
+topic_of() {
+    local topic
+    topic=$(job_field "$(job_file "$1")" series)
+    case $1 in
+    lazyinit-*) topic=${topic:-lazyinit-control} ;;
+    esac
+    echo "$topic"
+}
+
+# has_topic TOPIC: whether the kernel of $tree has it.
+has_topic() {
+    [ -z "$1" ] || [ "$tree" = all ] || [[ ,$tree, == *",$1,"* ]]
+}
+
+# Named jobs must be able to run; of all, those that can are taken.
+if [ ${#wanted[@]} = 0 ]; then
+    mapfile -t all < <(correctness_jobs)
+    for job in "${all[@]}"; do
+        topic=$(topic_of "$job")
+        if has_topic "$topic"; then
+            wanted+=("$job")
+        else
+            note "left out: $job (needs the series $topic, the kernel is $tree)"
+        fi
+    done
+else
+    for job in "${wanted[@]}"; do
+        topic=$(topic_of "$job")
+        has_topic "$topic" || die "job '$job' needs the series $topic: give --kernel $topic or all"
+    done
+fi
+if [ $list = 1 ]; then
+    printf '%s\n' "${wanted[@]}"
+    exit
+fi
+
+if [ "$tree" != base ]; then "$lab_dir/apply.sh" "$tree" >/dev/null; fi
+"$lab_dir/build.sh" "$tree" --target "$target" --variant "$variant" >/dev/null
+build_programs
+build_project make_fragmented
+report=$(mktemp "$E4R_LAB/correctness.XXXXXX")
+trap 'rm -f "$report"' EXIT
+failed=0
+for job in "${wanted[@]}"; do
+    started=$SECONDS
+    note "$job"
+    if run=$(run_job "$tree" "$target" "$variant" "$job"); then
+        verdict=passed
+        rm -rf "$run"
+    else
+        verdict=FAILED # run_job has said why, and where the log is
+        failed=$((failed + 1))
+    fi
+    printf '%-24s %s in %d s\n' "$job" "$verdict" $((SECONDS - started)) >>"$report"
+done
+cat "$report"
+if [ $failed != 0 ]; then die "$failed of ${#wanted[@]} jobs failed on $tree ($target, $variant)"; fi
+echo "all ${#wanted[@]} jobs passed on $tree ($target, $variant, ${CPUS:-default} CPUs)"

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Builds as others do, outside of the presets: warnings are errors here, the quick tests pass, and
+# what `cmake --install` puts into a DESTDIR runs.
+#   test/builds.sh [--list] [--all | --turn TEXT | NAME...]    default: --all
+#     release      gcc, CMAKE_BUILD_TYPE=Release
+#     minsizerel   gcc, MinSizeRel
+#     clang        Debian's clang, Release
+#     package      as dpkg-buildpackage does: no build type, the flags of dpkg-buildflags with all
+#                  hardening and link-time optimisation, and -DNDEBUG
+#   --turn TEXT    the one that is TEXT's turn, by its hash (.ci/run: a commit)
+# Kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+all=(release minsizerel clang package)
+# Left to the presets' runs: what starts programs or makes file systems by the hundred.
+slow='Shapes/(OnShape|OnChecksummedShape|TablesOf)|^(Matrix|Kinds)/|Crash|^Model'
+
+usage() {
+    sed -n 's/^#   test/usage: test/p' "$0" >&2
+    exit 2
+}
+
+# configure NAME [CMAKE ARGUMENTS...]
+configure() {
+    cmake -S . -B "build/builds/$1" -DE4R_WERROR=ON -DBUILD_TESTING=ON "${@:2}" >/dev/null
+}
+
+configure_package() {
+    local variable
+    export DEB_BUILD_MAINT_OPTIONS="hardening=+all optimize=+lto"
+    export DEB_CPPFLAGS_MAINT_APPEND=-DNDEBUG
+    # Warnings of the link, which compiles too, are errors as well.
+    export DEB_LDFLAGS_MAINT_APPEND=-Werror
+    # cmake looks at no CPPFLAGS: debhelper adds them to both.
+    for variable in CFLAGS CXXFLAGS; do
+        export "$variable=$(dpkg-buildflags --get $variable) $(dpkg-buildflags --get CPPFLAGS)"
+    done
+    LDFLAGS=$(dpkg-buildflags --get LDFLAGS)
+    export LDFLAGS
+    configure package -DCMAKE_BUILD_TYPE=None -DCMAKE_INSTALL_PREFIX=/usr \
+        -DCMAKE_INSTALL_SYSCONFDIR=/etc -DCMAKE_INSTALL_LOCALSTATEDIR=/var
+}
+
+configure_release() {
+    configure release -DCMAKE_BUILD_TYPE=Release
+}
+
+configure_minsizerel() {
+    configure minsizerel -DCMAKE_BUILD_TYPE=MinSizeRel
+}
+
+configure_clang() {
+    configure clang -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+}
+
+# use_tools PREFIX: each installed tool once. (In a list, where -e is off: hence &&.)
+use_tools() {
+    [ "$(command -v e4replay)" = "$1/bin/e4replay" ] &&
+        mke2fs-lazy -q -F -t ext4 -E itable_init=lazy disk.img 64M &&
+        tune2fs-lazy finish disk.img &&
+        tune2fs-lazy verify disk.img &&
+        e2fsck -fn disk.img &&
+        e4replay freefrag disk.img &&
+        e4replay policies cr1.5
+}
+
+# installs DIR: what is installed below a DESTDIR is all there and runs.
+installs() {
+    local root work prefix
+    root=$PWD/$1/root
+    prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$1/CMakeCache.txt")
+    rm -rf "$root"
+    DESTDIR=$root cmake --install "$1" >/dev/null
+    work=$(mktemp -d)
+    (cd "$work" && PATH=$root$prefix/bin:$root$prefix/sbin:$PATH && use_tools "$root$prefix") \
+        >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        echo "builds.sh: what $1 installs does not run" >&2
+        return 1
+    }
+    rm -rf "$work"
+    for page in e4replay.1 mke2fs-lazy.8 tune2fs-lazy.8; do
+        [ -e "$root$prefix/share/man/man${page##*.}/$page" ] || {
+            echo "builds.sh: $1 installs no manual page $page" >&2
+            return 1
+        }
+    done
+}
+
+# build NAME
+build() {
+    local dir=build/builds/$1 started=$SECONDS
+    local choice=(-E "$slow")
+    [ -z "${E4R_BUILD_TESTS:-}" ] || choice=(-R "$E4R_BUILD_TESTS")
+    ("configure_$1") # in a shell of its own: it exports flags
+    cmake --build "$dir" -j2
+    ctest --test-dir "$dir" -j2 --output-on-failure --no-tests=error "${choice[@]}" |
+        grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ *Start +[0-9]+: '
+    installs "$dir"
+    echo "builds.sh: $1 passed in $((SECONDS - started)) s"
+}
+
+chosen=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --all) chosen=("${all[@]}") ;;
+    --list) printf '%s\n' "${all[@]}" && exit ;;
+    --turn)
+        [ $# -gt 1 ] || usage
+        chosen=("${all[$(($(cksum <<<"$2" | cut -d' ' -f1) % ${#all[@]}))]}")
+        shift
+        ;;
+    -*) usage ;;
+    *)
+        declare -F "configure_$1" >/dev/null || {
+            echo "builds.sh: no build '$1': there are ${all[*]}" >&2
+            exit 2
+        }
+        chosen+=("$1")
+        ;;
+    esac
+    shift
+done
+[ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
+tools/setup.sh test package
+for name in "${chosen[@]}"; do build "$name"; done

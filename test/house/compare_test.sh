@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The statistics of `lab ab` against values worked out by hand.
+#   compare_test.sh COMPARE.AWK
+set -euo pipefail
+script=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "compare_test: $*" >&2
+    exit 1
+}
+
+# table RATIO...: the table of pairs with these ratios, all against 200.
+table() {
+    local pair=0 ratio
+    for ratio; do
+        pair=$((pair + 1))
+        echo "base $pair t 200"
+        awk -v r="$ratio" -v p=$pair 'BEGIN { print "patched", p, "t", 200 * r }'
+    done >"$work/values"
+    awk -v A=a -v B=b -v limits="${limits:-}" -f "$script" "$work/values" >"$work/table"
+}
+
+# expect TEXT: somewhere in the table, spaces as one.
+expect() {
+    tr -s ' ' <"$work/table" | grep -qF -- "$1" || fail "no '$1' in: $(cat "$work/table")"
+}
+
+# Ten in any order: median between the fifth and the sixth, interval from the second to the ninth,
+# which covers it with 1 - 2 (1 + 10) / 1024.
+table 0.97 1.01 0.91 0.93 0.95 0.92 0.94 0.96 0.98 0.99
+expect " 0.955 0.920-0.990 "
+expect "10 pairs; the interval of the median covers 97.9 %"
+# Six: the ends, 1 - 2 / 64. Five: 1 - 2 / 32 is less than 95 %.
+table 1.5 1.1 1.2 1.3 1.4 1.6
+expect " 1.350 1.100-1.600 "
+expect "covers 96.9 %"
+table 1.1 1.2 1.3 1.4 1.5
+expect " 1.300 - 1.29"
+expect "5 pairs: too few for an interval of the median (6)"
+# Logarithms 0, 1, 2 times log 2: mean and standard deviation log 2, t 4.303, so a factor of
+# 2 ^ (4.303 / sqrt 3) = 5.596 either way.
+table 1 2 4
+expect " 2.000 - 2.000 (0.357-11.19"
+# 25, half of them 1 and half e^2, one e: mean e, standard deviation 1, t 2.064.
+many=(2.7182818)
+for ((i = 0; i < 12; ++i)); do many+=(1 7.3890561); done
+table "${many[@]}"
+expect " 2.718 1.000-7.389 2.718 (1.799-4.107)"
+# One pair has neither; no ratio to what is nothing.
+table 1.25
+expect " 1.250 - -"
+printf '%s\n' "base 1 t 0" "patched 1 t 3" "base 1 u 2" "patched 1 u 0" >"$work/zero"
+awk -v A=a -v B=b -v limits="u=0.1" -f "$script" "$work/zero" >"$work/table"
+expect "t 0 (0-0) 3 (3-3) - - -"
+expect "u 2 (2-2) 0 (0-0) 0.000 - -"
+# Limits.
+limits="t=0.9" table 0.8 0.85 0.95
+status=0
+limits="t=0.9" table 0.8 0.91 0.95 2>/dev/null || status=$?
+[ $status = 3 ] || fail "status $status, not 3, for a ratio that is not below its limit"

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every suite under the thread sanitizer: a race anywhere fails the test that showed it.
+#   test/tsan.sh [--all | --turn TEXT | K]    default: --all
+#     K              the K-th of $parts parts: every $parts-th test, of every suite
+#     --turn TEXT    the part that is TEXT's turn, by its hash (.ci/run: a commit)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+parts=4
+
+usage() {
+    sed -n "s/^#   test/usage: test/p" "$0" >&2
+    exit 2
+}
+
+case ${1:---all} in
+--all) part=all ;;
+--turn)
+    [ $# = 2 ] || usage
+    part=$(($(cksum <<<"$2" | cut -d' ' -f1) % parts + 1))
+    ;;
+[1-9])
+    part=$1
+    [ "$part" -le $parts ] || usage
+    ;;
+*) usage ;;
+esac
+
+floor=$(<test/floor)
+choice=()
+if [ "$part" != all ]; then
+    echo "tsan.sh: part $part of $parts"
+    choice=(-I "$part,,$parts")
+    floor=$((floor / parts))
+fi
+# gcc 12's runtime refuses an address space that is laid out more at random than this.
+fixed=()
+if [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ]; then fixed=(setarch -R); fi
+"${fixed[@]}" test/run.sh tsan "${choice[@]}"
+test/ran.sh build/tsan/results.xml "$floor" >/dev/null
