@@ -44,11 +44,12 @@ Status print(const report::ReplayReport& report, const Options& options) {
 
 void warn_of_fidelity(const report::ReplayReport& report) {
   constexpr double kTrusted = 99.0;
-  if (report.recorded && report.recorded->percent_identical() < kTrusted)
+  const auto percent = report.recorded->percent_identical();
+  if (percent.value_or(0) < kTrusted)
     warn(
         fmt::format("the model follows only {:.1f} % of the recorded decisions: is {} the image "
                     "from before the trace? `e4replay verify` shows where they part",
-                    report.recorded->percent_identical(), report.image_path));
+                    percent.value_or(0), report.image_path));
 }
 
 // The start image with the block bitmaps that the replay ended with.
@@ -71,9 +72,9 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
                                   inputs.recorded};
   {
     E4R_TRY(const replay::Run followed, session.follow(recorded));
-    E4R_CHECK(check_fit(options.in, inputs, followed));
     report.recorded = followed.engine->agreement();
     report.recorded_policy = recorded.policy->name;
+    report.contradictions = followed.engine->contradictions();
   }
   session.explain(options.in.explain);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));

@@ -161,16 +161,18 @@ void GroupSearch::prefetch_at(const Rung& rung, std::uint32_t at) {
     const std::uint32_t flex = geometry.flex_size();
     count = std::min(flex - (at & (flex - 1)), count);
   }
+  // Once round the groups is all that read-ahead can do.
+  const std::uint32_t groups = state_.group_count();
   std::uint32_t number = at;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < std::min(count, groups); ++i) {
     Group& group = state_.group(number);
     const bool uninit = geometry.desc_csum && group.block_uninit;
     if (state_.mark_read(group) && group.need_init && group.disk_free > 0 && !group.corrupt &&
         !uninit)
       ++prefetch_reads_;
-    if (++number >= state_.group_count()) number = 0;
+    if (++number >= groups) number = 0;
   }
-  prefetch_next_ = number;
+  prefetch_next_ = count < groups ? number : (at + count % groups) % groups;
   prefetch_count_ = prefetch_reads_ == reads_before && !policy_.full_prefetch ? 0 : count;
 }
 
@@ -178,6 +180,7 @@ void GroupSearch::prefetch_at(const Rung& rung, std::uint32_t at) {
 void GroupSearch::prefetch_finish() {
   const state::Geometry& geometry = state_.geometry();
   std::uint32_t number = prefetch_next_;
+  prefetch_count_ = std::min(prefetch_count_, state_.group_count());
   for (; prefetch_count_ > 0; --prefetch_count_) {
     const std::uint32_t previous = number == 0 ? state_.group_count() - 1 : number - 1;
     // 6.1 looks at the descriptor of the group above the one it loads.
@@ -299,6 +302,7 @@ void GroupSearch::take_best(Group& group) {
     const state::Extent& want = steering_->recorded->result;
     const state::Extent& have = search_.best;
     if (want.group != have.group || want.start != have.start || want.len != have.len) {
+      if (!steering_->forced) steering_->own = {false, search_.goal, have};
       search_.status = Status::stopped;
       search_.best.len = 0;
       steering_->forced = true;
