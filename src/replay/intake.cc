@@ -42,7 +42,7 @@ std::string describe(const Contradictions& contradictions) {
     const std::uint64_t count = contradictions.*(info.member);
     if (count == 0) continue;
     if (!out.empty()) out += ", ";
-    out += fmt::format("{} {}", format_count(count), info.meaning);
+    out += fmt::format("{}: {}", info.meaning, format_count(count));
   }
   return fmt::format("{} (the first at event {})", out, format_count(contradictions.first_event));
 }

@@ -29,11 +29,11 @@ struct Contradictions {
 struct ContradictionInfo {
   std::string_view key;
   std::uint64_t Contradictions::*member;
-  std::string_view meaning;  // for the end of a sentence that begins with a number
+  std::string_view meaning;  // what is counted
 };
 [[nodiscard]] std::span<const ContradictionInfo> contradiction_table();
 
-// "2 frees of what is not in use, 1 operation on inode 0 (the first at event 17)".
+// "operations on inode 0: 1, frees of what is not in use: 2 (the first at event 17)".
 [[nodiscard]] std::string describe(const Contradictions& contradictions);
 
 // The one door between a trace and the state: every operation passes it before anything is done

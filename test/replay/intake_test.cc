@@ -310,7 +310,7 @@ TEST(Contradictions, TellsEachAndTheFirst) {
   c.note(&Contradictions::outside, 5);
   c.note(&Contradictions::strays, 3, 0);
   EXPECT_EQ(describe(c),
-            "1 ranges that the image or their group does not have, 2 operations on inode 0 (the "
+            "ranges that the image or their group does not have: 1, operations on inode 0: 2 (the "
             "first at event 5)");
 }
 

@@ -16,7 +16,7 @@ namespace bitmap = state::bitmap;
 using trace::Event;
 using trace::EventKind;
 
-constexpr std::size_t kMostEvents = 300;
+constexpr std::size_t kMostEvents = 120;
 
 // Numbers out of the bytes; zeros when they have run out.
 class Draw {
@@ -74,9 +74,9 @@ void Image::shape(Draw& draw) {
   g.block_bits = 10 + draw.below(7);
   g.cluster_bits = (bits & 1) != 0 ? draw.below(5) : 0;
   g.first_data_block = g.block_bits == 10 && g.cluster_bits == 0 ? 1 : 0;
-  g.clusters_per_group = 8 * (1 + draw.below(48));
+  g.clusters_per_group = 8 * (1 + draw.below(24));
   g.blocks_per_group = g.clusters_per_group << g.cluster_bits;
-  g.groups = 1 + draw.below(20);
+  g.groups = 1 + draw.below(draw.one_in(8) ? 20 : 6);
   g.inodes_per_group = 16;
   g.flex_bg = (bits & 2) != 0;
   g.log_groups_per_flex = g.flex_bg ? draw.below(4) : 0;
@@ -393,7 +393,7 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   const policy::Policy& other = draw_policy(draw);
   const policy::Tunables tunables = draw_tunables(source.geometry, draw);
   const policy::Tunables others = draw_tunables(source.geometry, draw);
-  const std::uint64_t every = 1 + draw.below(32);
+  const std::uint64_t every = draw.one_in(8) ? 1 : 20 + draw.below(60);
   // From the end backwards, so that a change of the one does not shift the other.
   std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
   Recorder recorder(source, recorded, tunables, draw);
