@@ -180,6 +180,25 @@ TEST_F(LyingTrace, HandsOutWhatIsInUse) {
   EXPECT_EQ(replay_it().in_use, 5u + 8u);
 }
 
+// What was in use within a recorded result stays so when the preallocation made of it is given
+// back.
+TEST_F(LyingTrace, APreallocationGivesBackOnlyWhatWasFree) {
+  fs.use(0, 520, 8);
+  allocate({0, 512, 64, 0}, 8);
+  add(EventKind::discard_preallocations);
+  EXPECT_EQ(replay_it().in_use, 8u);
+  replay::EngineOptions options;
+  options.purpose = Purpose::agree;
+  replay::Engine engine(fs.source(), *policy::find_policy("legacy"),
+                        policy::defaults_for(fs.geometry()), options);
+  MemorySource stream(events);
+  replay::InputTable inputs;
+  ASSERT_TRUE(engine.run(stream, inputs).ok());
+  const auto words = engine.state().words(engine.state().group(0));
+  EXPECT_TRUE(state::bitmap::all_set(words, 512, 16));
+  EXPECT_TRUE(state::bitmap::all_clear(words, 528, 48));
+}
+
 // The same file range twice from one preallocation.
 TEST_F(LyingTrace, HandsOutAPreallocationTwice) {
   allocate({0, 512, 64, 0}, 8);
