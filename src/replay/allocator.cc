@@ -308,7 +308,7 @@ Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
   pa.kind = for_group ? Prealloc::Kind::group : Prealloc::Kind::inode;
   pa.block = state_.geometry().block_of(search.best.group, search.best.start);
   pa.len = pa.free = search.best.len;
-  state_.group(search.best.group).preallocs.push_front(pa);
+  state_.enlist(pa);
   search.taken = search.best;
   if (for_group) {
     pa.owner = request.cpu;

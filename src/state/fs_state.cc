@@ -183,8 +183,9 @@ void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std
 
 // Whether some cluster of the range belongs to a preallocation that has not handed it out.
 bool FsState::preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const {
-  return std::any_of(group.preallocs.begin(), group.preallocs.end(), [&](const Prealloc& pa) {
-    const std::uint32_t base = geometry_.cluster_in_group(pa.block);
+  return group.index.any_near(start, len, [&](const Prealloc& pa) {
+    const std::uint32_t base =
+        pa.made_at + (pa.made_len - pa.len);  // what is left of a group's is its end
     const std::uint32_t from = std::max(base, start);
     const std::uint32_t to = std::min(base + pa.len, start + len);
     if (from >= to) return false;
@@ -193,16 +194,35 @@ bool FsState::preallocated(const Group& group, std::uint32_t start, std::uint32_
   });
 }
 
+// Releases the preallocations that the range touches, the newest first.
+void FsState::clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len) {
+  std::vector<Prealloc*> there;
+  (void)group.index.any_near(start, len, [&](Prealloc& pa) {
+    const std::uint32_t base = pa.made_at + (pa.made_len - pa.len);
+    if (base < start + len && start < base + pa.len) there.push_back(&pa);
+    return false;
+  });
+  std::sort(there.begin(), there.end(),
+            [](const Prealloc* a, const Prealloc* b) { return a->serial > b->serial; });
+  there.erase(std::unique(there.begin(), there.end()), there.end());
+  for (Prealloc* pa : there) release(*pa);
+}
+
+void FsState::enlist(Prealloc& pa) {
+  pa.group = geometry_.group_of(pa.block);
+  pa.made_at = geometry_.cluster_in_group(pa.block);
+  pa.made_len = pa.len;
+  pa.serial = ++preallocs_made_;
+  groups_[pa.group].preallocs.push_front(pa);
+  groups_[pa.group].index.add(pa);
+}
+
 std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std::uint32_t len,
                                   std::vector<std::uint64_t>& held) {
   if (!geometry_.holds(number, start, len)) return len;
   Group& group = groups_[number];
   load(number);
-  for (auto it = group.preallocs.begin(); it != group.preallocs.end();) {
-    Prealloc& pa = *it++;
-    const std::uint32_t first = geometry_.cluster_in_group(pa.block);
-    if (first < start + len && start < first + pa.len) release(pa);
-  }
+  clear_the_way(group, start, len);
   commit_what_lies_in(number, start, len);
   const std::uint32_t end = start + len;
   if (!bitmap::all_clear(words(group), start, len)) {
@@ -232,6 +252,7 @@ void FsState::forget_inode(std::uint64_t ino) {
 }
 
 void FsState::drop(Prealloc& pa) {
+  groups_[pa.group].index.remove(pa);
   pa.in_group.unlink();
   if (pa.kind == Prealloc::Kind::inode && pa.in_owner.is_linked())
     --inode_preallocs_[pa.owner].active;

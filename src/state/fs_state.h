@@ -89,6 +89,8 @@ class FsState {
   // Preallocations.
   Prealloc& new_prealloc() { return pool_.make(); }
   void recycle(Prealloc& pa) { pool_.recycle(pa); }
+  // Puts one whose block and len are set on its group's list.
+  void enlist(Prealloc& pa);
   // The inode's preallocations, made when asked for; or null when it has none.
   InodePreallocs& inode_preallocs(std::uint64_t ino) { return inode_preallocs_[ino]; }
   [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino);
@@ -133,6 +135,7 @@ class FsState {
   bitmap::Words own_words(Group& group);
   void load_one(Group& group);
   void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
+  void clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len);
   [[nodiscard]] bool preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const;
   void update_lists(Group& group);
 
@@ -147,6 +150,7 @@ class FsState {
   std::unordered_map<std::uint32_t, LocalityGroup> locality_;
   FreedList freed_;
   std::uint64_t bad_frees_ = 0;
+  std::uint64_t preallocs_made_ = 0;
   std::uint32_t loaded_ = 0;
   std::uint32_t unread_ = 0;
 };

@@ -118,7 +118,7 @@ TEST(FsState, SettledBitmapReleasesPreallocationsAndFreedClusters) {
   pa.kind = Prealloc::Kind::group;
   pa.block = 25;
   pa.len = pa.free = 5;
-  state.group(0).preallocs.push_front(pa);
+  state.enlist(pa);
   std::vector<std::uint64_t> words;
   state.settled_words(0, words);
   std::vector<std::uint64_t> expected(1024 / 64, 0);
