@@ -6,6 +6,7 @@
 #include "image/write_bitmaps.h"
 #include "inputs.h"
 #include "util/file.h"
+#include "util/units.h"
 
 namespace e4r::tools {
 namespace {
@@ -16,6 +17,7 @@ struct Options {
   std::string html;
   std::string write_image;
   bool histogram = false;
+  bool force = false;
 };
 
 Result<std::vector<const policy::Policy*>> parse_policies(const std::string& text) {
@@ -42,13 +44,53 @@ Status print(const report::ReplayReport& report, const Options& options) {
   return write_output(replay_text(report, options.histogram), "-");
 }
 
+// What a person can do about a model that does not follow the trace.
+std::string advice(const report::ReplayReport& report) {
+  const bool modelled = replay::is_modelled(report.trace.generation);
+  std::string out = modelled ? ""
+                             : fmt::format("no policy here decides like Linux {}; ",
+                                           trace::generation_name(report.trace.generation));
+  out += fmt::format(
+      "check that {} is the image from before the trace, that the recorder's tunables "
+      "lie beside the trace or are given with --tunables, and that no events were "
+      "lost (`e4replay trace info`)",
+      report.image_path);
+  return out;
+}
+
+// The Error of a model that does not follow the recorded kernel, or cannot be seen to.
+Status check_fidelity(const report::ReplayReport& report) {
+  const replay::Agreement& a = *report.recorded;
+  if (a.follows()) return {};
+  constexpr const char* kForce = "--force answers all the same";
+  const replay::Divergence* first = a.first_divergence();
+  if (first == nullptr)
+    return error(
+        "{}: no closed decision in it, so nothing shows that the model follows the recorded "
+        "kernel; record ext4_mballoc_alloc and ext4_mballoc_prealloc as well; {}",
+        report.trace_path, kForce);
+  return error(
+      "{}: the model follows only {:.1f} % of {} recorded decisions under {}, and below {:.0f} % "
+      "its "
+      "answers mean nothing: first divergence at decision {}, event {}, in {}; {}; `e4replay "
+      "verify` "
+      "shows more; {}",
+      report.trace_path, *a.percent_identical(), format_count(a.requests), report.recorded_policy,
+      replay::Agreement::kFollows, format_count(first->decision), format_count(first->event),
+      first->fields, advice(report), kForce);
+}
+
 void warn_of_fidelity(const report::ReplayReport& report) {
   constexpr double kTrusted = 99.0;
-  if (report.recorded && report.recorded->percent_identical() < kTrusted)
+  const auto percent = report.recorded->percent_identical();
+  if (!percent)
+    warn(fmt::format("{} closes no decision: nothing shows what this answer is worth",
+                     report.trace_path));
+  else if (*percent < kTrusted)
     warn(
         fmt::format("the model follows only {:.1f} % of the recorded decisions: is {} the image "
                     "from before the trace? `e4replay verify` shows where they part",
-                    report.recorded->percent_identical(), report.image_path));
+                    *percent, report.image_path));
 }
 
 // The start image with the block bitmaps that the replay ended with.
@@ -71,10 +113,11 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
                                   inputs.recorded};
   {
     E4R_TRY(const replay::Run followed, session.follow(recorded));
-    E4R_CHECK(check_fit(options.in, inputs, followed));
     report.recorded = followed.engine->agreement();
     report.recorded_policy = recorded.policy->name;
+    report.contradictions = followed.engine->contradictions();
   }
+  if (!options.force) E4R_CHECK(check_fidelity(report));
   session.explain(options.in.explain);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
   for (const replay::Run& run : runs) {
@@ -121,6 +164,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
                  "write a sparse copy of IMAGE with the replay's block bitmaps (its inodes stay "
                  "the start image's)")
       ->type_name("OUT");
+  app.add_flag("--force", options->force,
+               "answer although the model follows less than 90 % of the recorded decisions");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
   app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
       ->type_name("FILE");

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "command.h"
+#include "replay/fit.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -93,6 +94,9 @@ Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
   for (const std::string& warning : image.warnings()) warn(warning);
   for (const std::string& note : trace.notes()) warn(note);
   state::Source source = replay::source_from(image);
+  if (const Status fit = replay::check_fit(source.geometry, *trace.cursor()); !fit.ok())
+    return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
+                 options.image, fit.error().message);
   policy::Tunables recorded = policy::defaults_for(source.geometry);
   E4R_CHECK(read_tunables(options, recorded));
   return Inputs{std::move(image), std::move(trace), std::move(source), recorded};
@@ -132,15 +136,6 @@ Status check_explained(const InputOptions& options, const replay::Run& run) {
   if (options.explain == 0 || !run.engine->explanation().empty()) return {};
   return error("--explain {}: {} decides {} times, or this range had been served before",
                options.explain, options.trace, run.engine->decisions());
-}
-
-Status check_fit(const InputOptions& options, const Inputs& inputs, const replay::Run& followed) {
-  const std::uint64_t bad = followed.engine->tally().bad_requests;
-  if (bad == 0) return {};
-  return error(
-      "{}: not a trace of {}: {} requests name groups beyond its {}; give the image from before "
-      "the trace",
-      options.trace, options.image, format_count(bad), format_count(inputs.source.geometry.groups));
 }
 
 }  // namespace e4r::tools

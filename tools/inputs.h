@@ -67,8 +67,4 @@ struct Inputs {
 // The Error when the decision to explain does not exist.
 [[nodiscard]] Status check_explained(const InputOptions& options, const replay::Run& run);
 
-// The Error of a trace that cannot be of this image: it names groups that the image lacks.
-[[nodiscard]] Status check_fit(const InputOptions& options, const Inputs& inputs,
-                               const replay::Run& followed);
-
 }  // namespace e4r::tools

@@ -12,8 +12,9 @@
 #   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
 #                  a Markdown file
 #
-# The table is Markdown on standard output, with a row of totals. Exit status 3 when a kind with one writer disagrees, or
-# one with several in more than races (decisions that another thread's work overlaps).
+# The table is Markdown on standard output, with a row of totals. Exit status 3 when a kind with one
+# writer disagrees, or one with several in more than races (decisions that another thread's work
+# overlaps); 1 when there was nothing to verify, or verify itself failed.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -52,29 +53,12 @@ row() {
     report=$out/$name.verify
     "$e4replay" verify "$out/$name.img" "$out/$name.trace.zst" -p "$policy" --no-progress \
         >"$report" 2>&1 || status=$?
-    awk -v kind="$kind" -v seed="$seed" -v writers="$(kind_field "$kind" writers)" '
-        function number(text) { gsub(/,/, "", text); return text + 0 }
-        $1 == "decisions" { decisions = $2 }
-        $1 == "identical" { followed = $3 }
-        $1 == "free-running," { free = $4 }
-        $1 == "identical" { differ = number(decisions) - number($2) }
-        /^overlapping another thread/ { races = number($NF) }
-        $1 == "mb_groups:" { groups = $2 == "all" ? "yes" : "no" }
-        $1 == "mb_stats:" { stats = $2 == $4 ? "yes" : "no (" $2 " of " $4 ")" }
-        /^first (mismatch|divergence|difference)/ { where = $0; getline more; where = where ": " more }
-        END {
-            gsub(/[|]/, "/", where)
-            printf "| %s | %s | %s | %s | %s | %s | %d | %d | %s | %s | %s |\n", kind, seed,
-                writers == "" ? 1 : writers, decisions, followed, free, races, differ - races, groups,
-                stats, where
-            exit writers > 1 && differ == races ? 0 : '$status'
-        }' "$report" || return
-    return 0
+    agreement_row "$kind" "$seed" "$(kind_field "$kind" writers)" "$status" "$report"
 }
 
 # table: a line per capture; its status is the worst of all.
 table() {
-    local kind seed drawn warm name status worst=0
+    local kind seed drawn warm name status worst=0 verified=0
     echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
     echo "|---|---|---|---|---|---|---|---|---|---|---|"
     for kind in "${kinds[@]}"; do
@@ -95,10 +79,15 @@ table() {
             fi
             [ -e "$out/$name.mb_stats" ] || continue
             status=0
+            verified=$((verified + 1))
             row "$kind" "$seed" "$name" || status=$?
             if [ $status -gt $worst ]; then worst=$status; fi
         done
     done
+    if [ $verified = 0 ]; then
+        note "no capture to verify in $out"
+        worst=1
+    fi
     return $worst
 }
 

@@ -72,29 +72,12 @@ replay_figures() {
 }
 
 rows() {
-    local kind=$1 stock patched
+    local kind=$1 stock patched figures
     stock=$(take "$kind" base)
     patched=$(take "$kind" "$tree")
-    {
-        replay_figures "$stock"
-        kernel_figures "$patched" | sed 's/^/kernel /'
-    } | awk -v kind="$kind" '
-        { value[$1, $2] = $3 }
-        END {
-            n = split("cr0/hits cr1/hits cr1.5/hits cr2/hits cr3/hits extents_scanned " \
-                "cr2/groups_considered cr3/groups_considered", names, " ")
-            for (i = 1; i <= n; ++i) {
-                predicted = value["'"$policy"'", names[i]] + 0
-                kernel = value["kernel", names[i]] + 0
-                off = kernel ? 100 * (predicted - kernel) / kernel : predicted ? 100 : 0
-                apart = predicted > kernel ? predicted - kernel : kernel - predicted
-                slack = names[i] ~ /hits/ ? 5 : 20
-                if ((off > 5 || off < -5) && apart > slack) worst = 3
-                printf "| %s | %s | %d | %d | %d | %+.2f %% |\n", kind, names[i],
-                    value["legacy", names[i]], predicted, kernel, off
-            }
-            exit worst
-        }'
+    figures=$(replay_figures "$stock") || die "replaying $stock failed"
+    figures+=$'\n'$(kernel_figures "$patched" | sed 's/^/kernel /')
+    prediction_rows "$kind" "$policy" <<<"$figures"
 }
 
 for kind in "${kinds[@]}"; do

@@ -63,7 +63,7 @@ std::size_t read_mount_line(Tunables& tunables, std::string_view line) {
     tunables.mb_optimize_scan = *scan != 0 ? 1 : 0;
     ++taken;
   }
-  if (const auto stripe = mount_option(line, "stripe=")) {
+  if (const auto stripe = mount_option(line, "stripe="); stripe && *stripe <= kMaxInt) {
     tunables.mb_stripe = *stripe;
     ++taken;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Divergence {
 };
 
 // How far a replay decided like the recorded kernel, counted over the decisions that the trace
-// closed (ext4_mballoc_alloc and ext4_mballoc_prealloc).
+// closed (ext4_mballoc_alloc and ext4_mballoc_prealloc). What counts is what the model chose
+// itself, before a recorded result is put in its place.
 struct Agreement {
   std::uint64_t requests = 0;
   std::uint64_t same_block = 0;
@@ -39,15 +41,23 @@ struct Agreement {
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
   std::vector<Divergence> divergences;  // the first kListed of them
 
-  [[nodiscard]] double percent_identical() const {
-    return requests == 0 ? 100.0
-                         : 100.0 * static_cast<double>(identical) / static_cast<double>(requests);
+  // Share of all decisions in percent; none when there were no decisions.
+  [[nodiscard]] std::optional<double> percent(std::uint64_t of) const {
+    if (requests == 0) return std::nullopt;
+    return 100.0 * static_cast<double>(of) / static_cast<double>(requests);
   }
+  [[nodiscard]] std::optional<double> percent_identical() const { return percent(identical); }
+  // Whether there were decisions and all of them are identical.
+  [[nodiscard]] bool complete() const { return requests > 0 && identical == requests; }
+  // Below this share the model does not follow the recorded kernel, so that what it says of another
+  // policy on the same trace means nothing.
+  static constexpr double kFollows = 90.0;
+  [[nodiscard]] bool follows() const { return percent_identical().value_or(0) >= kFollows; }
   static constexpr std::size_t kListed = 1000;
   [[nodiscard]] const Divergence* first_divergence() const {
     return divergences.empty() ? nullptr : &divergences.front();
   }
-  // Compares one decision with its closing event, and counts.
+  // Compares one decision of the model's own with its closing event, and counts.
   void count(const Op& op, const Decision& decision, bool was_forced);
   // Counts a recorded decision that the replay did not come to take: the range was there already.
   void count_not_taken(const Op& op);

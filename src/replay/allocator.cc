@@ -11,11 +11,15 @@ namespace e4r::replay {
 
 using policy::Search;
 using state::Prealloc;
+namespace bitmap = state::bitmap;
 namespace mb = trace::mb;
 
 namespace {
 
 constexpr std::uint64_t kMaxBlockFilePhys = 0xffffffff;  // of files mapped by indirect blocks
+// Flags that the allocator sets itself; a request that has them already is a damaged one.
+constexpr std::uint32_t kOwnFlags =
+    mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
 
 bool steered(const Steering* steering) {
   return steering != nullptr && steering->recorded != nullptr;
@@ -39,7 +43,7 @@ void start_search(const state::Geometry& geometry, const Request& request, Searc
                  request.logical & ~cluster_mask};
   search.goal = search.orig;
   search.best.logical = search.orig.logical;
-  search.flags = request.flags;
+  search.flags = request.flags & ~kOwnFlags;
   search.groups = usable_groups(geometry);
 }
 
@@ -62,6 +66,7 @@ Allocator::Allocator(state::FsState& state, const policy::Policy& policy,
     : state_(state), policy_(policy), tunables_(tunables) {}
 
 Decision Allocator::allocate(const Request& request, Steering* steering) {
+  held_.clear();
   Search search(state_, tunables_, counters_);
   search.observer = observer_;
   start_search(state_.geometry(), request, search);
@@ -73,7 +78,7 @@ Decision Allocator::allocate(const Request& request, Steering* steering) {
   if (pa != nullptr)
     use_prealloc(search, *pa);
   else if (out.prealloc)
-    force_prealloc(search, *steering);
+    force(search, *steering);
   else {
     set_goal(request, search, steering);
     search_space(request, search, pa, steering);
@@ -117,6 +122,7 @@ void Allocator::choose_mode(const Request& request, Search& search, Steering* st
     else
       mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
   }
+  if (mode == Mode::group && tunables_.mb_group_prealloc == 0) mode = Mode::stream;
   if (mode == Mode::group) search.flags |= mb::hint_group_alloc;
   if (mode == Mode::stream) search.flags |= mb::stream_alloc;
   if (mode == Mode::noprealloc) search.flags |= mb::hint_noprealloc;
@@ -181,6 +187,9 @@ Prealloc* Allocator::find_inode_prealloc(const Request& request, const Search& s
   for (Prealloc& pa : mine->list) {
     const std::uint64_t end = pa.logical + geometry.to_blocks(pa.len);
     if (search.orig.logical < pa.logical || search.orig.logical >= end || pa.free == 0) continue;
+    // Handed out before: only a trace that contradicts itself asks for it again.
+    if (bitmap::test(pa.used, (search.orig.logical - pa.logical) >> geometry.cluster_bits))
+      continue;
     if (!geometry.extents && pa.block + geometry.to_blocks(pa.len) > kMaxBlockFilePhys) continue;
     return &pa;
   }
@@ -211,7 +220,7 @@ state::Extent Allocator::served_from(const Search& search, const Prealloc& pa) c
   std::uint32_t len = search.orig.len;
   if (pa.kind == Prealloc::Kind::inode) {
     offset = (search.orig.logical - pa.logical) >> geometry.cluster_bits;
-    len = std::min(pa.len - offset, len);
+    len = bitmap::find_set(pa.used, std::min(pa.len, offset + len), offset) - offset;
   }
   const std::uint64_t start = pa.block + geometry.to_blocks(offset);
   return {geometry.group_of(start), geometry.cluster_in_group(start), len, search.best.logical};
@@ -241,6 +250,7 @@ Prealloc* Allocator::agreed_prealloc(const Search& search, Prealloc* pa, Steerin
                       part.len == want.len;
   if (agreed) return pa;
   steering.forced = true;
+  steering.own = {true, search.goal, part};
   return nullptr;
 }
 
@@ -261,12 +271,8 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
   }
   if (steered(steering) && search.status != Search::Status::found &&
       steering->recorded->result.len > 0) {
-    const state::Extent& want = steering->recorded->result;
-    steering->forced = true;
-    steering->conflicts += state_.force_take(want.group, want.start, want.len);
-    search.best = want;
-    search.taken = want;
-    search.status = Search::Status::found;
+    force(search, *steering);
+    search.taken = search.best;
   }
   if (search.status != Search::Status::found) return;
   if ((search.flags & mb::stream_alloc) != 0) {
@@ -276,26 +282,48 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
   if (search.orig.len < search.best.len) pa = new_preallocation(request, search);
 }
 
-// Keeps what the request does not need as a preallocation, and serves the request from it.
-Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
+// Which part of the file the clusters found are to serve. False when no preallocation can be made
+// of them: a forced result was in use where the request needs it, or in a group preallocation,
+// which has no holes.
+bool Allocator::place_best(Search& search) const {
   const state::Geometry& geometry = state_.geometry();
-  Prealloc& pa = state_.new_prealloc();
+  if ((search.flags & mb::hint_group_alloc) != 0) return held_.empty();
+  if (search.best.len < search.goal_len) search.best.logical = place_in_goal(geometry, search);
+  // A recorded result need not cover the request.
+  if (search.orig.logical < search.best.logical ||
+      search.orig.logical >= state::logical_end(geometry, search.best))
+    search.best.logical = search.orig.logical;
+  const std::uint32_t offset = search.orig.logical - search.best.logical;
+  return held_.empty() || !bitmap::test(held_, offset >> geometry.cluster_bits);
+}
+
+// Keeps what the request does not need as a preallocation, and serves the request from it. Null
+// when that cannot be: the request gets what it needs, and the rest is nobody's.
+Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
   const bool for_group = (search.flags & mb::hint_group_alloc) != 0;
+  if (!place_best(search)) {
+    search.best.len = search.orig.len;
+    search.best.logical = search.orig.logical;
+    return nullptr;
+  }
+  Prealloc& pa = state_.new_prealloc();
   pa.kind = for_group ? Prealloc::Kind::group : Prealloc::Kind::inode;
-  pa.block = geometry.block_of(search.best.group, search.best.start);
+  pa.block = state_.geometry().block_of(search.best.group, search.best.start);
   pa.len = pa.free = search.best.len;
-  state_.group(search.best.group).preallocs.push_front(pa);
+  state_.enlist(pa);
+  search.taken = search.best;
   if (for_group) {
     pa.owner = request.cpu;
     pa.logical = 0;
-    search.taken = search.best;
     search.best.len = search.orig.len;
   } else {
-    if (search.best.len < search.goal_len) search.best.logical = place_in_goal(geometry, search);
-    search.taken = search.best;
     pa.owner = request.ino;
     pa.logical = search.best.logical;
     pa.used.assign((pa.len + 63) / 64, 0);
+    if (!held_.empty()) {
+      pa.used = held_;
+      pa.free = bitmap::count_clear(pa.used, pa.len);
+    }
     use_prealloc(search, pa);
     state::InodePreallocs& mine = state_.inode_preallocs(request.ino);
     mine.list.push_front(pa);
@@ -403,11 +431,12 @@ void Allocator::collect(const Search& search) {
   if (search.found > tunables_.mb_max_to_scan) ++counters_.breaks;
 }
 
-// The kernel served the request from a preallocation that the model does not have.
-void Allocator::force_prealloc(Search& search, Steering& steering) {
+// Puts the recorded result in place of the model's.
+void Allocator::force(Search& search, Steering& steering) {
   const state::Extent& want = steering.recorded->result;
+  if (!steering.forced) steering.own = {false, search.goal, {}};
   steering.forced = true;
-  steering.conflicts += state_.force_take(want.group, want.start, want.len);
+  steering.conflicts += state_.force_take(want.group, want.start, want.len, held_);
   search.best = want;
   search.status = Search::Status::found;
 }

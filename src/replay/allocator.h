@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "policy/policy.h"
 #include "replay/request.h"
@@ -25,7 +26,8 @@ struct Decision {
   std::uint32_t len = 0;    // clusters handed out; the rest of `result` is preallocated
 };
 
-// A recorded decision that the allocator is to end with, whatever it would choose itself.
+// A recorded decision that the allocator is to end with, whatever it would choose itself. The
+// result lies inside its group (Intake).
 struct Recorded {
   bool prealloc = false;
   state::Extent goal, result;
@@ -34,12 +36,19 @@ struct Recorded {
   std::uint32_t goal_len = 0;  // clusters; what normalisation made it; 0: not recorded
 };
 
+// What the model chose itself in a decision that was then put right.
+struct OwnChoice {
+  bool prealloc = false;
+  state::Extent goal, result;  // result.len 0: nothing was found, or nothing searched for
+};
+
 // How a decision was steered by the trace.
 struct Steering {
   const Recorded* recorded = nullptr;  // in; null: the model decides alone
   bool fit_size = false;               // in; choose the size step that gives recorded->goal
   Inputs inputs;                       // out; what was used, for replays of other policies
   bool forced = false;                 // out; the recorded result was put in place of the model's
+  OwnChoice own;                       // out; the model's, when forced
   std::uint32_t conflicts = 0;         // out; forced clusters that the model held in use already
 };
 
@@ -49,7 +58,7 @@ class Allocator {
  public:
   Allocator(state::FsState& state, const policy::Policy& policy, const policy::Tunables& tunables);
 
-  // Serves one request. `steering` may be null.
+  // Serves one request, of at least one cluster. `steering` may be null.
   Decision allocate(const Request& request, Steering* steering);
 
   // Whom to tell the steps of the next decisions; null: nobody.
@@ -91,20 +100,22 @@ class Allocator {
   void search_space(const Request& request, policy::Search& search, state::Prealloc*& pa,
                     Steering* steering);
   state::Prealloc* new_preallocation(const Request& request, policy::Search& search);
+  bool place_best(policy::Search& search) const;
   bool discard_for(std::uint32_t needed);
   std::uint32_t discard_group(std::uint32_t group);
   void finish_prealloc(const Request& request, policy::Search& search, state::Prealloc& pa);
   void requeue_group_prealloc(const Request& request, state::Prealloc& pa);
   void trim_inode(std::uint64_t ino);
   void collect(const policy::Search& search);
-  void force_prealloc(policy::Search& search, Steering& steering);
+  void force(policy::Search& search, Steering& steering);
 
   state::FsState& state_;
   const policy::Policy& policy_;
   policy::Tunables tunables_;
   policy::Counters counters_;
   policy::SearchObserver* observer_ = nullptr;
-  std::uint32_t stream_group_ = 0;  // where the last stream allocation ended up
+  std::vector<std::uint64_t> held_;  // of a forced result, what was in use; empty: nothing was
+  std::uint32_t stream_group_ = 0;   // where the last stream allocation ended up
   std::uint32_t stream_start_ = 0;
 };
 

@@ -33,6 +33,15 @@ bool lists_on(const policy::Policy& policy, const policy::Tunables& tunables) {
   return !policy.walk_only && tunables.mb_optimize_scan != 0;
 }
 
+// The decision as the model made it, before the recorded result was put in place.
+Decision judged(Decision decision, const Steering& steering) {
+  if (!steering.forced) return decision;
+  decision.prealloc = steering.own.prealloc;
+  decision.result = steering.own.result;
+  decision.goal = steering.own.goal;
+  return decision;
+}
+
 policy::Tunables effective(const policy::Policy& policy, policy::Tunables tunables) {
   if (policy.walk_only) tunables.mb_optimize_scan = 0;
   return tunables;
@@ -50,36 +59,44 @@ Engine::Engine(const state::Source& source, const policy::Policy& policy,
 Status Engine::run(trace::EventSource& events, InputTable& inputs) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
   OpStream stream(events, state_.geometry());
+  Intake intake(state_.geometry(), contradictions_);
   for (std::uint64_t count = 1;; ++count) {
-    E4R_TRY(const Op* op, stream.next());
+    E4R_TRY(Op * op, stream.next());
     if (op == nullptr) break;
-    apply(*op, inputs);
+    if (intake.admit(*op)) apply(*op, inputs);
     if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
     if (options_.progress && count % kProgressEvery == 0) options_.progress(op->ordinal);
   }
+  if (stream.strays() > 0)
+    contradictions_.note(&Contradictions::strays, stream.first_stray(), stream.strays());
   tally_.unanswered = stream.unanswered();
+  tally_.bad_requests = contradictions_.outside;
   tally_.bad_frees += state_.bad_frees();
   return options_.check ? check_state(Op{}) : Status();
 }
 
 // Holds what a decision handed out and preallocated against the group's size and the metadata.
 void Engine::check_result(const Op& op, const Decision& decision) {
-  if (!decision.success || !bad_result_.empty()) return;
+  if (!decision.success || decision.result.len == 0 || !bad_result_.empty()) return;
   const state::Geometry& geometry = state_.geometry();
   const state::Extent& r = decision.result;
   const std::uint64_t first = geometry.block_of(r.group, r.start);
-  const std::uint64_t end = first + geometry.to_blocks(r.len);
-  const auto after =
-      std::partition_point(source_.metadata.begin(), source_.metadata.end(),
-                           [&](const state::BlockSpan& span) { return span.end <= first; });
   const char* what = nullptr;
-  if (r.group >= geometry.groups || r.start + r.len > geometry.clusters_in(r.group))
+  if (!geometry.holds(r.group, r.start, r.len))
     what = "leaves its group";
-  else if (after != source_.metadata.end() && after->first < end)
+  else if (is_metadata(first, first + geometry.to_blocks(r.len)))
     what = "lies on metadata";
   if (what != nullptr)
     bad_result_ =
         fmt::format("event {}: result {}/{}/{} {}", op.ordinal, r.group, r.start, r.len, what);
+}
+
+// Whether metadata lies among the blocks [first, end).
+bool Engine::is_metadata(std::uint64_t first, std::uint64_t end) const {
+  const auto after =
+      std::partition_point(source_.metadata.begin(), source_.metadata.end(),
+                           [&](const state::BlockSpan& span) { return span.end <= first; });
+  return after != source_.metadata.end() && after->first < end;
 }
 
 Status Engine::check_state(const Op& op) const {
@@ -95,7 +112,7 @@ void Engine::apply(const Op& op, InputTable& inputs) {
     case Op::Kind::allocate:
       return on_allocate(op, inputs);
     case Op::Kind::free:
-      return on_free(op);
+      return on_free(op, inputs);
     case Op::Kind::discard_inode:
       return allocator_.discard_inode(op.ino, static_cast<std::uint32_t>(op.count));
     case Op::Kind::load_group:
@@ -107,13 +124,8 @@ void Engine::apply(const Op& op, InputTable& inputs) {
     case Op::Kind::free_inode:
       return on_free_inode(op);
     case Op::Kind::commit_flushing:
-      ++transaction_;
-      return;
     case Op::Kind::end_commit:
-      ++tally_.commits;
-      // The transaction before the running one; none before the first was seen to flush.
-      if (transaction_ > 0) state_.commit(transaction_ - 1);
-      return;
+      return on_commit(op);
     case Op::Kind::lost:
       tally_.lost_events += std::max<std::uint64_t>(op.count, 1);
       return;
@@ -122,13 +134,22 @@ void Engine::apply(const Op& op, InputTable& inputs) {
   }
 }
 
+// One transaction commits after the other: when the next one flushes, the one before has ended.
+void Engine::on_commit(const Op& op) {
+  const bool ends = op.kind == Op::Kind::end_commit;
+  tally_.commits += ends ? 1 : 0;
+  if (committing_) state_.commit(transaction_ - 1);
+  committing_ = !ends;
+  transaction_ += ends ? 0 : 1;
+}
+
 void Engine::on_allocate_inode(const Op& op) {
   // A new inode has no preallocations, even if the event that released the old one's was lost.
   allocator_.discard_inode(op.ino, 0);
   if (S_ISREG(op.mode)) facts_[op.ino].regular = true;
   const auto per_group = state_.geometry().inodes_per_group;
-  if (per_group > 0 && op.ino > 0)
-    state_.clear_block_uninit(static_cast<std::uint32_t>((op.ino - 1) / per_group));
+  const std::uint64_t group = per_group == 0 ? state_.group_count() : (op.ino - 1) / per_group;
+  if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
 }
 
 Request Engine::request_of(const Op& op, const Inputs& known) const {
@@ -159,26 +180,20 @@ Request Engine::request_of(const Op& op, const Inputs& known) const {
 
 void Engine::on_allocate(const Op& op, InputTable& inputs) {
   const std::uint64_t index = allocation_++;
-  const state::Geometry& geometry = state_.geometry();
   if (!op.closing.seen) {
     ++tally_.refused;
-    if (options_.purpose == Purpose::agree) inputs.resize(index + 1);
-    return;
-  }
-  if (op.closing.result.group >= geometry.groups || op.closing.orig.group >= geometry.groups) {
-    ++tally_.bad_requests;
-    if (options_.purpose == Purpose::agree) inputs.resize(index + 1);
+    if (options_.purpose == Purpose::agree) inputs.known.resize(index + 1);
     return;
   }
   ++closed_;
-  Inputs known = index < inputs.size() ? inputs[index] : Inputs{};
+  Inputs known = index < inputs.known.size() ? inputs.known[index] : Inputs{};
   if (options_.purpose == Purpose::agree) {
     known = {};
     if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
     Request request = request_of(op, known);
     follow(op, request, known);
-    inputs.resize(index);
-    inputs.push_back(known);
+    inputs.known.resize(index);
+    inputs.known.push_back(known);
   } else {
     Request request = request_of(op, known);
     decide(op, request);
@@ -194,7 +209,7 @@ Decision Engine::allocate(const Op& op, const Request& request, Steering& steeri
   allocator_.observe(&explanation_);
   const Decision decision = allocator_.allocate(request, &steering);
   allocator_.observe(nullptr);
-  explanation_.end(op, decision, steering.inputs, steering.forced);
+  explanation_.end(op, judged(decision, steering), steering.inputs, steering.forced);
   return decision;
 }
 
@@ -211,7 +226,8 @@ void Engine::follow(const Op& op, Request& request, Inputs& out) {
   steering.fit_size = true;
   const Decision decision = allocate(op, request, steering);
   agreement_.conflicts += steering.conflicts;
-  note_decision(op, decision, steering.forced);
+  contradictions_.note(&Contradictions::in_use, op.ordinal, steering.conflicts);
+  note_decision(op, judged(decision, steering), steering.forced);
   out = steering.inputs;
   learn(op, request, out);
   if (!decision.success) return;
@@ -282,7 +298,7 @@ void Engine::place_metadata(const Op& op, Request& request) {
   do {
     Steering steering;
     const Decision decision = allocate(op, request, steering);
-    first ? note_decision(op, decision, false) : note_extra(op, decision);
+    first ? note_decision(op, decision) : note_extra(op, decision);
     first = false;
     if (!decision.success) break;
     const std::uint64_t blocks = geometry.to_blocks(decision.len);
@@ -347,7 +363,7 @@ void Engine::place_data(const Op& op, Request& request) {
           std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
     Steering steering;
     const Decision decision = allocate(op, request, steering);
-    first ? note_decision(op, decision, false) : note_extra(op, decision);
+    first ? note_decision(op, decision) : note_extra(op, decision);
     first = false;
     learn(op, request, steering.inputs);
     if (!decision.success) return;
@@ -380,42 +396,58 @@ void Engine::translate_neighbours(const Op& op, Request& request) {
     request.goal = moved(op.goal - 1) + 1;
 }
 
-void Engine::on_free(const Op& op) {
+void Engine::on_free(const Op& op, InputTable& inputs) {
   const state::Geometry& geometry = state_.geometry();
-  if (op.group >= geometry.groups) {
-    ++tally_.bad_requests;
+  const BlockRange range = {geometry.block_of(op.group, op.start), geometry.to_blocks(op.count)};
+  const bool follows = options_.purpose == Purpose::agree;
+  if (follows && !free_range(range)) {
+    contradictions_.note(&Contradictions::not_in_use, op.ordinal);
+    inputs.refused_frees.push_back(op.ordinal);
     return;
   }
-  const std::uint64_t block = geometry.block_of(op.group, op.start);
+  if (!follows && refused_before(op, inputs)) {
+    ++tally_.bad_frees;
+    return;
+  }
   scratch_.clear();
-  translation_.free(block, geometry.to_blocks(op.count), scratch_);
-  if (options_.purpose == Purpose::agree)
-    free_range({block, geometry.to_blocks(op.count)});
-  else
-    for (const BlockRange& range : scratch_) free_range(range);
+  translation_.free(range.block, range.len, scratch_);
+  if (follows) return;
+  for (const BlockRange& part : scratch_) (void)free_range(part);
 }
 
-// Frees a range of the replay's blocks, group by group.
-void Engine::free_range(const BlockRange& range) {
+// Whether the recorded state had shown that this free cannot be so.
+bool Engine::refused_before(const Op& op, const InputTable& inputs) {
+  const auto& refused = inputs.refused_frees;
+  while (refused_ < refused.size() && refused[refused_] < op.ordinal) ++refused_;
+  return refused_ < refused.size() && refused[refused_] == op.ordinal;
+}
+
+// Frees a range of blocks, group by group; false when part of it was none to free.
+bool Engine::free_range(const BlockRange& range) {
   const state::Geometry& geometry = state_.geometry();
   std::uint64_t block = range.block;
   std::uint64_t left = range.len;
+  bool all = true;
   while (left > 0) {
     const std::uint32_t group = geometry.group_of(block);
-    const std::uint32_t start = geometry.cluster_in_group(block);
     const std::uint64_t room = geometry.first_block(group) + geometry.blocks_per_group - block;
     const std::uint64_t blocks = std::min(left, room);
     const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(blocks));
     allocator_.load_group(group);
-    const Status status =
-        state_.free_clusters(group, start, clusters, transaction_, !geometry.journal);
-    if (status.ok())
+    const bool freed = !is_metadata(block, block + blocks) &&
+                       state_
+                           .free_clusters(group, geometry.cluster_in_group(block), clusters,
+                                          transaction_, !geometry.journal)
+                           .ok();
+    if (freed)
       tally_.freed_clusters += clusters;
     else
       ++tally_.bad_frees;
+    all = all && freed;
     block += blocks;
     left -= blocks;
   }
+  return all;
 }
 
 void Engine::on_free_inode(const Op& op) {
@@ -424,7 +456,7 @@ void Engine::on_free_inode(const Op& op) {
   // What the replay got ahead of the recorded kernel was never freed by it.
   translation_.forget(op.ino, scratch_);
   if (options_.purpose != Purpose::agree)
-    for (const BlockRange& range : scratch_) free_range(range);
+    for (const BlockRange& range : scratch_) (void)free_range(range);
   state_.forget_inode(op.ino);
 }
 

@@ -11,6 +11,7 @@
 #include "replay/agreement.h"
 #include "replay/allocator.h"
 #include "replay/explain.h"
+#include "replay/intake.h"
 #include "replay/op_stream.h"
 #include "replay/translation.h"
 
@@ -23,9 +24,12 @@ enum class Purpose : std::uint8_t {
   what_if,   // decide alone under another policy or other tunables; nothing to compare with
 };
 
-// Inputs per allocation, in trace order, that one pass over the trace has worked out (agree writes
-// them, the other purposes read them).
-using InputTable = std::vector<Inputs>;
+// What one pass over the trace has worked out (agree writes it, the other purposes read it).
+struct InputTable {
+  std::vector<Inputs> known;                 // per allocation, in trace order
+  std::vector<std::uint64_t> refused_frees;  // events that free what is not in use, ascending
+  void clear() { *this = {}; }
+};
 
 struct EngineOptions {
   Purpose purpose = Purpose::what_if;
@@ -55,7 +59,7 @@ struct Tally {
   std::uint64_t commits = 0;
   std::uint64_t unanswered = 0;  // allocations cut off by the end of the trace
   std::uint64_t lost_events = 0;
-  std::uint64_t bad_requests = 0;  // of groups or blocks the image does not have
+  std::uint64_t bad_requests = 0;  // Contradictions::outside
 };
 
 // Replays a trace on one state under one policy. Not thread-safe; engines that share a Source may
@@ -74,6 +78,8 @@ class Engine {
   // Decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closed_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
+  // Those that need a look at the state (in use, not in use) are what `agree` finds.
+  [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
   [[nodiscard]] const policy::Counters& counters() const { return allocator_.counters(); }
   [[nodiscard]] const policy::Policy& policy() const { return allocator_.policy(); }
@@ -104,12 +110,15 @@ class Engine {
   void give_back(const BlockRange& range);
   void note_extra(const Op& op, const Decision& decision);
   void translate_neighbours(const Op& op, Request& request);
-  void note_decision(const Op& op, const Decision& decision, bool forced);
+  void note_decision(const Op& op, const Decision& decision, bool forced = false);
   void note_metadata(const Op& op);
   void learn(const Op& op, const Request& request, const Inputs& inputs);
   void record(const Op& op, std::uint64_t here, std::uint64_t blocks);
-  void on_free(const Op& op);
-  void free_range(const BlockRange& range);
+  void on_commit(const Op& op);
+  void on_free(const Op& op, InputTable& inputs);
+  bool refused_before(const Op& op, const InputTable& inputs);
+  [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
+  bool free_range(const BlockRange& range);
   void on_free_inode(const Op& op);
   void check_result(const Op& op, const Decision& decision);
   Status check_state(const Op& op) const;
@@ -123,11 +132,14 @@ class Engine {
   std::unordered_map<std::uint64_t, FileFacts> facts_;
   std::vector<BlockRange> scratch_;
   Tally tally_;
+  Contradictions contradictions_;
   Agreement agreement_;
   Explanation explanation_;
   std::uint64_t closed_ = 0;       // decisions that the trace closed, so far
   std::uint64_t allocation_ = 0;   // index into the input table
   std::uint64_t transaction_ = 0;  // running
+  bool committing_ = false;        // the one before it has not ended
+  std::size_t refused_ = 0;        // of InputTable::refused_frees, how many have passed
 };
 
 }  // namespace e4r::replay

@@ -171,17 +171,19 @@ void GroupSearch::prefetch_at(const Rung& rung, std::uint32_t at) {
   const state::Geometry& geometry = state_.geometry();
   const std::uint64_t reads_before = prefetch_reads_;
   const std::uint32_t count = policy::prefetch_batch(search_.tunables, geometry, at);
+  // Once round the groups is all that read-ahead can do.
+  const std::uint32_t groups = state_.group_count();
   std::uint32_t number = at;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < std::min(count, groups); ++i) {
     Group& group = state_.group(number);
     const bool uninit = geometry.desc_csum && group.block_uninit;
     if (state_.mark_read(group) && group.need_init && group.disk_free > 0 && !group.corrupt &&
         !uninit)
       ++prefetch_reads_;
-    if (++number >= state_.group_count()) number = 0;
+    if (++number >= groups) number = 0;
   }
-  prefetch_next_ = number;
-  prefetch_end_ = number;
+  prefetch_next_ = count < groups ? number : (at + count % groups) % groups;
+  prefetch_end_ = prefetch_next_;
   prefetch_count_ = prefetch_reads_ == reads_before && !policy_.full_prefetch ? 0 : count;
 }
 
@@ -190,6 +192,7 @@ void GroupSearch::prefetch_finish() {
   const state::Geometry& geometry = state_.geometry();
   // 6.1 goes by where the last criterion started, if it has not prefetched itself.
   std::uint32_t number = policy_.full_prefetch ? prefetch_end_ : prefetch_next_;
+  prefetch_count_ = std::min(prefetch_count_, state_.group_count());
   for (; prefetch_count_ > 0; --prefetch_count_) {
     const std::uint32_t previous = number == 0 ? state_.group_count() - 1 : number - 1;
     // 6.1 looks at the descriptor of the group above the one it loads.
@@ -314,6 +317,7 @@ void GroupSearch::take_best(Group& group) {
     const state::Extent& want = steering_->recorded->result;
     const state::Extent& have = search_.best;
     if (want.group != have.group || want.start != have.start || want.len != have.len) {
+      if (!steering_->forced) steering_->own = {false, search_.goal, have};
       search_.status = Status::stopped;
       search_.best.len = 0;
       steering_->forced = true;

@@ -2,14 +2,29 @@
 #include "replay/op_stream.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace e4r::replay {
 
 using trace::Event;
 using trace::EventKind;
 
-Result<const Op*> OpStream::next() {
+namespace {
+
+constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
+
+std::uint32_t saturated(std::uint64_t n) {
+  return static_cast<std::uint32_t>(std::min(n, kMax32));
+}
+
+}  // namespace
+
+Result<Op*> OpStream::next() {
   for (;;) {
+    if (queue_.size() > kWindow && queue_.front().open) {
+      open_.erase(queue_.front().pid);
+      drop(queue_.front());
+    }
     while (!queue_.empty() && !queue_.front().open) {
       const bool nothing = queue_.front().kind == Op::Kind::nothing;
       if (!nothing) current_ = queue_.front();
@@ -17,7 +32,8 @@ Result<const Op*> OpStream::next() {
       ++first_;
       if (!nothing) return &current_;
     }
-    if (ended_) return static_cast<const Op*>(nullptr);
+    if (queue_.size() > kWindow) continue;
+    if (ended_) return static_cast<Op*>(nullptr);
     E4R_TRY(const auto batch, source_.next());
     if (batch.empty()) {
       ended_ = true;
@@ -28,14 +44,19 @@ Result<const Op*> OpStream::next() {
   }
 }
 
+void OpStream::drop(Op& op) {
+  op.open = false;
+  op.kind = Op::Kind::nothing;
+  ++unanswered_;
+}
+
 void OpStream::drop_open() {
-  for (const auto& [pid, number] : open_) {
-    Op& op = queue_[number - first_];
-    op.open = false;
-    op.kind = Op::Kind::nothing;
-    ++unanswered_;
-  }
+  for (const auto& [pid, number] : open_) drop(queue_[number - first_]);
   open_.clear();
+}
+
+void OpStream::note_stray() {
+  if (strays_++ == 0) first_stray_ = ordinal_;
 }
 
 Op& OpStream::push(Op::Kind kind, const Event& event) {
@@ -101,10 +122,10 @@ void OpStream::accept(const Event& event) {
       push(Op::Kind::free_inode, event);
       return;
     case EventKind::commit_flushing:
-      push(Op::Kind::commit_flushing, event);
+      push(Op::Kind::commit_flushing, event).block = event.block;
       return;
     case EventKind::end_commit:
-      push(Op::Kind::end_commit, event);
+      push(Op::Kind::end_commit, event).block = event.block;
       return;
     case EventKind::lost_events:
       push(Op::Kind::lost, event);
@@ -124,32 +145,44 @@ void OpStream::note_freed(const Event& event) {
   } else {
     freed.group = geometry_.group_of(event.block);
     freed.start = geometry_.cluster_in_group(event.block);
-    freed.end = freed.start + static_cast<std::int64_t>(event.count);
+    freed.end = freed.start + saturated(event.count);
   }
+  if (freed_.size() >= kWindow) forget_old_frees();
   freed_.push_back(freed);
+}
+
+// Frees before the oldest allocation under way, or half of them when there are too many.
+void OpStream::forget_old_frees() {
+  const std::uint64_t oldest = queue_.empty() ? ordinal_ : queue_.front().ordinal;
+  const auto later = std::partition_point(freed_.begin(), freed_.end(),
+                                          [&](const Freed& f) { return f.ordinal <= oldest; });
+  const auto half = freed_.begin() + static_cast<std::ptrdiff_t>(freed_.size() / 2);
+  freed_.erase(freed_.begin(), std::max(later, half));
 }
 
 // Whether another thread freed some of the result after the request.
 bool OpStream::was_freed_since(const Op& op, const trace::GroupExtent& result) const {
-  return std::any_of(freed_.rbegin(), freed_.rend(), [&](const Freed& freed) {
-    return freed.ordinal > op.ordinal && freed.pid != op.pid && freed.group == result.group &&
-           freed.start < result.start + result.len && result.start < freed.end;
-  });
+  const std::int64_t end = std::int64_t{result.start} + result.len;
+  for (auto freed = freed_.rbegin(); freed != freed_.rend() && freed->ordinal > op.ordinal; ++freed)
+    if (freed->pid != op.pid && freed->group == result.group && freed->start < end &&
+        result.start < freed->end)
+      return true;
+  return false;
 }
 
 void OpStream::on_request(const Event& event) {
   if (open_.empty()) freed_.clear();
   if (Op* stale = open_op(event.pid)) {  // its answer was lost
-    stale->open = false;
-    stale->kind = Op::Kind::nothing;
+    drop(*stale);
     open_.erase(event.pid);
-    ++unanswered_;
   }
   Op& op = push(Op::Kind::allocate, event);
   op.open = true;
   op.changes_before = changes_;
-  op.request_len = static_cast<std::uint32_t>(event.count);
-  op.logical = static_cast<std::uint32_t>(event.logical);
+  op.request = ++requests_;
+  op.malformed = event.logical > kMax32 || event.count > kMax32;
+  op.request_len = saturated(event.count);
+  op.logical = saturated(event.logical);
   op.goal = event.goal;
   op.pleft = event.pleft;
   op.pright = event.pright;
@@ -160,7 +193,6 @@ void OpStream::on_request(const Event& event) {
   op.i_size = event.i_size;
   op.i_writecount = event.i_writecount;
   op.overlapped = !open_.empty();
-  for (const auto& [pid, number] : open_) queue_[number - first_].overlapped = true;
   open_[event.pid] = first_ + queue_.size() - 1;
 }
 
@@ -179,7 +211,7 @@ void OpStream::move_here(std::uint32_t pid) {
 void OpStream::on_closing(const Event& event) {
   const bool prealloc = event.kind == EventKind::mballoc_prealloc;
   Op* op = open_op(event.pid);
-  if (op == nullptr) return;
+  if (op == nullptr || op->closing.seen) return note_stray();
   if (prealloc || was_freed_since(*op, event.result)) {
     move_here(event.pid);
     op = open_op(event.pid);
@@ -193,9 +225,10 @@ void OpStream::on_closing(const Event& event) {
 
 void OpStream::on_answer(const Event& event) {
   Op* op = open_op(event.pid);
-  if (op == nullptr) return;
+  if (op == nullptr) return note_stray();
   op->block = event.block;
-  op->len = event.block == 0 ? 0 : static_cast<std::uint32_t>(event.count);
+  op->len = event.block == 0 ? 0 : saturated(event.count);
+  op->overlapped = op->overlapped || requests_ != op->request;
   op->open = false;
   open_.erase(event.pid);
 }

@@ -40,8 +40,8 @@ struct Op {
     prefetched,     // group, count (the group after the last): bitmaps read by the lazy-init thread
     allocate_inode,   // ino, mode
     free_inode,       // ino
-    commit_flushing,  // the running transaction takes no more frees
-    end_commit,       // its frees become usable
+    commit_flushing,  // block (the number): the running transaction takes no more frees
+    end_commit,       // block: its frees become usable
     lost,             // events are missing here
   };
   Kind kind = Kind::nothing;
@@ -52,6 +52,7 @@ struct Op {
   // allocate: another thread's allocation was under way at the same time, or another thread changed
   // the state between request and closing event
   bool overlapped = false;
+  bool malformed = false;  // allocate: a field of the request has no place in the kernel's
   std::uint32_t pid = 0;
   std::uint64_t time_ns = 0;
   std::uint64_t ordinal = 0;  // of the event in the trace, from 1
@@ -62,6 +63,7 @@ struct Op {
 
   // allocate
   std::uint64_t changes_before = 0;  // changes of the state in the trace before the request
+  std::uint64_t request = 0;         // its number among the requests
   std::uint32_t request_len = 0;     // clusters
   std::uint32_t logical = 0;
   std::uint32_t lleft = 0, lright = 0;
@@ -78,18 +80,23 @@ struct Op {
 // preallocation at its ext4_mb_new_*_pa event, one served from a preallocation at its closing
 // event, any other at its request, unless it was given clusters that another thread freed since:
 // then its search came later, and it takes effect at its closing event. Looks ahead only as far as
-// an allocation is unanswered.
+// an allocation is unanswered, and not beyond kWindow operations: then its answer counts as lost.
 class OpStream {
  public:
+  static constexpr std::size_t kWindow = 32768;
+
   // `geometry` must outlive the object.
   OpStream(trace::EventSource& source, const state::Geometry& geometry)
       : source_(source), geometry_(geometry) {}
 
   // The next operation, or null at the end. Valid until the next call.
-  [[nodiscard]] Result<const Op*> next();
+  [[nodiscard]] Result<Op*> next();
 
-  // Allocations that the end of the trace cut off; they are left out.
+  // Allocations whose answer the trace does not have; they are left out.
   [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
+  // Closing events and answers that belong to no request, and the number of the first such event.
+  [[nodiscard]] std::uint64_t strays() const { return strays_; }
+  [[nodiscard]] std::uint64_t first_stray() const { return first_stray_; }
 
  private:
   // Clusters that became free while an allocation was under way.
@@ -102,6 +109,7 @@ class OpStream {
 
   void accept(const trace::Event& event);
   void note_freed(const trace::Event& event);
+  void forget_old_frees();
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::GroupExtent& result) const;
   void on_request(const trace::Event& event);
   void on_closing(const trace::Event& event);
@@ -109,7 +117,9 @@ class OpStream {
   Op& push(Op::Kind kind, const trace::Event& event);
   Op* open_op(std::uint32_t pid);
   void move_here(std::uint32_t pid);
+  void drop(Op& op);
   void drop_open();
+  void note_stray();
 
   trace::EventSource& source_;
   const state::Geometry& geometry_;
@@ -117,11 +127,14 @@ class OpStream {
   std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
+  std::uint64_t requests_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
   std::vector<Freed> freed_;  // since the first of `open_` was asked for
   Op current_;
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;
+  std::uint64_t strays_ = 0;
+  std::uint64_t first_stray_ = 0;
 };
 
 }  // namespace e4r::replay

@@ -106,6 +106,7 @@ Normalized normalize(const state::Geometry& geometry, const policy::Search& sear
   out.goal.len =
       static_cast<std::uint32_t>(geometry.to_clusters(static_cast<std::uint64_t>(range.size)));
   const auto aim = [&](std::uint64_t block) {
+    if (!geometry.holds_block(block)) return;
     out.goal.group = geometry.group_of(block);
     out.goal.start = geometry.cluster_in_group(block);
     out.flags = trace::mb::hint_try_goal;

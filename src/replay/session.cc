@@ -7,11 +7,24 @@
 
 namespace e4r::replay {
 
-const policy::Policy& recorded_policy(trace::Generation generation) {
+namespace {
+
+const policy::Policy* policy_of(trace::Generation generation) {
+  if (generation == trace::Generation::unknown) return nullptr;
   for (const policy::Policy* policy : policy::policies())
-    if (policy->generation == generation && generation != trace::Generation::unknown)
-      return *policy;
-  return *policy::find_policy("legacy");
+    if (policy->generation == generation) return policy;
+  return nullptr;
+}
+
+}  // namespace
+
+const policy::Policy& recorded_policy(trace::Generation generation) {
+  const policy::Policy* policy = policy_of(generation);
+  return policy != nullptr ? *policy : *policy::find_policy("legacy");
+}
+
+bool is_modelled(trace::Generation generation) {
+  return policy_of(generation) != nullptr;
 }
 
 Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const {

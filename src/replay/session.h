@@ -30,6 +30,9 @@ struct SessionOptions {
 // The policy whose decisions the trace holds; the 6.1 ladder when no policy of ours does.
 [[nodiscard]] const policy::Policy& recorded_policy(trace::Generation generation);
 
+// Whether a policy of ours decides like that kernel.
+[[nodiscard]] bool is_modelled(trace::Generation generation);
+
 // A start state and a trace, and the replays made of them. `source` must outlive the session and
 // its runs.
 class Session {

@@ -32,7 +32,8 @@ std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
 
 void Translation::add(std::uint64_t block, const Run& run) {
   if (run.len == 0) return;
-  auto after = runs_.lower_bound(block);
+  forget_recorded(block, run.len);
+  const auto after = runs_.lower_bound(block);
   if (after != runs_.begin()) {
     const auto before = std::prev(after);
     Run& left = before->second;
@@ -42,7 +43,26 @@ void Translation::add(std::uint64_t block, const Run& run) {
       return;
     }
   }
-  runs_.insert_or_assign(after, block, run);
+  runs_.emplace_hint(after, block, run);
+}
+
+// What the trace said before of these blocks holds no longer: it has them allocated twice, without
+// a free in between.
+void Translation::forget_recorded(std::uint64_t block, std::uint64_t len) {
+  const auto overlaps = [&](Runs::const_iterator it) {
+    return it != runs_.end() && it->first < block + len && block < it->first + it->second.len;
+  };
+  auto it = runs_.lower_bound(block);
+  if (it != runs_.begin() && overlaps(std::prev(it))) --it;
+  while (overlaps(it)) {
+    const std::uint64_t start = it->first;
+    const Run old = it->second;
+    it = runs_.erase(it);
+    if (start < block) runs_.emplace(start, Run{block - start, old.ino, old.place});
+    const std::uint64_t passed = block + len - start;
+    if (passed < old.len)
+      runs_.emplace(block + len, Run{old.len - passed, old.ino, place_of(old, passed)});
+  }
 }
 
 std::uint64_t Translation::find(std::uint64_t block) const {

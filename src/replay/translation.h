@@ -49,6 +49,7 @@ class Translation {
   // `place` of the block at `offset` in the run.
   [[nodiscard]] static std::uint64_t place_of(const Run& run, std::uint64_t offset);
   void add(std::uint64_t block, const Run& run);
+  void forget_recorded(std::uint64_t block, std::uint64_t len);
   void release(const Run& run, std::uint64_t offset, std::uint64_t len,
                std::vector<BlockRange>& out);
 

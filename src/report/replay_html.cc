@@ -60,11 +60,17 @@ std::string facts(const ReplayReport& report) {
       format_count(report.trace.events),
       format_count(report.trace.count(trace::EventKind::request_blocks)),
       trace::generation_name(report.trace.generation));
+  if (report.contradictions.any())
+    out += fmt::format("<p class=\"facts\">The trace contradicts itself or the image: {}</p>\n",
+                       escape(describe(report.contradictions)));
   if (report.recorded)
     out += fmt::format(
-        "<p class=\"facts\">Model: {} of {} recorded decisions identical under {} ({:.3f} %)</p>\n",
+        "<p class=\"facts\">Model: {} of {} recorded decisions identical under {} ({})</p>\n",
         format_count(report.recorded->identical), format_count(report.recorded->requests),
-        report.recorded_policy, report.recorded->percent_identical());
+        report.recorded_policy,
+        report.recorded->requests == 0
+            ? "-"
+            : fmt::format("{:.3f} %", *report.recorded->percent_identical()));
   return out;
 }
 

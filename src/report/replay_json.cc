@@ -48,6 +48,20 @@ json::array divergences_json(const replay::Agreement& a) {
   return all;
 }
 
+json::value percent_json(const replay::Agreement& a) {
+  const auto percent = a.percent_identical();
+  return percent ? json::value(*percent) : json::value();
+}
+
+json::object contradictions_json(const replay::Contradictions& contradictions) {
+  json::object out;
+  for (const replay::ContradictionInfo& info : replay::contradiction_table())
+    out[info.key] = contradictions.*(info.member);
+  out["first_event"] =
+      contradictions.any() ? json::value(contradictions.first_event) : json::value();
+  return out;
+}
+
 json::object agreement_json(const replay::Agreement& a) {
   return {{"requests", a.requests},
           {"same_block", a.same_block},
@@ -56,7 +70,7 @@ json::object agreement_json(const replay::Agreement& a) {
           {"same_found", a.same_found},
           {"same_groups_scanned", a.same_groups_scanned},
           {"identical", a.identical},
-          {"percent_identical", a.percent_identical()},
+          {"percent_identical", percent_json(a)},
           {"races", a.races},
           {"forced", a.forced},
           {"conflicting_clusters", a.conflicts},
@@ -74,14 +88,15 @@ json::value verification_json(const RunReport& run) {
   out["free_run"] = nullptr;
   if (run.free_run) out["free_run"] = agreement_json(*run.free_run);
   out["final_groups_equal"] = nullptr;
-  if (run.groups) out["final_groups_equal"] = run.groups->differing == 0;
-  if (run.groups && run.groups->differing != 0)
+  if (run.groups) out["final_groups_equal"] = run.groups->equal();
+  if (run.groups && !run.groups->equal())
     out["groups_differing"] = {{"count", run.groups->differing}, {"first", run.groups->first}};
   out["mb_stats_equal"] = nullptr;
   if (run.kernel_stats) {
-    out["mb_stats_equal"] = run.kernel_stats->differing.empty();
+    out["mb_stats_equal"] = run.kernel_stats->equal();
     out["mb_stats_compared"] = run.kernel_stats->compared;
     out["mb_stats_differing"] = json::value_from(run.kernel_stats->differing);
+    out["mb_stats_missing"] = json::value_from(run.kernel_stats->missing);
     out["mb_stats_not_modelled"] = json::value_from(run.kernel_stats->not_modelled);
   }
   return out;
@@ -115,6 +130,7 @@ json::object trace_json(const ReplayReport& report) {
           {"requests", t.count(trace::EventKind::request_blocks)},
           {"lost_events", t.lost_events},
           {"skipped_lines", t.skipped_lines},
+          {"contradictions", contradictions_json(report.contradictions)},
           {"by_kind", std::move(kinds)}};
 }
 
@@ -132,6 +148,7 @@ std::string replay_json(const ReplayReport& report) {
   if (report.recorded) {
     document["recorded"] = agreement_json(*report.recorded);
     document["recorded"].get_object()["policy"] = report.recorded_policy;
+    document["recorded"].get_object()["trusted"] = report.recorded->follows();
   }
   document["runs"] = std::move(runs);
   return json_text(document);

@@ -6,11 +6,9 @@
 namespace e4r::report {
 
 bool RunReport::agrees() const {
-  const auto all = [](const std::optional<replay::Agreement>& a) {
-    return !a || a->identical == a->requests;
-  };
-  return all(agreement) && all(free_run) && (!groups || groups->differing == 0) &&
-         (!kernel_stats || kernel_stats->differing.empty());
+  const auto all = [](const std::optional<replay::Agreement>& a) { return !a || a->complete(); };
+  return all(agreement) && all(free_run) && (!groups || groups->equal()) &&
+         (!kernel_stats || kernel_stats->equal());
 }
 
 RunReport summarize(const replay::Run& run) {

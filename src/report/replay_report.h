@@ -32,7 +32,8 @@ struct RunReport {
   std::optional<stats::MbGroupsComparison> groups;       // against the kernel's mb_groups
   std::optional<stats::MbStatsComparison> kernel_stats;  // against its mb_stats
 
-  // Every decision, and every group and counter that could be compared, is the kernel's.
+  // There were decisions, and every one, and every group and counter of the kernel's files, is the
+  // kernel's.
   [[nodiscard]] bool agrees() const;
 };
 
@@ -48,6 +49,7 @@ struct ReplayReport {
   // How far the model follows the recorded kernel on this trace: what the answers are worth.
   std::optional<replay::Agreement> recorded;
   std::string recorded_policy;
+  replay::Contradictions contradictions;  // of the trace, as following it found them
   std::vector<RunReport> runs;
 };
 

@@ -26,15 +26,24 @@ std::string header(const ReplayReport& report) {
                       format_count(report.trace.events),
                       format_count(report.trace.count(trace::EventKind::request_blocks)),
                       trace::generation_name(report.trace.generation), report.device);
+  if (report.contradictions.any())
+    text += fmt::format("       contradicts itself or the image: {}\n",
+                        describe(report.contradictions));
   return text;
+}
+
+// "12.345 %", or "-" of no decisions.
+std::string share(const replay::Agreement& a, std::uint64_t n) {
+  const auto percent = a.percent(n);
+  return percent ? fmt::format("{:.3f} %", *percent) : "-";
 }
 
 std::string fidelity(const ReplayReport& report) {
   if (!report.recorded) return {};
   const replay::Agreement& a = *report.recorded;
-  return fmt::format("model  {} of {} recorded decisions identical under {} ({:.3f} %)\n",
+  return fmt::format("model  {} of {} recorded decisions identical under {} ({})\n",
                      format_count(a.identical), format_count(a.requests), report.recorded_policy,
-                     a.percent_identical());
+                     share(a, a.identical));
 }
 
 // Column heads: the start image where rows have a figure for it, each policy, the change.
@@ -125,10 +134,7 @@ namespace {
 
 void agreement_rows(const replay::Agreement& a, TextTable& table) {
   const auto add = [&](const char* label, std::uint64_t n) {
-    table.row({label, format_count(n),
-               fmt::format("{:.3f} %", a.requests == 0 ? 100.0
-                                                       : 100.0 * static_cast<double>(n) /
-                                                             static_cast<double>(a.requests))});
+    table.row({label, format_count(n), share(a, n)});
   };
   table.row({"decisions", format_count(a.requests)});
   add("identical", a.identical);
@@ -158,15 +164,16 @@ std::string kernel_files(const RunReport& run) {
   std::string text;
   if (run.groups) {
     const auto& g = *run.groups;
-    text += g.differing == 0
-                ? fmt::format("mb_groups: all {} groups equal\n", format_count(g.compared))
-                : fmt::format("mb_groups: {} of {} groups differ, first {}\n",
-                              format_count(g.differing), format_count(g.compared), g.first);
+    text += g.equal() ? fmt::format("mb_groups: all {} groups equal\n", format_count(g.compared))
+                      : fmt::format("mb_groups: {} of {} groups differ, first {}\n",
+                                    format_count(g.differing), format_count(g.compared), g.first);
   }
   if (run.kernel_stats) {
     const auto& s = *run.kernel_stats;
     text += fmt::format("mb_stats: {} of {} counters equal", s.compared - s.differing.size(),
                         s.compared);
+    if (!s.missing.empty())
+      text += fmt::format(" (missing in the kernel's text: {})", fmt::join(s.missing, ", "));
     if (!s.not_modelled.empty())
       text += fmt::format(" (not modelled: {})", fmt::join(s.not_modelled, ", "));
     text += "\n";
@@ -186,7 +193,7 @@ std::string verify_text(const ReplayReport& report) {
     if (run.agreement) agreement_rows(*run.agreement, table);
     if (run.free_run && run.agreement)
       table.row({"free-running, identical", format_count(run.free_run->identical),
-                 fmt::format("{:.3f} %", run.free_run->percent_identical())});
+                 share(*run.free_run, run.free_run->identical)});
     if (run.free_run && !run.agreement) agreement_rows(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);

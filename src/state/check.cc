@@ -88,6 +88,9 @@ void check_claims(const Geometry& geometry, const Group& group, bitmap::ConstWor
       claim(base + i, 1, "preallocation");
       ++unused;
     }
+    const auto is_it = [&](const Prealloc& other) { return &other == &pa; };
+    report.expect(pa.len == 0 || group.index.any_near(base, pa.len, is_it),
+                  "group {}: the preallocation at {} is not in the index", group.number, base);
     report.expect(unused == pa.free, "group {}: preallocation at {} has {} clusters left, says {}",
                   group.number, base, unused, pa.free);
   }

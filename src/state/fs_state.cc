@@ -154,7 +154,7 @@ Buddy::Split FsState::take(Group& group, std::uint32_t start, std::uint32_t len)
 
 bool FsState::give(Group& group, std::uint32_t start, std::uint32_t len) {
   if (group.corrupt) return true;
-  if (start + len > geometry_.clusters_per_group) return false;
+  if (group.need_init || !geometry_.holds(group.number, start, len)) return false;
   Buddy& chunks = buddy(group);
   const bitmap::Words bits = own_words(group);
   if (!bitmap::all_set(bits, start, len)) return false;
@@ -181,20 +181,56 @@ void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std
     commit(freed_.entries().front().transaction);
 }
 
-std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
-  if (number >= geometry_.groups || start >= geometry_.clusters_per_group ||
-      len > geometry_.clusters_per_group - start)
-    return len;
+// Whether some cluster of the range belongs to a preallocation that has not handed it out.
+bool FsState::preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const {
+  return group.index.any_near(start, len, [&](const Prealloc& pa) {
+    const std::uint32_t base =
+        pa.made_at + (pa.made_len - pa.len);  // what is left of a group's is its end
+    const std::uint32_t from = std::max(base, start);
+    const std::uint32_t to = std::min(base + pa.len, start + len);
+    if (from >= to) return false;
+    return pa.kind == Prealloc::Kind::group ||
+           bitmap::find_clear(pa.used, to - base, from - base) < to - base;
+  });
+}
+
+// Releases the preallocations that the range touches, the newest first.
+void FsState::clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len) {
+  std::vector<Prealloc*> there;
+  (void)group.index.any_near(start, len, [&](Prealloc& pa) {
+    const std::uint32_t base = pa.made_at + (pa.made_len - pa.len);
+    if (base < start + len && start < base + pa.len) there.push_back(&pa);
+    return false;
+  });
+  std::sort(there.begin(), there.end(),
+            [](const Prealloc* a, const Prealloc* b) { return a->serial > b->serial; });
+  there.erase(std::unique(there.begin(), there.end()), there.end());
+  for (Prealloc* pa : there) release(*pa);
+}
+
+void FsState::enlist(Prealloc& pa) {
+  pa.group = geometry_.group_of(pa.block);
+  pa.made_at = geometry_.cluster_in_group(pa.block);
+  pa.made_len = pa.len;
+  pa.serial = ++preallocs_made_;
+  groups_[pa.group].preallocs.push_front(pa);
+  groups_[pa.group].index.add(pa);
+}
+
+std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std::uint32_t len,
+                                  std::vector<std::uint64_t>& held) {
+  if (!geometry_.holds(number, start, len)) return len;
   Group& group = groups_[number];
   load(number);
-  for (auto it = group.preallocs.begin(); it != group.preallocs.end();) {
-    Prealloc& pa = *it++;
-    const std::uint32_t first = geometry_.cluster_in_group(pa.block);
-    if (first < start + len && start < first + pa.len) release(pa);
-  }
+  clear_the_way(group, start, len);
   commit_what_lies_in(number, start, len);
-  std::uint32_t taken = 0;
   const std::uint32_t end = start + len;
+  if (!bitmap::all_clear(words(group), start, len)) {
+    held.assign(words_for(len), 0);
+    for (std::uint32_t i = 0; i < len; ++i)
+      if (bitmap::test(words(group), start + i)) bitmap::set(held, i);
+  }
+  std::uint32_t taken = 0;
   std::uint32_t at = bitmap::find_clear(words(group), end, start);
   while (at < end) {
     const std::uint32_t stop = bitmap::find_set(words(group), end, at);
@@ -216,6 +252,7 @@ void FsState::forget_inode(std::uint64_t ino) {
 }
 
 void FsState::drop(Prealloc& pa) {
+  groups_[pa.group].index.remove(pa);
   pa.in_group.unlink();
   if (pa.kind == Prealloc::Kind::inode && pa.in_owner.is_linked())
     --inode_preallocs_[pa.owner].active;
@@ -246,14 +283,16 @@ std::uint32_t FsState::release(Prealloc& pa) {
 
 Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::uint32_t count,
                               std::uint64_t transaction, bool at_once) {
-  if (number >= geometry_.groups || count == 0 || count > geometry_.clusters_per_group ||
-      start > geometry_.clusters_per_group - count)
+  if (!geometry_.holds(number, start, count))
     return error("free of {} clusters at {}/{} lies outside the file system", count, number, start);
   Group& group = groups_[number];
   if (group.corrupt) return {};
   load(number);
   if (!bitmap::all_set(words(group), start, count))
     return error("free of {} clusters at {}/{}, part of which is free already", count, number,
+                 start);
+  if (preallocated(group, start, count))
+    return error("free of {} clusters at {}/{}, part of which is preallocated", count, number,
                  start);
   if (at_once) {
     give(group, start, count);

@@ -72,19 +72,25 @@ class FsState {
   // when `at` is in use. The group must be loaded.
   Extent find_extent(Group& group, std::uint32_t at, std::uint32_t needed);
 
-  // Takes a free range out of a loaded group / puts it back, updating every counter and list.
+  // Takes a range out of a loaded group, all of it free and inside the group, at least one cluster.
   Buddy::Split take(Group& group, std::uint32_t start, std::uint32_t len);
-  // False, and nothing changes, when part of the range is free already.
+  // Puts a range back into a loaded group. False, and nothing changes, when the group does not have
+  // the range or part of it is free already.
   bool give(Group& group, std::uint32_t start, std::uint32_t len);
 
   // Takes whatever is free of the range, for a result that is known from elsewhere. Preallocations
   // in its way are dropped; clusters that were freed and not committed show that they are now (the
-  // commit was under way while the search went on). Returns the clusters that were in use already.
-  std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len);
+  // commit was under way while the search went on). Returns the clusters that were in use already:
+  // all of them when the group does not have the range. When there are any, `held` gets a bit for
+  // each, counted from `start`; it is left alone when there are none.
+  std::uint32_t force_take(std::uint32_t group, std::uint32_t start, std::uint32_t len,
+                           std::vector<std::uint64_t>& held);
 
   // Preallocations.
   Prealloc& new_prealloc() { return pool_.make(); }
   void recycle(Prealloc& pa) { pool_.recycle(pa); }
+  // Puts one whose block and len are set on its group's list.
+  void enlist(Prealloc& pa);
   // The inode's preallocations, made when asked for; or null when it has none.
   InodePreallocs& inode_preallocs(std::uint64_t ino) { return inode_preallocs_[ino]; }
   [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino);
@@ -98,7 +104,8 @@ class FsState {
   std::uint32_t release(Prealloc& pa);
 
   // Marks clusters of the range as freed by `transaction`; they stay in use until it commits.
-  // Without a journal they are free at once. Fails when the range is not in use.
+  // Without a journal they are free at once. Fails, and nothing changes, when the group does not
+  // have the range, or part of it is free, freed already, or preallocated and not handed out.
   Status free_clusters(std::uint32_t group, std::uint32_t start, std::uint32_t count,
                        std::uint64_t transaction, bool at_once);
   // Returns what `transaction` freed. Ranges that cannot be given back are counted.
@@ -130,6 +137,8 @@ class FsState {
   bitmap::Words own_words(Group& group);
   void load_one(Group& group);
   void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
+  void clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len);
+  [[nodiscard]] bool preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const;
   void update_lists(Group& group);
 
   Geometry geometry_;
@@ -143,6 +152,7 @@ class FsState {
   std::unordered_map<std::uint32_t, LocalityGroup> locality_;
   FreedList freed_;
   std::uint64_t bad_frees_ = 0;
+  std::uint64_t preallocs_made_ = 0;
   std::uint32_t loaded_ = 0;
   std::uint32_t unread_ = 0;
   std::uint32_t next_cold_ = 0;

@@ -48,6 +48,16 @@ struct Geometry {
     const std::uint64_t blocks = std::min<std::uint64_t>(left, blocks_per_group);
     return static_cast<std::uint32_t>(to_clusters(blocks));
   }
+  // Whether `group` exists and has all clusters of [start, start + len), at least one.
+  [[nodiscard]] bool holds(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
+    if (group >= groups || start < 0 || len == 0) return false;
+    const std::uint64_t clusters = clusters_in(group);
+    return len <= clusters && static_cast<std::uint64_t>(start) <= clusters - len;
+  }
+  // Whether `block` lies in a group.
+  [[nodiscard]] bool holds_block(std::uint64_t block) const {
+    return block >= first_data_block && block < blocks_count;
+  }
   // Clusters that `blocks` blocks need (rounded up), and blocks in `clusters` clusters.
   [[nodiscard]] std::uint64_t to_clusters(std::uint64_t blocks) const {
     return (blocks + (1ull << cluster_bits) - 1) >> cluster_bits;

@@ -6,6 +6,7 @@
 
 #include "state/buddy.h"
 #include "state/prealloc.h"
+#include "state/prealloc_index.h"
 
 namespace e4r::state {
 
@@ -27,7 +28,8 @@ struct Group {
 
   ListHook by_largest;
   ListHook by_average;
-  GroupPreallocs preallocs;
+  GroupPreallocs preallocs;  // the newest first
+  PreallocIndex index;       // the same
 
   bitmap::ConstWords image;              // the bitmap as the image has it
   std::unique_ptr<std::uint64_t[]> own;  // ours, from the first change on

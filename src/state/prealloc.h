@@ -25,6 +25,10 @@ struct Prealloc {
   std::uint32_t logical = 0;  // first file block (inode kind)
   std::uint32_t len = 0;      // clusters; shrinks as a group preallocation is used
   std::uint32_t free = 0;     // clusters not handed out yet
+  // Where it was made: its group, and the clusters there (FsState::enlist).
+  std::uint32_t group = 0;
+  std::uint32_t made_at = 0, made_len = 0;
+  std::uint64_t serial = 0;  // larger than of those made before
   // Inode kind: which clusters of it have been handed out, one bit each.
   std::vector<std::uint64_t> used;
 
@@ -60,6 +64,7 @@ class PreallocPool {
   // `pa` must be on no list.
   void recycle(Prealloc& pa) {
     pa.used.clear();
+    pa.made_len = 0;
     idle_.push_back(&pa);
   }
 

@@ -83,6 +83,8 @@ std::optional<MbGroup> parse_group(std::string_view line) {
   return group;
 }
 
+constexpr std::size_t kPrintedOrders = 14;  // ext4_mb_seq_groups_show
+
 // What differs between the kernel's line and the state, or an empty text.
 std::string difference(const MbGroup& kernel, const state::Group& group) {
   const auto say = [&](std::string_view what, std::uint64_t theirs, std::uint64_t ours) {
@@ -93,6 +95,8 @@ std::string difference(const MbGroup& kernel, const state::Group& group) {
     return say("free extents", kernel.fragments, group.fragments);
   if (kernel.first_free != group.first_free)
     return say("first free cluster", kernel.first_free, group.first_free);
+  if (kernel.counters.size() < kPrintedOrders)
+    return say("counters in the line", kernel.counters.size(), kPrintedOrders);
   for (std::size_t order = 0; order < kernel.counters.size(); ++order) {
     const std::uint32_t ours = order < group.counters.size() ? group.counters[order] : 0;
     if (kernel.counters[order] != ours)
@@ -109,12 +113,12 @@ std::vector<MbStat> mb_stats(const policy::Policy& policy, const Counters& c) {
   for (const auto& [criterion, section, suggests] : kSections) {
     if (!has_rung(policy, criterion)) continue;
     const Counters::PerCriterion& of = c[criterion];
-    const auto add = [&](std::string_view name, std::uint64_t value) {
-      out.push_back({fmt::format("{}/{}", section, name), value});
+    const auto add = [&](std::string_view name, std::uint64_t value, bool later = false) {
+      out.push_back({fmt::format("{}/{}", section, name), value, later});
     };
     add("hits", of.hits);
     add("groups_considered", of.groups_considered);
-    add("extents_scanned", of.extents_scanned);
+    add("extents_scanned", of.extents_scanned, true);
     add("useless_loops", of.useless_loops);
     if (suggests) add("bad_suggestions", of.bad_suggestions);
   }
@@ -124,7 +128,7 @@ std::vector<MbStat> mb_stats(const policy::Policy& policy, const Counters& c) {
         std::pair{"breaks", c.breaks}, std::pair{"lost", c.lost},
         std::pair{"buddies_generated", c.buddies_generated},
         std::pair{"preallocated", c.preallocated}, std::pair{"discarded", c.discarded}})
-    out.push_back({name, value});
+    out.push_back({name, value, name == std::string_view("len_goal_hits")});
   return out;
 }
 
@@ -172,6 +176,10 @@ MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
       out.differing.push_back(
           fmt::format("{}: kernel {}, replay {}", theirs.name, theirs.value, ours->value));
   }
+  for (const MbStat& ours : replay)
+    if (!ours.later && std::ranges::none_of(
+                           kernel, [&](const MbStat& theirs) { return theirs.name == ours.name; }))
+      out.missing.push_back(ours.name);
   return out;
 }
 
@@ -188,14 +196,25 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
 MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
                                      const state::FsState& state) {
   MbGroupsComparison out;
+  const auto differs = [&](std::string what) {
+    if (out.differing++ == 0) out.first = std::move(what);
+  };
+  std::vector<bool> seen(state.group_count(), false);
   for (const MbGroup& group : kernel) {
     ++out.compared;
-    const std::string what =
-        group.number < state.group_count()
-            ? difference(group, state.group(group.number))
-            : fmt::format("group {}: the image has {} groups", group.number, state.group_count());
-    if (what.empty()) continue;
-    if (out.differing++ == 0) out.first = what;
+    if (group.number >= state.group_count()) {
+      differs(fmt::format("group {}: the image has {} groups", group.number, state.group_count()));
+      continue;
+    }
+    std::string what = difference(group, state.group(group.number));
+    if (what.empty() && seen[group.number]) what = fmt::format("group {}: twice", group.number);
+    if (!what.empty()) differs(std::move(what));
+    seen[group.number] = true;
+  }
+  for (std::uint32_t number = 0; number < state.group_count(); ++number) {
+    if (seen[number]) continue;
+    ++out.compared;
+    differs(fmt::format("group {}: the kernel's text lacks it", number));
   }
   return out;
 }

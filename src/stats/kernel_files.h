@@ -20,6 +20,7 @@ namespace e4r::stats {
 struct MbStat {
   std::string name;
   std::uint64_t value = 0;
+  bool later = false;  // 6.1 does not print it
 };
 
 // The replay's counters under mb_stats names, in the kernel's order, for the rungs that the policy
@@ -36,11 +37,14 @@ struct MbStatsComparison {
   std::uint64_t compared = 0;
   std::vector<std::string> differing;     // "lost: kernel 2, replay 0"
   std::vector<std::string> not_modelled;  // names that the replay has no counter for
+  std::vector<std::string> missing;       // names that 6.1 prints and the kernel's text lacks
+  // Something was compared, nothing is missing, nothing differs.
+  [[nodiscard]] bool equal() const { return compared > 0 && missing.empty() && differing.empty(); }
 };
 [[nodiscard]] MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
                                                  const std::vector<MbStat>& replay);
 
-// One line of mb_groups; counters of orders 0 to 13.
+// One line of mb_groups; the kernel prints the counters of orders 0 to 13.
 struct MbGroup {
   std::uint32_t number = 0;
   std::uint32_t free = 0;
@@ -52,8 +56,9 @@ struct MbGroup {
 
 struct MbGroupsComparison {
   std::uint64_t compared = 0;
-  std::uint64_t differing = 0;
-  std::string first;  // the first difference, for a person
+  std::uint64_t differing = 0;  // groups that the text lacks included
+  std::string first;            // the first difference, for a person
+  [[nodiscard]] bool equal() const { return compared > 0 && differing == 0; }
 };
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
                                                    const state::FsState& state);

@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Gets the Debian source of e2fsprogs through apt and builds it, once.
-#   fetch.sh SUITE DIR      SUITE: bookworm (1.47.0), trixie (1.47.2)
-# Leaves the source in DIR/src and the build in DIR/src/build. apt's own lists are left alone: the
-# source lists of SUITE go to DIR/apt.
+#   fetch.sh [--source] SUITE DIR      SUITE: bookworm (1.47.0), trixie (1.47.2)
+# Leaves the source in DIR/src and the build in DIR/src/build; with --source, the source alone.
+# apt's own lists are left alone: the source lists of SUITE go to DIR/apt.
 set -euo pipefail
+build=1
+[ "${1:-}" != --source ] || { build=; shift; }
 suite=$1
 dir=$(realpath -m "$2")
-[ ! -x "$dir/src/build/misc/mke2fs" ] || exit 0
+if [ -n "$build" ]; then
+    [ ! -x "$dir/src/build/misc/mke2fs" ] || exit 0
+else
+    [ ! -e "$dir/src.complete" ] || exit 0
+fi
 
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/get"
 # From the mirror that this machine has bookworm from.
@@ -34,7 +40,7 @@ dsc=$(ls e2fsprogs_*.dsc)
 awk '/^[A-Z]/ { part = /^Checksums-Sha256/ } part && NF == 3 { print $1 "  " $3 }' "$dsc" |
     grep -E '\.(orig\.tar\.gz|debian\.tar\.xz)$' | sha256sum --check --strict --quiet
 
-rm -rf "$dir/src"
+rm -rf "$dir/src" "$dir/src.complete"
 mkdir -p "$dir/src"
 tar xf e2fsprogs_*.orig.tar.gz -C "$dir/src" --strip-components=1
 tar xf e2fsprogs_*.debian.tar.xz -C "$dir/src"
@@ -44,6 +50,8 @@ if [ -f debian/patches/series ]; then
         patch -p1 -s <"debian/patches/$name"
     done
 fi
+touch "$dir/src.complete"
+[ -n "$build" ] || exit 0
 mkdir build
 cd build
 echo "fetch.sh: building e2fsprogs $(cut -d' ' -f2 <<<"$(head -1 ../debian/changelog)")" >&2

@@ -19,12 +19,18 @@ step() {
     echo "== passed in $((SECONDS - started)) s"
 }
 
-# Whether a job's figures say that this kernel has the rung.
+# Whether the kernel runs a job, and whether its figures then say that it has the rung.
 has_cr1_5() {
-    "$lab" run smoke --kernel "$1" | grep -q '^cr1.5/hits '
+    local figures
+    figures=$("$lab" run smoke --kernel "$1")
+    grep -q '^cr1/hits ' <<<"$figures"
+    grep -q '^cr1.5/hits ' <<<"$figures"
 }
 stock_has_no_cr1_5() {
-    ! has_cr1_5 base
+    local figures
+    figures=$("$lab" run smoke --kernel base)
+    grep -q '^cr1/hits ' <<<"$figures"
+    [[ $figures != *cr1.5/hits* ]]
 }
 
 step "unpack the kernel's source" "$lab" fetch

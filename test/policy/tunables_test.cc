@@ -106,6 +106,14 @@ TEST(Tunables, SaysWhatIsWrong) {
   EXPECT_NE(complaint("mb_optimize_scan=2").find("more than 1"), std::string::npos);
 }
 
+TEST(Tunables, AMountLineIsHeldToTheSameLimits) {
+  Tunables t;
+  EXPECT_EQ(read_recorded_tunables(t, "/dev/a /mnt ext4 rw,stripe=18446744073709551615 0 0\n"), 0u);
+  EXPECT_EQ(t.mb_stripe, 0u);
+  EXPECT_EQ(read_recorded_tunables(t, "/dev/a /mnt ext4 rw,stripe=16 0 0\n"), 1u);
+  EXPECT_EQ(t.mb_stripe, 16u);
+}
+
 TEST(Tunables, AFailedSettingChangesNothing) {
   Tunables t;
   EXPECT_FALSE(set_tunable(t, "mb_optimize_scan=2").ok());

@@ -76,7 +76,9 @@ TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
   ASSERT_TRUE(state.free_clusters(0, 30, 5, 8, false).ok());
   ASSERT_TRUE(state.free_clusters(0, 40, 5, 9, false).ok());
   const std::uint32_t free = group.free;
-  EXPECT_EQ(state.force_take(0, 22, 6), 3u);  // 25 to 27 are in use
+  std::vector<std::uint64_t> held;
+  EXPECT_EQ(state.force_take(0, 22, 6, held), 3u);  // 25 to 27 are in use
+  EXPECT_EQ(held, (std::vector<std::uint64_t>{0x38}));
   EXPECT_EQ(group.free, free + 5 + 5 + 5 - 3);
   EXPECT_EQ(state.freed().entries().size(), 1u);  // of transaction 9
   state.commit(8);
@@ -116,7 +118,7 @@ TEST(FsState, SettledBitmapReleasesPreallocationsAndFreedClusters) {
   pa.kind = Prealloc::Kind::group;
   pa.block = 25;
   pa.len = pa.free = 5;
-  state.group(0).preallocs.push_front(pa);
+  state.enlist(pa);
   std::vector<std::uint64_t> words;
   state.settled_words(0, words);
   std::vector<std::uint64_t> expected(1024 / 64, 0);

@@ -50,6 +50,32 @@ TEST(MbStats, ComparesWhatBothSidesHave) {
   EXPECT_EQ(result.not_modelled, (std::vector<std::string>{"buddies_time_used"}));
 }
 
+TEST(MbStats, WhatTheKernelsTextLacksIsNotEqual) {
+  const auto& legacy = *policy::find_policy("legacy");
+  const auto one = compare_mb_stats(*parse_mb_stats("mballoc:\n\treqs: 0\n"), mb_stats(legacy, {}));
+  EXPECT_EQ(one.compared, 1u);
+  EXPECT_TRUE(one.differing.empty());
+  EXPECT_FALSE(one.equal());
+  EXPECT_EQ(one.missing.front(), "success");
+  const auto none = compare_mb_stats(*parse_mb_stats("mballoc:\n\tother: 0\n"), {});
+  EXPECT_FALSE(none.equal()) << "nothing was compared";
+}
+
+// A group that the kernel's text leaves out is not an equal one.
+TEST(MbGroups, AGroupThatIsMissingDiffers) {
+  state::Source source;
+  source.geometry.groups = 2;
+  source.geometry.blocks_per_group = source.geometry.clusters_per_group = 1024;
+  source.geometry.blocks_count = 2048;
+  const std::vector<std::uint64_t> words(16, ~0ull);
+  source.groups.assign(2, {words, 0, 0, false, false});
+  const state::FsState state(source, true);
+  const auto groups = parse_mb_groups("#1: 0 0 0 [ 0 0 0 0 0 0 0 0 0 0 0 0 0 0 ]\n");
+  const auto result = compare_mb_groups(*groups, state);
+  EXPECT_EQ(result.differing, 1u);
+  EXPECT_EQ(result.first, "group 0: the kernel's text lacks it");
+}
+
 TEST(MbStats, NamesTheRungsOfThePolicy) {
   const auto has = [](const char* policy, std::string_view name) {
     for (const MbStat& stat : mb_stats(*policy::find_policy(policy), {}))
@@ -80,9 +106,13 @@ TEST(MbGroups, ComparesEachFigure) {
     std::string other = line;
     other.replace(other.find(from), std::string_view(from).size(), to);
     const auto result = compare_mb_groups(*parse_mb_groups(other), state);
-    EXPECT_EQ(result.differing, 1u) << other;
+    EXPECT_EQ(result.differing, from == std::string_view("#0") ? 2u : 1u) << other;
     EXPECT_FALSE(result.first.empty());
+    EXPECT_FALSE(result.equal());
   }
+  // Fewer counters than the kernel prints, a group twice.
+  EXPECT_EQ(compare_mb_groups(*parse_mb_groups("#0: 1020 1 4 [ ]\n"), state).differing, 1u);
+  EXPECT_EQ(compare_mb_groups(*parse_mb_groups(line + line), state).differing, 1u);
   EXPECT_FALSE(parse_mb_groups("nothing\n").ok());
 }
 

@@ -96,6 +96,62 @@ totals() {
         }' "$1"
 }
 
+# agreement_row KIND SEED WRITERS STATUS REPORT: a line of the table from what verify printed to REPORT
+# before it ended with STATUS. Returns that status; 3 when it compared less than decisions,
+# mb_groups and mb_stats; 0 when several writers differ in races alone.
+agreement_row() {
+    awk -v kind="$1" -v seed="$2" -v writers="$3" -v status="$4" '
+        function number(text) { gsub(/,/, "", text); return text + 0 }
+        $1 == "decisions" { decisions = $2 }
+        $1 == "identical" { followed = $3 }
+        $1 == "free-running," { free = $4 }
+        $1 == "identical" { differ = number(decisions) - number($2) }
+        /^overlapping another thread/ { races = number($NF) }
+        $1 == "mb_groups:" { groups = $2 == "all" ? "yes" : "no" }
+        $1 == "mb_stats:" {
+            stats = $2 == $4 && !/missing/ ? "yes" : "no (" $2 " of " $4 ")"
+        }
+        /^first (mismatch|divergence|difference)/ { where = $0; getline more; where = where ": " more }
+        END {
+            gsub(/[|]/, "/", where)
+            printf "| %s | %s | %s | %s | %s | %s | %d | %d | %s | %s | %s |\n", kind, seed,
+                writers == "" ? 1 : writers, decisions, followed, free, races, differ - races, groups,
+                stats, where
+            whole = number(decisions) > 0 && groups != "" && stats != ""
+            if (status == 0 && !whole) exit 3
+            exit status == 3 && whole && writers > 1 && differ > 0 && differ == races ? 0 : status
+        }' "$5"
+}
+
+# prediction_rows KIND POLICY: of "SIDE NAME VALUE" lines (SIDE: legacy, the policy,
+# kernel), a table line per figure. Returns 3 when one is more than 5 % off, and by more than a search
+# or two make, or when a figure is missing on any side.
+prediction_rows() {
+    awk -v kind="$1" -v policy="$2" '
+        { value[$1, $2] = $3 }
+        END {
+            n = split("cr0/hits cr1/hits cr1.5/hits cr2/hits cr3/hits extents_scanned " \
+                "cr2/groups_considered cr3/groups_considered", names, " ")
+            for (i = 1; i <= n; ++i) {
+                if (!((policy, names[i]) in value) || !(("kernel", names[i]) in value) ||
+                    !((("legacy", names[i]) in value) || names[i] == "cr1.5/hits")) {
+                    printf "| %s | %s | missing | | | |\n", kind, names[i]
+                    worst = 3
+                    continue
+                }
+                predicted = value[policy, names[i]] + 0
+                kernel = value["kernel", names[i]] + 0
+                off = kernel ? 100 * (predicted - kernel) / kernel : predicted ? 100 : 0
+                apart = predicted > kernel ? predicted - kernel : kernel - predicted
+                slack = names[i] ~ /hits/ ? 5 : 20
+                if ((off > 5 || off < -5) && apart > slack) worst = 3
+                printf "| %s | %s | %d | %d | %d | %+.2f %% |\n", kind, names[i],
+                    value["legacy", names[i]], predicted, kernel, off
+            }
+            exit worst
+        }'
+}
+
 # put_table FILE MARK TABLE: what stands between the line MARK and "<!-- end -->" of a Markdown file
 # becomes the table.
 put_table() {

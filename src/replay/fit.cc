@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/fit.h"
+
+#include <string>
+#include <unordered_map>
+
+#include "util/units.h"
+
+namespace e4r::replay {
+namespace {
+
+using trace::Event;
+using trace::EventKind;
+using trace::GroupExtent;
+
+class Fit {
+ public:
+  explicit Fit(const state::Geometry& geometry)
+      : geometry_(geometry),
+        inodes_(static_cast<std::uint64_t>(geometry.groups) * geometry.inodes_per_group) {}
+
+  // False at the first event that does not fit.
+  bool event(const Event& e);
+  // Whether the answers lie where the results do.
+  bool answers();
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+ private:
+  bool group(std::uint32_t number);
+  bool place(const GroupExtent& extent);
+  bool block(std::uint64_t number);
+  bool inode(std::uint64_t number);
+  bool no(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+  GroupExtent& closed_by(std::uint32_t pid);
+  void answered(const Event& e);
+
+  const state::Geometry& geometry_;
+  std::uint64_t inodes_;
+  std::unordered_map<std::uint32_t, GroupExtent> closed_;  // each thread's last result
+  std::uint32_t last_pid_ = 0;
+  GroupExtent* last_ = nullptr;  // of last_pid_
+  std::uint64_t placed_ = 0, misplaced_ = 0;
+  std::string why_;
+};
+
+bool Fit::group(std::uint32_t number) {
+  return number < geometry_.groups ||
+         no(fmt::format("is of group {}, and the image has {}", format_count(number),
+                        format_count(geometry_.groups)));
+}
+
+// Where an extent begins. Whether it ends in its group is for Intake to say, and so are numbers
+// that no file system has.
+bool Fit::place(const GroupExtent& extent) {
+  if (!group(extent.group)) return false;
+  const std::uint32_t clusters = geometry_.clusters_in(extent.group);
+  return extent.start < 0 || static_cast<std::uint32_t>(extent.start) < clusters ||
+         no(fmt::format("is of cluster {} of group {}, which has {} in the image",
+                        format_count(static_cast<std::uint64_t>(extent.start)),
+                        format_count(extent.group), format_count(clusters)));
+}
+
+bool Fit::block(std::uint64_t number) {
+  return number < geometry_.blocks_count ||
+         no(fmt::format("is of block {}, and the image has {}", format_count(number),
+                        format_count(geometry_.blocks_count)));
+}
+
+bool Fit::inode(std::uint64_t number) {
+  return inodes_ == 0 || number <= inodes_ ||
+         no(fmt::format("is of inode {}, and the image has {}", format_count(number),
+                        format_count(inodes_)));
+}
+
+GroupExtent& Fit::closed_by(std::uint32_t pid) {
+  if (last_ == nullptr || last_pid_ != pid) last_ = &closed_[pid];
+  last_pid_ = pid;
+  return *last_;
+}
+
+// An allocation's first block and where its closing event says that it lies.
+void Fit::answered(const Event& e) {
+  GroupExtent& result = closed_by(e.pid);
+  if (e.block == 0 || result.len == 0 || result.start < 0) return;
+  const std::uint64_t first =
+      geometry_.block_of(result.group, static_cast<std::uint32_t>(result.start));
+  ++placed_;
+  if (e.block < first || e.block - first >= geometry_.to_blocks(result.len)) ++misplaced_;
+  result.len = 0;
+}
+
+bool Fit::event(const Event& e) {
+  switch (e.kind) {
+    case EventKind::request_blocks:
+      return inode(e.ino);
+    case EventKind::allocate_blocks:
+      if (!block(e.block)) return false;
+      answered(e);
+      return true;
+    case EventKind::mballoc_alloc:
+    case EventKind::mballoc_prealloc:
+      if (!group(e.orig.group) || !(e.result.len == 0 || place(e.result))) return false;
+      closed_by(e.pid) = e.result;
+      return true;
+    case EventKind::mballoc_free:
+      return place(e.result);
+    case EventKind::new_inode_pa:
+    case EventKind::new_group_pa:
+    case EventKind::release_inode_pa:
+    case EventKind::release_group_pa:
+    case EventKind::free_blocks:
+      return block(e.block);
+    case EventKind::buddy_bitmap_load:
+    case EventKind::prefetch_bitmaps:
+      return group(e.group);
+    case EventKind::allocate_inode:
+    case EventKind::free_inode:
+      return inode(e.ino);
+    default:
+      return true;
+  }
+}
+
+bool Fit::answers() {
+  // A few may lie elsewhere: where events were lost, or by a lie.
+  constexpr std::uint64_t kOneIn = 10;
+  return misplaced_ <= placed_ / kOneIn ||
+         no(fmt::format("{} of {} results lie at other blocks than the image's block, cluster and "
+                        "group sizes make of them",
+                        format_count(misplaced_), format_count(placed_)));
+}
+
+}  // namespace
+
+Status check_fit(const state::Geometry& geometry, trace::EventSource& events) {
+  Fit fit(geometry);
+  for (std::uint64_t number = 0;;) {
+    E4R_TRY(const auto batch, events.next());
+    if (batch.empty()) break;
+    for (const Event& e : batch) {
+      ++number;
+      if (!fit.event(e)) return error("event {} {}", format_count(number), fit.why());
+    }
+  }
+  return fit.answers() ? Status() : error("{}", fit.why());
+}
+
+}  // namespace e4r::replay

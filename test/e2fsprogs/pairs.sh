@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every test image of e2fsprogs with every bundled capture, none of which was taken on it: replay
+# under all policies together, verify under each. An exit status of 0 to 3, no signal, under 1 GiB,
+# under 10 s, and when it is 1, one line that says why.
+#   pairs.sh [--sample N] [--seed S] [BUILD]     default: all images, build/release
+# --sample takes N of the images, drawn by the seed (default: the day of the year, so that runs of
+# many days see all). A BUILD with address sanitizer is not held to the limit of memory.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+sample=
+seed=$(date +%-j)
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --sample) sample=$2 ;;
+    --seed) seed=$2 ;;
+    *) echo "usage: pairs.sh [--sample N] [--seed S] [BUILD]" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+build=$(realpath "${1:-build/release}")
+e4replay=$build/tools/e4replay
+[ -x "$e4replay" ] || { echo "pairs.sh: no $e4replay: build e4replay first" >&2; exit 1; }
+test/e2fsprogs/fetch.sh --source bookworm "$build/e2fsprogs-bookworm"
+tools/unpack_captures.sh "$build/captures"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+limit=(bash -c 'ulimit -v 1048576; exec "$@"' --)
+if nm "$e4replay" 2>/dev/null | grep -q __asan_init; then limit=(); fi
+mapfile -t policies < <("$e4replay" policies | awk '/^[a-z]/ { print $1 }')
+mapfile -t images < <(find "$build/e2fsprogs-bookworm/src/tests" -name image.gz | sort)
+total=${#images[@]}
+if [ -n "$sample" ]; then
+    mapfile -t images < <(printf '%s\n' "${images[@]}" |
+        shuf -n "$sample" --random-source=<(yes "pairs $seed"))
+fi
+
+# Traces as .e4t: read a hundred times, text would take the most of the time.
+traces=()
+for trace in "$build"/captures/*.{trace,e4t}.zst; do
+    name=$(basename "$trace" .zst)
+    name=${name%.*}
+    "$e4replay" trace convert "$trace" "$work/$name.e4t" >/dev/null
+    cp "$build/captures/$name.tunables" "$work/"
+    traces+=("$work/$name.e4t")
+done
+if [ ${#policies[@]} -lt 3 ] || [ ${#images[@]} -eq 0 ] || [ "$total" -lt 200 ] ||
+    [ ${#traces[@]} -lt 6 ]; then
+    echo "pairs.sh: only ${#policies[@]} policies, $total images, ${#traces[@]} traces" >&2
+    exit 1
+fi
+
+declare -A seen=()
+bad=0
+runs=0
+slowest=0
+
+# attempt COMMAND ARGUMENT...: one run within the limits.
+attempt() {
+    local status=0 started=${EPOCHREALTIME/./} took
+    timeout --signal=KILL 10 "${limit[@]}" "$e4replay" "$@" --check --no-progress \
+        >/dev/null 2>"$work/err" || status=$?
+    took=$(((${EPOCHREALTIME/./} - started) / 1000))
+    runs=$((runs + 1))
+    seen[$status]=$((${seen[$status]:-0} + 1))
+    [ $took -le $slowest ] || slowest=$took
+    if [ $status -gt 3 ] || { [ $status = 1 ] &&
+        [ "$(grep -v ': warning: ' "$work/err" | grep -c '^e4replay: ')" != 1 ]; }; then
+        bad=$((bad + 1))
+        echo "pairs.sh: status $status: $*" >&2
+        head -5 "$work/err" >&2
+    fi
+}
+
+all=$(IFS=,; echo "${policies[*]}")
+for image in "${images[@]}"; do
+    name=$(basename "$(dirname "$image")")
+    gzip -dc "$image" >"$work/$name.img"
+    for trace in "${traces[@]}"; do
+        attempt replay "$work/$name.img" "$trace" -p "$all" --force
+        for policy in "${policies[@]}"; do
+            attempt verify "$work/$name.img" "$trace" -p "$policy"
+        done
+    done
+    rm -f "$work/$name.img"
+done
+for status in "${!seen[@]}"; do echo "status $status: ${seen[$status]} runs"; done | sort
+echo "${#images[@]} of $total images (seed $seed), ${#traces[@]} traces, $runs runs," \
+    "the slowest $slowest ms, $bad outside the limits"
+[ $bad = 0 ]

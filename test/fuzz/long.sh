@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A long run of fuzz_pair on one core, at the lowest priority, that goes on where the last one ended.
+#   long.sh SECONDS [CORPUS]     default: build/fuzz/long
+# Builds the fuzzer without libFuzzer's tracing of comparisons, which takes half of the time. Ends by
+# itself. Adds its executions to CORPUS.executions and prints the sum; what it found, if anything,
+# lies in CORPUS as crash-*, timeout-* or oom-*, and the exit status is not 0.
+#   long.sh --keep [CORPUS]      the fewest inputs that cover all, into test/fuzz/corpus/pair
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+fuzzer=build/fuzz-long/test/fuzz/fuzz_pair
+kept=test/fuzz/corpus/pair
+[ $# -ge 1 ] || { sed -n 's/^#  *long.sh/usage: long.sh/p' "$0" >&2; exit 2; }
+tools/setup.sh test fuzz
+cmake --preset fuzz -B build/fuzz-long -DCMAKE_CXX_FLAGS=-fno-sanitize-coverage=trace-cmp >/dev/null
+cmake --build build/fuzz-long --target fuzz_pair
+corpus=${2:-build/fuzz/long}
+mkdir -p "$corpus"
+
+if [ "$1" = --keep ]; then
+    fewest=$(mktemp -d)
+    trap 'rm -rf "$fewest"' EXIT
+    $fuzzer -set_cover_merge=1 -use_counters=0 -max_len=512 "$fewest" $kept "$corpus" 2>/dev/null
+    rm -f $kept/kept-*
+    number=0
+    for file in "$fewest"/*; do
+        number=$((number + 1))
+        cp "$file" "$(printf '%s/kept-%03d' $kept $number)"
+    done
+    echo "$number inputs in $kept"
+    exit
+fi
+
+status=0
+export ASAN_OPTIONS=malloc_context_size=2:quarantine_size_mb=16
+nice -n 19 $fuzzer -max_total_time="$1" -max_len=512 -entropic=0 -timeout=10 -rss_limit_mb=1024 \
+    -print_final_stats=1 -artifact_prefix="$corpus/" "$corpus" $kept 2>"$corpus.log" || status=$?
+ran=$(sed -n 's/^stat::number_of_executed_units: *//p' "$corpus.log")
+if [ -z "$ran" ]; then
+    echo "long.sh: the fuzzer did not come to its end: $corpus.log" >&2
+    exit 1
+fi
+sum=$(($(cat "$corpus.executions" 2>/dev/null || echo 0) + ran))
+echo "$sum" >"$corpus.executions"
+echo "$ran executions, $sum in all, $(find "$corpus" -type f | wc -l) inputs in $corpus"
+if [ $status != 0 ]; then tail -20 "$corpus.log" >&2; fi
+exit $status

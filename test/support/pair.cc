@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/pair.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "replay/engine.h"
+#include "replay/fit.h"
+#include "support/trace_writer.h"
+
+namespace e4r::test {
+namespace {
+
+namespace bitmap = state::bitmap;
+using trace::Event;
+using trace::EventKind;
+
+constexpr std::size_t kMostEvents = 120;
+
+// Numbers out of the bytes; zeros when they have run out.
+class Draw {
+ public:
+  explicit Draw(std::span<const std::uint8_t> bytes) : left_(bytes) {}
+  [[nodiscard]] bool more() const { return !left_.empty(); }
+
+  std::uint8_t byte() {
+    if (left_.empty()) return 0;
+    const std::uint8_t b = left_.front();
+    left_ = left_.subspan(1);
+    return b;
+  }
+  std::uint64_t raw(int bytes) {
+    std::uint64_t n = 0;
+    for (int i = 0; i < bytes; ++i) n = n << 8 | byte();
+    return n;
+  }
+  std::uint32_t below(std::uint32_t limit) {
+    return limit <= 1 ? 0 : static_cast<std::uint32_t>(raw(limit > 256 ? 2 : 1) % limit);
+  }
+  bool one_in(std::uint32_t n) { return below(n) == 1; }
+  // Mostly below the limit; else beside it, at the end of the range, or anything.
+  std::uint64_t odd(std::uint64_t limit) {
+    const std::uint8_t how = byte();
+    if (how < 180) return below(static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, 65536)));
+    if (how < 210) return limit + below(5) - 2;
+    if (how < 225) return 0xffffffffull - below(4);
+    if (how < 235) return 0x80000000ull + below(4) - 2;
+    return raw(8);
+  }
+
+ private:
+  std::span<const std::uint8_t> left_;
+};
+
+// A start image with groups of a few hundred clusters at most.
+class Image {
+ public:
+  explicit Image(Draw& draw);
+  [[nodiscard]] const state::Source& source() const { return source_; }
+
+ private:
+  void shape(Draw& draw);
+  void fill(std::uint32_t group, Draw& draw);
+  void judge(std::uint32_t group, Draw& draw);
+
+  state::Source source_;
+  std::vector<std::vector<std::uint64_t>> words_;
+};
+
+void Image::shape(Draw& draw) {
+  state::Geometry& g = source_.geometry;
+  const std::uint8_t bits = draw.byte();
+  g.block_bits = 10 + draw.below(7);
+  g.cluster_bits = (bits & 1) != 0 ? draw.below(5) : 0;
+  g.first_data_block = g.block_bits == 10 && g.cluster_bits == 0 ? 1 : 0;
+  g.clusters_per_group = 8 * (1 + draw.below(24));
+  g.blocks_per_group = g.clusters_per_group << g.cluster_bits;
+  g.groups = 1 + draw.below(draw.one_in(8) ? 20 : 6);
+  g.inodes_per_group = 16;
+  g.flex_bg = (bits & 2) != 0;
+  g.log_groups_per_flex = g.flex_bg ? draw.below(4) : 0;
+  g.stripe = (bits & 4) != 0 ? draw.below(40) : 0;
+  if (g.stripe == 1) g.stripe = 0;
+  g.desc_csum = (bits & 8) != 0;
+  g.journal = (bits & 16) != 0;
+  g.extents = (bits & 32) == 0;
+  const std::uint32_t missing = (bits & 64) != 0 ? draw.below(g.blocks_per_group) : 0;
+  g.blocks_count = std::uint64_t{g.groups} * g.blocks_per_group + g.first_data_block - missing;
+}
+
+// Runs in use and free in turn, behind some metadata.
+void Image::fill(std::uint32_t group, Draw& draw) {
+  const state::Geometry& g = source_.geometry;
+  const std::uint32_t clusters = g.clusters_in(group);
+  auto& words = words_[group];
+  words.assign((g.clusters_per_group + 63) / 64, ~0ull);
+  const std::uint32_t head = std::min(1 + draw.below(3), clusters);
+  source_.metadata.push_back({g.first_block(group), g.block_of(group, head)});
+  const std::uint32_t longest = draw.below(64);
+  for (std::uint32_t at = head; at < clusters;) {
+    const std::uint32_t rest = clusters - at;
+    const std::uint32_t run = longest == 0 ? rest : std::min(rest, 1 + draw.below(longest));
+    bitmap::clear_range(words, at, run);
+    at += run + (longest == 0 ? 0 : 1 + draw.below(longest));
+  }
+}
+
+// What the descriptor says of the group, true or not.
+void Image::judge(std::uint32_t group, Draw& draw) {
+  state::GroupSource& out = source_.groups[group];
+  const std::uint8_t how = draw.byte();
+  if (how >= 250) {
+    out.corrupt = true;
+    std::fill(words_[group].begin(), words_[group].end(), ~0ull);
+  }
+  out.words = words_[group];
+  out.init_free = out.disk_free =
+      bitmap::count_clear(out.words, source_.geometry.clusters_per_group);
+  if (how >= 240 && how < 250)
+    out.init_free = out.disk_free = static_cast<std::uint32_t>(draw.odd(100));
+  out.block_uninit = source_.geometry.desc_csum && how < 40;
+}
+
+Image::Image(Draw& draw) {
+  shape(draw);
+  words_.resize(source_.geometry.groups);
+  source_.groups.resize(source_.geometry.groups);
+  for (std::uint32_t group = 0; group < source_.geometry.groups; ++group) {
+    fill(group, draw);
+    judge(group, draw);
+  }
+}
+
+const policy::Policy& draw_policy(Draw& draw) {
+  const auto all = policy::policies();
+  return *all[draw.below(static_cast<std::uint32_t>(all.size()))];
+}
+
+policy::Tunables draw_tunables(const state::Geometry& geometry, Draw& draw) {
+  policy::Tunables out = policy::defaults_for(geometry);
+  const auto table = policy::tunable_table();
+  for (std::uint32_t count = draw.below(4); count > 0; --count) {
+    const policy::TunableInfo& info = table[draw.below(static_cast<std::uint32_t>(table.size()))];
+    out.*(info.member) = std::min(draw.odd(64), info.max);
+  }
+  return out;
+}
+
+bool lists_on(const policy::Policy& policy, const policy::Tunables& tunables) {
+  return !policy.walk_only && tunables.mb_optimize_scan != 0;
+}
+
+// Drives an allocator through drawn operations, and writes the trace of it.
+class Recorder {
+ public:
+  Recorder(const state::Source& source, const policy::Policy& policy,
+           const policy::Tunables& tunables, Draw& draw)
+      : draw_(draw),
+        state_(source, lists_on(policy, tunables)),
+        allocator_(state_, policy, tunables),
+        writer_(draw.one_in(3)) {}
+
+  void step();
+  [[nodiscard]] const std::vector<Event>& events() const { return writer_.events(); }
+
+ private:
+  struct Taken {
+    std::uint32_t group, start, len;
+    std::uint64_t ino;
+  };
+  void allocate();
+  void free();
+  void commit();
+
+  Draw& draw_;
+  state::FsState state_;
+  replay::Allocator allocator_;
+  TraceWriter writer_;
+  std::vector<Taken> taken_;
+  std::uint64_t transaction_ = 0;
+  bool committing_ = false;
+};
+
+void Recorder::allocate() {
+  const state::Geometry& g = state_.geometry();
+  const Thread thread = {1 + draw_.below(3), static_cast<std::uint16_t>(draw_.below(2))};
+  replay::Request request;
+  const std::uint8_t how = draw_.byte();
+  request.ino = 11 + draw_.below(6);
+  request.len = 1 + draw_.below((how & 1) != 0 ? g.clusters_per_group : 20);
+  request.logical = draw_.below(64) << g.cluster_bits;
+  request.flags = (how & 2) != 0 ? trace::mb::hint_data : 0;
+  if ((how & 0x30) == 0x30) request.flags |= 1u << draw_.below(16);
+  request.goal =
+      draw_.below(static_cast<std::uint32_t>(std::min<std::uint64_t>(g.blocks_count, 65535)));
+  if ((how & 4) != 0 && !taken_.empty()) {
+    const Taken& left = taken_.back();
+    request.left_block = g.block_of(left.group, left.start);
+    request.left_logical = request.logical - 1;
+  }
+  request.inputs_exact = true;
+  request.size_hint = draw_.below(40) << 12;
+  request.open_for_write = (how & 8) == 0;
+  auto open = writer_.open(thread, request, request.len);
+  const replay::Decision d = allocator_.allocate(request, nullptr);
+  writer_.decided(open, d);
+  writer_.finish(open, d);
+  if (d.success)
+    taken_.push_back({g.group_of(d.block), g.cluster_in_group(d.block), d.len, request.ino});
+}
+
+void Recorder::free() {
+  if (taken_.empty()) return;
+  const std::uint32_t which = draw_.below(static_cast<std::uint32_t>(taken_.size()));
+  const Taken t = taken_[which];
+  taken_.erase(taken_.begin() + which);
+  const Thread thread = {1 + draw_.below(3), 0};
+  writer_.discarded(thread, t.ino);
+  allocator_.discard_inode(t.ino, 0);
+  if (state_.free_clusters(t.group, t.start, t.len, transaction_, !state_.geometry().journal).ok())
+    writer_.freed(thread, t.ino, t.group, t.start, t.len);
+}
+
+void Recorder::commit() {
+  if (committing_) {
+    state_.commit(transaction_ - 1);
+    writer_.commit(EventKind::end_commit, transaction_ - 1);
+  } else {
+    writer_.commit(EventKind::commit_flushing, transaction_++);
+  }
+  committing_ = !committing_;
+}
+
+void Recorder::step() {
+  const std::uint32_t what = draw_.below(16);
+  if (what < 9) return allocate();
+  if (what < 12) return free();
+  if (what == 12) return commit();
+  if (what == 13) {
+    const std::uint32_t group = draw_.below(state_.group_count());
+    allocator_.load_by_others(group);
+    return writer_.loaded({9, 0}, group);
+  }
+  const bool made = what == 14;
+  writer_.inode({1, 0}, made ? EventKind::allocate_inode : EventKind::free_inode,
+                11 + draw_.below(6));
+}
+
+// An extent of drawn numbers.
+trace::GroupExtent draw_extent(const state::Geometry& g, Draw& draw) {
+  return {static_cast<std::uint32_t>(draw.odd(g.groups)),
+          static_cast<std::int32_t>(draw.odd(g.clusters_per_group)),
+          static_cast<std::uint32_t>(draw.odd(g.clusters_per_group)),
+          static_cast<std::uint32_t>(draw.odd(64))};
+}
+
+// Overwrites one field.
+void spoil(Event& e, const state::Geometry& g, Draw& draw) {
+  switch (draw.below(20)) {
+    case 0:
+      e.kind = static_cast<EventKind>(draw.below(trace::kEventKinds));
+      return;
+    case 1:
+      e.pid = static_cast<std::uint32_t>(draw.odd(4));
+      return;
+    case 2:
+      e.ino = draw.odd(20);
+      return;
+    case 3:
+      e.block = draw.odd(g.blocks_count);
+      return;
+    case 4:
+      e.count = draw.odd(g.clusters_per_group);
+      return;
+    case 5:
+      e.logical = draw.odd(1000);
+      return;
+    case 6:
+      e.goal = draw.odd(g.blocks_count);
+      return;
+    case 7:
+      e.pleft = draw.odd(g.blocks_count);
+      return;
+    case 8:
+      e.pright = draw.odd(g.blocks_count);
+      return;
+    case 9:
+      e.lleft = static_cast<std::uint32_t>(draw.odd(1000));
+      return;
+    case 10:
+      e.lright = static_cast<std::uint32_t>(draw.odd(1000));
+      return;
+    case 11:
+      e.group = static_cast<std::uint32_t>(draw.odd(g.groups));
+      return;
+    case 12:
+      e.flags = static_cast<std::uint32_t>(draw.raw(4));
+      return;
+    case 13:
+      e.orig = draw_extent(g, draw);
+      return;
+    case 14:
+      e.result = draw_extent(g, draw);
+      return;
+    case 15:
+      e.goal_ex = draw_extent(g, draw);
+      return;
+    case 16:
+      e.i_size = draw.odd(1u << 20);
+      e.has_inputs = true;
+      return;
+    case 17:
+      e.cpu = static_cast<std::uint16_t>(draw.odd(4));
+      return;
+    case 18:
+      e.result.len = static_cast<std::uint32_t>(draw.odd(g.clusters_per_group));
+      return;
+    default:
+      e.mode = static_cast<std::uint16_t>(draw.raw(2));
+      return;
+  }
+}
+
+Event draw_event(const state::Geometry& g, Draw& draw) {
+  Event e;
+  e.kind = static_cast<EventKind>(draw.below(trace::kEventKinds));
+  e.pid = 1 + draw.below(3);
+  e.ino = 11 + draw.below(6);
+  e.count = draw.below(40);
+  e.result = draw_extent(g, draw);
+  e.group = e.result.group;
+  e.orig = e.goal_ex = e.result;
+  e.block = draw.odd(g.blocks_count);
+  e.flags = trace::mb::hint_data;
+  return e;
+}
+
+// Spoils the trace, a little or a lot.
+void spoil(std::vector<Event>& events, const state::Geometry& g, Draw& draw) {
+  const auto any = [&] { return draw.below(static_cast<std::uint32_t>(events.size())); };
+  for (std::uint32_t count = draw.below(24); count > 0 && !events.empty(); --count) {
+    const std::uint32_t at = any();
+    const auto here = events.begin() + at;
+    switch (draw.below(8)) {
+      case 0:
+        events.erase(here);
+        break;
+      case 1: {
+        const Event again = *here;
+        events.insert(here, again);
+        break;
+      }
+      case 2:
+        std::swap(*here, events[any()]);
+        break;
+      case 3:
+        events.insert(here, draw_event(g, draw));
+        break;
+      default:
+        spoil(*here, g, draw);
+        break;
+    }
+  }
+}
+
+// One replay; what went wrong.
+std::string replay_once(const state::Source& source, const std::vector<Event>& events,
+                        const policy::Policy& policy, const policy::Tunables& tunables,
+                        replay::Purpose purpose, replay::InputTable& inputs, std::uint64_t every) {
+  replay::EngineOptions options;
+  options.purpose = purpose;
+  options.check = true;
+  options.check_every = every;
+  replay::Engine engine(source, policy, tunables, options);
+  MemorySource stream(events);
+  const Status status = engine.run(stream, inputs);
+  if (!status.ok()) return status.error().message;
+  if (engine.state().bad_frees() > 0) return "ranges were given back that were free already";
+  std::vector<std::uint64_t> words;
+  for (std::uint32_t group = 0; group < engine.state().group_count(); ++group)
+    engine.state().settled_words(group, words);
+  return {};
+}
+
+}  // namespace
+
+std::string replay_pair(std::span<const std::uint8_t> bytes) {
+  Draw draw(bytes);
+  const Image image(draw);
+  const state::Source& source = image.source();
+  const policy::Policy& recorded = draw_policy(draw);
+  const policy::Policy& other = draw_policy(draw);
+  const policy::Tunables tunables = draw_tunables(source.geometry, draw);
+  const policy::Tunables others = draw_tunables(source.geometry, draw);
+  const std::uint64_t every = draw.one_in(8) ? 1 : 20 + draw.below(60);
+  // From the end backwards, so that a change of the one does not shift the other.
+  std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
+  Recorder recorder(source, recorded, tunables, draw);
+  while (draw.more() && recorder.events().size() < kMostEvents) recorder.step();
+  std::vector<Event> events = recorder.events();
+  Draw spoiler(backwards);
+  spoil(events, source.geometry, spoiler);
+  {
+    MemorySource stream(events);
+    (void)replay::check_fit(source.geometry, stream);
+  }
+  replay::InputTable inputs;
+  using replay::Purpose;
+  std::string problem =
+      replay_once(source, events, recorded, tunables, Purpose::agree, inputs, every);
+  if (problem.empty())
+    problem = replay_once(source, events, recorded, tunables, Purpose::free_run, inputs, every);
+  if (problem.empty())
+    problem = replay_once(source, events, other, others, Purpose::what_if, inputs, every);
+  return problem;
+}
+
+}  // namespace e4r::test
