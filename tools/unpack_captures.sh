@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Unpacks the bundled captures: checks them against traces/MANIFEST and lays start images (sparse),
-# traces and the kernel's own tables side by side, ready for e4replay.
+# traces and the kernel's own tables side by side, ready for e4replay. What is there and unchanged is
+# left alone.
 #   tools/unpack_captures.sh DIR [NAME...]    default: all
 set -euo pipefail
 [ $# -ge 1 ] || {
@@ -26,7 +27,9 @@ for name in "${@:-${known[@]}}"; do
         echo "unpack_captures.sh: no capture '$name': there are ${known[*]}" >&2
         exit 1
     }
-    if [ ! -e "$dest/$name.done" ]; then
+    sums=$(awk -v name="$name." -v image="$image.image.tar.zst" \
+        '$1 == "sha256" && (index($3, name) == 1 || $3 == image)' "$traces/MANIFEST")
+    if [ "$(cat "$dest/$name.done" 2>/dev/null)" != "$sums" ]; then
         rm -f "$dest/$image.img"
         zstd -dcq "$traces/$image.image.tar.zst" | tar -xS -C "$dest"
         for file in "$traces/$name".*; do
@@ -37,6 +40,6 @@ for name in "${@:-${known[@]}}"; do
             *) cp "$file" "$dest/" ;;
             esac
         done
-        touch "$dest/$name.done"
+        echo "$sums" >"$dest/$name.done"
     fi
 done

@@ -44,6 +44,7 @@ step "KUnit tests pass" "$lab" run kunit --kernel all
 for job in live pause prefetch two count error probe; do
     step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
 done
+step "a bitmap that cannot be read" "$lab" run mballoc-unreadable --kernel all
 step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \
     --set FILES=8000 --below extents_scanned=0.1 --below cr3/hits=0.1 \
     --below cr2/groups_considered=0.05
@@ -52,6 +53,6 @@ step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64
     holes aged-1k linear
 step "and what is drawn at random" "$lab" random -n 2 --seed 20
 step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
-    1k-nodelalloc stripe aged-1k
+    1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
 step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
 echo "test/lab: all $passed steps passed"
