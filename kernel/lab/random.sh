@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Property test: random geometry, tunables, mount options and workload -> capture -> verify.
 #
-# Usage: random.sh [-n N] [--seed S] [-o DIR]
+# Usage: random.sh [-n N] [--seed S] [--kernel base|SERIES] [-p POLICY] [-o DIR]
 #   -n N      how many kinds to draw (default: 5)
 #   --seed S  of the first one, the next has S+1, ... (default: from the clock; always printed)
+#   --kernel, -p   as agree.sh takes them; the trim limit of CR1.5 is drawn for a SERIES only
 #   -o DIR    default: $E4R_LAB/random; captures that agree are removed, the others stay
 #
 # Prints agree.sh's table. Exit status 3 when a decision differed: the drawn kind is DIR/SEED.kind,
@@ -15,11 +16,15 @@ source "$(dirname "$0")/lib/common.sh"
 count=5
 seed=$(($(date +%s) % 1000000))
 out=$E4R_LAB/random
+tree=base
+agree=()
 while [ $# -gt 0 ]; do
     case $1 in
     -n) count=$2 && shift ;;
     --seed) seed=$2 && shift ;;
     -o) out=$2 && shift ;;
+    --kernel) tree=$2 && agree+=(--kernel "$2") && shift ;;
+    -p) agree+=(-p "$2") && shift ;;
     *) usage ;;
     esac
     shift
@@ -29,7 +34,7 @@ note "seeds $seed to $((seed + count - 1))"
 
 # draw SEED: a kind for kinds.table.
 draw() {
-    awk -v seed="$1" '
+    awk -v seed="$1" -v tree="$tree" '
     function below(n) { return int(rand() * n) }
     function percent(p) { return rand() * 100 < p }
     function one_of(list,   words, n) { n = split(list, words, " "); return words[below(n) + 1] }
@@ -78,6 +83,7 @@ draw() {
         knob("mb_max_linear_groups", "1 4 16", 30)
         knob("mb_prefetch", "1 4 16", 20)
         knob("mb_prefetch_limit", "1 4 64", 20)
+        if (tree != "base") knob("mb_cr1_5_max_trim_order", "0 1 2 5 9", 40)
         mix = indirect ? "indirect" : one_of("basic holes direct append wide wide")
         largest = one_of("256K 1M 2M 4M 8M")
         files = one_of("50 200 400")
@@ -109,7 +115,7 @@ for ((i = 0; i < count; ++i)); do
     this=$((seed + i))
     draw $this >"$out/$this.kind"
     status=0
-    E4R_KINDS=$out/$this.kind "$lab_dir/agree.sh" -o "$out" "random-$this" >"$out/$this.table" || status=$?
+    E4R_KINDS=$out/$this.kind "$lab_dir/agree.sh" "${agree[@]}" -o "$out" "random-$this" >"$out/$this.table" || status=$?
     sed -i '/^| \*\*/d' "$out/$this.table" # a total of one
     if [ "$i" = 0 ]; then cat "$out/$this.table"; else tail -n +3 "$out/$this.table"; fi | tee -a "$lines"
     if [ $status = 0 ]; then rm -f "$out/random-$this-"* "$out/$this.kind" "$out/$this.table"; fi
