@@ -3,7 +3,7 @@
 # Every suite under the thread sanitizer: a race anywhere fails the test that showed it.
 #   test/tsan.sh [--all | --turn TEXT | K]    default: --all
 #     K              the K-th of $parts parts: every $parts-th test, of every suite
-#     --turn TEXT    the part that is TEXT's turn, by its hash (.ci/run: a commit)
+#     --turn TEXT    the part that is TEXT's turn, by its hash (such as a commit)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 parts=4
