@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness of the series mballoc-cr1.5: a block bitmap that cannot be read (dm-dust) is read and
-# complained about once, not by every allocation that prefetches its flex group, and the other groups
-# of the flex group are initialized all the same.
+# Correctness: a block bitmap that cannot be read (dm-dust) is read and complained about once, not by
+# every allocation that prefetches its flex group, and the other groups of the flex group are
+# initialized all the same.
+# series: mballoc-cr1.5
 # image: 4k-delalloc
 # timeout: 120
 # expected: EXT4-fs error .*: Cannot read block bitmap
