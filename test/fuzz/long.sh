@@ -3,8 +3,8 @@
 # A long run of fuzz_pair on one core, at the lowest priority, that goes on where the last one ended.
 #   long.sh SECONDS [CORPUS]     default: build/fuzz/long
 # Builds the fuzzer without libFuzzer's tracing of comparisons, which takes half of the time. Ends by
-# itself. Adds its executions to CORPUS.executions and prints the sum; what it found, if anything,
-# lies in CORPUS as crash-*, timeout-* or oom-*, and the exit status is not 0.
+# itself. Adds its executions and its seconds of one core to CORPUS.spent and prints the sums; what it
+# found, if anything, lies in CORPUS as crash-*, timeout-* or oom-*, and the exit status is not 0.
 #   long.sh --keep [CORPUS]      the fewest inputs that cover all, into test/fuzz/corpus/pair
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -32,16 +32,22 @@ if [ "$1" = --keep ]; then
 fi
 
 status=0
+TIMEFORMAT='cpu %U %S'
 export ASAN_OPTIONS=malloc_context_size=2:quarantine_size_mb=16
-nice -n 19 $fuzzer -max_total_time="$1" -max_len=512 -entropic=0 -timeout=10 -rss_limit_mb=1024 \
-    -print_final_stats=1 -artifact_prefix="$corpus/" "$corpus" $kept 2>"$corpus.log" || status=$?
+{ time nice -n 19 "$fuzzer" -max_total_time="$1" -max_len=512 -entropic=0 -timeout=10 \
+    -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$corpus/" "$corpus" $kept || status=$?; } \
+    2>"$corpus.log"
 ran=$(sed -n 's/^stat::number_of_executed_units: *//p' "$corpus.log")
 if [ -z "$ran" ]; then
     echo "long.sh: the fuzzer did not come to its end: $corpus.log" >&2
     exit 1
 fi
-sum=$(($(cat "$corpus.executions" 2>/dev/null || echo 0) + ran))
-echo "$sum" >"$corpus.executions"
-echo "$ran executions, $sum in all, $(find "$corpus" -type f | wc -l) inputs in $corpus"
+[ -e "$corpus.spent" ] || echo 0 0 >"$corpus.spent"
+awk -v ran="$ran" 'FNR == NR { ran += $1; spent = $2; next } $1 == "cpu" { spent += $2 + $3 }
+    END { printf "%d %.0f\n", ran, spent }' "$corpus.spent" "$corpus.log" >"$corpus.spent.new"
+mv "$corpus.spent.new" "$corpus.spent"
+awk -v ran="$ran" -v files="$(find "$corpus" -type f | wc -l)" -v corpus="$corpus" '{
+    printf "%d executions; in all %d, in %.2f hours of a core; %d inputs in %s\n",
+        ran, $1, $2 / 3600, files, corpus }' "$corpus.spent"
 if [ $status != 0 ]; then tail -20 "$corpus.log" >&2; fi
 exit $status
