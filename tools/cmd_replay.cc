@@ -71,10 +71,8 @@ Status check_fidelity(const report::ReplayReport& report) {
         report.trace_path, kForce);
   return error(
       "{}: the model follows only {:.1f} % of {} recorded decisions under {}, and below {:.0f} % "
-      "its "
-      "answers mean nothing: first divergence at decision {}, event {}, in {}; {}; `e4replay "
-      "verify` "
-      "shows more; {}",
+      "its answers mean nothing: first divergence at decision {}, event {}, in {}; {}; "
+      "`e4replay verify` shows more; {}",
       report.trace_path, *a.percent_identical(), format_count(a.requests), report.recorded_policy,
       replay::Agreement::kFollows, format_count(first->decision), format_count(first->event),
       first->fields, advice(report), kForce);

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "replay/engine.h"
 #include "support/rig.h"
 #include "support/trace_writer.h"
@@ -80,6 +83,18 @@ class LyingTrace : public testing::Test {
       }
     }
     return out;
+  }
+
+  // Follows it on `source`; the engine as it stands afterwards.
+  std::unique_ptr<replay::Engine> follow(const state::Source& source) {
+    replay::EngineOptions options;
+    options.purpose = Purpose::agree;
+    auto engine = std::make_unique<replay::Engine>(source, *policy::find_policy("legacy"),
+                                                   policy::defaults_for(source.geometry), options);
+    MemorySource stream(events);
+    replay::InputTable inputs;
+    EXPECT_TRUE(engine->run(stream, inputs).ok());
+    return engine;
   }
 
   ModelFs fs{model_shape("two_groups")};
@@ -163,14 +178,7 @@ TEST_F(LyingTrace, FreesOfMetadata) {
   state::Source source = fs.source();
   source.metadata.push_back({0, 4});
   free(0, 3, 1);
-  replay::EngineOptions options;
-  options.purpose = Purpose::agree;
-  replay::Engine engine(source, *policy::find_policy("legacy"), policy::defaults_for(fs.geometry()),
-                        options);
-  MemorySource stream(events);
-  replay::InputTable inputs;
-  ASSERT_TRUE(engine.run(stream, inputs).ok());
-  EXPECT_EQ(engine.contradictions().not_in_use, 1u);
+  EXPECT_EQ(follow(source)->contradictions().not_in_use, 1u);
 }
 
 TEST_F(LyingTrace, HandsOutWhatIsInUse) {
@@ -187,14 +195,8 @@ TEST_F(LyingTrace, APreallocationGivesBackOnlyWhatWasFree) {
   allocate({0, 512, 64, 0}, 8);
   add(EventKind::discard_preallocations);
   EXPECT_EQ(replay_it().in_use, 8u);
-  replay::EngineOptions options;
-  options.purpose = Purpose::agree;
-  replay::Engine engine(fs.source(), *policy::find_policy("legacy"),
-                        policy::defaults_for(fs.geometry()), options);
-  MemorySource stream(events);
-  replay::InputTable inputs;
-  ASSERT_TRUE(engine.run(stream, inputs).ok());
-  const auto words = engine.state().words(engine.state().group(0));
+  const auto engine = follow(fs.source());
+  const auto words = engine->state().words(engine->state().group(0));
   EXPECT_TRUE(state::bitmap::all_set(words, 512, 16));
   EXPECT_TRUE(state::bitmap::all_clear(words, 528, 48));
 }
@@ -273,15 +275,9 @@ TEST_F(LyingTrace, ACommitWithoutAnEndDoesNotHoldUpTheNext) {
   free(0, 110, 10);
   commit(EventKind::commit_flushing, 7);
   commit(EventKind::end_commit, 7);
-  replay::EngineOptions options;
-  options.purpose = Purpose::agree;
-  replay::Engine engine(fs.source(), *policy::find_policy("legacy"),
-                        policy::defaults_for(fs.geometry()), options);
-  MemorySource stream(events);
-  replay::InputTable inputs;
-  ASSERT_TRUE(engine.run(stream, inputs).ok());
-  EXPECT_TRUE(engine.state().freed().empty());
-  EXPECT_FALSE(state::bitmap::test(engine.state().words(engine.state().group(0)), 115));
+  const auto engine = follow(fs.source());
+  EXPECT_TRUE(engine->state().freed().empty());
+  EXPECT_FALSE(state::bitmap::test(engine->state().words(engine->state().group(0)), 115));
 }
 
 TEST_F(LyingTrace, ClosingEventsForNothing) {
