@@ -48,8 +48,9 @@ void Writer::run(std::uint64_t ops) {
 
 void Writer::one_op(lab::Rng& rng) {
   const std::uint64_t kind = rng.below(100);
-  if (kind < 55) return plain(rng);
-  if (kind < 80) return burst(rng);
+  if (kind < 48) return plain(rng);
+  if (kind < 70) return burst(rng);
+  if (kind < 80) return cover(rng);
   if (kind < 86) return tail_overwrite(rng, Mode::exclusive);
   if (kind < 92) return extend(rng);
   tail_burst(rng);
@@ -97,6 +98,24 @@ void Writer::burst(lab::Rng& rng) {
     if (first < size)
       add(rng, first, std::min(cuts[piece + 1] - cuts[piece], size - first), Mode::exclusive);
   }
+}
+
+// Whole blocks and, at the same time, parts of them: what is not overwritten stays.
+void Writer::cover(lab::Rng& rng) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t per_block = model.sectors_per_block();
+  const auto blocks = static_cast<std::uint32_t>(rng.between(1, 3));
+  const std::uint32_t apart = static_cast<std::uint32_t>(rng.below(8)) * per_block;
+  const std::uint32_t base = stress_.hot_sector() / per_block * per_block + apart;
+  if (base + blocks * per_block > model.size()) return;
+  const bool whole_first = rng.percent(80);
+  if (whole_first) add(rng, base, blocks * per_block, Mode::shared);
+  for (std::uint64_t parts = rng.between(1, 2); parts > 0; --parts) {
+    const auto at = static_cast<std::uint32_t>(rng.below(blocks * per_block));
+    const auto count = static_cast<std::uint32_t>(rng.between(1, per_block));
+    add(rng, base + at, std::min(count, blocks * per_block - at), Mode::shared);
+  }
+  if (!whole_first) add(rng, base, blocks * per_block, Mode::shared);
 }
 
 // Up to the last byte of the file.
@@ -154,15 +173,22 @@ void Writer::add_extend(lab::Rng& rng, std::uint32_t count, std::uint32_t gap, s
   stress_.add(Count::extends);
 }
 
-// Contents, memory in one to three pieces at any multiple of a sector, flags.
+bool Writer::is_whole(const Claimed& claimed) const {
+  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
+  return claimed.first % per_block == 0 && claimed.count % per_block == 0;
+}
+
+// Contents, memory in one to three pieces at any multiple of a sector, flags. Memory counts as much
+// as the place does for what the kernel calls aligned: whole blocks have it aligned mostly.
 void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
   const Claimed& claimed = io.claimed;
-  char* at = io.memory + (rng.percent(50) ? 0 : rng.below(kPage / kSector) * kSector);
+  const bool odd_memory = rng.percent(is_whole(claimed) ? 10 : 50);
+  char* at = io.memory + (odd_memory ? rng.below(kPage / kSector) * kSector : 0);
   for (std::uint32_t i = 0; i < claimed.count; ++i)
     paint(at + i * kSector, stress_.target.model->file(), claimed.first + i, claimed.token);
   std::uint32_t left = claimed.count;
   io.piece_count = 0;
-  const std::uint64_t pieces = rng.percent(75) ? 1 : rng.between(2, kMaxPieces);
+  const std::uint64_t pieces = rng.percent(is_whole(claimed) ? 90 : 70) ? 1 : kMaxPieces;
   while (left > 0) {
     const bool last = io.piece_count + 1 == pieces;
     const auto n = last ? left : static_cast<std::uint32_t>(rng.between(1, left));
@@ -180,12 +206,10 @@ void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
 }
 
 void Writer::count_write(const Claimed& claimed, bool shared) {
-  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
   stress_.add(via_ == Via::aio     ? Count::writes_aio
               : via_ == Via::uring ? Count::writes_uring
                                    : Count::writes_sync);
-  if (claimed.first % per_block != 0 || claimed.count % per_block != 0)
-    stress_.add(Count::sub_block);
+  if (!is_whole(claimed)) stress_.add(Count::sub_block);
   if (shared) stress_.add(Count::shared);
   stress_.add(Count::bytes, claimed.count * kSector);
 }

@@ -26,6 +26,7 @@ class Writer {
   void one_op(lab::Rng& rng);
   void plain(lab::Rng& rng);
   void burst(lab::Rng& rng);
+  void cover(lab::Rng& rng);
   void tail_overwrite(lab::Rng& rng, Mode mode);
   void extend(lab::Rng& rng);
   void tail_burst(lab::Rng& rng);
@@ -33,6 +34,7 @@ class Writer {
   void add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode);
   void add_extend(lab::Rng& rng, std::uint32_t count, std::uint32_t gap, std::uint32_t back);
   void prepare(lab::Rng& rng, Io& io, bool may_refuse);
+  [[nodiscard]] bool is_whole(const Claimed& claimed) const;
   void count_write(const Claimed& claimed, bool shared);
   Io* free_io();
   void flush();
