@@ -32,6 +32,9 @@ void Changer::run(std::uint64_t ops) {
 
 void Changer::one_op(lab::Rng& rng) {
   const std::uint64_t kind = rng.below(100);
+  Model& model = *stress_.target.model;
+  // Room to extend into.
+  if (model.most() - model.size() < 2 * kMostRange) return truncate(rng);
   if (kind < 26) return discard(rng, Kind::punch);
   if (kind < 40) return discard(rng, Kind::zero);
   if (kind < 56) return allocate(rng);
@@ -132,7 +135,7 @@ void Changer::truncate(lab::Rng& rng) {
   Model& model = *stress_.target.model;
   const std::uint32_t size = model.size();
   auto less = static_cast<std::uint32_t>(rng.between(1, kMostRange));
-  if (rng.percent(20)) less = static_cast<std::uint32_t>(rng.below(size));
+  if (rng.percent(30)) less = static_cast<std::uint32_t>(rng.below(size));
   if (less >= size || less == 0 || size - less < model.most() / 4) return;
   // Seldom is nothing in flight in all of that.
   std::optional<Claimed> claimed;

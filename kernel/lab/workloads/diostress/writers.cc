@@ -51,8 +51,8 @@ void Writer::one_op(lab::Rng& rng) {
   if (kind < 48) return plain(rng);
   if (kind < 70) return burst(rng);
   if (kind < 80) return cover(rng);
-  if (kind < 86) return tail_overwrite(rng, Mode::exclusive);
-  if (kind < 92) return extend(rng);
+  if (kind < 85) return tail_overwrite(rng, Mode::exclusive);
+  if (kind < 90) return extend(rng);
   tail_burst(rng);
 }
 
@@ -129,7 +129,9 @@ void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
 
 void Writer::extend(lab::Rng& rng) {
   const std::uint32_t per_block = stress_.target.model->sectors_per_block();
-  const std::uint32_t count = draw_count(rng, per_block);
+  // Small ones mostly: the file is to grow all the time, and must not be longer than `most`.
+  const auto small = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
+  const std::uint32_t count = rng.percent(85) ? small : draw_count(rng, per_block);
   const auto gap = static_cast<std::uint32_t>(rng.between(1, 3 * per_block));
   add_extend(rng, count, rng.percent(20) ? gap : 0, 0);
 }
@@ -142,8 +144,9 @@ void Writer::tail_burst(lab::Rng& rng) {
   tail_overwrite(rng, aligned ? Mode::shared : Mode::exclusive);
   const std::uint32_t back = aligned ? model.size() % per_block : 0;
   const std::uint32_t rest = per_block - model.size() % per_block;
-  const auto more = static_cast<std::uint32_t>(rng.below(3)) * per_block;
-  add_extend(rng, rng.percent(70) ? rest + more : draw_count(rng, per_block), 0, back);
+  const auto more = static_cast<std::uint32_t>(rng.below(2)) * per_block;
+  const auto some = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
+  add_extend(rng, rng.percent(75) ? rest + more : some, 0, back);
 }
 
 void Writer::add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode) {
