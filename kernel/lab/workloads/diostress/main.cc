@@ -4,6 +4,7 @@
 // extend, write through the page cache and read meanwhile. A model says what each sector may hold;
 // all are compared at the end of each round, some while it goes on.
 //   diostress --seed N --seconds S DIRECTORY          or --ops N, of each thread
+//   --tails PERCENT      of operations that are about the end of the file, extended by others
 //   --state FILE         writes there what the files left behind must hold, for
 //   --verify-only FILE   after a remount
 //   --self-test 1        judges outcomes made up, in memory
@@ -195,6 +196,7 @@ int main(int argc, char** argv) {
                               {"changers", "1"},
                               {"readers", "1"},
                               {"keep", "4"},
+                              {"tails", "10"},
                               {"state", ""},
                               {"verify-only", ""},
                               {"self-test", "0"}});

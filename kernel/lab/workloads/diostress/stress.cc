@@ -31,7 +31,9 @@ lab::Rng generator(std::uint64_t seed, std::uint64_t a, std::uint64_t b, std::ui
 }
 
 Stress::Stress(const lab::Options& options)
-    : seed_(options.number("seed")), seconds_(static_cast<double>(options.number("seconds"))) {}
+    : seed_(options.number("seed")),
+      seconds_(static_cast<double>(options.number("seconds"))),
+      tails_(static_cast<unsigned>(options.number("tails"))) {}
 
 std::uint32_t Stress::hot_sector() {
   const std::uint32_t size = std::max(target.model->size(), 1u);

@@ -67,6 +67,8 @@ class Stress {
   void unexpected(const std::string& what, long result);
   [[nodiscard]] bool over() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  // Percent of the writers' operations that are about the end of the file.
+  [[nodiscard]] unsigned tails() const { return tails_; }
   [[nodiscard]] double elapsed() const { return clock_.seconds(); }
   void figures() const;
 
@@ -77,6 +79,7 @@ class Stress {
  private:
   std::uint64_t seed_;
   double seconds_;  // 0: no limit
+  unsigned tails_;
   lab::Stopwatch clock_;
   std::array<std::atomic<std::uint64_t>, static_cast<unsigned>(Count::last)> counts_{};
   std::atomic<std::uint64_t> steps_{0};

@@ -47,13 +47,13 @@ void Writer::run(std::uint64_t ops) {
 }
 
 void Writer::one_op(lab::Rng& rng) {
+  if (rng.percent(stress_.tails())) return tail_burst(rng);
   const std::uint64_t kind = rng.below(100);
-  if (kind < 48) return plain(rng);
-  if (kind < 70) return burst(rng);
-  if (kind < 80) return cover(rng);
-  if (kind < 85) return tail_overwrite(rng, Mode::exclusive);
-  if (kind < 90) return extend(rng);
-  tail_burst(rng);
+  if (kind < 53) return plain(rng);
+  if (kind < 77) return burst(rng);
+  if (kind < 88) return cover(rng);
+  if (kind < 94) return tail_overwrite(rng, Mode::exclusive);
+  extend(rng);
 }
 
 void Writer::plain(lab::Rng& rng) {
@@ -136,17 +136,24 @@ void Writer::extend(lab::Rng& rng) {
   add_extend(rng, count, rng.percent(20) ? gap : 0, 0);
 }
 
-// What ends where the file does, in flight while others extend the file in the same block.
+// What ends where the file does, in flight while others extend the file in the same block. Whole
+// blocks go before it, so that it has to queue.
 void Writer::tail_burst(lab::Rng& rng) {
   Model& model = *stress_.target.model;
   const std::uint32_t per_block = model.sectors_per_block();
-  const bool aligned = rng.percent(50);
+  const std::uint32_t size = model.size();
+  const std::uint32_t inside = size % per_block;
+  const auto some = static_cast<std::uint32_t>(rng.between(1, std::uint64_t{2} * per_block));
+  if (inside == 0) return add_extend(rng, some, 0, 0);
+  for (std::uint64_t before = rng.below(5); before > 0; --before) {
+    const auto block = static_cast<std::uint32_t>(rng.below(size / per_block + 1));
+    if (block < size / per_block) add(rng, block * per_block, per_block, Mode::exclusive);
+  }
+  const bool aligned = rng.percent(60);
   tail_overwrite(rng, aligned ? Mode::shared : Mode::exclusive);
-  const std::uint32_t back = aligned ? model.size() % per_block : 0;
-  const std::uint32_t rest = per_block - model.size() % per_block;
   const auto more = static_cast<std::uint32_t>(rng.below(2)) * per_block;
-  const auto some = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
-  add_extend(rng, rng.percent(75) ? rest + more : some, 0, back);
+  const bool whole = rng.percent(60);
+  add_extend(rng, whole ? per_block - inside + more : some, 0, aligned ? inside : 0);
 }
 
 void Writer::add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode) {
