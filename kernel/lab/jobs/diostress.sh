@@ -29,10 +29,14 @@ make_disk() {
         echo "${pair#*=}" >"$device/${pair%%=*}"
     done
     echo 1 >"$device/power"
-    # By default no more than twice what the disk does at once.
-    echo mq-deadline >/sys/block/lab/queue/scheduler
-    echo 256 >/sys/block/lab/queue/nr_requests
     DISK=/dev/lab
+    if grep -q mq-deadline /sys/block/lab/queue/scheduler; then
+        echo mq-deadline >/sys/block/lab/queue/scheduler
+        # By default no more than twice what the disk does at once.
+        echo 256 >/sys/block/lab/queue/nr_requests
+    else
+        say "no mq-deadline in this kernel: nothing is sorted"
+    fi
 }
 
 # stress NAME REQUESTS-AT-ONCE MOUNT-OPTIONS MKE2FS-OPTIONS...
