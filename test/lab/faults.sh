@@ -55,7 +55,7 @@ found() {
         echo "failed otherwise: $report"
         return 1
     }
-    sed -n 's/.*, after \([0-9.]*\) s$/\1 s/p' <<<"$line"
+    sed -n 's/.*, after \([0-9.]*\) s.*/\1 s/p' <<<"$line"
 }
 
 failed=0
