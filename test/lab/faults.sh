@@ -3,10 +3,11 @@
 # Whether the stress of direct writes finds a kernel that is wrong: each patch of test/lab/faults is
 # applied to a tree of its own, built, and `lab run diostress` must fail with data lost.
 #   test/lab/faults.sh [--on TREE] [--target T] [--variant V] [--seeds N] [NAME...]
-#     --on     base, or a series that has been applied (default: base)
+#     --on     base, or a series with dio-overwrite that has been applied (default: base)
 #     --seeds  1 to N, for each fault (default: 1)
-#     NAME     of patches (default: all that apply to TREE)
-# Prints, for each fault and seed, the seconds until it was found. E4R_LAB as in docs/kernel-lab.md.
+#     NAME     of patches (default: all of faults/base, or of faults/dio-overwrite)
+# Prints, for each fault and seed, the seconds until it was found. A patch that says "Configs: NAMES" is
+# looked for in these configurations of the job only. E4R_LAB as in docs/kernel-lab.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
@@ -25,14 +26,16 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+faults=test/lab/faults/dio-overwrite
+[ "$tree" != base ] || faults=test/lab/faults/base
 if [ ${#names[@]} = 0 ]; then
-    for patch in test/lab/faults/*.patch; do names+=("$(basename "$patch" .patch)"); done
+    for patch in "$faults"/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
 
 # A tree with the fault, of what TREE is now. Fails when the patch does not apply.
 plant() {
     local name=$1 fault=$2 patch
-    patch=$(realpath "test/lab/faults/$name.patch")
+    patch=$(realpath "$faults/$name.patch")
     if [ ! -d "$E4R_LAB/$fault" ]; then
         git -C "$E4R_LAB/$tree" worktree add -q --detach "$E4R_LAB/$fault"
     fi
@@ -42,11 +45,12 @@ plant() {
     git -C "$E4R_LAB/$fault" -c user.name=lab -c user.email=lab@localhost commit -qm "$name"
 }
 
-# found FAULT SEED: seconds from the job's first words on; fails when the job did not see the fault.
+# found NAME FAULT SEED: seconds from the job's first words on; fails when the job did not see the fault.
 found() {
-    local report line
-    if report=$("$lab" run diostress --kernel "$1" --set RUN_SEED="$2" \
-        ${CONFIGS:+--set "CONFIGS=$CONFIGS"} "${how[@]}" 2>&1); then
+    local report line configs=${CONFIGS:-}
+    [ -n "$configs" ] || configs=$(sed -n 's/^Configs: //p' "$faults/$1.patch")
+    if report=$("$lab" run diostress --kernel "$2" --set RUN_SEED="$3" \
+        ${configs:+--set "CONFIGS=$configs"} "${how[@]}" 2>&1); then
         echo "not found"
         return 1
     fi
@@ -60,12 +64,11 @@ found() {
 
 failed=0
 for name in "${names[@]}"; do
-    fault=fault-$name
-    [ "$tree" = base ] || fault+=-$tree
+    fault=fault-$name-$tree
     plant "$name" "$fault" || { echo "$name: does not apply to $tree" && failed=1 && continue; }
     "$lab" build "$fault" "${how[@]}" >/dev/null
     for ((seed = 1; seed <= seeds; ++seed)); do
-        time=$(found "$fault" "$seed") || failed=1
+        time=$(found "$name" "$fault" "$seed") || failed=1
         echo "$name seed $seed: $time"
     done
 done

@@ -12,24 +12,15 @@
 # mem: 768M
 # timeout: 400
 # append: null_blk.nr_devices=0
+# shellcheck source=kernel/lab/guest/null_blk.sh
+. "$LAB/guest/null_blk.sh"
 
 # make_disk N: in memory, with requests that take time, N at once. With few, the I/O scheduler has
 # the others and sorts them: what was submitted first is not done first.
 make_disk() {
-    local device=/sys/kernel/config/nullb/lab pair
     [ "${DEVICE:-null_blk}" = null_blk ] || return 0
-    mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
-    if [ -d "$device" ]; then
-        echo 0 >"$device/power"
-        rmdir "$device"
-    fi
-    mkdir "$device"
-    for pair in size=256 blocksize=512 memory_backed=1 irqmode=2 "completion_nsec=${NSEC:-200000}" \
-        queue_mode=2 submit_queues=1 "hw_queue_depth=$1"; do
-        echo "${pair#*=}" >"$device/${pair%%=*}"
-    done
-    echo 1 >"$device/power"
-    DISK=/dev/lab
+    make_null_blk size=256 blocksize=512 "completion_nsec=${NSEC:-200000}" "hw_queue_depth=$1" \
+        max_sectors=2560
     if grep -q mq-deadline /sys/block/lab/queue/scheduler; then
         echo mq-deadline >/sys/block/lab/queue/scheduler
         # By default no more than twice what the disk does at once.
