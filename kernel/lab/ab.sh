@@ -5,10 +5,11 @@
 #
 # Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|qemu] [--variant V] [--cpus N]
 #              [--image KIND] [--seed N] [--set NAME=VALUE]... [--set-base NAME=VALUE]...
-#              [--set-patched NAME=VALUE]... [--below FIGURE=RATIO]... [-o FILE]
+#              [--set-patched NAME=VALUE]... [--append WORDS] [--below FIGURE=RATIO]... [-o FILE]
 #   -n N    pairs of runs (default: 3); from 6 on the median has an interval, 10 are better
 #   --variant V            of both kernels (default: plain); lockstat shows waits for group locks
 #   --cpus N               of the guest, qemu only (default: 2)
+#   --append WORDS         arguments of both kernels, such as time-travel=inf-cpu (uml)
 #   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
 #   -o FILE                every value, as "base|patched PAIR FIGURE VALUE" lines
 #
@@ -47,6 +48,7 @@ while [ $# -gt 0 ]; do
     --seed) SEED=$2 && shift ;;
     --set) vars+=("$2") && shift ;;
     --set-base) base_vars+=("$2") && shift ;;
+    --append) APPEND=$2 && shift ;;
     --below) limits+=("$2") && shift ;;
     --set-patched) patched_vars+=("$2") && shift ;;
     -*) usage ;;

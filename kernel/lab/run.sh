@@ -3,9 +3,10 @@
 # Runs one job in a guest and prints its figures.
 #
 # Usage: run.sh JOB [--kernel base|SERIES] [--target uml|qemu] [--variant V] [--cpus N]
-#               [--image KIND] [--seed N] [--set NAME=VALUE]...
+#               [--image KIND] [--seed N] [--set NAME=VALUE]... [--append WORDS]
 #        run.sh --list
 #   --cpus  of the guest, qemu only (default: 2)
+#   --append  arguments of the kernel, such as time-travel=inf-cpu (uml)
 #   --set   a variable for the job, such as KNOBS="mb_max_to_scan=100" or MOUNT=nodelalloc
 #
 # Fails when the guest outlives the job's time limit, leaves no completion marker, ran another
@@ -32,6 +33,7 @@ while [ $# -gt 0 ]; do
     --image) IMAGE=$2 && shift ;;
     --seed) SEED=$2 && shift ;;
     --set) vars+=("$2") && shift ;;
+    --append) APPEND=$2 && shift ;;
     --list) list_jobs && exit ;;
     -*) usage ;;
     *) [ -z "$job" ] || usage

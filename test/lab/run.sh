@@ -48,6 +48,13 @@ step "a bitmap that cannot be read" "$lab" run mballoc-unreadable --kernel all
 step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \
     --set FILES=8000 --below extents_scanned=0.1 --below cr3/hits=0.1 \
     --below cr2/groups_considered=0.05
+# A clock that stands still while the guest computes: the figures do not depend on this machine.
+step "overwrites of partial blocks are in flight together" \
+    "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
+    --set "WRITES=--count 1024" --below elapsed_s=0.004
+step "and so are partial blocks without data" \
+    "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
+    --set "WRITES=--count 512 --prepare fallocated --pattern block" --below elapsed_s=0.01
 step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --seed 1
 step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
     holes aged-1k linear

@@ -2,6 +2,8 @@
 # shellcheck shell=bash disable=SC2034
 # What the lazyinit-* jobs share inside the guest. Sourced by them, after lib.sh.
 # Its functions look at $DISK, mounted on $FS.
+# shellcheck source=kernel/lab/guest/null_blk.sh
+. "$LAB/guest/null_blk.sh"
 
 # make_lazy [MKE2FS OPTIONS]: a file system, of $size if set, with no inode table marked as
 # initialized.
@@ -10,21 +12,6 @@ make_lazy() {
         ${size:+"$size"}
     groups=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
     expect "groups marked by mke2fs" "$(zeroed_on_disk)" 0
-}
-
-# make_null_blk NAME=VALUE...: a device of null_blk with these attributes (configfs) and more that all
-# of the figures share: 8 GiB in memory, a millisecond for each request of up to 32 KiB, one at a time.
-# DISK becomes its name, /dev/lab.
-make_null_blk() {
-    local device=/sys/kernel/config/nullb/lab pair
-    mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
-    mkdir "$device"
-    for pair in size=8192 blocksize=4096 memory_backed=1 irqmode=2 completion_nsec=1000000 \
-        queue_mode=2 submit_queues=1 hw_queue_depth=1 max_sectors=64 "$@"; do
-        echo "${pair#*=}" >"$device/${pair%%=*}"
-    done
-    echo 1 >"$device/power"
-    DISK=/dev/lab
 }
 
 # Groups that dumpe2fs calls ITABLE_ZEROED.

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034
+# A disk in the guest's memory that takes a set time for each request. Sourced by jobs, after lib.sh.
+
+# make_null_blk NAME=VALUE...: a device of null_blk with these attributes (configfs); of one given
+# twice the last counts, and there are defaults: 8 GiB in memory, a millisecond for each request of up
+# to 32 KiB, one at a time. DISK becomes its name, /dev/lab; the one that had it before goes.
+make_null_blk() {
+    local device=/sys/kernel/config/nullb/lab pair
+    mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+    if [ -d "$device" ]; then
+        echo 0 >"$device/power"
+        rmdir "$device"
+    fi
+    mkdir "$device"
+    for pair in size=8192 blocksize=4096 memory_backed=1 irqmode=2 completion_nsec=1000000 \
+        queue_mode=2 submit_queues=1 hw_queue_depth=1 max_sectors=64 "$@"; do
+        echo "${pair#*=}" >"$device/${pair%%=*}"
+    done
+    echo 1 >"$device/power"
+    DISK=/dev/lab
+}

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Figures: direct writes per second to one file, and their latency, on a disk that takes a fixed time
+# for each of any number of requests. The disk is in memory (null_blk).
+#   NSEC=1000000         nanoseconds per request
+#   WRITES="--size 2048 ..."    options of kernel/lab/workloads/diodepth
+#   GEOMETRY="-b 4096"   options of mke2fs
+#   MOUNT=...            mount options
+# The clock of User Mode Linux can be told to stand still while it computes (`--append
+# time-travel=inf-cpu`): the figures are then the same from run to run, and show how much is in flight
+# without the cost of it.
+# mem: 3G
+# timeout: 600
+# shellcheck source=kernel/lab/guest/null_blk.sh
+. "$LAB/guest/null_blk.sh"
+make_null_blk size=2048 blocksize=512 "completion_nsec=${NSEC:-1000000}" hw_queue_depth=256 \
+    max_sectors=2560
+# shellcheck disable=SC2086 # words by intention
+mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=0 ${GEOMETRY:--b 4096} "$DISK"
+mount -t ext4 -o "${MOUNT:-noinit_itable}" "$DISK" "$FS"
+# shellcheck disable=SC2086 # words by intention
+"$BIN/diodepth" ${WRITES:-} "$FS" >>"$E4R_RUN/figures"
+umount "$FS"
+e2fsck -fn "$DISK"

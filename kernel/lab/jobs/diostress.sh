@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: direct writes of less than a block and more, many at once, with everything else that
+# changes a file; every sector compared with a model, also after a remount, e2fsck clean. Blocks of
+# 1, 2 and 4 KiB, nodelalloc, a file without extents, a disk that does one request at a time,
+# and there one thread at the end of the file.
+#   SECONDS_EACH=20      of each configuration
+#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-queue 4k-tail (default: all)
+#   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more for diostress)
+#   NSEC=200000          that null_blk takes for a request
+#   DEVICE=disk          the disk under test (--image) instead of null_blk
+# mem: 768M
+# timeout: 400
+# append: null_blk.nr_devices=0
+# shellcheck source=kernel/lab/guest/null_blk.sh
+. "$LAB/guest/null_blk.sh"
+
+# make_disk N: in memory, with requests that take time, N at once. With few, the I/O scheduler has
+# the others and sorts them: what was submitted first is not done first.
+make_disk() {
+    [ "${DEVICE:-null_blk}" = null_blk ] || return 0
+    make_null_blk size=256 blocksize=512 "completion_nsec=${NSEC:-200000}" "hw_queue_depth=$1" \
+        max_sectors=2560
+    if grep -q mq-deadline /sys/block/lab/queue/scheduler; then
+        echo mq-deadline >/sys/block/lab/queue/scheduler
+        # By default no more than twice what the disk does at once.
+        echo 256 >/sys/block/lab/queue/nr_requests
+    else
+        say "no mq-deadline in this kernel: nothing is sorted"
+    fi
+}
+
+# stress NAME REQUESTS-AT-ONCE MOUNT-OPTIONS MKE2FS-OPTIONS...
+stress() {
+    local name=$1 requests=$2 options=$3 state=$E4R_RUN/state failed=0
+    shift 3
+    case " ${CONFIGS:-$name} " in *" $name "*) ;; *) return 0 ;; esac
+    say "$name"
+    make_disk "$requests"
+    mke2fs -q -F -t ext4 "$@" "$DISK" 200M
+    mount -t ext4 -o "$options" "$DISK" "$FS"
+    # shellcheck disable=SC2086 # words by intention
+    "$BIN/diostress" --seconds "${SECONDS_EACH:-20}" --seed "${RUN_SEED:-1}" \
+        --engines "${ENGINES:-sync,aio,uring}" --depth "${DEPTH:-8}" --state "$state" $ARGS "$FS" \
+        >"$E4R_RUN/figures.part" || failed=1
+    sed "s/^/$name\//" "$E4R_RUN/figures.part" >>"$E4R_RUN/figures"
+    umount "$FS"
+    e2fsck -fn "$DISK"
+    [ $failed = 0 ] || return 1
+    mount -t ext4 -o "$options" "$DISK" "$FS"
+    "$BIN/diostress" --verify-only "$state" "$FS" | sed "s/^/$name\//" >>"$E4R_RUN/figures"
+    umount "$FS"
+}
+
+ARGS=${ARGS:-}
+"$BIN/diostress" --self-test 1 "$FS" >>"$E4R_RUN/figures"
+stress 1k 128 defaults -b 1024
+stress 2k 128 defaults -b 2048
+stress 4k 128 defaults -b 4096
+stress 4k-nodelalloc 128 nodelalloc -b 4096
+stress 4k-indirect 128 defaults -b 4096 -O ^extent,^64bit
+NSEC=${NSEC:-300000}
+stress 4k-queue 1 defaults -b 4096
+# Nobody else has the inode lock between two writes of a batch.
+ENGINES=aio DEPTH=24
+ARGS+=" --threads 1 --changers 0 --readers 0 --tails 60"
+stress 4k-tail 1 defaults -b 4096

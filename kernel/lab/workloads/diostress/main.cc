@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Direct writes of 512 bytes to 64 KiB, many at once, at any sector, from threads with pwritev2,
+// libaio and io_uring, to one file of DIRECTORY that others punch, zero, allocate, truncate,
+// extend, write through the page cache and read meanwhile. A model says what each sector may hold;
+// all are compared at the end of each round, some while it goes on.
+//   diostress --seed N --seconds S DIRECTORY          or --ops N, of each thread
+//   --tails PERCENT      of operations that are about the end of the file, extended by others
+//   --state FILE         writes there what the files left behind must hold, for
+//   --verify-only FILE   after a remount
+//   --self-test 1        judges outcomes made up, in memory
+// A failure is one line (what was expected, what was found, what was in flight) and status 1.
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <barrier>
+#include <fstream>
+#include <functional>
+#include <memory>
+
+#include "maintenance.h"
+#include "round.h"
+#include "selftest.h"
+#include "writers.h"
+
+namespace dio {
+namespace {
+
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+class Run {
+ public:
+  explicit Run(const lab::Options& options);
+  int run();
+
+ private:
+  void add_writers(Via via, std::uint64_t threads);
+  void one_round(std::barrier<>& gate);
+  void keep(std::unique_ptr<Model> model, const std::string& path);
+  void save_state() const;
+
+  const lab::Options& options_;
+  Stress stress_;
+  std::uint64_t ops_left_, round_ops_ = 0;
+  bool quit_ = false;
+  std::vector<std::unique_ptr<Writer>> writers_;
+  std::unique_ptr<Changer> changer_;
+  std::unique_ptr<Reader> reader_;
+  std::vector<std::function<void(std::uint64_t)>> roles_;
+  std::vector<std::pair<std::string, std::unique_ptr<Model>>> kept_;
+};
+
+std::uint32_t block_size_of(const std::string& directory) {
+  struct statvfs st {};
+  lab::check(statvfs(directory.c_str(), &st), directory);
+  return static_cast<std::uint32_t>(st.f_bsize);
+}
+
+Run::Run(const lab::Options& options)
+    : options_(options),
+      stress_(options),
+      ops_left_(options.number("ops") > 0 ? options.number("ops") : kNoLimit) {
+  stress_.block_size = block_size_of(options.directory());
+  const std::string& engines = options.text("engines");
+  const auto wants = [&engines](const char* name) {
+    return ("," + engines + ",").find(std::string(",") + name + ",") != std::string::npos;
+  };
+  if (wants("uring") && !has_uring()) lab::die("io_uring (leave it out with --engines sync,aio)");
+  if (wants("sync")) add_writers(Via::sync, options.number("threads"));
+  if (wants("aio")) add_writers(Via::aio, options.number("threads"));
+  if (wants("uring")) add_writers(Via::uring, options.number("threads"));
+  auto owner = static_cast<std::uint32_t>(roles_.size());
+  if (options.number("changers") > 0) {
+    changer_ = std::make_unique<Changer>(stress_, ++owner);
+    roles_.emplace_back([this](std::uint64_t ops) { changer_->run(ops / 2); });
+  }
+  if (options.number("readers") > 0) {
+    reader_ = std::make_unique<Reader>(stress_, ++owner);
+    roles_.emplace_back([this](std::uint64_t ops) { reader_->run(ops / 2); });
+  }
+}
+
+void Run::add_writers(Via via, std::uint64_t threads) {
+  for (std::uint64_t i = 0; i < threads; ++i) {
+    const auto owner = static_cast<std::uint32_t>(roles_.size() + 1);
+    writers_.push_back(std::make_unique<Writer>(stress_, via, owner,
+                                                static_cast<unsigned>(options_.number("depth"))));
+    roles_.emplace_back([writer = writers_.back().get()](std::uint64_t ops) { writer->run(ops); });
+  }
+}
+
+int Run::run() {
+  std::barrier gate(static_cast<std::ptrdiff_t>(roles_.size()) + 1);
+  std::vector<std::thread> threads;
+  for (const auto& role : roles_)
+    threads.emplace_back([this, &role, &gate] {
+      for (;;) {
+        gate.arrive_and_wait();
+        if (quit_) return;
+        role(round_ops_);
+        gate.arrive_and_wait();
+      }
+    });
+  while (!stress_.over() && ops_left_ > 0) one_round(gate);
+  quit_ = true;
+  gate.arrive_and_wait();
+  for (std::thread& thread : threads) thread.join();
+  stress_.figures();
+  if (!options_.text("state").empty()) save_state();
+  return stress_.count(Count::failures) == 0 ? 0 : 1;
+}
+
+void Run::one_round(std::barrier<>& gate) {
+  ++stress_.round;
+  Target& target = stress_.target;
+  target.seed = generator(stress_.seed(), stress_.round).next();
+  const std::uint32_t per_block = stress_.block_size / kSector;
+  lab::Rng rng = generator(target.seed, 0xf11e);
+  const std::uint64_t most = options_.number("size") / kSector >> rng.below(3);
+  auto model = std::make_unique<Model>(static_cast<std::uint32_t>(stress_.round),
+                                       static_cast<std::uint32_t>(most), per_block);
+  const std::string path =
+      options_.directory() + "/d" + std::to_string(stress_.round % options_.number("keep"));
+  lay_out(stress_, path, *model);
+  round_ops_ = std::min(ops_left_, options_.number("round-ops"));
+  if (ops_left_ != kNoLimit) ops_left_ -= round_ops_;
+  gate.arrive_and_wait();
+  gate.arrive_and_wait();
+  verify(stress_, "at the end of the round");
+  if (rng.percent(50)) verify_behind(stress_);
+  stress_.add(Count::rounds);
+  close(target.direct);
+  close(target.buffered);
+  keep(std::move(model), path);
+}
+
+void Run::keep(std::unique_ptr<Model> model, const std::string& path) {
+  std::erase_if(kept_, [&path](const auto& entry) { return entry.first == path; });
+  kept_.emplace_back(path, std::move(model));
+}
+
+void Run::save_state() const {
+  std::ofstream out(options_.text("state"));
+  out << stress_.seed() << '\n';
+  for (const auto& [path, model] : kept_) {
+    out << path.substr(path.rfind('/') + 1) << ' ';
+    model->save(out);
+  }
+  if (!out.flush()) lab::die(options_.text("state"));
+}
+
+int verify_only(const lab::Options& options) {
+  Stress stress(options);
+  stress.block_size = block_size_of(options.directory());
+  std::ifstream in(options.text("verify-only"));
+  std::uint64_t seed = 0, files = 0;
+  std::string name;
+  if (!(in >> seed)) lab::die(options.text("verify-only"));
+  while (in >> name) {
+    std::optional<Model> model = Model::load(in);
+    if (!model) {
+      std::fprintf(stderr, "diostress: %s: not what --state writes\n",
+                   options.text("verify-only").c_str());
+      return 1;
+    }
+    Target& target = stress.target;
+    target.model = &*model;
+    target.path = options.directory() + "/" + name;
+    stress.round = model->file();
+    target.direct =
+        static_cast<int>(lab::check(open(target.path.c_str(), O_RDONLY | O_DIRECT), target.path));
+    target.buffered =
+        static_cast<int>(lab::check(open(target.path.c_str(), O_RDONLY), target.path));
+    verify(stress, "later");
+    close(target.direct);
+    close(target.buffered);
+    ++files;
+  }
+  lab::figure("files_verified", files);
+  lab::figure("sectors_verified_later", stress.count(Count::sectors_verified));
+  return files > 0 && stress.count(Count::failures) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace dio
+
+int main(int argc, char** argv) {
+  const lab::Options options(argc, argv,
+                             {{"seed", "1"},
+                              {"seconds", "0"},
+                              {"ops", "0"},
+                              {"round-ops", "150"},
+                              {"size", "2M"},
+                              {"threads", "2"},
+                              {"depth", "8"},
+                              {"engines", "sync,aio,uring"},
+                              {"changers", "1"},
+                              {"readers", "1"},
+                              {"keep", "4"},
+                              {"tails", "10"},
+                              {"state", ""},
+                              {"verify-only", ""},
+                              {"self-test", "0"}});
+  if (options.number("self-test") != 0) return dio::self_test();
+  if (!options.text("verify-only").empty()) return dio::verify_only(options);
+  if (options.number("seconds") == 0 && options.number("ops") == 0) {
+    std::fprintf(stderr, "diostress: --seconds or --ops\n");
+    return 2;
+  }
+  dio::Run run(options);
+  return run.run();
+}

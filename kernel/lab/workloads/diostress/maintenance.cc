@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "maintenance.h"
+
+#include <linux/falloc.h>
+
+#include <algorithm>
+
+namespace dio {
+namespace {
+
+constexpr std::uint32_t kMostRange = 64;  // sectors
+constexpr unsigned kTries = 30;           // to truncate
+
+}  // namespace
+
+Buffer::Buffer(std::uint64_t bytes) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 4096, bytes) != 0) lab::die("memory");
+  data_ = static_cast<char*>(memory);
+}
+
+Changer::Changer(Stress& stress, std::uint32_t owner)
+    : stress_(stress), owner_(owner), buffer_(kMostRange * kSector) {}
+
+void Changer::run(std::uint64_t ops) {
+  for (std::uint64_t i = 0; i < ops && !stress_.over(); ++i) {
+    lab::Rng rng = generator(stress_.target.seed, owner_, i);
+    one_op(rng);
+    stress_.step();
+  }
+}
+
+void Changer::one_op(lab::Rng& rng) {
+  const std::uint64_t kind = rng.below(100);
+  Model& model = *stress_.target.model;
+  // Room to extend into.
+  if (model.most() - model.size() < 2 * kMostRange) return truncate(rng);
+  if (kind < 26) return discard(rng, Kind::punch);
+  if (kind < 40) return discard(rng, Kind::zero);
+  if (kind < 56) return allocate(rng);
+  if (kind < 64) return allocate_behind(rng);
+  if (kind < 68) return grow(rng, true);
+  if (kind < 72) return grow(rng, false);
+  if (kind < 80) return truncate(rng);
+  write_buffered(rng);
+}
+
+// Mostly where others write now. Whole blocks in one of three.
+Changer::Range Changer::draw_range(lab::Rng& rng, std::uint32_t most) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t per_block = model.sectors_per_block(), size = model.size();
+  std::uint32_t count = static_cast<std::uint32_t>(rng.between(1, most));
+  auto first = static_cast<std::uint32_t>(rng.below(size));
+  const auto apart = static_cast<std::uint32_t>(rng.below(std::uint64_t{6} * per_block));
+  if (rng.percent(60)) first = stress_.hot_sector() / per_block * per_block + apart;
+  if (rng.percent(33)) {
+    first -= first % per_block;
+    count = std::max(count - count % per_block, std::min(per_block, most));
+  }
+  if (first >= size) return {0, 0};
+  return {first, std::min(count, size - first)};
+}
+
+bool Changer::fallocate_range(int mode, std::uint32_t first, std::uint32_t count,
+                              const Claimed* claimed) {
+  long result = fallocate(stress_.target.buffered, mode, static_cast<off_t>(first * kSector),
+                          static_cast<off_t>(count * kSector));
+  if (result < 0) result = -errno;
+  if (claimed != nullptr) stress_.target.model->end(*claimed, result);
+  if (result != 0 && result != -EOPNOTSUPP) stress_.unexpected("fallocate", result);
+  return result == 0;
+}
+
+// Punches a hole or zeroes, at any sector.
+void Changer::discard(lab::Rng& rng, Kind kind) {
+  const Range range = draw_range(rng, rng.percent(50) ? kMostRange : 12);
+  if (kind == Kind::zero && !can_zero_) return;
+  const auto claimed =
+      stress_.target.model->begin({kind, Via::control, owner_, range.first, range.count});
+  if (!claimed) {
+    stress_.add(Count::conflicts);
+    return;
+  }
+  const int mode = kind == Kind::punch ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
+                                       : FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
+  if (fallocate_range(mode, range.first, range.count, &*claimed))
+    stress_.add(kind == Kind::punch ? Count::punches : Count::zero_ranges);
+  else if (kind == Kind::zero)
+    can_zero_ = false;
+}
+
+// Changes no contents: nothing is claimed, writes to the same sectors go on.
+void Changer::allocate(lab::Rng& rng) {
+  const Range range = draw_range(rng, kMostRange);
+  if (!can_fallocate_ || range.count == 0) return;
+  can_fallocate_ = fallocate_range(FALLOC_FL_KEEP_SIZE, range.first, range.count, nullptr);
+  if (can_fallocate_) stress_.add(Count::fallocates);
+}
+
+void Changer::allocate_behind(lab::Rng& rng) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t size = model.size();
+  if (!can_fallocate_ || size >= model.most()) return;
+  const auto count = static_cast<std::uint32_t>(rng.between(1, 2 * kMostRange));
+  can_fallocate_ = fallocate_range(FALLOC_FL_KEEP_SIZE, size, count, nullptr);
+  if (can_fallocate_) stress_.add(Count::fallocates);
+}
+
+// Extends by zeros: fallocate() or ftruncate().
+void Changer::grow(lab::Rng& rng, bool allocate) {
+  Model& model = *stress_.target.model;
+  const auto count = static_cast<std::uint32_t>(rng.between(1, kMostRange));
+  if (allocate && !can_fallocate_) return;
+  // ftruncate() to less than what others extend to meanwhile would shrink the file.
+  const auto claimed = allocate
+                           ? model.begin_extend({Kind::grow, Via::control, owner_, 0, count}, 0, 0)
+                           : model.begin_grow_alone(owner_, count);
+  if (!claimed) {
+    stress_.add(Count::conflicts);
+    return;
+  }
+  if (allocate) {
+    can_fallocate_ = fallocate_range(0, claimed->first, claimed->count, &*claimed);
+    if (!can_fallocate_) return;
+  } else {
+    const auto end = static_cast<off_t>((claimed->first + claimed->count) * kSector);
+    const long result = ftruncate(stress_.target.buffered, end) < 0 ? -errno : 0;
+    model.end(*claimed, result);
+    if (result != 0) stress_.unexpected("ftruncate", result);
+  }
+  stress_.add(Count::grows);
+}
+
+void Changer::truncate(lab::Rng& rng) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t size = model.size();
+  auto less = static_cast<std::uint32_t>(rng.between(1, kMostRange));
+  if (rng.percent(30)) less = static_cast<std::uint32_t>(rng.below(size));
+  if (less >= size || less == 0 || size - less < model.most() / 4) return;
+  // Seldom is nothing in flight in all of that.
+  std::optional<Claimed> claimed;
+  for (unsigned i = 0; i < kTries && !(claimed = model.begin_truncate(owner_, size - less)); ++i)
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  if (!claimed) {
+    stress_.add(Count::conflicts);
+    return;
+  }
+  const auto end = static_cast<off_t>(claimed->first * kSector);
+  const long result = ftruncate(stress_.target.buffered, end) < 0 ? -errno : 0;
+  model.end(*claimed, result);
+  if (result != 0) stress_.unexpected("ftruncate", result);
+  stress_.add(Count::truncates);
+}
+
+void Changer::write_buffered(lab::Rng& rng) {
+  const Target& target = stress_.target;
+  const bool appends = rng.percent(20);
+  const auto more = static_cast<std::uint32_t>(rng.between(1, 20));
+  const Range range = draw_range(rng, rng.percent(60) ? 8 : kMostRange);
+  const auto claimed =
+      appends
+          ? target.model->begin_extend({Kind::extend, Via::buffered, owner_, 0, more}, 0, 0)
+          : target.model->begin({Kind::buffered, Via::buffered, owner_, range.first, range.count});
+  if (!claimed) {
+    stress_.add(Count::conflicts);
+    return;
+  }
+  for (std::uint32_t i = 0; i < claimed->count; ++i)
+    paint(buffer_.data() + i * kSector, target.model->file(), claimed->first + i, claimed->token);
+  long result = pwrite(target.buffered, buffer_.data(), claimed->count * kSector,
+                       static_cast<off_t>(claimed->first * kSector));
+  if (result < 0) result = -errno;
+  target.model->end(*claimed, result);
+  stress_.add(Count::buffered_writes);
+  if (result != claimed->count * long{kSector}) stress_.unexpected("buffered write", result);
+  if (rng.percent(30) && fsync(target.buffered) < 0) stress_.unexpected("fsync", -errno);
+}
+
+Reader::Reader(Stress& stress, std::uint32_t owner)
+    : stress_(stress), owner_(owner), buffer_(kMostRange * kSector) {}
+
+void Reader::run(std::uint64_t ops) {
+  for (std::uint64_t i = 0; i < ops && !stress_.over(); ++i) {
+    lab::Rng rng = generator(stress_.target.seed, owner_, i);
+    one_op(rng);
+    stress_.step();
+  }
+}
+
+void Reader::one_op(lab::Rng& rng) {
+  const Target& target = stress_.target;
+  const auto count = static_cast<std::uint32_t>(rng.between(1, kMostRange));
+  const auto apart = static_cast<std::uint32_t>(rng.below(32));
+  const bool direct = rng.percent(75);
+  const std::uint32_t hot = stress_.hot_sector();
+  const std::uint32_t first = hot > apart ? hot - apart : 0;
+  const ReadWindow window =
+      target.model->begin_read(first, std::min(count, target.model->most() - first));
+  long result = pread(direct ? target.direct : target.buffered, buffer_.data(),
+                      window.legal.size() * kSector, static_cast<off_t>(first * kSector));
+  if (result < 0) stress_.unexpected(direct ? "direct read" : "buffered read", -errno);
+  const auto violation = target.model->end_read(window, buffer_.data(), result);
+  if (violation) stress_.report(direct ? "read directly" : "read from the page cache", *violation);
+  stress_.add(Count::reads);
+  stress_.add(Count::sectors_read, static_cast<std::uint64_t>(std::max(result, 0L)) / kSector);
+}
+
+}  // namespace dio

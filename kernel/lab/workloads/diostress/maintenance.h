@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stress.h"
+
+// Threads that do everything else to the file while it is written to: one that changes it, one that
+// reads it.
+namespace dio {
+
+// `bytes` of memory for direct I/O, freed with the object.
+class Buffer {
+ public:
+  explicit Buffer(std::uint64_t bytes);
+  ~Buffer() { std::free(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  [[nodiscard]] char* data() const { return data_; }
+
+ private:
+  char* data_ = nullptr;
+};
+
+class Changer {
+ public:
+  Changer(Stress& stress, std::uint32_t owner);
+  void run(std::uint64_t ops);
+
+ private:
+  struct Range {
+    std::uint32_t first, count;
+  };
+  void one_op(lab::Rng& rng);
+  Range draw_range(lab::Rng& rng, std::uint32_t most);
+  void discard(lab::Rng& rng, Kind kind);
+  void allocate(lab::Rng& rng);
+  void allocate_behind(lab::Rng& rng);
+  void grow(lab::Rng& rng, bool allocate);
+  void truncate(lab::Rng& rng);
+  void write_buffered(lab::Rng& rng);
+  bool fallocate_range(int mode, std::uint32_t first, std::uint32_t count, const Claimed* claimed);
+
+  Stress& stress_;
+  std::uint32_t owner_;
+  Buffer buffer_;
+  bool can_fallocate_ = true;
+  bool can_zero_ = true;
+};
+
+class Reader {
+ public:
+  Reader(Stress& stress, std::uint32_t owner);
+  void run(std::uint64_t ops);
+
+ private:
+  void one_op(lab::Rng& rng);
+
+  Stress& stress_;
+  std::uint32_t owner_;
+  Buffer buffer_;
+};
+
+}  // namespace dio

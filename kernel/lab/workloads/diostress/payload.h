@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+// What a sector holds: zeros, or a header (magic, file, sector, owner and sequence number of the
+// write, checksum over all 512 bytes) and a body derived from the header, so that a sector made of
+// two writes shows.
+namespace dio {
+
+constexpr std::uint64_t kSector = 512;
+
+// Owner and sequence number of a write; 0 means zeros.
+using Token = std::uint64_t;
+constexpr Token kZeros = 0;
+constexpr unsigned kOwnerShift = 40;
+
+constexpr Token token_of(std::uint32_t owner, std::uint64_t seq) {
+  return static_cast<Token>(owner) << kOwnerShift | seq;
+}
+constexpr std::uint32_t owner_of(Token token) {
+  return static_cast<std::uint32_t>(token >> kOwnerShift);
+}
+constexpr std::uint64_t seq_of(Token token) {
+  return token & ((Token{1} << kOwnerShift) - 1);
+}
+
+struct Found {
+  enum What { zeros, payload, torn, foreign } what;
+  std::uint32_t file;
+  std::uint32_t sector;
+  Token token;
+  std::string detail;  // of a torn sector: from where on it differs
+};
+
+void paint(char* out, std::uint32_t file, std::uint32_t sector, Token token);
+Found decode(const char* data);
+
+// "owner 3 seq 17", "zeros"
+std::string name_of(Token token);
+// The same for what was found at `sector` of `file`: also "torn", "stale", "misplaced".
+std::string name_of(const Found& found, std::uint32_t file, std::uint32_t sector);
+
+}  // namespace dio

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "selftest.h"
+
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "model.h"
+
+namespace dio {
+namespace {
+
+constexpr std::uint32_t kFile = 7, kMost = 64, kPerBlock = 8;
+
+// A model and a make-believe file.
+class Bench {
+ public:
+  Bench() : model(kFile, kMost, kPerBlock), bytes_(kMost * kSector, 0) {
+    const auto grown = model.begin_extend({Kind::grow, Via::control, 0, 0, 32}, 0, 0);
+    model.end(*grown, 0);
+  }
+  std::optional<Claimed> claim(std::uint32_t first, std::uint32_t count,
+                               Mode mode = Mode::exclusive, Kind kind = Kind::write) {
+    return model.begin({kind, Via::aio, 1, first, count, mode});
+  }
+  void put(std::uint32_t sector, Token token, std::uint32_t file = kFile) {
+    paint(at(sector), file, sector, token);
+  }
+  void put_all(const Claimed& claimed) {
+    for (std::uint32_t i = 0; i < claimed.count; ++i) put(claimed.first + i, claimed.token);
+  }
+  void done(const Claimed& claimed) { model.end(claimed, claimed.count * long{kSector}); }
+  Claimed written(std::uint32_t first, std::uint32_t count) {
+    const Claimed claimed = *claim(first, count);
+    put_all(claimed);
+    done(claimed);
+    return claimed;
+  }
+  char* at(std::uint32_t sector) { return &bytes_[sector * kSector]; }
+  // What is wrong with the file: "" for nothing, else what was found.
+  std::string verdict() {
+    const auto violation = model.check(0, bytes_.data(), model.size());
+    return violation ? violation->found : "";
+  }
+  std::string read_verdict(const ReadWindow& window, std::uint32_t sectors) {
+    const auto violation =
+        model.end_read(window, at(window.first), static_cast<long>(sectors * kSector));
+    return violation ? violation->found : "";
+  }
+
+  Model model;
+
+ private:
+  std::vector<char> bytes_;
+};
+
+unsigned failed = 0, passed = 0;
+
+// `wanted` is how the verdict begins; "" means legal.
+void expect(const char* what, const std::string& verdict, const std::string& wanted) {
+  const bool right = wanted.empty() ? verdict.empty() : verdict.rfind(wanted, 0) == 0;
+  ++(right ? passed : failed);
+  if (!right)
+    std::fprintf(stderr, "self-test: %s: '%s', expected '%s'\n", what, verdict.c_str(),
+                 wanted.c_str());
+}
+void expect(const char* what, bool right) {
+  expect(what, right ? "" : "false", "");
+}
+
+void one_writer() {
+  Bench bench;
+  const Claimed first = bench.written(4, 3);
+  expect("written", bench.verdict(), "");
+  const Claimed second = bench.written(4, 3);
+  expect("written again", bench.verdict(), "");
+  bench.put(5, kZeros);
+  expect("zeroed", bench.verdict(), "zeros");
+  bench.put(5, first.token);
+  expect("lost", bench.verdict(), "stale");
+  bench.put(5, second.token, kFile - 1);
+  expect("of another file", bench.verdict(), "stale");
+  bench.put(5, second.token);
+  std::memcpy(bench.at(6), bench.at(5), kSector);
+  expect("in the wrong place", bench.verdict(), "misplaced");
+  bench.put(6, second.token);
+  std::memset(bench.at(6) + 300, 0, kSector - 300);
+  expect("torn", bench.verdict(), "torn");
+  bench.put(6, first.token);
+  std::memcpy(bench.at(6), bench.at(5), 32);
+  expect("header of one, body of another", bench.verdict(), "torn");
+  std::memset(bench.at(6), 0x5a, kSector);
+  expect("foreign", bench.verdict(), "foreign");
+  bench.put(6, second.token);
+  bench.put(20, second.token);
+  expect("what nobody wrote", bench.verdict(), "stale");
+}
+
+void overlapping() {
+  Bench bench;
+  const Claimed old = bench.written(8, 4);
+  const Claimed a = *bench.claim(8, 4, Mode::shared);
+  const Claimed b = *bench.claim(9, 2, Mode::shared);
+  bench.put_all(a);
+  bench.done(a);
+  bench.done(b);
+  expect("the first of two that overlapped", bench.verdict(), "");
+  bench.put(9, b.token);
+  expect("the second in one sector only", bench.verdict(), "");
+  bench.put(8, b.token);
+  expect("the second where it did not write", bench.verdict(), "stale");
+  bench.put(8, a.token);
+  bench.put(10, old.token);
+  expect("neither", bench.verdict(), "stale");
+  bench.put(10, kZeros);
+  expect("zeros instead of either", bench.verdict(), "zeros");
+  const Claimed c = bench.written(8, 4);
+  expect("a later one", bench.verdict(), "");
+  bench.put(9, b.token);
+  expect("superseded", bench.verdict(), "stale");
+  bench.put(9, c.token);
+  expect("ambiguous no more", bench.model.ambiguous() == 0);
+}
+
+// One that lasts over two others: these superseded each other, it neither.
+void long_one() {
+  Bench bench;
+  const Claimed slow = *bench.claim(0, 1, Mode::shared);
+  const Claimed a = *bench.claim(0, 1, Mode::shared);
+  bench.done(a);
+  const Claimed b = *bench.claim(0, 1, Mode::shared);
+  bench.done(b);
+  bench.done(slow);
+  bench.put(0, slow.token);
+  expect("the slow one", bench.verdict(), "");
+  bench.put(0, b.token);
+  expect("the last one", bench.verdict(), "");
+  bench.put(0, a.token);
+  expect("the one before it", bench.verdict(), "stale");
+}
+
+void failing() {
+  Bench bench;
+  const Claimed old = bench.written(0, 4);
+  const Claimed refused = *bench.claim(0, 4);
+  bench.model.end(refused, -11);
+  expect("failed: old", bench.verdict(), "");
+  bench.put(1, refused.token);
+  expect("failed: new", bench.verdict(), "");
+  bench.put(1, kZeros);
+  expect("failed: zeros", bench.verdict(), "zeros");
+  const Claimed partial = *bench.claim(0, 4);
+  bench.model.end(partial, 2 * long{kSector});
+  bench.put(0, partial.token);
+  bench.put(1, partial.token);
+  bench.put(2, old.token);
+  bench.put(3, partial.token);
+  expect("short", bench.verdict(), "");
+  bench.put(1, old.token);
+  expect("short, but not that short", bench.verdict(), "stale");
+}
+
+void zeroing() {
+  Bench bench;
+  const Claimed old = bench.written(3, 6);
+  const Claimed hole = *bench.claim(4, 2, Mode::exclusive, Kind::punch);
+  expect("what is being punched is nobody's", !bench.claim(5, 2));
+  const auto beside = bench.claim(6, 1);
+  expect("what is beside it is free", beside.has_value());
+  bench.model.end(*beside, -11);
+  bench.model.end(hole, 0);
+  expect("not punched", bench.verdict(), "stale");
+  bench.put(4, kZeros);
+  bench.put(5, kZeros);
+  expect("punched", bench.verdict(), "");
+  bench.put(3, kZeros);
+  expect("punched too much", bench.verdict(), "zeros");
+  bench.put(3, old.token);
+  const Claimed cut = *bench.model.begin_truncate(1, 4);
+  expect("nobody extends what is being truncated",
+         !bench.model.begin_extend({Kind::extend, Via::sync, 1, 0, 1}, 0, 0));
+  bench.model.end(cut, 0);
+  const auto grown = bench.model.begin_grow_alone(1, 12);
+  expect("from where it was cut", grown && grown->first == 4);
+  bench.model.end(*grown, 0);
+  expect("old contents after truncate", bench.verdict(), "stale");
+  for (std::uint32_t i = 4; i < 16; ++i) bench.put(i, kZeros);
+  expect("zeros after truncate", bench.verdict(), "");
+}
+
+void extending() {
+  Bench bench;
+  const Claimed tail = *bench.claim(30, 2, Mode::shared);
+  const Claimed more = *bench.model.begin_extend({Kind::extend, Via::uring, 2, 0, 4}, 0, 2);
+  expect("rewrites the tail", more.first == 30 && more.count == 6);
+  const Claimed next = *bench.model.begin_extend({Kind::extend, Via::aio, 3, 0, 2}, 3, 2);
+  expect("behind it, with a gap", next.first == 39 && next.count == 2);
+  expect("no truncate meanwhile", !bench.model.begin_truncate(1, 8));
+  bench.put_all(more);
+  bench.put_all(next);
+  bench.done(next);
+  expect("size, out of order", bench.model.size() == 41);
+  bench.done(more);
+  bench.done(tail);
+  expect("extended", bench.verdict(), "");
+  bench.put(31, tail.token);
+  expect("its tail by the other", bench.verdict(), "");
+  bench.put(32, kZeros);
+  expect("zeroed behind the tail", bench.verdict(), "zeros");
+  bench.put(32, more.token);
+  expect("size on disk", bench.model.settle_size(41 * kSector));
+  expect("too short", !bench.model.settle_size(40 * kSector));
+  const Claimed lost = *bench.model.begin_extend({Kind::extend, Via::aio, 3, 0, 2}, 0, 0);
+  bench.model.end(lost, -5);
+  expect("failed to extend", bench.model.settle_size(42 * kSector));
+  expect("no more than that", !bench.model.settle_size(44 * kSector));
+}
+
+void reading() {
+  Bench bench;
+  const Claimed old = bench.written(0, 2);
+  const Claimed now = *bench.claim(0, 2);
+  ReadWindow window = bench.model.begin_read(0, 2);
+  expect("read: old", bench.read_verdict(window, 2), "");
+  bench.put(0, now.token);
+  expect("read: new", bench.read_verdict(window, 2), "");
+  bench.put(0, kZeros);
+  expect("read: zeros", bench.read_verdict(window, 2), "zeros");
+  bench.done(now);
+  const Claimed later = bench.written(0, 2);
+  expect("read: began meanwhile", bench.read_verdict(window, 2), "");
+  window = bench.model.begin_read(0, 2);
+  bench.put(1, now.token);
+  expect("read: superseded", bench.read_verdict(window, 2), "stale");
+  bench.put(1, old.token);
+  expect("read: older", bench.read_verdict(window, 2), "stale");
+  bench.put(1, later.token);
+  expect("read: less than there is", bench.read_verdict(window, 1), "end of file");
+}
+
+void remembering() {
+  Bench bench;
+  bench.written(0, 8);
+  const Claimed a = *bench.claim(2, 1, Mode::shared);
+  const Claimed b = *bench.claim(2, 1, Mode::shared);
+  bench.done(a);
+  bench.done(b);
+  std::stringstream text;
+  bench.model.save(text);
+  auto model = Model::load(text);
+  expect("loaded", model.has_value() && model->size() == 32 && model->file() == kFile);
+  bench.put(2, a.token);
+  expect("legal after loading", !model->check(0, bench.at(0), 32));
+  bench.put(2, kZeros);
+  expect("zeroed after loading", model->check(0, bench.at(0), 32).has_value());
+}
+
+}  // namespace
+
+int self_test() {
+  one_writer();
+  overlapping();
+  long_one();
+  failing();
+  zeroing();
+  extending();
+  reading();
+  remembering();
+  std::printf("self_tests_passed %u\nself_tests_failed %u\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace dio

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "../support.h"
+#include "model.h"
+
+// What the threads of a stress run share.
+namespace dio {
+
+enum class Count : unsigned {
+  writes_sync,
+  writes_aio,
+  writes_uring,
+  sub_block,
+  shared,
+  extends,
+  nowait_refused,
+  bytes,
+  conflicts,
+  buffered_writes,
+  punches,
+  zero_ranges,
+  fallocates,
+  grows,
+  truncates,
+  reads,
+  sectors_read,
+  sectors_verified,
+  sectors_ambiguous,
+  rounds,
+  failures,
+  last
+};
+
+// One round's file, opened twice.
+struct Target {
+  Model* model = nullptr;
+  int direct = -1;
+  int buffered = -1;
+  std::string path;
+  std::uint32_t overlap_first = 0, overlap_end = 0;  // where writes may overlap each other
+  std::uint64_t seed = 0;                            // of the round
+};
+
+class Stress {
+ public:
+  explicit Stress(const lab::Options& options);
+
+  void add(Count what, std::uint64_t n = 1) {
+    counts_[static_cast<unsigned>(what)].fetch_add(n, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t count(Count what) const {
+    return counts_[static_cast<unsigned>(what)].load(std::memory_order_relaxed);
+  }
+  // Sector around which writes gather now; it moves as operations are done.
+  std::uint32_t hot_sector();
+  void step() { steps_.fetch_add(1, std::memory_order_relaxed); }
+  // One line, the first few times, and an end to the run.
+  void report(const std::string& when, const Violation& violation);
+  // A system call that should not have failed.
+  void unexpected(const std::string& what, long result);
+  [[nodiscard]] bool over() const;
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  // Percent of the writers' operations that are about the end of the file.
+  [[nodiscard]] unsigned tails() const { return tails_; }
+  [[nodiscard]] double elapsed() const { return clock_.seconds(); }
+  void figures() const;
+
+  Target target;
+  std::uint64_t round = 0;
+  std::uint32_t block_size = 4096;
+
+ private:
+  std::uint64_t seed_;
+  double seconds_;  // 0: no limit
+  unsigned tails_;
+  lab::Stopwatch clock_;
+  std::array<std::atomic<std::uint64_t>, static_cast<unsigned>(Count::last)> counts_{};
+  std::atomic<std::uint64_t> steps_{0};
+  std::mutex print_;
+};
+
+// A generator for one purpose, of the seed and up to three numbers.
+lab::Rng generator(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
+
+}  // namespace dio

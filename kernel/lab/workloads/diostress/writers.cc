@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "writers.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dio {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Sectors of a write: often less than a block, or a few blocks, up to 64 KiB.
+std::uint32_t draw_count(lab::Rng& rng, std::uint32_t per_block) {
+  const std::uint64_t kind = rng.below(100);
+  if (kind < 50) return static_cast<std::uint32_t>(rng.between(1, per_block));
+  if (kind < 82) return static_cast<std::uint32_t>(rng.between(1, 4 * per_block));
+  return static_cast<std::uint32_t>(rng.between(1, kMaxCount));
+}
+
+}  // namespace
+
+Writer::Writer(Stress& stress, Via via, std::uint32_t owner, unsigned depth)
+    : stress_(stress), via_(via), owner_(owner), engine_(make_engine(via, depth)), ios_(depth) {
+  for (Io& io : ios_) {
+    void* memory = nullptr;
+    if (posix_memalign(&memory, kPage, kMaxCount * kSector + kPage) != 0) lab::die("memory");
+    io.memory = static_cast<char*>(memory);
+    free_.push_back(&io);
+  }
+}
+
+Writer::~Writer() {
+  for (Io& io : ios_) std::free(io.memory);
+}
+
+void Writer::run(std::uint64_t ops) {
+  for (std::uint64_t i = 0; i < ops && !stress_.over(); ++i) {
+    // Of its own generator: what is drawn does not depend on the timing of other threads.
+    lab::Rng rng = generator(stress_.target.seed, owner_, i);
+    one_op(rng);
+    if (batch_.size() > 1 || rng.percent(60)) flush();
+    if (in_flight_ > 0) reap(rng.percent(10) ? 1 : 0);
+    stress_.step();
+  }
+  flush();
+  while (in_flight_ > 0) reap(1);
+}
+
+void Writer::one_op(lab::Rng& rng) {
+  if (rng.percent(stress_.tails())) return tail_burst(rng);
+  const std::uint64_t kind = rng.below(100);
+  if (kind < 53) return plain(rng);
+  if (kind < 77) return burst(rng);
+  if (kind < 88) return cover(rng);
+  if (kind < 94) return tail_overwrite(rng, Mode::exclusive);
+  extend(rng);
+}
+
+void Writer::plain(lab::Rng& rng) {
+  const Target& target = stress_.target;
+  const std::uint32_t per_block = target.model->sectors_per_block();
+  const std::uint32_t size = target.model->size();
+  std::uint32_t count = draw_count(rng, per_block);
+  auto first = static_cast<std::uint32_t>(rng.below(size));
+  const auto apart = static_cast<std::uint32_t>(rng.below(std::uint64_t{8} * per_block));
+  if (rng.percent(65)) first = stress_.hot_sector() / per_block * per_block + apart;
+  if (rng.percent(30)) {
+    first -= first % per_block;
+    count = std::min((count + per_block - 1) / per_block * per_block, kMaxCount);
+  }
+  if (first >= size) return;
+  count = std::min(count, size - first);
+  const bool shared = first >= target.overlap_first && first + count <= target.overlap_end;
+  add(rng, first, count, shared ? Mode::shared : Mode::exclusive);
+}
+
+// One to three blocks in pieces, all at once.
+void Writer::burst(lab::Rng& rng) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t per_block = model.sectors_per_block();
+  const auto blocks = static_cast<std::uint32_t>(rng.between(1, 3));
+  const std::uint32_t apart = static_cast<std::uint32_t>(rng.below(8)) * per_block;
+  const std::uint32_t base = stress_.hot_sector() / per_block * per_block + apart;
+  std::vector<std::uint32_t> cuts(blocks * per_block - 1);
+  std::iota(cuts.begin(), cuts.end(), 1);
+  for (std::size_t i = cuts.size(); i > 1; --i) std::swap(cuts[i - 1], cuts[rng.below(i)]);
+  cuts.resize(std::min<std::size_t>(cuts.size(), rng.between(1, 5)));
+  cuts.push_back(0);
+  cuts.push_back(blocks * per_block);
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<std::size_t> order(cuts.size() - 1);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  if (order.size() > 1 && rng.percent(30)) order.pop_back();
+  const std::uint32_t size = model.size();
+  for (const std::size_t piece : order) {
+    const std::uint32_t first = base + cuts[piece];
+    if (first < size)
+      add(rng, first, std::min(cuts[piece + 1] - cuts[piece], size - first), Mode::exclusive);
+  }
+}
+
+// Whole blocks and, at the same time, parts of them: what is not overwritten stays.
+void Writer::cover(lab::Rng& rng) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t per_block = model.sectors_per_block();
+  const auto blocks = static_cast<std::uint32_t>(rng.between(1, 3));
+  const std::uint32_t apart = static_cast<std::uint32_t>(rng.below(8)) * per_block;
+  const std::uint32_t base = stress_.hot_sector() / per_block * per_block + apart;
+  if (base + blocks * per_block > model.size()) return;
+  const bool whole_first = rng.percent(80);
+  if (whole_first) add(rng, base, blocks * per_block, Mode::shared);
+  for (std::uint64_t parts = rng.between(1, 2); parts > 0; --parts) {
+    const auto at = static_cast<std::uint32_t>(rng.below(blocks * per_block));
+    const auto count = static_cast<std::uint32_t>(rng.between(1, per_block));
+    add(rng, base + at, std::min(count, blocks * per_block - at), Mode::shared);
+  }
+  if (!whole_first) add(rng, base, blocks * per_block, Mode::shared);
+}
+
+// Up to the last byte of the file.
+void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t size = model.size();
+  const auto count =
+      static_cast<std::uint32_t>(rng.between(1, std::uint64_t{2} * model.sectors_per_block()));
+  if (count <= size) add(rng, size - count, count, mode);
+}
+
+void Writer::extend(lab::Rng& rng) {
+  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
+  // Small ones mostly: the file is to grow all the time, and must not be longer than `most`.
+  const auto small = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
+  const std::uint32_t count = rng.percent(85) ? small : draw_count(rng, per_block);
+  const auto gap = static_cast<std::uint32_t>(rng.between(1, 3 * per_block));
+  add_extend(rng, count, rng.percent(20) ? gap : 0, 0);
+}
+
+// What ends where the file does, in flight while others extend the file in the same block. Whole
+// blocks go before it, so that it has to queue.
+void Writer::tail_burst(lab::Rng& rng) {
+  Model& model = *stress_.target.model;
+  const std::uint32_t per_block = model.sectors_per_block();
+  const std::uint32_t size = model.size();
+  const std::uint32_t inside = size % per_block;
+  const auto some = static_cast<std::uint32_t>(rng.between(1, std::uint64_t{2} * per_block));
+  if (inside == 0) return add_extend(rng, some, 0, 0);
+  for (std::uint64_t before = rng.below(5); before > 0; --before) {
+    const auto block = static_cast<std::uint32_t>(rng.below(size / per_block + 1));
+    if (block < size / per_block) add(rng, block * per_block, per_block, Mode::exclusive);
+  }
+  const bool aligned = rng.percent(60);
+  tail_overwrite(rng, aligned ? Mode::shared : Mode::exclusive);
+  const auto more = static_cast<std::uint32_t>(rng.below(2)) * per_block;
+  const bool whole = rng.percent(60);
+  add_extend(rng, whole ? per_block - inside + more : some, 0, aligned ? inside : 0);
+}
+
+void Writer::add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode) {
+  Io* io = free_io();
+  const auto claimed = stress_.target.model->begin({Kind::write, via_, owner_, first, count, mode});
+  if (!claimed) {
+    stress_.add(Count::conflicts);
+    return;
+  }
+  io->claimed = *claimed;
+  prepare(rng, *io, true);
+  count_write(*claimed, mode == Mode::shared);
+}
+
+void Writer::add_extend(lab::Rng& rng, std::uint32_t count, std::uint32_t gap, std::uint32_t back) {
+  Io* io = free_io();
+  count = std::min(count, kMaxCount - back);
+  const auto claimed = stress_.target.model->begin_extend(
+      {Kind::extend, via_, owner_, 0, count, Mode::exclusive}, gap, back);
+  if (!claimed) {
+    stress_.add(Count::conflicts);
+    return;
+  }
+  io->claimed = *claimed;
+  prepare(rng, *io, false);
+  count_write(*claimed, back > 0);
+  stress_.add(Count::extends);
+}
+
+bool Writer::is_whole(const Claimed& claimed) const {
+  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
+  return claimed.first % per_block == 0 && claimed.count % per_block == 0;
+}
+
+// Contents, memory in one to three pieces at any multiple of a sector, flags. Memory counts as much
+// as the place does for what the kernel calls aligned: whole blocks have it aligned mostly.
+void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
+  const Claimed& claimed = io.claimed;
+  const bool odd_memory = rng.percent(is_whole(claimed) ? 10 : 50);
+  char* at = io.memory + (odd_memory ? rng.below(kPage / kSector) * kSector : 0);
+  for (std::uint32_t i = 0; i < claimed.count; ++i)
+    paint(at + i * kSector, stress_.target.model->file(), claimed.first + i, claimed.token);
+  std::uint32_t left = claimed.count;
+  io.piece_count = 0;
+  const std::uint64_t pieces = rng.percent(is_whole(claimed) ? 90 : 70) ? 1 : kMaxPieces;
+  while (left > 0) {
+    const bool last = io.piece_count + 1 == pieces;
+    const auto n = last ? left : static_cast<std::uint32_t>(rng.between(1, left));
+    io.pieces[io.piece_count++] = {at, n * kSector};
+    at += n * kSector;
+    left -= n;
+  }
+  io.offset = claimed.first * kSector;
+  io.rw_flags = 0;
+  if (rng.percent(4)) io.rw_flags = RWF_DSYNC;
+  if (may_refuse && rng.percent(6)) io.rw_flags = RWF_NOWAIT;
+  io.offload = rng.percent(25) && io.rw_flags != RWF_NOWAIT;
+  free_.pop_back();
+  batch_.push_back(&io);
+}
+
+void Writer::count_write(const Claimed& claimed, bool shared) {
+  stress_.add(via_ == Via::aio     ? Count::writes_aio
+              : via_ == Via::uring ? Count::writes_uring
+                                   : Count::writes_sync);
+  if (!is_whole(claimed)) stress_.add(Count::sub_block);
+  if (shared) stress_.add(Count::shared);
+  stress_.add(Count::bytes, claimed.count * kSector);
+}
+
+// The next one to use; add() takes it from the list when it has been claimed for.
+Io* Writer::free_io() {
+  while (free_.empty()) {
+    flush();
+    reap(1);
+  }
+  return free_.back();
+}
+
+void Writer::flush() {
+  if (batch_.empty()) return;
+  in_flight_ += batch_.size();
+  engine_->submit(stress_.target.direct, batch_);
+  batch_.clear();
+}
+
+void Writer::reap(unsigned least) {
+  done_.clear();
+  engine_->reap(done_, least);
+  in_flight_ -= done_.size();
+  for (Io* io : done_) finish(*io);
+}
+
+void Writer::finish(Io& io) {
+  const Claimed claimed = io.claimed;
+  const long result = io.result;
+  const bool refused = (io.rw_flags & RWF_NOWAIT) != 0 && result != claimed.count * long{kSector} &&
+                       (result == -EAGAIN || result == -EOPNOTSUPP || result >= 0);
+  stress_.target.model->end(claimed, result);
+  free_.push_back(&io);
+  if (refused)
+    stress_.add(Count::nowait_refused);
+  else if (result != claimed.count * long{kSector})
+    stress_.unexpected(std::string("write by ") + name_of(via_), result);
+}
+
+}  // namespace dio

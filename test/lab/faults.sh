@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whether the stress of direct writes finds a kernel that is wrong: each patch of test/lab/faults is
+# applied to a tree of its own, built, and `lab run diostress` must fail with data lost.
+#   test/lab/faults.sh [--on TREE] [--target T] [--variant V] [--seeds N] [NAME...]
+#     --on     base, or a series with dio-overwrite that has been applied (default: base)
+#     --seeds  1 to N, for each fault (default: 1)
+#     NAME     of patches (default: all of faults/base, or of faults/dio-overwrite)
+# Prints, for each fault and seed, the seconds until it was found. A patch that says "Configs: NAMES" is
+# looked for in these configurations of the job only. E4R_LAB as in docs/kernel-lab.md.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+lab=kernel/lab/lab
+export E4R_LAB=${E4R_LAB:-$PWD/build/lab}
+tree=base
+seeds=1
+how=()
+names=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --on) tree=$2 && shift ;;
+    --target | --variant) how+=("$1" "$2") && shift ;;
+    --seeds) seeds=$2 && shift ;;
+    -*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;;
+    *) names+=("$1") ;;
+    esac
+    shift
+done
+faults=test/lab/faults/dio-overwrite
+[ "$tree" != base ] || faults=test/lab/faults/base
+if [ ${#names[@]} = 0 ]; then
+    for patch in "$faults"/*.patch; do names+=("$(basename "$patch" .patch)"); done
+fi
+
+# A tree with the fault, of what TREE is now. Fails when the patch does not apply.
+plant() {
+    local name=$1 fault=$2 patch
+    patch=$(realpath "$faults/$name.patch")
+    if [ ! -d "$E4R_LAB/$fault" ]; then
+        git -C "$E4R_LAB/$tree" worktree add -q --detach "$E4R_LAB/$fault"
+    fi
+    git -C "$E4R_LAB/$fault" checkout -q --detach \
+        "$(git -C "$E4R_LAB/$tree" rev-parse HEAD)" || return
+    git -C "$E4R_LAB/$fault" apply --index "$patch" || return
+    git -C "$E4R_LAB/$fault" -c user.name=lab -c user.email=lab@localhost commit -qm "$name"
+}
+
+# found NAME FAULT SEED: seconds from the job's first words on; fails when the job did not see the fault.
+found() {
+    local report line configs=${CONFIGS:-}
+    [ -n "$configs" ] || configs=$(sed -n 's/^Configs: //p' "$faults/$1.patch")
+    if report=$("$lab" run diostress --kernel "$2" --set RUN_SEED="$3" \
+        ${configs:+--set "CONFIGS=$configs"} "${how[@]}" 2>&1); then
+        echo "not found"
+        return 1
+    fi
+    report=$(sed -n 's/.*(log: \(.*\))$/\1/p' <<<"$report" | tail -1)
+    line=$(grep -a -m1 '^diostress: .*: expected .*, found ' "$report") || {
+        echo "failed otherwise: $report"
+        return 1
+    }
+    sed -n 's/.*, after \([0-9.]*\) s.*/\1 s/p' <<<"$line"
+}
+
+failed=0
+for name in "${names[@]}"; do
+    fault=fault-$name-$tree
+    plant "$name" "$fault" || { echo "$name: does not apply to $tree" && failed=1 && continue; }
+    "$lab" build "$fault" "${how[@]}" >/dev/null
+    for ((seed = 1; seed <= seeds; ++seed)); do
+        time=$(found "$name" "$fault" "$seed") || failed=1
+        echo "$name seed $seed: $time"
+    done
+done
+exit $failed
