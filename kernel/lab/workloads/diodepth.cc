@@ -48,7 +48,8 @@ int prepare(const std::string& path, const Setup& setup) {
   const int fd = static_cast<int>(
       check(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0644), "open " + path));
   const std::uint64_t all = setup.threads * setup.region();
-  if (setup.prepare == "fallocated") check(posix_fallocate(fd, 0, static_cast<off_t>(all)), "fallocate");
+  if (setup.prepare == "fallocated")
+    check(fallocate(fd, 0, 0, static_cast<off_t>(all)), "fallocate");
   if (setup.prepare == "hole") check(ftruncate(fd, static_cast<off_t>(all)), "ftruncate");
   if (setup.prepare == "written") {
     constexpr std::uint64_t kPiece = 1 << 20;
@@ -123,9 +124,9 @@ class Writer {
     std::vector<io_event> events(slots.size());
     for (Slot& slot : slots) submit(context, slot);
     for (std::uint64_t ended = 0; ended < setup_.count;) {
-      const long got = check(
-          syscall(SYS_io_getevents, context, 1L, static_cast<long>(events.size()), events.data(), nullptr),
-          "io_getevents");
+      const long got = check(syscall(SYS_io_getevents, context, 1L,
+                                     static_cast<long>(events.size()), events.data(), nullptr),
+                             "io_getevents");
       for (long i = 0; i < got; ++i) {
         Slot& slot = *reinterpret_cast<Slot*>(events[static_cast<std::size_t>(i)].data);
         done(slot.since, static_cast<long>(events[static_cast<std::size_t>(i)].res));
@@ -163,11 +164,10 @@ void report(const Setup& setup, double seconds, std::vector<float>& latencies) {
 }
 
 Setup setup_of(const lab::Options& options) {
-  const Setup setup = {options.text("prepare"),      options.text("pattern"),
-                       options.number("threads"),    options.number("depth"),
-                       options.number("size"),       options.number("count"),
-                       options.number("block"),      options.number("seed"),
-                       options.number("sync") != 0};
+  const Setup setup = {
+      options.text("prepare"), options.text("pattern"), options.number("threads"),
+      options.number("depth"), options.number("size"),  options.number("count"),
+      options.number("block"), options.number("seed"),  options.number("sync") != 0};
   const auto among = [](const std::string& word, std::initializer_list<const char*> known) {
     return std::find(known.begin(), known.end(), word) != known.end();
   };

@@ -17,6 +17,11 @@ std::uint32_t draw_count(lab::Rng& rng, std::uint32_t per_block) {
   return static_cast<std::uint32_t>(rng.between(1, kMaxCount));
 }
 
+template <class T>
+void shuffle(std::vector<T>& all, lab::Rng& rng) {
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[rng.below(i)]);
+}
+
 }  // namespace
 
 Writer::Writer(Stress& stress, Via via, std::uint32_t owner, unsigned depth)
@@ -74,23 +79,29 @@ void Writer::plain(lab::Rng& rng) {
   add(rng, first, count, shared ? Mode::shared : Mode::exclusive);
 }
 
+// One to three, near the place where all gather.
+Writer::Blocks Writer::draw_blocks(lab::Rng& rng) {
+  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
+  const auto count = static_cast<std::uint32_t>(rng.between(1, 3));
+  const std::uint32_t apart = static_cast<std::uint32_t>(rng.below(8)) * per_block;
+  return {stress_.hot_sector() / per_block * per_block + apart, count};
+}
+
 // One to three blocks in pieces, all at once.
 void Writer::burst(lab::Rng& rng) {
   Model& model = *stress_.target.model;
   const std::uint32_t per_block = model.sectors_per_block();
-  const auto blocks = static_cast<std::uint32_t>(rng.between(1, 3));
-  const std::uint32_t apart = static_cast<std::uint32_t>(rng.below(8)) * per_block;
-  const std::uint32_t base = stress_.hot_sector() / per_block * per_block + apart;
+  const auto [base, blocks] = draw_blocks(rng);
   std::vector<std::uint32_t> cuts(blocks * per_block - 1);
   std::iota(cuts.begin(), cuts.end(), 1);
-  for (std::size_t i = cuts.size(); i > 1; --i) std::swap(cuts[i - 1], cuts[rng.below(i)]);
+  shuffle(cuts, rng);
   cuts.resize(std::min<std::size_t>(cuts.size(), rng.between(1, 5)));
   cuts.push_back(0);
   cuts.push_back(blocks * per_block);
   std::sort(cuts.begin(), cuts.end());
   std::vector<std::size_t> order(cuts.size() - 1);
   std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  shuffle(order, rng);
   if (order.size() > 1 && rng.percent(30)) order.pop_back();
   const std::uint32_t size = model.size();
   for (const std::size_t piece : order) {
@@ -104,9 +115,7 @@ void Writer::burst(lab::Rng& rng) {
 void Writer::cover(lab::Rng& rng) {
   Model& model = *stress_.target.model;
   const std::uint32_t per_block = model.sectors_per_block();
-  const auto blocks = static_cast<std::uint32_t>(rng.between(1, 3));
-  const std::uint32_t apart = static_cast<std::uint32_t>(rng.below(8)) * per_block;
-  const std::uint32_t base = stress_.hot_sector() / per_block * per_block + apart;
+  const auto [base, blocks] = draw_blocks(rng);
   if (base + blocks * per_block > model.size()) return;
   const bool whole_first = rng.percent(80);
   if (whole_first) add(rng, base, blocks * per_block, Mode::shared);

@@ -23,6 +23,11 @@ class Writer {
   void run(std::uint64_t ops);
 
  private:
+  // `count` blocks from the sector `first` on.
+  struct Blocks {
+    std::uint32_t first, count;
+  };
+
   void one_op(lab::Rng& rng);
   void plain(lab::Rng& rng);
   void burst(lab::Rng& rng);
@@ -31,6 +36,7 @@ class Writer {
   void extend(lab::Rng& rng);
   void tail_burst(lab::Rng& rng);
 
+  Blocks draw_blocks(lab::Rng& rng);
   void add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode);
   void add_extend(lab::Rng& rng, std::uint32_t count, std::uint32_t gap, std::uint32_t back);
   void prepare(lab::Rng& rng, Io& io, bool may_refuse);
