@@ -113,8 +113,9 @@ std::vector<MbStat> mb_stats(const policy::Policy& policy, const Counters& c) {
   for (const auto& [criterion, section, suggests] : kSections) {
     if (!has_rung(policy, criterion)) continue;
     const Counters::PerCriterion& of = c[criterion];
-    const auto add = [&](std::string_view name, std::uint64_t value, bool later = false) {
-      out.push_back({fmt::format("{}/{}", section, name), value, later});
+    const auto add = [&out, of_section = section](std::string_view name, std::uint64_t value,
+                                                  bool later = false) {
+      out.push_back({fmt::format("{}/{}", of_section, name), value, later});
     };
     add("hits", of.hits);
     add("groups_considered", of.groups_considered);
