@@ -96,10 +96,7 @@ class Churn {
     else
       adopt(options.text("resume"));
     for (const unsigned weight : weights_) total_ += weight;
-    lab::check(posix_memalign(reinterpret_cast<void**>(&aligned_), 4096, kDirectMax) == 0 ? 0 : -1,
-               "memory");
   }
-  ~Churn() { std::free(aligned_); }
   Churn(const Churn&) = delete;
   Churn& operator=(const Churn&) = delete;
 
@@ -256,11 +253,11 @@ class Churn {
         std::min(std::max(length() / align, std::uint64_t{1}) * align, kDirectMax / kUnit);
     if (at + units > most_units_) return;
     const std::uint32_t stamp = ++stamp_;
-    for (std::uint64_t i = 0; i < units; ++i) paint(aligned_ + i * kUnit, stamp, at + i);
+    for (std::uint64_t i = 0; i < units; ++i) paint(aligned_.data() + i * kUnit, stamp, at + i);
     with(
         file,
         [&](int fd) {
-          const long n = pwrite(fd, aligned_, units * kUnit, static_cast<off_t>(at * kUnit));
+          const long n = pwrite(fd, aligned_.data(), units * kUnit, static_cast<off_t>(at * kUnit));
           if (ok(n, file))
             accept(file, at, static_cast<std::uint64_t>(n), stamp);
           else
@@ -408,7 +405,7 @@ class Churn {
   unsigned small_percent_;
   std::vector<std::unique_ptr<File>> files_;
   std::string buffer_;
-  char* aligned_ = nullptr;
+  lab::Buffer aligned_{kDirectMax};
   std::uint64_t next_name_ = 0, full_ = 0, bytes_ = 0;
   std::uint32_t stamp_ = 0;
   std::uint64_t done_[op_count] = {};

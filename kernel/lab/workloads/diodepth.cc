@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 
 #include "support.h"
@@ -36,14 +35,6 @@ struct Setup {
   std::exit(2);
 }
 
-// Memory that any device can be given.
-std::unique_ptr<char, decltype(&std::free)> buffer(std::size_t bytes, char fill) {
-  void* memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  if (memory == nullptr) lab::die("memory");
-  std::memset(memory, fill, bytes);
-  return {static_cast<char*>(memory), &std::free};
-}
-
 int prepare(const std::string& path, const Setup& setup) {
   const int fd = static_cast<int>(
       check(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0644), "open " + path));
@@ -53,10 +44,11 @@ int prepare(const std::string& path, const Setup& setup) {
   if (setup.prepare == "hole") check(ftruncate(fd, static_cast<off_t>(all)), "ftruncate");
   if (setup.prepare == "written") {
     constexpr std::uint64_t kPiece = 1 << 20;
-    const auto zeros = buffer(kPiece, 1);
+    const lab::Buffer data(kPiece);
+    std::memset(data.data(), 1, kPiece);
     for (std::uint64_t at = 0; at < all; at += kPiece) {
       const std::uint64_t bytes = std::min(kPiece, (all - at + 4095) / 4096 * 4096);
-      check(pwrite(fd, zeros.get(), bytes, static_cast<off_t>(at)), "pwrite");
+      check(pwrite(fd, data.data(), bytes, static_cast<off_t>(at)), "pwrite");
     }
     check(ftruncate(fd, static_cast<off_t>(all)), "ftruncate");
   }
@@ -71,8 +63,9 @@ class Writer {
       : fd_(fd),
         setup_(setup),
         base_(number * setup.region()),
-        data_(buffer(setup.size, static_cast<char>('a' + number % 26))),
+        data_(setup.size),
         rng_(setup.seed + number) {
+    std::memset(data_.data(), static_cast<int>('a' + number % 26), setup.size);
     latencies_.reserve(setup.count);
   }
 
@@ -102,14 +95,14 @@ class Writer {
     while (issued_ < setup_.count) {
       const auto since = Clock::now();
       const std::uint64_t at = next_offset();
-      done(since, pwrite(fd_, data_.get(), setup_.size, static_cast<off_t>(at)));
+      done(since, pwrite(fd_, data_.data(), setup_.size, static_cast<off_t>(at)));
     }
   }
   void submit(aio_context_t context, Slot& slot) {
     slot.control = {};
     slot.control.aio_fildes = static_cast<std::uint32_t>(fd_);
     slot.control.aio_lio_opcode = IOCB_CMD_PWRITE;
-    slot.control.aio_buf = reinterpret_cast<std::uint64_t>(data_.get());
+    slot.control.aio_buf = reinterpret_cast<std::uint64_t>(data_.data());
     slot.control.aio_nbytes = setup_.size;
     slot.control.aio_offset = static_cast<std::int64_t>(next_offset());
     slot.control.aio_data = reinterpret_cast<std::uint64_t>(&slot);
@@ -141,7 +134,7 @@ class Writer {
   const Setup& setup_;
   std::uint64_t base_;
   std::uint64_t issued_ = 0;
-  std::unique_ptr<char, decltype(&std::free)> data_;
+  lab::Buffer data_;
   lab::Rng rng_;
   std::vector<float> latencies_;
 };

@@ -13,15 +13,14 @@ int main(int argc, char** argv) {
   const std::size_t size = options.number("kib") << 10;
   const std::uint64_t places = (options.number("mib") << 20) / size;
   const std::string path = options.directory() + "/stream";
-  void* data = nullptr;
-  if (posix_memalign(&data, 4096, size) != 0) lab::die("no memory");
-  std::memset(data, 'x', size);
+  const lab::Buffer data(size);
+  std::memset(data.data(), 'x', size);
 
   const int fd =
       static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_WRONLY | O_DIRECT, 0644), path));
   const auto write_at = [&](std::uint64_t i) {
     const auto at = static_cast<off_t>(i % places * size);
-    if (lab::check(pwrite(fd, data, size, at), path) != static_cast<long>(size))
+    if (lab::check(pwrite(fd, data.data(), size, at), path) != static_cast<long>(size))
       lab::die(path + ": short write");
   };
   // Once, so that later writes allocate nothing.

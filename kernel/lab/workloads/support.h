@@ -105,6 +105,21 @@ void in_threads(std::uint64_t threads, const Body& body) {
   for (std::thread& thread : all) thread.join();
 }
 
+// `bytes` of memory for direct I/O, freed with the object.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) {
+    if ((errno = posix_memalign(&data_, 4096, bytes)) != 0) die("memory");
+  }
+  ~Buffer() { std::free(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  [[nodiscard]] char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {

@@ -13,21 +13,11 @@ constexpr unsigned kTries = 30;           // to truncate
 
 }  // namespace
 
-Buffer::Buffer(std::uint64_t bytes) {
-  void* memory = nullptr;
-  if (posix_memalign(&memory, 4096, bytes) != 0) lab::die("memory");
-  data_ = static_cast<char*>(memory);
-}
-
 Changer::Changer(Stress& stress, std::uint32_t owner)
     : stress_(stress), owner_(owner), buffer_(kMostRange * kSector) {}
 
 void Changer::run(std::uint64_t ops) {
-  for (std::uint64_t i = 0; i < ops && !stress_.over(); ++i) {
-    lab::Rng rng = generator(stress_.target.seed, owner_, i);
-    one_op(rng);
-    stress_.step();
-  }
+  stress_.each_op(owner_, ops, [this](lab::Rng& rng) { one_op(rng); });
 }
 
 void Changer::one_op(lab::Rng& rng) {
@@ -71,16 +61,20 @@ bool Changer::fallocate_range(int mode, std::uint32_t first, std::uint32_t count
   return result == 0;
 }
 
+void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
+  const auto end = static_cast<off_t>(sectors * kSector);
+  const long result = ftruncate(stress_.target.buffered, end) < 0 ? -errno : 0;
+  stress_.target.model->end(claimed, result);
+  if (result != 0) stress_.unexpected("ftruncate", result);
+}
+
 // Punches a hole or zeroes, at any sector.
 void Changer::discard(lab::Rng& rng, Kind kind) {
   const Range range = draw_range(rng, rng.percent(50) ? kMostRange : 12);
   if (kind == Kind::zero && !can_zero_) return;
   const auto claimed =
       stress_.target.model->begin({kind, Via::control, owner_, range.first, range.count});
-  if (!claimed) {
-    stress_.add(Count::conflicts);
-    return;
-  }
+  if (!stress_.got(claimed)) return;
   const int mode = kind == Kind::punch ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
                                        : FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
   if (fallocate_range(mode, range.first, range.count, &*claimed))
@@ -115,18 +109,12 @@ void Changer::grow(lab::Rng& rng, bool allocate) {
   const auto claimed = allocate
                            ? model.begin_extend({Kind::grow, Via::control, owner_, 0, count}, 0, 0)
                            : model.begin_grow_alone(owner_, count);
-  if (!claimed) {
-    stress_.add(Count::conflicts);
-    return;
-  }
+  if (!stress_.got(claimed)) return;
   if (allocate) {
     can_fallocate_ = fallocate_range(0, claimed->first, claimed->count, &*claimed);
     if (!can_fallocate_) return;
   } else {
-    const auto end = static_cast<off_t>((claimed->first + claimed->count) * kSector);
-    const long result = ftruncate(stress_.target.buffered, end) < 0 ? -errno : 0;
-    model.end(*claimed, result);
-    if (result != 0) stress_.unexpected("ftruncate", result);
+    set_size(*claimed, claimed->first + claimed->count);
   }
   stress_.add(Count::grows);
 }
@@ -141,14 +129,8 @@ void Changer::truncate(lab::Rng& rng) {
   std::optional<Claimed> claimed;
   for (unsigned i = 0; i < kTries && !(claimed = model.begin_truncate(owner_, size - less)); ++i)
     std::this_thread::sleep_for(std::chrono::microseconds(200));
-  if (!claimed) {
-    stress_.add(Count::conflicts);
-    return;
-  }
-  const auto end = static_cast<off_t>(claimed->first * kSector);
-  const long result = ftruncate(stress_.target.buffered, end) < 0 ? -errno : 0;
-  model.end(*claimed, result);
-  if (result != 0) stress_.unexpected("ftruncate", result);
+  if (!stress_.got(claimed)) return;
+  set_size(*claimed, claimed->first);
   stress_.add(Count::truncates);
 }
 
@@ -161,10 +143,7 @@ void Changer::write_buffered(lab::Rng& rng) {
       appends
           ? target.model->begin_extend({Kind::extend, Via::buffered, owner_, 0, more}, 0, 0)
           : target.model->begin({Kind::buffered, Via::buffered, owner_, range.first, range.count});
-  if (!claimed) {
-    stress_.add(Count::conflicts);
-    return;
-  }
+  if (!stress_.got(claimed)) return;
   for (std::uint32_t i = 0; i < claimed->count; ++i)
     paint(buffer_.data() + i * kSector, target.model->file(), claimed->first + i, claimed->token);
   long result = pwrite(target.buffered, buffer_.data(), claimed->count * kSector,
@@ -180,11 +159,7 @@ Reader::Reader(Stress& stress, std::uint32_t owner)
     : stress_(stress), owner_(owner), buffer_(kMostRange * kSector) {}
 
 void Reader::run(std::uint64_t ops) {
-  for (std::uint64_t i = 0; i < ops && !stress_.over(); ++i) {
-    lab::Rng rng = generator(stress_.target.seed, owner_, i);
-    one_op(rng);
-    stress_.step();
-  }
+  stress_.each_op(owner_, ops, [this](lab::Rng& rng) { one_op(rng); });
 }
 
 void Reader::one_op(lab::Rng& rng) {

@@ -10,19 +10,6 @@
 // reads it.
 namespace dio {
 
-// `bytes` of memory for direct I/O, freed with the object.
-class Buffer {
- public:
-  explicit Buffer(std::uint64_t bytes);
-  ~Buffer() { std::free(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  [[nodiscard]] char* data() const { return data_; }
-
- private:
-  char* data_ = nullptr;
-};
-
 class Changer {
  public:
   Changer(Stress& stress, std::uint32_t owner);
@@ -40,11 +27,12 @@ class Changer {
   void grow(lab::Rng& rng, bool allocate);
   void truncate(lab::Rng& rng);
   void write_buffered(lab::Rng& rng);
+  void set_size(const Claimed& claimed, std::uint32_t sectors);
   bool fallocate_range(int mode, std::uint32_t first, std::uint32_t count, const Claimed* claimed);
 
   Stress& stress_;
   std::uint32_t owner_;
-  Buffer buffer_;
+  lab::Buffer buffer_;
   bool can_fallocate_ = true;
   bool can_zero_ = true;
 };
@@ -59,7 +47,7 @@ class Reader {
 
   Stress& stress_;
   std::uint32_t owner_;
-  Buffer buffer_;
+  lab::Buffer buffer_;
 };
 
 }  // namespace dio

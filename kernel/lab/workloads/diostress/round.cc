@@ -5,15 +5,13 @@
 
 #include <algorithm>
 
-#include "maintenance.h"
-
 namespace dio {
 namespace {
 
 constexpr std::uint32_t kChunk = 128;  // sectors read or written at once
 
 // Through either descriptor; what is buffered goes to the disk.
-void write_chunk(Stress& stress, Buffer& buffer, std::uint32_t first, std::uint32_t count,
+void write_chunk(Stress& stress, lab::Buffer& buffer, std::uint32_t first, std::uint32_t count,
                  bool direct) {
   const Target& target = stress.target;
   const auto claimed = target.model->begin(
@@ -35,7 +33,7 @@ void allocate_chunk(Stress& stress, std::uint32_t first, std::uint32_t count) {
     stress.unexpected("fallocate", -errno);
 }
 
-void compare(Stress& stress, Buffer& buffer, int fd, const std::string& when) {
+void compare(Stress& stress, lab::Buffer& buffer, int fd, const std::string& when) {
   Model& model = *stress.target.model;
   const std::uint32_t size = model.size();
   for (std::uint32_t first = 0; first < size; first += kChunk) {
@@ -69,7 +67,7 @@ void lay_out(Stress& stress, const std::string& path, Model& model) {
   model.end(*grown, 0);
   target.overlap_first = static_cast<std::uint32_t>(rng.below(size / per_block)) * per_block;
   target.overlap_end = std::min(size, target.overlap_first + size / 5);
-  Buffer buffer(kChunk * kSector);
+  lab::Buffer buffer(kChunk * kSector);
   for (std::uint32_t first = 0; first < size;) {
     const auto blocks =
         static_cast<std::uint32_t>(rng.percent(50) ? rng.between(1, 3) : rng.between(1, 16));
@@ -88,7 +86,7 @@ void lay_out(Stress& stress, const std::string& path, Model& model) {
 
 void verify(Stress& stress, const std::string& when) {
   const Target& target = stress.target;
-  Buffer buffer(kChunk * kSector);
+  lab::Buffer buffer(kChunk * kSector);
   struct stat st {};
   lab::check(fstat(target.direct, &st), target.path);
   const auto bytes = static_cast<std::uint64_t>(st.st_size);

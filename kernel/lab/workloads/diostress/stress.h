@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "../support.h"
@@ -58,6 +59,15 @@ class Stress {
   [[nodiscard]] std::uint64_t count(Count what) const {
     return counts_[static_cast<unsigned>(what)].load(std::memory_order_relaxed);
   }
+  // Whether a claim was got; counts those that others were in the way of.
+  bool got(const std::optional<Claimed>& claimed) {
+    if (!claimed) add(Count::conflicts);
+    return claimed.has_value();
+  }
+  // Calls op(generator) `ops` times, until the run is over. Each has a generator of its own: what
+  // is drawn does not depend on the timing of other threads.
+  template <class Op>
+  void each_op(std::uint32_t owner, std::uint64_t ops, const Op& op);
   // Sector around which writes gather now; it moves as operations are done.
   std::uint32_t hot_sector();
   void step() { steps_.fetch_add(1, std::memory_order_relaxed); }
@@ -88,5 +98,14 @@ class Stress {
 
 // A generator for one purpose, of the seed and up to three numbers.
 lab::Rng generator(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
+
+template <class Op>
+void Stress::each_op(std::uint32_t owner, std::uint64_t ops, const Op& op) {
+  for (std::uint64_t i = 0; i < ops && !over(); ++i) {
+    lab::Rng rng = generator(target.seed, owner, i);
+    op(rng);
+    step();
+  }
+}
 
 }  // namespace dio

@@ -8,6 +8,7 @@ namespace dio {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMemory = kMaxCount * kSector + kPage;  // of one write
 
 // Sectors of a write: often less than a block, or a few blocks, up to 64 KiB.
 std::uint32_t draw_count(lab::Rng& rng, std::uint32_t per_block) {
@@ -25,28 +26,26 @@ void shuffle(std::vector<T>& all, lab::Rng& rng) {
 }  // namespace
 
 Writer::Writer(Stress& stress, Via via, std::uint32_t owner, unsigned depth)
-    : stress_(stress), via_(via), owner_(owner), engine_(make_engine(via, depth)), ios_(depth) {
+    : stress_(stress),
+      via_(via),
+      owner_(owner),
+      memory_(depth * kMemory),
+      engine_(make_engine(via, depth)),
+      ios_(depth) {
+  char* memory = memory_.data();
   for (Io& io : ios_) {
-    void* memory = nullptr;
-    if (posix_memalign(&memory, kPage, kMaxCount * kSector + kPage) != 0) lab::die("memory");
-    io.memory = static_cast<char*>(memory);
+    io.memory = memory;
+    memory += kMemory;
     free_.push_back(&io);
   }
 }
 
-Writer::~Writer() {
-  for (Io& io : ios_) std::free(io.memory);
-}
-
 void Writer::run(std::uint64_t ops) {
-  for (std::uint64_t i = 0; i < ops && !stress_.over(); ++i) {
-    // Of its own generator: what is drawn does not depend on the timing of other threads.
-    lab::Rng rng = generator(stress_.target.seed, owner_, i);
+  stress_.each_op(owner_, ops, [this](lab::Rng& rng) {
     one_op(rng);
     if (batch_.size() > 1 || rng.percent(60)) flush();
     if (in_flight_ > 0) reap(rng.percent(10) ? 1 : 0);
-    stress_.step();
-  }
+  });
   flush();
   while (in_flight_ > 0) reap(1);
 }
@@ -168,10 +167,7 @@ void Writer::tail_burst(lab::Rng& rng) {
 void Writer::add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode) {
   Io* io = free_io();
   const auto claimed = stress_.target.model->begin({Kind::write, via_, owner_, first, count, mode});
-  if (!claimed) {
-    stress_.add(Count::conflicts);
-    return;
-  }
+  if (!stress_.got(claimed)) return;
   io->claimed = *claimed;
   prepare(rng, *io, true);
   count_write(*claimed, mode == Mode::shared);
@@ -182,10 +178,7 @@ void Writer::add_extend(lab::Rng& rng, std::uint32_t count, std::uint32_t gap, s
   count = std::min(count, kMaxCount - back);
   const auto claimed = stress_.target.model->begin_extend(
       {Kind::extend, via_, owner_, 0, count, Mode::exclusive}, gap, back);
-  if (!claimed) {
-    stress_.add(Count::conflicts);
-    return;
-  }
+  if (!stress_.got(claimed)) return;
   io->claimed = *claimed;
   prepare(rng, *io, false);
   count_write(*claimed, back > 0);

@@ -15,7 +15,6 @@ class Writer {
  public:
   // `owner` counts from 1.
   Writer(Stress& stress, Via via, std::uint32_t owner, unsigned depth);
-  ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -50,6 +49,7 @@ class Writer {
   Stress& stress_;
   Via via_;
   std::uint32_t owner_;
+  lab::Buffer memory_;
   std::unique_ptr<Engine> engine_;
   std::deque<Io> ios_;
   std::vector<Io*> free_, batch_, done_;
