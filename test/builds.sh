@@ -108,7 +108,7 @@ while [ $# -gt 0 ]; do
     --list) printf '%s\n' "${all[@]}" && exit ;;
     --turn)
         [ $# -gt 1 ] || usage
-        chosen=("${all[$(($(cksum <<<"$2" | cut -d' ' -f1) % ${#all[@]}))]}")
+        chosen=("${all[$(test/turn.sh build "$2" ${#all[@]})]}")
         shift
         ;;
     -*) usage ;;

@@ -17,7 +17,7 @@ case ${1:---all} in
 --all) part=all ;;
 --turn)
     [ $# = 2 ] || usage
-    part=$(($(cksum <<<"$2" | cut -d' ' -f1) % parts + 1))
+    part=$(($(test/turn.sh tsan "$2" $parts) + 1))
     ;;
 [1-9])
     part=$1
