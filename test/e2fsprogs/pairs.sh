@@ -4,8 +4,8 @@
 # under all policies together, verify under each. An exit status of 0 to 3, no signal, under 1 GiB,
 # under 10 s, and when it is 1, one line that says why.
 #   pairs.sh [--sample N] [--seed S] [BUILD]     default: all images, build/release
-# --sample takes N of the images, drawn by the seed (default: the day of the year, so that runs of
-# many days see all). A BUILD with address sanitizer is not held to the limit of memory.
+# --sample takes N of the images, drawn by the seed, which is any text (default: the day of the year,
+# so that runs of many days see all). A BUILD with address sanitizer is not held to the limit of memory.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sample=
