@@ -21,7 +21,7 @@ expect_paused() {
 unmount_quickly() {
     local started=$SECONDS
     umount "$FS"
-    expect_that "seconds to unmount" $((SECONDS - started)) -le 2
+    expect_that "seconds to unmount" $((SECONDS - started)) -le $((2 * ${SLOW:-1}))
     wait_until 2 no_thread
 }
 
