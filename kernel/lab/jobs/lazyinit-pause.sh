@@ -17,7 +17,7 @@ expect_paused() {
     expect "word for it" "${before%% *}" paused
 }
 
-# unmount_quickly: in under two seconds, and the thread goes too.
+# unmount_quickly: in two seconds at most, of a fast guest, and the thread goes too.
 unmount_quickly() {
     local started=$SECONDS
     umount "$FS"
