@@ -25,6 +25,15 @@ constexpr std::array<std::string_view, kEventKinds> kEventNames = {
     "jbd2_commit_flushing",
     "jbd2_end_commit",
     "ext4_prefetch_bitmaps",
+    "ext4_es_insert_extent",
+    "ext4_es_cache_extent",
+    "ext4_es_insert_delayed_block",
+    "ext4_es_remove_extent",
+    "ext4_es_lookup_extent_enter",
+    "ext4_es_lookup_extent_exit",
+    "ext4_es_shrink_scan_enter",
+    "ext4_es_shrink_scan_exit",
+    "ext4_es_shrink",
     "lost_events",
 };
 

@@ -7,8 +7,9 @@
 
 namespace e4r::trace {
 
-// The events that an ext4 allocation trace is made of, whatever tool printed them. Sources:
-// include/trace/events/ext4.h and jbd2.h of Linux 6.1 (and 6.18 where it differs).
+// The events that a trace of ext4's allocator, or of its extent status trees, is made of, whatever
+// tool printed them. Sources: include/trace/events/ext4.h and jbd2.h of Linux 6.1 (and 6.18 where
+// it differs).
 enum class EventKind : std::uint8_t {
   request_blocks,             // ext4_request_blocks: an allocation is asked for
   allocate_blocks,            // ext4_allocate_blocks: and answered
@@ -30,6 +31,15 @@ enum class EventKind : std::uint8_t {
   commit_flushing,            // jbd2_commit_flushing: transaction N is locked no longer
   end_commit,                 // jbd2_end_commit: transaction N is on disk
   prefetch_bitmaps,           // ext4_prefetch_bitmaps: a batch of the lazy-init thread is over
+  es_insert_extent,           // ext4_es_insert_extent: what a range of a file now is
+  es_cache_extent,            // ext4_es_cache_extent: the same, if nothing is known of it
+  es_insert_delayed_block,    // ext4_es_insert_delayed_block
+  es_remove_extent,           // ext4_es_remove_extent: nothing is known of a range any more
+  es_lookup_enter,            // ext4_es_lookup_extent_enter: what is known of a block?
+  es_lookup_exit,             // ext4_es_lookup_extent_exit: and the answer
+  es_shrink_scan_enter,       // ext4_es_shrink_scan_enter: the shrinker is called
+  es_shrink_scan_exit,        // ext4_es_shrink_scan_exit: and returns
+  es_shrink,                  // ext4_es_shrink: what it did
   lost_events,                // the recorder's own marker: `count` events lost (0: unknown)
 };
 inline constexpr int kEventKinds = static_cast<int>(EventKind::lost_events) + 1;
@@ -82,6 +92,17 @@ inline constexpr std::uint32_t nofree_first_cluster = 0x0010;
 inline constexpr std::uint32_t nofree_last_cluster = 0x0020;
 }  // namespace fb
 
+// Of an entry of an extent status tree (EXTENT_STATUS_*, fs/ext4/extents_status.h, 6.1). The trace
+// prints a letter for each: W U D H R.
+namespace es {
+inline constexpr std::uint32_t written = 0x01;
+inline constexpr std::uint32_t unwritten = 0x02;
+inline constexpr std::uint32_t delayed = 0x04;
+inline constexpr std::uint32_t hole = 0x08;
+inline constexpr std::uint32_t referenced =
+    0x10;  // found by a lookup since it was last passed over
+}  // namespace es
+
 // A run of clusters in one group: "group/start/len@logical" in the trace. start and len are in
 // clusters, logical is the file's block number.
 struct GroupExtent {
@@ -111,16 +132,26 @@ struct GroupExtent {
 //   allocate_inode                    ino parent(dir) mode
 //   free_inode                        ino mode
 //   commit_flushing, end_commit       block(transaction)
+//   es_insert_extent, es_cache_extent, es_insert_delayed_block
+//                                     ino logical count(len) block(mapped; 0 when not) flags(es::)
+//   es_remove_extent                  ino logical count(len)
+//   es_lookup_enter                   ino logical
+//   es_lookup_exit                    ino found(0 or 1) logical count(len) block flags(es::)
+//   es_shrink_scan_enter              needed(entries to scan) count(reclaimable entries there are)
+//   es_shrink_scan_exit               found(entries reclaimed) count(as above)
+//   es_shrink                         found(entries reclaimed) count(microseconds) needed(inodes
+//                                     passed over) tail(1: a second round was made); groups(entries
+//                                     visited) when has_inputs (kernels with the series es-shrinker)
 //   lost_events                       count
 struct Event {
   EventKind kind = EventKind::lost_events;
   Criterion criterion = Criterion::unknown;
-  bool has_inputs = false;  // i_size and i_writecount are present (trace-inputs kernels)
+  bool has_inputs = false;  // what only kernels of this project print is present
   std::uint16_t cpu = 0;
   std::uint16_t mode = 0;
   std::uint32_t pid = 0;
   std::uint32_t dev = 0;      // major << 20 | minor
-  std::uint32_t flags = 0;    // mb:: or fb::
+  std::uint32_t flags = 0;    // mb::, fb:: or es::
   std::uint64_t time_ns = 0;  // of the recorder's clock
   std::uint64_t ino = 0;
   std::uint64_t block = 0;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "trace/support.h"
+#include "trace/text/body.h"
 
 namespace e4r::trace {
 namespace {
@@ -124,6 +125,64 @@ TEST(FtraceText, UnknownFieldsAreToleratedAnywhere) {
     EXPECT_EQ(read.events, plain) << body;
     EXPECT_EQ(read.summary.unknown_fields, 1u) << body;
   }
+}
+
+TEST(FtraceText, EveryNameIsThatOfItsKind) {
+  for (int k = 0; k < static_cast<int>(EventKind::lost_events); ++k)
+    EXPECT_EQ(kind_of(event_name(static_cast<EventKind>(k))), static_cast<EventKind>(k)) << k;
+}
+
+// As Linux 6.1 prints them.
+TEST(FtraceText, EventsOfExtentStatusTrees) {
+  const auto read = read_text(
+      line("ext4_es_cache_extent", "dev 98,0 ino 8 es [4/8192) mapped 131072 status WR") +
+      line("ext4_es_insert_delayed_block",
+           "dev 98,0 ino 12 es [7/1) mapped 0 status D allocated 0") +
+      line("ext4_es_remove_extent", "dev 98,0 ino 12 es [0/4294967295)") +
+      line("ext4_es_lookup_extent_enter", "dev 98,0 ino 12 lblk 97") +
+      line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found 1 [90/10) 4241 U") +
+      line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found 0 [0/0) 0 ") +
+      line("ext4_es_shrink_scan_enter", "dev 98,0 nr_to_scan 128 cache_cnt 500") +
+      line("ext4_es_shrink", "dev 98,0 nr_shrunk 100, scan_time 23 nr_skipped 2 retried 1") +
+      line("ext4_es_shrink_scan_exit", "dev 98,0 nr_shrunk 100 cache_cnt 400"));
+  ASSERT_EQ(read.error, "");
+  ASSERT_EQ(read.events.size(), 9u);
+  const auto& e = read.events;
+  EXPECT_EQ(e[0].kind, EventKind::es_cache_extent);
+  EXPECT_EQ(e[0].ino, 8u);
+  EXPECT_EQ(e[0].logical, 4u);
+  EXPECT_EQ(e[0].count, 8192u);
+  EXPECT_EQ(e[0].block, 131072u);
+  EXPECT_EQ(e[0].flags, es::written | es::referenced);
+  EXPECT_EQ(e[1].flags, es::delayed);
+  EXPECT_EQ(e[2].count, 4294967295u);
+  EXPECT_EQ(e[3].logical, 97u);
+  EXPECT_EQ(e[4].found, 1u);
+  EXPECT_EQ(e[4].logical, 90u);
+  EXPECT_EQ(e[4].flags, es::unwritten);
+  EXPECT_EQ(e[5].found, 0u);
+  EXPECT_EQ(e[5].flags, 0u);
+  EXPECT_EQ(e[6].needed, 128u);
+  EXPECT_EQ(e[6].count, 500u);
+  EXPECT_EQ(e[7].found, 100u);
+  EXPECT_EQ(e[7].count, 23u);
+  EXPECT_EQ(e[7].needed, 2u);
+  EXPECT_EQ(e[7].tail, 1u);
+  EXPECT_EQ(e[8].found, 100u);
+  EXPECT_FALSE(e[7].has_inputs);
+  const auto longer = read_text(line(
+      "ext4_es_shrink",
+      "dev 98,0 nr_shrunk 100, scan_time 23 nr_skipped 0 retried 0 scan_ns 23456 nr_to_scan 128 "
+      "nr_visited 120 nr_spared 20 nr_inodes 3"));
+  ASSERT_EQ(longer.error, "");
+  EXPECT_EQ(longer.summary.unknown_fields, 0u);
+  EXPECT_TRUE(longer.events[0].has_inputs);
+  EXPECT_EQ(longer.events[0].groups, 120u);
+  EXPECT_NE(
+      read_text(line("ext4_es_cache_extent", "dev 98,0 ino 8 es [4/8192) mapped 131072 status X"))
+          .error,
+      "");
+  EXPECT_NE(read_text(line("ext4_es_remove_extent", "dev 98,0 ino 12 es [0/7")).error, "");
 }
 
 TEST(FtraceText, BatchesOfReadBitmapsHaveFirstNextAndReads) {

@@ -143,7 +143,43 @@ class Generator {
         fill(e.group, 64);
         fill(e.count, 64);
         return fill(e.needed, 16);
-      case EventKind::lost_events:
+      default:
+        return status_fields(e);
+    }
+  }
+
+  // Of the events of extent status trees; lost_events has its own.
+  void status_fields(Event& e) {
+    switch (e.kind) {
+      case EventKind::es_lookup_exit:
+        fill(e.found, 1);
+        [[fallthrough]];
+      case EventKind::es_insert_extent:
+      case EventKind::es_cache_extent:
+      case EventKind::es_insert_delayed_block:
+        fill(e.block, 1 << 20);
+        e.flags = static_cast<std::uint32_t>(rng_.below(32));
+        [[fallthrough]];
+      case EventKind::es_remove_extent:
+        fill(e.count, 100);
+        [[fallthrough]];
+      case EventKind::es_lookup_enter:
+        fill(e.ino, 20);
+        return fill(e.logical, 1000);
+      case EventKind::es_shrink:
+        e.has_inputs = rng_.chance(1, 3);
+        if (e.has_inputs) fill(e.groups, 128);
+        fill(e.tail, 1);
+        fill(e.needed, 10);
+        fill(e.found, 128);
+        return fill(e.count, 1000);
+      case EventKind::es_shrink_scan_enter:
+        fill(e.needed, 128);
+        return fill(e.count, 1000);
+      case EventKind::es_shrink_scan_exit:
+        fill(e.found, 128);
+        return fill(e.count, 1000);
+      default:
         return;
     }
   }

@@ -60,6 +60,19 @@ class Model {
         return op(0, e.block, tid_), void(tid_ = e.block);
       case EventKind::prefetch_bitmaps:
         return prefetch(op, e);
+      case EventKind::es_insert_extent:
+      case EventKind::es_cache_extent:
+      case EventKind::es_insert_delayed_block:
+      case EventKind::es_remove_extent:
+        return status_extent(op, e);
+      case EventKind::es_lookup_enter:
+        return look_up(op, e);
+      case EventKind::es_lookup_exit:
+        return answer(op, e);
+      case EventKind::es_shrink_scan_enter:
+      case EventKind::es_shrink_scan_exit:
+      case EventKind::es_shrink:
+        return shrink(op, e);
       case EventKind::lost_events:
         return op(0, e.count, 0);
     }
@@ -316,6 +329,49 @@ class Model {
     prefetched_ = static_cast<std::uint32_t>(e.count);
   }
 
+  // Entries of extent status trees follow each other in the file.
+  template <class Op>
+  void status_extent(Op& op, Event& e) {
+    op(2, e.ino, status_.ino);
+    op(0, e.logical, e.ino == status_.ino ? status_.logical : 0);
+    op(1, e.count, status_.count);
+    op(3, e.flags, status_.flags);
+    op(4, e.block, 0U);
+    status_ = {e.ino, e.logical + e.count, e.count, e.flags};
+  }
+
+  template <class Op>
+  void look_up(Op& op, Event& e) {
+    op(0, e.ino, status_.ino);
+    op(1, e.logical, status_.logical);
+    status_.ino = e.ino;
+    status_.logical = e.logical;
+  }
+
+  // The entry need not begin at the block that was looked for.
+  template <class Op>
+  void answer(Op& op, Event& e) {
+    op(0, e.found, found_);
+    op(1, e.logical, e.found != 0 ? status_.logical : 0);
+    op(2, e.count, e.found != 0 ? status_.count : 0);
+    op(3, e.block, 0U);
+    op(4, e.flags, e.found != 0 ? status_.flags : 0U);
+    op(5, e.ino, status_.ino);
+    found_ = e.found;
+    if (e.found != 0) status_ = {e.ino, e.logical + e.count, e.count, e.flags};
+  }
+
+  template <class Op>
+  void shrink(Op& op, Event& e) {
+    op(0, e.count, scanned_);
+    op(1, e.needed, 0U);
+    op(2, e.found, 0U);
+    op(3, e.tail, 0U);
+    op(4, e.has_inputs, false);
+    op(5, e.groups, 0U);
+    scanned_ = e.count;
+  }
+
   template <class Op>
   void new_inode(Op& op, Event& e) {
     op(0, e.ino, new_ino_ + 1);
@@ -346,6 +402,12 @@ class Model {
     bool has_orig_goal_len = false;
   };
 
+  // The last entry of an extent status tree that was named: its inode, its end.
+  struct StatusEntry {
+    std::uint64_t ino = 0, logical = 0, count = 0;
+    std::uint32_t flags = 0;
+  };
+
   std::array<Thread, 16> threads_;
   std::uint32_t thread_ = 0;  // no pointer: models are copied
   std::uint64_t base_ = 0, per_group_ = 32768, learned_begin_ = 0;
@@ -359,6 +421,9 @@ class Model {
   std::uint32_t loaded_ = 0;
   std::uint32_t prefetched_ = 0;
   std::uint16_t mode_ = 0;
+  StatusEntry status_;
+  std::uint32_t found_ = 0;
+  std::uint64_t scanned_ = 0;
 };
 
 }  // namespace e4r::trace::e4t

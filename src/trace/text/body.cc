@@ -56,6 +56,20 @@ using FreeInode =
 using CommitFlushing = Body<Ending::plain, Device, Transaction, Sync>;
 using PrefetchBitmaps = Body<Ending::plain, Device, Group, Number<"next", &Event::count>,
                              Number<"ios", &Event::needed>>;
+using EsExtent =
+    Body<Ending::plain, Device, Ino, StatusRange, Number<"mapped", &Event::block>, StatusLetters>;
+using EsDelayedBlock = Body<Ending::plain, Device, Ino, StatusRange,
+                            Number<"mapped", &Event::block>, StatusLetters, Ignored<"allocated">>;
+using EsRemoveExtent = Body<Ending::plain, Device, Ino, StatusRange>;
+using EsLookupEnter = Body<Ending::plain, Device, Ino, Lblk>;
+using EsLookupExit = Body<Ending::plain, Device, Ino, Answer>;
+using EsCacheCount = Number<"cache_cnt", &Event::count>;
+using EsScanEnter = Body<Ending::plain, Device, Number<"nr_to_scan", &Event::needed>, EsCacheCount>;
+using EsScanExit = Body<Ending::plain, Device, Number<"nr_shrunk", &Event::found>, EsCacheCount>;
+using EsShrink = Body<Ending::plain, Device, NumberAndComma<"nr_shrunk", &Event::found>,
+                      Number<"scan_time", &Event::count>, Number<"nr_skipped", &Event::needed>,
+                      Number<"retried", &Event::tail>, Absent<"scan_ns">, Absent<"nr_to_scan">,
+                      Visited, Absent<"nr_spared">, Absent<"nr_inodes">>;
 using EndCommit = Body<Ending::plain, Device, Transaction, Sync, Ignored<"head">>;
 
 struct Functions {
@@ -88,14 +102,23 @@ constexpr std::array<Functions, kEventKinds - 1> kFunctions = {
     functions<CommitFlushing>,
     functions<EndCommit>,
     functions<PrefetchBitmaps>,
+    functions<EsExtent>,
+    functions<EsExtent>,
+    functions<EsDelayedBlock>,
+    functions<EsRemoveExtent>,
+    functions<EsLookupEnter>,
+    functions<EsLookupExit>,
+    functions<EsScanEnter>,
+    functions<EsScanExit>,
+    functions<EsShrink>,
 };
 
 // A hash without collisions among the names of the kinds: the length and two letters.
-constexpr std::size_t kSlots = 64;
+constexpr std::size_t kSlots = 128;
 constexpr std::size_t kShortestName = 8;
 std::size_t slot_of(std::string_view name) {
   const auto letter = [&](std::size_t i) { return static_cast<unsigned char>(name[i]); };
-  return (name.size() + letter(name.size() - 4) * 13U + letter(5)) % kSlots;
+  return (name.size() + letter(name.size() - 6) * 3U + letter(name.size() - 8) * 7U) % kSlots;
 }
 
 struct KindTable {

@@ -139,6 +139,68 @@ struct Extent : Required<K> {
   }
 };
 
+// "WR": a letter for each of es::, none for none.
+inline constexpr std::string_view kStatusLetters = "WUDHR";
+inline bool scan_status(Scan& s, std::uint32_t& flags) {
+  flags = 0;
+  for (; !s.at_end() && *s.p != ' '; ++s.p) {
+    const std::size_t bit = kStatusLetters.find(*s.p);
+    if (bit == std::string_view::npos) return false;
+    flags |= 1U << bit;
+  }
+  return true;
+}
+inline void print_status(std::string& out, std::uint32_t flags) {
+  for (std::size_t bit = 0; bit < kStatusLetters.size(); ++bit)
+    if ((flags >> bit & 1) != 0) out += kStatusLetters[bit];
+}
+
+// "[12/8)": logical block and length.
+struct Range {
+  static bool read(Scan& s, Event& e, BodyContext&) {
+    return s.ch('[') && s.number(e.logical) && s.ch('/') && s.number(e.count) && s.ch(')');
+  }
+  static void print(Printer p, const Event& e) {
+    fmt::format_to(std::back_inserter(p.out), FMT_COMPILE("[{}/{})"), e.logical, e.count);
+  }
+};
+// "es [12/8)"
+struct StatusRange : Required<"es">, Range {};
+
+struct StatusLetters : Required<"status"> {
+  static bool read(Scan& s, Event& e, BodyContext&) { return scan_status(s, e.flags); }
+  static void print(Printer p, const Event& e) { print_status(p.out, e.flags); }
+};
+
+// "found 1 [12/8) 34304 WR": all of it after one key.
+struct Answer : Required<"found"> {
+  static bool read(Scan& s, Event& e, BodyContext& c) {
+    return s.number(e.found) && s.ch(' ') && Range::read(s, e, c) && s.ch(' ') &&
+           s.number(e.block) && (s.at_end() || s.ch(' ')) && scan_status(s, e.flags);
+  }
+  static void print(Printer p, const Event& e) {
+    p.number(e.found);
+    p.out += ' ';
+    Range::print(p, e);
+    p.out += ' ';
+    p.number(e.block);
+    p.out += ' ';
+    print_status(p.out, e.flags);
+  }
+};
+
+// "nr_shrunk 3," of ext4_es_shrink: with a comma.
+template <Key K, auto Member>
+struct NumberAndComma : Number<K, Member> {
+  static bool read(Scan& s, Event& e, BodyContext& c) {
+    return Number<K, Member>::read(s, e, c) && s.ch(',');
+  }
+  static void print(Printer p, const Event& e) {
+    Number<K, Member>::print(p, e);
+    p.out += ',';
+  }
+};
+
 // A field that not every kernel prints. The event keeps its default without it.
 template <class Field>
 struct Optional : Field {
@@ -165,6 +227,21 @@ struct InputWriters : Optional<Number<"i_writecount", &Event::i_writecount>> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     e.has_inputs = true;
     return s.number(e.i_writecount);
+  }
+  static bool present(const Event& e, Generation) { return e.has_inputs; }
+};
+
+// What some kernels print and nobody here reads; it is not printed.
+template <Key K>
+struct Absent : Ignored<K> {
+  static bool present(const Event&, Generation) { return false; }
+};
+
+// "nr_visited 16" of ext4_es_shrink on kernels with the series es-shrinker.
+struct Visited : Optional<Number<"nr_visited", &Event::groups>> {
+  static bool read(Scan& s, Event& e, BodyContext&) {
+    e.has_inputs = true;
+    return s.number(e.groups);
   }
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
