@@ -60,6 +60,7 @@ step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --s
 step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
     holes aged-1k linear
 step "and what is drawn at random" "$lab" random -n 2 --seed 20
+step "so does the model of the extent status shrinker" "$lab" es-agree churn delalloc-1k
 step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
     1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
 step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3

@@ -113,6 +113,12 @@ events="ext4:ext4_request_blocks ext4:ext4_allocate_blocks ext4:ext4_mballoc_all
     ext4:ext4_mb_buddy_bitmap_load ext4:ext4_prefetch_bitmaps ext4:ext4_allocate_inode
     ext4:ext4_free_inode jbd2:jbd2_commit_flushing jbd2:jbd2_end_commit"
 
+# What e4replay shrinker reads.
+# shellcheck disable=SC2034 # a job puts it in the place of $events
+es_events="ext4:ext4_es_insert_extent ext4:ext4_es_cache_extent ext4:ext4_es_insert_delayed_block
+    ext4:ext4_es_remove_extent ext4:ext4_es_lookup_extent_enter ext4:ext4_es_lookup_extent_exit
+    ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit ext4:ext4_es_shrink"
+
 start_trace() {
     local event
     echo mono >"$TRACING/trace_clock"

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Records what becomes of the extent status trees and what their shrinker does, from before mount
+# until after sync, for `e4replay shrinker`: NAME.trace among what the job leaves. A workload runs
+# while the reclaimable caches are dropped every PAUSE seconds.
+#   RUN="churn ..."   program and arguments
+#   PAUSE=0.3, NAME=es, MOUNT=, TRACE_KB=400000
+# image: plain-1g
+# mem: 1500M
+# timeout: 600
+# shellcheck disable=SC2034 # start_trace reads it
+events=$es_events
+TRACE_KB=${TRACE_KB:-400000}
+start_trace
+mount_disk "${MOUNT:-}"
+# shellcheck disable=SC2086 # words by intention
+"$BIN/"${RUN:-churn --ops 20000 --seed 1} "$FS" >"$E4R_RUN/figures" &
+workload=$!
+while kill -0 $workload 2>/dev/null; do
+    echo 2 >/proc/sys/vm/drop_caches
+    sleep "${PAUSE:-0.3}"
+done
+wait $workload
+sync
+echo 2 >/proc/sys/vm/drop_caches
+save_trace "$E4R_RUN/${NAME:-es}.trace"
+umount "$FS"

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "shrinker/reclaim.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace e4r::shrinker {
+namespace {
+
+// What was referenced since the last visit has a second chance; what comes after the entry.
+StatusTree::Position visit(StatusCache& cache, StatusCache::Inode& inode, StatusTree::Position at,
+                           Scan& scan) {
+  ++scan.visited;
+  Entry& entry = at->second;
+  if (entry.must_keep()) return std::next(at);
+  if ((entry.flags & trace::es::referenced) != 0) {
+    entry.flags &= ~trace::es::referenced;
+    return std::next(at);
+  }
+  ++scan.reclaimed;
+  return cache.reclaim(inode, at);
+}
+
+// One walk from the cursor up to and with the block `last`. False when the budget was used up; the
+// cursor is at what would have come next.
+bool walk(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t last, std::uint64_t& budget,
+          Scan& scan) {
+  for (auto at = inode.tree.search(inode.cursor); at != inode.tree.end();) {
+    if (budget == 0) {
+      inode.cursor = at->first;
+      return false;
+    }
+    if (at->first > last) {
+      inode.cursor = last + 1;
+      return true;
+    }
+    --budget;
+    at = visit(cache, inode, at, scan);
+  }
+  inode.cursor = 0;
+  return true;
+}
+
+// From the cursor to the end, and from the start to where that began.
+void walk_all(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget, Scan& scan) {
+  const std::uint64_t start = inode.cursor;
+  if (walk(cache, inode, kLastBlock, budget, scan) && start != 0)
+    walk(cache, inode, start - 1, budget, scan);
+}
+
+// The next entry from here on that may be reclaimed.
+StatusTree::Position evictable(StatusCache::Inode& inode, StatusTree::Position at) {
+  while (at != inode.tree.end() && at->second.must_keep()) ++at;
+  return at;
+}
+
+// Each entry that may be reclaimed once, from the cursor and around.
+void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
+                    Scan& scan) {
+  const std::uint64_t visits = std::min(budget, inode.reclaimable);
+  budget -= visits;
+  auto at = evictable(inode, inode.tree.search(inode.cursor));
+  for (std::uint64_t i = 0; i < visits; ++i) {
+    if (at == inode.tree.end()) at = evictable(inode, inode.tree.begin());
+    at = evictable(inode, visit(cache, inode, at, scan));
+  }
+  inode.cursor = at == inode.tree.end() ? 0 : at->first;
+}
+
+// Every inode of the list once, until the budget is used up.
+using Walk = void(StatusCache&, StatusCache::Inode&, std::uint64_t& budget, Scan&);
+template <Walk* kWalk>
+Scan in_turn(StatusCache& cache, std::uint64_t budget) {
+  Scan scan;
+  StatusCache::List& list = cache.list();
+  for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
+    StatusCache::Inode& inode = *list.front();
+    list.splice(list.end(), list, list.begin());
+    ++scan.inodes;
+    kWalk(cache, inode, budget, scan);
+    if (budget == 0) break;
+  }
+  return scan;
+}
+
+// The inode whose last use is longest ago first, each from its first entry; what must stay is met,
+// and only what is taken counts.
+Scan least_recently_used(StatusCache& cache, std::uint64_t budget) {
+  Scan scan;
+  StatusCache::List& list = cache.list();
+  for (std::size_t left = list.size(); left > 0 && budget > 0 && !list.empty(); --left) {
+    StatusCache::Inode& inode = *list.front();
+    list.splice(list.end(), list, list.begin());
+    ++scan.inodes;
+    for (auto at = inode.tree.begin(); at != inode.tree.end() && budget > 0;) {
+      ++scan.visited;
+      if (at->second.must_keep()) {
+        ++at;
+        continue;
+      }
+      at = cache.reclaim(inode, at);
+      ++scan.reclaimed;
+      --budget;
+    }
+  }
+  return scan;
+}
+
+constexpr std::array kModels = {
+    Model{"round-robin",
+          "inodes in turn, each from where it was left; entries that must stay count",
+          "Linux 6.1 to 7.3, __es_shrink and es_do_reclaim_extents", false, in_turn<walk_all>},
+    Model{"evictable", "the same, but entries that must stay are never met",
+          "kernel/patches/es-shrinker, after the posting of 2013", false, in_turn<walk_evictable>},
+    Model{"lru-2013",
+          "inodes by last use, each from its start; no second chance, no bound on visits",
+          "Linux 3.10 to 3.18, ext4_es_shrink", true, least_recently_used},
+};
+
+}  // namespace
+
+std::span<const Model> models() {
+  return kModels;
+}
+
+const Model* find_model(std::string_view name) {
+  for (const Model& model : kModels)
+    if (model.name == name) return &model;
+  return nullptr;
+}
+
+}  // namespace e4r::shrinker

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "trace/event.h"
+
+namespace e4r::shrinker {
+
+// Logical blocks of a file go up to this one (EXT_MAX_BLOCKS, fs/ext4/ext4_extents.h).
+inline constexpr std::uint64_t kLastBlock = 0xffffffff;
+
+// What is known of a run of a file's blocks: struct extent_status of Linux 6.1.
+struct Entry {
+  std::uint64_t logical = 0;  // first block of the file
+  std::uint64_t len = 0;      // blocks, not 0
+  std::uint64_t block = 0;    // first block on the disk; 0 unless written or unwritten
+  std::uint32_t flags = 0;    // trace::es::
+  [[nodiscard]] std::uint64_t last() const { return logical + len - 1; }
+  [[nodiscard]] bool mapped() const {
+    return (flags & (trace::es::written | trace::es::unwritten)) != 0;
+  }
+  // Delayed entries are the only trace of what is to be written: they stay (ext4_es_must_keep).
+  [[nodiscard]] bool must_keep() const { return (flags & trace::es::delayed) != 0; }
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+// Whether a range read from a trace is one of a file.
+[[nodiscard]] constexpr bool is_range(std::uint64_t logical, std::uint64_t len) {
+  return len > 0 && logical <= kLastBlock && len <= kLastBlock - logical + 1;
+}
+
+// The extent status tree of one inode, by the rules of fs/ext4/extents_status.c in Linux 6.1:
+// entries do not overlap, and a new one joins its neighbours when type and place allow
+// (__es_insert_extent, ext4_es_can_be_merged). Ranges given to it must be is_range().
+class StatusTree {
+ public:
+  using Map = std::map<std::uint64_t, Entry>;
+  using Position = Map::iterator;
+
+  // Told of each entry that comes to be (+1) or ceases (-1), in the kernel's order.
+  using Count = std::function<void(const Entry&, int)>;
+  explicit StatusTree(Count count = {}) : count_(std::move(count)) {}
+
+  // Whatever was known of the entry's range is replaced (ext4_es_insert_extent).
+  void insert(const Entry& entry);
+  // Taken in only when nothing is known of any block of its range (ext4_es_cache_extent).
+  void cache(const Entry& entry);
+  // Forgets the range; what sticks out at either end stays (__es_remove_extent).
+  void remove(std::uint64_t logical, std::uint64_t len);
+
+  // The entry that holds the block, or the next one behind it, or end() (__es_tree_search).
+  [[nodiscard]] Position search(std::uint64_t logical);
+  // The entry that holds the block, as it was before it was marked as referenced; nothing when
+  // there is none.
+  std::optional<Entry> look_up(std::uint64_t logical);
+  // Takes out one entry; what comes after it.
+  Position reclaim(Position entry);
+
+  [[nodiscard]] Position begin() { return entries_.begin(); }
+  [[nodiscard]] Position end() { return entries_.end(); }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
+  void add(const Entry& entry);
+  void join_next(Position at);
+  void shorten_front(Position at, std::uint64_t first);
+
+  Map entries_;  // by their first block
+  Count count_;
+};
+
+}  // namespace e4r::shrinker
