@@ -4,8 +4,9 @@
 # changes a file; every sector compared with a model, also after a remount, e2fsck clean. Blocks of
 # 1, 2 and 4 KiB, nodelalloc, a file without extents, a disk that does one request at a time,
 # and there one thread at the end of the file.
-#   SECONDS_EACH=20      of each configuration
-#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-queue 4k-tail (default: all)
+#   SECONDS_EACH=20      of each configuration; half of it of those at the end of the file
+#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-queue 1k-tail 2k-tail 4k-tail
+#                        (default: all)
 #   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more for diostress)
 #   NSEC=200000          that null_blk takes for a request
 #   DEVICE=disk          the disk under test (--image) instead of null_blk
@@ -40,7 +41,7 @@ stress() {
     mke2fs -q -F -t ext4 "$@" "$DISK" 200M
     mount -t ext4 -o "$options" "$DISK" "$FS"
     # shellcheck disable=SC2086 # words by intention
-    "$BIN/diostress" --seconds "${SECONDS_EACH:-20}" --seed "${RUN_SEED:-1}" \
+    "$BIN/diostress" --seconds "$seconds" --seed "${RUN_SEED:-1}" \
         --engines "${ENGINES:-sync,aio,uring}" --depth "${DEPTH:-8}" --state "$state" $ARGS "$FS" \
         >"$E4R_RUN/figures.part" || failed=1
     sed "s/^/$name\//" "$E4R_RUN/figures.part" >>"$E4R_RUN/figures"
@@ -53,6 +54,7 @@ stress() {
 }
 
 ARGS=${ARGS:-}
+seconds=${SECONDS_EACH:-20}
 "$BIN/diostress" --self-test 1 "$FS" >>"$E4R_RUN/figures"
 stress 1k 128 defaults -b 1024
 stress 2k 128 defaults -b 2048
@@ -62,6 +64,8 @@ stress 4k-indirect 128 defaults -b 4096 -O ^extent,^64bit
 NSEC=${NSEC:-300000}
 stress 4k-queue 1 defaults -b 4096
 # Nobody else has the inode lock between two writes of a batch.
-ENGINES=aio DEPTH=24
+ENGINES=aio DEPTH=24 seconds=$(((seconds + 1) / 2))
 ARGS+=" --threads 1 --changers 0 --readers 0 --tails 60"
+stress 1k-tail 1 defaults -b 1024
+stress 2k-tail 1 defaults -b 2048
 stress 4k-tail 1 defaults -b 4096

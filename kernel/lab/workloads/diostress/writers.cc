@@ -145,7 +145,9 @@ void Writer::extend(lab::Rng& rng) {
 }
 
 // What ends where the file does, in flight while others extend the file in the same block. Whole
-// blocks go before it, so that it has to queue.
+// blocks go before it, so that it has to queue. A disk that sorts takes first what begins first:
+// the extending write begins a block earlier at times, or on blocks of two sectors it would never
+// be the one that is overwritten.
 void Writer::tail_burst(lab::Rng& rng) {
   Model& model = *stress_.target.model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -161,7 +163,8 @@ void Writer::tail_burst(lab::Rng& rng) {
   tail_overwrite(rng, aligned ? Mode::shared : Mode::exclusive);
   const auto more = static_cast<std::uint32_t>(rng.below(2)) * per_block;
   const bool whole = rng.percent(60);
-  add_extend(rng, whole ? per_block - inside + more : some, 0, aligned ? inside : 0);
+  const auto earlier = static_cast<std::uint32_t>(rng.below(2)) * per_block;
+  add_extend(rng, whole ? per_block - inside + more : some, 0, aligned ? inside + earlier : 0);
 }
 
 void Writer::add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode) {
