@@ -2,11 +2,11 @@
 # shellcheck shell=bash disable=SC2154
 # Correctness: direct writes of less than a block and more, many at once, with everything else that
 # changes a file; every sector compared with a model, also after a remount, e2fsck clean. Blocks of
-# 1, 2 and 4 KiB, nodelalloc, a file without extents, a disk that does one request at a time,
-# and there one thread at the end of the file.
+# 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, a disk that does one
+# request at a time, and there one thread at the end of the file.
 #   SECONDS_EACH=20      of each configuration; half of it of those at the end of the file
-#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-queue 1k-tail 2k-tail 4k-tail
-#                        (default: all)
+#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-queue 1k-tail
+#                        2k-tail 4k-tail (default: all)
 #   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more for diostress)
 #   NSEC=200000          that null_blk takes for a request
 #   DEVICE=disk          the disk under test (--image) instead of null_blk
@@ -61,6 +61,7 @@ stress 2k 128 defaults -b 2048
 stress 4k 128 defaults -b 4096
 stress 4k-nodelalloc 128 nodelalloc -b 4096
 stress 4k-indirect 128 defaults -b 4096 -O ^extent,^64bit
+stress 4k-bigalloc 128 defaults -b 4096 -O bigalloc -C 65536
 NSEC=${NSEC:-300000}
 stress 4k-queue 1 defaults -b 4096
 # Nobody else has the inode lock between two writes of a batch.
