@@ -66,7 +66,7 @@ NSEC=${NSEC:-300000}
 stress 4k-queue 1 defaults -b 4096
 # Nobody else has the inode lock between two writes of a batch.
 ENGINES=aio DEPTH=24 seconds=$(((seconds + 1) / 2))
-ARGS+=" --threads 1 --changers 0 --readers 0 --tails 60"
+ARGS+=" --threads 1 --changers 0 --readers 0 --mappers 0 --tails 60"
 stress 1k-tail 1 defaults -b 1024
 stress 2k-tail 1 defaults -b 2048
 stress 4k-tail 1 defaults -b 4096

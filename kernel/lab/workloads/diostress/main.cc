@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Direct writes of 512 bytes to 64 KiB, many at once, at any sector, from threads with pwritev2,
 // libaio and io_uring, to one file of DIRECTORY that others punch, zero, allocate, truncate,
-// extend, write through the page cache and read meanwhile. A model says what each sector may hold;
-// all are compared at the end of each round, some while it goes on.
+// extend, write through the page cache and read meanwhile, and store to through a mapping. A model
+// says what each sector may hold; all are compared at the end of each round, some while it goes on.
 //   diostress --seed N --seconds S DIRECTORY          or --ops N, of each thread
 //   --tails PERCENT      of operations that are about the end of the file, extended by others
 //   --state FILE         writes there what the files left behind must hold, for
@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "maintenance.h"
+#include "mapped.h"
 #include "round.h"
 #include "selftest.h"
 #include "writers.h"
@@ -45,6 +46,7 @@ class Run {
   std::vector<std::unique_ptr<Writer>> writers_;
   std::unique_ptr<Changer> changer_;
   std::unique_ptr<Reader> reader_;
+  std::unique_ptr<Mapper> mapper_;
   std::vector<std::function<void(std::uint64_t)>> roles_;
   std::vector<std::pair<std::string, std::unique_ptr<Model>>> kept_;
 };
@@ -76,6 +78,10 @@ Run::Run(const lab::Options& options)
   if (options.number("readers") > 0) {
     reader_ = std::make_unique<Reader>(stress_, ++owner);
     roles_.emplace_back([this](std::uint64_t ops) { reader_->run(ops / 2); });
+  }
+  if (options.number("mappers") > 0) {
+    mapper_ = std::make_unique<Mapper>(stress_, ++owner);
+    roles_.emplace_back([this](std::uint64_t ops) { mapper_->run(ops); });
   }
 }
 
@@ -195,6 +201,7 @@ int main(int argc, char** argv) {
                               {"engines", "sync,aio,uring"},
                               {"changers", "1"},
                               {"readers", "1"},
+                              {"mappers", "1"},
                               {"keep", "4"},
                               {"tails", "10"},
                               {"state", ""},

@@ -36,7 +36,7 @@ void Changer::one_op(lab::Rng& rng) {
 }
 
 // Mostly where others write now. Whole blocks in one of three.
-Changer::Range Changer::draw_range(lab::Rng& rng, std::uint32_t most) {
+Range Changer::draw_range(lab::Rng& rng, std::uint32_t most) {
   Model& model = *stress_.target.model;
   const std::uint32_t per_block = model.sectors_per_block(), size = model.size();
   std::uint32_t count = static_cast<std::uint32_t>(rng.between(1, most));
@@ -68,9 +68,23 @@ void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
   if (result != 0) stress_.unexpected("ftruncate", result);
 }
 
+// A store through a mapping is lost when a block of its page, not the page, had been punched or
+// zeroed before: the page stays writable, so that nobody allocates the block again (Linux 6.1
+// ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
+Range Changer::apart_from_mappings(Range range) const {
+  const Model& model = *stress_.target.model;
+  const Range zone = model.for_mappings();
+  const std::uint32_t end = range.first + range.count;
+  if (model.sectors_per_block() >= kPageSectors || end <= zone.first ||
+      range.first >= zone.first + zone.count)
+    return range;
+  const std::uint32_t first = range.first - range.first % kPageSectors;
+  return {first, (end - first + kPageSectors - 1) / kPageSectors * kPageSectors};
+}
+
 // Punches a hole or zeroes, at any sector.
 void Changer::discard(lab::Rng& rng, Kind kind) {
-  const Range range = draw_range(rng, rng.percent(50) ? kMostRange : 12);
+  const Range range = apart_from_mappings(draw_range(rng, rng.percent(50) ? kMostRange : 12));
   if (kind == Kind::zero && !can_zero_) return;
   const auto claimed =
       stress_.target.model->begin({kind, Via::control, owner_, range.first, range.count});
@@ -124,7 +138,7 @@ void Changer::truncate(lab::Rng& rng) {
   const std::uint32_t size = model.size();
   auto less = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   if (rng.percent(30)) less = static_cast<std::uint32_t>(rng.below(size));
-  if (less >= size || less == 0 || size - less < model.most() / 4) return;
+  if (less >= size || less == 0 || size - less < model.most() / kKeptPart) return;
   // Seldom is nothing in flight in all of that.
   std::optional<Claimed> claimed;
   for (unsigned i = 0; i < kTries && !(claimed = model.begin_truncate(owner_, size - less)); ++i)

@@ -16,11 +16,9 @@ class Changer {
   void run(std::uint64_t ops);
 
  private:
-  struct Range {
-    std::uint32_t first, count;
-  };
   void one_op(lab::Rng& rng);
   Range draw_range(lab::Rng& rng, std::uint32_t most);
+  [[nodiscard]] Range apart_from_mappings(Range range) const;
   void discard(lab::Rng& rng, Kind kind);
   void allocate(lab::Rng& rng);
   void allocate_behind(lab::Rng& rng);

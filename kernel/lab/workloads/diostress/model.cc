@@ -8,13 +8,13 @@
 namespace dio {
 
 const char* name_of(Kind kind) {
-  constexpr const char* kNames[] = {"layout", "write", "extend", "buffered",
+  constexpr const char* kNames[] = {"layout", "write", "extend", "buffered", "mapped",
                                     "punch",  "zero",  "grow",   "truncate"};
   return kNames[static_cast<unsigned>(kind)];
 }
 
 const char* name_of(Via via) {
-  constexpr const char* kNames[] = {"sync", "aio", "uring", "buffered", "control"};
+  constexpr const char* kNames[] = {"sync", "aio", "uring", "buffered", "mapping", "control"};
   return kNames[static_cast<unsigned>(via)];
 }
 
@@ -34,12 +34,22 @@ Model::Model(Model&& other) noexcept
       sectors_(std::move(other.sectors_)),
       ops_(std::move(other.ops_)) {}
 
-bool Model::is_free(std::uint32_t first, std::uint32_t count, Mode mode) const {
+void Model::keep_for_mappings(Range pages) {
+  const std::lock_guard lock(mutex_);
+  for_mappings_ = pages;
+}
+
+bool Model::is_free(const Claim& claim) const {
+  const std::uint32_t end = claim.first + claim.count;
+  const bool direct = claim.via == Via::sync || claim.via == Via::aio || claim.via == Via::uring;
+  if (direct && end > for_mappings_.first &&
+      claim.first < for_mappings_.first + for_mappings_.count)
+    return false;
   return std::all_of(
-      sectors_.begin() + first, sectors_.begin() + first + count, [mode](const Sector& sector) {
+      sectors_.begin() + claim.first, sectors_.begin() + end, [&claim](const Sector& sector) {
         return std::all_of(sector.in_flight.begin(), sector.in_flight.end(),
-                           [mode](const Flight& flight) {
-                             return mode == Mode::shared && flight.mode == Mode::shared;
+                           [&claim](const Flight& flight) {
+                             return claim.mode == Mode::shared && flight.mode == Mode::shared;
                            });
       });
 }
@@ -56,7 +66,7 @@ Claimed Model::start(const Claim& claim) {
 std::optional<Claimed> Model::begin(const Claim& claim) {
   const std::lock_guard lock(mutex_);
   if (claim.count == 0 || claim.first >= size_ || claim.count > size_ - claim.first) return {};
-  if (!is_free(claim.first, claim.count, claim.mode)) return {};
+  if (!is_free(claim)) return {};
   return start(claim);
 }
 
@@ -82,7 +92,7 @@ std::optional<Claimed> Model::extend(Claim claim, std::uint32_t gap, std::uint32
   claim.count += back;
   if (claim.first >= most_ || claim.count > most_ - claim.first) return {};
   if (back > 0) claim.mode = Mode::shared;
-  if (!is_free(claim.first, claim.count, claim.mode)) return {};
+  if (!is_free(claim)) return {};
   claimed_ = claim.first + claim.count;
   ++extending_;
   return start(claim);
@@ -91,8 +101,8 @@ std::optional<Claimed> Model::extend(Claim claim, std::uint32_t gap, std::uint32
 std::optional<Claimed> Model::begin_truncate(std::uint32_t owner, std::uint32_t size) {
   const std::lock_guard lock(mutex_);
   if (shrinking_ || extending_ > 0 || size >= size_) return {};
-  if (!is_free(size, size_ - size, Mode::exclusive)) return {};
   const Claim claim{Kind::truncate, Via::control, owner, size, size_ - size};
+  if (!is_free(claim)) return {};
   shrinking_ = true;
   ++shrinks_;
   size_ = claimed_ = size;
@@ -179,8 +189,14 @@ std::vector<Token> Model::legal_now(const Sector& sector) const {
 
 ReadWindow Model::begin_read(std::uint32_t first, std::uint32_t count) {
   const std::lock_guard lock(mutex_);
-  ReadWindow window{first, size_, ops_.size() + 1, shrinks_, {}};
-  for (std::uint32_t i = 0; i < count; ++i) window.legal.push_back(legal_now(sectors_[first + i]));
+  ReadWindow window{first, size_, ops_.size() + 1, shrinks_, {}, {}};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Sector& sector = sectors_[first + i];
+    window.legal.push_back(legal_now(sector));
+    window.storing.push_back(std::any_of(
+        sector.in_flight.begin(), sector.in_flight.end(),
+        [this](const Flight& flight) { return ops_[flight.seq - 1].kind == Kind::mapped; }));
+  }
   return window;
 }
 
@@ -200,6 +216,19 @@ bool Model::wrote_since(std::uint64_t seq, std::uint32_t sector, Token token) co
   return false;
 }
 
+// A store through a mapping may be seen half done, over whatever else there was meanwhile.
+bool Model::may_be_torn(const ReadWindow& window, std::uint32_t sector, const char* data) const {
+  std::vector<Token> tokens = window.legal[sector - window.first];
+  bool storing = window.storing[sector - window.first];
+  for (std::uint64_t seq = window.next_seq; seq <= ops_.size(); ++seq) {
+    const Op& op = ops_[seq - 1];
+    if (sector < op.first || sector - op.first >= op.count) continue;
+    tokens.push_back(value_of(op, seq));
+    storing = storing || op.kind == Kind::mapped;
+  }
+  return storing && is_mix(data, file_, sector, tokens);
+}
+
 std::optional<Violation> Model::end_read(const ReadWindow& window, const char* data, long bytes) {
   const std::lock_guard lock(mutex_);
   const auto got = static_cast<std::uint32_t>(std::max(bytes, 0L) / long{kSector});
@@ -216,6 +245,7 @@ std::optional<Violation> Model::end_read(const ReadWindow& window, const char* d
         found.what == Found::zeros ||
         (found.what == Found::payload && found.file == file_ && found.sector == sector);
     if (whole && wrote_since(window.next_seq, sector, found.token)) continue;
+    if (!whole && may_be_torn(window, sector, data + i * kSector)) continue;
     return violation(sector, window.legal[i], found);
   }
   return {};

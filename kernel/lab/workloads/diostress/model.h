@@ -17,14 +17,33 @@
 // claims have their sectors to themselves, shared ones may overlap each other. A sector may hold
 // what was written last: any value whose operation was not over before another one began that has
 // succeeded. What failed, or was short, may have happened or not.
+//
+// Pages may be kept for mappings. Stores to them are no system calls: they are not atomic for a
+// reader, and nothing makes them wait for a direct write to the same page, which no direct write
+// touches therefore. The page cache is one memory for all others: they have such pages as they have
+// any sectors.
 namespace dio {
 
-enum class Kind : std::uint8_t { layout, write, extend, buffered, punch, zero, grow, truncate };
-enum class Via : std::uint8_t { sync, aio, uring, buffered, control };
+enum class Kind : std::uint8_t {
+  layout,
+  write,
+  extend,
+  buffered,
+  mapped,
+  punch,
+  zero,
+  grow,
+  truncate
+};
+enum class Via : std::uint8_t { sync, aio, uring, buffered, mapping, control };
 enum class Mode : std::uint8_t { exclusive, shared };
 
 const char* name_of(Kind kind);
 const char* name_of(Via via);
+
+struct Range {
+  std::uint32_t first, count;
+};
 
 // One operation. Sectors [first, first + count) become token's, or zeros.
 struct Op {
@@ -63,6 +82,7 @@ struct ReadWindow {
   std::uint64_t next_seq;  // of the operations that begin later
   std::uint64_t shrinks;   // how often the file had been truncated
   std::vector<std::vector<Token>> legal;
+  std::vector<bool> storing;  // through a mapping
 };
 
 struct Violation {
@@ -76,6 +96,10 @@ class Model {
  public:
   // Of a file without contents. `most` is the number of sectors that it can ever have.
   Model(std::uint32_t file, std::uint32_t most, std::uint32_t sectors_per_block);
+
+  // Direct writes do not get these sectors from now on: whole pages, never truncated.
+  void keep_for_mappings(Range pages);
+  [[nodiscard]] Range for_mappings() const { return for_mappings_; }
 
   // Nothing when sectors are claimed by others or are not all below the file's size.
   std::optional<Claimed> begin(const Claim& claim);
@@ -125,7 +149,7 @@ class Model {
     std::vector<Flight> in_flight;
   };
 
-  [[nodiscard]] bool is_free(std::uint32_t first, std::uint32_t count, Mode mode) const;
+  [[nodiscard]] bool is_free(const Claim& claim) const;
   Claimed start(const Claim& claim);
   std::optional<Claimed> extend(Claim claim, std::uint32_t gap, std::uint32_t back);
   void finish_sector(Sector& sector, const Op& op, std::uint64_t seq, bool sure);
@@ -133,6 +157,8 @@ class Model {
   [[nodiscard]] Token value_of(const Op& op, std::uint64_t seq) const;
   [[nodiscard]] std::vector<Token> legal_now(const Sector& sector) const;
   [[nodiscard]] bool wrote_since(std::uint64_t seq, std::uint32_t sector, Token token) const;
+  [[nodiscard]] bool may_be_torn(const ReadWindow& window, std::uint32_t sector,
+                                 const char* data) const;
   [[nodiscard]] Violation violation(std::uint32_t sector, const std::vector<Token>& legal,
                                     const Found& found) const;
   [[nodiscard]] std::string around(std::uint32_t sector, const std::vector<Token>& legal) const;
@@ -147,6 +173,7 @@ class Model {
   std::uint32_t extending_ = 0;
   bool shrinking_ = false;
   bool alone_ = false;  // who extends wants nobody else to
+  Range for_mappings_{0, 0};
   std::uint64_t clock_ = 0, shrinks_ = 0;
   std::vector<Sector> sectors_;
   std::vector<Op> ops_;  // sequence number 1 is the first

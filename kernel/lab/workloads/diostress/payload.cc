@@ -70,6 +70,17 @@ Found decode(const char* data) {
   return found;
 }
 
+bool is_mix(const char* data, std::uint32_t file, std::uint32_t sector,
+            const std::vector<Token>& tokens) {
+  bool may_be[kSector] = {};
+  char want[kSector];
+  for (const Token token : tokens) {
+    paint(want, file, sector, token);
+    for (std::uint64_t i = 0; i < kSector; ++i) may_be[i] = may_be[i] || want[i] == data[i];
+  }
+  return std::all_of(may_be, may_be + kSector, [](bool right) { return right; });
+}
+
 std::string name_of(Token token) {
   if (token == kZeros) return "zeros";
   return "owner " + std::to_string(owner_of(token)) + " seq " + std::to_string(seq_of(token));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 // What a sector holds: zeros, or a header (magic, file, sector, owner and sequence number of the
 // write, checksum over all 512 bytes) and a body derived from the header, so that a sector made of
@@ -10,6 +11,7 @@
 namespace dio {
 
 constexpr std::uint64_t kSector = 512;
+constexpr std::uint32_t kPageSectors = 8;  // of a page of memory, on x86
 
 // Owner and sequence number of a write; 0 means zeros.
 using Token = std::uint64_t;
@@ -36,6 +38,9 @@ struct Found {
 
 void paint(char* out, std::uint32_t file, std::uint32_t sector, Token token);
 Found decode(const char* data);
+// Whether each byte is one that some of these leave there.
+bool is_mix(const char* data, std::uint32_t file, std::uint32_t sector,
+            const std::vector<Token>& tokens);
 
 // "owner 3 seq 17", "zeros"
 std::string name_of(Token token);

@@ -49,6 +49,14 @@ void compare(Stress& stress, lab::Buffer& buffer, int fd, const std::string& whe
   }
 }
 
+// Some pages, of those that no truncate reaches.
+Range draw_mapped(lab::Rng& rng, const Model& model) {
+  const std::uint32_t room = model.most() / kKeptPart / kPageSectors;
+  const auto pages = std::min(static_cast<std::uint32_t>(rng.between(4, 16)), room);
+  const auto first = static_cast<std::uint32_t>(rng.below(room - pages + 1));
+  return {first * kPageSectors, pages * kPageSectors};
+}
+
 }  // namespace
 
 void lay_out(Stress& stress, const std::string& path, Model& model) {
@@ -82,6 +90,7 @@ void lay_out(Stress& stress, const std::string& path, Model& model) {
   if (rng.percent(50))
     allocate_chunk(stress, size, static_cast<std::uint32_t>(rng.between(1, 200)));
   if (rng.percent(70)) lab::check(fsync(target.buffered), path);
+  model.keep_for_mappings(draw_mapped(rng, model));
 }
 
 void verify(Stress& stress, const std::string& when) {

@@ -38,6 +38,19 @@ class Bench {
     done(claimed);
     return claimed;
   }
+  std::optional<Claimed> stored(std::uint32_t first, std::uint32_t count) {
+    const auto claimed = model.begin({Kind::mapped, Via::mapping, 2, first, count});
+    if (claimed) put_all(*claimed);
+    if (claimed) done(*claimed);
+    return claimed;
+  }
+  // `bytes` of one, the rest of the other.
+  void mix(std::uint32_t sector, Token one, Token other, std::size_t bytes) {
+    std::vector<char> first(kSector);
+    paint(first.data(), kFile, sector, one);
+    put(sector, other);
+    std::memcpy(at(sector), first.data(), bytes);
+  }
   char* at(std::uint32_t sector) { return &bytes_[sector * kSector]; }
   // What is wrong with the file: "" for nothing, else what was found.
   std::string verdict() {
@@ -240,6 +253,48 @@ void reading() {
   expect("read: less than there is", bench.read_verdict(window, 1), "end of file");
 }
 
+// Pages for mappings, and what is read of them while something is stored.
+void mapping() {
+  Bench bench;
+  bench.model.keep_for_mappings({8, 16});
+  expect("no direct write into them", !bench.claim(7, 2) && !bench.claim(23, 1));
+  const Claimed beside = bench.written(0, 8);
+  expect("beside them", beside.count == 8 && bench.claim(24, 1));
+  const Claimed old = *bench.stored(9, 2);
+  expect("stored", bench.verdict(), "");
+  bench.put(9, kZeros);
+  expect("not stored", bench.verdict(), "zeros");
+  bench.put(9, old.token);
+  const Claimed now = *bench.model.begin({Kind::mapped, Via::mapping, 2, 9, 2});
+  expect("what is being stored is nobody's",
+         !bench.model.begin({Kind::buffered, Via::buffered, 1, 10, 1}));
+  const ReadWindow window = bench.model.begin_read(8, 4);
+  bench.mix(9, now.token, old.token, 100);
+  expect("read: half stored", bench.read_verdict(window, 4), "");
+  bench.at(9)[300] ^= 1;
+  expect("read: half stored, and a byte of neither", bench.read_verdict(window, 4), "torn");
+  bench.mix(9, beside.token, old.token, 100);
+  expect("read: half of what nobody stored there", bench.read_verdict(window, 4), "torn");
+  bench.put_all(now);
+  bench.done(now);
+  expect("stored again", bench.verdict(), "");
+  bench.mix(9, now.token, old.token, 100);
+  expect("still half stored at the end", bench.verdict(), "torn");
+  expect("read: stored meanwhile", bench.read_verdict(window, 4), "");
+  expect("read: half stored when all was over", bench.read_verdict(bench.model.begin_read(8, 4), 4),
+         "torn");
+}
+
+// What a write leaves half done is torn, whoever reads it: stores alone may be.
+void half_written() {
+  Bench bench;
+  const Claimed old = bench.written(0, 2);
+  const Claimed now = *bench.claim(0, 2);
+  const ReadWindow window = bench.model.begin_read(0, 2);
+  bench.mix(0, now.token, old.token, 100);
+  expect("read: half written", bench.read_verdict(window, 2), "torn");
+}
+
 void remembering() {
   Bench bench;
   bench.written(0, 8);
@@ -267,6 +322,8 @@ int self_test() {
   zeroing();
   extending();
   reading();
+  mapping();
+  half_written();
   remembering();
   std::printf("self_tests_passed %u\nself_tests_failed %u\n", passed, failed);
   return failed == 0 ? 0 : 1;

@@ -6,17 +6,12 @@
 namespace dio {
 namespace {
 
-constexpr const char* kNames[] = {"writes_sync",       "writes_aio",
-                                  "writes_uring",      "writes_sub_block",
-                                  "writes_shared",     "extends",
-                                  "nowait_refused",    "bytes_written",
-                                  "conflicts",         "buffered_writes",
-                                  "punches",           "zero_ranges",
-                                  "fallocates",        "grows",
-                                  "truncates",         "reads",
-                                  "sectors_read",      "sectors_verified",
-                                  "sectors_ambiguous", "rounds",
-                                  "failures"};
+constexpr const char* kNames[] = {
+    "writes_sync",   "writes_aio",     "writes_uring",  "writes_sub_block", "writes_shared",
+    "extends",       "nowait_refused", "bytes_written", "conflicts",        "buffered_writes",
+    "mapped_stores", "punches",        "zero_ranges",   "fallocates",       "grows",
+    "truncates",     "reads",          "sectors_read",  "sectors_verified", "sectors_ambiguous",
+    "rounds",        "failures"};
 static_assert(std::size(kNames) == static_cast<unsigned>(Count::last));
 
 constexpr std::uint64_t kLines = 10;         // printed of failures

@@ -14,6 +14,9 @@
 // What the threads of a stress run share.
 namespace dio {
 
+// One part in so many, of the longest that a file can be, is never truncated.
+constexpr std::uint32_t kKeptPart = 4;
+
 enum class Count : unsigned {
   writes_sync,
   writes_aio,
@@ -25,6 +28,7 @@ enum class Count : unsigned {
   bytes,
   conflicts,
   buffered_writes,
+  mapped_stores,
   punches,
   zero_ranges,
   fallocates,

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mapped.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace dio {
+namespace {
+
+constexpr std::uint32_t kMost = 2 * kPageSectors;  // of one operation
+
+Range draw(lab::Rng& rng, Range zone) {
+  const auto first = static_cast<std::uint32_t>(rng.below(zone.count));
+  const auto count = static_cast<std::uint32_t>(rng.between(1, kMost));
+  return {zone.first + first, std::min(count, zone.count - first)};
+}
+
+}  // namespace
+
+Mapper::Mapping::Mapping(const Target& target)
+    : first_(target.model->for_mappings().first),
+      bytes_(target.model->for_mappings().count * kSector),
+      memory_(static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                      target.buffered, static_cast<off_t>(first_ * kSector)))) {
+  if (memory_ == MAP_FAILED) lab::die(target.path + ": mmap");
+}
+
+Mapper::Mapping::~Mapping() {
+  munmap(memory_, bytes_);
+}
+
+long Mapper::Mapping::sync(std::uint32_t first, std::uint32_t count) const {
+  char* page = at(first - first % kPageSectors);
+  const auto bytes = static_cast<std::size_t>(at(first + count) - page);
+  return msync(page, bytes, MS_SYNC) < 0 ? -errno : 0;
+}
+
+Mapper::Mapper(Stress& stress, std::uint32_t owner)
+    : stress_(stress), owner_(owner), buffer_(kMost * kSector) {}
+
+void Mapper::run(std::uint64_t ops) {
+  if (stress_.target.model->for_mappings().count == 0) return;
+  const Mapping mapping(stress_.target);
+  stress_.each_op(owner_, ops, [this, &mapping](lab::Rng& rng) { one_op(rng, mapping); });
+}
+
+// Memory is faster than the disk: without a pause all would be over when the others have begun.
+void Mapper::one_op(lab::Rng& rng, const Mapping& mapping) {
+  std::this_thread::sleep_for(std::chrono::microseconds(rng.below(4000)));
+  if (rng.percent(70)) return store(rng, mapping);
+  load(rng, mapping);
+}
+
+void Mapper::store(lab::Rng& rng, const Mapping& mapping) {
+  Model& model = *stress_.target.model;
+  const auto [first, count] = draw(rng, model.for_mappings());
+  const auto claimed = model.begin({Kind::mapped, Via::mapping, owner_, first, count});
+  if (!stress_.got(claimed)) return;
+  for (std::uint32_t i = 0; i < count; ++i)
+    paint(buffer_.data() + i * kSector, model.file(), first + i, claimed->token);
+  std::memcpy(mapping.at(first), buffer_.data(), count * kSector);
+  model.end(*claimed, count * long{kSector});
+  stress_.add(Count::mapped_stores);
+  if (!rng.percent(25)) return;
+  if (const long result = mapping.sync(first, count); result != 0)
+    stress_.unexpected("msync", result);
+}
+
+void Mapper::load(lab::Rng& rng, const Mapping& mapping) {
+  Model& model = *stress_.target.model;
+  const auto [first, count] = draw(rng, model.for_mappings());
+  const ReadWindow window = model.begin_read(first, count);
+  std::memcpy(buffer_.data(), mapping.at(first), count * kSector);
+  const auto violation = model.end_read(window, buffer_.data(), count * long{kSector});
+  if (violation) stress_.report("read from a mapping", *violation);
+  stress_.add(Count::reads);
+  stress_.add(Count::sectors_read, count);
+}
+
+}  // namespace dio
