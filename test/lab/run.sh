@@ -45,7 +45,7 @@ for job in live pause prefetch two count error probe; do
     step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
 done
 step "a bitmap that cannot be read" "$lab" run mballoc-unreadable --kernel all
-step "direct writes lose nothing" "$lab" run diostress --kernel all --set SECONDS_EACH=5
+step "direct writes lose nothing" "$lab" run diostress --kernel all --set SECONDS_EACH=4
 step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \
     --set FILES=8000 --below extents_scanned=0.1 --below cr3/hits=0.1 \
     --below cr2/groups_considered=0.05

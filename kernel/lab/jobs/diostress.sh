@@ -2,11 +2,11 @@
 # shellcheck shell=bash disable=SC2154
 # Correctness: direct writes of less than a block and more, many at once, with everything else that
 # changes a file; every sector compared with a model, also after a remount, e2fsck clean. Blocks of
-# 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, a disk that does one
-# request at a time, and there one thread at the end of the file.
-#   SECONDS_EACH=20      of each configuration; half of it of those at the end of the file
-#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-queue 1k-tail
-#                        2k-tail 4k-tail (default: all)
+# 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, several files at
+# once, a disk that does one request at a time, and there one thread at the end of the file.
+#   SECONDS_EACH=16      of each configuration; half of it of those at the end of the file
+#   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-files 4k-queue
+#                        1k-tail 2k-tail 4k-tail (default: all)
 #   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more for diostress)
 #   NSEC=200000          that null_blk takes for a request
 #   DEVICE=disk          the disk under test (--image) instead of null_blk
@@ -42,7 +42,7 @@ stress() {
     mount -t ext4 -o "$options" "$DISK" "$FS"
     # shellcheck disable=SC2086 # words by intention
     "$BIN/diostress" --seconds "$seconds" --seed "${RUN_SEED:-1}" \
-        --engines "${ENGINES:-sync,aio,uring}" --depth "${DEPTH:-8}" --state "$state" $ARGS "$FS" \
+        --engines "${ENGINES:-sync,aio,uring}" --depth "${DEPTH:-8}" --state "$state" $more "$FS" \
         >"$E4R_RUN/figures.part" || failed=1
     sed "s/^/$name\//" "$E4R_RUN/figures.part" >>"$E4R_RUN/figures"
     umount "$FS"
@@ -54,7 +54,8 @@ stress() {
 }
 
 ARGS=${ARGS:-}
-seconds=${SECONDS_EACH:-20}
+more=$ARGS
+seconds=${SECONDS_EACH:-16}
 "$BIN/diostress" --self-test 1 "$FS" >>"$E4R_RUN/figures"
 stress 1k 128 defaults -b 1024
 stress 2k 128 defaults -b 2048
@@ -62,11 +63,15 @@ stress 4k 128 defaults -b 4096
 stress 4k-nodelalloc 128 nodelalloc -b 4096
 stress 4k-indirect 128 defaults -b 4096 -O ^extent,^64bit
 stress 4k-bigalloc 128 defaults -b 4096 -O bigalloc -C 65536
+# Each thread writes to all of them, in one batch too.
+more="$ARGS --files 3 --size 1M"
+stress 4k-files 128 defaults -b 4096
+more=$ARGS
 NSEC=${NSEC:-300000}
 stress 4k-queue 1 defaults -b 4096
 # Nobody else has the inode lock between two writes of a batch.
 ENGINES=aio DEPTH=24 seconds=$(((seconds + 1) / 2))
-ARGS+=" --threads 1 --changers 0 --readers 0 --mappers 0 --tails 60"
+more+=" --threads 1 --changers 0 --readers 0 --mappers 0 --tails 60"
 stress 1k-tail 1 defaults -b 1024
 stress 2k-tail 1 defaults -b 2048
 stress 4k-tail 1 defaults -b 4096

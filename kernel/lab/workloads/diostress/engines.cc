@@ -16,9 +16,9 @@ namespace {
 
 class Sync : public Engine {
  public:
-  void submit(int fd, const std::vector<Io*>& batch) override {
+  void submit(const std::vector<Io*>& batch) override {
     for (Io* io : batch) {
-      io->result = pwritev2(fd, io->pieces, static_cast<int>(io->piece_count),
+      io->result = pwritev2(io->fd, io->pieces, static_cast<int>(io->piece_count),
                             static_cast<off_t>(io->offset), io->rw_flags);
       if (io->result < 0) io->result = -errno;
       done_.push_back(io);
@@ -41,9 +41,9 @@ class Aio : public Engine {
   }
   ~Aio() override { syscall(SYS_io_destroy, context_); }
 
-  void submit(int fd, const std::vector<Io*>& batch) override {
+  void submit(const std::vector<Io*>& batch) override {
     std::vector<iocb*> list;
-    for (Io* io : batch) list.push_back(prepare(fd, io));
+    for (Io* io : batch) list.push_back(prepare(io));
     std::size_t at = 0;
     while (at < list.size()) {
       const long n =
@@ -70,13 +70,13 @@ class Aio : public Engine {
   }
 
  private:
-  iocb* prepare(int fd, Io* io) {
+  iocb* prepare(Io* io) {
     iocb* block = free_.back();
     free_.pop_back();
     *block = {};
     block->aio_data = reinterpret_cast<std::uint64_t>(io);
     block->aio_lio_opcode = IOCB_CMD_PWRITEV;
-    block->aio_fildes = static_cast<std::uint32_t>(fd);
+    block->aio_fildes = static_cast<std::uint32_t>(io->fd);
     block->aio_rw_flags = io->rw_flags;
     block->aio_buf = reinterpret_cast<std::uint64_t>(io->pieces);
     block->aio_nbytes = io->piece_count;
@@ -120,10 +120,10 @@ class Uring : public Engine {
     close(fd_);
   }
 
-  void submit(int fd, const std::vector<Io*>& batch) override {
+  void submit(const std::vector<Io*>& batch) override {
     unsigned tail = *sq_tail_;
     for (Io* io : batch) {
-      fill(entries_[tail & sq_mask_], fd, io);
+      fill(entries_[tail & sq_mask_], io);
       sq_array_[tail & sq_mask_] = tail & sq_mask_;
       ++tail;
     }
@@ -157,11 +157,11 @@ class Uring : public Engine {
   }
   unsigned* word(unsigned offset) const { return reinterpret_cast<unsigned*>(ring_ + offset); }
 
-  static void fill(io_uring_sqe& entry, int fd, Io* io) {
+  static void fill(io_uring_sqe& entry, Io* io) {
     std::memset(&entry, 0, sizeof(entry));
     entry.opcode = IORING_OP_WRITEV;
     entry.flags = io->offload ? IOSQE_ASYNC : 0;
-    entry.fd = fd;
+    entry.fd = io->fd;
     entry.off = io->offset;
     entry.addr = reinterpret_cast<std::uint64_t>(io->pieces);
     entry.len = io->piece_count;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Direct writes of 512 bytes to 64 KiB, many at once, at any sector, from threads with pwritev2,
-// libaio and io_uring, to one file of DIRECTORY that others punch, zero, allocate, truncate,
-// extend, write through the page cache and read meanwhile, and store to through a mapping. A model
-// says what each sector may hold; all are compared at the end of each round, some while it goes on.
+// libaio and io_uring, to files of DIRECTORY that others punch, zero, allocate, truncate, extend,
+// write through the page cache and read meanwhile, and store to through a mapping. A model says
+// what each sector may hold; all are compared at the end of each round, some while it goes on.
 //   diostress --seed N --seconds S DIRECTORY          or --ops N, of each thread
+//   --files N            at the same time; each thread has operations on all of them
 //   --tails PERCENT      of operations that are about the end of the file, extended by others
 //   --state FILE         writes there what the files left behind must hold, for
 //   --verify-only FILE   after a remount
@@ -28,6 +29,13 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
+// A file that has been left behind.
+struct Kept {
+  std::string path;
+  std::uint64_t round;
+  std::unique_ptr<Model> model;
+};
+
 class Run {
  public:
   explicit Run(const lab::Options& options);
@@ -36,7 +44,8 @@ class Run {
  private:
   void add_writers(Via via, std::uint64_t threads);
   void one_round(std::barrier<>& gate);
-  void keep(std::unique_ptr<Model> model, const std::string& path);
+  void begin_file(std::size_t index);
+  void end_file(Target& target);
   void save_state() const;
 
   const lab::Options& options_;
@@ -48,7 +57,7 @@ class Run {
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<Mapper> mapper_;
   std::vector<std::function<void(std::uint64_t)>> roles_;
-  std::vector<std::pair<std::string, std::unique_ptr<Model>>> kept_;
+  std::vector<Kept> kept_;
 };
 
 std::uint32_t block_size_of(const std::string& directory) {
@@ -117,38 +126,44 @@ int Run::run() {
 
 void Run::one_round(std::barrier<>& gate) {
   ++stress_.round;
-  Target& target = stress_.target;
-  target.seed = generator(stress_.seed(), stress_.round).next();
-  const std::uint32_t per_block = stress_.block_size / kSector;
-  lab::Rng rng = generator(target.seed, 0xf11e);
-  const std::uint64_t most = options_.number("size") / kSector >> rng.below(3);
-  auto model = std::make_unique<Model>(static_cast<std::uint32_t>(stress_.round),
-                                       static_cast<std::uint32_t>(most), per_block);
-  const std::string path =
-      options_.directory() + "/d" + std::to_string(stress_.round % options_.number("keep"));
-  lay_out(stress_, path, *model);
+  stress_.round_seed = generator(stress_.seed(), stress_.round).next();
+  for (std::size_t i = 0; i < stress_.targets.size(); ++i) begin_file(i);
   round_ops_ = std::min(ops_left_, options_.number("round-ops"));
   if (ops_left_ != kNoLimit) ops_left_ -= round_ops_;
   gate.arrive_and_wait();
   gate.arrive_and_wait();
-  verify(stress_, "at the end of the round");
-  if (rng.percent(50)) verify_behind(stress_);
+  for (Target& target : stress_.targets) end_file(target);
   stress_.add(Count::rounds);
-  close(target.direct);
-  close(target.buffered);
-  keep(std::move(model), path);
 }
 
-void Run::keep(std::unique_ptr<Model> model, const std::string& path) {
-  std::erase_if(kept_, [&path](const auto& entry) { return entry.first == path; });
-  kept_.emplace_back(path, std::move(model));
+void Run::begin_file(std::size_t index) {
+  const std::size_t files = stress_.targets.size();
+  Target& target = stress_.targets[index];
+  target.seed = generator(stress_.round_seed, 0xf11e, index).next();
+  lab::Rng rng(target.seed);
+  const std::uint64_t most = options_.number("size") / kSector >> rng.below(3);
+  const auto id = static_cast<std::uint32_t>((stress_.round - 1) * files + index + 1);
+  const std::string path =
+      options_.directory() + "/d" + std::to_string(id % (options_.number("keep") * files));
+  std::erase_if(kept_, [&path](const Kept& kept) { return kept.path == path; });
+  kept_.push_back({path, stress_.round,
+                   std::make_unique<Model>(id, static_cast<std::uint32_t>(most),
+                                           stress_.block_size / kSector)});
+  lay_out(stress_, target, path, *kept_.back().model);
+}
+
+void Run::end_file(Target& target) {
+  verify(stress_, target, "at the end of the round");
+  if (lab::Rng(target.seed ^ 1).percent(50)) verify_behind(stress_, target);
+  close(target.direct);
+  close(target.buffered);
 }
 
 void Run::save_state() const {
   std::ofstream out(options_.text("state"));
   out << stress_.seed() << '\n';
-  for (const auto& [path, model] : kept_) {
-    out << path.substr(path.rfind('/') + 1) << ' ';
+  for (const auto& [path, round, model] : kept_) {
+    out << path.substr(path.rfind('/') + 1) << ' ' << round << ' ';
     model->save(out);
   }
   if (!out.flush()) lab::die(options_.text("state"));
@@ -161,22 +176,21 @@ int verify_only(const lab::Options& options) {
   std::uint64_t seed = 0, files = 0;
   std::string name;
   if (!(in >> seed)) lab::die(options.text("verify-only"));
-  while (in >> name) {
+  while (in >> name >> stress.round) {
     std::optional<Model> model = Model::load(in);
     if (!model) {
       std::fprintf(stderr, "diostress: %s: not what --state writes\n",
                    options.text("verify-only").c_str());
       return 1;
     }
-    Target& target = stress.target;
+    Target& target = stress.targets[0];
     target.model = &*model;
     target.path = options.directory() + "/" + name;
-    stress.round = model->file();
     target.direct =
         static_cast<int>(lab::check(open(target.path.c_str(), O_RDONLY | O_DIRECT), target.path));
     target.buffered =
         static_cast<int>(lab::check(open(target.path.c_str(), O_RDONLY), target.path));
-    verify(stress, "later");
+    verify(stress, target, "later");
     close(target.direct);
     close(target.buffered);
     ++files;
@@ -202,6 +216,7 @@ int main(int argc, char** argv) {
                               {"changers", "1"},
                               {"readers", "1"},
                               {"mappers", "1"},
+                              {"files", "1"},
                               {"keep", "4"},
                               {"tails", "10"},
                               {"state", ""},

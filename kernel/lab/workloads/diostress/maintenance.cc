@@ -21,8 +21,9 @@ void Changer::run(std::uint64_t ops) {
 }
 
 void Changer::one_op(lab::Rng& rng) {
+  target_ = &stress_.draw_target(rng);
   const std::uint64_t kind = rng.below(100);
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   // Room to extend into.
   if (model.most() - model.size() < 2 * kMostRange) return truncate(rng);
   if (kind < 26) return discard(rng, Kind::punch);
@@ -37,12 +38,12 @@ void Changer::one_op(lab::Rng& rng) {
 
 // Mostly where others write now. Whole blocks in one of three.
 Range Changer::draw_range(lab::Rng& rng, std::uint32_t most) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block(), size = model.size();
   std::uint32_t count = static_cast<std::uint32_t>(rng.between(1, most));
   auto first = static_cast<std::uint32_t>(rng.below(size));
   const auto apart = static_cast<std::uint32_t>(rng.below(std::uint64_t{6} * per_block));
-  if (rng.percent(60)) first = stress_.hot_sector() / per_block * per_block + apart;
+  if (rng.percent(60)) first = stress_.hot_sector(*target_) / per_block * per_block + apart;
   if (rng.percent(33)) {
     first -= first % per_block;
     count = std::max(count - count % per_block, std::min(per_block, most));
@@ -53,26 +54,26 @@ Range Changer::draw_range(lab::Rng& rng, std::uint32_t most) {
 
 bool Changer::fallocate_range(int mode, std::uint32_t first, std::uint32_t count,
                               const Claimed* claimed) {
-  long result = fallocate(stress_.target.buffered, mode, static_cast<off_t>(first * kSector),
+  long result = fallocate(target_->buffered, mode, static_cast<off_t>(first * kSector),
                           static_cast<off_t>(count * kSector));
   if (result < 0) result = -errno;
-  if (claimed != nullptr) stress_.target.model->end(*claimed, result);
-  if (result != 0 && result != -EOPNOTSUPP) stress_.unexpected("fallocate", result);
+  if (claimed != nullptr) target_->model->end(*claimed, result);
+  if (result != 0 && result != -EOPNOTSUPP) stress_.unexpected(*target_, "fallocate", result);
   return result == 0;
 }
 
 void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
   const auto end = static_cast<off_t>(sectors * kSector);
-  const long result = ftruncate(stress_.target.buffered, end) < 0 ? -errno : 0;
-  stress_.target.model->end(claimed, result);
-  if (result != 0) stress_.unexpected("ftruncate", result);
+  const long result = ftruncate(target_->buffered, end) < 0 ? -errno : 0;
+  target_->model->end(claimed, result);
+  if (result != 0) stress_.unexpected(*target_, "ftruncate", result);
 }
 
 // A store through a mapping is lost when a block of its page, not the page, had been punched or
 // zeroed before: the page stays writable, so that nobody allocates the block again (Linux 6.1
 // ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
 Range Changer::apart_from_mappings(Range range) const {
-  const Model& model = *stress_.target.model;
+  const Model& model = *target_->model;
   const Range zone = model.for_mappings();
   const std::uint32_t end = range.first + range.count;
   if (model.sectors_per_block() >= kPageSectors || end <= zone.first ||
@@ -87,7 +88,7 @@ void Changer::discard(lab::Rng& rng, Kind kind) {
   const Range range = apart_from_mappings(draw_range(rng, rng.percent(50) ? kMostRange : 12));
   if (kind == Kind::zero && !can_zero_) return;
   const auto claimed =
-      stress_.target.model->begin({kind, Via::control, owner_, range.first, range.count});
+      target_->model->begin({kind, Via::control, owner_, range.first, range.count});
   if (!stress_.got(claimed)) return;
   const int mode = kind == Kind::punch ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
                                        : FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
@@ -106,7 +107,7 @@ void Changer::allocate(lab::Rng& rng) {
 }
 
 void Changer::allocate_behind(lab::Rng& rng) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const std::uint32_t size = model.size();
   if (!can_fallocate_ || size >= model.most()) return;
   const auto count = static_cast<std::uint32_t>(rng.between(1, 2 * kMostRange));
@@ -116,7 +117,7 @@ void Changer::allocate_behind(lab::Rng& rng) {
 
 // Extends by zeros: fallocate() or ftruncate().
 void Changer::grow(lab::Rng& rng, bool allocate) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const auto count = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   if (allocate && !can_fallocate_) return;
   // ftruncate() to less than what others extend to meanwhile would shrink the file.
@@ -134,7 +135,7 @@ void Changer::grow(lab::Rng& rng, bool allocate) {
 }
 
 void Changer::truncate(lab::Rng& rng) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const std::uint32_t size = model.size();
   auto less = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   if (rng.percent(30)) less = static_cast<std::uint32_t>(rng.below(size));
@@ -149,7 +150,7 @@ void Changer::truncate(lab::Rng& rng) {
 }
 
 void Changer::write_buffered(lab::Rng& rng) {
-  const Target& target = stress_.target;
+  const Target& target = *target_;
   const bool appends = rng.percent(20);
   const auto more = static_cast<std::uint32_t>(rng.between(1, 20));
   const Range range = draw_range(rng, rng.percent(60) ? 8 : kMostRange);
@@ -165,8 +166,9 @@ void Changer::write_buffered(lab::Rng& rng) {
   if (result < 0) result = -errno;
   target.model->end(*claimed, result);
   stress_.add(Count::buffered_writes);
-  if (result != claimed->count * long{kSector}) stress_.unexpected("buffered write", result);
-  if (rng.percent(30) && fsync(target.buffered) < 0) stress_.unexpected("fsync", -errno);
+  if (result != claimed->count * long{kSector})
+    stress_.unexpected(*target_, "buffered write", result);
+  if (rng.percent(30) && fsync(target.buffered) < 0) stress_.unexpected(*target_, "fsync", -errno);
 }
 
 Reader::Reader(Stress& stress, std::uint32_t owner)
@@ -177,19 +179,21 @@ void Reader::run(std::uint64_t ops) {
 }
 
 void Reader::one_op(lab::Rng& rng) {
-  const Target& target = stress_.target;
+  target_ = &stress_.draw_target(rng);
+  const Target& target = *target_;
   const auto count = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   const auto apart = static_cast<std::uint32_t>(rng.below(32));
   const bool direct = rng.percent(75);
-  const std::uint32_t hot = stress_.hot_sector();
+  const std::uint32_t hot = stress_.hot_sector(*target_);
   const std::uint32_t first = hot > apart ? hot - apart : 0;
   const ReadWindow window =
       target.model->begin_read(first, std::min(count, target.model->most() - first));
   long result = pread(direct ? target.direct : target.buffered, buffer_.data(),
                       window.legal.size() * kSector, static_cast<off_t>(first * kSector));
-  if (result < 0) stress_.unexpected(direct ? "direct read" : "buffered read", -errno);
+  if (result < 0) stress_.unexpected(*target_, direct ? "direct read" : "buffered read", -errno);
   const auto violation = target.model->end_read(window, buffer_.data(), result);
-  if (violation) stress_.report(direct ? "read directly" : "read from the page cache", *violation);
+  if (violation)
+    stress_.report(*target_, direct ? "read directly" : "read from the page cache", *violation);
   stress_.add(Count::reads);
   stress_.add(Count::sectors_read, static_cast<std::uint64_t>(std::max(result, 0L)) / kSector);
 }

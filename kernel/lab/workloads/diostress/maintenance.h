@@ -29,6 +29,7 @@ class Changer {
   bool fallocate_range(int mode, std::uint32_t first, std::uint32_t count, const Claimed* claimed);
 
   Stress& stress_;
+  Target* target_ = nullptr;  // of this operation
   std::uint32_t owner_;
   lab::Buffer buffer_;
   bool can_fallocate_ = true;
@@ -44,6 +45,7 @@ class Reader {
   void one_op(lab::Rng& rng);
 
   Stress& stress_;
+  Target* target_ = nullptr;  // of this operation
   std::uint32_t owner_;
   lab::Buffer buffer_;
 };

@@ -19,7 +19,8 @@ Range draw(lab::Rng& rng, Range zone) {
 }  // namespace
 
 Mapper::Mapping::Mapping(const Target& target)
-    : first_(target.model->for_mappings().first),
+    : target_(target),
+      first_(target.model->for_mappings().first),
       bytes_(target.model->for_mappings().count * kSector),
       memory_(static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED,
                                       target.buffered, static_cast<off_t>(first_ * kSector)))) {
@@ -40,20 +41,25 @@ Mapper::Mapper(Stress& stress, std::uint32_t owner)
     : stress_(stress), owner_(owner), buffer_(kMost * kSector) {}
 
 void Mapper::run(std::uint64_t ops) {
-  if (stress_.target.model->for_mappings().count == 0) return;
-  const Mapping mapping(stress_.target);
-  stress_.each_op(owner_, ops, [this, &mapping](lab::Rng& rng) { one_op(rng, mapping); });
+  mappings_.clear();
+  for (const Target& target : stress_.targets)
+    if (target.model->for_mappings().count > 0)
+      mappings_.push_back(std::make_unique<Mapping>(target));
+  if (mappings_.empty()) return;
+  stress_.each_op(owner_, ops, [this](lab::Rng& rng) { one_op(rng); });
+  mappings_.clear();
 }
 
 // Memory is faster than the disk: without a pause all would be over when the others have begun.
-void Mapper::one_op(lab::Rng& rng, const Mapping& mapping) {
+void Mapper::one_op(lab::Rng& rng) {
   std::this_thread::sleep_for(std::chrono::microseconds(rng.below(4000)));
+  const Mapping& mapping = *mappings_[rng.below(mappings_.size())];
   if (rng.percent(70)) return store(rng, mapping);
   load(rng, mapping);
 }
 
 void Mapper::store(lab::Rng& rng, const Mapping& mapping) {
-  Model& model = *stress_.target.model;
+  Model& model = *mapping.target().model;
   const auto [first, count] = draw(rng, model.for_mappings());
   const auto claimed = model.begin({Kind::mapped, Via::mapping, owner_, first, count});
   if (!stress_.got(claimed)) return;
@@ -64,16 +70,16 @@ void Mapper::store(lab::Rng& rng, const Mapping& mapping) {
   stress_.add(Count::mapped_stores);
   if (!rng.percent(25)) return;
   if (const long result = mapping.sync(first, count); result != 0)
-    stress_.unexpected("msync", result);
+    stress_.unexpected(mapping.target(), "msync", result);
 }
 
 void Mapper::load(lab::Rng& rng, const Mapping& mapping) {
-  Model& model = *stress_.target.model;
+  Model& model = *mapping.target().model;
   const auto [first, count] = draw(rng, model.for_mappings());
   const ReadWindow window = model.begin_read(first, count);
   std::memcpy(buffer_.data(), mapping.at(first), count * kSector);
   const auto violation = model.end_read(window, buffer_.data(), count * long{kSector});
-  if (violation) stress_.report("read from a mapping", *violation);
+  if (violation) stress_.report(mapping.target(), "read from a mapping", *violation);
   stress_.add(Count::reads);
   stress_.add(Count::sectors_read, count);
 }

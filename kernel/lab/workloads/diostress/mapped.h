@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "stress.h"
 
-// A thread that stores to a mapping of the file and loads from it, in the pages that no direct
+// A thread that stores to mappings of the files and loads from them, in the pages that no direct
 // write touches (Model::keep_for_mappings).
 namespace dio {
 
@@ -25,22 +27,25 @@ class Mapper {
     [[nodiscard]] char* at(std::uint32_t sector) const {
       return memory_ + (sector - first_) * kSector;
     }
+    [[nodiscard]] const Target& target() const { return target_; }
     // Sectors on the disk before it returns; whole pages.
     [[nodiscard]] long sync(std::uint32_t first, std::uint32_t count) const;
 
    private:
+    const Target& target_;
     std::uint32_t first_;
     std::size_t bytes_;
     char* memory_;
   };
 
-  void one_op(lab::Rng& rng, const Mapping& mapping);
+  void one_op(lab::Rng& rng);
   void store(lab::Rng& rng, const Mapping& mapping);
   void load(lab::Rng& rng, const Mapping& mapping);
 
   Stress& stress_;
   std::uint32_t owner_;
   lab::Buffer buffer_;
+  std::vector<std::unique_ptr<Mapping>> mappings_;
 };
 
 }  // namespace dio

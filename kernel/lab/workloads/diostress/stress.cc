@@ -26,11 +26,12 @@ lab::Rng generator(std::uint64_t seed, std::uint64_t a, std::uint64_t b, std::ui
 }
 
 Stress::Stress(const lab::Options& options)
-    : seed_(options.number("seed")),
+    : targets(std::max<std::size_t>(options.number("files"), 1)),
+      seed_(options.number("seed")),
       seconds_(static_cast<double>(options.number("seconds"))),
       tails_(static_cast<unsigned>(options.number("tails"))) {}
 
-std::uint32_t Stress::hot_sector() {
+std::uint32_t Stress::hot_sector(const Target& target) const {
   const std::uint32_t size = std::max(target.model->size(), 1u);
   lab::Rng rng =
       generator(target.seed, 0x407, steps_.load(std::memory_order_relaxed) / kStepsPerSpot);
@@ -43,7 +44,7 @@ bool Stress::over() const {
   return count(Count::failures) > 0 || (seconds_ > 0 && elapsed() >= seconds_);
 }
 
-void Stress::report(const std::string& when, const Violation& violation) {
+void Stress::report(const Target& target, const std::string& when, const Violation& violation) {
   const std::lock_guard lock(print_);
   add(Count::failures);
   if (count(Count::failures) > kLines) return;
@@ -58,7 +59,7 @@ void Stress::report(const std::string& when, const Violation& violation) {
                elapsed());
 }
 
-void Stress::unexpected(const std::string& what, long result) {
+void Stress::unexpected(const Target& target, const std::string& what, long result) {
   const std::lock_guard lock(print_);
   add(Count::failures);
   if (count(Count::failures) > kLines) return;

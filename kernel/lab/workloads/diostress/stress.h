@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "../support.h"
 #include "model.h"
@@ -43,14 +44,14 @@ enum class Count : unsigned {
   last
 };
 
-// One round's file, opened twice.
+// One of a round's files, opened twice.
 struct Target {
   Model* model = nullptr;
   int direct = -1;
   int buffered = -1;
   std::string path;
   std::uint32_t overlap_first = 0, overlap_end = 0;  // where writes may overlap each other
-  std::uint64_t seed = 0;                            // of the round
+  std::uint64_t seed = 0;                            // of the round and the file
 };
 
 class Stress {
@@ -72,13 +73,15 @@ class Stress {
   // is drawn does not depend on the timing of other threads.
   template <class Op>
   void each_op(std::uint32_t owner, std::uint64_t ops, const Op& op);
+  // The file for an operation, or for some that belong together: any of them.
+  Target& draw_target(lab::Rng& rng) { return targets[rng.below(targets.size())]; }
   // Sector around which writes gather now; it moves as operations are done.
-  std::uint32_t hot_sector();
+  std::uint32_t hot_sector(const Target& target) const;
   void step() { steps_.fetch_add(1, std::memory_order_relaxed); }
   // One line, the first few times, and an end to the run.
-  void report(const std::string& when, const Violation& violation);
+  void report(const Target& target, const std::string& when, const Violation& violation);
   // A system call that should not have failed.
-  void unexpected(const std::string& what, long result);
+  void unexpected(const Target& target, const std::string& what, long result);
   [[nodiscard]] bool over() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   // Percent of the writers' operations that are about the end of the file.
@@ -86,8 +89,8 @@ class Stress {
   [[nodiscard]] double elapsed() const { return clock_.seconds(); }
   void figures() const;
 
-  Target target;
-  std::uint64_t round = 0;
+  std::vector<Target> targets;
+  std::uint64_t round = 0, round_seed = 0;
   std::uint32_t block_size = 4096;
 
  private:
@@ -106,7 +109,7 @@ lab::Rng generator(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0, std
 template <class Op>
 void Stress::each_op(std::uint32_t owner, std::uint64_t ops, const Op& op) {
   for (std::uint64_t i = 0; i < ops && !over(); ++i) {
-    lab::Rng rng = generator(target.seed, owner, i);
+    lab::Rng rng = generator(round_seed, owner, i);
     op(rng);
     step();
   }

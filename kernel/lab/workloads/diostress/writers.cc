@@ -51,6 +51,7 @@ void Writer::run(std::uint64_t ops) {
 }
 
 void Writer::one_op(lab::Rng& rng) {
+  target_ = &stress_.draw_target(rng);
   if (rng.percent(stress_.tails())) return tail_burst(rng);
   const std::uint64_t kind = rng.below(100);
   if (kind < 53) return plain(rng);
@@ -61,13 +62,13 @@ void Writer::one_op(lab::Rng& rng) {
 }
 
 void Writer::plain(lab::Rng& rng) {
-  const Target& target = stress_.target;
+  const Target& target = *target_;
   const std::uint32_t per_block = target.model->sectors_per_block();
   const std::uint32_t size = target.model->size();
   std::uint32_t count = draw_count(rng, per_block);
   auto first = static_cast<std::uint32_t>(rng.below(size));
   const auto apart = static_cast<std::uint32_t>(rng.below(std::uint64_t{8} * per_block));
-  if (rng.percent(65)) first = stress_.hot_sector() / per_block * per_block + apart;
+  if (rng.percent(65)) first = stress_.hot_sector(*target_) / per_block * per_block + apart;
   if (rng.percent(30)) {
     first -= first % per_block;
     count = std::min((count + per_block - 1) / per_block * per_block, kMaxCount);
@@ -80,15 +81,15 @@ void Writer::plain(lab::Rng& rng) {
 
 // One to three, near the place where all gather.
 Writer::Blocks Writer::draw_blocks(lab::Rng& rng) {
-  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
+  const std::uint32_t per_block = target_->model->sectors_per_block();
   const auto count = static_cast<std::uint32_t>(rng.between(1, 3));
   const std::uint32_t apart = static_cast<std::uint32_t>(rng.below(8)) * per_block;
-  return {stress_.hot_sector() / per_block * per_block + apart, count};
+  return {stress_.hot_sector(*target_) / per_block * per_block + apart, count};
 }
 
 // One to three blocks in pieces, all at once.
 void Writer::burst(lab::Rng& rng) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
   const auto [base, blocks] = draw_blocks(rng);
   std::vector<std::uint32_t> cuts(blocks * per_block - 1);
@@ -112,7 +113,7 @@ void Writer::burst(lab::Rng& rng) {
 
 // Whole blocks and, at the same time, parts of them: what is not overwritten stays.
 void Writer::cover(lab::Rng& rng) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
   const auto [base, blocks] = draw_blocks(rng);
   if (base + blocks * per_block > model.size()) return;
@@ -128,7 +129,7 @@ void Writer::cover(lab::Rng& rng) {
 
 // Up to the last byte of the file.
 void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const std::uint32_t size = model.size();
   const auto count =
       static_cast<std::uint32_t>(rng.between(1, std::uint64_t{2} * model.sectors_per_block()));
@@ -136,7 +137,7 @@ void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
 }
 
 void Writer::extend(lab::Rng& rng) {
-  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
+  const std::uint32_t per_block = target_->model->sectors_per_block();
   // Small ones mostly: the file is to grow all the time, and must not be longer than `most`.
   const auto small = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
   const std::uint32_t count = rng.percent(85) ? small : draw_count(rng, per_block);
@@ -149,7 +150,7 @@ void Writer::extend(lab::Rng& rng) {
 // the extending write begins a block earlier at times, or on blocks of two sectors it would never
 // be the one that is overwritten.
 void Writer::tail_burst(lab::Rng& rng) {
-  Model& model = *stress_.target.model;
+  Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
   const std::uint32_t size = model.size();
   const std::uint32_t inside = size % per_block;
@@ -169,7 +170,7 @@ void Writer::tail_burst(lab::Rng& rng) {
 
 void Writer::add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode mode) {
   Io* io = free_io();
-  const auto claimed = stress_.target.model->begin({Kind::write, via_, owner_, first, count, mode});
+  const auto claimed = target_->model->begin({Kind::write, via_, owner_, first, count, mode});
   if (!stress_.got(claimed)) return;
   io->claimed = *claimed;
   prepare(rng, *io, true);
@@ -179,7 +180,7 @@ void Writer::add(lab::Rng& rng, std::uint32_t first, std::uint32_t count, Mode m
 void Writer::add_extend(lab::Rng& rng, std::uint32_t count, std::uint32_t gap, std::uint32_t back) {
   Io* io = free_io();
   count = std::min(count, kMaxCount - back);
-  const auto claimed = stress_.target.model->begin_extend(
+  const auto claimed = target_->model->begin_extend(
       {Kind::extend, via_, owner_, 0, count, Mode::exclusive}, gap, back);
   if (!stress_.got(claimed)) return;
   io->claimed = *claimed;
@@ -189,7 +190,7 @@ void Writer::add_extend(lab::Rng& rng, std::uint32_t count, std::uint32_t gap, s
 }
 
 bool Writer::is_whole(const Claimed& claimed) const {
-  const std::uint32_t per_block = stress_.target.model->sectors_per_block();
+  const std::uint32_t per_block = target_->model->sectors_per_block();
   return claimed.first % per_block == 0 && claimed.count % per_block == 0;
 }
 
@@ -200,7 +201,7 @@ void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
   const bool odd_memory = rng.percent(is_whole(claimed) ? 10 : 50);
   char* at = io.memory + (odd_memory ? rng.below(kPage / kSector) * kSector : 0);
   for (std::uint32_t i = 0; i < claimed.count; ++i)
-    paint(at + i * kSector, stress_.target.model->file(), claimed.first + i, claimed.token);
+    paint(at + i * kSector, target_->model->file(), claimed.first + i, claimed.token);
   std::uint32_t left = claimed.count;
   io.piece_count = 0;
   const std::uint64_t pieces = rng.percent(is_whole(claimed) ? 90 : 70) ? 1 : kMaxPieces;
@@ -211,6 +212,8 @@ void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
     at += n * kSector;
     left -= n;
   }
+  io.target = target_;
+  io.fd = target_->direct;
   io.offset = claimed.first * kSector;
   io.rw_flags = 0;
   if (rng.percent(4)) io.rw_flags = RWF_DSYNC;
@@ -241,7 +244,7 @@ Io* Writer::free_io() {
 void Writer::flush() {
   if (batch_.empty()) return;
   in_flight_ += batch_.size();
-  engine_->submit(stress_.target.direct, batch_);
+  engine_->submit(batch_);
   batch_.clear();
 }
 
@@ -257,12 +260,12 @@ void Writer::finish(Io& io) {
   const long result = io.result;
   const bool refused = (io.rw_flags & RWF_NOWAIT) != 0 && result != claimed.count * long{kSector} &&
                        (result == -EAGAIN || result == -EOPNOTSUPP || result >= 0);
-  stress_.target.model->end(claimed, result);
+  io.target->model->end(claimed, result);
   free_.push_back(&io);
   if (refused)
     stress_.add(Count::nowait_refused);
   else if (result != claimed.count * long{kSector})
-    stress_.unexpected(std::string("write by ") + name_of(via_), result);
+    stress_.unexpected(*io.target, std::string("write by ") + name_of(via_), result);
 }
 
 }  // namespace dio

@@ -47,6 +47,7 @@ class Writer {
   void finish(Io& io);
 
   Stress& stress_;
+  Target* target_ = nullptr;  // of the operations that are being added
   Via via_;
   std::uint32_t owner_;
   lab::Buffer memory_;
