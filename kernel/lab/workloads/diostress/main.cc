@@ -6,6 +6,9 @@
 //   diostress --seed N --seconds S DIRECTORY          or --ops N, of each thread
 //   --files N            at the same time; each thread has operations on all of them
 //   --tails PERCENT      of operations that are about the end of the file, extended by others
+//   --bad-sectors FILE   null_blk's attribute "badblocks": writes meet such sectors (--changers 0:
+//                        what is freed, or in the page cache, must not)
+//   --patience SECONDS   beyond --seconds, until threads that wait are given up
 //   --state FILE         writes there what the files left behind must hold, for
 //   --verify-only FILE   after a remount
 //   --self-test 1        judges outcomes made up, in memory
@@ -18,10 +21,12 @@
 #include <functional>
 #include <memory>
 
+#include "bad.h"
 #include "maintenance.h"
 #include "mapped.h"
 #include "round.h"
 #include "selftest.h"
+#include "watch.h"
 #include "writers.h"
 
 namespace dio {
@@ -58,6 +63,7 @@ class Run {
   std::unique_ptr<Mapper> mapper_;
   std::vector<std::function<void(std::uint64_t)>> roles_;
   std::vector<Kept> kept_;
+  std::optional<BadSectors> bad_;
 };
 
 std::uint32_t block_size_of(const std::string& directory) {
@@ -71,6 +77,7 @@ Run::Run(const lab::Options& options)
       stress_(options),
       ops_left_(options.number("ops") > 0 ? options.number("ops") : kNoLimit) {
   stress_.block_size = block_size_of(options.directory());
+  if (!options.text("bad-sectors").empty()) bad_.emplace(options.text("bad-sectors"));
   const std::string& engines = options.text("engines");
   const auto wants = [&engines](const char* name) {
     return ("," + engines + ",").find(std::string(",") + name + ",") != std::string::npos;
@@ -132,6 +139,7 @@ void Run::one_round(std::barrier<>& gate) {
   if (ops_left_ != kNoLimit) ops_left_ -= round_ops_;
   gate.arrive_and_wait();
   gate.arrive_and_wait();
+  if (bad_) bad_->clear();
   for (Target& target : stress_.targets) end_file(target);
   stress_.add(Count::rounds);
 }
@@ -150,6 +158,7 @@ void Run::begin_file(std::size_t index) {
                    std::make_unique<Model>(id, static_cast<std::uint32_t>(most),
                                            stress_.block_size / kSector)});
   lay_out(stress_, target, path, *kept_.back().model);
+  if (bad_) bad_->choose(target, rng);
 }
 
 void Run::end_file(Target& target) {
@@ -219,6 +228,8 @@ int main(int argc, char** argv) {
                               {"files", "1"},
                               {"keep", "4"},
                               {"tails", "10"},
+                              {"bad-sectors", ""},
+                              {"patience", "60"},
                               {"state", ""},
                               {"verify-only", ""},
                               {"self-test", "0"}});
@@ -228,6 +239,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "diostress: --seconds or --ops\n");
     return 2;
   }
-  dio::Run run(options);
-  return run.run();
+  const auto work = [&options] { return dio::Run(options).run(); };
+  if (options.number("seconds") == 0) return work();
+  return dio::watched(static_cast<double>(options.number("seconds") + options.number("patience")),
+                      options.directory(), work);
 }

@@ -178,6 +178,15 @@ void Reader::run(std::uint64_t ops) {
   stress_.each_op(owner_, ops, [this](lab::Rng& rng) { one_op(rng); });
 }
 
+// Of a bad sector, or of one in the same page through the page cache.
+bool Reader::fails_rightly(std::uint32_t first, std::uint32_t count, long result) {
+  if (result == count * long{kSector} || (result < 0 && errno != EIO)) return false;
+  const std::uint32_t from = first - first % kPageSectors;
+  if (!target_->model->has_bad(from, first + count - from + kPageSectors)) return false;
+  stress_.add(Count::read_errors);
+  return true;
+}
+
 void Reader::one_op(lab::Rng& rng) {
   target_ = &stress_.draw_target(rng);
   const Target& target = *target_;
@@ -190,6 +199,7 @@ void Reader::one_op(lab::Rng& rng) {
       target.model->begin_read(first, std::min(count, target.model->most() - first));
   long result = pread(direct ? target.direct : target.buffered, buffer_.data(),
                       window.legal.size() * kSector, static_cast<off_t>(first * kSector));
+  if (fails_rightly(first, static_cast<std::uint32_t>(window.legal.size()), result)) return;
   if (result < 0) stress_.unexpected(*target_, direct ? "direct read" : "buffered read", -errno);
   const auto violation = target.model->end_read(window, buffer_.data(), result);
   if (violation)

@@ -43,6 +43,7 @@ class Reader {
 
  private:
   void one_op(lab::Rng& rng);
+  bool fails_rightly(std::uint32_t first, std::uint32_t count, long result);
 
   Stress& stress_;
   Target* target_ = nullptr;  // of this operation

@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <istream>
 #include <ostream>
 
@@ -37,6 +38,30 @@ Model::Model(Model&& other) noexcept
 void Model::keep_for_mappings(Range pages) {
   const std::lock_guard lock(mutex_);
   for_mappings_ = pages;
+}
+
+void Model::set_bad(std::vector<Range> bad) {
+  const std::lock_guard lock(mutex_);
+  bad_ = std::move(bad);
+}
+
+bool Model::meets_bad(std::uint32_t first, std::uint32_t end) const {
+  return std::any_of(bad_.begin(), bad_.end(), [first, end](Range bad) {
+    return bad.first < end && first < bad.first + bad.count;
+  });
+}
+
+bool Model::has_bad(std::uint32_t first, std::uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  return meets_bad(first, first + count);
+}
+
+bool Model::accepts(const Claimed& claimed, long result) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t first = claimed.first, end = claimed.first + claimed.count;
+  if (result == claimed.count * long{kSector}) return !meets_bad(first, end);
+  return result == -EIO &&
+         meets_bad(first - first % per_block_, (end + per_block_ - 1) / per_block_ * per_block_);
 }
 
 bool Model::is_free(const Claim& claim) const {

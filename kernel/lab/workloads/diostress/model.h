@@ -101,6 +101,14 @@ class Model {
   void keep_for_mappings(Range pages);
   [[nodiscard]] Range for_mappings() const { return for_mappings_; }
 
+  // The disk refuses to read and to write these from now on.
+  void set_bad(std::vector<Range> bad);
+  // Whether one of them is among these.
+  [[nodiscard]] bool has_bad(std::uint32_t first, std::uint32_t count);
+  // Whether a direct write may end with this result. One that has a bad sector fails; one that has
+  // none, but shares a block with it, may fail as it may write zeros there.
+  [[nodiscard]] bool accepts(const Claimed& claimed, long result);
+
   // Nothing when sectors are claimed by others or are not all below the file's size.
   std::optional<Claimed> begin(const Claim& claim);
   // Of `count` sectors from the end of the file, or of what others are extending it to; `gap`
@@ -150,6 +158,7 @@ class Model {
   };
 
   [[nodiscard]] bool is_free(const Claim& claim) const;
+  [[nodiscard]] bool meets_bad(std::uint32_t first, std::uint32_t end) const;
   Claimed start(const Claim& claim);
   std::optional<Claimed> extend(Claim claim, std::uint32_t gap, std::uint32_t back);
   void finish_sector(Sector& sector, const Op& op, std::uint64_t seq, bool sure);
@@ -174,6 +183,7 @@ class Model {
   bool shrinking_ = false;
   bool alone_ = false;  // who extends wants nobody else to
   Range for_mappings_{0, 0};
+  std::vector<Range> bad_;
   std::uint64_t clock_ = 0, shrinks_ = 0;
   std::vector<Sector> sectors_;
   std::vector<Op> ops_;  // sequence number 1 is the first

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "selftest.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
@@ -285,6 +286,37 @@ void mapping() {
          "torn");
 }
 
+// Which results are right when the disk refuses sectors.
+void refusing() {
+  Bench bench;
+  const Claimed old = bench.written(8, 8);
+  bench.model.set_bad({{10, 2}, {20, 1}});
+  const long error = -EIO;
+  const Claimed bad = *bench.claim(8, 8);
+  expect("a bad sector that was written", !bench.model.accepts(bad, 8 * long{kSector}));
+  expect("a bad sector in it", bench.model.accepts(bad, error));
+  expect("some other error", !bench.model.accepts(bad, -EINVAL));
+  bench.model.end(bad, error);
+  bench.put(9, bad.token);
+  expect("failed in part", bench.verdict(), "");
+  bench.put(9, kZeros);
+  expect("failed, and lost what was there", bench.verdict(), "zeros");
+  bench.put(9, old.token);
+  const Claimed beside = *bench.claim(12, 1);
+  expect("beside it: either",
+         bench.model.accepts(beside, long{kSector}) && bench.model.accepts(beside, error));
+  bench.done(beside);
+  expect("beside it: not written", bench.verdict(), "stale");
+  const Claimed apart = *bench.claim(0, 8);
+  expect("in another block",
+         bench.model.accepts(apart, 8 * long{kSector}) && !bench.model.accepts(apart, error));
+  expect("which are bad", bench.model.has_bad(20, 1) && !bench.model.has_bad(12, 8));
+  bench.model.set_bad({});
+  const Claimed again = *bench.claim(8, 4);
+  expect("bad no more",
+         bench.model.accepts(again, 4 * long{kSector}) && !bench.model.accepts(again, error));
+}
+
 // What a write leaves half done is torn, whoever reads it: stores alone may be.
 void half_written() {
   Bench bench;
@@ -324,6 +356,7 @@ int self_test() {
   reading();
   mapping();
   half_written();
+  refusing();
   remembering();
   std::printf("self_tests_passed %u\nself_tests_failed %u\n", passed, failed);
   return failed == 0 ? 0 : 1;

@@ -6,12 +6,30 @@
 namespace dio {
 namespace {
 
-constexpr const char* kNames[] = {
-    "writes_sync",   "writes_aio",     "writes_uring",  "writes_sub_block", "writes_shared",
-    "extends",       "nowait_refused", "bytes_written", "conflicts",        "buffered_writes",
-    "mapped_stores", "punches",        "zero_ranges",   "fallocates",       "grows",
-    "truncates",     "reads",          "sectors_read",  "sectors_verified", "sectors_ambiguous",
-    "rounds",        "failures"};
+constexpr const char* kNames[] = {"writes_sync",
+                                  "writes_aio",
+                                  "writes_uring",
+                                  "writes_sub_block",
+                                  "writes_shared",
+                                  "extends",
+                                  "nowait_refused",
+                                  "write_errors",
+                                  "read_errors",
+                                  "bytes_written",
+                                  "conflicts",
+                                  "buffered_writes",
+                                  "mapped_stores",
+                                  "punches",
+                                  "zero_ranges",
+                                  "fallocates",
+                                  "grows",
+                                  "truncates",
+                                  "reads",
+                                  "sectors_read",
+                                  "sectors_verified",
+                                  "sectors_ambiguous",
+                                  "rounds",
+                                  "failures"};
 static_assert(std::size(kNames) == static_cast<unsigned>(Count::last));
 
 constexpr std::uint64_t kLines = 10;         // printed of failures
@@ -65,7 +83,7 @@ void Stress::unexpected(const Target& target, const std::string& what, long resu
   if (count(Count::failures) > kLines) return;
   std::fprintf(stderr, "diostress: %s: %s: %ld (%s); seed %llu round %llu, after %.2f s\n",
                target.path.c_str(), what.c_str(), result,
-               result < 0 ? std::strerror(static_cast<int>(-result)) : "short",
+               result < 0 ? std::strerror(static_cast<int>(-result)) : "bytes",
                static_cast<unsigned long long>(seed_), static_cast<unsigned long long>(round),
                elapsed());
 }

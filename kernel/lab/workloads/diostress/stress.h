@@ -26,6 +26,8 @@ enum class Count : unsigned {
   shared,
   extends,
   nowait_refused,
+  write_errors,
+  read_errors,
   bytes,
   conflicts,
   buffered_writes,

@@ -257,15 +257,19 @@ void Writer::reap(unsigned least) {
 
 void Writer::finish(Io& io) {
   const Claimed claimed = io.claimed;
-  const long result = io.result;
-  const bool refused = (io.rw_flags & RWF_NOWAIT) != 0 && result != claimed.count * long{kSector} &&
+  const long result = io.result, whole = claimed.count * long{kSector};
+  Model& model = *io.target->model;
+  const bool refused = (io.rw_flags & RWF_NOWAIT) != 0 && result != whole &&
                        (result == -EAGAIN || result == -EOPNOTSUPP || result >= 0);
-  io.target->model->end(claimed, result);
+  model.end(claimed, result);
   free_.push_back(&io);
+  const std::string name = std::string("write by ") + name_of(via_);
   if (refused)
     stress_.add(Count::nowait_refused);
-  else if (result != claimed.count * long{kSector})
-    stress_.unexpected(*io.target, std::string("write by ") + name_of(via_), result);
+  else if (!model.accepts(claimed, result))
+    stress_.unexpected(*io.target, result == whole ? name + " to bad sectors" : name, result);
+  else if (result != whole)
+    stress_.add(Count::write_errors);
 }
 
 }  // namespace dio

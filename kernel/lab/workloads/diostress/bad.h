@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stress.h"
+
+// Sectors that null_blk refuses to read and to write, by its attribute "badblocks" in configfs.
+namespace dio {
+
+class BadSectors {
+ public:
+  // The attribute's path.
+  explicit BadSectors(std::string attribute) : attribute_(std::move(attribute)) {}
+  // Some of the file's sectors on the disk are bad from now on, and its model knows which: no block
+  // that is not the file's alone until clear(), as nothing must be truncated or punched meanwhile.
+  void choose(const Target& target, lab::Rng& rng);
+  void clear();
+
+ private:
+  // Of the disk, in sectors.
+  struct Place {
+    std::uint64_t first, last;
+  };
+  void tell(char sign, const Place& place) const;
+
+  std::string attribute_;
+  std::vector<Place> places_;
+  std::vector<Model*> models_;
+};
+
+}  // namespace dio
