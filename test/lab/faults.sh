@@ -7,7 +7,8 @@
 #     --seeds  1 to N, for each fault (default: 1)
 #     NAME     of patches (default: all of faults/base, or of faults/dio-overwrite)
 # Prints, for each fault and seed, the seconds until it was found. A patch that says "Configs: NAMES" is
-# looked for in these configurations of the job only. E4R_LAB as in docs/kernel-lab.md.
+# looked for in these configurations of the job only; CONFIGS="NAMES" in the environment comes first.
+# E4R_LAB as in docs/kernel-lab.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
