@@ -5,7 +5,7 @@
 # variant: kunit
 # timeout: 120
 log=$(dmesg | sed 's/^\[[^]]*\] //')
-for suite in ${SUITES:-ext4_inode_test ext4_mballoc_test ext4_dio_test}; do
+for suite in ${SUITES:-ext4_inode_test ext4_mballoc_test ext4_dio_test ext4_es_test}; do
     if ! grep -qE "^ok [0-9]+ (- )?$suite$" <<<"$log"; then
         say "KUnit suite $suite did not pass or did not run"
         exit 1
