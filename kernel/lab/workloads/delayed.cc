@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Fills extent status trees. `--step write`: every second block of each file is written and not
+// written back, so that each is a delayed entry of its own. `--step read`: of the blocks between
+// them, `holes` in each file are read, at even distances; each becomes an entry for a hole.
+#include "support.h"
+
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;
+
+class File {
+ public:
+  File(const lab::Options& options, std::uint64_t number)
+      : path_(options.directory() + "/delayed" + std::to_string(number)),
+        fd_(open(path_.c_str(), O_CREAT | O_RDWR, 0644)),
+        blocks_(options.number("blocks")),
+        buffer_(kBlock, 'x') {
+    lab::check(fd_, path_);
+    // Else more is read than what is asked for.
+    if ((errno = posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM)) != 0) lab::die(path_);
+  }
+  ~File() { close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  void write_every_second() {
+    for (std::uint64_t i = 0; i < blocks_; ++i)
+      whole(pwrite(fd_, buffer_.data(), kBlock, static_cast<off_t>(2 * i * kBlock)));
+  }
+
+  void read_between(std::uint64_t holes) {
+    for (std::uint64_t i = 0; i < holes; ++i)
+      whole(pread(fd_, buffer_.data(), kBlock,
+                  static_cast<off_t>((2 * (i * (blocks_ - 1) / holes) + 1) * kBlock)));
+  }
+
+ private:
+  void whole(ssize_t n) const {
+    if (n >= 0 && n != static_cast<ssize_t>(kBlock)) errno = EIO;
+    if (n != static_cast<ssize_t>(kBlock)) lab::die(path_);
+  }
+
+  std::string path_;
+  int fd_;
+  std::uint64_t blocks_;
+  std::string buffer_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const lab::Options options(
+      argc, argv, {{"step", "write"}, {"files", "1"}, {"blocks", "131072"}, {"holes", "0"}});
+  const lab::Stopwatch clock;
+  const bool writes = options.text("step") == "write";
+  if (!writes && options.text("step") != "read") {
+    std::fprintf(stderr, "%s: --step is write or read\n", argv[0]);
+    return 2;
+  }
+  if (options.number("holes") >= options.number("blocks")) {
+    std::fprintf(stderr, "%s: there are less holes than --blocks\n", argv[0]);
+    return 2;
+  }
+  for (std::uint64_t i = 0; i < options.number("files"); ++i) {
+    File file(options, i);
+    if (writes)
+      file.write_every_second();
+    else
+      file.read_between(options.number("holes"));
+  }
+  lab::figure(writes ? "write_s" : "read_s", clock.seconds());
+  return 0;
+}
