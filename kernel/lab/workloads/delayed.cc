@@ -2,6 +2,8 @@
 // Fills extent status trees. `--step write`: every second block of each file is written and not
 // written back, so that each is a delayed entry of its own. `--step read`: of the blocks between
 // them, `holes` in each file are read, at even distances; each becomes an entry for a hole.
+// `--step seek`: SEEK_DATA and SEEK_HOLE find every block that was written and every one that was
+// not, which they know from the delayed entries.
 #include "support.h"
 
 namespace {
@@ -34,6 +36,16 @@ class File {
                   static_cast<off_t>((2 * (i * (blocks_ - 1) / holes) + 1) * kBlock)));
   }
 
+  void seek_all() {
+    for (std::uint64_t i = 0; i < blocks_; ++i) {
+      const auto data = static_cast<off_t>(2 * i * kBlock);
+      const auto hole = static_cast<off_t>(data + static_cast<off_t>(kBlock));
+      errno = EIO;
+      if (lseek(fd_, data, SEEK_DATA) != data || lseek(fd_, data, SEEK_HOLE) != hole)
+        lab::die(path_ + ": block " + std::to_string(2 * i));
+    }
+  }
+
  private:
   void whole(ssize_t n) const {
     if (n >= 0 && n != static_cast<ssize_t>(kBlock)) errno = EIO;
@@ -52,9 +64,9 @@ int main(int argc, char** argv) {
   const lab::Options options(
       argc, argv, {{"step", "write"}, {"files", "1"}, {"blocks", "131072"}, {"holes", "0"}});
   const lab::Stopwatch clock;
-  const bool writes = options.text("step") == "write";
-  if (!writes && options.text("step") != "read") {
-    std::fprintf(stderr, "%s: --step is write or read\n", argv[0]);
+  const std::string& step = options.text("step");
+  if (step != "write" && step != "read" && step != "seek") {
+    std::fprintf(stderr, "%s: --step is write, read or seek\n", argv[0]);
     return 2;
   }
   if (options.number("holes") >= options.number("blocks")) {
@@ -63,11 +75,13 @@ int main(int argc, char** argv) {
   }
   for (std::uint64_t i = 0; i < options.number("files"); ++i) {
     File file(options, i);
-    if (writes)
+    if (step == "write")
       file.write_every_second();
-    else
+    else if (step == "read")
       file.read_between(options.number("holes"));
+    else
+      file.seek_all();
   }
-  lab::figure(writes ? "write_s" : "read_s", clock.seconds());
+  lab::figure((step + "_s").c_str(), clock.seconds());
   return 0;
 }

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: the mixes of churn with the extent status shrinker at work all the while. Contents as
+# written, no block reserved for a delayed write that is none any more. With --variant debug a kernel
+# with es-shrinker checks every tree when its inode goes.
+# image: plain-4g
+# timeout: 900
+# shellcheck source=kernel/lab/guest/es.sh
+. "$LAB/guest/es.sh"
+start_es_trace
+mount_disk "${MOUNT:-defaults}"
+shrinking=$TMPDIR/shrinking
+touch "$shrinking"
+while [ -e "$shrinking" ]; do
+    echo 2 >/proc/sys/vm/drop_caches
+    sleep 0.05
+done &
+for mix in basic holes; do
+    mkdir "$FS/$mix"
+    "$BIN/churn" --threads "${THREADS:-4}" --ops "${OPS:-800}" --files 60 --max-size 2M \
+        --seed "${RUN_SEED:-1}" --mix "$mix" --manifest "$E4R_RUN/manifest.$mix" "$FS/$mix" |
+        sed "s/^/$mix\//" >>"$E4R_RUN/figures"
+done
+rm "$shrinking"
+wait
+es_figures
+reclaimed=$(sed -n 's/^reclaimed //p' "$E4R_RUN/figures")
+if [ "$reclaimed" -lt 1000 ]; then
+    say "only $reclaimed entries were reclaimed: that is no test"
+    exit 1
+fi
+sync
+reserved=$(cat "$(knobs)/delayed_allocation_blocks")
+if [ "$reserved" != 0 ] || dmesg | grep "reserved_data_blocks.* not cleared"; then
+    say "$reserved blocks are reserved for nothing"
+    exit 1
+fi
+umount "$FS"
+mount_disk "${MOUNT:-defaults}"
+for mix in basic holes; do
+    "$BIN/churn" --check "$E4R_RUN/manifest.$mix" "$FS"
+done
+umount "$FS"
+e2fsck -fn "$DISK"
