@@ -65,34 +65,31 @@ es_figures() {
             for (i = 1; i < NF; ++i) if ($i == name) return $(i + 1) + 0
             return -1
         }
-        function median(   n, i, j, v) {
-            n = asort_of()
-            return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
+        # The median of the n first numbers of an array, which it sorts (heap sort).
+        function median(v, n,   i, x) {
+            if (!n) return 0
+            for (i = int(n / 2); i >= 1; --i) sift(v, i, n)
+            for (i = n; i > 1; --i) {
+                x = v[1]; v[1] = v[i]; v[i] = x
+                sift(v, 1, i - 1)
+            }
+            return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
         }
-        function sift(i, n,   j, v) {
-            v = sorted[i]
+        function sift(v, i, n,   j, x) {
+            x = v[i]
             for (; (j = 2 * i) <= n; i = j) {
-                if (j < n && sorted[j + 1] > sorted[j]) ++j
-                if (sorted[j] <= v) break
-                sorted[i] = sorted[j]
+                if (j < n && v[j + 1] > v[j]) ++j
+                if (v[j] <= x) break
+                v[i] = v[j]
             }
-            sorted[i] = v
-        }
-        function asort_of(   i, v) {
-            for (i = 1; i <= calls; ++i) sorted[i] = ns[i]
-            for (i = int(calls / 2); i >= 1; --i) sift(i, calls)
-            for (i = calls; i > 1; --i) {
-                v = sorted[1]; sorted[1] = sorted[i]; sorted[i] = v
-                sift(1, i - 1)
-            }
-            return calls
+            v[i] = x
         }
         / ext4_es_shrink_scan_enter: / {
-            asked += value("nr_to_scan")
+            asked += visits = value("nr_to_scan")
             for (i = 1; i <= NF; ++i) if ($i ~ /^[0-9]+[.][0-9]+:$/) began = $i + 0
         }
         / ext4_es_shrink: / {
-            if (value("nr_visited") >= 0) { exact = 1; visited += value("nr_visited") }
+            if (value("nr_visited") >= 0) { exact = 1; visits = value("nr_visited") }
             spared += value("nr_spared") > 0 ? value("nr_spared") : 0
             scan_ns = value("scan_ns")
         }
@@ -101,6 +98,8 @@ es_figures() {
             ++calls
             shrunk += value("nr_shrunk")
             ns[calls] = exact ? scan_ns : took * 1e9
+            visited += visits
+            if (visits) visit_ns[++visiting] = ns[calls] / visits
             sum += ns[calls]; squares += ns[calls] ^ 2
             if (ns[calls] > max) max = ns[calls]
         }
@@ -108,14 +107,16 @@ es_figures() {
             if (!calls) { print "guest: no call of the shrinker" >"/dev/stderr"; exit 1 }
             print "calls", calls
             print "asked", asked
-            print "visited", exact ? visited : asked
+            print "visited", visited
             if (exact) print "spared", spared
             print "reclaimed", shrunk
-            if (shrunk) print "visits_per_reclaim", (exact ? visited : asked) / shrunk
-            printf "scan_avg_ns %.0f\nscan_median_ns %.0f\nscan_max_ns %.0f\n", sum / calls,
-                median(), max
-            printf "scan_stddev_ns %.0f\nscan_total_us %.0f\n",
-                sqrt(squares / calls - (sum / calls) ^ 2), sum / 1000
-            if (shrunk) printf "ns_per_reclaim %.1f\n", sum / shrunk
+            printf "scan_avg_ns %.0f\nscan_max_ns %.0f\nscan_stddev_ns %.0f\n", sum / calls, max,
+                sqrt(squares / calls - (sum / calls) ^ 2)
+            printf "scan_median_ns %.0f\n", median(ns, calls)
+            # Calls during which the host did something else do not count in these.
+            each = median(visit_ns, visiting)
+            printf "visit_ns %.1f\n", each
+            if (shrunk) printf "visits_per_reclaim %.3f\nreclaim_ns %.1f\n", visited / shrunk,
+                each * visited / shrunk
         }' "$E4R_RUN/trace" >>"$E4R_RUN/figures"
 }

@@ -8,11 +8,12 @@
 #                            two delayed ones, looked up by the writes
 #   PASSES=6                 echo 2 > drop_caches
 # Entries visited: nr_visited of ext4_es_shrink where the kernel has it. Stock does not say. There it
-# is nr_to_scan of the calls, each of which uses it up as long as a file has more entries than that,
-# except for the last one or two of the HOLES=all form.
+# is nr_to_scan of the calls, each of which uses it up as long as there are more entries than that.
+# visit_ns is the median over the calls, reclaim_ns that times the visits for each entry reclaimed.
 # image: plain-4g
 # mem: 2500M
 # timeout: 600
+# append: slab_nomerge
 # shellcheck source=kernel/lab/guest/es.sh
 . "$LAB/guest/es.sh"
 files=${FILES:-1}
