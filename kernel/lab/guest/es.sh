@@ -52,8 +52,10 @@ slab_figures() {
     fi >>"$E4R_RUN/figures"
 }
 
+# With HOLDS=1 also for how long the lock of an inode is held, of kernels that say so.
 start_es_trace() {
     events="ext4:ext4_es_shrink ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit"
+    events+=${HOLDS:+ ext4:ext4_es_reclaim}
     start_trace
 }
 
@@ -93,6 +95,7 @@ es_figures() {
             spared += value("nr_spared") > 0 ? value("nr_spared") : 0
             scan_ns = value("scan_ns")
         }
+        / ext4_es_reclaim: / { hold_ns[++holds] = value("ns") }
         / ext4_es_shrink_scan_exit: / {
             for (i = 1; i <= NF; ++i) if ($i ~ /^[0-9]+[.][0-9]+:$/) took = $i - began
             ++calls
@@ -113,6 +116,10 @@ es_figures() {
             printf "scan_avg_ns %.0f\nscan_max_ns %.0f\nscan_stddev_ns %.0f\n", sum / calls, max,
                 sqrt(squares / calls - (sum / calls) ^ 2)
             printf "scan_median_ns %.0f\n", median(ns, calls)
+            if (holds) {
+                printf "hold_median_ns %.0f\n", median(hold_ns, holds)
+                printf "hold_p90_ns %.0f\n", hold_ns[int(0.9 * (holds - 1)) + 1]
+            }
             # Calls during which the host did something else do not count in these.
             each = median(visit_ns, visiting)
             printf "visit_ns %.1f\n", each

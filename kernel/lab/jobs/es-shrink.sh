@@ -7,6 +7,7 @@
 #                            since they were made; or "all": those that the writes leave, between any
 #                            two delayed ones, looked up by the writes
 #   PASSES=6                 echo 2 > drop_caches
+#   HOLDS=1                  also for how long the lock of an inode is held, of kernels that say so
 # Entries visited: nr_visited of ext4_es_shrink where the kernel has it. Stock does not say. There it
 # is nr_to_scan of the calls, each of which uses it up as long as there are more entries than that.
 # visit_ns is the median over the calls, reclaim_ns that times the visits for each entry reclaimed.
