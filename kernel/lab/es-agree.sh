@@ -28,6 +28,7 @@ nodelalloc-1k | 1k-nodelalloc | nodelalloc | 1500M | 400000 | churn --ops 8000 -
 delalloc-1k | 1k-delalloc | defaults | 1500M | 400000 | churn --ops 8000 --mix wide
 bigalloc | bigalloc-64k | defaults | 1500M | 400000 | churn --ops 8000 --mix basic
 indirect | indirect-1k-nodelalloc | nodelalloc | 1500M | 400000 | churn --ops 8000 --mix indirect
+delayed | plain-4g | defaults | 1500M | 400000 | delayed --blocks 40000
 full | plain-1g | defaults | 1500M | 400000 | fill --threads 1 --rounds 1 --max-size 4M
 pressure | plain-1g | defaults | 160M | 60000 | churn --ops 12000 --mix wide
 threads | plain-1g | defaults | 1500M | 400000 | churn --ops 4000 --threads 4 --mix wide
@@ -77,10 +78,11 @@ while IFS='|' read -r name image mount mem trace run; do
     read -r name <<<"$name"
     read -r run <<<"$run"
     if [ ${#wanted[@]} -gt 0 ] && [[ " ${wanted[*]} " != *" $name "* ]]; then continue; fi
+    [[ $run == delayed* ]] || run+=" --seed $seed"
     IMAGE=${image// /}
     MEM=${mem// /}
     TIMEOUT="" APPEND=""
-    dir=$(run_job "$tree" uml plain es-capture "RUN=$run --seed $seed" "MOUNT=${mount// /}" \
+    dir=$(run_job "$tree" uml plain es-capture "RUN=$run" "MOUNT=${mount// /}" \
         "TRACE_KB=${trace// /}" </dev/null)
     zstd -q -f --rm "$dir/es.trace" -o "$out/$name-s$seed.trace.zst"
     rm -rf "$dir"

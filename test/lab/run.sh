@@ -56,6 +56,10 @@ step "overwrites of partial blocks are in flight together" \
 step "and so are partial blocks without data" \
     "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
     --set "WRITES=--count 512 --prepare fallocated --pattern block" --below elapsed_s=0.01
+step "the extent status shrinker visits what it can reclaim" \
+    "$lab" ab es-shrink --base base --patched all -n 1 --set BLOCKS=32768 --set HOLES=997 \
+    --below visits_per_reclaim=0.1
+step "and takes nothing that is needed" "$lab" run es-churn --kernel all --set OPS=300
 step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --seed 1
 step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
     holes aged-1k linear
@@ -63,5 +67,6 @@ step "and what is drawn at random" "$lab" random -n 2 --seed 20
 step "so does the model of the extent status shrinker" "$lab" es-agree churn delalloc-1k
 step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
     1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
+step "and the shrinker of the patched kernel" "$lab" es-agree --kernel all --recorded evictable churn
 step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
 echo "test/lab: all $passed steps passed"
