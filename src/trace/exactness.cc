@@ -47,7 +47,40 @@ void ExactnessCheck::add_one(const Event& e) {
   open_.erase(it);
 }
 
+namespace {
+
+// A trace of the extent status shrinker, and of nothing else (docs/shrinker.md).
+bool is_of_shrinker(const TraceSummary& s) {
+  using enum EventKind;
+  return s.count(request_blocks) == 0 &&
+         s.count(es_lookup_exit) + s.count(es_shrink_scan_enter) + s.count(es_insert_extent) > 0;
+}
+
+std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
+  std::vector<std::string> out;
+  const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
+  using enum EventKind;
+  if (s.lost_any()) out.emplace_back("events were lost, so the trees are wrong from there on");
+  if (none(es_shrink_scan_enter))
+    out.emplace_back("no ext4_es_shrink_scan_enter: the shrinker was not called, or not recorded");
+  if (none(es_shrink_scan_exit) && none(es_shrink))
+    out.emplace_back(
+        "neither ext4_es_shrink nor ext4_es_shrink_scan_exit: calls cannot be compared");
+  if (none(es_lookup_enter) != none(es_lookup_exit))
+    out.emplace_back(
+        "one of ext4_es_lookup_extent_enter and ext4_es_lookup_extent_exit is missing: which "
+        "entries have a second chance is not known");
+  for (const EventKind kind : {es_insert_extent, es_cache_extent, es_remove_extent})
+    if (none(kind))
+      out.push_back(
+          fmt::format("no {}: right only if there were no such changes", event_name(kind)));
+  return out;
+}
+
+}  // namespace
+
 std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s) const {
+  if (is_of_shrinker(s)) return shrinker_obstacles(s);
   std::vector<std::string> out;
   const auto say = [&out]<class... A>(fmt::format_string<A...> text, A&&... args) {
     out.push_back(fmt::format(text, std::forward<A>(args)...));
@@ -83,6 +116,8 @@ std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s) const 
 
 std::vector<std::string> ExactnessCheck::remarks(const TraceSummary& s) const {
   std::vector<std::string> out;
+  if (is_of_shrinker(s))
+    out.emplace_back("a trace of the extent status shrinker: `e4replay shrinker` replays it");
   const std::uint64_t requests = s.count(EventKind::request_blocks);
   if (requests > 0 && s.requests_with_inputs < requests)
     out.push_back(

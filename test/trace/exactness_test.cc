@@ -34,6 +34,27 @@ TEST(Exactness, CountsInterleavedRequests) {
   EXPECT_EQ(check.unclosed(), 0u);
 }
 
+TEST(Exactness, ATraceOfTheShrinkerLacksWhatTheShrinkerNeeds) {
+  TraceSummary summary;
+  const auto count = [&](EventKind kind, std::uint64_t events) {
+    summary.by_kind[static_cast<std::size_t>(kind)] = events;
+  };
+  for (const EventKind kind : {es_insert_extent, es_cache_extent, es_remove_extent, es_lookup_enter,
+                               es_lookup_exit, es_shrink_scan_enter, es_shrink})
+    count(kind, 5);
+  const ExactnessCheck check;
+  EXPECT_TRUE(check.obstacles(summary).empty());
+  EXPECT_EQ(check.remarks(summary).size(), 1u);
+  for (const EventKind kind : {es_cache_extent, es_lookup_enter, es_shrink_scan_enter, es_shrink}) {
+    count(kind, 0);
+    EXPECT_EQ(check.obstacles(summary).size(), 1u) << event_name(kind);
+    count(kind, 5);
+  }
+  // With requests it is one of the allocator.
+  count(request_blocks, 1);
+  EXPECT_GT(check.obstacles(summary).size(), 3u);
+}
+
 TEST(Exactness, ARefusedRequestDisturbsNobody) {
   ExactnessCheck check;
   const std::vector<Event> events = {event(request_blocks, 1), event(request_blocks, 2),
