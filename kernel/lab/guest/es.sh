@@ -52,6 +52,20 @@ slab_figures() {
     fi >>"$E4R_RUN/figures"
 }
 
+# Stalls, and pages scanned and reclaimed by those that allocate (direct) and by kswapd: from
+# start_reclaim_counts to reclaim_figures.
+reclaim_counts() {
+    awk '/^allocstall/ { stalls += $2 }
+        /^pg(scan|steal)_(direct|kswapd) / { print } END { print "allocstall", stalls }' /proc/vmstat
+}
+start_reclaim_counts() {
+    reclaim_counts >"$E4R_RUN/vmstat.before"
+}
+reclaim_figures() {
+    reclaim_counts | paste -d' ' "$E4R_RUN/vmstat.before" - |
+        awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
+}
+
 # With HOLDS=1 also for how long the lock of an inode is held, of kernels that say so.
 start_es_trace() {
     events="ext4:ext4_es_shrink ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit"

@@ -10,27 +10,19 @@
 # timeout: 600
 # shellcheck source=kernel/lab/guest/es.sh
 . "$LAB/guest/es.sh"
-# Stalls, and pages scanned and reclaimed by those that allocate (direct) and by kswapd.
-reclaim_counts() {
-    awk '/^allocstall/ { stalls += $2 }
-        /^pg(scan|steal)_(direct|kswapd) / { print } END { print "allocstall", stalls }' /proc/vmstat
-}
-
 mount_disk "${MOUNT:-noinit_itable}"
 echo 80 >/proc/sys/vm/dirty_ratio
 echo 60 >/proc/sys/vm/dirty_background_ratio
 start_es_trace
-reclaim_counts >"$E4R_RUN/vmstat.before"
+start_reclaim_counts
 fio --name=job --ioengine=psync --rw=randwrite:32 --bs=4k --fallocate=none --thread --numjobs=4 \
     --size="${SIZE:-2g}" --io_size="${IO:-192m}" --randseed=1 --directory="$FS" --group_reporting \
     --output-format=json --output="$E4R_RUN/fio.json"
-reclaim_counts >"$E4R_RUN/vmstat.after"
+reclaim_figures
 es_figures
 slab_figures after
 jq -r '.jobs[0].write | "iops \(.iops)", (.clat_ns.percentile |
     "lat_p50_us \(."50.000000" / 1000)", "lat_p99_us \(."99.000000" / 1000)")' \
     "$E4R_RUN/fio.json" >>"$E4R_RUN/figures"
-paste -d' ' "$E4R_RUN/vmstat.before" "$E4R_RUN/vmstat.after" |
-    awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
 umount "$FS"
 e2fsck -fn "$DISK"

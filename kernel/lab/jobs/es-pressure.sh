@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Figures: memory runs short where delayed entries are many: fragmented files are read, one after the
+# other, beside a file of which every second block is written and not written back.
+#   FILES=40 BLOCKS=2000   that are read, and fragments of each
+#   DELAYED=30000          delayed entries, each with a dirty page
+#   ROUNDS=3               that all files are read
+# image: plain-4g
+# mem: 384M
+# timeout: 600
+# shellcheck source=kernel/lab/guest/es.sh
+. "$LAB/guest/es.sh"
+mount_disk "${MOUNT:-noinit_itable}"
+mkdir "$FS/read" "$FS/held"
+"$BIN/delayed" --files "${FILES:-40}" --blocks "${BLOCKS:-2000}" "$FS/read" >/dev/null
+umount "$FS"
+mount_disk "${MOUNT:-noinit_itable}"
+nothing_written_back
+"$BIN/delayed" --blocks "${DELAYED:-30000}" "$FS/held" >/dev/null
+slab_figures before
+start_es_trace
+start_reclaim_counts
+started=${EPOCHREALTIME/./}
+for ((round = 0; round < ${ROUNDS:-3}; ++round)); do
+    cat "$FS"/read/* >/dev/null
+done
+figure read_s "$(((${EPOCHREALTIME/./} - started) / 1000))e-3"
+reclaim_figures
+es_figures
+figure entries_left "$(entries all)"
+slab_figures after
+# The delayed ones are all there.
+"$BIN/delayed" --step seek --blocks "${DELAYED:-30000}" "$FS/held" >/dev/null
+umount "$FS"
+e2fsck -fn "$DISK"
