@@ -68,6 +68,21 @@ void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t
   inode.cursor = at == inode.tree.end() ? 0 : at->first;
 }
 
+// From the first entry on; what must stay is met, and only what is taken counts.
+void walk_from_start(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
+                     Scan& scan) {
+  for (auto at = inode.tree.begin(); at != inode.tree.end() && budget > 0;) {
+    ++scan.visited;
+    if (at->second.must_keep()) {
+      ++at;
+      continue;
+    }
+    at = cache.reclaim(inode, at);
+    ++scan.reclaimed;
+    --budget;
+  }
+}
+
 // Every inode of the list once, until the budget is used up.
 using Walk = void(StatusCache&, StatusCache::Inode&, std::uint64_t& budget, Scan&);
 template <Walk* kWalk>
@@ -84,27 +99,9 @@ Scan in_turn(StatusCache& cache, std::uint64_t budget) {
   return scan;
 }
 
-// The inode whose last use is longest ago first, each from its first entry; what must stay is met,
-// and only what is taken counts.
+// The list is in the order of use. Without a budget nothing of it moves, other than in 6.1.
 Scan least_recently_used(StatusCache& cache, std::uint64_t budget) {
-  Scan scan;
-  StatusCache::List& list = cache.list();
-  for (std::size_t left = list.size(); left > 0 && budget > 0 && !list.empty(); --left) {
-    StatusCache::Inode& inode = *list.front();
-    list.splice(list.end(), list, list.begin());
-    ++scan.inodes;
-    for (auto at = inode.tree.begin(); at != inode.tree.end() && budget > 0;) {
-      ++scan.visited;
-      if (at->second.must_keep()) {
-        ++at;
-        continue;
-      }
-      at = cache.reclaim(inode, at);
-      ++scan.reclaimed;
-      --budget;
-    }
-  }
-  return scan;
+  return budget == 0 ? Scan{} : in_turn<walk_from_start>(cache, budget);
 }
 
 constexpr std::array kModels = {

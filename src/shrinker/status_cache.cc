@@ -61,8 +61,7 @@ StatusCache::Found StatusCache::look_up(std::uint64_t ino, std::uint64_t logical
   use(of);
   Found out;
   out.entry = of.tree.look_up(logical);
-  const auto taken = of.reclaimed.search(logical);
-  out.was_reclaimed = !out.entry && taken != of.reclaimed.end() && taken->first <= logical;
+  out.was_reclaimed = !out.entry && of.reclaimed.find(logical) != of.reclaimed.end();
   return out;
 }
 
@@ -70,8 +69,8 @@ void StatusCache::forget(std::uint64_t ino, std::uint64_t logical) {
   const auto found = inodes_.find(ino);
   if (found == inodes_.end()) return;
   Inode& of = *found->second;
-  const auto entry = of.tree.search(logical);
-  if (entry != of.tree.end() && entry->first <= logical) of.tree.reclaim(entry);
+  const auto entry = of.tree.find(logical);
+  if (entry != of.tree.end()) of.tree.reclaim(entry);
   drop_if_empty(of);
 }
 

@@ -27,6 +27,11 @@ StatusTree::Position StatusTree::search(std::uint64_t logical) {
   return before->second.last() >= logical ? before : behind;
 }
 
+StatusTree::Position StatusTree::find(std::uint64_t logical) {
+  const auto at = search(logical);
+  return at == entries_.end() || at->first > logical ? entries_.end() : at;
+}
+
 // The next entry becomes part of this one, if it continues it.
 void StatusTree::join_next(Position at) {
   const auto next = std::next(at);
@@ -105,8 +110,8 @@ void StatusTree::cache(const Entry& entry) {
 }
 
 std::optional<Entry> StatusTree::look_up(std::uint64_t logical) {
-  const auto at = search(logical);
-  if (at == entries_.end() || at->first > logical) return std::nullopt;
+  const auto at = find(logical);
+  if (at == entries_.end()) return std::nullopt;
   const Entry entry = at->second;
   at->second.flags |= es::referenced;
   return entry;

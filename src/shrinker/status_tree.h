@@ -54,6 +54,8 @@ class StatusTree {
 
   // The entry that holds the block, or the next one behind it, or end() (__es_tree_search).
   [[nodiscard]] Position search(std::uint64_t logical);
+  // The entry that holds the block, or end().
+  [[nodiscard]] Position find(std::uint64_t logical);
   // The entry that holds the block, as it was before it was marked as referenced; nothing when
   // there is none.
   std::optional<Entry> look_up(std::uint64_t logical);

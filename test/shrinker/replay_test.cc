@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "support/trace_writer.h"
 #include "util/rng.h"
 
 namespace e4r::shrinker {
@@ -14,19 +15,7 @@ namespace es = trace::es;
 using trace::Event;
 using trace::EventKind;
 
-class Source final : public trace::EventSource {
- public:
-  explicit Source(const std::vector<Event>& events) : events_(events) {}
-  Result<std::span<const Event>> next() override {
-    const std::span<const Event> out = done_ ? std::span<const Event>() : events_;
-    done_ = true;
-    return out;
-  }
-
- private:
-  const std::vector<Event>& events_;
-  bool done_ = false;
-};
+using Source = test::MemorySource;
 
 // Writes a trace as a kernel would whose shrinker is the model.
 class Recorder {
