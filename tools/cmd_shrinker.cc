@@ -3,16 +3,13 @@
 #include <sstream>
 
 #include "command.h"
+#include "inputs.h"
 #include "shrinker_report.h"
-#include "trace/packed.h"
 #include "util/file.h"
 #include "util/units.h"
 
 namespace e4r::tools {
 namespace {
-
-// Below this agreement, in percent, a model's answer means nothing: as for allocation.
-constexpr double kFollows = 90;
 
 std::string known_models() {
   std::string out;
@@ -21,13 +18,10 @@ std::string known_models() {
   return out;
 }
 
-struct Options {
-  std::string trace;
+struct Options : TraceOptions {
   std::string models = known_models();
   std::string recorded = "round-robin";
-  std::string device;
   std::string json;
-  bool lenient = false;
   bool verify = false;
   bool force = false;
 };
@@ -49,31 +43,20 @@ Result<std::vector<const shrinker::Model*>> parse_models(const std::string& text
   return out;
 }
 
-Result<trace::PackedTrace> load(const Options& options) {
-  trace::OpenOptions open;
-  open.lenient = options.lenient;
-  if (!options.device.empty()) {
-    E4R_TRY(open.device, trace::parse_device(options.device));
-  }
-  return trace::load_packed(options.trace, open);
-}
-
 // The Error of a model that does not follow the recorded kernel.
 Status check_agreement(const ShrinkerReport& report) {
   const shrinker::Agreement& a = report.recorded.agreement;
   const auto percent = percent_same(a);
-  if (percent && *percent >= kFollows) return {};
+  if (percent && *percent >= replay::Agreement::kFollows) return {};
   if (!percent)
     return error(
         "{}: no call of the shrinker is recorded whole, so nothing shows that the model follows "
-        "the "
-        "kernel; --force answers all the same",
+        "the kernel; --force answers all the same",
         report.trace);
   return error(
       "{}: {} follows only {} of {} recorded calls and {} of {} lookups: first difference at {}; "
       "check that the trace began before the file system was mounted, that no events were lost, "
-      "and "
-      "--recorded; --force answers all the same",
+      "and --recorded; --force answers all the same",
       report.trace, report.recorded.followed.model->name, format_count(a.scans.same),
       format_count(a.scans.all), format_count(a.lookups.same), format_count(a.lookups.all),
       a.first);
@@ -90,7 +73,7 @@ Result<int> run(const Options& options) {
   if (!models.ok()) return usage_error("-p: " + models.error().message);
   const auto recorded = model_named(options.recorded);
   if (!recorded.ok()) return usage_error("--recorded: " + recorded.error().message);
-  E4R_TRY(const trace::PackedTrace trace, load(options));
+  E4R_TRY(const trace::PackedTrace trace, open_trace(options));
   for (const std::string& note : trace.notes()) warn(note);
   ShrinkerReport report;
   report.trace = options.trace;

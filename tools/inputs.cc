@@ -20,18 +20,6 @@ std::string strip(const std::string& path, std::span<const std::string_view> end
   return path;
 }
 
-Result<trace::PackedTrace> open_the_trace(const InputOptions& options) {
-  trace::OpenOptions open;
-  open.lenient = options.lenient;
-  if (!options.device.empty()) {
-    E4R_TRY(open.device, trace::parse_device(options.device));
-  }
-  if (!options.generation.empty()) {
-    E4R_TRY(open.generation, trace::parse_generation(options.generation));
-  }
-  return trace::load_packed(options.trace, open);
-}
-
 Status read_tunables(const InputOptions& options, policy::Tunables& tunables) {
   const std::string path =
       !options.tunables_file.empty() ? options.tunables_file : beside(options.trace, "tunables");
@@ -43,6 +31,18 @@ Status read_tunables(const InputOptions& options, policy::Tunables& tunables) {
 }
 
 }  // namespace
+
+Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
+  trace::OpenOptions open;
+  open.lenient = options.lenient;
+  if (!options.device.empty()) {
+    E4R_TRY(open.device, trace::parse_device(options.device));
+  }
+  if (!options.generation.empty()) {
+    E4R_TRY(open.generation, trace::parse_generation(options.generation));
+  }
+  return trace::load_packed(options.trace, open);
+}
 
 void declare_inputs(CLI::App& app, InputOptions& o) {
   app.add_option("image", o.image, "start image: the file system as it was before the trace")
@@ -89,7 +89,7 @@ Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
   progress.show("reading " + options.image);
   E4R_TRY(image::Image image, image::Image::open(options.image, open));
   progress.show("reading " + options.trace);
-  E4R_TRY(trace::PackedTrace trace, open_the_trace(options));
+  E4R_TRY(trace::PackedTrace trace, open_trace(options));
   progress.wipe();
   for (const std::string& warning : image.warnings()) warn(warning);
   for (const std::string& note : trace.notes()) warn(note);

@@ -20,15 +20,20 @@ class App;
 // the trace.
 namespace e4r::tools {
 
-struct InputOptions {
-  std::string image;
+// A trace and how to read it.
+struct TraceOptions {
   std::string trace;
-  std::string device;
-  std::string generation;
+  std::string device;      // MAJOR:MINOR; empty: the only or the busiest one
+  std::string generation;  // empty: found out
+  bool lenient = false;
+};
+[[nodiscard]] Result<trace::PackedTrace> open_trace(const TraceOptions& options);
+
+struct InputOptions : TraceOptions {
+  std::string image;
   std::string tunables_file;
   std::vector<std::string> settings;  // --set
   std::string json;
-  bool lenient = false;
   bool strict = false;
   bool check = false;
   bool no_progress = false;

@@ -8,6 +8,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "report/json_parts.h"
 #include "report/json_text.h"
 #include "report/rows.h"
 #include "util/text_table.h"
@@ -88,19 +89,13 @@ std::string head(const ShrinkerReport& report) {
   return out;
 }
 
-boost::json::value json_of(const Value& value) {
-  if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  return nullptr;
-}
-
 boost::json::object json_of(const Compared& compared) {
   return {{"all", compared.all}, {"same", compared.same}};
 }
 
 boost::json::object json_of(const Outcome& outcome) {
   boost::json::object out = {{"model", outcome.model->name}};
-  for (const Row& row : kRows) out[row.key] = json_of(row.value(outcome));
+  for (const Row& row : kRows) out[row.key] = report::json_of(row.value(outcome));
   return out;
 }
 

@@ -31,6 +31,12 @@ std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb) {
   return bucket == 0 ? 0 : block_kb << (bucket - 1);
 }
 
+json::value json_of(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  return nullptr;
+}
+
 json::object image_json(const std::string& path, const image::Geometry& geo) {
   return {{"path", path},
           {"uuid", geo.uuid},

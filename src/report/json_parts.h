@@ -6,10 +6,14 @@
 #include <string>
 
 #include "image/geometry.h"
+#include "report/rows.h"
 #include "stats/free_extents.h"
 
 // Objects that several JSON documents hold.
 namespace e4r::report {
+
+// A number, or null for none.
+[[nodiscard]] boost::json::value json_of(const Value& value);
 
 [[nodiscard]] boost::json::object image_json(const std::string& path, const image::Geometry& geo);
 

@@ -11,12 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::value json_of(const Value& value) {
-  if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
-  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
-  return nullptr;
-}
-
 // Puts a value at "a/b/c", making the objects on the way.
 void put(json::object& into, std::string_view key, json::value value) {
   const auto slash = key.find('/');
