@@ -43,10 +43,6 @@ std::vector<Extent> extents_of(const Target& target) {
   return extents;
 }
 
-bool meet(Range a, Range b) {
-  return a.first < b.first + b.count && b.first < a.first + a.count;
-}
-
 }  // namespace
 
 void BadSectors::choose(const Target& target, lab::Rng& rng) {
@@ -58,7 +54,7 @@ void BadSectors::choose(const Target& target, lab::Rng& rng) {
     const auto wanted = static_cast<std::uint32_t>(rng.between(1, kMostSectors));
     const std::uint32_t count = std::min(wanted, extent.count - apart);
     const Range range{extent.first + apart, count};
-    if (meet(range, target.model->for_mappings())) continue;
+    if (range.meets(target.model->for_mappings())) continue;
     bad.push_back(range);
     places_.push_back({extent.place + apart, extent.place + apart + count - 1});
     tell('+', places_.back());

@@ -74,11 +74,8 @@ void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
 // ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
 Range Changer::apart_from_mappings(Range range) const {
   const Model& model = *target_->model;
-  const Range zone = model.for_mappings();
+  if (model.sectors_per_block() >= kPageSectors || !range.meets(model.for_mappings())) return range;
   const std::uint32_t end = range.first + range.count;
-  if (model.sectors_per_block() >= kPageSectors || end <= zone.first ||
-      range.first >= zone.first + zone.count)
-    return range;
   const std::uint32_t first = range.first - range.first % kPageSectors;
   return {first, (end - first + kPageSectors - 1) / kPageSectors * kPageSectors};
 }

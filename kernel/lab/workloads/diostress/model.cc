@@ -45,31 +45,28 @@ void Model::set_bad(std::vector<Range> bad) {
   bad_ = std::move(bad);
 }
 
-bool Model::meets_bad(std::uint32_t first, std::uint32_t end) const {
-  return std::any_of(bad_.begin(), bad_.end(), [first, end](Range bad) {
-    return bad.first < end && first < bad.first + bad.count;
-  });
+bool Model::meets_bad(Range range) const {
+  return std::any_of(bad_.begin(), bad_.end(), [range](Range bad) { return bad.meets(range); });
 }
 
 bool Model::has_bad(std::uint32_t first, std::uint32_t count) {
   const std::lock_guard lock(mutex_);
-  return meets_bad(first, first + count);
+  return meets_bad({first, count});
 }
 
 bool Model::accepts(const Claimed& claimed, long result) {
   const std::lock_guard lock(mutex_);
-  const std::uint32_t first = claimed.first, end = claimed.first + claimed.count;
-  if (result == claimed.count * long{kSector}) return !meets_bad(first, end);
-  return result == -EIO &&
-         meets_bad(first - first % per_block_, (end + per_block_ - 1) / per_block_ * per_block_);
+  if (result == claimed.count * long{kSector}) return !meets_bad({claimed.first, claimed.count});
+  const std::uint32_t first = claimed.first - claimed.first % per_block_;
+  const std::uint32_t blocks =
+      (claimed.first + claimed.count - first + per_block_ - 1) / per_block_;
+  return result == -EIO && meets_bad({first, blocks * per_block_});
 }
 
 bool Model::is_free(const Claim& claim) const {
   const std::uint32_t end = claim.first + claim.count;
   const bool direct = claim.via == Via::sync || claim.via == Via::aio || claim.via == Via::uring;
-  if (direct && end > for_mappings_.first &&
-      claim.first < for_mappings_.first + for_mappings_.count)
-    return false;
+  if (direct && for_mappings_.meets({claim.first, claim.count})) return false;
   return std::all_of(
       sectors_.begin() + claim.first, sectors_.begin() + end, [&claim](const Sector& sector) {
         return std::all_of(sector.in_flight.begin(), sector.in_flight.end(),

@@ -43,6 +43,9 @@ const char* name_of(Via via);
 
 struct Range {
   std::uint32_t first, count;
+  [[nodiscard]] bool meets(Range other) const {
+    return first < other.first + other.count && other.first < first + count;
+  }
 };
 
 // One operation. Sectors [first, first + count) become token's, or zeros.
@@ -158,7 +161,7 @@ class Model {
   };
 
   [[nodiscard]] bool is_free(const Claim& claim) const;
-  [[nodiscard]] bool meets_bad(std::uint32_t first, std::uint32_t end) const;
+  [[nodiscard]] bool meets_bad(Range range) const;
   Claimed start(const Claim& claim);
   std::optional<Claimed> extend(Claim claim, std::uint32_t gap, std::uint32_t back);
   void finish_sector(Sector& sector, const Op& op, std::uint64_t seq, bool sure);
