@@ -81,7 +81,6 @@ while IFS='|' read -r name image mount mem trace run; do
     [[ $run == delayed* ]] || run+=" --seed $seed"
     IMAGE=${image// /}
     MEM=${mem// /}
-    TIMEOUT="" APPEND=""
     dir=$(run_job "$tree" uml plain es-capture "RUN=$run" "MOUNT=${mount// /}" \
         "TRACE_KB=${trace// /}" </dev/null)
     zstd -q -f --rm "$dir/es.trace" -o "$out/$name-s$seed.trace.zst"

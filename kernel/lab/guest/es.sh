@@ -28,6 +28,23 @@ drop_all_entries() {
     return 1
 }
 
+# start_shrinking SECONDS: drops what can be reclaimed, with such a pause between, until stop_shrinking.
+# The pause starts no program, which would take the guest longer than a short one.
+start_shrinking() {
+    local never
+    touch "$TMPDIR/shrinking"
+    mkfifo "$TMPDIR/never"
+    exec {never}<>"$TMPDIR/never"
+    while [ -e "$TMPDIR/shrinking" ]; do
+        echo 2 >/proc/sys/vm/drop_caches
+        read -rt "$1" -u "$never" || true
+    done &
+}
+stop_shrinking() {
+    rm "$TMPDIR/shrinking"
+    wait
+}
+
 # expect_entries ALL RECLAIMABLE: that many, and up to 50 of other inodes.
 expect_entries() {
     local all reclaimable
@@ -65,6 +82,11 @@ reclaim_figures() {
     reclaim_counts | paste -d' ' "$E4R_RUN/vmstat.before" - |
         awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
 }
+
+# What e4replay shrinker reads.
+es_events="ext4:ext4_es_insert_extent ext4:ext4_es_cache_extent ext4:ext4_es_insert_delayed_block
+    ext4:ext4_es_remove_extent ext4:ext4_es_lookup_extent_enter ext4:ext4_es_lookup_extent_exit
+    ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit ext4:ext4_es_shrink"
 
 # With HOLDS=1 also for how long the lock of an inode is held, of kernels that say so.
 start_es_trace() {

@@ -65,6 +65,14 @@ wait_until() {
     done
 }
 
+# unmount_quickly: in two seconds at most, of a fast guest, and the thread goes too.
+unmount_quickly() {
+    local started=$SECONDS
+    umount "$FS"
+    expect_that "seconds to unmount" $((SECONDS - started)) -le $((2 * ${SLOW:-1}))
+    wait_until 2 no_thread
+}
+
 at_least() {
     [ "$(lazy "done")" -ge "$1" ]
 }

@@ -28,6 +28,18 @@ mount_disk() {
     done
 }
 
+# churn_mix MIX NAME: churn in a directory of that name, with figures under it; check_mix finds what it
+# has left.
+churn_mix() {
+    mkdir "$FS/$2"
+    "$BIN/churn" --threads "${THREADS:-4}" --ops "${OPS:-800}" --files 60 --max-size 2M \
+        --seed "${RUN_SEED:-1}" --mix "$1" --manifest "$E4R_RUN/manifest.$1" "$FS/$2" |
+        sed "s/^/$2\//" >>"$E4R_RUN/figures"
+}
+check_mix() {
+    "$BIN/churn" --check "$E4R_RUN/manifest.$1" "$FS"
+}
+
 # What the kernel says of the allocator: values, mount line, release.
 tunables() {
     local knob
@@ -112,12 +124,6 @@ events="ext4:ext4_request_blocks ext4:ext4_allocate_blocks ext4:ext4_mballoc_all
     ext4:ext4_mb_discard_preallocations ext4:ext4_free_blocks ext4:ext4_mballoc_free
     ext4:ext4_mb_buddy_bitmap_load ext4:ext4_prefetch_bitmaps ext4:ext4_allocate_inode
     ext4:ext4_free_inode jbd2:jbd2_commit_flushing jbd2:jbd2_end_commit"
-
-# What e4replay shrinker reads.
-# shellcheck disable=SC2034 # a job puts it in the place of $events
-es_events="ext4:ext4_es_insert_extent ext4:ext4_es_cache_extent ext4:ext4_es_insert_delayed_block
-    ext4:ext4_es_remove_extent ext4:ext4_es_lookup_extent_enter ext4:ext4_es_lookup_extent_exit
-    ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit ext4:ext4_es_shrink"
 
 start_trace() {
     local event

@@ -8,19 +8,16 @@
 # image: plain-1g
 # mem: 1500M
 # timeout: 600
-# shellcheck disable=SC2034 # start_trace reads it
+# shellcheck source=kernel/lab/guest/es.sh
+. "$LAB/guest/es.sh"
 events=$es_events
 TRACE_KB=${TRACE_KB:-400000}
 start_trace
 mount_disk "${MOUNT:-}"
+start_shrinking "${PAUSE:-0.3}"
 # shellcheck disable=SC2086 # words by intention
-"$BIN/"${RUN:-churn --ops 20000 --seed 1} "$FS" >"$E4R_RUN/figures" &
-workload=$!
-while kill -0 $workload 2>/dev/null; do
-    echo 2 >/proc/sys/vm/drop_caches
-    sleep "${PAUSE:-0.3}"
-done
-wait $workload
+"$BIN/"${RUN:-churn --ops 20000 --seed 1} "$FS" >"$E4R_RUN/figures"
+stop_shrinking
 sync
 echo 2 >/proc/sys/vm/drop_caches
 save_trace "$E4R_RUN/${NAME:-es}.trace"

@@ -9,23 +9,11 @@
 . "$LAB/guest/es.sh"
 start_es_trace
 mount_disk "${MOUNT:-defaults}"
-shrinking=$TMPDIR/shrinking
-touch "$shrinking"
-# A pause that starts no program, which would take the guest longer than the pause.
-mkfifo "$TMPDIR/never"
-exec {never}<>"$TMPDIR/never"
-while [ -e "$shrinking" ]; do
-    echo 2 >/proc/sys/vm/drop_caches
-    read -rt 0.01 -u "$never" || true
-done &
+start_shrinking 0.01
 for mix in basic holes; do
-    mkdir "$FS/$mix"
-    "$BIN/churn" --threads "${THREADS:-4}" --ops "${OPS:-800}" --files 60 --max-size 2M \
-        --seed "${RUN_SEED:-1}" --mix "$mix" --manifest "$E4R_RUN/manifest.$mix" "$FS/$mix" |
-        sed "s/^/$mix\//" >>"$E4R_RUN/figures"
+    churn_mix "$mix" "$mix"
 done
-rm "$shrinking"
-wait
+stop_shrinking
 es_figures
 reclaimed=$(sed -n 's/^reclaimed //p' "$E4R_RUN/figures")
 if [ "$reclaimed" -lt 1000 ]; then
@@ -41,7 +29,7 @@ fi
 umount "$FS"
 mount_disk "${MOUNT:-defaults}"
 for mix in basic holes; do
-    "$BIN/churn" --check "$E4R_RUN/manifest.$mix" "$FS"
+    check_mix "$mix"
 done
 umount "$FS"
 e2fsck -fn "$DISK"

@@ -17,14 +17,6 @@ expect_paused() {
     expect "word for it" "${before%% *}" paused
 }
 
-# unmount_quickly: in two seconds at most, of a fast guest, and the thread goes too.
-unmount_quickly() {
-    local started=$SECONDS
-    umount "$FS"
-    expect_that "seconds to unmount" $((SECONDS - started)) -le $((2 * ${SLOW:-1}))
-    wait_until 2 no_thread
-}
-
 make_lazy -b 1024
 # The delay of the start is random and may be none: pause before there is a start.
 mount -o noinit_itable "$DISK" "$FS"

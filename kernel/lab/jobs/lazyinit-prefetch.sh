@@ -49,10 +49,7 @@ expect_that "bitmaps read before the pause" "$before" -lt $((groups - 200))
 sleep 3
 expect "bitmaps read while paused" "$(read_ahead)" "$before"
 expect "state" "$(lazy state)" paused
-started=$SECONDS
-umount "$FS"
-expect_that "seconds to unmount" $((SECONDS - started)) -le $((2 * ${SLOW:-1}))
-wait_until 2 no_thread
+unmount_quickly
 
 say "not paused"
 : >"$TRACING/trace"
