@@ -1,26 +1,40 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Unpacks Debian's kernel source under $E4R_LAB/base as a git repository with one commit.
+# Unpacks a kernel source of Debian's as a git repository with one commit.
 #
-# Usage: fetch.sh [--again]
+# Usage: fetch.sh [--base 6.1|6.12|7.3] [--again]
+#   --base    which kernel (default: 6.1). The tree of 6.1 is called "base", the others by number
 #   --again   start over, although a tree is there (after apt brought a newer one)
 #
-# kernel/PINS names the versions that the series were tested on; another one is a warning. Those
-# that it refuses are an error.
+# 6.1 is the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from
+# Debian's archive, checked by apt against its keys, and nothing is installed: 6.12 from bookworm's
+# security suite, 7.3 from trixie's backports. $E4R_DEBIAN and $E4R_DEBIAN_SECURITY name other mirrors.
+#
+# kernel/PINS names the versions that the lab was tested on; another one is a warning. Those that it
+# refuses are an error.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
-package=linux-source-6.1
-tarball=${E4R_TARBALL:-/usr/src/$package.tar.xz}
+number=6.1
 again=0
-for argument; do
-    case $argument in
+while [ $# -gt 0 ]; do
+    case $1 in
+    --base) [ $# -ge 2 ] || usage
+        number=$2 && shift ;;
     --again) again=1 ;;
     *) usage ;;
     esac
+    shift
 done
+case " $bases " in
+*" $number "*) ;;
+*) die "no base '$number': there are $bases" ;;
+esac
+package=linux-source-$number
+
+# ---- 6.1: the installed package.
 
 # Debian's version, with its revision (6.1.192-2), of the installed package that $tarball is of.
-packaged_version() {
+installed_version() {
     local owner
     owner=$(dpkg-query -S "$tarball" 2>/dev/null | sed -n 's/:.*//p' | head -1)
     [ "$owner" = "$package" ] ||
@@ -28,7 +42,43 @@ packaged_version() {
     dpkg-query -W -f='${Version}' "$package"
 }
 
-# The version that base/ was unpacked from: the last word of its commit's subject.
+# ---- The others: out of a downloaded one.
+
+archive_lines() {
+    local key="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+    case $number in
+    6.12) echo "deb $key ${E4R_DEBIAN_SECURITY:-http://deb.debian.org/debian-security}" \
+        "bookworm-security main" ;;
+    7.3) echo "deb $key ${E4R_DEBIAN:-http://deb.debian.org/debian} trixie-backports main" ;;
+    esac
+}
+
+# Runs apt-get on that archive alone, with lists of its own, beside the machine's.
+archive() {
+    apt-get -qq -o "Dir::Etc::SourceList=$store/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o "Dir::State::Lists=$store/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
+        -o APT::Get::List-Cleanup=0 -o APT::Sandbox::User= "$@"
+}
+
+# Leaves the package's tarball in $tarball and prints its version.
+download() {
+    local store=$E4R_LAB/packages/$number deb
+    mkdir -p "$store/lists/partial"
+    archive_lines >"$store/sources.list"
+    note "downloading $package"
+    archive update >&2 || die "no lists of Debian's archive: is there a network?"
+    rm -f "$store"/*.deb
+    (cd "$store" && archive download "$package" >&2) || die "Debian's archive has no $package"
+    deb=$(echo "$store/$package"_*.deb)
+    dpkg-deb --fsys-tarfile "$deb" |
+        tar -xf - -C "$store" --strip-components=3 "./usr/src/$package.tar.xz"
+    dpkg-deb -f "$deb" Version
+    rm -f "$deb"
+}
+
+# ---- Both.
+
+# The version that a tree was unpacked from: the last word of its commit's subject.
 unpacked_version() {
     local version
     version=$(git -C "$1" log -1 --format=%s base)
@@ -51,7 +101,7 @@ check_version() {
         "$kernel_dir/PINS")
     [ -z "$reason" ] || die "$package $1 is refused: $reason. $2"
     pinned | grep -qxF "$1" ||
-        note "warning: source is $1, the series were tested on $(pinned | paste -sd' ')"
+        note "warning: source is $1, the lab was tested on $(pinned | paste -sd' ')"
 }
 
 unpack() {
@@ -60,7 +110,7 @@ unpack() {
     rm -rf "$tree.new"
     mkdir -p "$tree.new"
     tar -xJf "$tarball" -C "$tree.new" --strip-components=1
-    [ "$(tree_version "$tree.new")" = "${version%-*}" ] ||
+    [ "$(tree_version "$tree.new")" = "${version%%-*}" ] ||
         die "$tarball holds $(tree_version "$tree.new"), not the $version of its package"
     printf 'O-*/\n' >"$E4R_LAB/exclude"
     git -C "$tree.new" init -q -b base
@@ -75,16 +125,29 @@ unpack() {
     mv "$tree.new" "$tree"
 }
 
-update="Install a newer one (apt-get update && apt-get install $package), then lab fetch --again"
-tree=$(tree_of base)
+tree=$(tree_of "$number")
+if [ "$number" = 6.1 ]; then
+    tree=$(tree_of base)
+    tarball=${E4R_TARBALL:-/usr/src/$package.tar.xz}
+    update="Install a newer one (apt-get update && apt-get install $package), then lab fetch --again"
+else
+    tarball=$E4R_LAB/packages/$number/$package.tar.xz
+    update="Try lab fetch --base $number --again: Debian may have a newer one"
+fi
 if [ "$again" = 0 ] && [ -d "$tree" ]; then
     version=$(unpacked_version "$tree")
     check_version "$version" "$update"
-else
+elif [ "$number" = 6.1 ]; then
     [ -e "$tarball" ] || die "no $tarball: run tools/setup.sh lab"
     need git xz make
-    version=$(packaged_version)
+    version=$(installed_version)
     check_version "$version" "$update"
     unpack "$tree" "$version"
+else
+    need git xz make apt-get dpkg-deb
+    version=$(download)
+    check_version "$version" "$update"
+    unpack "$tree" "$version"
+    rm -f "$tarball"
 fi
 echo "$version"

@@ -3,7 +3,8 @@
 # What the steps of the lab share. Sourced, never run.
 #
 # Under $E4R_LAB (default: build/lab of this checkout):
-#   base/               Debian's kernel source as a git repository with one commit, branch "base"
+#   base/               Debian's 6.1 as a git repository with one commit, branch "base"
+#   6.12/ 7.3/          likewise, of other kernels, to which no series applies
 #   SERIES/             a git worktree of it with a series applied, branch "series/SERIES"
 #   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and
 #                            ccache finds for one tree what it compiled for another
@@ -21,6 +22,10 @@ E4R_LAB=$(cd "$E4R_LAB" && pwd)
 export E4R_LAB
 # shellcheck disable=SC2034 # used by the steps
 jobs=${E4R_LAB_JOBS:-2}
+
+# Kernels that fetch.sh can unpack. Of 6.1 the tree is "base".
+# shellcheck disable=SC2034 # used by the steps
+bases="6.1 6.12 7.3"
 
 step=$(basename "$0" .sh)
 
@@ -45,7 +50,7 @@ need() {
     done
 }
 
-# Where a tree lives: "base" or the name of a series.
+# Where a tree lives: "base", the number of another base, or the name of a series.
 tree_of() {
     [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9.,_-]*$ ]] || die "'$1' is not a name of a series"
     echo "$E4R_LAB/$1"
