@@ -20,14 +20,14 @@ struct Options {
   bool force = false;
 };
 
-Result<std::vector<const policy::Policy*>> parse_policies(const std::string& text) {
-  std::vector<const policy::Policy*> out;
+Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
+  std::vector<const allocator::Policy*> out;
   std::istringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
-    const policy::Policy* policy = policy::find_policy(name);
+    const allocator::Policy* policy = allocator::find_policy(name);
     if (policy == nullptr) {
       std::string known;
-      for (const policy::Policy* p : policy::policies())
+      for (const allocator::Policy* p : allocator::policies())
         known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
       return error("unknown policy '{}': known are {}", name, known);
     }
@@ -46,7 +46,7 @@ Status print(const report::ReplayReport& report, const Options& options) {
 
 // What a person can do about a model that does not follow the trace.
 std::string advice(const report::ReplayReport& report) {
-  const bool modelled = replay::is_modelled(report.trace.generation);
+  const bool modelled = replay::is_modelled(report.trace);
   std::string out = modelled ? ""
                              : fmt::format("no policy here decides like Linux {}; ",
                                            trace::generation_name(report.trace.generation));
@@ -107,8 +107,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
-  const replay::Setup recorded = {&replay::recorded_policy(report.trace.generation),
-                                  inputs.recorded};
+  const replay::Setup recorded = {&replay::recorded_policy(report.trace), inputs.recorded};
   {
     E4R_TRY(const replay::Run followed, session.follow(recorded));
     report.recorded = followed.engine->agreement();
@@ -134,13 +133,13 @@ Result<int> run(const Options& options) {
   if (!policies.ok()) return usage_error(policies.error().message);
   if (!options.write_image.empty() && policies->size() != 1)
     return usage_error("--write-image needs a single policy: give it with -p");
-  policy::Tunables scratch;
+  allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
   Progress progress(!options.in.no_progress);
   E4R_TRY(const Inputs inputs, open_inputs(options.in, progress));
   std::vector<replay::Setup> setups;
-  for (const policy::Policy* policy : *policies) {
+  for (const allocator::Policy* policy : *policies) {
     replay::Setup setup = {policy, inputs.recorded};
     E4R_CHECK(apply_settings(setup.tunables, options.in.settings));
     setups.push_back(setup);

@@ -91,17 +91,17 @@ Status print(const report::ReplayReport& report, const Options& options) {
 }
 
 Result<int> run(const Options& options) {
-  const policy::Policy* policy = policy::find_policy(options.policy);
+  const allocator::Policy* policy = allocator::find_policy(options.policy);
   if (policy == nullptr && !options.policy.empty())
     return usage_error(
         fmt::format("unknown policy '{}': `e4replay policies` lists them", options.policy));
-  policy::Tunables scratch;
+  allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
   E4R_TRY(const KernelFiles kernel, read_kernel_files(options));
   Progress progress(!options.in.no_progress);
   E4R_TRY(Inputs inputs, open_inputs(options.in, progress));
-  if (policy == nullptr) policy = &replay::recorded_policy(inputs.trace.summary().generation);
+  if (policy == nullptr) policy = &replay::recorded_policy(inputs.trace.summary());
   E4R_CHECK(apply_settings(inputs.recorded, options.in.settings));
   auto report = verify(options, inputs, {policy, inputs.recorded}, kernel, progress);
   progress.wipe();

@@ -2,11 +2,14 @@
 #include "inputs.h"
 
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "command.h"
 #include "replay/fit.h"
+#include "replay/stream_goal_count.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -20,12 +23,12 @@ std::string strip(const std::string& path, std::span<const std::string_view> end
   return path;
 }
 
-Status read_tunables(const InputOptions& options, policy::Tunables& tunables) {
+Status read_tunables(const InputOptions& options, allocator::Tunables& tunables) {
   const std::string path =
       !options.tunables_file.empty() ? options.tunables_file : beside(options.trace, "tunables");
   if (path.empty()) return {};
   E4R_TRY(const std::string text, read_file(path));
-  if (policy::read_recorded_tunables(tunables, text) == 0)
+  if (allocator::read_recorded_tunables(tunables, text) == 0)
     return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", path);
   return {};
 }
@@ -82,6 +85,24 @@ std::string beside(const std::string& trace, const std::string& suffix) {
   return std::filesystem::is_regular_file(path, ec) ? path : std::string();
 }
 
+// Kernels of 6.17 and later have as many stream goals as CPUs are possible. When nobody has noted
+// how many those are, the trace shows it.
+Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace& trace,
+                          std::uint32_t groups, allocator::Tunables& recorded) {
+  const bool given =
+      std::any_of(options.settings.begin(), options.settings.end(),
+                  [](const std::string& setting) { return setting.starts_with("possible_cpus="); });
+  if (given || recorded.possible_cpus != 0 || trace.summary().streams_without_start == 0) return {};
+  const auto events = trace.cursor();
+  E4R_TRY(const replay::StreamGoalCount found, replay::count_stream_goals(*events, groups));
+  recorded.possible_cpus = found.goals;
+  warn(
+      fmt::format("how many CPUs were possible is not recorded: {}, which explains {} of {} stream "
+                  "goals; --set possible_cpus=N says otherwise",
+                  found.goals, format_count(found.explained), format_count(found.searches)));
+  return {};
+}
+
 Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
   image::OpenOptions open;
   open.strict = options.strict;
@@ -97,13 +118,14 @@ Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
   if (const Status fit = replay::check_fit(source.geometry, *trace.cursor()); !fit.ok())
     return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
                  options.image, fit.error().message);
-  policy::Tunables recorded = policy::defaults_for(source.geometry);
+  allocator::Tunables recorded = allocator::defaults_for(source.geometry);
   E4R_CHECK(read_tunables(options, recorded));
+  E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded));
   return Inputs{std::move(image), std::move(trace), std::move(source), recorded};
 }
 
-Status apply_settings(policy::Tunables& tunables, const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) E4R_CHECK(policy::set_tunable(tunables, setting));
+Status apply_settings(allocator::Tunables& tunables, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) E4R_CHECK(allocator::set_tunable(tunables, setting));
   return {};
 }
 

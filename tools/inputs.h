@@ -49,7 +49,7 @@ struct Inputs {
   image::Image image;
   trace::PackedTrace trace;
   state::Source source;
-  policy::Tunables recorded;  // of the recorded kernel
+  allocator::Tunables recorded;  // of the recorded kernel
 };
 
 // Opens image and trace, warns of what is wrong with them, and reads the tunables that were noted
@@ -60,7 +60,7 @@ struct Inputs {
 [[nodiscard]] std::string beside(const std::string& trace, const std::string& suffix);
 
 // Tunables with every --set applied.
-[[nodiscard]] Status apply_settings(policy::Tunables& tunables,
+[[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
                                     const std::vector<std::string>& settings);
 
 [[nodiscard]] replay::SessionOptions session_options(const InputOptions& options,

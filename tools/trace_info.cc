@@ -53,6 +53,9 @@ std::string format_text(const TraceSummary& s) {
 
 std::string generation_text(const TraceSummary& s) {
   if (s.generation == Generation::unknown) return "unknown: no search was recorded";
+  if (s.generation == Generation::v6_5 && s.streams_without_start > 0)
+    return fmt::format("6.17 or later ({} searches for streams have no start in their goal)",
+                       format_count(s.streams_without_start));
   if (!s.generation_guessed) return std::string(generation_name(s.generation));
   return fmt::format(
       "{}, judging by criteria that are digits up to 3 (6.5 and 6.6 print digits, "

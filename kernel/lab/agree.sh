@@ -62,6 +62,10 @@ table() {
     echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
     echo "|---|---|---|---|---|---|---|---|---|---|---|"
     for kind in "${kinds[@]}"; do
+        if [[ " $(kind_field "$kind" not-on) " == *" $tree "* ]]; then
+            note "$kind: not on $tree"
+            continue
+        fi
         drawn=("${seeds[@]}")
         # shellcheck disable=SC2207 # words by intention
         [ ${#drawn[@]} -gt 0 ] || drawn=($(kind_field "$kind" seeds))

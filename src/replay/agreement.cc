@@ -21,7 +21,7 @@ struct Comparison {
   }
 };
 
-Comparison compare(const Closing& c, const Decision& d) {
+Comparison compare(const Closing& c, const allocator::Decision& d) {
   Comparison r{};
   r.kind = c.prealloc == d.prealloc;
   r.orig = same(d.orig, c.orig);
@@ -61,8 +61,9 @@ std::string differing(const Comparison& r) {
   return out;
 }
 
+// A start of -1, where there is none, is printed as the kernel does.
 std::string text(const state::Extent& e) {
-  return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
+  return fmt::format("{}/{}/{}@{}", e.group, static_cast<std::int32_t>(e.start), e.len, e.logical);
 }
 // What a rung has taken off the goal: " of 512", or nothing.
 std::string untrimmed(std::uint32_t goal_len, std::uint32_t trimmed_len) {
@@ -74,12 +75,12 @@ std::string text(const trace::GroupExtent& e) {
 
 }  // namespace
 
-std::string describe(const Decision& d) {
+std::string describe(const allocator::Decision& d) {
   if (d.prealloc) return fmt::format("prealloc orig {} result {}", text(d.orig), text(d.result));
   return fmt::format(
       "alloc orig {} goal {}{} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
       text(d.orig), text(d.goal), untrimmed(d.goal_len, d.goal.len), text(d.result),
-      d.found & kRecordedBits, d.groups_scanned & kRecordedBits, trace::criterion_name(d.criterion),
+      d.found & kRecordedBits, d.groups_scanned & kRecordedBits, mb::criterion_name(d.criterion),
       d.flags & kRecordedBits, d.tail, d.broken);
 }
 
@@ -88,12 +89,12 @@ std::string describe(const Closing& c) {
   return fmt::format(
       "alloc orig {} goal {}{} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
       text(c.orig), text(c.goal), untrimmed(c.orig_goal_len, c.goal.len), text(c.result), c.found,
-      c.groups, trace::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
+      c.groups, mb::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
 }
 
-void Agreement::count(const Op& op, const Decision& decision, bool was_forced) {
+void Agreement::count(const Op& op, const allocator::Decision& decision, bool was_forced) {
   ++requests;
-  const bool stream = !op.closing.prealloc && (op.closing.flags & trace::mb::stream_alloc) != 0;
+  const bool stream = !op.closing.prealloc && (op.closing.flags & mb::stream_alloc) != 0;
   const bool race = op.overlapped || (stream && stream_goal_in_doubt_);
   if (stream) stream_goal_in_doubt_ = op.overlapped;
   forced += was_forced ? 1 : 0;

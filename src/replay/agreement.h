@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/allocator.h"
+#include "allocator/allocator.h"
 #include "replay/op_stream.h"
 
 namespace e4r::replay {
@@ -58,7 +58,7 @@ struct Agreement {
     return divergences.empty() ? nullptr : &divergences.front();
   }
   // Compares one decision of the model's own with its closing event, and counts.
-  void count(const Op& op, const Decision& decision, bool was_forced);
+  void count(const Op& op, const allocator::Decision& decision, bool was_forced);
   // Counts a recorded decision that the replay did not come to take: the range was there already.
   void count_not_taken(const Op& op);
 
@@ -71,7 +71,7 @@ struct Agreement {
 };
 
 // A decision, and a closing event, in the form of the trace: "alloc orig 16/0/1@0 goal ...".
-[[nodiscard]] std::string describe(const Decision& decision);
+[[nodiscard]] std::string describe(const allocator::Decision& decision);
 [[nodiscard]] std::string describe(const Closing& closing);
 
 }  // namespace e4r::replay

@@ -7,8 +7,6 @@
 
 namespace e4r::replay {
 
-namespace mb = trace::mb;
-
 namespace {
 
 constexpr std::uint32_t kModeFlags = mb::hint_group_alloc | mb::stream_alloc | mb::hint_noprealloc;
@@ -18,23 +16,20 @@ bool is_data(const Op& op) {
 }
 
 // The mode that a search's closing event shows.
-Mode mode_of(const Op& op) {
+allocator::Mode mode_of(const Op& op) {
   const std::uint32_t flags = op.closing.flags & kModeFlags;
-  if ((flags & mb::hint_group_alloc) != 0) return Mode::group;
-  if ((flags & mb::stream_alloc) != 0) return Mode::stream;
-  return (flags & mb::hint_noprealloc) != 0 ? Mode::noprealloc : Mode::unknown;
+  if ((flags & mb::hint_group_alloc) != 0) return allocator::Mode::group;
+  if ((flags & mb::stream_alloc) != 0) return allocator::Mode::stream;
+  return (flags & mb::hint_noprealloc) != 0 ? allocator::Mode::noprealloc
+                                            : allocator::Mode::unknown;
 }
 
 state::Extent extent_of(const trace::GroupExtent& e) {
   return {e.group, static_cast<std::uint32_t>(e.start), e.len, e.logical};
 }
 
-bool lists_on(const policy::Policy& policy, const policy::Tunables& tunables) {
-  return !policy.walk_only && tunables.mb_optimize_scan != 0;
-}
-
 // The decision as the model made it, before the recorded result was put in place.
-Decision judged(Decision decision, const Steering& steering) {
+allocator::Decision judged(allocator::Decision decision, const allocator::Steering& steering) {
   if (!steering.forced) return decision;
   decision.prealloc = steering.own.prealloc;
   decision.result = steering.own.result;
@@ -42,18 +37,18 @@ Decision judged(Decision decision, const Steering& steering) {
   return decision;
 }
 
-policy::Tunables effective(const policy::Policy& policy, policy::Tunables tunables) {
+allocator::Tunables effective(const allocator::Policy& policy, allocator::Tunables tunables) {
   if (policy.walk_only) tunables.mb_optimize_scan = 0;
   return tunables;
 }
 
 }  // namespace
 
-Engine::Engine(const state::Source& source, const policy::Policy& policy,
-               const policy::Tunables& tunables, EngineOptions options)
+Engine::Engine(const state::Source& source, const allocator::Policy& policy,
+               const allocator::Tunables& tunables, EngineOptions options)
     : options_(std::move(options)),
       source_(source),
-      state_(source, lists_on(policy, tunables)),
+      state_(source, allocator::group_index(policy, tunables)),
       allocator_(state_, policy, effective(policy, tunables)) {}
 
 Status Engine::run(trace::EventSource& events, InputTable& inputs) {
@@ -76,7 +71,7 @@ Status Engine::run(trace::EventSource& events, InputTable& inputs) {
 }
 
 // Holds what a decision handed out and preallocated against the group's size and the metadata.
-void Engine::check_result(const Op& op, const Decision& decision) {
+void Engine::check_result(const Op& op, const allocator::Decision& decision) {
   if (!decision.success || decision.result.len == 0 || !bad_result_.empty()) return;
   const state::Geometry& geometry = state_.geometry();
   const state::Extent& r = decision.result;
@@ -152,8 +147,8 @@ void Engine::on_allocate_inode(const Op& op) {
   if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
 }
 
-Request Engine::request_of(const Op& op, const Inputs& known) const {
-  Request r;
+allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& known) const {
+  allocator::Request r;
   r.ino = op.ino;
   r.len = op.closing.seen ? op.closing.orig.len : op.request_len;
   r.logical = op.logical;
@@ -171,9 +166,9 @@ Request Engine::request_of(const Op& op, const Inputs& known) const {
     r.inputs_exact = true;
     r.size_hint = op.i_size;
     r.open_for_write = op.i_writecount > 0;
-  } else if (r.inputs.mode == Mode::unknown && facts != facts_.end() &&
-             facts->second.mode == Mode::stream && options_.purpose != Purpose::agree) {
-    r.inputs.mode = Mode::stream;
+  } else if (r.inputs.mode == allocator::Mode::unknown && facts != facts_.end() &&
+             facts->second.mode == allocator::Mode::stream && options_.purpose != Purpose::agree) {
+    r.inputs.mode = allocator::Mode::stream;
   }
   return r;
 }
@@ -186,45 +181,48 @@ void Engine::on_allocate(const Op& op, InputTable& inputs) {
     return;
   }
   ++closed_;
-  Inputs known = index < inputs.known.size() ? inputs.known[index] : Inputs{};
+  allocator::Inputs known = index < inputs.known.size() ? inputs.known[index] : allocator::Inputs{};
   if (options_.purpose == Purpose::agree) {
     known = {};
     if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
-    Request request = request_of(op, known);
+    allocator::Request request = request_of(op, known);
     follow(op, request, known);
     inputs.known.resize(index);
     inputs.known.push_back(known);
   } else {
-    Request request = request_of(op, known);
+    allocator::Request request = request_of(op, known);
     decide(op, request);
   }
 }
 
 // One request to the allocator; written down when it is the one to explain.
-Decision Engine::allocate(const Op& op, const Request& request, Steering& steering) {
+allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
+                                     allocator::Steering& steering) {
   const bool wanted = closed_ == options_.explain && explanation_.text().empty();
   if (!wanted) return allocator_.allocate(request, &steering);
   explanation_.begin(op, closed_, request, state_.geometry(),
                      state_.find_inode_preallocs(request.ino));
   allocator_.observe(&explanation_);
-  const Decision decision = allocator_.allocate(request, &steering);
+  const allocator::Decision decision = allocator_.allocate(request, &steering);
   allocator_.observe(nullptr);
   explanation_.end(op, judged(decision, steering), steering.inputs, steering.forced);
   return decision;
 }
 
 // Decides with the recorded result at hand, which replaces the model's where they differ.
-void Engine::follow(const Op& op, Request& request, Inputs& out) {
-  const Recorded recorded = {op.closing.prealloc,
-                             extent_of(op.closing.goal),
-                             extent_of(op.closing.result),
-                             op.closing.flags,
-                             op.closing.criterion == trace::Criterion::cr1_5,
-                             op.closing.orig_goal_len};
-  Steering steering;
+void Engine::follow(const Op& op, allocator::Request& request, allocator::Inputs& out) {
+  const allocator::Recorded recorded = {.prealloc = op.closing.prealloc,
+                                        .goal = extent_of(op.closing.goal),
+                                        .result = extent_of(op.closing.result),
+                                        .flags = op.closing.flags,
+                                        .found = op.closing.found,
+                                        .criterion = op.closing.criterion,
+                                        .goal_len = op.closing.orig_goal_len,
+                                        .placed_at = op.placed_at};
+  allocator::Steering steering;
   steering.recorded = &recorded;
   steering.fit_size = true;
-  const Decision decision = allocate(op, request, steering);
+  const allocator::Decision decision = allocate(op, request, steering);
   agreement_.conflicts += steering.conflicts;
   contradictions_.note(&Contradictions::in_use, op.ordinal, steering.conflicts);
   note_decision(op, judged(decision, steering), steering.forced);
@@ -236,7 +234,7 @@ void Engine::follow(const Op& op, Request& request, Inputs& out) {
   record(op, decision.block, blocks);
 }
 
-void Engine::note_decision(const Op& op, const Decision& decision, bool forced) {
+void Engine::note_decision(const Op& op, const allocator::Decision& decision, bool forced) {
   if (options_.check) check_result(op, decision);
   ++tally_.requests;
   if (!is_data(op)) note_metadata(op);
@@ -254,7 +252,8 @@ void Engine::note_metadata(const Op& op) {
 }
 
 // Keeps what the request shows of its file's size and mode.
-void Engine::learn(const Op& op, const Request& request, const Inputs& inputs) {
+void Engine::learn(const Op& op, const allocator::Request& request,
+                   const allocator::Inputs& inputs) {
   if (!is_data(op)) return;
   FileFacts& facts = facts_[op.ino];
   facts.regular = true;
@@ -262,9 +261,10 @@ void Engine::learn(const Op& op, const Request& request, const Inputs& inputs) {
   const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
                             << geometry.block_bits;
   facts.size = std::max(facts.size, end);
-  if (inputs.size != SizeStep::unknown && size_step(facts.size, geometry) != inputs.size)
-    facts.size = std::max(smallest_in(inputs.size), end);
-  if (inputs.mode != Mode::unknown) facts.mode = inputs.mode;
+  if (inputs.size != allocator::SizeStep::unknown &&
+      allocator::size_step(facts.size, geometry) != inputs.size)
+    facts.size = std::max(allocator::smallest_in(inputs.size), end);
+  if (inputs.mode != allocator::Mode::unknown) facts.mode = inputs.mode;
 }
 
 void Engine::record(const Op& op, std::uint64_t here, std::uint64_t blocks) {
@@ -278,7 +278,7 @@ void Engine::record(const Op& op, std::uint64_t here, std::uint64_t blocks) {
 }
 
 // Decides alone: the request is first moved from the recorded layout to the replay's.
-void Engine::decide(const Op& op, Request& request) {
+void Engine::decide(const Op& op, allocator::Request& request) {
   translate_neighbours(op, request);
   if (is_data(op)) {
     place_data(op, request);
@@ -290,14 +290,14 @@ void Engine::decide(const Op& op, Request& request) {
 
 // Serves as many blocks of metadata as the recorded request got. Those are what the trace will
 // free one day, so anything beyond them goes back at once.
-void Engine::place_metadata(const Op& op, Request& request) {
+void Engine::place_metadata(const Op& op, allocator::Request& request) {
   const state::Geometry& geometry = state_.geometry();
   const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
   std::uint64_t placed = 0;
   bool first = true;
   do {
-    Steering steering;
-    const Decision decision = allocate(op, request, steering);
+    allocator::Steering steering;
+    const allocator::Decision decision = allocate(op, request, steering);
     first ? note_decision(op, decision) : note_extra(op, decision);
     first = false;
     if (!decision.success) break;
@@ -322,7 +322,7 @@ void Engine::give_back(const BlockRange& range) {
     ++tally_.bad_frees;
 }
 
-void Engine::note_extra(const Op& op, const Decision& decision) {
+void Engine::note_extra(const Op& op, const allocator::Decision& decision) {
   if (options_.check) check_result(op, decision);
   ++tally_.requests;
   ++tally_.extra;
@@ -333,7 +333,7 @@ void Engine::note_extra(const Op& op, const Decision& decision) {
 }
 
 // Serves the file range that the recorded request got, in as many requests as that takes here.
-void Engine::place_data(const Op& op, Request& request) {
+void Engine::place_data(const Op& op, allocator::Request& request) {
   const state::Geometry& geometry = state_.geometry();
   const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
   const std::uint64_t recorded_end =
@@ -361,8 +361,8 @@ void Engine::place_data(const Op& op, Request& request) {
     if (const FileExtent* right = file.right_of(at))
       request.len = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
-    Steering steering;
-    const Decision decision = allocate(op, request, steering);
+    allocator::Steering steering;
+    const allocator::Decision decision = allocate(op, request, steering);
     first ? note_decision(op, decision) : note_extra(op, decision);
     first = false;
     learn(op, request, steering.inputs);
@@ -377,7 +377,7 @@ void Engine::place_data(const Op& op, Request& request) {
 }
 
 // Goal and neighbours of a recorded request, moved to where the replay has those blocks.
-void Engine::translate_neighbours(const Op& op, Request& request) {
+void Engine::translate_neighbours(const Op& op, allocator::Request& request) {
   const auto moved = [&](std::uint64_t block) {
     const std::uint64_t here = translation_.find(block);
     return here == 0 ? block : here;

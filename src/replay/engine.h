@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "allocator/allocator.h"
 #include "replay/agreement.h"
-#include "replay/allocator.h"
 #include "replay/explain.h"
 #include "replay/intake.h"
 #include "replay/op_stream.h"
@@ -26,7 +26,7 @@ enum class Purpose : std::uint8_t {
 
 // What one pass over the trace has worked out (agree writes it, the other purposes read it).
 struct InputTable {
-  std::vector<Inputs> known;                 // per allocation, in trace order
+  std::vector<allocator::Inputs> known;      // per allocation, in trace order
   std::vector<std::uint64_t> refused_frees;  // events that free what is not in use, ascending
   void clear() { *this = {}; }
 };
@@ -66,8 +66,8 @@ struct Tally {
 // run in different threads.
 class Engine {
  public:
-  Engine(const state::Source& source, const policy::Policy& policy,
-         const policy::Tunables& tunables, EngineOptions options);
+  Engine(const state::Source& source, const allocator::Policy& policy,
+         const allocator::Tunables& tunables, EngineOptions options);
 
   // Runs the whole trace. `inputs` is written by `agree` and read by the others (may be empty).
   // The Error is the event source's, or the first broken invariant.
@@ -81,9 +81,9 @@ class Engine {
   // Those that need a look at the state (in use, not in use) are what `agree` finds.
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
-  [[nodiscard]] const policy::Counters& counters() const { return allocator_.counters(); }
-  [[nodiscard]] const policy::Policy& policy() const { return allocator_.policy(); }
-  [[nodiscard]] const policy::Tunables& tunables() const { return allocator_.tunables(); }
+  [[nodiscard]] const allocator::Counters& counters() const { return allocator_.counters(); }
+  [[nodiscard]] const allocator::Policy& policy() const { return allocator_.policy(); }
+  [[nodiscard]] const allocator::Tunables& tunables() const { return allocator_.tunables(); }
   [[nodiscard]] const state::FsState& state() const { return state_; }
   // Blocks of every file that the trace allocated, as the replay has placed them.
   [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
@@ -94,25 +94,26 @@ class Engine {
   // What is known of a file while it lives.
   struct FileFacts {
     std::uint64_t size = 0;  // bytes; the best lower bound of i_size
-    Mode mode = Mode::unknown;
+    allocator::Mode mode = allocator::Mode::unknown;
     bool regular = false;  // it asked for data blocks, or was seen to be made
   };
 
   void apply(const Op& op, InputTable& inputs);
   void on_allocate_inode(const Op& op);
   void on_allocate(const Op& op, InputTable& inputs);
-  [[nodiscard]] Request request_of(const Op& op, const Inputs& known) const;
-  Decision allocate(const Op& op, const Request& request, Steering& steering);
-  void follow(const Op& op, Request& request, Inputs& out);
-  void decide(const Op& op, Request& request);
-  void place_data(const Op& op, Request& request);
-  void place_metadata(const Op& op, Request& request);
+  [[nodiscard]] allocator::Request request_of(const Op& op, const allocator::Inputs& known) const;
+  allocator::Decision allocate(const Op& op, const allocator::Request& request,
+                               allocator::Steering& steering);
+  void follow(const Op& op, allocator::Request& request, allocator::Inputs& out);
+  void decide(const Op& op, allocator::Request& request);
+  void place_data(const Op& op, allocator::Request& request);
+  void place_metadata(const Op& op, allocator::Request& request);
   void give_back(const BlockRange& range);
-  void note_extra(const Op& op, const Decision& decision);
-  void translate_neighbours(const Op& op, Request& request);
-  void note_decision(const Op& op, const Decision& decision, bool forced = false);
+  void note_extra(const Op& op, const allocator::Decision& decision);
+  void translate_neighbours(const Op& op, allocator::Request& request);
+  void note_decision(const Op& op, const allocator::Decision& decision, bool forced = false);
   void note_metadata(const Op& op);
-  void learn(const Op& op, const Request& request, const Inputs& inputs);
+  void learn(const Op& op, const allocator::Request& request, const allocator::Inputs& inputs);
   void record(const Op& op, std::uint64_t here, std::uint64_t blocks);
   void on_commit(const Op& op);
   void on_free(const Op& op, InputTable& inputs);
@@ -120,14 +121,14 @@ class Engine {
   [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
   bool free_range(const BlockRange& range);
   void on_free_inode(const Op& op);
-  void check_result(const Op& op, const Decision& decision);
+  void check_result(const Op& op, const allocator::Decision& decision);
   Status check_state(const Op& op) const;
 
   EngineOptions options_;
   const state::Source& source_;
   std::string bad_result_;  // the first result that breaks a rule
   state::FsState state_;
-  Allocator allocator_;
+  allocator::Allocator allocator_;
   Translation translation_;
   std::unordered_map<std::uint64_t, FileFacts> facts_;
   std::vector<BlockRange> scratch_;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "policy/policy.h"
+#include "allocator/policy.h"
 #include "util/units.h"
 
 namespace e4r::replay {
 
-using policy::Refusal;
-using policy::Search;
+using allocator::Refusal;
+using allocator::Search;
 
 namespace {
 
@@ -17,25 +17,25 @@ std::string text_of(const state::Extent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
 }
 
-std::string_view name_of(Mode mode) {
+std::string_view name_of(allocator::Mode mode) {
   switch (mode) {
-    case Mode::group:
+    case allocator::Mode::group:
       return "for the CPU's locality group";
-    case Mode::stream:
+    case allocator::Mode::stream:
       return "for the file, by the stream goal";
-    case Mode::noprealloc:
+    case allocator::Mode::noprealloc:
       return "exactly as asked, without preallocation";
-    case Mode::unknown:
+    case allocator::Mode::unknown:
       break;
   }
   return "not of data, or from a preallocation";
 }
 
-std::string name_of(SizeStep step) {
-  if (step == SizeStep::unknown) return "not used";
-  if (step == SizeStep::large) return "over 8 MiB";
-  if (step == SizeStep::m8) return "up to 8 MiB";
-  if (step == SizeStep::m4) return "up to 4 MiB";
+std::string name_of(allocator::SizeStep step) {
+  if (step == allocator::SizeStep::unknown) return "not used";
+  if (step == allocator::SizeStep::large) return "over 8 MiB";
+  if (step == allocator::SizeStep::m8) return "up to 8 MiB";
+  if (step == allocator::SizeStep::m4) return "up to 4 MiB";
   return "up to " + format_size(16384ull << static_cast<int>(step));
 }
 
@@ -73,7 +73,7 @@ void Explanation::line(const std::string& text) {
   text_ += "  " + text + "\n";
 }
 
-void Explanation::begin(const Op& op, std::uint64_t decision, const Request& request,
+void Explanation::begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
                         const state::Geometry& geometry, const state::InodePreallocs* preallocs) {
   text_ =
       fmt::format("decision {}: event {}, {:.6f} s, pid {}, inode {}\n", format_count(decision),
@@ -101,10 +101,10 @@ void Explanation::tried_goal(const Search& search, const state::Extent& found, b
                    search.goal.len, taken ? "taken" : "refused"));
 }
 
-void Explanation::rung(const Search& search, const policy::Rung& rung, std::uint32_t group) {
+void Explanation::rung(const Search& search, const allocator::Rung& rung, std::uint32_t group) {
   flush_refused();
-  line(fmt::format("{:<8} goal of {} clusters, from group {}",
-                   trace::criterion_name(rung.criterion), search.goal.len, group));
+  line(fmt::format("{:<8} goal of {} clusters, from group {}", mb::criterion_name(rung.criterion),
+                   search.goal.len, group));
 }
 
 void Explanation::looked(const Search& search, const state::Group& group, Refusal refusal) {
@@ -138,10 +138,10 @@ void Explanation::passed(std::uint32_t group, std::uint32_t count, std::uint32_t
                    group, least));
 }
 
-void Explanation::asked_lists(trace::Criterion criterion, std::uint32_t len,
+void Explanation::asked_lists(mb::Criterion criterion, std::uint32_t len,
                               std::optional<std::uint32_t> group) {
   flush_refused();
-  const std::string_view name = trace::criterion_name(criterion);
+  const std::string_view name = mb::criterion_name(criterion);
   line(group ? fmt::format("  {} lists, goal of {} clusters: group {}", name, len, *group)
              : fmt::format("  {} lists: no group", name));
 }
@@ -166,7 +166,8 @@ void Explanation::retried(bool discarded) {
                  : "nothing, and no preallocation to give back");
 }
 
-void Explanation::end(const Op& op, const Decision& decision, const Inputs& inputs, bool forced) {
+void Explanation::end(const Op& op, const allocator::Decision& decision,
+                      const allocator::Inputs& inputs, bool forced) {
   flush_refused();
   if (!decision.prealloc)
     line(fmt::format("served   {}; file size {}", name_of(inputs.mode), name_of(inputs.size)));

@@ -3,31 +3,33 @@
 
 #include <string>
 
-#include "policy/observer.h"
+#include "allocator/allocator.h"
+#include "allocator/observer.h"
 #include "replay/agreement.h"
-#include "replay/allocator.h"
 
 namespace e4r::replay {
 
 // Writes down one decision for a person: request, goal, each rung, each group considered with why
 // it was taken or refused, extents measured, result. Runs of groups refused for the same reason are
 // told in one line.
-class Explanation : public policy::SearchObserver {
+class Explanation : public allocator::SearchObserver {
  public:
   // Before the decision.
-  void begin(const Op& op, std::uint64_t decision, const Request& request,
+  void begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
              const state::Geometry& geometry, const state::InodePreallocs* preallocs);
   // After it.
-  void end(const Op& op, const Decision& decision, const Inputs& inputs, bool forced);
+  void end(const Op& op, const allocator::Decision& decision, const allocator::Inputs& inputs,
+           bool forced);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  void tried_goal(const policy::Search& search, const state::Extent& found, bool taken) override;
-  void rung(const policy::Search& search, const policy::Rung& rung, std::uint32_t group) override;
-  void looked(const policy::Search& search, const state::Group& group,
-              policy::Refusal refusal) override;
+  void tried_goal(const allocator::Search& search, const state::Extent& found, bool taken) override;
+  void rung(const allocator::Search& search, const allocator::Rung& rung,
+            std::uint32_t group) override;
+  void looked(const allocator::Search& search, const state::Group& group,
+              allocator::Refusal refusal) override;
   void passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
-  void asked_lists(trace::Criterion criterion, std::uint32_t len,
+  void asked_lists(mb::Criterion criterion, std::uint32_t len,
                    std::optional<std::uint32_t> group) override;
   void measured(const state::Extent& extent, bool best) override;
   void scanned(const state::Group& group, std::uint32_t found) override;
@@ -39,7 +41,7 @@ class Explanation : public policy::SearchObserver {
 
   std::string text_;
   // Groups refused in a row for one reason.
-  policy::Refusal reason_ = policy::Refusal::none;
+  allocator::Refusal reason_ = allocator::Refusal::none;
   std::uint32_t refused_ = 0;
   std::uint32_t first_refused_ = 0, last_refused_ = 0;
   std::string detail_;

@@ -93,6 +93,8 @@ void OpStream::accept(const Event& event) {
     case EventKind::allocate_blocks:
       return on_answer(event);
     case EventKind::new_inode_pa:
+      note_placed(event);
+      return move_here(event.pid);
     case EventKind::new_group_pa:
       return move_here(event.pid);
     case EventKind::mballoc_free: {
@@ -221,6 +223,12 @@ void OpStream::on_closing(const Event& event) {
   op->closing = {
       true,        prealloc,     event.orig,  event.goal_ex, event.result, event.orig_goal_len,
       event.found, event.groups, event.flags, event.tail,    event.broken, event.criterion};
+}
+
+void OpStream::note_placed(const Event& event) {
+  Op* op = open_op(event.pid);
+  if (op != nullptr && event.logical <= UINT32_MAX)
+    op->placed_at = static_cast<std::uint32_t>(event.logical);
 }
 
 void OpStream::on_answer(const Event& event) {

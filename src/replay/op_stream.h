@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Closing {
   std::uint32_t flags = 0;          // low 16 bits
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
-  trace::Criterion criterion = trace::Criterion::unknown;
+  mb::Criterion criterion = mb::Criterion::unknown;
 };
 
 // One step of a replay: something that changes the allocator's state, at the place in the trace
@@ -73,6 +74,8 @@ struct Op {
   std::uint64_t i_size = 0;
   std::uint64_t block = 0;  // handed out; 0 when refused
   std::uint32_t len = 0;    // clusters handed out
+  // The find became an inode's preallocation, for the file's blocks from here on.
+  std::optional<std::uint32_t> placed_at;
   Closing closing;
 };
 
@@ -113,6 +116,7 @@ class OpStream {
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::GroupExtent& result) const;
   void on_request(const trace::Event& event);
   void on_closing(const trace::Event& event);
+  void note_placed(const trace::Event& event);
   void on_answer(const trace::Event& event);
   Op& push(Op::Kind kind, const trace::Event& event);
   Op* open_op(std::uint32_t pid);

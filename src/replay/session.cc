@@ -9,22 +9,30 @@ namespace e4r::replay {
 
 namespace {
 
-const policy::Policy* policy_of(trace::Generation generation) {
-  if (generation == trace::Generation::unknown) return nullptr;
-  for (const policy::Policy* policy : policy::policies())
-    if (policy->generation == generation) return policy;
+// The policy of ours that decides like the kernel; null: none.
+const allocator::Policy* policy_of(const trace::TraceSummary& trace) {
+  switch (trace.generation) {
+    case trace::Generation::v6_1:
+      return allocator::find_policy("legacy");
+    case trace::Generation::cr1_5:
+      return allocator::find_policy("cr1.5");
+    case trace::Generation::v6_5:
+      return allocator::find_policy(trace.streams_without_start > 0 ? "linux-7.3" : "linux-6.12");
+    case trace::Generation::unknown:
+      break;
+  }
   return nullptr;
 }
 
 }  // namespace
 
-const policy::Policy& recorded_policy(trace::Generation generation) {
-  const policy::Policy* policy = policy_of(generation);
-  return policy != nullptr ? *policy : *policy::find_policy("legacy");
+const allocator::Policy& recorded_policy(const trace::TraceSummary& trace) {
+  const allocator::Policy* policy = policy_of(trace);
+  return policy != nullptr ? *policy : *allocator::find_policy("legacy");
 }
 
-bool is_modelled(trace::Generation generation) {
-  return policy_of(generation) != nullptr;
+bool is_modelled(const trace::TraceSummary& trace) {
+  return policy_of(trace) != nullptr;
 }
 
 Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const {

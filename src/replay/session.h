@@ -11,8 +11,8 @@ namespace e4r::replay {
 
 // One policy with its tunables.
 struct Setup {
-  const policy::Policy* policy = nullptr;
-  policy::Tunables tunables;
+  const allocator::Policy* policy = nullptr;
+  allocator::Tunables tunables;
 };
 
 // An engine that has run, and how long it took.
@@ -27,11 +27,12 @@ struct SessionOptions {
   std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
 };
 
-// The policy whose decisions the trace holds; the 6.1 ladder when no policy of ours does.
-[[nodiscard]] const policy::Policy& recorded_policy(trace::Generation generation);
+// The policy whose decisions the trace holds; the 6.1 ladder when no policy of ours does. What a
+// trace of 6.5 or later does not show is taken to be the latest kernel that it can be from.
+[[nodiscard]] const allocator::Policy& recorded_policy(const trace::TraceSummary& trace);
 
 // Whether a policy of ours decides like that kernel.
-[[nodiscard]] bool is_modelled(trace::Generation generation);
+[[nodiscard]] bool is_modelled(const trace::TraceSummary& trace);
 
 // A start state and a trace, and the replays made of them. `source` must outlive the session and
 // its runs.

@@ -23,9 +23,9 @@ void put(json::object& into, std::string_view key, json::value value) {
   put(child.get_object(), key.substr(slash + 1), std::move(value));
 }
 
-json::object tunables_json(const policy::Tunables& tunables) {
+json::object tunables_json(const allocator::Tunables& tunables) {
   json::object out;
-  for (const policy::TunableInfo& info : policy::tunable_table())
+  for (const allocator::TunableInfo& info : allocator::tunable_table())
     out[info.name] = tunables.*(info.member);
   return out;
 }

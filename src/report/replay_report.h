@@ -16,11 +16,11 @@ namespace e4r::report {
 
 // How a replay ended, ready to be told.
 struct RunReport {
-  const policy::Policy* policy = nullptr;
-  policy::Tunables tunables;
+  const allocator::Policy* policy = nullptr;
+  allocator::Tunables tunables;
   replay::Tally tally;
   std::vector<stats::MbStat> mb_stats;
-  policy::Counters counters;
+  allocator::Counters counters;
   stats::FreeExtents free_extents;
   stats::FileFragmentation files;
   double elapsed_s = 0;

@@ -54,16 +54,28 @@ void check_counters(const Geometry& geometry, const Group& group, bitmap::ConstW
                 group.first_free);
 }
 
-void check_lists(const Geometry& geometry, const Group& group, bool order_lists, Report& report) {
+void check_index(const FsState& state, const Group& group, Report& report) {
+  const Geometry& geometry = state.geometry();
   int largest = static_cast<int>(geometry.orders()) - 1;
   while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
   report.expect(largest == group.largest_order, "group {}: largest order {} recorded as {}",
                 group.number, largest, static_cast<int>(group.largest_order));
-  if (!order_lists) return;
-  report.expect(group.by_largest.is_linked() == (largest >= 0),
+  const bool lists = state.index() == GroupIndex::lists;
+  report.expect(group.by_largest.is_linked() == (lists && largest >= 0),
                 "group {}: wrongly on or off its largest-order list", group.number);
-  report.expect(group.by_average.is_linked() == (group.fragments > 0),
+  report.expect(group.by_average.is_linked() == (lists && group.fragments > 0),
                 "group {}: wrongly on or off its average-fragment list", group.number);
+  const bool sets = state.index() == GroupIndex::sets;
+  for (std::uint32_t order = 0; order < geometry.orders(); ++order) {
+    const auto here = static_cast<int>(order);
+    report.expect(state.largest_set(order).contains(group.number) == (sets && largest == here),
+                  "group {}: wrongly in or out of the set of largest order {}", group.number,
+                  order);
+    report.expect(state.average_set(order).contains(group.number) ==
+                      (sets && group.fragments > 0 && group.average_order == here),
+                  "group {}: wrongly in or out of the set of average order {}", group.number,
+                  order);
+  }
 }
 
 // Preallocations and freed ranges: in use, inside the group, and disjoint from each other.
@@ -109,7 +121,7 @@ std::vector<std::string> FsState::check(std::size_t limit) const {
     const bitmap::ConstWords bits = words(group);
     const auto mine = freed.find(group.number);
     check_counters(geometry_, group, bits, report);
-    check_lists(geometry_, group, order_lists_, report);
+    check_index(*this, group, report);
     check_claims(geometry_, group, bits, mine == freed.end() ? kNone : mine->second, report);
     report.expect(free_index_.next(group.number, group.free) == group.number,
                   "group {}: the free index holds too little", group.number);

@@ -24,9 +24,9 @@ std::uint32_t average_list(std::uint32_t orders, std::uint32_t len) {
   return std::min(static_cast<std::uint32_t>(std::max(order, 0)), orders - 1);
 }
 
-FsState::FsState(const Source& source, bool order_lists)
+FsState::FsState(const Source& source, GroupIndex index)
     : geometry_(source.geometry),
-      order_lists_(order_lists),
+      index_(index),
       groups_(source.groups.size()),
       free_index_(static_cast<std::uint32_t>(source.groups.size())),
       unread_(static_cast<std::uint32_t>(source.groups.size())) {
@@ -93,28 +93,47 @@ void FsState::load_one(Group& group) {
   }
   group.need_init = false;
   ++loaded_;
-  update_lists(group);
+  update_index(group);
 }
 
-void FsState::update_lists(Group& group) {
+void FsState::update_index(Group& group) {
   free_index_.update(group.number, group.free);
   int largest = static_cast<int>(geometry_.orders()) - 1;
   while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
-  if (largest != group.largest_order) {
-    group.by_largest.unlink();
-    group.largest_order = static_cast<std::int8_t>(largest);
-    if (order_lists_ && largest >= 0 && group.free > 0)
-      largest_[static_cast<std::size_t>(largest)].push_back(group);
-  }
-  if (!order_lists_) return;
+  if (largest != group.largest_order) move_by_largest(group, largest);
+  if (index_ == GroupIndex::none) return;
   const int average =
       group.fragments == 0
           ? -1
           : static_cast<int>(average_list(geometry_.orders(), group.free / group.fragments));
-  if (average == group.average_order) return;
-  group.by_average.unlink();
-  group.average_order = static_cast<std::int8_t>(average);
-  if (average >= 0) average_[static_cast<std::size_t>(average)].push_back(group);
+  if (average != group.average_order) move_by_average(group, average);
+}
+
+// A group that moves goes to the end of its new list.
+void FsState::move_by_largest(Group& group, int order) {
+  const int old = group.largest_order;
+  group.largest_order = static_cast<std::int8_t>(order);
+  const bool in = order >= 0 && group.free > 0;
+  if (index_ == GroupIndex::lists) {
+    group.by_largest.unlink();
+    if (in) largest_[static_cast<std::size_t>(order)].push_back(group);
+  } else if (index_ == GroupIndex::sets) {
+    if (old >= 0) largest_sets_[static_cast<std::size_t>(old)].erase(group.number);
+    if (in) largest_sets_[static_cast<std::size_t>(order)].insert(group.number, geometry_.groups);
+  }
+}
+
+void FsState::move_by_average(Group& group, int order) {
+  const int old = group.average_order;
+  group.average_order = static_cast<std::int8_t>(order);
+  if (index_ == GroupIndex::lists) {
+    group.by_average.unlink();
+    if (order >= 0) average_[static_cast<std::size_t>(order)].push_back(group);
+  } else {
+    if (old >= 0) average_sets_[static_cast<std::size_t>(old)].erase(group.number);
+    if (order >= 0)
+      average_sets_[static_cast<std::size_t>(order)].insert(group.number, geometry_.groups);
+  }
 }
 
 Buddy& FsState::buddy(Group& group) {
@@ -147,7 +166,7 @@ Buddy::Split FsState::take(Group& group, std::uint32_t start, std::uint32_t len)
   if (left && right) ++group.fragments;
   if (!left && !right) --group.fragments;
   const Buddy::Split split = chunks.take(start, len, group.counters);
-  update_lists(group);
+  update_index(group);
   bitmap::set_range(bits, start, len);
   return split;
 }
@@ -166,7 +185,7 @@ bool FsState::give(Group& group, std::uint32_t start, std::uint32_t len) {
   if (!left && !right) ++group.fragments;
   chunks.give(start, len, bits, group.counters);
   bitmap::clear_range(bits, start, len);
-  update_lists(group);
+  update_index(group);
   return true;
 }
 

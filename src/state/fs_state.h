@@ -13,6 +13,7 @@
 #include "state/freed_list.h"
 #include "state/geometry.h"
 #include "state/group.h"
+#include "state/group_set.h"
 #include "util/status.h"
 
 namespace e4r::state {
@@ -39,18 +40,27 @@ struct Source {
   std::vector<BlockSpan> metadata;  // ascending, disjoint; nothing may be allocated on it
 };
 
+// What is kept of the loaded groups by the order of their largest free chunk and of their average
+// free extent.
+enum class GroupIndex : std::uint8_t {
+  none,
+  lists,  // in the order of arrival (Linux up to 6.12.76)
+  sets,   // in ascending order (Linux from 6.12.77 and 6.17 on)
+};
+
 // The state that an allocator works on: groups with bitmap, buddy and counters, the two arrays of
 // order lists, preallocations, and clusters waiting for a commit. Model of Linux 6.1 mballoc with
 // one CPU's worth of concurrency (none). Not thread-safe; several states may share one Source.
 class FsState {
  public:
-  // With `order_lists`, groups are kept on the lists that mb_optimize_scan=1 searches.
-  FsState(const Source& source, bool order_lists);
+  FsState(const Source& source, GroupIndex index);
   FsState(const FsState&) = delete;
   FsState& operator=(const FsState&) = delete;
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
-  [[nodiscard]] bool order_lists() const { return order_lists_; }
+  // Whether there is an index by order: mb_optimize_scan=1.
+  [[nodiscard]] bool order_lists() const { return index_ != GroupIndex::none; }
+  [[nodiscard]] GroupIndex index() const { return index_; }
   [[nodiscard]] std::uint32_t group_count() const { return geometry_.groups; }
   [[nodiscard]] Group& group(std::uint32_t number) { return groups_[number]; }
   [[nodiscard]] const Group& group(std::uint32_t number) const { return groups_[number]; }
@@ -58,6 +68,13 @@ class FsState {
 
   [[nodiscard]] LargestList& largest(std::uint32_t order) { return largest_[order]; }
   [[nodiscard]] AverageList& average(std::uint32_t order) { return average_[order]; }
+  // The same as sets; those of the index that is not kept are empty.
+  [[nodiscard]] const GroupSet& largest_set(std::uint32_t order) const {
+    return largest_sets_[order];
+  }
+  [[nodiscard]] const GroupSet& average_set(std::uint32_t order) const {
+    return average_sets_[order];
+  }
   [[nodiscard]] const FreeIndex& free_index() const { return free_index_; }
 
   // Generates the group's counters and puts it on its lists, together with the groups whose
@@ -139,14 +156,18 @@ class FsState {
   void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
   void clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len);
   [[nodiscard]] bool preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const;
-  void update_lists(Group& group);
+  void update_index(Group& group);
+  void move_by_largest(Group& group, int order);
+  void move_by_average(Group& group, int order);
 
   Geometry geometry_;
-  bool order_lists_;
+  GroupIndex index_;
   std::vector<Group> groups_;
   FreeIndex free_index_;
   std::array<LargestList, kMaxOrders> largest_;
   std::array<AverageList, kMaxOrders> average_;
+  std::array<GroupSet, kMaxOrders> largest_sets_;
+  std::array<GroupSet, kMaxOrders> average_sets_;
   PreallocPool pool_;
   std::unordered_map<std::uint64_t, InodePreallocs> inode_preallocs_;
   std::unordered_map<std::uint32_t, LocalityGroup> locality_;

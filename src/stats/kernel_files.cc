@@ -8,25 +8,34 @@
 namespace e4r::stats {
 namespace {
 
-using policy::Counters;
+using allocator::Counters;
 
 struct CriterionSection {
-  trace::Criterion criterion;
+  mb::Criterion criterion;
   std::string_view section;
-  bool suggests;  // has bad_suggestions
+  std::string_view since_6_5;  // what later kernels call it
+  bool suggests;               // has bad_suggestions, on kernels with lists
 };
 constexpr std::array kSections = {
-    CriterionSection{trace::Criterion::cr0, "cr0_stats", true},
-    CriterionSection{trace::Criterion::cr1, "cr1_stats", true},
-    CriterionSection{trace::Criterion::cr1_5, "cr1.5_stats", true},
-    CriterionSection{trace::Criterion::best_avail, "best_avail_stats", false},
-    CriterionSection{trace::Criterion::cr2, "cr2_stats", false},
-    CriterionSection{trace::Criterion::cr3, "cr3_stats", false},
+    CriterionSection{mb::Criterion::cr0, "cr0_stats", "cr_p2_aligned_stats", true},
+    CriterionSection{mb::Criterion::cr1, "cr1_stats", "cr_goal_fast_stats", true},
+    CriterionSection{mb::Criterion::cr1_5, "cr1.5_stats", "", true},
+    CriterionSection{mb::Criterion::best_avail, "best_avail_stats", "cr_best_avail_stats", false},
+    CriterionSection{mb::Criterion::cr2, "cr2_stats", "cr_goal_slow_stats", false},
+    CriterionSection{mb::Criterion::cr3, "cr3_stats", "cr_any_free_stats", false},
 };
 
-bool has_rung(const policy::Policy& policy, trace::Criterion criterion) {
+// A section's name, whichever kernel it is from.
+std::string section_name(std::string_view name) {
+  const auto* const row = std::find_if(kSections.begin(), kSections.end(), [&](const auto& s) {
+    return !s.since_6_5.empty() && s.since_6_5 == name;
+  });
+  return std::string(row == kSections.end() ? name : row->section);
+}
+
+bool has_rung(const allocator::Policy& policy, mb::Criterion criterion) {
   return std::any_of(policy.ladder.begin(), policy.ladder.end(),
-                     [&](const policy::Rung& rung) { return rung.criterion == criterion; });
+                     [&](const allocator::Rung& rung) { return rung.criterion == criterion; });
 }
 
 // Lines of a text, without their ends.
@@ -107,10 +116,13 @@ std::string difference(const MbGroup& kernel, const state::Group& group) {
 
 }  // namespace
 
-std::vector<MbStat> mb_stats(const policy::Policy& policy, const Counters& c) {
+std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c) {
+  using allocator::StatNames;
+  const StatNames names = policy.kernel.stats;
+  const bool v6_1 = names == StatNames::v6_1;
   std::vector<MbStat> out = {
       {"reqs", c.requests}, {"success", c.success}, {"groups_scanned", c.groups_scanned}};
-  for (const auto& [criterion, section, suggests] : kSections) {
+  for (const auto& [criterion, section, since_6_5, suggests] : kSections) {
     if (!has_rung(policy, criterion)) continue;
     const Counters::PerCriterion& of = c[criterion];
     const auto add = [&out, of_section = section](std::string_view name, std::uint64_t value,
@@ -119,17 +131,19 @@ std::vector<MbStat> mb_stats(const policy::Policy& policy, const Counters& c) {
     };
     add("hits", of.hits);
     add("groups_considered", of.groups_considered);
-    add("extents_scanned", of.extents_scanned, true);
+    add("extents_scanned", of.extents_scanned, v6_1);
     add("useless_loops", of.useless_loops);
-    if (suggests) add("bad_suggestions", of.bad_suggestions);
+    if (suggests && v6_1) add("bad_suggestions", of.bad_suggestions);
   }
+  out.push_back({"extents_scanned", c.extents_scanned});
+  out.push_back({"goal_hits", c.goal_hits});
+  if (names == StatNames::v6_17) out.push_back({"stream_goal_hits", c.stream_goal_hits});
+  out.push_back({"len_goal_hits", c.len_goal_hits, v6_1});
   for (const auto& [name, value] :
-       {std::pair{"extents_scanned", c.extents_scanned}, std::pair{"goal_hits", c.goal_hits},
-        std::pair{"len_goal_hits", c.len_goal_hits}, std::pair{"2^n_hits", c.order2_hits},
-        std::pair{"breaks", c.breaks}, std::pair{"lost", c.lost},
-        std::pair{"buddies_generated", c.buddies_generated},
+       {std::pair{"2^n_hits", c.order2_hits}, std::pair{"breaks", c.breaks},
+        std::pair{"lost", c.lost}, std::pair{"buddies_generated", c.buddies_generated},
         std::pair{"preallocated", c.preallocated}, std::pair{"discarded", c.discarded}})
-    out.push_back({name, value, name == std::string_view("len_goal_hits")});
+    out.push_back({name, value});
   return out;
 }
 
@@ -152,7 +166,7 @@ Result<std::vector<MbStat>> parse_mb_stats(std::string_view text) {
     const auto value = take_number(rest);
     if (depth <= 1) section.clear();
     if (!value) {
-      section = name + "/";
+      section = section_name(name) + "/";
       continue;
     }
     out.push_back({section + name, *value});

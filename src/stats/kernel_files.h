@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/policy.h"
+#include "allocator/policy.h"
 #include "state/fs_state.h"
 #include "util/status.h"
 
-// The kernel's own account of the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1),
+// The kernel's own account of the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1 to
 // and how a replay's state compares with it.
 namespace e4r::stats {
 
@@ -20,24 +20,25 @@ namespace e4r::stats {
 struct MbStat {
   std::string name;
   std::uint64_t value = 0;
-  bool later = false;  // 6.1 does not print it
+  bool later = false;  // the policy's kernel does not print it, later ones do
 };
 
 // The replay's counters under mb_stats names, in the kernel's order, for the rungs that the policy
-// has. Counters that 6.1 does not print (extents scanned per criterion, len_goal_hits) are named as
-// in later kernels.
-[[nodiscard]] std::vector<MbStat> mb_stats(const policy::Policy& policy,
-                                           const policy::Counters& counters);
+// has. A criterion has one name on all kernels, that of 6.1 (cr0_stats, not cr_p2_aligned_stats).
+// Counters that 6.1 does not print (extents scanned per criterion, len_goal_hits) are named as in
+// later kernels.
+[[nodiscard]] std::vector<MbStat> mb_stats(const allocator::Policy& policy,
+                                           const allocator::Counters& counters);
 
-// Parses the text of mb_stats. Of "32/32" the first number counts. The Error says that the text
-// is none.
+// Parses the text of mb_stats; sections get the names of mb_stats(). Of "32/32" the first number
+// counts. The Error says that the text is none.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
 
 struct MbStatsComparison {
   std::uint64_t compared = 0;
   std::vector<std::string> differing;     // "lost: kernel 2, replay 0"
   std::vector<std::string> not_modelled;  // names that the replay has no counter for
-  std::vector<std::string> missing;       // names that 6.1 prints and the kernel's text lacks
+  std::vector<std::string> missing;  // names that the kernel prints and the kernel's text lacks
   // Something was compared, nothing is missing, nothing differs.
   [[nodiscard]] bool equal() const { return compared > 0 && missing.empty() && differing.empty(); }
 };

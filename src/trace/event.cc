@@ -37,8 +37,6 @@ constexpr std::array<std::string_view, kEventKinds> kEventNames = {
     "lost_events",
 };
 
-constexpr std::array<std::string_view, 7> kCriterionNames = {"CR0", "CR1", "CR1.5",  "best-avail",
-                                                             "CR2", "CR3", "unknown"};
 constexpr std::array<std::string_view, 4> kGenerationNames = {"unknown", "6.1", "6.1 with CR1.5",
                                                               "6.5 or later"};
 
@@ -46,10 +44,6 @@ constexpr std::array<std::string_view, 4> kGenerationNames = {"unknown", "6.1", 
 
 std::string_view event_name(EventKind kind) {
   return kEventNames[static_cast<std::size_t>(kind)];
-}
-
-std::string_view criterion_name(Criterion criterion) {
-  return kCriterionNames[static_cast<std::size_t>(criterion)];
 }
 
 std::string_view generation_name(Generation generation) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "util/mballoc.h"
+
 namespace e4r::trace {
 
 // The events that a trace of ext4's allocator, or of its extent status trees, is made of, whatever
@@ -47,40 +49,10 @@ inline constexpr int kEventKinds = static_cast<int>(EventKind::lost_events) + 1;
 // The tracepoint's name, as in "ext4_request_blocks"; "lost_events" for the marker.
 [[nodiscard]] std::string_view event_name(EventKind kind);
 
-// The rung of the allocator's ladder that satisfied a search, by name, since its number depends
-// on the kernel: 6.1 prints 0-3 for cr0, cr1, cr2, cr3; 6.5 and later insert best_avail as 2.
-enum class Criterion : std::uint8_t { cr0, cr1, cr1_5, best_avail, cr2, cr3, unknown };
-[[nodiscard]] std::string_view criterion_name(Criterion criterion);
-
 // Which kernel's trace text this is. v6_5: the trace prints criterion names or five rungs.
 // cr1_5: 6.1 with the CR1.5 series of this project (five rungs, own names).
 enum class Generation : std::uint8_t { unknown, v6_1, cr1_5, v6_5 };
 [[nodiscard]] std::string_view generation_name(Generation generation);
-
-// Allocation request flags as the kernel numbers them (EXT4_MB_*, fs/ext4/ext4.h, 6.1). The trace
-// prints names; later kernels use the same names.
-namespace mb {
-inline constexpr std::uint32_t hint_merge = 0x0001;
-inline constexpr std::uint32_t hint_reserved = 0x0002;
-inline constexpr std::uint32_t hint_metadata = 0x0004;
-inline constexpr std::uint32_t hint_first = 0x0008;
-inline constexpr std::uint32_t hint_best = 0x0010;
-inline constexpr std::uint32_t hint_data = 0x0020;
-inline constexpr std::uint32_t hint_noprealloc = 0x0040;
-inline constexpr std::uint32_t hint_group_alloc = 0x0080;
-inline constexpr std::uint32_t hint_goal_only = 0x0100;
-inline constexpr std::uint32_t hint_try_goal = 0x0200;
-inline constexpr std::uint32_t delalloc_reserved = 0x0400;
-inline constexpr std::uint32_t stream_alloc = 0x0800;
-inline constexpr std::uint32_t use_root_blocks = 0x1000;
-inline constexpr std::uint32_t use_reserved = 0x2000;
-inline constexpr std::uint32_t strict_check = 0x4000;
-// Set by the search itself. The closing event stores 16 bits, so cr0_optimized shows as "0x8000"
-// and the others are not seen.
-inline constexpr std::uint32_t cr0_optimized = 0x8000;
-inline constexpr std::uint32_t cr1_optimized = 0x10000;
-inline constexpr std::uint32_t cr1_5_optimized = 0x20000;  // the CR1.5 series
-}  // namespace mb
 
 // ext4_free_blocks flags (EXT4_FREE_BLOCKS_*, fs/ext4/ext4.h, 6.1).
 namespace fb {
@@ -141,11 +113,12 @@ struct GroupExtent {
 //   es_shrink_scan_exit               found(entries reclaimed) count(as above)
 //   es_shrink                         found(entries reclaimed) count(microseconds) needed(inodes
 //                                     passed over) tail(1: a second round was made); groups(entries
-//                                     visited) when has_inputs (kernels with the series es-shrinker)
+//                                     visited) when has_inputs (kernels with the series
+//                                     es-shrinker)
 //   lost_events                       count
 struct Event {
   EventKind kind = EventKind::lost_events;
-  Criterion criterion = Criterion::unknown;
+  mb::Criterion criterion = mb::Criterion::unknown;
   bool has_inputs = false;  // what only kernels of this project print is present
   std::uint16_t cpu = 0;
   std::uint16_t mode = 0;

@@ -49,13 +49,16 @@ void TraceSummary::deliver(const Event& event) {
   ++events;
   ++by_kind[static_cast<std::size_t>(event.kind)];
   requests_with_inputs += event.has_inputs && event.kind == EventKind::request_blocks;
+  streams_without_start += event.kind == EventKind::mballoc_alloc && event.goal_ex.start == -1 &&
+                           (event.flags & mb::stream_alloc) != 0;
   if (event.kind != EventKind::lost_events) return;
   lost_events += event.count;
   lost_uncounted += event.count == 0;
 }
 
 void TraceSummary::restart() {
-  events = first_ns = last_ns = requests_with_inputs = lost_events = lost_uncounted = 0;
+  events = first_ns = last_ns = requests_with_inputs = streams_without_start = lost_events =
+      lost_uncounted = 0;
   by_kind = {};
 }
 

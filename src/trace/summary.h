@@ -42,9 +42,11 @@ struct TraceSummary {
   std::vector<std::uint64_t> cpus;          // events by CPU number, likewise
   std::uint64_t first_ns = 0, last_ns = 0;  // smallest and largest time delivered
   std::uint64_t requests_with_inputs = 0;   // request_blocks with i_size and i_writecount
-  std::uint64_t lost_events = 0;            // sum over the markers
-  std::uint64_t lost_uncounted = 0;         // markers that do not say how many
-  std::uint64_t overwritten = 0;            // events that the recorder's buffer had no room for
+  // Searches for streams whose goal has a group and no start in it: Linux 6.17 and later.
+  std::uint64_t streams_without_start = 0;
+  std::uint64_t lost_events = 0;     // sum over the markers
+  std::uint64_t lost_uncounted = 0;  // markers that do not say how many
+  std::uint64_t overwritten = 0;     // events that the recorder's buffer had no room for
   std::uint64_t entries_in_buffer = 0, entries_written = 0;  // ftrace's header; 0: no such line
   std::vector<NameCount> unknown_events;                     // events of other kinds, by name
   std::uint64_t unknown_flags = 0, unknown_criteria = 0, unknown_fields = 0;

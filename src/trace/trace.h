@@ -59,7 +59,7 @@ class Trace : public EventSource {
                                                               const OpenOptions& options = {});
 
 // What a criterion that was taken for 6.1's is after all on a 6.5 or 6.6 kernel.
-[[nodiscard]] Criterion reread_criterion(Criterion criterion);
+[[nodiscard]] mb::Criterion reread_criterion(mb::Criterion criterion);
 
 // "8:1" or "8,1" as an Event::dev.
 [[nodiscard]] Result<std::uint32_t> parse_device(std::string_view text);

@@ -43,7 +43,7 @@ std::vector<Event> synthetic() {
     e.dev = make_dev(98, 0);
     e.time_ns = 910'000'000 + i / 64 * 1'000'000ULL;
     e.ino = 13 + i / 5000;
-    e.flags = mb::hint_data;
+    e.flags = e4r::mb::hint_data;
     e.count = 1;
     e.logical = i % 5000;
     e.goal = 100'000 + i;

@@ -51,7 +51,7 @@ installed 6.1.192-1
 expect 1 "" "lab fetch --again"
 [ ! -e "$E4R_LAB/base" ] || fail "a refused source was unpacked"
 installed 6.1.192-3
-expect 0 6.1.192-3 "warning: source is 6.1.192-3, the series were tested on 6.1.192-2"
+expect 0 6.1.192-3 "warning: source is 6.1.192-3, the lab was tested on 6.1.192-2"
 # What is unpacked counts, not what is installed since.
 installed 6.1.192-2
 expect 0 6.1.192-3 "warning: source is 6.1.192-3"

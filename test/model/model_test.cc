@@ -93,17 +93,26 @@ std::string compare(state::FsState& state, std::uint32_t number) {
   return {};
 }
 
-// Every loaded group stands on exactly the two lists it belongs to.
+// Every loaded group stands on exactly the two lists, or in the two sets, that it belongs to.
 std::string compare_lists(state::FsState& state) {
   std::vector<int> largest(state.group_count(), -1);
   std::vector<int> average(state.group_count(), -1);
   const auto orders = static_cast<int>(state.geometry().orders());
+  const auto walk = [](const state::GroupSet& set, auto fn) {
+    for (std::uint32_t g = set.next(0); g != state::GroupSet::kNone; g = set.next(g + 1)) fn(g);
+  };
+  bool twice = false;
   for (int order = 0; order < orders; ++order) {
-    for (const state::Group& g : state.largest(static_cast<std::uint32_t>(order)))
-      if (std::exchange(largest[g.number], order) != -1) return "a group on two largest lists";
-    for (const state::Group& g : state.average(static_cast<std::uint32_t>(order)))
-      if (std::exchange(average[g.number], order) != -1) return "a group on two average lists";
+    const auto put = [&](std::vector<int>& where) {
+      return [&, order](std::uint32_t g) { twice |= std::exchange(where[g], order) != -1; };
+    };
+    const auto at = static_cast<std::uint32_t>(order);
+    for (const state::Group& g : state.largest(at)) put(largest)(g.number);
+    for (const state::Group& g : state.average(at)) put(average)(g.number);
+    walk(state.largest_set(at), put(largest));
+    walk(state.average_set(at), put(average));
   }
+  if (twice) return "a group on two lists";
   for (std::uint32_t number = 0; number < state.group_count(); ++number) {
     const state::Group& group = state.group(number);
     const bool listed = state.order_lists() && !group.need_init;
@@ -134,8 +143,8 @@ ModelShape random_shape(Rng& rng) {
   return s;
 }
 
-policy::Tunables random_tunables(Rng& rng, const state::Geometry& geometry) {
-  policy::Tunables t = policy::defaults_for(geometry);
+allocator::Tunables random_tunables(Rng& rng, const state::Geometry& geometry) {
+  allocator::Tunables t = allocator::defaults_for(geometry);
   if (rng.chance(1, 2)) t.mb_optimize_scan = rng.below(2);
   if (rng.chance(1, 4)) t.mb_group_prealloc = rng.below(60);
   if (rng.chance(1, 4)) t.mb_max_linear_groups = rng.below(6);
@@ -157,8 +166,8 @@ std::string live(std::uint64_t seed, std::uint32_t steps) {
   ModelFiles old = add_old_files(fs, rng, 4, static_cast<std::uint32_t>(rng.below(all / 8 + 1)),
                                  static_cast<std::uint32_t>(rng.between(1, 20)));
   fs.leave_uninit(rng, static_cast<std::uint32_t>(rng.below(101)));
-  const auto& policies = policy::policies();
-  const policy::Policy& policy = *policies[rng.below(policies.size())];
+  const auto& policies = allocator::policies();
+  const allocator::Policy& policy = *policies[rng.below(policies.size())];
   Rig rig(policy, fs, random_tunables(rng, fs.geometry()));
   WorkloadOptions options;
   options.seed = rng.next();

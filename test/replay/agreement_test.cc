@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "replay/allocator.h"
+#include "allocator/allocator.h"
 
 namespace e4r::replay {
 namespace {
@@ -14,17 +14,17 @@ Op stream_search(bool overlapped) {
   op.kind = Op::Kind::allocate;
   op.overlapped = overlapped;
   op.closing.seen = true;
-  op.closing.flags = trace::mb::stream_alloc;
+  op.closing.flags = mb::stream_alloc;
   op.closing.goal.start = 500;
-  op.closing.criterion = trace::Criterion::cr0;
+  op.closing.criterion = mb::Criterion::cr0;
   return op;
 }
 
-Decision deciding(std::uint32_t goal_start) {
-  Decision decision;
-  decision.flags = trace::mb::stream_alloc;
+allocator::Decision deciding(std::uint32_t goal_start) {
+  allocator::Decision decision;
+  decision.flags = mb::stream_alloc;
   decision.goal.start = goal_start;
-  decision.criterion = trace::Criterion::cr0;
+  decision.criterion = mb::Criterion::cr0;
   return decision;
 }
 

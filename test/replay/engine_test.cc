@@ -16,13 +16,13 @@
 namespace e4r::test {
 namespace {
 
-using policy::Policy;
+using allocator::Policy;
 using replay::Engine;
 using replay::InputTable;
 using replay::Purpose;
 
 const Policy& named(std::string_view name) {
-  return *policy::find_policy(name);
+  return *allocator::find_policy(name);
 }
 
 struct Script {
@@ -55,13 +55,14 @@ std::string differing_groups(const Bitmaps& a, const Bitmaps& b) {
 class Recording {
  public:
   explicit Recording(const Script& script)
-      : fs_(script.shape), tunables_(policy::defaults_for(fs_.geometry())) {
+      : fs_(script.shape), tunables_(allocator::defaults_for(fs_.geometry())) {
     Rng rng(script.seed);
     const std::uint32_t all = script.shape.groups * script.shape.clusters_per_group;
     ModelFiles old = add_old_files(fs_, rng, 8, script.tight ? all / 10 : all / 40, 30);
     fs_.leave_uninit(rng, 40);
-    state_ = std::make_unique<state::FsState>(fs_.source(), lists_on(*script.policy, tunables_));
-    allocator_ = std::make_unique<replay::Allocator>(*state_, *script.policy, tunables_);
+    state_ = std::make_unique<state::FsState>(fs_.source(),
+                                              allocator::group_index(*script.policy, tunables_));
+    allocator_ = std::make_unique<allocator::Allocator>(*state_, *script.policy, tunables_);
     WorkloadOptions options;
     options.seed = script.seed;
     options.inputs = script.inputs;
@@ -79,7 +80,7 @@ class Recording {
 
   [[nodiscard]] const ModelFs& fs() const { return fs_; }
   [[nodiscard]] ModelFs& fs() { return fs_; }
-  [[nodiscard]] const policy::Tunables& tunables() const { return tunables_; }
+  [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
   [[nodiscard]] std::span<const trace::Event> middle() const {
     return std::span(work_->events()).first(middle_);
   }
@@ -92,9 +93,9 @@ class Recording {
 
  private:
   ModelFs fs_;
-  policy::Tunables tunables_;
+  allocator::Tunables tunables_;
   std::unique_ptr<state::FsState> state_;
-  std::unique_ptr<replay::Allocator> allocator_;
+  std::unique_ptr<allocator::Allocator> allocator_;
   std::unique_ptr<Workload> work_;
   std::size_t middle_ = 0;
   ModelFiles files_;
@@ -104,7 +105,7 @@ class Recording {
 
 std::unique_ptr<Engine> run(Recording& recording, std::span<const trace::Event> events,
                             const Policy& policy, Purpose purpose, InputTable& inputs,
-                            const policy::Tunables& tunables) {
+                            const allocator::Tunables& tunables) {
   replay::EngineOptions options;
   options.purpose = purpose;
   options.check = true;
@@ -227,10 +228,11 @@ void expect_everything_mapped(const Recording& recording, const Engine& engine) 
 }
 
 // The other policies, and the same with knobs turned.
-std::vector<std::pair<const Policy*, policy::Tunables>> alternatives(const Recording& recording) {
-  std::vector<std::pair<const Policy*, policy::Tunables>> out;
-  for (const Policy* policy : policy::policies()) {
-    const policy::Tunables& t = recording.tunables();
+std::vector<std::pair<const Policy*, allocator::Tunables>> alternatives(
+    const Recording& recording) {
+  std::vector<std::pair<const Policy*, allocator::Tunables>> out;
+  for (const Policy* policy : allocator::policies()) {
+    const allocator::Tunables& t = recording.tunables();
     if (policy->name != "legacy") out.emplace_back(policy, t);
     out.emplace_back(policy, t).second.mb_group_prealloc = 40;
     out.back().second.mb_max_to_scan = 3;
@@ -267,7 +269,7 @@ TEST_P(EngineTest, AgreesWithItsOwnTrace) {
 
 // With the file size in the trace nothing needs to be worked out, under any policy.
 TEST_P(EngineTest, AgreesUnderEveryPolicyWhenInputsAreRecorded) {
-  for (const Policy* policy : policy::policies()) {
+  for (const Policy* policy : allocator::policies()) {
     for (std::uint64_t seed = 5; seed <= 6; ++seed) {
       SCOPED_TRACE(std::string(policy->name) + " seed " + std::to_string(seed));
       Recording recording(script(policy->name.data(), seed, true));

@@ -18,10 +18,10 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   trace.loaded({}, 1);
   trace.freed({}, 12, 1, 110, 10);
   MemorySource events(trace.events());
-  const policy::Policy& policy = *policy::find_policy("legacy");
+  const allocator::Policy& policy = *allocator::find_policy("legacy");
   replay::EngineOptions options;
   options.purpose = replay::Purpose::agree;
-  replay::Engine engine(fs.source(), policy, policy::defaults_for(fs.geometry()), options);
+  replay::Engine engine(fs.source(), policy, allocator::defaults_for(fs.geometry()), options);
   replay::InputTable inputs;
   ASSERT_TRUE(engine.run(events, inputs).ok());
   EXPECT_EQ(engine.tally().freed_clusters, 20u);

@@ -32,8 +32,7 @@ class LyingTrace : public testing::Test {
     e.ino = 12;
     return e;
   }
-  void request(std::uint32_t len, std::uint64_t logical = 0,
-               std::uint32_t flags = trace::mb::hint_data) {
+  void request(std::uint32_t len, std::uint64_t logical = 0, std::uint32_t flags = mb::hint_data) {
     Event& e = add(EventKind::request_blocks);
     e.count = len;
     e.logical = logical;
@@ -45,7 +44,7 @@ class LyingTrace : public testing::Test {
     e.orig = {0, 0, len, 0};
     e.goal_ex = {0, 0, result.len, result.logical};
     e.result = result;
-    e.flags = trace::mb::hint_data | trace::mb::stream_alloc;
+    e.flags = mb::hint_data | mb::stream_alloc;
   }
   void answer(std::uint64_t block, std::uint64_t len) {
     Event& e = add(EventKind::allocate_blocks);
@@ -67,14 +66,15 @@ class LyingTrace : public testing::Test {
   // Replays it under every policy, in every way; what following it found.
   Contradictions replay_it() {
     Contradictions out;
-    for (const policy::Policy* policy : policy::policies()) {
+    for (const allocator::Policy* policy : allocator::policies()) {
       replay::InputTable inputs;
       for (const Purpose purpose : {Purpose::agree, Purpose::free_run, Purpose::what_if}) {
         replay::EngineOptions options;
         options.purpose = purpose;
         options.check = true;
         options.check_every = 1;
-        replay::Engine engine(fs.source(), *policy, policy::defaults_for(fs.geometry()), options);
+        replay::Engine engine(fs.source(), *policy, allocator::defaults_for(fs.geometry()),
+                              options);
         MemorySource source(events);
         const Status status = engine.run(source, inputs);
         EXPECT_TRUE(status.ok()) << policy->name << ": " << status.error().message;
@@ -89,8 +89,9 @@ class LyingTrace : public testing::Test {
   std::unique_ptr<replay::Engine> follow(const state::Source& source) {
     replay::EngineOptions options;
     options.purpose = Purpose::agree;
-    auto engine = std::make_unique<replay::Engine>(source, *policy::find_policy("legacy"),
-                                                   policy::defaults_for(source.geometry), options);
+    auto engine =
+        std::make_unique<replay::Engine>(source, *allocator::find_policy("legacy"),
+                                         allocator::defaults_for(source.geometry), options);
     MemorySource stream(events);
     replay::InputTable inputs;
     EXPECT_TRUE(engine->run(stream, inputs).ok());

@@ -17,10 +17,10 @@ class Script {
   Script() : fs_(model_shape("blocks_4k_full_size")), rig_("legacy", fs_), writer_(false) {}
 
   void request(std::uint64_t ino, bool data) {
-    replay::Request request = data ? data_request(ino, 4, 16384) : metadata_request(1, 100000);
+    allocator::Request request = data ? data_request(ino, 4, 16384) : metadata_request(1, 100000);
     request.ino = ino;
     TraceWriter::Open open = writer_.open({}, request, request.len);
-    const replay::Decision decision = rig_.allocator.allocate(request, nullptr);
+    const allocator::Decision decision = rig_.allocator.allocate(request, nullptr);
     writer_.decided(open, decision);
     writer_.finish(open, decision);
   }
@@ -36,7 +36,7 @@ class Script {
     ModelFs fs(model_shape("blocks_4k_full_size"));
     replay::EngineOptions options;
     options.purpose = purpose;
-    replay::Engine engine(fs.source(), *policy::find_policy("legacy"), rig_.tunables, options);
+    replay::Engine engine(fs.source(), *allocator::find_policy("legacy"), rig_.tunables, options);
     MemorySource source(events);
     replay::InputTable inputs;
     EXPECT_TRUE(engine.run(source, inputs).ok());

@@ -34,7 +34,7 @@ void expect_sound(const FsState& state) {
 
 TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
   const Fixture fixture(6);
-  FsState state(fixture.source, true);
+  FsState state(fixture.source, state::GroupIndex::lists);
   Rng rng(42);
   std::uint64_t transaction = 0;
   for (int step = 0; step < 4000; ++step) {
@@ -67,7 +67,7 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
 // A search that ran while a transaction committed may be given what that one freed.
 TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
   const Fixture fixture(2);
-  FsState state(fixture.source, true);
+  FsState state(fixture.source, state::GroupIndex::lists);
   Group& group = state.group(0);
   state.load(0);
   state.take(group, 10, 60);
@@ -89,7 +89,7 @@ TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
 
 TEST(FsState, FreedClustersWaitForTheirCommit) {
   const Fixture fixture(2);
-  FsState state(fixture.source, true);
+  FsState state(fixture.source, state::GroupIndex::lists);
   Group& group = state.group(0);
   state.load(0);
   state.take(group, 10, 20);
@@ -110,7 +110,7 @@ TEST(FsState, FreedClustersWaitForTheirCommit) {
 
 TEST(FsState, SettledBitmapReleasesPreallocationsAndFreedClusters) {
   const Fixture fixture(2);
-  FsState state(fixture.source, true);
+  FsState state(fixture.source, state::GroupIndex::lists);
   state.load(0);
   state.take(state.group(0), 10, 20);
   ASSERT_TRUE(state.free_clusters(0, 12, 3, 7, false).ok());
@@ -131,7 +131,7 @@ TEST(FsState, SettledBitmapReleasesPreallocationsAndFreedClusters) {
 
 TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
   const Fixture fixture(3);
-  FsState state(fixture.source, true);
+  FsState state(fixture.source, state::GroupIndex::lists);
   for (std::uint32_t g = 0; g < 3; ++g) state.load(g);
   const auto order = [&](std::uint32_t list) {
     std::vector<std::uint32_t> numbers;
@@ -150,7 +150,7 @@ TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
 TEST(FsState, OneKilobyteBlocksLoadInPairs) {
   Fixture fixture(5);
   fixture.source.geometry.block_bits = 10;
-  FsState state(fixture.source, true);
+  FsState state(fixture.source, state::GroupIndex::lists);
   EXPECT_EQ(state.load(3), 2u);
   EXPECT_FALSE(state.group(2).need_init);
   EXPECT_TRUE(state.group(1).need_init);
@@ -160,7 +160,7 @@ TEST(FsState, OneKilobyteBlocksLoadInPairs) {
 TEST(FsState, DescriptorThatContradictsTheBitmapShutsTheGroup) {
   Fixture fixture(2);
   fixture.source.groups[1].init_free = 7;
-  FsState state(fixture.source, true);
+  FsState state(fixture.source, state::GroupIndex::lists);
   state.load(1);
   EXPECT_TRUE(state.group(1).corrupt);
 }

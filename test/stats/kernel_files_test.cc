@@ -33,17 +33,18 @@ TEST(MbStats, ReadsSectionsAndWhatFollowsThem) {
 
 TEST(MbStats, ComparesWhatBothSidesHave) {
   const auto kernel = parse_mb_stats(kMbStats);
-  policy::Counters counters;
+  allocator::Counters counters;
   counters.requests = 7;
   counters.success = 6;
   counters.groups_scanned = 5;
-  counters[trace::Criterion::cr0].hits = 4;
-  counters[trace::Criterion::cr0].groups_considered = 3;
+  counters[mb::Criterion::cr0].hits = 4;
+  counters[mb::Criterion::cr0].groups_considered = 3;
   counters.extents_scanned = 8;
   counters.goal_hits = 2;
   counters.order2_hits = 1;
   counters.buddies_generated = 32;
-  const auto result = compare_mb_stats(*kernel, mb_stats(*policy::find_policy("legacy"), counters));
+  const auto result =
+      compare_mb_stats(*kernel, mb_stats(*allocator::find_policy("legacy"), counters));
   EXPECT_EQ(result.compared, 9u);
   ASSERT_EQ(result.differing.size(), 1u);
   EXPECT_EQ(result.differing[0], "extents_scanned: kernel 9, replay 8");
@@ -51,7 +52,7 @@ TEST(MbStats, ComparesWhatBothSidesHave) {
 }
 
 TEST(MbStats, WhatTheKernelsTextLacksIsNotEqual) {
-  const auto& legacy = *policy::find_policy("legacy");
+  const auto& legacy = *allocator::find_policy("legacy");
   const auto one = compare_mb_stats(*parse_mb_stats("mballoc:\n\treqs: 0\n"), mb_stats(legacy, {}));
   EXPECT_EQ(one.compared, 1u);
   EXPECT_TRUE(one.differing.empty());
@@ -69,7 +70,7 @@ TEST(MbGroups, AGroupThatIsMissingDiffers) {
   source.geometry.blocks_count = 2048;
   const std::vector<std::uint64_t> words(16, ~0ull);
   source.groups.assign(2, {words, 0, 0, false, false});
-  const state::FsState state(source, true);
+  const state::FsState state(source, state::GroupIndex::lists);
   const auto groups = parse_mb_groups("#1: 0 0 0 [ 0 0 0 0 0 0 0 0 0 0 0 0 0 0 ]\n");
   const auto result = compare_mb_groups(*groups, state);
   EXPECT_EQ(result.differing, 1u);
@@ -78,7 +79,7 @@ TEST(MbGroups, AGroupThatIsMissingDiffers) {
 
 TEST(MbStats, NamesTheRungsOfThePolicy) {
   const auto has = [](const char* policy, std::string_view name) {
-    for (const MbStat& stat : mb_stats(*policy::find_policy(policy), {}))
+    for (const MbStat& stat : mb_stats(*allocator::find_policy(policy), {}))
       if (stat.name == name) return true;
     return false;
   };
@@ -94,7 +95,7 @@ TEST(MbGroups, ComparesEachFigure) {
   std::vector<std::uint64_t> words(16, 0);
   words[0] = 0xf;
   source.groups.push_back({words, 1020, 1020, false, false});
-  state::FsState state(source, true);
+  state::FsState state(source, state::GroupIndex::lists);
   state.load(0);
   const std::string line = "#0    : 1020  1     4     [ 0 0 1 1 1 1 1 1 1 1 0 0 0 0  ]\n";
   const auto groups = parse_mb_groups("#group: free  frags first [ 2^0 ]\n" + line);

@@ -132,32 +132,29 @@ Image::Image(Draw& draw) {
   }
 }
 
-const policy::Policy& draw_policy(Draw& draw) {
-  const auto all = policy::policies();
+const allocator::Policy& draw_policy(Draw& draw) {
+  const auto all = allocator::policies();
   return *all[draw.below(static_cast<std::uint32_t>(all.size()))];
 }
 
-policy::Tunables draw_tunables(const state::Geometry& geometry, Draw& draw) {
-  policy::Tunables out = policy::defaults_for(geometry);
-  const auto table = policy::tunable_table();
+allocator::Tunables draw_tunables(const state::Geometry& geometry, Draw& draw) {
+  allocator::Tunables out = allocator::defaults_for(geometry);
+  const auto table = allocator::tunable_table();
   for (std::uint32_t count = draw.below(4); count > 0; --count) {
-    const policy::TunableInfo& info = table[draw.below(static_cast<std::uint32_t>(table.size()))];
+    const allocator::TunableInfo& info =
+        table[draw.below(static_cast<std::uint32_t>(table.size()))];
     out.*(info.member) = std::min(draw.odd(64), info.max);
   }
   return out;
 }
 
-bool lists_on(const policy::Policy& policy, const policy::Tunables& tunables) {
-  return !policy.walk_only && tunables.mb_optimize_scan != 0;
-}
-
 // Drives an allocator through drawn operations, and writes the trace of it.
 class Recorder {
  public:
-  Recorder(const state::Source& source, const policy::Policy& policy,
-           const policy::Tunables& tunables, Draw& draw)
+  Recorder(const state::Source& source, const allocator::Policy& policy,
+           const allocator::Tunables& tunables, Draw& draw)
       : draw_(draw),
-        state_(source, lists_on(policy, tunables)),
+        state_(source, allocator::group_index(policy, tunables)),
         allocator_(state_, policy, tunables),
         writer_(draw.one_in(3)) {}
 
@@ -175,7 +172,7 @@ class Recorder {
 
   Draw& draw_;
   state::FsState state_;
-  replay::Allocator allocator_;
+  allocator::Allocator allocator_;
   TraceWriter writer_;
   std::vector<Taken> taken_;
   std::uint64_t transaction_ = 0;
@@ -185,12 +182,12 @@ class Recorder {
 void Recorder::allocate() {
   const state::Geometry& g = state_.geometry();
   const Thread thread = {1 + draw_.below(3), static_cast<std::uint16_t>(draw_.below(2))};
-  replay::Request request;
+  allocator::Request request;
   const std::uint8_t how = draw_.byte();
   request.ino = 11 + draw_.below(6);
   request.len = 1 + draw_.below((how & 1) != 0 ? g.clusters_per_group : 20);
   request.logical = draw_.below(64) << g.cluster_bits;
-  request.flags = (how & 2) != 0 ? trace::mb::hint_data : 0;
+  request.flags = (how & 2) != 0 ? mb::hint_data : 0;
   if ((how & 0x30) == 0x30) request.flags |= 1u << draw_.below(16);
   request.goal =
       draw_.below(static_cast<std::uint32_t>(std::min<std::uint64_t>(g.blocks_count, 65535)));
@@ -203,7 +200,7 @@ void Recorder::allocate() {
   request.size_hint = draw_.below(40) << 12;
   request.open_for_write = (how & 8) == 0;
   auto open = writer_.open(thread, request, request.len);
-  const replay::Decision d = allocator_.allocate(request, nullptr);
+  const allocator::Decision d = allocator_.allocate(request, nullptr);
   writer_.decided(open, d);
   writer_.finish(open, d);
   if (d.success)
@@ -332,7 +329,7 @@ Event draw_event(const state::Geometry& g, Draw& draw) {
   e.group = e.result.group;
   e.orig = e.goal_ex = e.result;
   e.block = draw.odd(g.blocks_count);
-  e.flags = trace::mb::hint_data;
+  e.flags = mb::hint_data;
   return e;
 }
 
@@ -366,7 +363,7 @@ void spoil(std::vector<Event>& events, const state::Geometry& g, Draw& draw) {
 
 // One replay; what went wrong.
 std::string replay_once(const state::Source& source, const std::vector<Event>& events,
-                        const policy::Policy& policy, const policy::Tunables& tunables,
+                        const allocator::Policy& policy, const allocator::Tunables& tunables,
                         replay::Purpose purpose, replay::InputTable& inputs, std::uint64_t every) {
   replay::EngineOptions options;
   options.purpose = purpose;
@@ -389,10 +386,10 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   Draw draw(bytes);
   const Image image(draw);
   const state::Source& source = image.source();
-  const policy::Policy& recorded = draw_policy(draw);
-  const policy::Policy& other = draw_policy(draw);
-  const policy::Tunables tunables = draw_tunables(source.geometry, draw);
-  const policy::Tunables others = draw_tunables(source.geometry, draw);
+  const allocator::Policy& recorded = draw_policy(draw);
+  const allocator::Policy& other = draw_policy(draw);
+  const allocator::Tunables tunables = draw_tunables(source.geometry, draw);
+  const allocator::Tunables others = draw_tunables(source.geometry, draw);
   const std::uint64_t every = draw.one_in(8) ? 1 : 20 + draw.below(60);
   // From the end backwards, so that a change of the one does not shift the other.
   std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());

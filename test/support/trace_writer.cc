@@ -34,7 +34,7 @@ Event& TraceWriter::add(EventKind kind, const Thread& thread, std::uint64_t ino)
   return event;
 }
 
-TraceWriter::Open TraceWriter::open(const Thread& thread, const replay::Request& request,
+TraceWriter::Open TraceWriter::open(const Thread& thread, const allocator::Request& request,
                                     std::uint32_t asked) {
   Event& event = add(EventKind::request_blocks, thread, request.ino);
   event.flags = request.flags;
@@ -53,12 +53,12 @@ TraceWriter::Open TraceWriter::open(const Thread& thread, const replay::Request&
   return {thread, request, events_.size() - 1, false};
 }
 
-void TraceWriter::decided(Open& open, const replay::Decision& decision) {
+void TraceWriter::decided(Open& open, const allocator::Decision& decision) {
   if (decision.prealloc) {
     close(open, decision);
     open.closed = true;
   } else if (decision.result.len > decision.orig.len) {
-    const bool group = (decision.flags & trace::mb::hint_group_alloc) != 0;
+    const bool group = (decision.flags & mb::hint_group_alloc) != 0;
     Event& event = add(group ? EventKind::new_group_pa : EventKind::new_inode_pa, open.thread,
                        open.request.ino);
     event.count = decision.result.len;
@@ -71,7 +71,7 @@ void TraceWriter::decided(Open& open, const replay::Decision& decision) {
   }
 }
 
-void TraceWriter::finish(const Open& open, const replay::Decision& decision) {
+void TraceWriter::finish(const Open& open, const allocator::Decision& decision) {
   if (!open.closed) close(open, decision);
   answer(open, decision.success ? decision.block : 0, decision.success ? decision.len : 0);
 }
@@ -80,7 +80,7 @@ void TraceWriter::refuse(const Open& open) {
   answer(open, 0, 0);
 }
 
-void TraceWriter::close(const Open& open, const replay::Decision& decision) {
+void TraceWriter::close(const Open& open, const allocator::Decision& decision) {
   Event& event = add(decision.prealloc ? EventKind::mballoc_prealloc : EventKind::mballoc_alloc,
                      open.thread, open.request.ino);
   event.orig = extent_of(decision.orig);

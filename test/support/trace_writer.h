@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "replay/allocator.h"
+#include "allocator/allocator.h"
 #include "trace/source.h"
 
 namespace e4r::test {
@@ -38,17 +38,17 @@ class TraceWriter {
   // An allocation on its way. Finish in reverse order of opening where they nest.
   struct Open {
     Thread thread;
-    replay::Request request;
+    allocator::Request request;
     std::size_t at = 0;  // of the request event
     bool closed = false;
   };
 
   // `asked`: clusters that the file system wanted before it claimed what there is.
-  Open open(const Thread& thread, const replay::Request& request, std::uint32_t asked);
+  Open open(const Thread& thread, const allocator::Request& request, std::uint32_t asked);
   // The allocator has decided: writes what marks the moment.
-  void decided(Open& open, const replay::Decision& decision);
+  void decided(Open& open, const allocator::Decision& decision);
   // Writes the rest.
-  void finish(const Open& open, const replay::Decision& decision);
+  void finish(const Open& open, const allocator::Decision& decision);
   // The request was turned away before the allocator saw it.
   void refuse(const Open& open);
 
@@ -63,7 +63,7 @@ class TraceWriter {
 
  private:
   trace::Event& add(trace::EventKind kind, const Thread& thread, std::uint64_t ino);
-  void close(const Open& open, const replay::Decision& decision);
+  void close(const Open& open, const allocator::Decision& decision);
   void answer(const Open& open, std::uint64_t block, std::uint32_t len);
 
   bool inputs_;

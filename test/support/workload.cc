@@ -11,7 +11,6 @@
 namespace e4r::test {
 namespace {
 
-namespace mb = trace::mb;
 using trace::EventKind;
 
 constexpr std::uint64_t kFirstInode = 12;
@@ -33,7 +32,7 @@ ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count, std::uint32
   return files;
 }
 
-Workload::Workload(replay::Allocator& allocator, const ModelFs& fs, ModelFiles files,
+Workload::Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFiles files,
                    const WorkloadOptions& options)
     : allocator_(allocator),
       geometry_(fs.geometry()),
@@ -194,11 +193,11 @@ void Workload::write(std::uint64_t ino, std::uint32_t first, std::uint32_t count
 }
 
 // The request that the extent tree's code makes for a hole: goal next to the nearest mapped block.
-replay::Request Workload::request_for(std::uint64_t ino, std::uint32_t first, std::uint32_t len,
-                                      std::uint32_t flags) {
+allocator::Request Workload::request_for(std::uint64_t ino, std::uint32_t first, std::uint32_t len,
+                                         std::uint32_t flags) {
   const ModelFile& file = files_[ino];
   const std::uint32_t ratio = 1u << geometry_.cluster_bits;
-  replay::Request r;
+  allocator::Request r;
   r.ino = ino;
   r.len = len;
   r.logical = first * ratio;
@@ -224,7 +223,7 @@ replay::Request Workload::request_for(std::uint64_t ino, std::uint32_t first, st
 }
 
 void Workload::add_metadata(std::uint64_t ino, std::uint32_t depth) {
-  replay::Request request;
+  allocator::Request request;
   request.ino = ino;
   request.len = rng_.chance(1, 6) ? static_cast<std::uint32_t>(rng_.between(2, 4)) : 1;
   request.goal = rng_.between(geometry_.first_data_block, geometry_.blocks_count - 1);
@@ -233,7 +232,7 @@ void Workload::add_metadata(std::uint64_t ino, std::uint32_t depth) {
   if (got > 0) files_[ino].metadata.emplace_back(block, got);
 }
 
-std::uint32_t Workload::allocate(replay::Request request, std::uint64_t* block,
+std::uint32_t Workload::allocate(allocator::Request request, std::uint64_t* block,
                                  std::uint32_t depth) {
   const Thread me = thread(depth);
   request.cpu = me.cpu;
@@ -245,7 +244,7 @@ std::uint32_t Workload::allocate(replay::Request request, std::uint64_t* block,
     writer_.refuse(open);
     return 0;
   }
-  const replay::Decision decision = allocator_.allocate(request, nullptr);
+  const allocator::Decision decision = allocator_.allocate(request, nullptr);
   ++decisions_;
   if (!decision.success) ++failed_;
   judge(request, decision);
@@ -261,10 +260,11 @@ std::uint32_t Workload::allocate(replay::Request request, std::uint64_t* block,
   return decision.success ? decision.len : 0;
 }
 
-void Workload::judge(const replay::Request& request, const replay::Decision& d) {
+void Workload::judge(const allocator::Request& request, const allocator::Decision& d) {
   const auto expect = [&](bool ok, const char* what) {
     if (!ok && problems_.size() < 20)
-      problems_.push_back(fmt::format("decision {} ({}): {}", decisions_, describe(d), what));
+      problems_.push_back(
+          fmt::format("decision {} ({}): {}", decisions_, replay::describe(d), what));
   };
   if (!d.success) return expect(d.len == 0 && d.result.len == 0, "failure with a result");
   expect(d.len > 0 && d.len <= request.len, "length is not between 1 and the request's");

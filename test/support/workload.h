@@ -42,7 +42,7 @@ using ModelFiles = std::map<std::uint64_t, ModelFile>;  // by inode
 // writes the trace.
 class Workload {
  public:
-  Workload(replay::Allocator& allocator, const ModelFs& fs, ModelFiles files,
+  Workload(allocator::Allocator& allocator, const ModelFs& fs, ModelFiles files,
            const WorkloadOptions& options);
 
   void step();
@@ -99,11 +99,11 @@ class Workload {
   void remove(std::uint64_t ino, std::uint32_t depth);
   void commit_step();
 
-  [[nodiscard]] replay::Request request_for(std::uint64_t ino, std::uint32_t first,
-                                            std::uint32_t len, std::uint32_t flags);
+  [[nodiscard]] allocator::Request request_for(std::uint64_t ino, std::uint32_t first,
+                                               std::uint32_t len, std::uint32_t flags);
   // Returns the clusters handed out, 0 when there are none; the first block in `block`.
-  std::uint32_t allocate(replay::Request request, std::uint64_t* block, std::uint32_t depth);
-  void judge(const replay::Request& request, const replay::Decision& decision);
+  std::uint32_t allocate(allocator::Request request, std::uint64_t* block, std::uint32_t depth);
+  void judge(const allocator::Request& request, const allocator::Decision& decision);
   void free_run(std::uint64_t ino, std::uint64_t block, std::uint32_t len, std::uint32_t depth);
   void set_used(std::uint64_t block, std::uint32_t len, bool used);
   [[nodiscard]] std::size_t index_of(std::uint64_t block) const;
@@ -112,7 +112,7 @@ class Workload {
     if (watch) watch();
   }
 
-  replay::Allocator& allocator_;
+  allocator::Allocator& allocator_;
   const state::Geometry& geometry_;
   WorkloadOptions options_;
   Rng rng_;

@@ -78,8 +78,12 @@ void expect_same(const std::string& one, const std::string& other, void (*blur)(
   }
 }
 // trace-cmd rounds, perf cuts.
-void round_time(Event& e) { e.time_ns = (e.time_ns + 500) / 1000; }
-void cut_time(Event& e) { e.time_ns /= 1000; }
+void round_time(Event& e) {
+  e.time_ns = (e.time_ns + 500) / 1000;
+}
+void cut_time(Event& e) {
+  e.time_ns /= 1000;
+}
 void without_cpu(Event& e) {
   e.cpu = 0;
 }
@@ -100,11 +104,11 @@ TEST(Samples, TaskNamesDoNotHideThePid) {
 }
 
 TEST(Samples, NewerKernelsKeepTheirCriterionNames) {
-  std::set<Criterion> seen;
+  std::set<mb::Criterion> seen;
   for (const Event& e : read_data("ftrace-6.18.txt").events)
     if (e.kind == EventKind::mballoc_alloc) seen.insert(e.criterion);
-  EXPECT_EQ(seen,
-            (std::set{Criterion::cr0, Criterion::cr1, Criterion::best_avail, Criterion::cr2}));
+  EXPECT_EQ(seen, (std::set{mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::best_avail,
+                            mb::Criterion::cr2}));
 }
 
 TEST(Samples, LossesAreMarkedWhereTheyHappened) {

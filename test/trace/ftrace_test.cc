@@ -63,7 +63,7 @@ TEST(FtraceText, ReadsEveryFieldOfTheMainEvents) {
   closing.result = {1, 960, 64, 0};
   closing.found = 8;
   closing.groups = 2;
-  closing.criterion = Criterion::cr3;
+  closing.criterion = mb::Criterion::cr3;
   closing.flags = mb::hint_data;
   closing.tail = 15;
   closing.broken = 16;
@@ -299,14 +299,14 @@ TEST(Lost, EveryRecordersMarkers) {
   }
 }
 
-std::vector<Criterion> criteria(const ReadTrace& read) {
-  std::vector<Criterion> out;
+std::vector<mb::Criterion> criteria(const ReadTrace& read) {
+  std::vector<mb::Criterion> out;
   for (const Event& e : read.events) out.push_back(e.criterion);
   return out;
 }
 
 TEST(Generations, DigitsMeanLinux61UnlessTold) {
-  using enum Criterion;
+  using enum mb::Criterion;
   const std::string text =
       search_line("0") + search_line("1") + search_line("2") + search_line("3");
   EXPECT_EQ(criteria(read_text(text)), (std::vector{cr0, cr1, cr2, cr3}));
@@ -321,7 +321,7 @@ TEST(Generations, DigitsMeanLinux61UnlessTold) {
 }
 
 TEST(Generations, NamesSettleThem) {
-  using enum Criterion;
+  using enum mb::Criterion;
   const auto ours = read_text(search_line("CR0") + search_line("CR1_5") + search_line("CR3"));
   EXPECT_EQ(criteria(ours), (std::vector{cr0, cr1_5, cr3}));
   EXPECT_EQ(ours.summary.generation, Generation::cr1_5);
@@ -334,7 +334,7 @@ TEST(Generations, NamesSettleThem) {
 }
 
 TEST(Generations, AFourDisprovesTheGuess) {
-  using enum Criterion;
+  using enum mb::Criterion;
   EXPECT_EQ(criteria(read_text(search_line("1") + search_line("4") + search_line("2"))),
             (std::vector{cr1, cr3, best_avail}));
   const auto misread = read_text(search_line("2") + search_line("4"));

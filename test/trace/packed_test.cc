@@ -108,9 +108,9 @@ TEST(PackedTrace, PutsMisreadCriteriaRight) {
             cr + " flags  tail 0 broken 0\n";
   const auto packed = load_packed_bytes(text, "t");
   ASSERT_TRUE(packed.ok()) << packed.error().message;
-  std::vector<Criterion> seen;
+  std::vector<mb::Criterion> seen;
   for (const Event& e : test::read_all(*packed->cursor()).events) seen.push_back(e.criterion);
-  using enum Criterion;
+  using enum mb::Criterion;
   EXPECT_EQ(seen, (std::vector{best_avail, cr2, cr3, best_avail}));
   EXPECT_EQ(packed->summary().generation, Generation::v6_5);
 }

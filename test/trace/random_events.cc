@@ -48,11 +48,12 @@ class Generator {
     fill(x.len, 2048);
     if (located) fill(x.logical, 1000);
   }
-  Criterion criterion() {
-    static constexpr std::array kPrintable = {Criterion::cr0, Criterion::cr1, Criterion::best_avail,
-                                              Criterion::cr2, Criterion::cr3};
+  mb::Criterion criterion() {
+    static constexpr std::array kPrintable = {mb::Criterion::cr0, mb::Criterion::cr1,
+                                              mb::Criterion::best_avail, mb::Criterion::cr2,
+                                              mb::Criterion::cr3};
     if (printable_) return kPrintable[rng_.below(kPrintable.size())];
-    return static_cast<Criterion>(rng_.below(static_cast<int>(Criterion::unknown) + 1));
+    return static_cast<mb::Criterion>(rng_.below(static_cast<int>(mb::Criterion::unknown) + 1));
   }
 
   void request(Event& e) {

@@ -47,6 +47,7 @@ tunables() {
         echo "${knob##*/}:$(cat "$knob")"
     done
     sed -n 's/^\(mb_optimize_scan\)=\([01]\)$/\1:\2/p' "$(mb_proc)/options"
+    awk -F'[-,]' '{ print "possible_cpus:" $NF + 1 }' /sys/devices/system/cpu/possible
     grep "^$DISK " /proc/mounts
     uname -r
 }

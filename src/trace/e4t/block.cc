@@ -75,8 +75,9 @@ struct EncodeFields {
 // Sets a field from a number; what an enum or bool cannot be becomes what it can.
 template <class T, class U>
 void set(T& field, U value) {
-  if constexpr (std::is_same_v<T, Criterion>)
-    field = value <= as_number(Criterion::unknown) ? static_cast<T>(value) : Criterion::unknown;
+  if constexpr (std::is_same_v<T, mb::Criterion>)
+    field =
+        value <= as_number(mb::Criterion::unknown) ? static_cast<T>(value) : mb::Criterion::unknown;
   else if constexpr (std::is_same_v<T, bool>)
     field = (value & 1) != 0;
   else

@@ -398,7 +398,7 @@ class Model {
   struct Search {
     GroupExtent result;  // where the next one is expected
     std::uint32_t found = 0, groups = 0;
-    Criterion criterion = Criterion::cr0;
+    mb::Criterion criterion = mb::Criterion::cr0;
     bool has_orig_goal_len = false;
   };
 

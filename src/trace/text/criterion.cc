@@ -11,36 +11,37 @@ namespace {
 
 struct Name {
   std::string_view text;
-  Criterion criterion;
+  mb::Criterion criterion;
   Generation generation;
 };
 
 constexpr auto kNames = std::to_array<Name>({
-    {"CR_POWER2_ALIGNED", Criterion::cr0, Generation::v6_5},
-    {"CR_GOAL_LEN_FAST", Criterion::cr1, Generation::v6_5},
-    {"CR_BEST_AVAIL_LEN", Criterion::best_avail, Generation::v6_5},
-    {"CR_GOAL_LEN_SLOW", Criterion::cr2, Generation::v6_5},
-    {"CR_ANY_FREE", Criterion::cr3, Generation::v6_5},
-    {"CR0", Criterion::cr0, Generation::cr1_5},
-    {"CR1", Criterion::cr1, Generation::cr1_5},
-    {"CR1_5", Criterion::cr1_5, Generation::cr1_5},
-    {"CR2", Criterion::cr2, Generation::cr1_5},
-    {"CR3", Criterion::cr3, Generation::cr1_5},
+    {"CR_POWER2_ALIGNED", mb::Criterion::cr0, Generation::v6_5},
+    {"CR_GOAL_LEN_FAST", mb::Criterion::cr1, Generation::v6_5},
+    {"CR_BEST_AVAIL_LEN", mb::Criterion::best_avail, Generation::v6_5},
+    {"CR_GOAL_LEN_SLOW", mb::Criterion::cr2, Generation::v6_5},
+    {"CR_ANY_FREE", mb::Criterion::cr3, Generation::v6_5},
+    {"CR0", mb::Criterion::cr0, Generation::cr1_5},
+    {"CR1", mb::Criterion::cr1, Generation::cr1_5},
+    {"CR1_5", mb::Criterion::cr1_5, Generation::cr1_5},
+    {"CR2", mb::Criterion::cr2, Generation::cr1_5},
+    {"CR3", mb::Criterion::cr3, Generation::cr1_5},
 });
 
 // The rungs of a generation by number.
-constexpr std::array kLadder61 = {Criterion::cr0, Criterion::cr1, Criterion::cr2, Criterion::cr3};
-constexpr std::array kLadderCr15 = {Criterion::cr0, Criterion::cr1, Criterion::cr1_5,
-                                    Criterion::cr2, Criterion::cr3};
-constexpr std::array kLadder65 = {Criterion::cr0, Criterion::cr1, Criterion::best_avail,
-                                  Criterion::cr2, Criterion::cr3};
+constexpr std::array kLadder61 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::cr2,
+                                  mb::Criterion::cr3};
+constexpr std::array kLadderCr15 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::cr1_5,
+                                    mb::Criterion::cr2, mb::Criterion::cr3};
+constexpr std::array kLadder65 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::best_avail,
+                                  mb::Criterion::cr2, mb::Criterion::cr3};
 
 template <std::size_t N>
-Criterion rung(const std::array<Criterion, N>& ladder, unsigned digit) {
-  return digit < N ? ladder[digit] : Criterion::unknown;
+mb::Criterion rung(const std::array<mb::Criterion, N>& ladder, unsigned digit) {
+  return digit < N ? ladder[digit] : mb::Criterion::unknown;
 }
 
-Criterion by_number(Generation generation, unsigned digit) {
+mb::Criterion by_number(Generation generation, unsigned digit) {
   if (generation == Generation::v6_5) return rung(kLadder65, digit);
   if (generation == Generation::cr1_5) return rung(kLadderCr15, digit);
   return rung(kLadder61, digit);
@@ -61,7 +62,7 @@ void CriterionReader::see_digit(unsigned digit) {
   saw_high_digit_ |= digit == 2 || digit == 3;
 }
 
-bool CriterionReader::read(Scan& scan, Criterion& criterion) {
+bool CriterionReader::read(Scan& scan, mb::Criterion& criterion) {
   if (scan.at_end()) return false;
   if (Scan::digit(*scan.p)) {
     unsigned digit = 0;
@@ -77,17 +78,17 @@ bool CriterionReader::read(Scan& scan, Criterion& criterion) {
     criterion = name.criterion;
     return true;
   }
-  criterion = Criterion::unknown;
+  criterion = mb::Criterion::unknown;
   return word.starts_with("CR");
 }
 
-Criterion reread_criterion(Criterion criterion) {
-  if (criterion == Criterion::cr2) return Criterion::best_avail;
-  if (criterion == Criterion::cr3) return Criterion::cr2;
+mb::Criterion reread_criterion(mb::Criterion criterion) {
+  if (criterion == mb::Criterion::cr2) return mb::Criterion::best_avail;
+  if (criterion == mb::Criterion::cr3) return mb::Criterion::cr2;
   return criterion;
 }
 
-void print_criterion(std::string& out, Criterion criterion, Generation generation) {
+void print_criterion(std::string& out, mb::Criterion criterion, Generation generation) {
   const bool names = generation == Generation::v6_5 || generation == Generation::cr1_5;
   for (unsigned digit = 0; !names && digit < kLadder61.size(); ++digit) {
     if (kLadder61[digit] != criterion) continue;

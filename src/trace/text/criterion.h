@@ -15,9 +15,9 @@ class CriterionReader {
   // `declared`: what the user says, or unknown.
   explicit CriterionReader(Generation declared = Generation::unknown) : generation_(declared) {}
 
-  // Reads one token; Criterion::unknown for a number or "CR..." name that is none we know. False
-  // when it is neither.
-  [[nodiscard]] bool read(Scan& scan, Criterion& criterion);
+  // Reads one token; mb::Criterion::unknown for a number or "CR..." name that is none we know.
+  // False when it is neither.
+  [[nodiscard]] bool read(Scan& scan, mb::Criterion& criterion);
 
   [[nodiscard]] Generation generation() const { return generation_; }
   // Nothing but digits settled the generation: kernels 6.5 and 6.6 print digits, too.
@@ -35,6 +35,6 @@ class CriterionReader {
 };
 
 // Appends the criterion as a kernel of that generation prints it (6.1 when unknown).
-void print_criterion(std::string& out, Criterion criterion, Generation generation);
+void print_criterion(std::string& out, mb::Criterion criterion, Generation generation);
 
 }  // namespace e4r::trace

@@ -107,7 +107,7 @@ struct Flags : Required<"flags"> {
 struct Rung : Required<"cr"> {
   static bool read(Scan& s, Event& e, BodyContext& c) {
     if (!c.criterion.read(s, e.criterion)) return false;
-    c.unknown_criteria += e.criterion == Criterion::unknown;
+    c.unknown_criteria += e.criterion == mb::Criterion::unknown;
     return true;
   }
   static void print(Printer p, const Event& e) {

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/allocator.h"
+
+#include <algorithm>
+
+#include "allocator/group_search.h"
+
+namespace e4r::allocator {
+
+using state::Prealloc;
+namespace bitmap = state::bitmap;
+
+namespace {
+
+// Flags that the allocator sets itself; a request that has them already is a damaged one.
+constexpr std::uint32_t kOwnFlags =
+    mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
+
+bool steered(const Steering* steering) {
+  return steering != nullptr && steering->recorded != nullptr;
+}
+
+// Groups that files without extents may use lie below 2^32 blocks.
+std::uint32_t usable_groups(const state::Geometry& geometry) {
+  if (geometry.extents) return geometry.groups;
+  return std::min<std::uint32_t>(
+      geometry.groups, static_cast<std::uint32_t>(kMaxBlockFilePhys / geometry.blocks_per_group));
+}
+
+// Where the original request starts: bounded length, goal inside the file system.
+void start_search(const state::Geometry& geometry, const Request& request, Search& search) {
+  std::uint64_t goal = request.goal;
+  if (goal < geometry.first_data_block || goal >= geometry.blocks_count)
+    goal = geometry.first_data_block;
+  const std::uint32_t cluster_mask = (1u << geometry.cluster_bits) - 1;
+  search.orig = {geometry.group_of(goal), geometry.cluster_in_group(goal),
+                 std::min(request.len, geometry.clusters_per_group),
+                 request.logical & ~cluster_mask};
+  search.goal = search.orig;
+  search.best.logical = search.orig.logical;
+  search.flags = request.flags & ~kOwnFlags;
+  search.groups = usable_groups(geometry);
+}
+
+// The first file block of those that a find of `len` clusters serves, shorter than the goal: at the
+// goal's end if that still covers the start of the request, else at the goal's start if that covers
+// its end, else at the request.
+std::uint32_t place_in_goal(const state::Geometry& geometry, const state::Extent& orig,
+                            const state::Extent& goal, std::uint32_t len) {
+  const std::uint64_t goal_end = state::logical_end(geometry, goal);
+  const std::uint64_t size = geometry.to_blocks(len);
+  if (orig.logical >= goal_end - size) return static_cast<std::uint32_t>(goal_end - size);
+  if (state::logical_end(geometry, orig) <= goal.logical + size) return goal.logical;
+  return orig.logical;
+}
+
+}  // namespace
+
+Allocator::Allocator(state::FsState& state, const Policy& policy, const Tunables& tunables)
+    : state_(state),
+      policy_(policy),
+      tunables_(tunables),
+      preallocs_(state_, tunables_, counters_, policy.kernel.preallocs),
+      streams_(policy.kernel.stream, state.group_count(), tunables.possible_cpus) {}
+
+Decision Allocator::allocate(const Request& request, Steering* steering) {
+  held_.clear();
+  Search search(state_, tunables_, counters_);
+  search.observer = observer_;
+  start_search(state_.geometry(), request, search);
+  choose_mode(request, search, steering);
+  Decision out;
+  Prealloc* pa = preallocs_.find(request, search);
+  if (steered(steering)) pa = agreed_prealloc(search, pa, *steering);
+  out.prealloc = pa != nullptr || (steered(steering) && steering->recorded->prealloc);
+  if (pa != nullptr)
+    preallocs_.use(search, *pa);
+  else if (out.prealloc)
+    force(search, *steering);
+  else {
+    set_goal(request, search, steering);
+    search_space(request, search, pa, steering);
+  }
+  out.success = search.status == Search::Status::found;
+  if (out.success) {
+    state::Group& group = state_.group(search.best.group);
+    state_.clear_block_uninit(group.number);
+    group.disk_free -= search.best.len;
+    out.block = state_.geometry().block_of(search.best.group, search.best.start);
+    out.len = search.best.len;
+  } else {
+    search.best.len = 0;
+  }
+  if (pa != nullptr) preallocs_.finish(request, search, *pa);
+  collect(search);
+  preallocs_.trim(request.ino);
+  out.orig = search.orig;
+  out.goal = search.goal;
+  out.goal_len = search.goal_len;
+  out.result = out.prealloc ? search.best : search.taken;
+  out.found = search.found;
+  out.groups_scanned = search.groups_scanned;
+  if (!out.prealloc) out.criterion = search.criterion;
+  out.flags = search.flags;
+  out.tail = search.tail;
+  out.broken = search.split_order == 0 ? 0 : 1u << search.split_order;
+  return out;
+}
+
+// Settles whether the request is served for the file or for the CPU's locality group. A recorded
+// preallocation hit that no preallocation of the inode explains was one of the group's.
+void Allocator::choose_mode(const Request& request, Search& search, Steering* steering) {
+  if ((search.flags & mb::hint_data) == 0 || (search.flags & mb::hint_goal_only) != 0) return;
+  Mode mode = request.inputs.mode;
+  if (request.inputs_exact) {
+    mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
+  } else if (mode == Mode::unknown) {
+    if (steered(steering) && steering->recorded->prealloc)
+      mode = preallocs_.find_of_inode(request, search) == nullptr ? Mode::group : Mode::unknown;
+    else
+      mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
+  }
+  if (mode == Mode::group && tunables_.mb_group_prealloc == 0) mode = Mode::stream;
+  if (mode == Mode::group) search.flags |= mb::hint_group_alloc;
+  if (mode == Mode::stream) search.flags |= mb::stream_alloc;
+  if (mode == Mode::noprealloc) search.flags |= mb::hint_noprealloc;
+  if (steering != nullptr) steering->inputs.mode = mode;
+}
+
+// The step that makes of the request the goal that the trace shows; `first` if none does.
+SizeStep Allocator::fitted_step(const Request& request, const Search& search,
+                                const state::InodePreallocs* preallocs, const Recorded& recorded,
+                                SizeStep first) {
+  const state::Geometry& geometry = state_.geometry();
+  // Of a trimmed goal, where the find was placed shows how long it had been, and what it led to.
+  const bool hidden = recorded.trimmed() && recorded.goal_len == 0;
+  const auto fits_place = [&](const state::Extent& goal) {
+    return !recorded.placed_at ||
+           *recorded.placed_at == place_in_goal(geometry, search.orig, goal, recorded.result.len);
+  };
+  const bool hides_flag = streams_.clears_try_goal() && (search.flags & mb::stream_alloc) != 0;
+  const auto fits = [&](SizeStep step) {
+    const Normalized n = normalize(geometry, search, request, preallocs, step);
+    const bool fits_length = hidden ? n.goal.len > recorded.goal.len && fits_place(n.goal)
+                                    : n.goal.len == std::max(recorded.goal_len, recorded.goal.len);
+    return n.consistent && fits_length && n.goal.logical == recorded.goal.logical &&
+           (hides_flag || n.flags == (recorded.flags & mb::hint_try_goal));
+  };
+  const auto leads = [&](SizeStep step) {
+    return leads_to(search, normalize(geometry, search, request, preallocs, step), recorded,
+                    request.ino);
+  };
+  SizeStep fallback = first;
+  bool fallback_fits = fits(first);
+  if (fallback_fits && (!hidden || leads(first))) return first;
+  for (int i = 0; i < kSizeSteps; ++i) {
+    const auto step = static_cast<SizeStep>(i);
+    if (!fits(step)) continue;
+    if (!hidden || leads(step)) return step;
+    if (!fallback_fits) fallback = step;
+    fallback_fits = true;
+  }
+  return fallback;
+}
+
+// Whether a search for the goal would find what was recorded.
+bool Allocator::leads_to(const Search& search, const Normalized& goal, const Recorded& recorded,
+                         std::uint64_t ino) {
+  constexpr std::uint32_t kRecordedBits = 0xffff;
+  Counters ignored;
+  Search trial(state_, tunables_, ignored);
+  trial.orig = search.orig;
+  trial.goal = goal.goal;
+  trial.goal_len = goal.goal.len;
+  trial.flags = search.flags | goal.flags;
+  trial.groups = search.groups;
+  trial.trial = true;
+  GroupSearch(trial, policy_, nullptr).run(streams_, ino);
+  const state::Extent& want = recorded.result;
+  return trial.status == Search::Status::found && trial.criterion == recorded.criterion &&
+         trial.taken.group == want.group && trial.taken.start == want.start &&
+         trial.taken.len == want.len && trial.goal.len == recorded.goal.len &&
+         (trial.found & kRecordedBits) == recorded.found;
+}
+
+void Allocator::set_goal(const Request& request, Search& search, Steering* steering) {
+  search.goal_len = search.goal.len;
+  const bool plain = (search.flags & mb::hint_data) == 0 ||
+                     (search.flags & (mb::hint_goal_only | mb::hint_noprealloc)) != 0;
+  if (plain) return;
+  if ((search.flags & mb::hint_group_alloc) != 0) {
+    search.goal.len = static_cast<std::uint32_t>(tunables_.mb_group_prealloc);
+    if (policy_.kernel.remembers.of_groups) search.goal_len = search.goal.len;
+    return;
+  }
+  const state::Geometry& geometry = state_.geometry();
+  const state::InodePreallocs* preallocs = state_.find_inode_preallocs(request.ino);
+  const std::uint64_t end = state::logical_end(geometry, search.orig) << geometry.block_bits;
+  SizeStep step = request.inputs.size;
+  if (request.inputs_exact || step == SizeStep::unknown)
+    step = size_step(std::max(end, request.size_hint), geometry);
+  if (steered(steering) && steering->fit_size && !request.inputs_exact)
+    step = fitted_step(request, search, preallocs, *steering->recorded, step);
+  const Normalized n = normalize(geometry, search, request, preallocs, step);
+  search.goal = n.goal;
+  search.goal_len = n.goal.len;
+  search.flags |= n.flags;
+  if (steering != nullptr) steering->inputs.size = step;
+}
+
+// Holds the model's preallocation against the recorded decision: null when the kernel did not use
+// one, or another.
+Prealloc* Allocator::agreed_prealloc(const Search& search, Prealloc* pa, Steering& steering) const {
+  if (pa == nullptr) return nullptr;
+  const Recorded& recorded = *steering.recorded;
+  const state::Extent part = preallocs_.served_from(search, *pa);
+  const state::Extent& want = recorded.result;
+  const bool agreed = recorded.prealloc && part.group == want.group && part.start == want.start &&
+                      part.len == want.len;
+  if (agreed) return pa;
+  steering.forced = true;
+  steering.own = {true, search.goal, part};
+  return nullptr;
+}
+
+// Searches, and again after giving back preallocations when there is no space (the retry rules of
+// ext4_mb_new_blocks for a single writer).
+void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa,
+                             Steering* steering) {
+  constexpr int kTries = 3;
+  for (int tries = 1;; ++tries) {
+    GroupSearch(search, policy_, steering).run(streams_, request.ino);
+    const bool forced = steered(steering) && steering->forced;
+    if (search.status == Search::Status::found || forced || tries >= kTries) break;
+    const bool discarded = preallocs_.discard_for(search.orig.len);
+    if (search.observer != nullptr) search.observer->retried(discarded);
+    if (discarded) continue;
+    if ((search.flags & mb::strict_check) != 0) break;
+    search.flags |= mb::strict_check;
+  }
+  if (steered(steering) && search.status != Search::Status::found &&
+      steering->recorded->result.len > 0) {
+    force(search, *steering);
+    search.taken = search.best;
+  }
+  if (search.status != Search::Status::found) return;
+  if ((search.flags & mb::stream_alloc) != 0) streams_.moved(search.taken, request.ino);
+  if (search.orig.len < search.best.len) pa = new_preallocation(request, search);
+}
+
+// Which part of the file the clusters found are to serve. False when no preallocation can be made
+// of them: a forced result was in use where the request needs it, or in a group preallocation,
+// which has no holes.
+bool Allocator::place_best(Search& search) const {
+  const state::Geometry& geometry = state_.geometry();
+  if ((search.flags & mb::hint_group_alloc) != 0) return held_.empty();
+  if (search.best.len < search.goal_len) {
+    const state::Extent goal = {0, 0, search.goal_len, search.goal.logical};
+    search.best.logical = place_in_goal(geometry, search.orig, goal, search.best.len);
+  }
+  // A recorded result need not cover the request.
+  if (search.orig.logical < search.best.logical ||
+      search.orig.logical >= state::logical_end(geometry, search.best))
+    search.best.logical = search.orig.logical;
+  const std::uint32_t offset = search.orig.logical - search.best.logical;
+  return held_.empty() || !bitmap::test(held_, offset >> geometry.cluster_bits);
+}
+
+// Keeps what the request does not need as a preallocation, and serves the request from it. Null
+// when that cannot be: the request gets what it needs, and the rest is nobody's.
+Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
+  if (!place_best(search)) {
+    search.best.len = search.orig.len;
+    search.best.logical = search.orig.logical;
+    return nullptr;
+  }
+  return &preallocs_.make(request, search, held_);
+}
+
+void Allocator::collect(const Search& search) {
+  if (search.goal.len == 0) return;
+  ++counters_.requests;
+  counters_.allocated += search.best.len;
+  if (search.best.len >= search.orig.len) ++counters_.success;
+  counters_.extents_scanned += search.found;
+  counters_.groups_scanned += search.groups_scanned;
+  if (search.goal.start == search.best.start && search.goal.group == search.best.group)
+    ++counters_.goal_hits;
+  if (search.taken.len > 0 && search.taken.len == search.goal_len) ++counters_.len_goal_hits;
+  if (search.found > tunables_.mb_max_to_scan) ++counters_.breaks;
+}
+
+// Puts the recorded result in place of the model's.
+void Allocator::force(Search& search, Steering& steering) {
+  const state::Extent& want = steering.recorded->result;
+  if (!steering.forced) steering.own = {false, search.goal, {}};
+  steering.forced = true;
+  steering.conflicts += state_.force_take(want.group, want.start, want.len, held_);
+  search.best = want;
+  search.status = Search::Status::found;
+}
+
+void Allocator::mark_read(std::uint32_t first, std::uint32_t next) {
+  const std::uint32_t groups = state_.group_count();
+  if (first >= groups || next > groups) return;
+  std::uint32_t group = first;
+  do {
+    state_.mark_read(state_.group(group));
+    if (++group == groups) group = 0;
+  } while (group != next % groups);
+}
+
+void Allocator::load_by_others(std::uint32_t group) {
+  const std::uint32_t groups = state_.group_count();
+  if (group >= groups) return;
+  if (state_.group(group).need_init) {
+    const std::uint64_t batch = std::max<std::uint64_t>(tunables_.mb_prefetch, 1);
+    const std::uint64_t first = group / batch * batch;
+    mark_read(static_cast<std::uint32_t>(first),
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(first + batch, groups)));
+  }
+  load_group(group);
+}
+
+void Allocator::load_group(std::uint32_t group) {
+  if (group >= state_.group_count()) return;
+  counters_.buddies_generated += state_.load(group);
+}
+
+}  // namespace e4r::allocator

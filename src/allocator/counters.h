@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "util/mballoc.h"
+
+namespace e4r::allocator {
+
+inline constexpr std::size_t kCriteria = static_cast<std::size_t>(mb::Criterion::unknown);
+
+// What /proc/fs/ext4/DEV/mb_stats counts (struct ext4_sb_info s_bal_*, Linux 6.1), per criterion
+// where the kernel does. extents_scanned per criterion and len_goal_hits come with the CR1.5
+// posting. All counts are of events, except preallocated and discarded: clusters.
+struct Counters {
+  struct PerCriterion {
+    std::uint64_t hits = 0;
+    std::uint64_t groups_considered = 0;
+    std::uint64_t useless_loops = 0;
+    std::uint64_t bad_suggestions = 0;
+    std::uint64_t extents_scanned = 0;
+  };
+  std::array<PerCriterion, kCriteria> by_criterion{};
+  std::uint64_t requests = 0;
+  std::uint64_t success = 0;
+  std::uint64_t allocated = 0;  // clusters
+  std::uint64_t groups_scanned = 0;
+  std::uint64_t extents_scanned = 0;
+  std::uint64_t goal_hits = 0;
+  std::uint64_t stream_goal_hits = 0;  // 6.17: streams that ended in their goal's group
+  std::uint64_t len_goal_hits = 0;
+  std::uint64_t order2_hits = 0;
+  std::uint64_t breaks = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t buddies_generated = 0;
+  std::uint64_t preallocated = 0;
+  std::uint64_t discarded = 0;
+
+  PerCriterion& operator[](mb::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
+  const PerCriterion& operator[](mb::Criterion c) const {
+    return by_criterion[static_cast<std::size_t>(c)];
+  }
+};
+
+}  // namespace e4r::allocator

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/group_search.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace e4r::allocator {
+
+using Status = Search::Status;
+
+void GroupSearch::run(const StreamGoals& streams, std::uint64_t ino) {
+  search_.stripe = stripe_of(stripes_, state_.geometry(), search_.tunables.mb_stripe);
+  search_.list_groups = policy_.kernel.groups.lists_bounded ? search_.groups : state_.group_count();
+  try_goal();
+  if (search_.status == Status::found || (search_.flags & mb::hint_goal_only) != 0) return;
+  set_order2();
+  const bool stream = (search_.flags & mb::stream_alloc) != 0;
+  if (stream) streams.aim(search_, ino);
+  climb(0);
+  if (search_.best.len > 0 && search_.status != Status::found &&
+      (search_.flags & mb::hint_first) == 0)
+    take_best_or_anything();
+  if (search_.status == Status::found) {
+    ++search_.counters[search_.criterion].hits;
+    if (stream && search_.best.group == search_.goal.group) ++search_.counters.stream_goal_hits;
+  }
+  read_ahead_.finish();
+}
+
+void GroupSearch::try_goal() {
+  if ((search_.flags & (mb::hint_try_goal | mb::hint_goal_only)) == 0) return;
+  Group& group = state_.group(search_.goal.group);
+  if (group.free == 0 || group.corrupt) return;
+  load(group.number);
+  if (group.corrupt || group.need_init) return;
+  const state::Extent extent = state_.find_extent(group, search_.goal.start, search_.goal.len);
+  const auto stripe = search_.tunables.mb_stripe;
+  const bool whole = extent.len >= search_.goal.len && extent.len > 0;
+  const bool merge = extent.len > 0 && (search_.flags & mb::hint_merge) != 0;
+  const bool off_stripe = whole && search_.goal.len == search_.stripe && stripe > 0 &&
+                          state_.geometry().block_of(extent.group, extent.start) % stripe != 0;
+  const bool will_do = !off_stripe && (whole || merge);
+  if (search_.observer != nullptr) search_.observer->tried_goal(search_, extent, will_do);
+  if (!will_do) return;
+  ++search_.found;
+  search_.best = extent;
+  take_best(group);
+}
+
+void GroupSearch::set_order2() {
+  const std::uint32_t len = search_.goal.len;
+  const auto order = static_cast<std::uint32_t>(state::fls(len));
+  search_.order2 = 0;
+  if (order >= search_.tunables.mb_order2_req && order <= state_.geometry().orders() &&
+      (len & (len - 1)) == 0 && order > 0)
+    search_.order2 = order - 1;
+}
+
+void GroupSearch::climb(std::size_t rung) {
+  while (rung < policy_.ladder.size() && search_.status == Status::going) {
+    const Rung& next = policy_.ladder[rung];
+    if (!walked_ && !next.applies(search_))
+      ++rung;
+    else
+      rung = by_classes(next) ? run_classes(rung) : run_rung(rung);
+  }
+}
+
+// Whether the rung goes from group to group by number instead of asking the index by order.
+bool GroupSearch::walks(const Rung& rung) const {
+  return rung.choose == nullptr || state_.index() != state::GroupIndex::lists;
+}
+
+bool GroupSearch::by_classes(const Rung& rung) const {
+  return rung.classes != nullptr && state_.index() == state::GroupIndex::sets;
+}
+
+std::uint32_t GroupSearch::first_group() const {
+  return search_.goal.group < search_.groups ? search_.goal.group : 0;
+}
+
+void GroupSearch::step(std::uint32_t& group) const {
+  group = group + 1 >= search_.groups ? 0 : group + 1;
+}
+
+// Looks at one group, and searches it if that is worth it.
+void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
+  read_ahead_.at(group, rung.fast);
+  const bool good = good_enough(rung, group);
+  if (search_.observer != nullptr)
+    search_.observer->looked(search_, state_.group(group),
+                             refusal(search_, rung, state_.group(group)));
+  if (good) scan(rung, state_.group(group));
+}
+
+// One rung from the goal's group on, walking or by the order lists. Returns the rung to go on with
+// when nothing was found.
+std::size_t GroupSearch::run_rung(std::size_t index) {
+  const Rung& rung = policy_.ladder[index];
+  auto& counters = search_.counters[rung.criterion];
+  const std::uint32_t groups = search_.groups;
+  search_.criterion = rung.criterion;
+  walked_ = false;
+  std::uint32_t group = first_group();
+  search_.linear_left = static_cast<std::uint32_t>(search_.tunables.mb_max_linear_groups);
+  read_ahead_.begin(group);
+  if (search_.observer != nullptr) search_.observer->rung(search_, rung, group);
+  bool dry = false;  // the lists have no further group
+  std::uint32_t looked = 0;
+  for (; looked < groups; ++looked) {
+    if (dry) return index + 1;
+    if (walks(rung) && looked > 0) {
+      looked += skip(rung, group, groups - looked);
+      if (looked >= groups) break;
+    }
+    visit(rung, group);
+    if (search_.status != Status::going) break;
+    if (walks(rung) || search_.linear_left > 0) {
+      if (!walks(rung)) --search_.linear_left;
+      step(group);
+    } else {
+      const auto next = rung.choose(search_);
+      if (search_.observer != nullptr)
+        search_.observer->asked_lists(rung.criterion, search_.goal.len, next);
+      group = next.value_or(group);
+      dry = !next;
+    }
+  }
+  if (looked == groups) ++counters.useless_loops;
+  if (search_.status == Status::going && !walks(rung) && rung.leave != nullptr) rung.leave(search_);
+  return index + 1;
+}
+
+// One rung of a kernel that keeps sets: mb_max_linear_groups groups from the goal's on, then the
+// rung's classes (ext4_mb_scan_groups, Linux 6.12.117). When the linear part went once round all
+// groups, the kernel has moved on to the next criterion and asks the classes of that one.
+std::size_t GroupSearch::run_classes(std::size_t index) {
+  const Rung& rung = policy_.ladder[index];
+  const std::uint32_t groups = search_.groups;
+  search_.criterion = rung.criterion;
+  std::uint32_t group = first_group();
+  if (search_.observer != nullptr) search_.observer->rung(search_, rung, group);
+  if (!std::exchange(walked_, false)) {
+    read_ahead_.begin(group);
+    const std::uint64_t linear = search_.tunables.mb_max_linear_groups;
+    // From the third time round on, nothing happens but counting.
+    const std::uint64_t real = std::min<std::uint64_t>(linear, 2ull * groups + linear % groups);
+    for (std::uint64_t i = 0; i < real; ++i, step(group)) {
+      visit(rung, group);
+      if (search_.status != Status::going) return index + 1;
+    }
+    search_.counters[rung.criterion].groups_considered += linear - real;
+    if (linear == groups) {
+      ++search_.counters[rung.criterion].useless_loops;
+      walked_ = by_classes(policy_.ladder[index + 1]);
+      return index + 1;
+    }
+  }
+  search_classes(rung, group);
+  if (search_.status != Status::going) return index + 1;
+  if (search_.observer != nullptr)
+    search_.observer->asked_lists(rung.criterion, search_.goal.len, std::nullopt);
+  ++search_.counters[rung.criterion].useless_loops;
+  if (rung.leave != nullptr) rung.leave(search_);
+  return index + 1;
+}
+
+// The rung's classes in the groups from `from` on, then in those before it.
+void GroupSearch::search_classes(const Rung& rung, std::uint32_t from) {
+  const GroupClasses classes = rung.classes(search_);
+  const auto search = [&](std::uint32_t first, std::uint32_t end) {
+    for (const GroupClass& wanted : classes) {
+      if (wanted.goal_len != 0) search_.goal.len = wanted.goal_len;
+      search_class(rung, wanted, first, end);
+      if (search_.status != Status::going) return;
+    }
+  };
+  search(from, search_.groups);
+  if (from > 0 && search_.status == Status::going) search(0, from);
+}
+
+void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::uint32_t first,
+                               std::uint32_t end) {
+  const state::GroupSet& set = wanted.by == GroupClass::By::largest
+                                   ? state_.largest_set(wanted.order)
+                                   : state_.average_set(wanted.order);
+  auto& counters = search_.counters[rung.criterion];
+  std::uint32_t group = set.next(first);
+  if (search_.observer != nullptr && group < end)
+    search_.observer->asked_lists(rung.criterion, search_.goal.len, group);
+  for (; group < end; group = set.next(group + 1)) {
+    ++counters.groups_considered;
+    visit(rung, group);
+    if (search_.status != Status::going) return;
+  }
+}
+
+std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uint32_t left) {
+  // Read-ahead is an effect of walking: as long as it can still do something, walk.
+  if (read_ahead_.pending()) return 0;
+  const std::uint32_t groups = search_.groups;
+  const std::uint32_t least = rung.least_free(search_);
+  std::uint32_t next = state_.free_index().next(group, least);
+  std::uint32_t steps = next - group;
+  if (next >= groups) {
+    next = state_.free_index().next(0, least);
+    steps = groups - group + next;
+  }
+  steps = std::min(steps, left);
+  search_.counters[rung.criterion].groups_considered += steps;
+  if (search_.observer != nullptr && steps > 0) search_.observer->passed(group, steps, least);
+  group = (group + steps) % groups;
+  return steps;
+}
+
+// Whether to scan the group, loading its buddy if that is worth it (ext4_mb_good_group_nolock).
+bool GroupSearch::good_enough(const Rung& rung, std::uint32_t number) {
+  const Group& group = state_.group(number);
+  ++search_.counters[rung.criterion].groups_considered;
+  if (group.free == 0 || group.free < rung.least_free(search_) || group.corrupt) return false;
+  if (!group.need_init) return rung.good(search_, group);
+  const state::Geometry& geometry = state_.geometry();
+  const bool first_of_flex =
+      geometry.log_groups_per_flex != 0 && number % geometry.flex_size() == 0;
+  const bool no_io = geometry.desc_csum && group.block_uninit;
+  if (search_.trial || (rung.fast && !first_of_flex && !no_io)) return false;
+  load(number);
+  return rung.good(search_, state_.group(number));
+}
+
+void GroupSearch::load(std::uint32_t group) {
+  if (search_.trial) return;
+  search_.counters.buddies_generated += state_.load(group);
+}
+
+void GroupSearch::scan(const Rung& rung, Group& group) {
+  const std::uint32_t found_before = search_.found;
+  ++search_.groups_scanned;
+  const bool striped =
+      rung.striped && search_.stripe != 0 && search_.goal.len % search_.stripe == 0;
+  if (rung.scan == Scan::chunks)
+    scan_chunks(group);
+  else if (striped)
+    scan_striped(group);
+  if (rung.scan == Scan::extents && search_.status == Status::going &&
+      (!striped || stripes_.then_any))
+    scan_extents(group, rung.lengths);
+  search_.counters[rung.criterion].extents_scanned += search_.found - found_before;
+  if (search_.observer != nullptr) search_.observer->scanned(group, search_.found);
+}
+
+void GroupSearch::scan_chunks(Group& group) {
+  for (std::uint32_t order = search_.order2; order < state_.geometry().orders(); ++order) {
+    if (group.counters[order] == 0) continue;
+    ++search_.found;
+    const std::uint32_t chunk = state_.buddy(group).first_chunk(order);
+    search_.best.group = group.number;
+    search_.best.start = chunk << order;
+    search_.best.len = 1u << order;
+    take_best(group);
+    if (search_.status == Status::found) ++search_.counters.order2_hits;
+    return;
+  }
+}
+
+void GroupSearch::scan_extents(Group& group, Lengths lengths) {
+  const std::uint32_t limit = state_.geometry().clusters_per_group;
+  std::uint32_t free = group.free;
+  std::uint32_t at = group.first_free;
+  while (free > 0 && search_.status == Status::going) {
+    const state::bitmap::ConstWords words = state_.words(group);
+    at = state::bitmap::find_clear(words, limit, at);
+    if (at >= limit) break;
+    const bool all = lengths == Lengths::all;
+    std::uint32_t len = all ? 0 : state::bitmap::find_set(words, limit, at) - at;
+    if (all || len >= search_.goal.len) {
+      const state::Extent extent = state_.find_extent(group, at, search_.goal.len);
+      if (extent.len > free) break;
+      measure(group, extent);
+      if (lengths != Lengths::long_runs) len = extent.len;
+    }
+    at += len;
+    free -= std::min(free, len);
+  }
+  check_limits(group, true);
+}
+
+void GroupSearch::scan_striped(Group& group) {
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint64_t stripe = search_.stripe;
+  const std::uint64_t blocks = stripe_blocks(stripes_, geometry, stripe);
+  const auto wanted = stripes_.whole_goal ? search_.goal.len : static_cast<std::uint32_t>(stripe);
+  const std::uint64_t first = geometry.first_block(group.number);
+  const std::uint64_t offset = (first + blocks - 1) / blocks * blocks - first;
+  std::uint64_t at = stripes_.in_clusters ? offset >> geometry.cluster_bits : offset;
+  // Without whole goals, a stripe that the group's end cuts off is looked at too; it is never free.
+  const std::uint64_t needed = stripes_.whole_goal ? wanted : 1;
+  for (; at + needed <= geometry.clusters_per_group; at += stripe) {
+    const state::Extent extent = state_.find_extent(group, static_cast<std::uint32_t>(at), wanted);
+    if (extent.len < wanted) continue;
+    ++search_.found;
+    search_.best = extent;
+    take_best(group);
+    return;
+  }
+}
+
+void GroupSearch::measure(Group& group, const state::Extent& extent) {
+  state::Extent& best = search_.best;
+  const std::uint32_t wanted = search_.goal.len;
+  ++search_.found;
+  const bool at_once = (search_.flags & mb::hint_first) != 0 || extent.len == wanted;
+  const bool longer_is_better = best.len < wanted;
+  const bool better =
+      at_once || best.len == 0 ||
+      (longer_is_better ? extent.len > best.len : extent.len > wanted && extent.len < best.len);
+  if (search_.observer != nullptr) search_.observer->measured(extent, better);
+  if (at_once) {
+    best = extent;
+    take_best(group);
+    return;
+  }
+  const bool first = best.len == 0;
+  if (better) best = extent;
+  if (!first) check_limits(group, false);
+}
+
+void GroupSearch::check_limits(Group& group, bool finished) {
+  if (search_.status == Status::found) return;
+  if (search_.found > search_.tunables.mb_max_to_scan && (search_.flags & mb::hint_first) == 0) {
+    search_.status = Status::stopped;
+    return;
+  }
+  const state::Extent& best = search_.best;
+  if (best.len < search_.goal.len) return;
+  if (!(finished || search_.found > search_.tunables.mb_min_to_scan) || best.group != group.number)
+    return;
+  if (state_.find_extent(group, best.start, search_.goal.len).len >= search_.goal.len)
+    take_best(group);
+}
+
+// Takes the best candidate, cut to the goal's length, out of the group.
+void GroupSearch::take_best(Group& group) {
+  search_.best.len = std::min(search_.best.len, search_.goal.len);
+  search_.best.logical = search_.goal.logical;
+  if (steering_ != nullptr && steering_->recorded != nullptr) {
+    const state::Extent& want = steering_->recorded->result;
+    const state::Extent& have = search_.best;
+    if (want.group != have.group || want.start != have.start || want.len != have.len) {
+      if (!steering_->forced) steering_->own = {false, search_.goal, have};
+      search_.status = Status::stopped;
+      search_.best.len = 0;
+      steering_->forced = true;
+      return;
+    }
+  }
+  if (search_.trial) {
+    search_.taken = search_.best;
+    search_.status = Status::found;
+    return;
+  }
+  const state::Buddy::Split split = state_.take(group, search_.best.start, search_.best.len);
+  search_.taken = search_.best;
+  search_.status = Status::found;
+  search_.tail = split.tail & 0xffff;
+  search_.split_order = split.order;
+}
+
+// The search ran into its limit: the best candidate will do. If it has gone, any extent will.
+void GroupSearch::take_best_or_anything() {
+  Group& group = state_.group(search_.best.group);
+  load(group.number);
+  if (!group.corrupt) {
+    const state::Extent extent = state_.find_extent(group, search_.best.start, search_.best.len);
+    if (extent.len > 0) {
+      search_.best = extent;
+      take_best(group);
+    }
+  }
+  if (search_.status == Status::found || (steering_ != nullptr && steering_->forced)) return;
+  ++search_.counters.lost;
+  search_.best = {};
+  search_.goal.len = search_.goal_len;
+  search_.status = Status::going;
+  search_.flags |= mb::hint_first;
+  climb(policy_.ladder.size() - 1);
+}
+
+}  // namespace e4r::allocator

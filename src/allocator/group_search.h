@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/allocator.h"
+#include "allocator/policy.h"
+#include "allocator/read_ahead.h"
+#include "allocator/stream_goals.h"
+
+namespace e4r::allocator {
+
+// The walk through the groups for one request (ext4_mb_regular_allocator and what it calls): goal
+// first, then rung after rung. Ends with search.status found and the clusters taken from
+// the state, or not found.
+class GroupSearch {
+ public:
+  // `steering` may be null; its recorded result, if any, replaces what the search would take.
+  GroupSearch(Search& search, const Policy& policy, Steering* steering)
+      : search_(search),
+        state_(search.state),
+        policy_(policy),
+        stripes_(policy.kernel.stripe),
+        read_ahead_(search, policy.kernel.read_ahead),
+        steering_(steering) {}
+
+  // Runs the whole search. Requests for streams start where the inode's stream goes on.
+  void run(const StreamGoals& streams, std::uint64_t ino);
+
+ private:
+  using Group = state::Group;
+
+  void try_goal();
+  void set_order2();
+  void climb(std::size_t rung);
+  std::size_t run_rung(std::size_t index);
+  std::size_t run_classes(std::size_t index);
+  void search_classes(const Rung& rung, std::uint32_t from);
+  void search_class(const Rung& rung, const GroupClass& wanted, std::uint32_t first,
+                    std::uint32_t end);
+  [[nodiscard]] bool walks(const Rung& rung) const;
+  [[nodiscard]] bool by_classes(const Rung& rung) const;
+  [[nodiscard]] std::uint32_t first_group() const;
+  void step(std::uint32_t& group) const;
+  void visit(const Rung& rung, std::uint32_t group);
+  // Groups that the walk would only count, from `group` on; moves `group` past them.
+  std::uint32_t skip(const Rung& rung, std::uint32_t& group, std::uint32_t left);
+  bool good_enough(const Rung& rung, std::uint32_t group);
+  void load(std::uint32_t group);
+
+  void scan(const Rung& rung, Group& group);
+  void scan_chunks(Group& group);
+  void scan_extents(Group& group, Lengths lengths);
+  void scan_striped(Group& group);
+  void measure(Group& group, const state::Extent& extent);
+  void check_limits(Group& group, bool finished);
+  void take_best(Group& group);
+  void take_best_or_anything();
+
+  Search& search_;
+  state::FsState& state_;
+  const Policy& policy_;
+  const StripeRules& stripes_;
+  ReadAhead read_ahead_;
+  Steering* steering_;
+  bool walked_ = false;  // the linear part of the rung that is next has been walked already
+};
+
+}  // namespace e4r::allocator

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/kernel.h"
+
+namespace e4r::allocator {
+
+const Kernel kLinux6_1 = {
+    .name = "Linux 6.1.167 to 6.1.192",
+    .groups = {.index = state::GroupIndex::lists, .lists_bounded = false},
+    .read_ahead = kReadAhead6_1,
+    .stripe = kStripe6_1,
+    .stream = kOneStreamGoal,
+    .preallocs = kPreallocs6_1,
+    .remembers = {.of_groups = true},
+    .stats = StatNames::v6_1,
+};
+
+const Kernel kLinux6_1Cr1_5 = {
+    .name = "Linux 6.1.192 with the series mballoc-cr1.5",
+    .groups = {.index = state::GroupIndex::lists, .lists_bounded = true},
+    .read_ahead = kReadAheadCr1_5,
+    .stripe = kStripeCr1_5,
+    .stream = kOneStreamGoal,
+    .preallocs = kPreallocs6_1,
+    .remembers = {.of_groups = true},
+    .stats = StatNames::v6_1,
+};
+
+const Kernel kLinux6_12 = {
+    .name = "Linux 6.12.77 to 6.12.117",
+    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true},
+    .read_ahead = kReadAhead6_8,
+    .stripe = kStripe6_8,
+    .stream = kOneStreamGoal,
+    .preallocs = kPreallocs6_4,
+    .remembers = {.of_groups = false},
+    .stats = StatNames::v6_5,
+};
+
+const Kernel kLinux7_3 = {
+    .name = "Linux 6.17 to 7.3",
+    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true},
+    .read_ahead = kReadAhead6_8,
+    .stripe = kStripe6_8,
+    .stream = kStreamGoalsByInode,
+    .preallocs = kPreallocs6_4,
+    .remembers = {.of_groups = false},
+    .stats = StatNames::v6_17,
+};
+
+}  // namespace e4r::allocator

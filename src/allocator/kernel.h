@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string_view>
+
+#include "allocator/preallocations.h"
+#include "allocator/read_ahead.h"
+#include "allocator/stream_goals.h"
+#include "allocator/stripe.h"
+#include "state/fs_state.h"
+
+namespace e4r::allocator {
+
+// How the groups of a class are asked for, and which of them.
+struct GroupRules {
+  // What the file system keeps with mb_optimize_scan=1, and rungs ask: lists in the order of
+  // arrival (ext4_mb_choose_next_group, 6.1), or sets in ascending order
+  // (ext4_mb_scan_groups, 6.12.117).
+  state::GroupIndex index;
+  // Groups that the inode may not use (files without extents, beyond 2^32 blocks) are passed over
+  // on the lists too; 6.1 bounds the walk alone. Sets are always bounded.
+  bool lists_bounded;
+};
+
+// What is remembered of a goal that a criterion trims.
+struct GoalRules {
+  // A group preallocation's goal is; else it becomes the length asked for when the criterion finds
+  // nothing (ext4_mb_normalize_group_request leaves ac_orig_goal_len alone, 6.5 to 7.3).
+  bool of_groups;
+};
+
+// Which counters the kernel prints in /proc/fs/ext4/DEV/mb_stats, and under which names.
+enum class StatNames : unsigned char {
+  v6_1,   // cr0_stats ... cr3_stats
+  v6_5,   // cr_p2_aligned_stats ... cr_any_free_stats, extents_scanned for each, len_goal_hits
+  v6_17,  // the same and stream_goal_hits
+};
+
+// What decides besides the ladder, as behaviours that kernels share or do not. Each family of rules
+// stands with the code that follows it; a kernel is a choice of one of each.
+struct Kernel {
+  std::string_view name;  // the versions that behave like this
+  GroupRules groups;
+  ReadAheadRules read_ahead;
+  StripeRules stripe;
+  StreamRules stream;
+  PreallocRules preallocs;
+  GoalRules remembers;
+  StatNames stats;
+};
+
+// fs/ext4/mballoc.c of these versions.
+extern const Kernel kLinux6_1;       // 6.1.167 to 6.1.192
+extern const Kernel kLinux6_1Cr1_5;  // 6.1.192 with the series mballoc-cr1.5 of this project
+extern const Kernel kLinux6_12;      // 6.12.77 to 6.12.117
+extern const Kernel kLinux7_3;       // 6.17 to 7.3
+
+}  // namespace e4r::allocator

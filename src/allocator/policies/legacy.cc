@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/policy.h"
+#include "allocator/rungs.h"
+
+#include <array>
+
+namespace e4r::allocator::policies_of_files {
+namespace {
+
+constexpr std::array kLadder = {cr0(), cr1(), cr2(), cr3()};
+
+}  // namespace
+
+extern const Policy legacy = {
+    .name = "legacy",
+    .alias = "linux-6.1",
+    .summary = "Linux 6.1: CR0 to CR3, CR0 and CR1 by order lists when mb_optimize_scan is on",
+    .source = "fs/ext4/mballoc.c, Linux 6.1.192",
+    .ladder = kLadder,
+    .kernel = kLinux6_1,
+    .verified = "Linux 6.1.192: 2,735,914 decisions of one writer",
+};
+
+}  // namespace e4r::allocator::policies_of_files

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/preallocations.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <vector>
+
+namespace e4r::allocator {
+
+using state::Prealloc;
+namespace bitmap = state::bitmap;
+
+Prealloc* Preallocations::find(const Request& request, const Search& search) {
+  if ((search.flags & mb::hint_data) == 0) return nullptr;
+  if (Prealloc* pa = find_of_inode(request, search)) return pa;
+  if ((search.flags & mb::hint_group_alloc) == 0) return nullptr;
+  return find_of_cpu(request, search);
+}
+
+Prealloc* Preallocations::find_of_inode(const Request& request, const Search& search) {
+  const state::Geometry& geometry = state_.geometry();
+  state::InodePreallocs* mine = state_.find_inode_preallocs(request.ino);
+  if (mine == nullptr) return nullptr;
+  for (Prealloc& pa : mine->list) {
+    const std::uint64_t end = pa.logical + geometry.to_blocks(pa.len);
+    if (search.orig.logical < pa.logical || search.orig.logical >= end || pa.free == 0) continue;
+    // Handed out before: only a trace that contradicts itself asks for it again.
+    if (bitmap::test(pa.used, (search.orig.logical - pa.logical) >> geometry.cluster_bits))
+      continue;
+    if (!geometry.extents && pa.block + geometry.to_blocks(pa.len) > kMaxBlockFilePhys) continue;
+    return &pa;
+  }
+  return nullptr;
+}
+
+// Of the locality group's preallocations with room enough, the one nearest to the goal.
+Prealloc* Preallocations::find_of_cpu(const Request& request, const Search& search) {
+  const std::uint64_t goal = state_.geometry().block_of(search.goal.group, search.goal.start);
+  const auto distance = [&](const Prealloc& pa) {
+    return std::llabs(static_cast<long long>(goal - pa.block));
+  };
+  const int order = state::fls(search.orig.len) - 1;
+  const auto first =
+      static_cast<std::uint32_t>(std::min(order, static_cast<int>(state::kLocalityBuckets) - 1));
+  Prealloc* nearest = nullptr;
+  for (std::uint32_t i = first; i < state::kLocalityBuckets; ++i)
+    for (Prealloc& pa : state_.locality(request.cpu).buckets[i])
+      if (pa.free >= search.orig.len && (nearest == nullptr || distance(*nearest) > distance(pa)))
+        nearest = &pa;
+  return nearest;
+}
+
+state::Extent Preallocations::served_from(const Search& search, const Prealloc& pa) const {
+  const state::Geometry& geometry = state_.geometry();
+  std::uint32_t offset = 0;
+  std::uint32_t len = search.orig.len;
+  if (pa.kind == Prealloc::Kind::inode) {
+    offset = (search.orig.logical - pa.logical) >> geometry.cluster_bits;
+    len = bitmap::find_set(pa.used, std::min(pa.len, offset + len), offset) - offset;
+  }
+  const std::uint64_t start = pa.block + geometry.to_blocks(offset);
+  return {geometry.group_of(start), geometry.cluster_in_group(start), len, search.best.logical};
+}
+
+void Preallocations::use(Search& search, Prealloc& pa) {
+  const state::Geometry& geometry = state_.geometry();
+  const state::Extent part = served_from(search, pa);
+  if (pa.kind == Prealloc::Kind::inode) {
+    pa.mark_used((search.orig.logical - pa.logical) >> geometry.cluster_bits, part.len);
+    pa.free -= std::min(part.len, pa.free);
+  }
+  search.best = part;
+  search.status = Search::Status::found;
+}
+
+Prealloc& Preallocations::make(const Request& request, Search& search,
+                               const std::vector<std::uint64_t>& held) {
+  const bool for_group = (search.flags & mb::hint_group_alloc) != 0;
+  Prealloc& pa = state_.new_prealloc();
+  pa.kind = for_group ? Prealloc::Kind::group : Prealloc::Kind::inode;
+  pa.block = state_.geometry().block_of(search.best.group, search.best.start);
+  pa.len = pa.free = search.best.len;
+  state_.enlist(pa);
+  if (rules_.result_as_placed) search.taken = search.best;
+  if (for_group) {
+    pa.owner = request.cpu;
+    pa.logical = 0;
+    search.best.len = search.orig.len;
+  } else {
+    pa.owner = request.ino;
+    pa.logical = search.best.logical;
+    pa.used.assign((pa.len + 63) / 64, 0);
+    if (!held.empty()) {
+      pa.used = held;
+      pa.free = bitmap::count_clear(pa.used, pa.len);
+    }
+    use(search, pa);
+    state::InodePreallocs& mine = state_.inode_preallocs(request.ino);
+    mine.list.push_front(pa);
+    ++mine.active;
+  }
+  counters_.preallocated += rules_.counted_whole ? pa.len : pa.free;
+  return pa;
+}
+
+void Preallocations::finish(const Request& request, const Search& search, Prealloc& pa) {
+  if (pa.kind == Prealloc::Kind::inode) {
+    if (pa.in_owner.is_linked() && rules_.recent_first) {
+      state::OwnerPreallocs& list = state_.inode_preallocs(request.ino).list;
+      pa.in_owner.unlink();
+      list.push_front(pa);
+    }
+  } else {
+    const std::uint64_t blocks = state_.geometry().to_blocks(search.best.len);
+    pa.block += blocks;
+    pa.free -= std::min(search.best.len, pa.free);
+    pa.len -= std::min(search.best.len, pa.len);
+    if (pa.free > 0) requeue(request, pa);
+  }
+  if (pa.free == 0) state_.drop(pa);
+}
+
+void Preallocations::give_back(Prealloc& pa) {
+  counters_.buddies_generated += state_.load(state_.geometry().group_of(pa.block));
+  counters_.discarded += state_.release(pa);
+}
+
+// Puts a group preallocation into the bucket of its size, in ascending order; a bucket that grows
+// beyond eight gives its smallest back until five are left (ext4_mb_add_n_trim).
+void Preallocations::requeue(const Request& request, Prealloc& pa) {
+  constexpr std::uint32_t kMost = 8;
+  constexpr std::uint32_t kKeep = 5;
+  pa.in_owner.unlink();
+  const int order =
+      std::min(state::fls(pa.free) - 1, static_cast<int>(state::kLocalityBuckets) - 1);
+  auto& bucket = state_.locality(request.cpu).buckets[static_cast<std::size_t>(order)];
+  auto count = static_cast<std::uint32_t>(bucket.size()) + 1;
+  const auto larger = std::find_if(bucket.begin(), bucket.end(),
+                                   [&](const Prealloc& other) { return pa.free < other.free; });
+  bucket.insert(larger, pa);
+  if (count <= kMost) return;
+  std::vector<Prealloc*> going;
+  for (Prealloc& other : bucket) {
+    if (&other == &pa) continue;
+    going.push_back(&other);
+    if (--count <= kKeep) break;
+  }
+  for (auto it = going.rbegin(); it != going.rend(); ++it) give_back(**it);
+}
+
+void Preallocations::trim(std::uint64_t ino) {
+  if (!rules_.recent_first) return;
+  const state::InodePreallocs* mine = state_.find_inode_preallocs(ino);
+  if (mine == nullptr) return;
+  const std::uint64_t most = tunables_.mb_max_inode_prealloc;
+  if (mine->active > most + most / 4 + 1)
+    discard_inode(ino, static_cast<std::uint32_t>(mine->active - most));
+}
+
+bool Preallocations::discard_for(std::uint32_t needed) {
+  std::uint32_t freed = 0;
+  for (std::uint32_t group = 0; group < state_.group_count() && freed < needed; ++group)
+    freed += discard_group(group);
+  return freed > 0;
+}
+
+// Gives back every preallocation in the group; returns the clusters that were unused.
+std::uint32_t Preallocations::discard_group(std::uint32_t number) {
+  state::Group& group = state_.group(number);
+  std::uint32_t freed = 0;
+  // Collected from the front onto a stack, so the last one is released first.
+  while (!group.preallocs.empty()) {
+    Prealloc& pa = group.preallocs.back();
+    freed += pa.free;
+    counters_.discarded += state_.release(pa);
+  }
+  return freed;
+}
+
+// What is collected goes onto a stack: of a list, the oldest `needed` ones are collected from its
+// end, so of these the newest goes first; of a tree, the one for the highest file blocks.
+void Preallocations::discard_inode(std::uint64_t ino, std::uint32_t needed) {
+  state::InodePreallocs* mine = state_.find_inode_preallocs(ino);
+  if (mine == nullptr) return;
+  if (!rules_.recent_first)
+    mine->list.sort([](const Prealloc& a, const Prealloc& b) { return a.logical > b.logical; });
+  const bool all = needed == 0 || !rules_.recent_first;
+  const std::uint32_t count = all ? mine->active : std::min(needed, mine->active);
+  auto at = std::prev(mine->list.end(), static_cast<std::ptrdiff_t>(count));
+  while (at != mine->list.end()) give_back(*at++);
+}
+
+}  // namespace e4r::allocator

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/request.h"
+
+#include <algorithm>
+
+#include "util/mballoc.h"
+
+namespace e4r::allocator {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::int64_t kMaxFileBlocks = 0xffffffff;  // EXT_MAX_BLOCKS
+
+// A range of file blocks, in 64 bits so that it may run past the end while it is being shaped.
+struct Range {
+  std::int64_t start;
+  std::int64_t size;
+  [[nodiscard]] std::int64_t end() const { return start + size; }
+};
+
+std::int64_t round_down(std::int64_t n, std::int64_t unit) {
+  return n - n % unit;
+}
+
+// The range that the file size alone suggests.
+Range predicted(const state::Geometry& geometry, const state::Extent& orig, SizeStep step) {
+  const std::uint32_t bits = geometry.block_bits;
+  const auto chunk = [&](std::uint64_t bytes) {
+    const auto blocks = static_cast<std::int64_t>(bytes >> bits);
+    return Range{round_down(orig.logical, std::max<std::int64_t>(blocks, 1)), blocks};
+  };
+  if (step <= SizeStep::m1)
+    return {0, static_cast<std::int64_t>((16384ull << static_cast<int>(step)) >> bits)};
+  if (step == SizeStep::m4) return chunk(2 * kMiB);
+  if (step == SizeStep::m8) return chunk(4 * kMiB);
+  // The kernel compares clusters with blocks here; so do we.
+  const bool fits_8m = orig.len <= (8 * kMiB >> bits) || (2u << bits) <= 8192;
+  if (fits_8m) return chunk(8 * kMiB);
+  return {orig.logical, static_cast<std::int64_t>(geometry.to_blocks(orig.len))};
+}
+
+// Keeps the range off the mapped neighbours and within what one group and one file can hold.
+void clip(const state::Geometry& geometry, const state::Extent& orig, const Request& request,
+          Range& range) {
+  const std::int64_t group = geometry.blocks_per_group;
+  range.start = std::max(range.start, round_down(orig.logical, group));
+  if (range.end() > kMaxFileBlocks) range.size = kMaxFileBlocks - range.start;
+  if (request.left_block != 0 && range.start <= request.left_logical) {
+    range.size -= request.left_logical + 1ll - range.start;
+    range.start = request.left_logical + 1ll;
+  }
+  if (request.right_block != 0 && range.end() - 1 >= request.right_logical)
+    range.size -= range.end() - request.right_logical;
+  range.size = std::min(range.size, group);
+}
+
+// Shrinks the range so that it touches, but does not cross, the file's preallocations.
+void avoid_preallocs(const state::Geometry& geometry, const state::Extent& orig,
+                     const state::InodePreallocs* preallocs, Range& range) {
+  if (preallocs == nullptr) return;
+  const std::int64_t first = range.start;
+  const std::int64_t last = range.end();
+  std::int64_t start = first;
+  std::int64_t end = last;
+  for (const state::Prealloc& pa : preallocs->list) {
+    const auto pa_end = static_cast<std::int64_t>(pa.logical + geometry.to_blocks(pa.len));
+    if (pa.logical >= end || pa_end <= start) continue;
+    if (pa_end <= orig.logical)
+      start = pa_end;
+    else if (pa.logical > orig.logical)
+      end = pa.logical;
+  }
+  range = {start, end - start};
+}
+
+}  // namespace
+
+SizeStep size_step(std::uint64_t bytes, const state::Geometry& geometry) {
+  for (int step = 0; step <= static_cast<int>(SizeStep::m1); ++step)
+    if (bytes <= 16384ull << step) return static_cast<SizeStep>(step);
+  // Small blocks have small chunks: the larger steps do not exist for them.
+  const std::uint64_t max_chunk = 2ull << geometry.block_bits;
+  if (bytes <= 4 * kMiB || max_chunk <= 2048) return SizeStep::m4;
+  if (bytes <= 8 * kMiB || max_chunk <= 4096) return SizeStep::m8;
+  return SizeStep::large;
+}
+
+std::uint64_t smallest_in(SizeStep step) {
+  if (step == SizeStep::k16) return 0;
+  if (step <= SizeStep::m4) return (16384ull << (static_cast<int>(step) - 1)) + 1;
+  return step == SizeStep::m8 ? 4 * kMiB + 1 : 8 * kMiB + 1;
+}
+
+Normalized normalize(const state::Geometry& geometry, const Search& search, const Request& request,
+                     const state::InodePreallocs* preallocs, SizeStep step) {
+  const state::Extent& orig = search.orig;
+  Range range = predicted(geometry, orig, step);
+  clip(geometry, orig, request, range);
+  avoid_preallocs(geometry, orig, preallocs, range);
+  Normalized out;
+  out.goal = search.goal;
+  if (range.size <= 0 || range.start > orig.logical || range.end() <= orig.logical) return out;
+  out.consistent = true;
+  out.goal.logical = static_cast<std::uint32_t>(range.start);
+  out.goal.len =
+      static_cast<std::uint32_t>(geometry.to_clusters(static_cast<std::uint64_t>(range.size)));
+  const auto aim = [&](std::uint64_t block) {
+    if (!geometry.holds_block(block)) return;
+    out.goal.group = geometry.group_of(block);
+    out.goal.start = geometry.cluster_in_group(block);
+    out.flags = mb::hint_try_goal;
+  };
+  const auto size = static_cast<std::uint64_t>(range.size);
+  if (request.right_block != 0 && request.right_logical == range.end() &&
+      request.right_block >= size && request.right_block - size >= geometry.first_data_block)
+    aim(request.right_block - size);
+  if (request.left_block != 0 && request.left_logical + 1ll == range.start &&
+      request.left_block + 1 < geometry.blocks_count)
+    aim(request.left_block + 1);
+  return out;
+}
+
+Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,
+                  const state::Extent& orig, const Request& request) {
+  const std::uint64_t end = state::logical_end(geometry, orig);
+  const std::uint64_t file =
+      (request.size_hint + (1ull << geometry.block_bits) - 1) >> geometry.block_bits;
+  const bool closed_file = request.inputs_exact && end == file && !request.open_for_write;
+  const bool small =
+      std::max(end, file) <= tunables.mb_stream_req && tunables.mb_group_prealloc > 0;
+  if (small) return Mode::group;
+  return closed_file ? Mode::noprealloc : Mode::stream;
+}
+
+}  // namespace e4r::allocator

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/search.h"
+#include "state/geometry.h"
+#include "state/prealloc.h"
+
+namespace e4r::allocator {
+
+// How the allocator serves a data request (ext4_mb_group_or_file).
+enum class Mode : std::uint8_t {
+  unknown,     // not seen in the trace
+  group,       // from the CPU's locality group: small files
+  stream,      // with the inode's own preallocations: large files
+  noprealloc,  // exactly what was asked for: files nobody has open for writing
+};
+
+// Highest block that a file mapped by indirect blocks can use (EXT4_MAX_BLOCK_FILE_PHYS).
+inline constexpr std::uint64_t kMaxBlockFilePhys = 0xffffffff;
+
+// File size as normalisation sees it: in which of its ten steps the larger of i_size and the
+// request's end falls (ext4_mb_normalize_request). The first seven steps are 16K << n.
+enum class SizeStep : std::uint8_t { k16, k32, k64, k128, k256, k512, m1, m4, m8, large, unknown };
+inline constexpr int kSizeSteps = static_cast<int>(SizeStep::unknown);
+[[nodiscard]] SizeStep size_step(std::uint64_t bytes, const state::Geometry& geometry);
+// Smallest file size in bytes that falls into the step.
+[[nodiscard]] std::uint64_t smallest_in(SizeStep step);
+
+// What the allocator knows beyond the request itself and a stock trace does not carry: taken from
+// the closing event where it shows, estimated where not.
+struct Inputs {
+  Mode mode = Mode::unknown;
+  SizeStep size = SizeStep::unknown;
+};
+
+// An allocation request as the allocator receives it (struct ext4_allocation_request). Lengths are
+// in clusters, `logical` and neighbours in blocks; a physical neighbour of 0 means there is none.
+struct Request {
+  std::uint64_t ino = 0;
+  std::uint32_t len = 0;
+  std::uint32_t logical = 0;
+  std::uint64_t goal = 0;
+  std::uint64_t left_block = 0, right_block = 0;      // pleft, pright
+  std::uint32_t left_logical = 0, right_logical = 0;  // lleft, lright
+  std::uint32_t flags = 0;
+  std::uint32_t cpu = 0;
+  std::uint64_t size_hint = 0;  // i_size in bytes, or the best lower bound known
+  bool inputs_exact = false;    // size_hint and open_for_write were recorded
+  bool open_for_write = true;
+  Inputs inputs;
+};
+
+// The goal that normalisation makes of a request.
+struct Normalized {
+  // False when the size step contradicts what is mapped around the request: the goal is then the
+  // request itself.
+  bool consistent = false;
+  state::Extent goal;
+  std::uint32_t flags = 0;  // hint_try_goal, or nothing
+};
+
+// Normalises the data request in `search` (orig and goal set) to a goal of a rounder length and
+// start, within one group, clear of the file's neighbours and of its preallocations.
+[[nodiscard]] Normalized normalize(const state::Geometry& geometry, const Search& search,
+                                   const Request& request, const state::InodePreallocs* preallocs,
+                                   SizeStep step);
+
+// Mode by the kernel's rule from the file size, for when the trace does not show it.
+[[nodiscard]] Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,
+                                const state::Extent& orig, const Request& request);
+
+}  // namespace e4r::allocator

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/rungs.h"
+
+namespace e4r::allocator {
+namespace {
+
+constexpr std::uint32_t kFlexDirScheme = 4;  // EXT4_FLEX_SIZE_DIR_ALLOC_SCHEME
+
+// What every rung asks of a group before its own question.
+bool usable(const state::Group& group) {
+  return !group.corrupt && group.free > 0 && group.fragments > 0;
+}
+
+}  // namespace
+
+bool always(const Search&) {
+  return true;
+}
+bool has_order2(const Search& search) {
+  return search.order2 > 0;
+}
+std::uint32_t goal_clusters(const Search& search) {
+  return std::max(search.goal.len, 1u);
+}
+std::uint32_t one_cluster(const Search&) {
+  return 1;
+}
+
+bool good_cr0(const Search& search, const state::Group& group) {
+  if (!usable(group)) return false;
+  const std::uint32_t flex = search.state.geometry().flex_size();
+  // The first group of a flex group is left to directories and metadata.
+  if ((search.flags & mb::hint_data) != 0 && flex >= kFlexDirScheme && group.number % flex == 0)
+    return false;
+  if (group.free < search.goal.len) return false;
+  return group.largest_order >= static_cast<int>(search.order2);
+}
+
+bool good_average(const Search& search, const state::Group& group) {
+  return usable(group) && group.free / group.fragments >= search.goal.len;
+}
+
+bool good_any(const Search&, const state::Group& group) {
+  return usable(group);
+}
+
+Refusal refusal(const Search& search, const Rung& rung, const state::Group& group) {
+  if (group.corrupt) return Refusal::corrupt;
+  if (group.free == 0) return Refusal::full;
+  if (group.free < rung.least_free(search)) return Refusal::few_free;
+  if (group.need_init) return Refusal::not_loaded;
+  if (rung.good(search, group)) return Refusal::none;
+  if (rung.scan == Scan::extents) return Refusal::low_average;
+  return group.largest_order < static_cast<int>(search.order2) ? Refusal::low_order
+                                                               : Refusal::flex_first;
+}
+
+std::optional<std::uint32_t> choose_cr0(Search& search) {
+  auto& counters = search.counters[mb::Criterion::cr0];
+  if ((search.flags & mb::cr0_optimized) != 0) ++counters.bad_suggestions;
+  for (std::uint32_t order = search.order2; order < search.state.geometry().orders(); ++order) {
+    for (const state::Group& group : search.state.largest(order)) {
+      if (group.number >= search.list_groups) continue;
+      ++counters.groups_considered;
+      if (!good_cr0(search, group)) continue;
+      search.flags |= mb::cr0_optimized;
+      return group.number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> find_in_average_list(Search& search, std::uint32_t list,
+                                                  mb::Criterion criterion, std::uint32_t look) {
+  auto& counters = search.counters[criterion];
+  for (const state::Group& group : search.state.average(list)) {
+    if (group.number >= search.list_groups) continue;
+    if (look-- == 0) break;
+    ++counters.groups_considered;
+    if (good_average(search, group)) return group.number;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> ask_cr1_lists(Search& search) {
+  const std::uint32_t orders = search.state.geometry().orders();
+  for (std::uint32_t list = state::average_list(orders, search.goal.len); list < orders; ++list) {
+    if (const auto group = find_in_average_list(search, list, mb::Criterion::cr1)) {
+      search.flags |= mb::cr1_optimized;
+      return group;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> choose_cr1(Search& search) {
+  if ((search.flags & mb::cr1_optimized) != 0)
+    ++search.counters[mb::Criterion::cr1].bad_suggestions;
+  return ask_cr1_lists(search);
+}
+
+void restore_goal(Search& search) {
+  search.goal.len = search.goal_len;
+}
+
+GroupClasses cr0_classes(const Search& search) {
+  GroupClasses out;
+  for (std::uint32_t order = search.order2; order < search.state.geometry().orders(); ++order)
+    out.push_back({GroupClass::By::largest, order});
+  return out;
+}
+
+GroupClasses cr1_classes(const Search& search) {
+  GroupClasses out;
+  const std::uint32_t orders = search.state.geometry().orders();
+  for (std::uint32_t order = state::average_list(orders, search.goal.len); order < orders; ++order)
+    out.push_back({GroupClass::By::average, order});
+  return out;
+}
+
+}  // namespace e4r::allocator

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <limits>
+
+#include "allocator/policy.h"
+
+// The parts that ladders are made of: the four criteria of Linux 6.1 (ext4_mb_good_group and the
+// ext4_mb_choose_next_group_* functions) and the list walks that several share.
+namespace e4r::allocator {
+
+[[nodiscard]] bool always(const Search& search);
+// The goal is a power of two that the buddy can serve.
+[[nodiscard]] bool has_order2(const Search& search);
+
+[[nodiscard]] std::uint32_t goal_clusters(const Search& search);
+[[nodiscard]] std::uint32_t one_cluster(const Search& search);
+
+[[nodiscard]] bool good_cr0(const Search& search, const state::Group& group);
+[[nodiscard]] bool good_average(const Search& search, const state::Group& group);  // CR1
+[[nodiscard]] bool good_any(const Search& search, const state::Group& group);      // CR2, CR3
+
+[[nodiscard]] std::optional<std::uint32_t> choose_cr0(Search& search);
+[[nodiscard]] std::optional<std::uint32_t> choose_cr1(Search& search);
+// The lists that may have a group for the whole goal, one after the other; choose_cr1 without the
+// count of bad suggestions.
+[[nodiscard]] std::optional<std::uint32_t> ask_cr1_lists(Search& search);
+
+// First group of one average-fragment list whose average is at least the goal, of the first `look`
+// that the inode may use; every group looked at is counted for `criterion`.
+[[nodiscard]] std::optional<std::uint32_t> find_in_average_list(
+    Search& search, std::uint32_t list, mb::Criterion criterion,
+    std::uint32_t look = std::numeric_limits<std::uint32_t>::max());
+
+// Classes for the goal as it is (6.12.117): ext4_mb_scan_groups_p2_aligned and _goal_fast.
+[[nodiscard]] GroupClasses cr0_classes(const Search& search);
+[[nodiscard]] GroupClasses cr1_classes(const Search& search);
+
+// Puts a trimmed goal back to what normalisation made it.
+void restore_goal(Search& search);
+
+// Whether best-avail is tried: requests without HINT_DATA are as long as they must be. Walking does
+// not trim, and tries the rung for them as well.
+[[nodiscard]] bool trims(const Search& search);
+// Its classes, with the goal trimmed for each.
+[[nodiscard]] GroupClasses trimmed_classes(const Search& search);
+
+// The rungs that all kernels have, for ladders built around them.
+[[nodiscard]] constexpr Rung cr0() {
+  return {.criterion = mb::Criterion::cr0,
+          .meaning = "a free buddy chunk of the goal's order",
+          .fast = true,
+          .scan = Scan::chunks,
+          .applies = has_order2,
+          .least_free = goal_clusters,
+          .good = good_cr0,
+          .choose = choose_cr0,
+          .classes = cr0_classes};
+}
+[[nodiscard]] constexpr Rung cr1() {
+  return {.criterion = mb::Criterion::cr1,
+          .meaning = "a group whose average free extent covers the goal",
+          .fast = true,
+          .striped = true,
+          .applies = always,
+          .least_free = goal_clusters,
+          .good = good_average,
+          .choose = choose_cr1,
+          .classes = cr1_classes};
+}
+[[nodiscard]] constexpr Rung cr2() {
+  return {.criterion = mb::Criterion::cr2,
+          .meaning = "any group with as many free clusters as the goal",
+          .applies = always,
+          .least_free = goal_clusters,
+          .good = good_any};
+}
+[[nodiscard]] constexpr Rung cr3() {
+  return {.criterion = mb::Criterion::cr3,
+          .meaning = "any group with a free cluster",
+          .applies = always,
+          .least_free = one_cluster,
+          .good = good_any};
+}
+
+// The rungs of kernels from 6.5 on, where the fast ones step over short extents.
+[[nodiscard]] constexpr Rung goal_fast() {
+  Rung rung = cr1();
+  rung.lengths = Lengths::long_ones;
+  return rung;
+}
+[[nodiscard]] constexpr Rung best_avail() {
+  return {.criterion = mb::Criterion::best_avail,
+          .meaning = "the goal, trimmed order by order, that a group's average free extent covers",
+          .fast = true,
+          .striped = true,
+          .lengths = Lengths::long_ones,
+          .applies = trims,
+          .least_free = goal_clusters,
+          .good = good_average,
+          .classes = trimmed_classes,
+          .leave = restore_goal};
+}
+
+}  // namespace e4r::allocator

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/counters.h"
+#include "allocator/observer.h"
+#include "allocator/tunables.h"
+#include "state/fs_state.h"
+
+namespace e4r::allocator {
+
+// One allocation request on its way through the ladder (struct ext4_allocation_context).
+struct Search {
+  enum class Status : std::uint8_t { going, found, stopped };
+
+  Search(state::FsState& fs, const Tunables& knobs, Counters& count)
+      : state(fs), tunables(knobs), counters(count) {}
+
+  state::FsState& state;
+  const Tunables& tunables;
+  Counters& counters;
+
+  state::Extent orig;          // what was asked for
+  state::Extent goal;          // what is searched for; CR1.5 may shorten it
+  state::Extent best;          // best candidate so far, then the clusters handed out
+  state::Extent taken;         // what was taken from the bitmap, preallocation included
+  std::uint32_t goal_len = 0;  // goal.len as normalisation set it
+  std::uint32_t flags = 0;     // trace::mb
+  std::uint32_t order2 = 0;    // order of a power-of-two goal that the buddy can serve, or 0
+  std::uint32_t groups = 0;    // groups that may be used: all, or the low ones (non-extent files)
+  std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (Linux 6.1)
+  std::uint64_t stripe = 0;       // clusters; 0: none. Linux 6.1: blocks, taken for clusters
+  std::uint32_t linear_left = 0;  // groups to walk before the lists are asked
+  std::uint32_t found = 0;        // extents examined
+  std::uint32_t groups_scanned = 0;
+  std::uint32_t tail = 0;
+  std::uint32_t split_order = 0;  // order of the chunk that was broken
+  mb::Criterion criterion = mb::Criterion::cr0;
+  Status status = Status::going;
+  // Only to see what would be found: nothing is taken, and groups that are not loaded are left so.
+  bool trial = false;
+  SearchObserver* observer = nullptr;  // null: nobody watches
+};
+
+}  // namespace e4r::allocator

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "allocator/search.h"
+
+namespace e4r::allocator {
+
+// Where streams go on: large files start at the group where the last one ended.
+struct StreamRules {
+  // As many goals as CPUs are possible, at most one for four groups; an inode's is chosen by its
+  // number, and keeps the group alone. Else one for all, with the cluster (s_mb_last_group).
+  bool by_inode;
+};
+inline constexpr StreamRules kOneStreamGoal = {.by_inode = false};
+inline constexpr StreamRules kStreamGoalsByInode = {.by_inode = true};  // s_mb_last_groups, 6.17
+
+class StreamGoals {
+ public:
+  StreamGoals(const StreamRules& rules, std::uint32_t groups, std::uint64_t possible_cpus)
+      : rules_(rules), goals_(rules.by_inode ? count(groups, possible_cpus) : 1) {}
+
+  // Whether a stream's request forgets that its goal was to be tried first.
+  [[nodiscard]] bool clears_try_goal() const { return rules_.by_inode; }
+
+  // Points a stream request of the inode to where its stream goes on.
+  void aim(Search& search, std::uint64_t ino) const {
+    const Goal& goal = goals_[index(ino)];
+    search.goal.group = goal.group;
+    search.goal.start = rules_.by_inode ? kNoStart : goal.start;
+    if (clears_try_goal()) search.flags &= ~mb::hint_try_goal;
+  }
+  // Clusters from there on were taken for a stream request of the inode.
+  void moved(const state::Extent& taken, std::uint64_t ino) {
+    goals_[index(ino)] = {taken.group, taken.start};
+  }
+
+ private:
+  static constexpr std::uint32_t kNoStart = UINT32_MAX;  // printed as -1
+  struct Goal {
+    std::uint32_t group = 0;
+    std::uint32_t start = 0;
+  };
+  static std::size_t count(std::uint32_t groups, std::uint64_t possible_cpus) {
+    const std::uint64_t most = (static_cast<std::uint64_t>(groups) + 3) / 4;
+    return static_cast<std::size_t>(std::max<std::uint64_t>(std::min(possible_cpus, most), 1));
+  }
+  [[nodiscard]] std::size_t index(std::uint64_t ino) const {
+    return static_cast<std::uint32_t>(ino) % goals_.size();
+  }
+
+  StreamRules rules_;
+  std::vector<Goal> goals_;
+};
+
+}  // namespace e4r::allocator

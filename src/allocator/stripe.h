@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "state/geometry.h"
+
+namespace e4r::allocator {
+
+// How a search by stripe sees the stripe (s_stripe, ext4_mb_scan_aligned).
+struct StripeRules {
+  // A stripe counts in clusters, and one that is no whole number of them is none; else it is as
+  // many clusters as it has blocks.
+  bool in_clusters;
+  std::uint32_t least;  // clusters; a shorter stripe is none
+  // An aligned extent of the whole goal is wanted; else one stripe is enough.
+  bool whole_goal;
+  // A group without an aligned extent is then searched for any.
+  bool then_any;
+};
+
+inline constexpr StripeRules kStripe6_1 = {
+    .in_clusters = false, .least = 0, .whole_goal = false, .then_any = false};
+inline constexpr StripeRules kStripeCr1_5 = {
+    .in_clusters = true, .least = 2, .whole_goal = true, .then_any = true};
+// 6.8; 6.5 to 6.7 are taken for the same.
+inline constexpr StripeRules kStripe6_8 = {
+    .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
+
+// The stripe of `blocks` in clusters, or as many clusters as blocks; 0: none.
+[[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules,
+                                             const state::Geometry& geometry,
+                                             std::uint64_t blocks) {
+  if (!rules.in_clusters) return blocks;
+  const std::uint64_t clusters = blocks >> geometry.cluster_bits;
+  const bool whole = blocks > 1 && geometry.to_blocks(clusters) == blocks;
+  return whole && clusters >= rules.least && clusters <= geometry.clusters_per_group ? clusters : 0;
+}
+
+// Blocks in which places aligned to the stripe of `clusters` lie apart.
+[[nodiscard]] inline std::uint64_t stripe_blocks(const StripeRules& rules,
+                                                 const state::Geometry& geometry,
+                                                 std::uint64_t clusters) {
+  return rules.in_clusters ? geometry.to_blocks(clusters) : clusters;
+}
+
+}  // namespace e4r::allocator

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/tunables.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "util/units.h"
+
+namespace e4r::allocator {
+namespace {
+
+constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+
+constexpr std::array kTable = {
+    TunableInfo{"mb_max_to_scan", &Tunables::mb_max_to_scan, kMaxInt,
+                "extents to examine before the best one is taken"},
+    TunableInfo{"mb_min_to_scan", &Tunables::mb_min_to_scan, kMaxInt,
+                "extents to examine once one is long enough"},
+    TunableInfo{"mb_stream_req", &Tunables::mb_stream_req, kMaxInt,
+                "largest file, in blocks, that shares its CPU's group preallocation"},
+    TunableInfo{"mb_group_prealloc", &Tunables::mb_group_prealloc, kMaxInt,
+                "goal of a group preallocation, in clusters; 0 turns them off"},
+    TunableInfo{"mb_max_inode_prealloc", &Tunables::mb_max_inode_prealloc, kMaxInt,
+                "preallocations an inode may keep before the oldest go"},
+    TunableInfo{"mb_max_linear_groups", &Tunables::mb_max_linear_groups, kMaxInt,
+                "groups to walk before the order lists are asked (0 on flash, 4 on disks)"},
+    TunableInfo{"mb_order2_req", &Tunables::mb_order2_req, 64,
+                "smallest order that is searched by the buddy (CR0)"},
+    TunableInfo{"mb_prefetch", &Tunables::mb_prefetch, kMaxInt, "bitmaps to read ahead at once"},
+    TunableInfo{"mb_prefetch_limit", &Tunables::mb_prefetch_limit, kMaxInt,
+                "bitmap reads one search may start in CR0 and CR1"},
+    TunableInfo{"mb_stripe", &Tunables::mb_stripe, kMaxInt, "stripe, in blocks; 0 for none"},
+    TunableInfo{"mb_optimize_scan", &Tunables::mb_optimize_scan, 1,
+                "1: CR0 and CR1 search order lists; 0: they walk the groups"},
+    TunableInfo{"mb_cr1_5_max_trim_order", &Tunables::mb_cr1_5_max_trim_order, 64,
+                "orders that CR1.5 may take off the goal length"},
+    TunableInfo{"mb_best_avail_max_trim_order", &Tunables::mb_best_avail_max_trim_order, 64,
+                "orders that best-avail may take off the goal length (6.5 and later)"},
+    TunableInfo{
+        "possible_cpus", &Tunables::possible_cpus, 8192,
+        "CPUs that the machine can have: as many stream goals (6.17 and later); 0: not known, one"},
+};
+
+std::string known_names() {
+  std::string names;
+  for (const TunableInfo& info : kTable) {
+    if (!names.empty()) names += ", ";
+    names += info.name;
+  }
+  return names;
+}
+
+// "stripe=16" among the options of a mount line.
+std::optional<std::uint64_t> mount_option(std::string_view line, std::string_view name) {
+  const auto at = line.find(name);
+  if (at == std::string_view::npos || at == 0 || (line[at - 1] != ',' && line[at - 1] != ' '))
+    return std::nullopt;
+  const std::string_view rest = line.substr(at + name.size());
+  const auto value = parse_u64(rest.substr(0, rest.find_first_of(", ")));
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+std::size_t read_mount_line(Tunables& tunables, std::string_view line) {
+  std::size_t taken = 0;
+  if (const auto scan = mount_option(line, "mb_optimize_scan=")) {
+    tunables.mb_optimize_scan = *scan != 0 ? 1 : 0;
+    ++taken;
+  }
+  if (const auto stripe = mount_option(line, "stripe="); stripe && *stripe <= kMaxInt) {
+    tunables.mb_stripe = *stripe;
+    ++taken;
+  }
+  return taken;
+}
+
+}  // namespace
+
+std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text) {
+  std::size_t taken = 0;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.find(" ext4 ") != std::string_view::npos) {
+      taken += read_mount_line(tunables, line);
+      continue;
+    }
+    const auto mark = line.find_first_of(":=");
+    if (mark == std::string_view::npos) continue;
+    const std::string assignment =
+        fmt::format("{}={}", line.substr(0, mark), line.substr(mark + 1));
+    if ((line.starts_with("mb_") || line.starts_with("possible_cpus:")) &&
+        set_tunable(tunables, assignment).ok())
+      ++taken;
+  }
+  return taken;
+}
+
+std::span<const TunableInfo> tunable_table() {
+  return kTable;
+}
+
+Tunables defaults_for(const state::Geometry& geometry) {
+  Tunables t;
+  t.mb_stripe = geometry.stripe;
+  t.mb_group_prealloc = std::max<std::uint64_t>(512u >> geometry.cluster_bits, 32);
+  if (t.mb_stripe > 1)
+    t.mb_group_prealloc = (t.mb_group_prealloc + t.mb_stripe - 1) / t.mb_stripe * t.mb_stripe;
+  // One read fetches the bitmaps of a flex group, as long as a request can be that large.
+  constexpr std::uint64_t kMaxSegment = 65536;
+  t.mb_prefetch = geometry.flex_bg
+                      ? 8 * std::min<std::uint64_t>(geometry.flex_size(),
+                                                    kMaxSegment >> (geometry.block_bits - 9))
+                      : 32;
+  t.mb_prefetch = std::min<std::uint64_t>(t.mb_prefetch, geometry.groups);
+  t.mb_prefetch_limit = std::min<std::uint64_t>(t.mb_prefetch * 4, geometry.groups);
+  constexpr std::uint32_t kOptimizeFrom = 16;  // groups
+  t.mb_optimize_scan = geometry.groups >= kOptimizeFrom ? 1 : 0;
+  return t;
+}
+
+std::uint32_t prefetch_batch(const Tunables& tunables, const state::Geometry& geometry,
+                             std::uint32_t group) {
+  const auto count = static_cast<std::uint32_t>(tunables.mb_prefetch);
+  if (!geometry.flex_bg) return count;
+  const std::uint32_t flex = geometry.flex_size();
+  return std::min(flex - (group & (flex - 1)), count);
+}
+
+Status set_tunable(Tunables& tunables, std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string_view::npos)
+    return error("'{}' is no setting: give NAME=VALUE, such as mb_max_to_scan=100", assignment);
+  const std::string_view name = assignment.substr(0, equals);
+  const auto* const info = std::find_if(kTable.begin(), kTable.end(),
+                                        [&](const TunableInfo& i) { return i.name == name; });
+  if (info == kTable.end()) return error("unknown tunable '{}': known are {}", name, known_names());
+  const auto value = parse_u64(assignment.substr(equals + 1));
+  if (!value.ok()) return error("{}: {}", name, value.error().message);
+  if (*value > info->max) return error("{}: {} is more than {}", name, *value, info->max);
+  tunables.*(info->member) = *value;
+  return {};
+}
+
+}  // namespace e4r::allocator

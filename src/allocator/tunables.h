@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "state/geometry.h"
+#include "util/status.h"
+
+namespace e4r::allocator {
+
+// The allocator's knobs, named as in /sys/fs/ext4/DEV. Defaults are the kernel's (ext4_mb_init and
+// ext4_mb_init_backend, Linux 6.1); those that depend on the geometry come from defaults_for().
+struct Tunables {
+  std::uint64_t mb_max_to_scan = 200;
+  std::uint64_t mb_min_to_scan = 10;
+  std::uint64_t mb_stream_req = 16;       // blocks
+  std::uint64_t mb_group_prealloc = 512;  // clusters
+  std::uint64_t mb_max_inode_prealloc = 512;
+  std::uint64_t mb_max_linear_groups = 0;  // 4 on rotational disks
+  std::uint64_t mb_order2_req = 2;
+  std::uint64_t mb_prefetch = 32;        // groups
+  std::uint64_t mb_prefetch_limit = 32;  // reads
+  std::uint64_t mb_stripe = 0;           // blocks
+  std::uint64_t mb_optimize_scan = 1;    // search by order lists
+  std::uint64_t mb_cr1_5_max_trim_order = 3;
+  std::uint64_t mb_best_avail_max_trim_order = 3;
+  std::uint64_t possible_cpus = 0;  // of the machine, no knob of the kernel's; 0: not known
+};
+
+[[nodiscard]] Tunables defaults_for(const state::Geometry& geometry);
+
+// How many groups from `group` on are read ahead at a time: mb_prefetch, within one flex group.
+[[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables,
+                                           const state::Geometry& geometry, std::uint32_t group);
+
+struct TunableInfo {
+  std::string_view name;
+  std::uint64_t Tunables::*member;
+  std::uint64_t max;  // largest value accepted
+  std::string_view meaning;
+};
+[[nodiscard]] std::span<const TunableInfo> tunable_table();
+
+// Applies "NAME=VALUE". The error lists the known names.
+[[nodiscard]] Status set_tunable(Tunables& tunables, std::string_view assignment);
+
+// Applies what a recorder noted of the kernel: lines "mb_NAME:VALUE" or "mb_NAME=VALUE" as read
+// from sysfs, and a line of /proc/mounts whose options mb_optimize_scan= and stripe= count. Other
+// lines and names that are not modelled are passed over. Returns how many values were taken.
+[[nodiscard]] std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text);
+
+}  // namespace e4r::allocator

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What Linux 6.12.117 and 7.3.4 decide otherwise than 6.1, rule by rule.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "allocator/policy.h"
+#include "support/rig.h"
+#include "support/workload.h"
+
+namespace e4r::test {
+namespace {
+
+using allocator::Decision;
+using mb::Criterion;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint32_t kGoal = 512;  // 2 MiB, what a file of 3 MiB gets with 4 KiB blocks
+
+// Twenty full groups of 2048 clusters of 4 KiB, with holes where a test wants them.
+struct Kernels : testing::Test {
+  Kernels() : fs(shape()) {
+    fs.fill();
+    tunables = allocator::defaults_for(fs.geometry());
+  }
+  static ModelShape shape() {
+    return {.name = "plain", .groups = 20, .block_bits = 12, .clusters_per_group = 2048};
+  }
+  void start(std::string_view policy = "linux-6.12") {
+    rig.emplace(policy, fs, tunables);
+    load_all(rig->state);
+  }
+  Decision ask(const allocator::Request& request) {
+    if (!rig) start();
+    return rig->allocator.allocate(request, nullptr);
+  }
+  // `len` clusters of a file of 3 MiB, with a goal of kGoal near `group`.
+  Decision ask_large(std::uint32_t len, std::uint32_t group = 0, std::uint64_t ino = 20) {
+    allocator::Request r = data_request(ino, len, 3 * kMiB);
+    r.goal = fs.geometry().first_block(group);
+    return ask(r);
+  }
+  [[nodiscard]] const allocator::Counters& counters() const { return rig->allocator.counters(); }
+
+  ModelFs fs;
+  allocator::Tunables tunables;
+  std::optional<Rig> rig;
+};
+
+// A group that leaves its class and comes back is behind the others on a list, and where it was in
+// a set.
+TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
+  for (const std::uint32_t group : {3u, 7u, 12u}) free_runs(fs, group, 4, 600, 2);
+  for (const auto& [policy, second] :
+       {std::pair{"linux-6.12", 3u}, std::pair{"linux-7.3", 3u}, std::pair{"linux-6.1", 7u}}) {
+    start(policy);
+    const Decision first = ask(metadata_request(512, 0));
+    ASSERT_EQ(first.criterion, Criterion::cr1);
+    ASSERT_EQ(first.result.group, 3u);
+    ASSERT_TRUE(rig->state.free_clusters(3, first.result.start, 512, 1, true).ok());
+    EXPECT_EQ(ask(metadata_request(512, 0)).result.group, second) << policy;
+  }
+}
+
+// Classes take turns in the groups from the goal's on, and only then in those before it.
+TEST_F(Kernels, GroupsBeforeTheGoalsComeAfterEveryClass) {
+  fs.free(2, 4, 1100);   // largest chunk: 512
+  fs.free(15, 4, 2044);  // largest chunk: 1024
+  for (const auto& [goal, found] : {std::pair{10u, 15u}, std::pair{1u, 2u}}) {
+    start();
+    const Decision d = ask(metadata_request(512, fs.geometry().first_block(goal)));
+    EXPECT_EQ(d.criterion, Criterion::cr0);
+    EXPECT_EQ(d.result.group, found) << "from group " << goal;
+  }
+}
+
+TEST_F(Kernels, BestAvailTrimsOrderByOrder) {
+  free_runs(fs, 3, 4, 100, 10);
+  free_runs(fs, 7, 4, 200, 5);
+  const Decision d = ask_large(8);
+  EXPECT_EQ(d.criterion, Criterion::best_avail);
+  EXPECT_EQ(d.result.group, 7u);
+  EXPECT_EQ(d.goal.len, 128u);
+  EXPECT_EQ(d.goal_len, kGoal);
+  EXPECT_EQ(d.result.len, 128u);
+  EXPECT_EQ(counters()[Criterion::best_avail].hits, 1u);
+}
+
+TEST_F(Kernels, BestAvailGoesNoFurtherThanItsLimit) {
+  free_runs(fs, 3, 4, 100, 10);
+  tunables.mb_best_avail_max_trim_order = 2;
+  const Decision d = ask_large(8);
+  EXPECT_GT(d.criterion, Criterion::best_avail);
+  EXPECT_EQ(d.goal.len, kGoal) << "the goal is whole again";
+}
+
+TEST_F(Kernels, RequestsWithoutDataAreNotTrimmed) {
+  free_runs(fs, 7, 4, 200, 5);
+  const Decision d = ask(metadata_request(300, 0));
+  EXPECT_EQ(counters()[Criterion::best_avail].groups_considered, 0u);
+  EXPECT_EQ(counters()[Criterion::cr2].groups_considered, 20u);
+  EXPECT_EQ(d.result.len, 200u) << "the best there is, after all";
+}
+
+// Without the sets, best-avail is a second walk with the whole goal, for everybody.
+TEST_F(Kernels, WalkingTriesBestAvailWithoutTrimming) {
+  free_runs(fs, 7, 4, 200, 5);
+  tunables.mb_optimize_scan = 0;
+  const Decision d = ask(metadata_request(300, 0));
+  EXPECT_EQ(d.goal.len, 300u);
+  EXPECT_EQ(counters()[Criterion::best_avail].groups_considered, 20u);
+}
+
+// ext4_mb_normalize_group_request does not set ac_orig_goal_len: behind best-avail, the goal of a
+// group preallocation is the length asked for.
+TEST_F(Kernels, AGroupPreallocationIsForgottenBehindBestAvail) {
+  free_runs(fs, 7, 4, 20, 60);
+  const Decision d = ask(data_request(20, 3, 100));
+  EXPECT_EQ(d.criterion, Criterion::cr2);
+  EXPECT_EQ(d.goal.len, 3u);
+  EXPECT_EQ(d.result.len, 3u);
+  EXPECT_EQ(counters().preallocated, 0u);
+  start("cr1.5");
+  EXPECT_EQ(ask(data_request(20, 3, 100)).goal.len, kGoal) << "the series remembers it";
+}
+
+TEST_F(Kernels, ShortExtentsAreSteppedOverInTheFastCriteria) {
+  free_runs(fs, 3, 4, 10, 4);
+  fs.free(3, 100, 1900);
+  start();
+  const Decision d = ask(metadata_request(300, 0));
+  EXPECT_EQ(d.criterion, Criterion::cr1);
+  // One run, but as many buddy chunks as cover the goal are an extent, and so is the rest of it.
+  EXPECT_EQ(counters()[Criterion::cr1].extents_scanned, d.found);
+  EXPECT_GE(d.result.start, 100u);
+  start("linux-6.1");
+  EXPECT_GT(ask(metadata_request(300, 0)).found, d.found);
+}
+
+TEST_F(Kernels, LinearGroupsAreSoManyWithTheGoalsOwn) {
+  fs.free(2, 4, 1100);
+  tunables.mb_max_linear_groups = 2;
+  (void)ask(metadata_request(512, 0));
+  // Groups 0 and 1 walked; group 2 counted by its class and by the look at it.
+  EXPECT_EQ(counters()[Criterion::cr0].groups_considered, 4u);
+}
+
+// As many linear groups as there are: the kernel has gone on to the next criterion by then, and
+// asks the classes of that one without walking again.
+TEST_F(Kernels, OnceRoundAllGroupsLeadsToTheNextCriterionsClasses) {
+  free_runs(fs, 7, 4, 200, 5);
+  tunables.mb_max_linear_groups = 20;
+  const Decision d = ask_large(8);
+  EXPECT_EQ(d.goal.len, kGoal);
+  EXPECT_EQ(counters()[Criterion::cr0].useless_loops, 1u);
+  EXPECT_EQ(counters()[Criterion::cr0].groups_considered, 20u);
+  EXPECT_EQ(counters()[Criterion::cr1].groups_considered, 0u) << "no class, and not walked";
+  EXPECT_EQ(counters()[Criterion::best_avail].useless_loops, 1u);
+}
+
+TEST_F(Kernels, AHugeNumberOfLinearGroupsEnds) {
+  tunables.mb_max_linear_groups = 2'000'000'000;
+  EXPECT_FALSE(ask_large(8).success);
+  EXPECT_GE(counters()[Criterion::cr1].groups_considered, 2'000'000'000u);
+}
+
+TEST_F(Kernels, StreamsOfOneHashGoOnWhereItsLastEnded) {
+  for (const std::uint32_t group : {3u, 9u}) free_runs(fs, group, 4, 600, 3);
+  tunables.possible_cpus = 2;
+  start("linux-7.3");
+  EXPECT_EQ(ask_large(300, 0, 20).result.group, 3u);
+  const Decision other = ask_large(300, 0, 21);
+  EXPECT_EQ(other.goal.group, 0u) << "inode 21 has another goal";
+  EXPECT_EQ(other.goal.start, UINT32_MAX) << "printed as -1";
+  const Decision same = ask_large(300, 0, 22);
+  EXPECT_EQ(same.goal.group, 3u);
+  EXPECT_EQ(counters().stream_goal_hits, 1u);
+}
+
+TEST_F(Kernels, AsManyStreamGoalsAsAQuarterOfTheGroupsAtMost) {
+  for (const std::uint32_t group : {3u, 9u}) free_runs(fs, group, 4, 600, 3);
+  tunables.possible_cpus = 64;  // five goals for twenty groups
+  start("linux-7.3");
+  (void)ask_large(300, 0, 20);
+  EXPECT_EQ(ask_large(300, 0, 25).goal.group, 3u);
+  EXPECT_EQ(ask_large(300, 0, 26).goal.group, 0u);
+}
+
+// Preallocations of an inode are a tree by file block: the highest goes first, none is trimmed.
+TEST_F(Kernels, AnInodesPreallocationsAreKeptByFileBlock) {
+  free_runs(fs, 3, 4, 1000, 2);
+  tunables.mb_max_inode_prealloc = 0;
+  start();
+  for (const std::uint32_t logical : {0u, 8192u, 4096u}) {
+    allocator::Request r = data_request(20, 1, 60 * kMiB);
+    r.logical = logical;
+    (void)ask(r);
+  }
+  const auto* mine = rig->state.find_inode_preallocs(20);
+  ASSERT_NE(mine, nullptr);
+  EXPECT_EQ(mine->active, 3u);
+  EXPECT_GT(counters().preallocated, 0u);
+  rig->allocator.discard_inode(20, 1);
+  EXPECT_EQ(rig->state.find_inode_preallocs(20), nullptr) << "all go, whatever is asked for";
+  for (const std::string& line : rig->state.check(3)) ADD_FAILURE() << line;
+}
+
+TEST_F(Kernels, PreallocatedCountsWhatTheRequestTakesToo) {
+  fs.free(3, 4, 1000);
+  const Decision d = ask_large(100);
+  EXPECT_EQ(counters().preallocated, d.result.len);
+  start("linux-6.1");
+  const Decision before = ask_large(100);
+  EXPECT_EQ(before.result.len, counters().preallocated + 100);
+}
+
+// A trimmed goal hides how long it was; where the find was placed in the file shows it.
+TEST_F(Kernels, WhereTheFindWasPlacedShowsTheGoalBeforeTrimming) {
+  free_runs(fs, 7, 4, 200, 5);
+  start();
+  allocator::Request r = data_request(20, 8, 0);
+  r.inputs_exact = false;
+  r.logical = 500;
+  allocator::Recorded recorded = {.goal = {0, 0, 128, 0},
+                                  .result = {7, 4, 128, 0},
+                                  .flags = mb::hint_data,
+                                  .found = 1,
+                                  .criterion = Criterion::best_avail,
+                                  .placed_at = 384};
+  for (const auto& [placed, step] :
+       {std::pair{384u, allocator::SizeStep::m4}, std::pair{500u, allocator::SizeStep::m8}}) {
+    start();
+    recorded.placed_at = placed;
+    allocator::Steering steering;
+    steering.recorded = &recorded;
+    steering.fit_size = true;
+    (void)rig->allocator.allocate(r, &steering);
+    EXPECT_EQ(steering.inputs.size, step) << placed;
+  }
+}
+
+TEST(Policies, ANameAndItsAliasAreOnePolicy) {
+  EXPECT_EQ(allocator::find_policy("linux-6.1"), allocator::find_policy("legacy"));
+  EXPECT_EQ(allocator::find_policy(""), nullptr);
+  EXPECT_EQ(allocator::find_policy("linux-9.9"), nullptr);
+}
+
+}  // namespace
+}  // namespace e4r::test
