@@ -49,7 +49,7 @@ std::string advice(const report::ReplayReport& report) {
   const bool modelled = replay::is_modelled(report.trace);
   std::string out = modelled ? ""
                              : fmt::format("no policy here decides like Linux {}; ",
-                                           trace::generation_name(report.trace.generation));
+                                           trace::kernel_of(report.trace));
   out += fmt::format(
       "check that {} is the image from before the trace, that the recorder's tunables "
       "lie beside the trace or are given with --tunables, and that no events were "

@@ -53,8 +53,8 @@ std::string format_text(const TraceSummary& s) {
 
 std::string generation_text(const TraceSummary& s) {
   if (s.generation == Generation::unknown) return "unknown: no search was recorded";
-  if (s.generation == Generation::v6_5 && s.streams_without_start > 0)
-    return fmt::format("6.17 or later ({} searches for streams have no start in their goal)",
+  if (s.streams_without_start > 0)
+    return fmt::format("{} ({} searches for streams have no start in their goal)", kernel_of(s),
                        format_count(s.streams_without_start));
   if (!s.generation_guessed) return std::string(generation_name(s.generation));
   return fmt::format(
@@ -130,7 +130,7 @@ boost::json::object info_json(const TraceInfo& info) {
   return {{"name", info.name},
           {"format", format_name(s.format)},
           {"recorded_as", format_name(s.recorded_as)},
-          {"generation", generation_name(s.generation)},
+          {"generation", kernel_of(s)},
           {"generation_guessed", s.generation_guessed},
           {"device", device_name(info.device)},
           {"devices", devices},

@@ -59,7 +59,7 @@ std::string facts(const ReplayReport& report) {
       format_size(g.block_size), format_count(g.groups_count), escape(report.trace_path),
       format_count(report.trace.events),
       format_count(report.trace.count(trace::EventKind::request_blocks)),
-      trace::generation_name(report.trace.generation));
+      trace::kernel_of(report.trace));
   if (report.contradictions.any())
     out += fmt::format("<p class=\"facts\">The trace contradicts itself or the image: {}</p>\n",
                        escape(describe(report.contradictions)));

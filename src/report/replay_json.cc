@@ -118,7 +118,7 @@ json::object trace_json(const ReplayReport& report) {
     if (t.by_kind[i] > 0) kinds[trace::event_name(static_cast<trace::EventKind>(i))] = t.by_kind[i];
   return {{"path", report.trace_path},
           {"format", trace::format_name(t.format)},
-          {"kernel", trace::generation_name(t.generation)},
+          {"kernel", trace::kernel_of(t)},
           {"device", report.device},
           {"events", t.events},
           {"requests", t.count(trace::EventKind::request_blocks)},

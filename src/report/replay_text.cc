@@ -25,7 +25,7 @@ std::string header(const ReplayReport& report) {
   text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n", report.trace_path,
                       format_count(report.trace.events),
                       format_count(report.trace.count(trace::EventKind::request_blocks)),
-                      trace::generation_name(report.trace.generation), report.device);
+                      trace::kernel_of(report.trace), report.device);
   if (report.contradictions.any())
     text += fmt::format("       contradicts itself or the image: {}\n",
                         describe(report.contradictions));

@@ -107,4 +107,9 @@ const DeviceCount* busiest(const TraceSummary& summary) {
   return best;
 }
 
+std::string_view kernel_of(const TraceSummary& summary) {
+  const bool newer = summary.generation == Generation::v6_5 && summary.streams_without_start > 0;
+  return newer ? "6.17 or later" : generation_name(summary.generation);
+}
+
 }  // namespace e4r::trace

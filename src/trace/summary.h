@@ -77,4 +77,7 @@ struct TraceSummary {
 // The device to take when nobody chose: most requests, then most events. nullptr when none.
 [[nodiscard]] const DeviceCount* busiest(const TraceSummary& summary);
 
+// Which kernels print traces like this: what the criteria show, or more when the events do.
+[[nodiscard]] std::string_view kernel_of(const TraceSummary& summary);
+
 }  // namespace e4r::trace
