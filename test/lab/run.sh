@@ -78,4 +78,5 @@ step "build it" "$lab" build "$other"
 step "the model of it follows it" "$lab" agree --again --kernel "$other" -p "linux-$other" --seed 1 \
     1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal
 step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
+step "and another kernel" "$lab" predict --again --to "$other" midfrag many-small
 echo "test/lab: all $passed steps passed"

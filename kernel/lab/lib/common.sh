@@ -128,35 +128,6 @@ agreement_row() {
         }' "$5"
 }
 
-# prediction_rows KIND POLICY: of "SIDE NAME VALUE" lines (SIDE: legacy, the policy,
-# kernel), a table line per figure. Returns 3 when one is more than 5 % off, and by more than a search
-# or two make, or when a figure is missing on any side.
-prediction_rows() {
-    awk -v kind="$1" -v policy="$2" '
-        { value[$1, $2] = $3 }
-        END {
-            n = split("cr0/hits cr1/hits cr1.5/hits cr2/hits cr3/hits extents_scanned " \
-                "cr2/groups_considered cr3/groups_considered", names, " ")
-            for (i = 1; i <= n; ++i) {
-                if (!((policy, names[i]) in value) || !(("kernel", names[i]) in value) ||
-                    !((("legacy", names[i]) in value) || names[i] == "cr1.5/hits")) {
-                    printf "| %s | %s | missing | | | |\n", kind, names[i]
-                    worst = 3
-                    continue
-                }
-                predicted = value[policy, names[i]] + 0
-                kernel = value["kernel", names[i]] + 0
-                off = kernel ? 100 * (predicted - kernel) / kernel : predicted ? 100 : 0
-                apart = predicted > kernel ? predicted - kernel : kernel - predicted
-                slack = names[i] ~ /hits/ ? 5 : 20
-                if ((off > 5 || off < -5) && apart > slack) worst = 3
-                printf "| %s | %s | %d | %d | %d | %+.2f %% |\n", kind, names[i],
-                    value["legacy", names[i]], predicted, kernel, off
-            }
-            exit worst
-        }'
-}
-
 # put_table FILE MARK TABLE: what stands between the line MARK and "<!-- end -->" of a Markdown file
 # becomes the table.
 put_table() {

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The same workload on several kernels, side by side: what each counted, and what a replay of the first
+# one's capture says that the others would.
+#
+# Usage: kernels.sh [--kernels "TREE..."] [--seed N] [--again] [-o DIR] [--into FILE] KIND...
+#   --kernels "..."   default: "base all 6.12 7.3"; the first is the one that is replayed
+#   --seed N          default: 1w; "Nw": mb_groups is read first
+#   --into FILE       also puts the table between "<!-- kernels -->" and "<!-- end -->" of FILE
+#
+# Prints a Markdown table. A cell is what the kernel counted, and behind it in brackets what was
+# predicted where that is something else.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+# shellcheck source=kernel/lab/lib/figures.sh
+source "$lab_dir/lib/figures.sh"
+
+trees=(base all 6.12 7.3)
+seed=1w
+again=0
+into=
+out=$E4R_LAB/captures
+kinds=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --kernels) read -ra trees <<<"$2" && shift ;;
+    --seed) seed=$2 && shift ;;
+    --again) again=1 ;;
+    --into) into=$2 && shift ;;
+    -o) out=$2 && shift ;;
+    -*) usage ;;
+    *) kinds+=("$1") ;;
+    esac
+    shift
+done
+if [ ${#kinds[@]} = 0 ] || [ ${#trees[@]} -lt 2 ]; then usage; fi
+need jq
+mkdir -p "$out"
+build_project e4replay
+
+# cells KIND TREE...: of "SIDE NAME VALUE" lines, SIDE being live/TREE or a policy, table lines.
+cells() {
+    awk -v kind="$1" -v trees="${*:2}" -v policies="$(for tree in "${@:2}"; do policy_of_tree "$tree"; done |
+        paste -sd' ')" '
+        # A line is a sum of counters whose names end like one of its words.
+        function of(side, words,   sum, key, part, list, i, n) {
+            n = split(words, list, ",")
+            sum = 0
+            for (key in value) {
+                split(key, part, SUBSEP)
+                if (part[1] != side) continue
+                for (i = 1; i <= n; ++i)
+                    if (part[2] == list[i] || (list[i] ~ /^\// && index(part[2], list[i]) &&
+                            part[2] ~ list[i] "$")) sum += value[key]
+            }
+            return sum
+        }
+        { value[$1, $2] = $3 }
+        END {
+            m = split("searches=/hits|by CR0=cr0/hits|by CR1=cr1/hits|by CR1.5 or best-avail=cr1.5/hits,best_avail/hits|" \
+                "by CR2=cr2/hits|by CR3=cr3/hits|groups considered=/groups_considered|" \
+                "extents scanned=extents_scanned|preallocated, clusters=preallocated|" \
+                "free extents at the end=free_extents", rows, "|")
+            n = split(trees, tree, " ")
+            split(policies, policy, " ")
+            for (r = 1; r <= m; ++r) {
+                split(rows[r], row, "=")
+                line = ""
+                all = 0
+                for (t = 1; t <= n; ++t) {
+                    live = of("live/" tree[t], row[2])
+                    told = t == 1 ? live : of(policy[t], row[2])
+                    line = line " | " live (told == live ? "" : " (" told ")")
+                    all += live + told
+                }
+                if (all) print "| " kind " | " row[1] line " |"
+            }
+        }'
+}
+
+rows() {
+    local kind=$1 tree recorded name
+    {
+        for tree in "${trees[@]}"; do
+            name=$(take "$kind" "$tree")
+            kernel_figures "$out/$name" | sed "s|^|live/$tree |"
+        done
+        recorded=$(take "$kind" "${trees[0]}")
+        replay_figures "$recorded" \
+            "$(for tree in "${trees[@]:1}"; do policy_of_tree "$tree"; done | paste -sd,)"
+    } | cells "$kind" "${trees[@]}"
+}
+
+for kind in "${kinds[@]}"; do
+    known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
+done
+lines=$(mktemp "$E4R_LAB/kernels.XXXXXX")
+trap 'rm -f "$lines"' EXIT
+{
+    echo "| kind | | $(printf '%s | ' "${trees[@]}" | sed 's/base/6.1/; s/all/6.1 with the series/; s/ | $//') |"
+    echo "|---|---$(for tree in "${trees[@]}"; do printf '|---'; done)|"
+    for kind in "${kinds[@]}"; do rows "$kind"; done
+} | tee "$lines"
+if [ -n "$into" ]; then put_table "$into" "<!-- kernels -->" "$lines"; fi

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# What a kernel counted in a capture, and what a replay of a capture counts. Sourced after common.sh
+# and kinds.sh by predict.sh and kernels.sh; $out is where captures are, $seed which, $again whether
+# anew.
+
+# policy_of_tree TREE: the policy that decides like its kernel.
+policy_of_tree() {
+    case $1 in
+    base) echo legacy ;;
+    6.12 | 7.3) echo "linux-$1" ;;
+    *) echo cr1.5 ;;
+    esac
+}
+
+# take KIND TREE: a capture, unless there is one; prints its name.
+take() {
+    local name warm=()
+    [[ $seed != *w ]] || warm=(--warm)
+    name=$(capture_name "$1" "${seed%w}" "${#warm[@]}" "$2")
+    if [ "$again" = 1 ] || [ ! -e "$out/$name.mb_stats" ]; then
+        "$lab_dir/capture.sh" "$1" --seed "${seed%w}" "${warm[@]}" --kernel "$2" -o "$out" >/dev/null
+    fi
+    echo "$name"
+}
+
+# kernel_figures DIR/NAME: "cr1/hits 5" lines from the mb_stats of a capture and the free extents of
+# its end state. A criterion has the name of 6.1 on every kernel.
+kernel_figures() {
+    awk '
+        BEGIN {
+            split("p2_aligned cr0 goal_fast cr1 best_avail best_avail goal_slow cr2 any_free cr3", p)
+            for (i = 1; i in p; i += 2) ours["cr_" p[i]] = p[i + 1]
+        }
+        /_stats:$/ {
+            section = $1; sub(/_stats:/, "", section)
+            if (section in ours) section = ours[section]
+            next
+        }
+        /^\t[^\t]/ { section = "" }
+        NF == 2 && $2 ~ /^[0-9]+$/ {
+            name = $1; sub(/:$/, "", name)
+            print (section ? section "/" : "") name, $2 }' "$1.mb_stats"
+    # e2freefrag misreads bigalloc.
+    if dumpe2fs -h "$1.img" 2>/dev/null | grep -q '^Filesystem features:.* bigalloc'; then
+        awk '/^#[0-9]/ { extents += $4 } END { print "free_extents", extents + 0 }' "$1.mb_groups"
+    else
+        sed -n 's/^Num. free extent: */free_extents /p' "$1.e2freefrag"
+    fi
+}
+
+# replay_figures NAME POLICY...: "POLICY cr1/hits 5" lines, from replays of a capture.
+replay_figures() {
+    local policies
+    policies=$(IFS=, && echo "${*:2}")
+    "$(project_build)/tools/e4replay" replay "$out/$1.img" "$out/$1.trace.zst" -p "$policies" \
+        --no-progress --json - |
+        jq -r '.runs[] | .policy as $p |
+            (.mb_stats | paths(scalars) as $path |
+                "\($p) \($path | join("/") | sub("_stats/"; "/")) \(getpath($path))"),
+            "\($p) free_extents \(.free_extents.count)"'
+}
+
+# prediction_rows KIND FROM TO: of "SIDE NAME VALUE" lines (SIDE: the policy FROM, the policy TO, and
+# kernel, what that kernel counted), a table line per figure. Returns 3 when one is more than 5 % off,
+# and by more than a search or two make, or when a figure is missing on a side that should have it: a
+# rung that neither the policy TO nor its kernel has is none.
+prediction_rows() {
+    awk -v kind="$1" -v from="$2" -v to="$3" '
+        { value[$1, $2] = $3 }
+        END {
+            n = split("cr0/hits cr1/hits cr1.5/hits best_avail/hits cr2/hits cr3/hits " \
+                "groups_scanned extents_scanned cr2/groups_considered cr3/groups_considered " \
+                "free_extents", names, " ")
+            for (i = 1; i <= n; ++i) {
+                name = names[i]
+                own = name ~ /^(cr1\.5|best_avail)\//
+                if (own && !((to, name) in value) && !(("kernel", name) in value)) continue
+                if (!((to, name) in value) || !(("kernel", name) in value) ||
+                    !((from, name) in value || own)) {
+                    printf "| %s | %s | missing | | | |\n", kind, name
+                    worst = 3
+                    continue
+                }
+                predicted = value[to, name] + 0
+                kernel = value["kernel", name] + 0
+                off = kernel ? 100 * (predicted - kernel) / kernel : predicted ? 100 : 0
+                apart = predicted > kernel ? predicted - kernel : kernel - predicted
+                slack = name ~ /hits/ ? 5 : 20
+                if ((off > 5 || off < -5) && apart > slack) worst = 3
+                printf "| %s | %s | %d | %d | %d | %+.2f %% |\n", kind, name,
+                    value[from, name], predicted, kernel, off
+            }
+            exit worst
+        }'
+}
