@@ -107,7 +107,8 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
-  const replay::Setup recorded = {&replay::recorded_policy(report.trace), inputs.recorded};
+  E4R_TRY(const allocator::Policy* policy, session.recognise(inputs.recorded));
+  const replay::Setup recorded = {policy, inputs.recorded};
   {
     E4R_TRY(const replay::Run followed, session.follow(recorded));
     report.recorded = followed.engine->agreement();

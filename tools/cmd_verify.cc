@@ -56,10 +56,14 @@ Result<std::string> explain(replay::Session& session, const replay::Setup& setup
 }
 
 Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs,
-                                    const replay::Setup& setup, const KernelFiles& kernel,
+                                    const allocator::Policy* policy, const KernelFiles& kernel,
                                     Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
+  if (policy == nullptr) {
+    E4R_TRY(policy, session.recognise(inputs.recorded));
+  }
+  const replay::Setup setup = {policy, inputs.recorded};
   report::ReplayReport report = start_report(options.in, inputs);
   session.explain(options.in.explain);
   E4R_TRY(replay::Run followed, session.follow(setup));
@@ -101,9 +105,8 @@ Result<int> run(const Options& options) {
   E4R_TRY(const KernelFiles kernel, read_kernel_files(options));
   Progress progress(!options.in.no_progress);
   E4R_TRY(Inputs inputs, open_inputs(options.in, progress));
-  if (policy == nullptr) policy = &replay::recorded_policy(inputs.trace.summary());
   E4R_CHECK(apply_settings(inputs.recorded, options.in.settings));
-  auto report = verify(options, inputs, {policy, inputs.recorded}, kernel, progress);
+  auto report = verify(options, inputs, policy, kernel, progress);
   progress.wipe();
   if (!report.ok()) return std::move(report).error();
   E4R_CHECK(print(*report, options));

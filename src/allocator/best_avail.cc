@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The criterion that Linux 6.5 put before CR2 (ext4_mb_scan_groups_best_avail, 6.12.117): the goal
-// trimmed to powers of two, or to the multiple of the stripe above one, from its own order down.
+// The criterion that Linux 6.5 put before CR2 (ext4_mb_choose_next_group_best_avail;
+// ext4_mb_scan_groups_best_avail, 6.12.117): the goal trimmed to powers of two, or to the multiple
+// of the stripe above one, from its own order down.
 #include <algorithm>
 #include <bit>
 
@@ -39,6 +40,20 @@ GroupClasses trimmed_classes(const Search& search) {
     out.push_back({GroupClass::By::average, state::average_list(orders, goal), goal});
   }
   return out;
+}
+
+std::optional<std::uint32_t> choose_best_avail(Search& search) {
+  if ((search.flags & mb::best_avail_optimized) != 0)
+    ++search.counters[mb::Criterion::best_avail].bad_suggestions;
+  for (const GroupClass& wanted : trimmed_classes(search)) {
+    search.goal.len = wanted.goal_len;
+    if (const auto group = find_in_average_list(search, wanted.order, mb::Criterion::best_avail)) {
+      search.flags |= mb::best_avail_optimized;
+      return group;
+    }
+  }
+  restore_goal(search);
+  return std::nullopt;
 }
 
 }  // namespace e4r::allocator

@@ -68,11 +68,11 @@ void GroupSearch::climb(std::size_t rung) {
 
 // Whether the rung goes from group to group by number instead of asking the index by order.
 bool GroupSearch::walks(const Rung& rung) const {
-  return rung.choose == nullptr || state_.index() != state::GroupIndex::lists;
+  return rung.choose == nullptr || state_.index() != state::GroupIndex::lists || !indexed_;
 }
 
 bool GroupSearch::by_classes(const Rung& rung) const {
-  return rung.classes != nullptr && state_.index() == state::GroupIndex::sets;
+  return rung.classes != nullptr && state_.index() == state::GroupIndex::sets && indexed_;
 }
 
 std::uint32_t GroupSearch::first_group() const {

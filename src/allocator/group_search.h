@@ -22,6 +22,7 @@ class GroupSearch {
         policy_(policy),
         stripes_(policy.kernel.stripe),
         read_ahead_(search, policy.kernel.read_ahead),
+        indexed_(search.state.geometry().extents || policy.kernel.groups.without_extents),
         steering_(steering) {}
 
   // Runs the whole search. Requests for streams start where the inode's stream goes on.
@@ -62,6 +63,7 @@ class GroupSearch {
   const Policy& policy_;
   const StripeRules& stripes_;
   ReadAhead read_ahead_;
+  bool indexed_;  // this file is searched for by the index of groups, if there is one
   Steering* steering_;
   bool walked_ = false;  // the linear part of the rung that is next has been walked already
 };

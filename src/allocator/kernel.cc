@@ -5,7 +5,7 @@ namespace e4r::allocator {
 
 const Kernel kLinux6_1 = {
     .name = "Linux 6.1.167 to 6.1.192",
-    .groups = {.index = state::GroupIndex::lists, .lists_bounded = false},
+    .groups = {.index = state::GroupIndex::lists, .lists_bounded = false, .without_extents = true},
     .read_ahead = kReadAhead6_1,
     .stripe = kStripe6_1,
     .stream = kOneStreamGoal,
@@ -16,7 +16,7 @@ const Kernel kLinux6_1 = {
 
 const Kernel kLinux6_1Cr1_5 = {
     .name = "Linux 6.1.192 with the series mballoc-cr1.5",
-    .groups = {.index = state::GroupIndex::lists, .lists_bounded = true},
+    .groups = {.index = state::GroupIndex::lists, .lists_bounded = true, .without_extents = true},
     .read_ahead = kReadAheadCr1_5,
     .stripe = kStripeCr1_5,
     .stream = kOneStreamGoal,
@@ -25,9 +25,10 @@ const Kernel kLinux6_1Cr1_5 = {
     .stats = StatNames::v6_1,
 };
 
-const Kernel kLinux6_12 = {
-    .name = "Linux 6.12.77 to 6.12.117",
-    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true},
+// 6.5 to 6.7 differ from 6.8 in read-ahead and stripes, and are taken for the same.
+const Kernel kLinux6_5 = {
+    .name = "Linux 6.5 to 6.16, and 6.12 up to 6.12.76",
+    .groups = {.index = state::GroupIndex::lists, .lists_bounded = true, .without_extents = false},
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
     .stream = kOneStreamGoal,
@@ -36,9 +37,20 @@ const Kernel kLinux6_12 = {
     .stats = StatNames::v6_5,
 };
 
+const Kernel kLinux6_12 = {
+    .name = "Linux 6.12.77 to 6.12.117",
+    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
+    .read_ahead = kReadAhead6_8,
+    .stripe = kStripe6_8,
+    .stream = kOneStreamGoal,
+    .preallocs = kPreallocs6_4,
+    .remembers = {.of_groups = false},
+    .stats = StatNames::v6_12,
+};
+
 const Kernel kLinux7_3 = {
     .name = "Linux 6.17 to 7.3",
-    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true},
+    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
     .stream = kStreamGoalsByInode,

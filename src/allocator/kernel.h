@@ -20,6 +20,9 @@ struct GroupRules {
   // Groups that the inode may not use (files without extents, beyond 2^32 blocks) are passed over
   // on the lists too; 6.1 bounds the walk alone. Sets are always bounded.
   bool lists_bounded;
+  // Files without extents are searched for by the index too; else they are walked for
+  // (before 6.1.165 and 7.0).
+  bool without_extents;
 };
 
 // What is remembered of a goal that a criterion trims.
@@ -33,6 +36,7 @@ struct GoalRules {
 enum class StatNames : unsigned char {
   v6_1,   // cr0_stats ... cr3_stats
   v6_5,   // cr_p2_aligned_stats ... cr_any_free_stats, extents_scanned for each, len_goal_hits
+  v6_12,  // the same without bad_suggestions
   v6_17,  // the same and stream_goal_hits
 };
 
@@ -52,6 +56,7 @@ struct Kernel {
 // fs/ext4/mballoc.c of these versions.
 extern const Kernel kLinux6_1;       // 6.1.167 to 6.1.192
 extern const Kernel kLinux6_1Cr1_5;  // 6.1.192 with the series mballoc-cr1.5 of this project
+extern const Kernel kLinux6_5;       // 6.5 to 6.16, and 6.12 up to 6.12.76; from reading
 extern const Kernel kLinux6_12;      // 6.12.77 to 6.12.117
 extern const Kernel kLinux7_3;       // 6.17 to 7.3
 

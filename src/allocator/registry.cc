@@ -5,7 +5,15 @@
 #include "allocator/policy.h"
 
 // One row per file of policies/: the object that it defines.
-#define E4R_POLICIES(row) row(linear) row(legacy) row(cr1_5) row(linux_6_12) row(linux_7_3)
+// clang-format off
+#define E4R_POLICIES(row) \
+  row(linear)             \
+  row(legacy)             \
+  row(cr1_5)              \
+  row(linux_6_5)          \
+  row(linux_6_12)         \
+  row(linux_7_3)
+// clang-format on
 
 namespace e4r::allocator {
 

@@ -42,8 +42,10 @@ void restore_goal(Search& search);
 // Whether best-avail is tried: requests without HINT_DATA are as long as they must be. Walking does
 // not trim, and tries the rung for them as well.
 [[nodiscard]] bool trims(const Search& search);
-// Its classes, with the goal trimmed for each.
+// Its classes, with the goal trimmed for each; and the same on the order lists, where each call
+// goes on from what the one before has left of the goal.
 [[nodiscard]] GroupClasses trimmed_classes(const Search& search);
+[[nodiscard]] std::optional<std::uint32_t> choose_best_avail(Search& search);
 
 // The rungs that all kernels have, for ladders built around them.
 [[nodiscard]] constexpr Rung cr0() {
@@ -98,6 +100,7 @@ void restore_goal(Search& search);
           .applies = trims,
           .least_free = goal_clusters,
           .good = good_average,
+          .choose = choose_best_avail,
           .classes = trimmed_classes,
           .leave = restore_goal};
 }

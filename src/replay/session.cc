@@ -2,6 +2,7 @@
 #include "replay/session.h"
 
 #include <chrono>
+#include <utility>
 
 #include "util/parallel.h"
 
@@ -9,30 +10,47 @@ namespace e4r::replay {
 
 namespace {
 
-// The policy of ours that decides like the kernel; null: none.
-const allocator::Policy* policy_of(const trace::TraceSummary& trace) {
+std::vector<std::string_view> names_of(const trace::TraceSummary& trace) {
   switch (trace.generation) {
     case trace::Generation::v6_1:
-      return allocator::find_policy("legacy");
+      return {"legacy"};
     case trace::Generation::cr1_5:
-      return allocator::find_policy("cr1.5");
+      return {"cr1.5"};
     case trace::Generation::v6_5:
-      return allocator::find_policy(trace.streams_without_start > 0 ? "linux-7.3" : "linux-6.12");
+      // Without a search for a stream, 7.3's decisions are those of 6.12.
+      if (trace.streams_without_start > 0) return {"linux-7.3"};
+      return {"linux-6.12", "linux-6.5"};
     case trace::Generation::unknown:
       break;
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace
 
-const allocator::Policy& recorded_policy(const trace::TraceSummary& trace) {
-  const allocator::Policy* policy = policy_of(trace);
-  return policy != nullptr ? *policy : *allocator::find_policy("legacy");
+bool is_modelled(const trace::TraceSummary& trace) {
+  return !names_of(trace).empty();
 }
 
-bool is_modelled(const trace::TraceSummary& trace) {
-  return policy_of(trace) != nullptr;
+Result<const allocator::Policy*> Session::recognise(const allocator::Tunables& recorded) {
+  const std::vector<std::string_view> names = names_of(trace_.summary());
+  if (names.empty()) return allocator::find_policy("legacy");
+  if (names.size() == 1) return allocator::find_policy(names.front());
+  const std::uint64_t explained = std::exchange(explain_, 0);
+  const allocator::Policy* best = nullptr;
+  std::uint64_t most = 0;
+  for (const std::string_view name : names) {
+    const allocator::Policy* policy = allocator::find_policy(name);
+    E4R_TRY(const Run followed, follow({policy, recorded}));
+    const Agreement& agreement = followed.engine->agreement();
+    if (best == nullptr || agreement.identical > most) {
+      best = policy;
+      most = agreement.identical;
+    }
+    if (agreement.identical == agreement.requests) break;
+  }
+  explain_ = explained;
+  return best;
 }
 
 Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const {

@@ -27,11 +27,7 @@ struct SessionOptions {
   std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
 };
 
-// The policy whose decisions the trace holds; the 6.1 ladder when no policy of ours does. What a
-// trace of 6.5 or later does not show is taken to be the latest kernel that it can be from.
-[[nodiscard]] const allocator::Policy& recorded_policy(const trace::TraceSummary& trace);
-
-// Whether a policy of ours decides like that kernel.
+// Whether a policy of ours decides like the kernel that made the trace.
 [[nodiscard]] bool is_modelled(const trace::TraceSummary& trace);
 
 // A start state and a trace, and the replays made of them. `source` must outlive the session and
@@ -43,6 +39,10 @@ class Session {
 
   // The number of the decision that the next runs write down (Engine::explanation); 0: none.
   void explain(std::uint64_t decision) { explain_ = decision; }
+
+  // The policy whose decisions the trace holds; legacy when none of ours does. Where the trace
+  // alone does not say, the one that more of its decisions follow.
+  [[nodiscard]] Result<const allocator::Policy*> recognise(const allocator::Tunables& recorded);
 
   // Follows the recorded kernel from event to event and works out the inputs of each decision that
   // the trace does not carry. Must come before the others.

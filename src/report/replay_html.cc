@@ -71,6 +71,10 @@ std::string facts(const ReplayReport& report) {
         report.recorded->requests == 0
             ? "-"
             : fmt::format("{:.3f} %", *report.recorded->percent_identical()));
+  for (const RunReport& run : report.runs)
+    if (run.unverified())
+      out += fmt::format("<p class=\"facts\">{} is unverified: it was held against no kernel</p>\n",
+                         escape(run.policy->name));
   return out;
 }
 

@@ -97,7 +97,9 @@ json::value verification_json(const RunReport& run) {
 }
 
 json::object run_json(const RunReport& run, const ReplayReport& report) {
-  json::object out = {{"policy", run.policy->name}, {"tunables", tunables_json(run.tunables)}};
+  json::object out = {{"policy", run.policy->name},
+                      {"verified", !run.unverified()},
+                      {"tunables", tunables_json(run.tunables)}};
   for (const Row& row : rows()) {
     const Value value = row.run(run, report);
     if (!std::holds_alternative<std::monostate>(value)) put(out, row.key, json_of(value));

@@ -32,6 +32,9 @@ struct RunReport {
   std::optional<stats::MbGroupsComparison> groups;       // against the kernel's mb_groups
   std::optional<stats::MbStatsComparison> kernel_stats;  // against its mb_stats
 
+  // No kernel's decisions were held against the policy.
+  [[nodiscard]] bool unverified() const { return policy->verified.empty(); }
+
   // There were decisions, and every one, and every group and counter of the kernel's files, is the
   // kernel's.
   [[nodiscard]] bool agrees() const;

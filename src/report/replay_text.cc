@@ -46,6 +46,16 @@ std::string fidelity(const ReplayReport& report) {
                      share(a, a.identical));
 }
 
+// Which of the policies nobody has seen a kernel decide like.
+std::string unverified(const ReplayReport& report) {
+  std::string text;
+  for (const RunReport& run : report.runs)
+    if (run.unverified())
+      text +=
+          fmt::format("       {} is unverified: it was held against no kernel\n", run.policy->name);
+  return text;
+}
+
 // Column heads: the start image where rows have a figure for it, each policy, the change.
 std::vector<std::string> head(const ReplayReport& report) {
   std::vector<std::string> cells = {"", "start"};
@@ -122,7 +132,7 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   for (const RunReport& run : report.runs) speed.push_back(fmt::format("{:.3f}", run.elapsed_s));
   table.heading("");
   table.row(speed);
-  std::string text = header(report) + fidelity(report) + "\n" + table.text();
+  std::string text = header(report) + fidelity(report) + unverified(report) + "\n" + table.text();
   if (histogram) text += fmt::format("\n{}", histograms(report));
   for (const RunReport& run : report.runs)
     if (!run.explanation.empty())

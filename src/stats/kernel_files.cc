@@ -20,7 +20,7 @@ constexpr std::array kSections = {
     CriterionSection{mb::Criterion::cr0, "cr0_stats", "cr_p2_aligned_stats", true},
     CriterionSection{mb::Criterion::cr1, "cr1_stats", "cr_goal_fast_stats", true},
     CriterionSection{mb::Criterion::cr1_5, "cr1.5_stats", "", true},
-    CriterionSection{mb::Criterion::best_avail, "best_avail_stats", "cr_best_avail_stats", false},
+    CriterionSection{mb::Criterion::best_avail, "best_avail_stats", "cr_best_avail_stats", true},
     CriterionSection{mb::Criterion::cr2, "cr2_stats", "cr_goal_slow_stats", false},
     CriterionSection{mb::Criterion::cr3, "cr3_stats", "cr_any_free_stats", false},
 };
@@ -133,7 +133,7 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
     add("groups_considered", of.groups_considered);
     add("extents_scanned", of.extents_scanned, v6_1);
     add("useless_loops", of.useless_loops);
-    if (suggests && v6_1) add("bad_suggestions", of.bad_suggestions);
+    if (suggests && (v6_1 || names == StatNames::v6_5)) add("bad_suggestions", of.bad_suggestions);
   }
   out.push_back({"extents_scanned", c.extents_scanned});
   out.push_back({"goal_hits", c.goal_hits});

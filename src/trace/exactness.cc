@@ -128,8 +128,8 @@ std::vector<std::string> ExactnessCheck::remarks(const TraceSummary& s) const {
                               format_count(unclosed_)));
   if (s.generation == Generation::v6_5 && s.streams_without_start == 0)
     out.push_back(
-        "the kernel is 6.5 or later: 6.12.77 and later 6.12 decide like linux-6.12, and so does "
-        "6.17 and later where no large file was written; the others are not modelled");
+        "the kernel is 6.5 or later: linux-6.12 (6.12.77 on, and 6.17 on where no large file was "
+        "written) or linux-6.5 (the others), whichever follows more of its decisions");
   return out;
 }
 

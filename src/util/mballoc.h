@@ -33,6 +33,7 @@ inline constexpr std::uint32_t strict_check = 0x4000;
 // and the others are not seen.
 inline constexpr std::uint32_t cr0_optimized = 0x8000;
 inline constexpr std::uint32_t cr1_optimized = 0x10000;
-inline constexpr std::uint32_t cr1_5_optimized = 0x20000;  // the CR1.5 series
+inline constexpr std::uint32_t cr1_5_optimized = 0x20000;       // the CR1.5 series
+inline constexpr std::uint32_t best_avail_optimized = 0x20000;  // 6.5 to 6.16
 
 }  // namespace e4r::mb

@@ -214,6 +214,34 @@ TEST_F(Kernels, PreallocatedCountsWhatTheRequestTakesToo) {
   EXPECT_EQ(before.result.len, counters().preallocated + 100);
 }
 
+// On lists, a group that best-avail suggested and that had nothing is a bad suggestion, and the
+// next call goes on from the goal that it has left.
+TEST_F(Kernels, BestAvailAsksTheLists) {
+  free_runs(fs, 7, 4, 200, 5);
+  start("linux-6.5");
+  const Decision d = ask_large(8);
+  EXPECT_EQ(d.criterion, Criterion::best_avail);
+  EXPECT_EQ(d.result.group, 7u);
+  EXPECT_EQ(d.goal.len, 128u);
+  EXPECT_EQ(counters()[Criterion::best_avail].bad_suggestions, 0u);
+}
+
+// Before 7.0, files without extents are searched for from group to group.
+TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
+  ModelShape shape = Kernels::shape();
+  shape.extents = false;
+  ModelFs plain(shape);
+  plain.fill();
+  plain.free(12, 4, 1000);
+  for (const auto& [policy, looks] : {std::pair{"linux-6.5", 13u}, std::pair{"linux-6.12", 2u}}) {
+    Rig walked(policy, plain, tunables);
+    load_all(walked.state);
+    const Decision d = walked.allocator.allocate(metadata_request(300, 0), nullptr);
+    EXPECT_EQ(d.result.group, 12u);
+    EXPECT_EQ(walked.allocator.counters()[Criterion::cr1].groups_considered, looks) << policy;
+  }
+}
+
 // A trimmed goal hides how long it was; where the find was placed in the file shows it.
 TEST_F(Kernels, WhereTheFindWasPlacedShowsTheGoalBeforeTrimming) {
   free_runs(fs, 7, 4, 200, 5);
