@@ -59,4 +59,15 @@ const Kernel kLinux7_3 = {
     .stats = StatNames::v6_17,
 };
 
+const Kernel kLinux7_3GroupGoal = {
+    .name = "Linux 7.3.4 with kernel/lab/experiments/group-goal-7.3.patch",
+    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
+    .read_ahead = kReadAhead6_8,
+    .stripe = kStripe6_8,
+    .stream = kStreamGoalsByInode,
+    .preallocs = kPreallocs6_4,
+    .remembers = {.of_groups = true},
+    .stats = StatNames::v6_17,
+};
+
 }  // namespace e4r::allocator

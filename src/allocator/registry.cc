@@ -6,13 +6,14 @@
 
 // One row per file of policies/: the object that it defines.
 // clang-format off
-#define E4R_POLICIES(row) \
-  row(linear)             \
-  row(legacy)             \
-  row(cr1_5)              \
-  row(linux_6_5)          \
-  row(linux_6_12)         \
-  row(linux_7_3)
+#define E4R_POLICIES(row)   \
+  row(linear)               \
+  row(legacy)               \
+  row(cr1_5)                \
+  row(linux_6_5)            \
+  row(linux_6_12)           \
+  row(linux_7_3)            \
+  row(linux_7_3_group_goal)
 // clang-format on
 
 namespace e4r::allocator {
