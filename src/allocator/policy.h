@@ -37,7 +37,8 @@ struct GroupClass {
   std::uint32_t goal_len =
       0;  // clusters that the goal is trimmed to while they are searched; 0: none
 };
-using GroupClasses = boost::container::static_vector<GroupClass, state::kMaxOrders>;
+// A goal may be two orders longer than the longest chunk.
+using GroupClasses = boost::container::static_vector<GroupClass, state::kMaxOrders + 2>;
 
 // One criterion of a ladder: which group next, whether it is good enough, how to search it, what
 // to do when there is none. Functions are pure but for `choose` and `leave`, which may change the

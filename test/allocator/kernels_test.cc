@@ -94,6 +94,23 @@ TEST_F(Kernels, BestAvailGoesNoFurtherThanItsLimit) {
   EXPECT_EQ(d.goal.len, kGoal) << "the goal is whole again";
 }
 
+// All orders there are, and a goal longer than any: there is room for every class.
+TEST_F(Kernels, AGoalBeyondEveryOrderMayBeTrimmedToOneCluster) {
+  tunables.mb_best_avail_max_trim_order = 64;
+  for (const ModelShape& any : model_shapes()) {
+    ModelFs full(any);
+    full.fill();
+    for (const std::uint64_t goal : {1ull << 18, 1ull << 19, 1ull << 20, (1ull << 31) - 1}) {
+      tunables.mb_group_prealloc = goal;
+      for (const char* policy : {"linux-6.5", "linux-6.12", "linux-7.3"}) {
+        Rig asked(policy, full, tunables);
+        load_all(asked.state);
+        EXPECT_FALSE(asked.allocator.allocate(data_request(20, 1, 1), nullptr).success);
+      }
+    }
+  }
+}
+
 TEST_F(Kernels, RequestsWithoutDataAreNotTrimmed) {
   free_runs(fs, 7, 4, 200, 5);
   const Decision d = ask(metadata_request(300, 0));
