@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <limits>
 
 #include "allocator/policy.h"
@@ -104,5 +105,8 @@ void restore_goal(Search& search);
           .classes = trimmed_classes,
           .leave = restore_goal};
 }
+
+// The ladder of those kernels.
+inline constexpr std::array kBestAvailLadder = {cr0(), goal_fast(), best_avail(), cr2(), cr3()};
 
 }  // namespace e4r::allocator

@@ -6,7 +6,7 @@
 
 #include "allocator/group_search.h"
 #include "replay/agreement.h"
-#include "support/rig.h"
+#include "support/full_groups.h"
 #include "support/workload.h"
 
 namespace e4r::test {
@@ -15,18 +15,7 @@ namespace {
 using allocator::Decision;
 using mb::Criterion;
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint32_t kGoal = 512;  // 2 MiB, what a file of 3 MiB gets with 4 KiB blocks
-
-// Twenty full groups of 2048 clusters of 4 KiB, with holes where a test wants them.
-struct Cr15 : testing::Test {
-  Cr15() : fs(shape()) {
-    fs.fill();
-    tunables = allocator::defaults_for(fs.geometry());
-  }
-  static ModelShape shape() {
-    return {.name = "plain", .groups = 20, .block_bits = 12, .clusters_per_group = 2048};
-  }
+struct Cr15 : FullGroups {
   // One request for `len` clusters with a goal of kGoal.
   Decision ask(std::uint32_t len, std::string_view policy = "cr1.5") {
     rig.emplace(policy, fs, tunables);
@@ -40,11 +29,6 @@ struct Cr15 : testing::Test {
       return testing::AssertionFailure() << replay::describe(d);
     return testing::AssertionSuccess();
   }
-  [[nodiscard]] const allocator::Counters& counters() const { return rig->allocator.counters(); }
-
-  ModelFs fs;
-  allocator::Tunables tunables;
-  std::optional<Rig> rig;
 };
 
 TEST_F(Cr15, TakesTheHighestOrderThatAGroupCanServe) {

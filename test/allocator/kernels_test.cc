@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "allocator/policy.h"
-#include "support/rig.h"
+#include "support/full_groups.h"
 #include "support/workload.h"
 
 namespace e4r::test {
@@ -14,18 +14,7 @@ namespace {
 using allocator::Decision;
 using mb::Criterion;
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint32_t kGoal = 512;  // 2 MiB, what a file of 3 MiB gets with 4 KiB blocks
-
-// Twenty full groups of 2048 clusters of 4 KiB, with holes where a test wants them.
-struct Kernels : testing::Test {
-  Kernels() : fs(shape()) {
-    fs.fill();
-    tunables = allocator::defaults_for(fs.geometry());
-  }
-  static ModelShape shape() {
-    return {.name = "plain", .groups = 20, .block_bits = 12, .clusters_per_group = 2048};
-  }
+struct Kernels : FullGroups {
   void start(std::string_view policy = "linux-6.12") {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
@@ -40,11 +29,6 @@ struct Kernels : testing::Test {
     r.goal = fs.geometry().first_block(group);
     return ask(r);
   }
-  [[nodiscard]] const allocator::Counters& counters() const { return rig->allocator.counters(); }
-
-  ModelFs fs;
-  allocator::Tunables tunables;
-  std::optional<Rig> rig;
 };
 
 // A group that leaves its class and comes back is behind the others on a list, and where it was in

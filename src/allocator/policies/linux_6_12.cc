@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <array>
-
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
 namespace e4r::allocator::policies_of_files {
-namespace {
-
-constexpr std::array kLadder = {cr0(), goal_fast(), best_avail(), cr2(), cr3()};
-
-}  // namespace
 
 extern const Policy linux_6_12 = {
     .name = "linux-6.12",
     .summary = "Linux 6.12.77 on: best-avail before CR2, groups of a class in ascending order",
     .source = "fs/ext4/mballoc.c, Linux 6.12.117",
-    .ladder = kLadder,
+    .ladder = kBestAvailLadder,
     .kernel = kLinux6_12,
     .verified = "Linux 6.12.117: 2,736,111 decisions of one writer",
 };

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <array>
-
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
 namespace e4r::allocator::policies_of_files {
-namespace {
-
-constexpr std::array kLadder = {cr0(), goal_fast(), best_avail(), cr2(), cr3()};
-
-}  // namespace
 
 extern const Policy linux_7_3 = {
     .name = "linux-7.3",
     .summary = "Linux 6.17 to 7.3: as 6.12, and large files go on where others of their hash ended",
     .source = "fs/ext4/mballoc.c, Linux 7.3.4",
-    .ladder = kLadder,
+    .ladder = kBestAvailLadder,
     .kernel = kLinux7_3,
     .verified = "Linux 7.3.4: 2,736,292 decisions of one writer; 6.18: 6,010",
 };

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What Linux 7.3 would do if it remembered the goal of a group preallocation that best-avail has
 // trimmed (docs/kernels.md).
-#include <array>
-
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
 namespace e4r::allocator::policies_of_files {
-namespace {
-
-constexpr std::array kLadder = {cr0(), goal_fast(), best_avail(), cr2(), cr3()};
-
-}  // namespace
 
 extern const Policy linux_7_3_group_goal = {
     .name = "linux-7.3-group-goal",
     .summary = "Linux 7.3 that keeps the goal of a group preallocation behind best-avail",
     .source = "kernel/lab/experiments/group-goal-7.3.patch",
-    .ladder = kLadder,
+    .ladder = kBestAvailLadder,
     .kernel = kLinux7_3GroupGoal,
     .verified = "Linux 7.3.4 with that patch: 773,676 decisions of one writer",
 };

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "support/rig.h"
+
+namespace e4r::test {
+
+inline constexpr std::uint64_t kMiB = 1 << 20;
+inline constexpr std::uint32_t kGoal = 512;  // 2 MiB, what a file of 3 MiB gets with 4 KiB blocks
+
+// Twenty full groups of 2048 clusters of 4 KiB, with holes where a test wants them.
+struct FullGroups : testing::Test {
+  FullGroups() : fs(shape()) {
+    fs.fill();
+    tunables = allocator::defaults_for(fs.geometry());
+  }
+  static ModelShape shape() {
+    return {.name = "plain", .groups = 20, .block_bits = 12, .clusters_per_group = 2048};
+  }
+  [[nodiscard]] const allocator::Counters& counters() const { return rig->allocator.counters(); }
+
+  ModelFs fs;
+  allocator::Tunables tunables;
+  std::optional<Rig> rig;
+};
+
+}  // namespace e4r::test
