@@ -26,7 +26,7 @@ struct Search {
   state::Extent best;          // best candidate so far, then the clusters handed out
   state::Extent taken;         // what was taken from the bitmap, preallocation included
   std::uint32_t goal_len = 0;  // goal.len as normalisation set it
-  std::uint32_t flags = 0;     // trace::mb
+  std::uint32_t flags = 0;     // mb::
   std::uint32_t order2 = 0;    // order of a power-of-two goal that the buddy can serve, or 0
   std::uint32_t groups = 0;    // groups that may be used: all, or the low ones (non-extent files)
   std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (Linux 6.1)
