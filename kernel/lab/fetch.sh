@@ -8,7 +8,8 @@
 #
 # 6.1 is the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from
 # Debian's archive, checked by apt against its keys, and nothing is installed: 6.12 from bookworm's
-# security suite, 7.3 from trixie's backports. $E4R_DEBIAN and $E4R_DEBIAN_SECURITY name other mirrors.
+# security suite, 7.3 from trixie's backports, by way of the mirrors that the machine's apt knows.
+# $E4R_DEBIAN and $E4R_DEBIAN_SECURITY name others.
 #
 # kernel/PINS names the versions that the lab was tested on; another one is a warning. Those that it
 # refuses are an error.
@@ -44,13 +45,31 @@ installed_version() {
 
 # ---- The others: out of a downloaded one.
 
-archive_lines() {
-    local key="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+# mirror_of SUITE VARIABLE: the address that this machine has Debian's SUITE from, unless VARIABLE
+# names another.
+mirror_of() {
+    local address=${!2:-}
+    # shellcheck disable=SC2016 # apt's own words
+    [ -n "$address" ] || address=$(apt-get indextargets --format '$(REPO_URI)' \
+        'Created-By: Packages' 'Origin: Debian' "Codename: $1" | sort -u | sed -n 1p)
+    [ -n "$address" ] ||
+        die "apt has no mirror of Debian's $1 (apt-get update?): set $2 to the address of one"
+    echo "$address"
+}
+
+archive_line() {
+    local mirror suite
     case $number in
-    6.12) echo "deb $key ${E4R_DEBIAN_SECURITY:-http://deb.debian.org/debian-security}" \
-        "bookworm-security main" ;;
-    7.3) echo "deb $key ${E4R_DEBIAN:-http://deb.debian.org/debian} trixie-backports main" ;;
+    6.12)
+        mirror=$(mirror_of bookworm-security E4R_DEBIAN_SECURITY)
+        suite=bookworm-security
+        ;;
+    7.3)
+        mirror=$(mirror_of bookworm E4R_DEBIAN)
+        suite=trixie-backports
+        ;;
     esac
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
 }
 
 # Runs apt-get on that archive alone, with lists of its own, beside the machine's.
@@ -64,7 +83,7 @@ archive() {
 download() {
     local store=$E4R_LAB/packages/$number deb
     mkdir -p "$store/lists/partial"
-    archive_lines >"$store/sources.list"
+    archive_line >"$store/sources.list"
     note "downloading $package"
     archive update >&2 || die "no lists of Debian's archive: is there a network?"
     rm -f "$store"/*.deb
