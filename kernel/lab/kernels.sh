@@ -44,25 +44,22 @@ build_project e4replay
 cells() {
     awk -v kind="$1" -v trees="${*:2}" -v policies="$(for tree in "${@:2}"; do policy_of_tree "$tree"; done |
         paste -sd' ')" '
-        # A line is a sum of counters whose names end like one of its words.
-        function of(side, words,   sum, key, part, list, i, n) {
-            n = split(words, list, ",")
+        # A figure is the sum of the counters that its pattern names.
+        function of(side, pattern,   sum, key, part) {
             sum = 0
             for (key in value) {
                 split(key, part, SUBSEP)
-                if (part[1] != side) continue
-                for (i = 1; i <= n; ++i)
-                    if (part[2] == list[i] || (list[i] ~ /^\// && index(part[2], list[i]) &&
-                            part[2] ~ list[i] "$")) sum += value[key]
+                if (part[1] == side && part[2] ~ pattern) sum += value[key]
             }
             return sum
         }
         { value[$1, $2] = $3 }
         END {
-            m = split("searches=/hits|by CR0=cr0/hits|by CR1=cr1/hits|by CR1.5 or best-avail=cr1.5/hits,best_avail/hits|" \
-                "by CR2=cr2/hits|by CR3=cr3/hits|groups considered=/groups_considered|" \
-                "extents scanned=extents_scanned|preallocated, clusters=preallocated|" \
-                "free extents at the end=free_extents", rows, "|")
+            m = split("searches=/hits$;by CR0=^cr0/hits$;by CR1=^cr1/hits$;" \
+                "by CR1.5 or best-avail=^(cr1[.]5|best_avail)/hits$;by CR2=^cr2/hits$;" \
+                "by CR3=^cr3/hits$;groups considered=/groups_considered$;" \
+                "extents scanned=^extents_scanned$;preallocated, clusters=^preallocated$;" \
+                "free extents at the end=^free_extents$", rows, ";")
             n = split(trees, tree, " ")
             split(policies, policy, " ")
             for (r = 1; r <= m; ++r) {
@@ -81,15 +78,15 @@ cells() {
 }
 
 rows() {
-    local kind=$1 tree recorded name
+    local kind=$1 tree name recorded='' policies=()
     {
         for tree in "${trees[@]}"; do
             name=$(take "$kind" "$tree")
             kernel_figures "$out/$name" | sed "s|^|live/$tree |"
+            recorded=${recorded:-$name}
         done
-        recorded=$(take "$kind" "${trees[0]}")
-        replay_figures "$recorded" \
-            "$(for tree in "${trees[@]:1}"; do policy_of_tree "$tree"; done | paste -sd,)"
+        for tree in "${trees[@]:1}"; do policies+=("$(policy_of_tree "$tree")"); done
+        replay_figures "$recorded" "${policies[@]}"
     } | cells "$kind" "${trees[@]}"
 }
 
