@@ -107,12 +107,10 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
-  E4R_TRY(const allocator::Policy* policy, session.recognise(inputs.recorded));
-  const replay::Setup recorded = {policy, inputs.recorded};
   {
-    E4R_TRY(const replay::Run followed, session.follow(recorded));
+    E4R_TRY(const replay::Run followed, session.follow_recorded(inputs.recorded));
     report.recorded = followed.engine->agreement();
-    report.recorded_policy = recorded.policy->name;
+    report.recorded_policy = followed.engine->policy().name;
     report.contradictions = followed.engine->contradictions();
   }
   if (!options.force) E4R_CHECK(check_fidelity(report));

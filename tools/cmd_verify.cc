@@ -60,13 +60,11 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
                                     Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
-  if (policy == nullptr) {
-    E4R_TRY(policy, session.recognise(inputs.recorded));
-  }
-  const replay::Setup setup = {policy, inputs.recorded};
   report::ReplayReport report = start_report(options.in, inputs);
   session.explain(options.in.explain);
-  E4R_TRY(replay::Run followed, session.follow(setup));
+  E4R_TRY(replay::Run followed, policy == nullptr ? session.follow_recorded(inputs.recorded)
+                                                  : session.follow({policy, inputs.recorded}));
+  const replay::Setup setup = {&followed.engine->policy(), inputs.recorded};
   if (followed.engine->decisions() == 0)
     return error(
         "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "

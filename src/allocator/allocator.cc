@@ -139,34 +139,27 @@ SizeStep Allocator::fitted_step(const Request& request, const Search& search,
            *recorded.placed_at == place_in_goal(geometry, search.orig, goal, recorded.result.len);
   };
   const bool hides_flag = streams_.clears_try_goal() && (search.flags & mb::stream_alloc) != 0;
-  const auto fits = [&](SizeStep step) {
-    const Normalized n = normalize(geometry, search, request, preallocs, step);
+  const auto fits = [&](const Normalized& n) {
     const bool fits_length = hidden ? n.goal.len > recorded.goal.len && fits_place(n.goal)
                                     : n.goal.len == std::max(recorded.goal_len, recorded.goal.len);
     return n.consistent && fits_length && n.goal.logical == recorded.goal.logical &&
            (hides_flag || n.flags == (recorded.flags & mb::hint_try_goal));
   };
-  const auto leads = [&](SizeStep step) {
-    return leads_to(search, normalize(geometry, search, request, preallocs, step), recorded,
-                    request.ino);
-  };
-  SizeStep fallback = first;
-  bool fallback_fits = fits(first);
-  if (fallback_fits && (!hidden || leads(first))) return first;
-  for (int i = 0; i < kSizeSteps; ++i) {
-    const auto step = static_cast<SizeStep>(i);
-    if (!fits(step)) continue;
-    if (!hidden || leads(step)) return step;
-    if (!fallback_fits) fallback = step;
-    fallback_fits = true;
+  std::optional<SizeStep> fallback;  // gives the goal, but not what was found with it
+  for (int i = -1; i < kSizeSteps; ++i) {
+    const SizeStep step = i < 0 ? first : static_cast<SizeStep>(i);
+    if (i >= 0 && step == first) continue;
+    const Normalized n = normalize(geometry, search, request, preallocs, step);
+    if (!fits(n)) continue;
+    if (!hidden || leads_to(search, n, recorded, request.ino)) return step;
+    if (!fallback) fallback = step;
   }
-  return fallback;
+  return fallback.value_or(first);
 }
 
 // Whether a search for the goal would find what was recorded.
 bool Allocator::leads_to(const Search& search, const Normalized& goal, const Recorded& recorded,
                          std::uint64_t ino) {
-  constexpr std::uint32_t kRecordedBits = 0xffff;
   Counters ignored;
   Search trial(state_, tunables_, ignored);
   trial.orig = search.orig;
@@ -176,11 +169,9 @@ bool Allocator::leads_to(const Search& search, const Normalized& goal, const Rec
   trial.groups = search.groups;
   trial.trial = true;
   GroupSearch(trial, policy_, nullptr).run(streams_, ino);
-  const state::Extent& want = recorded.result;
   return trial.status == Search::Status::found && trial.criterion == recorded.criterion &&
-         trial.taken.group == want.group && trial.taken.start == want.start &&
-         trial.taken.len == want.len && trial.goal.len == recorded.goal.len &&
-         (trial.found & kRecordedBits) == recorded.found;
+         state::same_clusters(trial.taken, recorded.result) &&
+         trial.goal.len == recorded.goal.len && (trial.found & mb::recorded_bits) == recorded.found;
 }
 
 void Allocator::set_goal(const Request& request, Search& search, Steering* steering) {
@@ -214,9 +205,7 @@ Prealloc* Allocator::agreed_prealloc(const Search& search, Prealloc* pa, Steerin
   if (pa == nullptr) return nullptr;
   const Recorded& recorded = *steering.recorded;
   const state::Extent part = preallocs_.served_from(search, *pa);
-  const state::Extent& want = recorded.result;
-  const bool agreed = recorded.prealloc && part.group == want.group && part.start == want.start &&
-                      part.len == want.len;
+  const bool agreed = recorded.prealloc && state::same_clusters(part, recorded.result);
   if (agreed) return pa;
   steering.forced = true;
   steering.own = {true, search.goal, part};

@@ -344,10 +344,8 @@ void GroupSearch::take_best(Group& group) {
   search_.best.len = std::min(search_.best.len, search_.goal.len);
   search_.best.logical = search_.goal.logical;
   if (steering_ != nullptr && steering_->recorded != nullptr) {
-    const state::Extent& want = steering_->recorded->result;
-    const state::Extent& have = search_.best;
-    if (want.group != have.group || want.start != have.start || want.len != have.len) {
-      if (!steering_->forced) steering_->own = {false, search_.goal, have};
+    if (!state::same_clusters(steering_->recorded->result, search_.best)) {
+      if (!steering_->forced) steering_->own = {false, search_.goal, search_.best};
       search_.status = Status::stopped;
       search_.best.len = 0;
       steering_->forced = true;
@@ -362,7 +360,7 @@ void GroupSearch::take_best(Group& group) {
   const state::Buddy::Split split = state_.take(group, search_.best.start, search_.best.len);
   search_.taken = search_.best;
   search_.status = Status::found;
-  search_.tail = split.tail & 0xffff;
+  search_.tail = split.tail & mb::recorded_bits;
   search_.split_order = split.order;
 }
 

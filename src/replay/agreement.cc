@@ -6,8 +6,6 @@
 namespace e4r::replay {
 namespace {
 
-constexpr std::uint32_t kRecordedBits = 0xffff;  // found, groups, flags and tail are 16 bits wide
-
 bool same(const state::Extent& mine, const trace::GroupExtent& theirs) {
   return mine.group == theirs.group && static_cast<std::int32_t>(mine.start) == theirs.start &&
          mine.len == theirs.len && mine.logical == theirs.logical;
@@ -32,11 +30,11 @@ Comparison compare(const Closing& c, const allocator::Decision& d) {
   r.goal = r.found = r.groups = r.criterion = r.flags = r.split = true;
   if (c.prealloc) return r;
   r.goal = same(d.goal, c.goal) && (c.orig_goal_len == 0 || c.orig_goal_len == d.goal_len);
-  r.found = (d.found & kRecordedBits) == (c.found & kRecordedBits);
-  r.groups = (d.groups_scanned & kRecordedBits) == (c.groups & kRecordedBits);
+  r.found = (d.found & mb::recorded_bits) == (c.found & mb::recorded_bits);
+  r.groups = (d.groups_scanned & mb::recorded_bits) == (c.groups & mb::recorded_bits);
   r.criterion = d.criterion == c.criterion;
-  r.flags = (d.flags & kRecordedBits) == (c.flags & kRecordedBits);
-  r.split = (d.tail & kRecordedBits) == c.tail && d.broken == c.broken;
+  r.flags = (d.flags & mb::recorded_bits) == (c.flags & mb::recorded_bits);
+  r.split = (d.tail & mb::recorded_bits) == c.tail && d.broken == c.broken;
   return r;
 }
 
@@ -80,8 +78,8 @@ std::string describe(const allocator::Decision& d) {
   return fmt::format(
       "alloc orig {} goal {}{} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
       text(d.orig), text(d.goal), untrimmed(d.goal_len, d.goal.len), text(d.result),
-      d.found & kRecordedBits, d.groups_scanned & kRecordedBits, mb::criterion_name(d.criterion),
-      d.flags & kRecordedBits, d.tail, d.broken);
+      d.found & mb::recorded_bits, d.groups_scanned & mb::recorded_bits,
+      mb::criterion_name(d.criterion), d.flags & mb::recorded_bits, d.tail, d.broken);
 }
 
 std::string describe(const Closing& c) {
@@ -89,7 +87,7 @@ std::string describe(const Closing& c) {
   return fmt::format(
       "alloc orig {} goal {}{} result {} blks {} grps {} {} flags {:#x} tail {} broken {}",
       text(c.orig), text(c.goal), untrimmed(c.orig_goal_len, c.goal.len), text(c.result), c.found,
-      c.groups, mb::criterion_name(c.criterion), c.flags & kRecordedBits, c.tail, c.broken);
+      c.groups, mb::criterion_name(c.criterion), c.flags & mb::recorded_bits, c.tail, c.broken);
 }
 
 void Agreement::count(const Op& op, const allocator::Decision& decision, bool was_forced) {

@@ -32,27 +32,6 @@ bool is_modelled(const trace::TraceSummary& trace) {
   return !names_of(trace).empty();
 }
 
-Result<const allocator::Policy*> Session::recognise(const allocator::Tunables& recorded) {
-  const std::vector<std::string_view> names = names_of(trace_.summary());
-  if (names.empty()) return allocator::find_policy("legacy");
-  if (names.size() == 1) return allocator::find_policy(names.front());
-  const std::uint64_t explained = std::exchange(explain_, 0);
-  const allocator::Policy* best = nullptr;
-  std::uint64_t most = 0;
-  for (const std::string_view name : names) {
-    const allocator::Policy* policy = allocator::find_policy(name);
-    E4R_TRY(const Run followed, follow({policy, recorded}));
-    const Agreement& agreement = followed.engine->agreement();
-    if (best == nullptr || agreement.identical > most) {
-      best = policy;
-      most = agreement.identical;
-    }
-    if (agreement.identical == agreement.requests) break;
-  }
-  explain_ = explained;
-  return best;
-}
-
 Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const {
   EngineOptions options;
   options.purpose = purpose;
@@ -79,6 +58,25 @@ Result<Run> Session::run(const Setup& setup, Purpose purpose) {
 Result<Run> Session::follow(const Setup& recorded) {
   inputs_.clear();
   return run(recorded, Purpose::agree);
+}
+
+Result<Run> Session::follow_recorded(const allocator::Tunables& recorded) {
+  std::vector<std::string_view> names = names_of(trace_.summary());
+  if (names.empty()) names = {"legacy"};
+  Run best;
+  InputTable inputs;  // of the best
+  for (const std::string_view name : names) {
+    E4R_TRY(Run run, follow({allocator::find_policy(name), recorded}));
+    const Agreement& agreement = run.engine->agreement();
+    const bool all = agreement.identical == agreement.requests;
+    if (best.engine == nullptr || agreement.identical > best.engine->agreement().identical) {
+      best = std::move(run);
+      inputs = std::move(inputs_);
+    }
+    if (all) break;
+  }
+  inputs_ = std::move(inputs);
+  return best;
 }
 
 Result<Run> Session::free_run(const Setup& setup) {

@@ -40,13 +40,12 @@ class Session {
   // The number of the decision that the next runs write down (Engine::explanation); 0: none.
   void explain(std::uint64_t decision) { explain_ = decision; }
 
-  // The policy whose decisions the trace holds; legacy when none of ours does. Where the trace
-  // alone does not say, the one that more of its decisions follow.
-  [[nodiscard]] Result<const allocator::Policy*> recognise(const allocator::Tunables& recorded);
-
   // Follows the recorded kernel from event to event and works out the inputs of each decision that
   // the trace does not carry. Must come before the others.
   [[nodiscard]] Result<Run> follow(const Setup& recorded);
+  // The same under the policy whose decisions the trace holds; legacy when none of ours does. Where
+  // the trace alone does not say, under the one that more of its decisions follow.
+  [[nodiscard]] Result<Run> follow_recorded(const allocator::Tunables& recorded);
 
   // Lets the setup decide alone from start to end and compares with the trace.
   [[nodiscard]] Result<Run> free_run(const Setup& setup);

@@ -76,6 +76,11 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
+// Whether both are the same clusters, whatever they are for.
+[[nodiscard]] inline bool same_clusters(const Extent& a, const Extent& b) {
+  return a.group == b.group && a.start == b.start && a.len == b.len;
+}
+
 // One past the last file block that `extent` covers, in 64 bits.
 [[nodiscard]] inline std::uint64_t logical_end(const Geometry& geometry, const Extent& extent) {
   return extent.logical + geometry.to_blocks(extent.len);
