@@ -16,10 +16,6 @@ namespace {
 constexpr std::uint32_t kOwnFlags =
     mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
 
-bool steered(const Steering* steering) {
-  return steering != nullptr && steering->recorded != nullptr;
-}
-
 // Groups that files without extents may use lie below 2^32 blocks.
 std::uint32_t usable_groups(const state::Geometry& geometry) {
   if (geometry.extents) return geometry.groups;
@@ -42,16 +38,19 @@ void start_search(const state::Geometry& geometry, const Request& request, Searc
   search.groups = usable_groups(geometry);
 }
 
-// The first file block of those that a find of `len` clusters serves, shorter than the goal: at the
-// goal's end if that still covers the start of the request, else at the goal's start if that covers
-// its end, else at the request.
-std::uint32_t place_in_goal(const state::Geometry& geometry, const state::Extent& orig,
-                            const state::Extent& goal, std::uint32_t len) {
-  const std::uint64_t goal_end = state::logical_end(geometry, goal);
-  const std::uint64_t size = geometry.to_blocks(len);
-  if (orig.logical >= goal_end - size) return static_cast<std::uint32_t>(goal_end - size);
-  if (state::logical_end(geometry, orig) <= goal.logical + size) return goal.logical;
-  return orig.logical;
+// What the decision that the search came to shows to the outside.
+void show(const Search& search, Decision& out) {
+  out.orig = search.orig;
+  out.goal = search.goal;
+  out.goal_len = search.goal_len;
+  out.result = out.prealloc ? search.best : search.taken;
+  out.found = search.found;
+  out.groups_scanned = search.groups_scanned;
+  if (!out.prealloc) out.criterion = search.criterion;
+  out.flags = search.flags;
+  out.tail = search.tail;
+  out.broken = search.split_order == 0 ? 0 : 1u << search.split_order;
+  out.conflicts = search.conflicts;
 }
 
 }  // namespace
@@ -63,23 +62,23 @@ Allocator::Allocator(state::FsState& state, const Policy& policy, const Tunables
       preallocs_(state_, tunables_, counters_, policy.kernel.preallocs),
       streams_(policy.kernel.stream, state.group_count(), tunables.possible_cpus) {}
 
-Decision Allocator::allocate(const Request& request, Steering* steering) {
+Decision Allocator::allocate(const Request& request, Guide* guide) {
   held_.clear();
   Search search(state_, tunables_, counters_);
   search.observer = observer_;
+  search.guide = guide;
   start_search(state_.geometry(), request, search);
-  choose_mode(request, search, steering);
   Decision out;
-  Prealloc* pa = preallocs_.find(request, search);
-  if (steered(steering)) pa = agreed_prealloc(search, pa, *steering);
-  out.prealloc = pa != nullptr || (steered(steering) && steering->recorded->prealloc);
+  out.inputs.mode = choose_mode(request, search);
+  Prealloc* pa = agreed(search, preallocs_.find(request, search));
+  out.prealloc = pa != nullptr || (search.refused && guide->dictated().prealloc);
   if (pa != nullptr)
     preallocs_.use(search, *pa);
   else if (out.prealloc)
-    force(search, *steering);
+    impose(search);
   else {
-    set_goal(request, search, steering);
-    search_space(request, search, pa, steering);
+    out.inputs.size = set_goal(request, search);
+    search_space(request, search, pa);
   }
   out.success = search.status == Search::Status::found;
   if (out.success) {
@@ -94,72 +93,12 @@ Decision Allocator::allocate(const Request& request, Steering* steering) {
   if (pa != nullptr) preallocs_.finish(request, search, *pa);
   collect(search);
   preallocs_.trim(request.ino);
-  out.orig = search.orig;
-  out.goal = search.goal;
-  out.goal_len = search.goal_len;
-  out.result = out.prealloc ? search.best : search.taken;
-  out.found = search.found;
-  out.groups_scanned = search.groups_scanned;
-  if (!out.prealloc) out.criterion = search.criterion;
-  out.flags = search.flags;
-  out.tail = search.tail;
-  out.broken = search.split_order == 0 ? 0 : 1u << search.split_order;
+  show(search, out);
   return out;
 }
 
-// Settles whether the request is served for the file or for the CPU's locality group. A recorded
-// preallocation hit that no preallocation of the inode explains was one of the group's.
-void Allocator::choose_mode(const Request& request, Search& search, Steering* steering) {
-  if ((search.flags & mb::hint_data) == 0 || (search.flags & mb::hint_goal_only) != 0) return;
-  Mode mode = request.inputs.mode;
-  if (request.inputs_exact) {
-    mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
-  } else if (mode == Mode::unknown) {
-    if (steered(steering) && steering->recorded->prealloc)
-      mode = preallocs_.find_of_inode(request, search) == nullptr ? Mode::group : Mode::unknown;
-    else
-      mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
-  }
-  if (mode == Mode::group && tunables_.mb_group_prealloc == 0) mode = Mode::stream;
-  if (mode == Mode::group) search.flags |= mb::hint_group_alloc;
-  if (mode == Mode::stream) search.flags |= mb::stream_alloc;
-  if (mode == Mode::noprealloc) search.flags |= mb::hint_noprealloc;
-  if (steering != nullptr) steering->inputs.mode = mode;
-}
-
-// The step that makes of the request the goal that the trace shows; `first` if none does.
-SizeStep Allocator::fitted_step(const Request& request, const Search& search,
-                                const state::InodePreallocs* preallocs, const Recorded& recorded,
-                                SizeStep first) {
-  const state::Geometry& geometry = state_.geometry();
-  // Of a trimmed goal, where the find was placed shows how long it had been, and what it led to.
-  const bool hidden = recorded.trimmed() && recorded.goal_len == 0;
-  const auto fits_place = [&](const state::Extent& goal) {
-    return !recorded.placed_at ||
-           *recorded.placed_at == place_in_goal(geometry, search.orig, goal, recorded.result.len);
-  };
-  const bool hides_flag = streams_.clears_try_goal() && (search.flags & mb::stream_alloc) != 0;
-  const auto fits = [&](const Normalized& n) {
-    const bool fits_length = hidden ? n.goal.len > recorded.goal.len && fits_place(n.goal)
-                                    : n.goal.len == std::max(recorded.goal_len, recorded.goal.len);
-    return n.consistent && fits_length && n.goal.logical == recorded.goal.logical &&
-           (hides_flag || n.flags == (recorded.flags & mb::hint_try_goal));
-  };
-  std::optional<SizeStep> fallback;  // gives the goal, but not what was found with it
-  for (int i = -1; i < kSizeSteps; ++i) {
-    const SizeStep step = i < 0 ? first : static_cast<SizeStep>(i);
-    if (i >= 0 && step == first) continue;
-    const Normalized n = normalize(geometry, search, request, preallocs, step);
-    if (!fits(n)) continue;
-    if (!hidden || leads_to(search, n, recorded, request.ino)) return step;
-    if (!fallback) fallback = step;
-  }
-  return fallback.value_or(first);
-}
-
-// Whether a search for the goal would find what was recorded.
-bool Allocator::leads_to(const Search& search, const Normalized& goal, const Recorded& recorded,
-                         std::uint64_t ino) {
+Decision Allocator::would_find(const Search& search, const Normalized& goal,
+                               std::uint64_t ino) const {
   Counters ignored;
   Search trial(state_, tunables_, ignored);
   trial.orig = search.orig;
@@ -168,21 +107,40 @@ bool Allocator::leads_to(const Search& search, const Normalized& goal, const Rec
   trial.flags = search.flags | goal.flags;
   trial.groups = search.groups;
   trial.trial = true;
-  GroupSearch(trial, policy_, nullptr).run(streams_, ino);
-  return trial.status == Search::Status::found && trial.criterion == recorded.criterion &&
-         state::same_clusters(trial.taken, recorded.result) &&
-         trial.goal.len == recorded.goal.len && (trial.found & mb::recorded_bits) == recorded.found;
+  GroupSearch(trial, policy_).run(streams_, ino);
+  Decision out;
+  out.success = trial.status == Search::Status::found;
+  show(trial, out);
+  return out;
 }
 
-void Allocator::set_goal(const Request& request, Search& search, Steering* steering) {
+// Settles whether the request is served for the file or for the CPU's locality group.
+Mode Allocator::choose_mode(const Request& request, Search& search) {
+  if ((search.flags & mb::hint_data) == 0 || (search.flags & mb::hint_goal_only) != 0)
+    return Mode::unknown;
+  Mode mode = request.inputs.mode;
+  if (request.inputs_exact || mode == Mode::unknown) {
+    mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
+    if (search.guide != nullptr && !request.inputs_exact)
+      mode = search.guide->mode(mode, preallocs_.find_of_inode(request, search) != nullptr);
+  }
+  if (mode == Mode::group && tunables_.mb_group_prealloc == 0) mode = Mode::stream;
+  if (mode == Mode::group) search.flags |= mb::hint_group_alloc;
+  if (mode == Mode::stream) search.flags |= mb::stream_alloc;
+  if (mode == Mode::noprealloc) search.flags |= mb::hint_noprealloc;
+  return mode;
+}
+
+// Normalises the request. The step of its file's size, unknown when that does not matter.
+SizeStep Allocator::set_goal(const Request& request, Search& search) {
   search.goal_len = search.goal.len;
   const bool plain = (search.flags & mb::hint_data) == 0 ||
                      (search.flags & (mb::hint_goal_only | mb::hint_noprealloc)) != 0;
-  if (plain) return;
+  if (plain) return SizeStep::unknown;
   if ((search.flags & mb::hint_group_alloc) != 0) {
     search.goal.len = static_cast<std::uint32_t>(tunables_.mb_group_prealloc);
     if (policy_.kernel.remembers.of_groups) search.goal_len = search.goal.len;
-    return;
+    return SizeStep::unknown;
   }
   const state::Geometry& geometry = state_.geometry();
   const state::InodePreallocs* preallocs = state_.find_inode_preallocs(request.ino);
@@ -190,46 +148,41 @@ void Allocator::set_goal(const Request& request, Search& search, Steering* steer
   SizeStep step = request.inputs.size;
   if (request.inputs_exact || step == SizeStep::unknown)
     step = size_step(std::max(end, request.size_hint), geometry);
-  if (steered(steering) && steering->fit_size && !request.inputs_exact)
-    step = fitted_step(request, search, preallocs, *steering->recorded, step);
+  if (search.guide != nullptr && !request.inputs_exact)
+    step = search.guide->size(search, request, preallocs, step);
   const Normalized n = normalize(geometry, search, request, preallocs, step);
   search.goal = n.goal;
   search.goal_len = n.goal.len;
   search.flags |= n.flags;
-  if (steering != nullptr) steering->inputs.size = step;
+  return step;
 }
 
-// Holds the model's preallocation against the recorded decision: null when the kernel did not use
-// one, or another.
-Prealloc* Allocator::agreed_prealloc(const Search& search, Prealloc* pa, Steering& steering) const {
-  if (pa == nullptr) return nullptr;
-  const Recorded& recorded = *steering.recorded;
-  const state::Extent part = preallocs_.served_from(search, *pa);
-  const bool agreed = recorded.prealloc && state::same_clusters(part, recorded.result);
-  if (agreed) return pa;
-  steering.forced = true;
-  steering.own = {true, search.goal, part};
+// The preallocation, or null where the guide does not accept that it serves the request. That none
+// does may not be accepted either.
+Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
+  if (search.guide == nullptr) return pa;
+  const state::Extent part = pa == nullptr ? state::Extent{} : preallocs_.served_from(search, *pa);
+  if (search.guide->accepts({true, search.goal, part})) return pa;
+  search.refused = true;
   return nullptr;
 }
 
 // Searches, and again after giving back preallocations when there is no space (the retry rules of
 // ext4_mb_new_blocks for a single writer).
-void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa,
-                             Steering* steering) {
+void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
   for (int tries = 1;; ++tries) {
-    GroupSearch(search, policy_, steering).run(streams_, request.ino);
-    const bool forced = steered(steering) && steering->forced;
-    if (search.status == Search::Status::found || forced || tries >= kTries) break;
+    GroupSearch(search, policy_).run(streams_, request.ino);
+    if (search.status == Search::Status::found || search.refused || tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);
-    if (search.observer != nullptr) search.observer->retried(discarded);
+    search.tell(&SearchObserver::retried, discarded);
     if (discarded) continue;
     if ((search.flags & mb::strict_check) != 0) break;
     search.flags |= mb::strict_check;
   }
-  if (steered(steering) && search.status != Search::Status::found &&
-      steering->recorded->result.len > 0) {
-    force(search, *steering);
+  if (search.status != Search::Status::found && search.guide != nullptr &&
+      !search.guide->accepts({false, search.goal, {}})) {
+    impose(search);
     search.taken = search.best;
   }
   if (search.status != Search::Status::found) return;
@@ -238,7 +191,7 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
 }
 
 // Which part of the file the clusters found are to serve. False when no preallocation can be made
-// of them: a forced result was in use where the request needs it, or in a group preallocation,
+// of them: a dictated result was in use where the request needs it, or in a group preallocation,
 // which has no holes.
 bool Allocator::place_best(Search& search) const {
   const state::Geometry& geometry = state_.geometry();
@@ -247,7 +200,7 @@ bool Allocator::place_best(Search& search) const {
     const state::Extent goal = {0, 0, search.goal_len, search.goal.logical};
     search.best.logical = place_in_goal(geometry, search.orig, goal, search.best.len);
   }
-  // A recorded result need not cover the request.
+  // A dictated result need not cover the request.
   if (search.orig.logical < search.best.logical ||
       search.orig.logical >= state::logical_end(geometry, search.best))
     search.best.logical = search.orig.logical;
@@ -279,12 +232,10 @@ void Allocator::collect(const Search& search) {
   if (search.found > tunables_.mb_max_to_scan) ++counters_.breaks;
 }
 
-// Puts the recorded result in place of the model's.
-void Allocator::force(Search& search, Steering& steering) {
-  const state::Extent& want = steering.recorded->result;
-  if (!steering.forced) steering.own = {false, search.goal, {}};
-  steering.forced = true;
-  steering.conflicts += state_.force_take(want.group, want.start, want.len, held_);
+// Puts the dictated result in place of a search's.
+void Allocator::impose(Search& search) {
+  const state::Extent& want = search.guide->dictated().result;
+  search.conflicts += state_.force_take(want.group, want.start, want.len, held_);
   search.best = want;
   search.status = Search::Status::found;
 }

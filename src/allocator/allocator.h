@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "allocator/guide.h"
 #include "allocator/policy.h"
 #include "allocator/preallocations.h"
 #include "allocator/request.h"
@@ -25,40 +25,10 @@ struct Decision {
   std::uint32_t flags = 0;
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
-  std::uint64_t block = 0;  // first block handed out
-  std::uint32_t len = 0;    // clusters handed out; the rest of `result` is preallocated
-};
-
-// A recorded decision that the allocator is to end with, whatever it would choose itself. The
-// result lies inside its group (Intake).
-struct Recorded {
-  bool prealloc = false;
-  state::Extent goal = {}, result = {};
-  std::uint32_t flags = 0;
-  std::uint32_t found = 0;  // modulo 65536
-  mb::Criterion criterion = mb::Criterion::unknown;
-  std::uint32_t goal_len = 0;  // clusters; what normalisation made it; 0: not recorded
-  std::optional<std::uint32_t> placed_at = {};  // first file block of the preallocation made of it
-  // The goal's length may be less than normalisation made it.
-  [[nodiscard]] bool trimmed() const {
-    return criterion == mb::Criterion::cr1_5 || criterion == mb::Criterion::best_avail;
-  }
-};
-
-// What the model chose itself in a decision that was then put right.
-struct OwnChoice {
-  bool prealloc = false;
-  state::Extent goal, result;  // result.len 0: nothing was found, or nothing searched for
-};
-
-// How a decision was steered by the trace.
-struct Steering {
-  const Recorded* recorded = nullptr;  // in; null: the model decides alone
-  bool fit_size = false;               // in; choose the size step that gives recorded->goal
-  Inputs inputs;                       // out; what was used, for replays of other policies
-  bool forced = false;                 // out; the recorded result was put in place of the model's
-  OwnChoice own;                       // out; the model's, when forced
-  std::uint32_t conflicts = 0;         // out; forced clusters that the model held in use already
+  std::uint64_t block = 0;      // first block handed out
+  std::uint32_t len = 0;        // clusters handed out; the rest of `result` is preallocated
+  Inputs inputs;                // what it was decided with
+  std::uint32_t conflicts = 0;  // clusters of a dictated result that were in use already
 };
 
 // Multiblock allocation as ext4_mb_new_blocks does it (Linux 6.1), under any policy's ladder. One
@@ -70,8 +40,13 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  // Serves one request, of at least one cluster. `steering` may be null.
-  Decision allocate(const Request& request, Steering* steering);
+  // Serves one request, of at least one cluster. Without a guide it decides alone.
+  Decision allocate(const Request& request, Guide* guide = nullptr);
+
+  // What a search for the goal would end with, as far as the loaded groups show; nothing is taken.
+  // `search` is one under way for the inode, before it had a goal (Guide::size).
+  [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal,
+                                    std::uint64_t ino) const;
 
   // Whom to tell the steps of the next decisions; null: nobody.
   void observe(SearchObserver* observer) { observer_ = observer; }
@@ -98,21 +73,14 @@ class Allocator {
   [[nodiscard]] state::FsState& state() { return state_; }
 
  private:
-  void choose_mode(const Request& request, Search& search, Steering* steering);
-  void set_goal(const Request& request, Search& search, Steering* steering);
-  SizeStep fitted_step(const Request& request, const Search& search,
-                       const state::InodePreallocs* preallocs, const Recorded& recorded,
-                       SizeStep first);
-  [[nodiscard]] bool leads_to(const Search& search, const Normalized& goal,
-                              const Recorded& recorded, std::uint64_t ino);
-  state::Prealloc* agreed_prealloc(const Search& search, state::Prealloc* pa,
-                                   Steering& steering) const;
-  void search_space(const Request& request, Search& search, state::Prealloc*& pa,
-                    Steering* steering);
+  [[nodiscard]] Mode choose_mode(const Request& request, Search& search);
+  [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
+  state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;
+  void search_space(const Request& request, Search& search, state::Prealloc*& pa);
   state::Prealloc* new_preallocation(const Request& request, Search& search);
   bool place_best(Search& search) const;
   void collect(const Search& search);
-  void force(Search& search, Steering& steering);
+  void impose(Search& search);
 
   state::FsState& state_;
   const Policy& policy_;
@@ -121,7 +89,7 @@ class Allocator {
   Preallocations preallocs_;
   StreamGoals streams_;
   SearchObserver* observer_ = nullptr;
-  std::vector<std::uint64_t> held_;  // of a forced result, what was in use; empty: nothing was
+  std::vector<std::uint64_t> held_;  // of a dictated result, what was in use; empty: nothing was
 };
 
 }  // namespace e4r::allocator

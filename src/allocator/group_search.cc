@@ -40,7 +40,7 @@ void GroupSearch::try_goal() {
   const bool off_stripe = whole && search_.goal.len == search_.stripe && stripe > 0 &&
                           state_.geometry().block_of(extent.group, extent.start) % stripe != 0;
   const bool will_do = !off_stripe && (whole || merge);
-  if (search_.observer != nullptr) search_.observer->tried_goal(search_, extent, will_do);
+  search_.tell(&SearchObserver::tried_goal, search_, extent, will_do);
   if (!will_do) return;
   ++search_.found;
   search_.best = extent;
@@ -87,9 +87,7 @@ void GroupSearch::step(std::uint32_t& group) const {
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
   const bool good = good_enough(rung, group);
-  if (search_.observer != nullptr)
-    search_.observer->looked(search_, state_.group(group),
-                             refusal(search_, rung, state_.group(group)));
+  search_.tell(&SearchObserver::looked, search_, rung, state_.group(group));
   if (good) scan(rung, state_.group(group));
 }
 
@@ -104,7 +102,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
   std::uint32_t group = first_group();
   search_.linear_left = static_cast<std::uint32_t>(search_.tunables.mb_max_linear_groups);
   read_ahead_.begin(group);
-  if (search_.observer != nullptr) search_.observer->rung(search_, rung, group);
+  search_.tell(&SearchObserver::rung, search_, rung, group);
   bool dry = false;  // the lists have no further group
   std::uint32_t looked = 0;
   for (; looked < groups; ++looked) {
@@ -120,8 +118,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
       step(group);
     } else {
       const auto next = rung.choose(search_);
-      if (search_.observer != nullptr)
-        search_.observer->asked_lists(rung.criterion, search_.goal.len, next);
+      search_.tell(&SearchObserver::asked_lists, rung.criterion, search_.goal.len, next);
       group = next.value_or(group);
       dry = !next;
     }
@@ -139,7 +136,7 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   const std::uint32_t groups = search_.groups;
   search_.criterion = rung.criterion;
   std::uint32_t group = first_group();
-  if (search_.observer != nullptr) search_.observer->rung(search_, rung, group);
+  search_.tell(&SearchObserver::rung, search_, rung, group);
   if (!std::exchange(walked_, false)) {
     read_ahead_.begin(group);
     const std::uint64_t linear = search_.tunables.mb_max_linear_groups;
@@ -158,8 +155,7 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   }
   search_classes(rung, group);
   if (search_.status != Status::going) return index + 1;
-  if (search_.observer != nullptr)
-    search_.observer->asked_lists(rung.criterion, search_.goal.len, std::nullopt);
+  search_.tell(&SearchObserver::asked_lists, rung.criterion, search_.goal.len, std::nullopt);
   ++search_.counters[rung.criterion].useless_loops;
   if (rung.leave != nullptr) rung.leave(search_);
   return index + 1;
@@ -186,8 +182,8 @@ void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::
                                    : state_.average_set(wanted.order);
   auto& counters = search_.counters[rung.criterion];
   std::uint32_t group = set.next(first);
-  if (search_.observer != nullptr && group < end)
-    search_.observer->asked_lists(rung.criterion, search_.goal.len, group);
+  if (group < end)
+    search_.tell(&SearchObserver::asked_lists, rung.criterion, search_.goal.len, group);
   for (; group < end; group = set.next(group + 1)) {
     ++counters.groups_considered;
     visit(rung, group);
@@ -208,7 +204,7 @@ std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uin
   }
   steps = std::min(steps, left);
   search_.counters[rung.criterion].groups_considered += steps;
-  if (search_.observer != nullptr && steps > 0) search_.observer->passed(group, steps, least);
+  if (steps > 0) search_.tell(&SearchObserver::passed, group, steps, least);
   group = (group + steps) % groups;
   return steps;
 }
@@ -246,7 +242,7 @@ void GroupSearch::scan(const Rung& rung, Group& group) {
       (!striped || stripes_.then_any))
     scan_extents(group, rung.lengths);
   search_.counters[rung.criterion].extents_scanned += search_.found - found_before;
-  if (search_.observer != nullptr) search_.observer->scanned(group, search_.found);
+  search_.tell(&SearchObserver::scanned, group, search_.found);
 }
 
 void GroupSearch::scan_chunks(Group& group) {
@@ -314,7 +310,7 @@ void GroupSearch::measure(Group& group, const state::Extent& extent) {
   const bool better =
       at_once || best.len == 0 ||
       (longer_is_better ? extent.len > best.len : extent.len > wanted && extent.len < best.len);
-  if (search_.observer != nullptr) search_.observer->measured(extent, better);
+  search_.tell(&SearchObserver::measured, extent, better);
   if (at_once) {
     best = extent;
     take_best(group);
@@ -343,14 +339,11 @@ void GroupSearch::check_limits(Group& group, bool finished) {
 void GroupSearch::take_best(Group& group) {
   search_.best.len = std::min(search_.best.len, search_.goal.len);
   search_.best.logical = search_.goal.logical;
-  if (steering_ != nullptr && steering_->recorded != nullptr) {
-    if (!state::same_clusters(steering_->recorded->result, search_.best)) {
-      if (!steering_->forced) steering_->own = {false, search_.goal, search_.best};
-      search_.status = Status::stopped;
-      search_.best.len = 0;
-      steering_->forced = true;
-      return;
-    }
+  if (search_.guide != nullptr && !search_.guide->accepts({false, search_.goal, search_.best})) {
+    search_.refused = true;
+    search_.status = Status::stopped;
+    search_.best.len = 0;
+    return;
   }
   if (search_.trial) {
     search_.taken = search_.best;
@@ -375,7 +368,7 @@ void GroupSearch::take_best_or_anything() {
       take_best(group);
     }
   }
-  if (search_.status == Status::found || (steering_ != nullptr && steering_->forced)) return;
+  if (search_.status == Status::found || search_.refused) return;
   ++search_.counters.lost;
   search_.best = {};
   search_.goal.len = search_.goal_len;

@@ -15,15 +15,13 @@ namespace e4r::allocator {
 // the state, or not found.
 class GroupSearch {
  public:
-  // `steering` may be null; its recorded result, if any, replaces what the search would take.
-  GroupSearch(Search& search, const Policy& policy, Steering* steering)
+  GroupSearch(Search& search, const Policy& policy)
       : search_(search),
         state_(search.state),
         policy_(policy),
         stripes_(policy.kernel.stripe),
         read_ahead_(search, policy.kernel.read_ahead),
-        indexed_(search.state.geometry().extents || policy.kernel.groups.without_extents),
-        steering_(steering) {}
+        indexed_(search.state.geometry().extents || policy.kernel.groups.without_extents) {}
 
   // Runs the whole search. Requests for streams start where the inode's stream goes on.
   void run(const StreamGoals& streams, std::uint64_t ino);
@@ -63,8 +61,7 @@ class GroupSearch {
   const Policy& policy_;
   const StripeRules& stripes_;
   ReadAhead read_ahead_;
-  bool indexed_;  // this file is searched for by the index of groups, if there is one
-  Steering* steering_;
+  bool indexed_;         // this file is searched for by the index of groups, if there is one
   bool walked_ = false;  // the linear part of the rung that is next has been walked already
 };
 

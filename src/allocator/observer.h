@@ -24,8 +24,8 @@ enum class Refusal : std::uint8_t {
   low_average,  // the average free extent is shorter than the goal
 };
 
-// Is told the steps of one decision, in order. Every member does nothing here; searches without an
-// observer pay one comparison per step.
+// Is told the steps of one decision, in order, through Search::tell. Every member does nothing
+// here; searches without an observer pay one comparison per step.
 class SearchObserver {
  public:
   virtual ~SearchObserver() = default;
@@ -33,8 +33,8 @@ class SearchObserver {
   virtual void tried_goal(const Search&, const state::Extent& /*found*/, bool /*taken*/) {}
   // A rung begins at `group`.
   virtual void rung(const Search&, const Rung&, std::uint32_t /*group*/) {}
-  // A rung looked at a group.
-  virtual void looked(const Search&, const state::Group&, Refusal) {}
+  // A rung looked at a group (refusal() says what it made of it).
+  virtual void looked(const Search&, const Rung&, const state::Group&) {}
   // A walk passed `count` groups from `group` on that have fewer than `least` free clusters.
   virtual void passed(std::uint32_t /*group*/, std::uint32_t /*count*/, std::uint32_t /*least*/) {}
   // The order lists, or one class of groups, were asked for a goal of `len` clusters; none: they

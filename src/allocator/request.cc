@@ -132,4 +132,13 @@ Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,
   return closed_file ? Mode::noprealloc : Mode::stream;
 }
 
+std::uint32_t place_in_goal(const state::Geometry& geometry, const state::Extent& orig,
+                            const state::Extent& goal, std::uint32_t len) {
+  const std::uint64_t goal_end = state::logical_end(geometry, goal);
+  const std::uint64_t size = geometry.to_blocks(len);
+  if (orig.logical >= goal_end - size) return static_cast<std::uint32_t>(goal_end - size);
+  if (state::logical_end(geometry, orig) <= goal.logical + size) return goal.logical;
+  return orig.logical;
+}
+
 }  // namespace e4r::allocator

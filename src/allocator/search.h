@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "allocator/counters.h"
 #include "allocator/observer.h"
@@ -9,6 +10,8 @@
 #include "state/fs_state.h"
 
 namespace e4r::allocator {
+
+class Guide;
 
 // One allocation request on its way through the ladder (struct ext4_allocation_context).
 struct Search {
@@ -40,7 +43,16 @@ struct Search {
   Status status = Status::going;
   // Only to see what would be found: nothing is taken, and groups that are not loaded are left so.
   bool trial = false;
+  Guide* guide = nullptr;              // null: the allocator decides alone
+  bool refused = false;                // the guide did not accept a choice: the search is over
+  std::uint32_t conflicts = 0;         // clusters of a dictated result that were in use already
   SearchObserver* observer = nullptr;  // null: nobody watches
+
+  // Tells the observer, if there is one, of a step.
+  template <class... P, class... A>
+  void tell(void (SearchObserver::*step)(P...), A&&... what) const {
+    if (observer != nullptr) (observer->*step)(std::forward<A>(what)...);
+  }
 };
 
 }  // namespace e4r::allocator

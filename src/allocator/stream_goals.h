@@ -18,20 +18,22 @@ struct StreamRules {
 inline constexpr StreamRules kOneStreamGoal = {.by_inode = false};
 inline constexpr StreamRules kStreamGoalsByInode = {.by_inode = true};  // s_mb_last_groups, 6.17
 
+// Whether a stream's request forgets that its goal was to be tried first.
+[[nodiscard]] constexpr bool clears_try_goal(const StreamRules& rules) {
+  return rules.by_inode;
+}
+
 class StreamGoals {
  public:
   StreamGoals(const StreamRules& rules, std::uint32_t groups, std::uint64_t possible_cpus)
       : rules_(rules), goals_(rules.by_inode ? count(groups, possible_cpus) : 1) {}
-
-  // Whether a stream's request forgets that its goal was to be tried first.
-  [[nodiscard]] bool clears_try_goal() const { return rules_.by_inode; }
 
   // Points a stream request of the inode to where its stream goes on.
   void aim(Search& search, std::uint64_t ino) const {
     const Goal& goal = goals_[index(ino)];
     search.goal.group = goal.group;
     search.goal.start = rules_.by_inode ? kNoStart : goal.start;
-    if (clears_try_goal()) search.flags &= ~mb::hint_try_goal;
+    if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;
   }
   // Clusters from there on were taken for a stream request of the inode.
   void moved(const state::Extent& taken, std::uint64_t ino) {

@@ -9,34 +9,6 @@ namespace e4r::replay {
 
 namespace {
 
-constexpr std::uint32_t kModeFlags = mb::hint_group_alloc | mb::stream_alloc | mb::hint_noprealloc;
-
-bool is_data(const Op& op) {
-  return (op.flags & mb::hint_data) != 0;
-}
-
-// The mode that a search's closing event shows.
-allocator::Mode mode_of(const Op& op) {
-  const std::uint32_t flags = op.closing.flags & kModeFlags;
-  if ((flags & mb::hint_group_alloc) != 0) return allocator::Mode::group;
-  if ((flags & mb::stream_alloc) != 0) return allocator::Mode::stream;
-  return (flags & mb::hint_noprealloc) != 0 ? allocator::Mode::noprealloc
-                                            : allocator::Mode::unknown;
-}
-
-state::Extent extent_of(const trace::GroupExtent& e) {
-  return {e.group, static_cast<std::uint32_t>(e.start), e.len, e.logical};
-}
-
-// The decision as the model made it, before the recorded result was put in place.
-allocator::Decision judged(allocator::Decision decision, const allocator::Steering& steering) {
-  if (!steering.forced) return decision;
-  decision.prealloc = steering.own.prealloc;
-  decision.result = steering.own.result;
-  decision.goal = steering.own.goal;
-  return decision;
-}
-
 allocator::Tunables effective(const allocator::Policy& policy, allocator::Tunables tunables) {
   if (policy.walk_only) tunables.mb_optimize_scan = 0;
   return tunables;
@@ -46,19 +18,19 @@ allocator::Tunables effective(const allocator::Policy& policy, allocator::Tunabl
 
 Engine::Engine(const state::Source& source, const allocator::Policy& policy,
                const allocator::Tunables& tunables, EngineOptions options)
-    : options_(std::move(options)),
-      source_(source),
-      state_(source, allocator::group_index(policy, tunables)),
-      allocator_(state_, policy, effective(policy, tunables)) {}
+    : state_(source, allocator::group_index(policy, tunables)),
+      allocator_(state_, policy, effective(policy, tunables)),
+      options_(std::move(options)),
+      source_(source) {}
 
-Status Engine::run(trace::EventSource& events, InputTable& inputs) {
+Status Engine::run(trace::EventSource& events) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
   OpStream stream(events, state_.geometry());
   Intake intake(state_.geometry(), contradictions_);
   for (std::uint64_t count = 1;; ++count) {
     E4R_TRY(Op * op, stream.next());
     if (op == nullptr) break;
-    if (intake.admit(*op)) apply(*op, inputs);
+    if (intake.admit(*op)) apply(*op);
     if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
     if (options_.progress && count % kProgressEvery == 0) options_.progress(op->ordinal);
   }
@@ -102,12 +74,12 @@ Status Engine::check_state(const Op& op) const {
                op.ordinal == 0 ? "the last" : std::to_string(op.ordinal), broken.front());
 }
 
-void Engine::apply(const Op& op, InputTable& inputs) {
+void Engine::apply(const Op& op) {
   switch (op.kind) {
     case Op::Kind::allocate:
-      return on_allocate(op, inputs);
+      return on_allocate(op);
     case Op::Kind::free:
-      return on_free(op, inputs);
+      return on_free(op);
     case Op::Kind::discard_inode:
       return allocator_.discard_inode(op.ino, static_cast<std::uint32_t>(op.count));
     case Op::Kind::load_group:
@@ -141,7 +113,7 @@ void Engine::on_commit(const Op& op) {
 void Engine::on_allocate_inode(const Op& op) {
   // A new inode has no preallocations, even if the event that released the old one's was lost.
   allocator_.discard_inode(op.ino, 0);
-  if (S_ISREG(op.mode)) facts_[op.ino].regular = true;
+  if (S_ISREG(op.mode)) facts_.made(op.ino);
   const auto per_group = state_.geometry().inodes_per_group;
   const std::uint64_t group = per_group == 0 ? state_.group_count() : (op.ino - 1) / per_group;
   if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
@@ -160,159 +132,68 @@ allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& kno
   r.flags = op.flags;
   r.cpu = op.cpu;
   r.inputs = known;
-  const auto facts = facts_.find(op.ino);
-  if (facts != facts_.end()) r.size_hint = facts->second.size;
+  r.size_hint = facts_.size(op.ino);
   if (op.has_inputs) {
     r.inputs_exact = true;
     r.size_hint = op.i_size;
     r.open_for_write = op.i_writecount > 0;
-  } else if (r.inputs.mode == allocator::Mode::unknown && facts != facts_.end() &&
-             facts->second.mode == allocator::Mode::stream && options_.purpose != Purpose::agree) {
-    r.inputs.mode = allocator::Mode::stream;
   }
   return r;
 }
 
-void Engine::on_allocate(const Op& op, InputTable& inputs) {
-  const std::uint64_t index = allocation_++;
+void Engine::on_allocate(const Op& op) {
+  const std::uint64_t index = allocations_++;
   if (!op.closing.seen) {
     ++tally_.refused;
-    if (options_.purpose == Purpose::agree) inputs.known.resize(index + 1);
     return;
   }
   ++closed_;
-  allocator::Inputs known = index < inputs.known.size() ? inputs.known[index] : allocator::Inputs{};
-  if (options_.purpose == Purpose::agree) {
-    known = {};
-    if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
-    allocator::Request request = request_of(op, known);
-    follow(op, request, known);
-    inputs.known.resize(index);
-    inputs.known.push_back(known);
-  } else {
-    allocator::Request request = request_of(op, known);
-    decide(op, request);
-  }
+  decide(op, index);
 }
 
-// One request to the allocator; written down when it is the one to explain.
+// The decision to explain is written down from here to where it is counted.
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
-                                     allocator::Steering& steering) {
-  const bool wanted = closed_ == options_.explain && explanation_.text().empty();
-  if (!wanted) return allocator_.allocate(request, &steering);
+                                     allocator::Guide* guide) {
+  explaining_ = closed_ == options_.explain && explanation_.text().empty();
+  if (!explaining_) return allocator_.allocate(request, guide);
   explanation_.begin(op, closed_, request, state_.geometry(),
                      state_.find_inode_preallocs(request.ino));
   allocator_.observe(&explanation_);
-  const allocator::Decision decision = allocator_.allocate(request, &steering);
+  const allocator::Decision decision = allocator_.allocate(request, guide);
   allocator_.observe(nullptr);
-  explanation_.end(op, judged(decision, steering), steering.inputs, steering.forced);
   return decision;
 }
 
-// Decides with the recorded result at hand, which replaces the model's where they differ.
-void Engine::follow(const Op& op, allocator::Request& request, allocator::Inputs& out) {
-  const allocator::Recorded recorded = {.prealloc = op.closing.prealloc,
-                                        .goal = extent_of(op.closing.goal),
-                                        .result = extent_of(op.closing.result),
-                                        .flags = op.closing.flags,
-                                        .found = op.closing.found,
-                                        .criterion = op.closing.criterion,
-                                        .goal_len = op.closing.orig_goal_len,
-                                        .placed_at = op.placed_at};
-  allocator::Steering steering;
-  steering.recorded = &recorded;
-  steering.fit_size = true;
-  const allocator::Decision decision = allocate(op, request, steering);
-  agreement_.conflicts += steering.conflicts;
-  contradictions_.note(&Contradictions::in_use, op.ordinal, steering.conflicts);
-  note_decision(op, judged(decision, steering), steering.forced);
-  out = steering.inputs;
-  learn(op, request, out);
-  if (!decision.success) return;
-  const std::uint64_t blocks = state_.geometry().to_blocks(decision.len);
-  if (is_data(op)) translation_.file(op.ino).map({decision.orig.logical, decision.block, blocks});
-  record(op, decision.block, blocks);
+void Engine::note_decision(const Op& op, const allocator::Decision& decision, bool forced) {
+  if (explaining_) explanation_.end(op, decision, forced);
+  explaining_ = false;
+  count(op, decision);
+  if (is_data(op)) return;
+  ++tally_.metadata;
+  if (facts_.is_regular(op.ino)) ++tally_.mapping;
 }
 
-void Engine::note_decision(const Op& op, const allocator::Decision& decision, bool forced) {
+void Engine::note_extra(const Op& op, const allocator::Decision& decision) {
+  count(op, decision);
+  ++tally_.extra;
+}
+
+void Engine::count(const Op& op, const allocator::Decision& decision) {
   if (options_.check) check_result(op, decision);
   ++tally_.requests;
-  if (!is_data(op)) note_metadata(op);
   if (decision.success)
     tally_.allocated_blocks += state_.geometry().to_blocks(decision.len);
   else
     ++tally_.failed;
-  if (options_.purpose != Purpose::what_if) agreement_.count(op, decision, forced);
 }
 
-void Engine::note_metadata(const Op& op) {
-  ++tally_.metadata;
-  const auto facts = facts_.find(op.ino);
-  if (facts != facts_.end() && facts->second.regular) ++tally_.mapping;
-}
-
-// Keeps what the request shows of its file's size and mode.
-void Engine::learn(const Op& op, const allocator::Request& request,
-                   const allocator::Inputs& inputs) {
-  if (!is_data(op)) return;
-  FileFacts& facts = facts_[op.ino];
-  facts.regular = true;
-  const state::Geometry& geometry = state_.geometry();
-  const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
-                            << geometry.block_bits;
-  facts.size = std::max(facts.size, end);
-  if (inputs.size != allocator::SizeStep::unknown &&
-      allocator::size_step(facts.size, geometry) != inputs.size)
-    facts.size = std::max(allocator::smallest_in(inputs.size), end);
-  if (inputs.mode != allocator::Mode::unknown) facts.mode = inputs.mode;
-}
-
-void Engine::record(const Op& op, std::uint64_t here, std::uint64_t blocks) {
-  const std::uint64_t recorded = state_.geometry().to_blocks(op.len);
-  if (op.block == 0 || recorded == 0) return;
+void Engine::record_data(const Op& op) {
+  const std::uint64_t blocks = state_.geometry().to_blocks(op.len);
+  if (op.block == 0 || blocks == 0) return;
   const std::uint32_t mask = (1u << state_.geometry().cluster_bits) - 1;
-  if (is_data(op))
-    translation_.recorded_data(op.ino, op.logical & ~mask, op.block, recorded);
-  else
-    translation_.recorded_metadata(op.block, here, std::min(blocks, recorded));
+  translation_.recorded_data(op.ino, op.logical & ~mask, op.block, blocks);
 }
 
-// Decides alone: the request is first moved from the recorded layout to the replay's.
-void Engine::decide(const Op& op, allocator::Request& request) {
-  translate_neighbours(op, request);
-  if (is_data(op)) {
-    place_data(op, request);
-    record(op, 0, 0);
-  } else {
-    place_metadata(op, request);
-  }
-}
-
-// Serves as many blocks of metadata as the recorded request got. Those are what the trace will
-// free one day, so anything beyond them goes back at once.
-void Engine::place_metadata(const Op& op, allocator::Request& request) {
-  const state::Geometry& geometry = state_.geometry();
-  const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
-  std::uint64_t placed = 0;
-  bool first = true;
-  do {
-    allocator::Steering steering;
-    const allocator::Decision decision = allocate(op, request, steering);
-    first ? note_decision(op, decision) : note_extra(op, decision);
-    first = false;
-    if (!decision.success) break;
-    const std::uint64_t blocks = geometry.to_blocks(decision.len);
-    const std::uint64_t kept = std::min(blocks, recorded - placed);
-    translation_.recorded_metadata(op.block + placed, decision.block, kept);
-    give_back({decision.block + kept, blocks - kept});
-    placed += kept;
-    request.goal = decision.block + blocks;
-    request.len = static_cast<std::uint32_t>(geometry.to_clusters(recorded - placed));
-  } while (placed < recorded);
-  translation_.recorded_metadata(op.block + placed, 0, recorded - placed);
-}
-
-// Returns blocks of one group that were allocated a moment ago.
 void Engine::give_back(const BlockRange& range) {
   if (range.len == 0) return;
   const state::Geometry& geometry = state_.geometry();
@@ -322,107 +203,12 @@ void Engine::give_back(const BlockRange& range) {
     ++tally_.bad_frees;
 }
 
-void Engine::note_extra(const Op& op, const allocator::Decision& decision) {
-  if (options_.check) check_result(op, decision);
-  ++tally_.requests;
-  ++tally_.extra;
-  if (decision.success)
-    tally_.allocated_blocks += state_.geometry().to_blocks(decision.len);
-  else
-    ++tally_.failed;
-}
-
-// Serves the file range that the recorded request got, in as many requests as that takes here.
-void Engine::place_data(const Op& op, allocator::Request& request) {
-  const state::Geometry& geometry = state_.geometry();
-  const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
-  const std::uint64_t recorded_end =
-      request.logical + std::max<std::uint64_t>(geometry.to_blocks(op.len), 1);
-  bool first = true;
-  std::uint64_t at = request.logical;
-  while (at < recorded_end) {
-    FileLayout& file = translation_.file(op.ino);
-    if (const FileExtent* done = file.find(at)) {
-      at = done->end();
-      continue;
-    }
-    if (at != request.logical || !first) {
-      const FileExtent* left = file.left_of(at);
-      const std::uint64_t end = std::max(asked_end, recorded_end);
-      request.logical = static_cast<std::uint32_t>(at);
-      request.len = static_cast<std::uint32_t>(geometry.to_clusters(end - at));
-      if (left != nullptr) {
-        request.left_logical = static_cast<std::uint32_t>(left->end() - 1);
-        request.left_block = left->block + left->len - 1;
-        request.goal = request.left_block + (at - request.left_logical);
-      }
-    }
-    // The replay may have blocks further on that the recorded kernel had not got yet.
-    if (const FileExtent* right = file.right_of(at))
-      request.len = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
-    allocator::Steering steering;
-    const allocator::Decision decision = allocate(op, request, steering);
-    first ? note_decision(op, decision) : note_extra(op, decision);
-    first = false;
-    learn(op, request, steering.inputs);
-    if (!decision.success) return;
-    const std::uint64_t blocks = geometry.to_blocks(decision.len);
-    file.map({decision.orig.logical, decision.block, blocks});
-    at = decision.orig.logical + blocks;
-  }
-  if (!first) return;
-  ++tally_.absorbed;
-  if (options_.purpose == Purpose::free_run) agreement_.count_not_taken(op);
-}
-
-// Goal and neighbours of a recorded request, moved to where the replay has those blocks.
-void Engine::translate_neighbours(const Op& op, allocator::Request& request) {
-  const auto moved = [&](std::uint64_t block) {
-    const std::uint64_t here = translation_.find(block);
-    return here == 0 ? block : here;
-  };
-  if (op.pleft != 0) request.left_block = moved(op.pleft);
-  if (op.pright != 0) request.right_block = moved(op.pright);
-  const std::uint64_t from_left = op.pleft + (op.logical - op.lleft);
-  const std::uint64_t from_right = op.pright - (op.lright - op.logical);
-  if (op.pleft != 0 && op.goal == from_left)
-    request.goal = request.left_block + (op.logical - op.lleft);
-  else if (op.pright != 0 && op.goal == from_right)
-    request.goal = request.right_block - (op.lright - op.logical);
-  else if (const std::uint64_t here = translation_.find(op.goal); here != 0 && here != op.goal)
-    request.goal = here;
-  else if (op.goal > 0 && !is_data(op))
-    request.goal = moved(op.goal - 1) + 1;
-}
-
-void Engine::on_free(const Op& op, InputTable& inputs) {
+void Engine::on_free(const Op& op) {
   const state::Geometry& geometry = state_.geometry();
   const BlockRange range = {geometry.block_of(op.group, op.start), geometry.to_blocks(op.count)};
-  const bool follows = options_.purpose == Purpose::agree;
-  if (follows && !free_range(range)) {
-    contradictions_.note(&Contradictions::not_in_use, op.ordinal);
-    inputs.refused_frees.push_back(op.ordinal);
-    return;
-  }
-  if (!follows && refused_before(op, inputs)) {
-    ++tally_.bad_frees;
-    return;
-  }
-  scratch_.clear();
-  translation_.free(range.block, range.len, scratch_);
-  if (follows) return;
-  for (const BlockRange& part : scratch_) (void)free_range(part);
+  free(op, range);
 }
 
-// Whether the recorded state had shown that this free cannot be so.
-bool Engine::refused_before(const Op& op, const InputTable& inputs) {
-  const auto& refused = inputs.refused_frees;
-  while (refused_ < refused.size() && refused[refused_] < op.ordinal) ++refused_;
-  return refused_ < refused.size() && refused[refused_] == op.ordinal;
-}
-
-// Frees a range of blocks, group by group; false when part of it was none to free.
 bool Engine::free_range(const BlockRange& range) {
   const state::Geometry& geometry = state_.geometry();
   std::uint64_t block = range.block;
@@ -451,12 +237,10 @@ bool Engine::free_range(const BlockRange& range) {
 }
 
 void Engine::on_free_inode(const Op& op) {
-  facts_.erase(op.ino);
+  facts_.gone(op.ino);
   scratch_.clear();
-  // What the replay got ahead of the recorded kernel was never freed by it.
   translation_.forget(op.ino, scratch_);
-  if (options_.purpose != Purpose::agree)
-    for (const BlockRange& range : scratch_) (void)free_range(range);
+  let_go(scratch_);
   state_.forget_inode(op.ino);
 }
 

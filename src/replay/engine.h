@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,28 +10,14 @@
 #include "allocator/allocator.h"
 #include "replay/agreement.h"
 #include "replay/explain.h"
+#include "replay/file_facts.h"
 #include "replay/intake.h"
 #include "replay/op_stream.h"
 #include "replay/translation.h"
 
 namespace e4r::replay {
 
-// What a replay is to answer.
-enum class Purpose : std::uint8_t {
-  agree,     // follow the recorded kernel: on a mismatch its result is put in place (resync)
-  free_run,  // decide alone from start to end and compare with the recorded kernel
-  what_if,   // decide alone under another policy or other tunables; nothing to compare with
-};
-
-// What one pass over the trace has worked out (agree writes it, the other purposes read it).
-struct InputTable {
-  std::vector<allocator::Inputs> known;      // per allocation, in trace order
-  std::vector<std::uint64_t> refused_frees;  // events that free what is not in use, ascending
-  void clear() { *this = {}; }
-};
-
 struct EngineOptions {
-  Purpose purpose = Purpose::what_if;
   // Verify every result (inside its group, clear of metadata) and, every `check_every` operations,
   // every invariant of the state.
   bool check = false;
@@ -62,24 +47,26 @@ struct Tally {
   std::uint64_t bad_requests = 0;  // Contradictions::outside
 };
 
-// Replays a trace on one state under one policy. Not thread-safe; engines that share a Source may
-// run in different threads.
+// Takes one state through a trace under one policy. What becomes of a request and of a free is the
+// driver's: Follow, FreeRun or WhatIf. Not thread-safe; engines that share a Source may run in
+// different threads.
 class Engine {
  public:
-  Engine(const state::Source& source, const allocator::Policy& policy,
-         const allocator::Tunables& tunables, EngineOptions options);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
 
-  // Runs the whole trace. `inputs` is written by `agree` and read by the others (may be empty).
-  // The Error is the event source's, or the first broken invariant.
-  Status run(trace::EventSource& events, InputTable& inputs);
+  // Runs the whole trace, once. The Error is the event source's, or the first broken invariant.
+  Status run(trace::EventSource& events);
 
   // The decision that EngineOptions::explain asked for; empty when there is none of that number.
   [[nodiscard]] const std::string& explanation() const { return explanation_.text(); }
   // Decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closed_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
-  // Those that need a look at the state (in use, not in use) are what `agree` finds.
+  // Those that need a look at the state (in use, not in use) are what Follow finds.
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
+  // With the recorded kernel; empty in a WhatIf, which has nothing to compare with.
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
   [[nodiscard]] const allocator::Counters& counters() const { return allocator_.counters(); }
   [[nodiscard]] const allocator::Policy& policy() const { return allocator_.policy(); }
@@ -90,57 +77,71 @@ class Engine {
     return translation_.files();
   }
 
- private:
-  // What is known of a file while it lives.
-  struct FileFacts {
-    std::uint64_t size = 0;  // bytes; the best lower bound of i_size
-    allocator::Mode mode = allocator::Mode::unknown;
-    bool regular = false;  // it asked for data blocks, or was seen to be made
-  };
+ protected:
+  Engine(const state::Source& source, const allocator::Policy& policy,
+         const allocator::Tunables& tunables, EngineOptions options);
 
-  void apply(const Op& op, InputTable& inputs);
-  void on_allocate_inode(const Op& op);
-  void on_allocate(const Op& op, InputTable& inputs);
+  // ---- The driver's part.
+
+  // Decides an allocation that the trace closed; `index` counts all that were asked for.
+  virtual void decide(const Op& op, std::uint64_t index) = 0;
+  // The recorded kernel freed the range.
+  virtual void free(const Op& op, const BlockRange& range) = 0;
+  // A file is gone of which the replay held the ranges still: the recorded kernel never freed them.
+  virtual void let_go(const std::vector<BlockRange>& ranges) = 0;
+
+  // ---- What it does that with.
+
   [[nodiscard]] allocator::Request request_of(const Op& op, const allocator::Inputs& known) const;
+  // One request to the allocator, which is counted by note_decision.
   allocator::Decision allocate(const Op& op, const allocator::Request& request,
-                               allocator::Steering& steering);
-  void follow(const Op& op, allocator::Request& request, allocator::Inputs& out);
-  void decide(const Op& op, allocator::Request& request);
-  void place_data(const Op& op, allocator::Request& request);
-  void place_metadata(const Op& op, allocator::Request& request);
-  void give_back(const BlockRange& range);
-  void note_extra(const Op& op, const allocator::Decision& decision);
-  void translate_neighbours(const Op& op, allocator::Request& request);
+                               allocator::Guide* guide = nullptr);
+  // Counts a decision of the model's own; `forced`: another one was put in its place.
   void note_decision(const Op& op, const allocator::Decision& decision, bool forced = false);
-  void note_metadata(const Op& op);
-  void learn(const Op& op, const allocator::Request& request, const allocator::Inputs& inputs);
-  void record(const Op& op, std::uint64_t here, std::uint64_t blocks);
-  void on_commit(const Op& op);
-  void on_free(const Op& op, InputTable& inputs);
-  bool refused_before(const Op& op, const InputTable& inputs);
-  [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
+  // Counts one that the recorded kernel did not need.
+  void note_extra(const Op& op, const allocator::Decision& decision);
+  // Keeps which file blocks the recorded answer stands for.
+  void record_data(const Op& op);
+  // Frees a range of blocks, group by group; false when part of it was none to free.
   bool free_range(const BlockRange& range);
+  // Returns blocks of one group that were allocated a moment ago.
+  void give_back(const BlockRange& range);
+
+  state::FsState state_;
+  allocator::Allocator allocator_;
+  Translation translation_;
+  FileFacts facts_;
+  Tally tally_;
+  Contradictions contradictions_;
+  Agreement agreement_;
+
+ private:
+  void apply(const Op& op);
+  void on_allocate(const Op& op);
+  void on_free(const Op& op);
+  void on_allocate_inode(const Op& op);
   void on_free_inode(const Op& op);
+  void on_commit(const Op& op);
+  void count(const Op& op, const allocator::Decision& decision);
+  [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
   void check_result(const Op& op, const allocator::Decision& decision);
-  Status check_state(const Op& op) const;
+  [[nodiscard]] Status check_state(const Op& op) const;
 
   EngineOptions options_;
   const state::Source& source_;
   std::string bad_result_;  // the first result that breaks a rule
-  state::FsState state_;
-  allocator::Allocator allocator_;
-  Translation translation_;
-  std::unordered_map<std::uint64_t, FileFacts> facts_;
   std::vector<BlockRange> scratch_;
-  Tally tally_;
-  Contradictions contradictions_;
-  Agreement agreement_;
   Explanation explanation_;
+  bool explaining_ = false;        // the decision under way
   std::uint64_t closed_ = 0;       // decisions that the trace closed, so far
-  std::uint64_t allocation_ = 0;   // index into the input table
+  std::uint64_t allocations_ = 0;  // that were asked for
   std::uint64_t transaction_ = 0;  // running
   bool committing_ = false;        // the one before it has not ended
-  std::size_t refused_ = 0;        // of InputTable::refused_frees, how many have passed
 };
+
+// Whether the operation is for a file's data.
+[[nodiscard]] inline bool is_data(const Op& op) {
+  return (op.flags & mb::hint_data) != 0;
+}
 
 }  // namespace e4r::replay

@@ -107,7 +107,9 @@ void Explanation::rung(const Search& search, const allocator::Rung& rung, std::u
                    search.goal.len, group));
 }
 
-void Explanation::looked(const Search& search, const state::Group& group, Refusal refusal) {
+void Explanation::looked(const Search& search, const allocator::Rung& rung,
+                         const state::Group& group) {
+  const Refusal refusal = allocator::refusal(search, rung, group);
   (void)search;
   if (refusal == Refusal::none) {
     flush_refused();
@@ -166,11 +168,11 @@ void Explanation::retried(bool discarded) {
                  : "nothing, and no preallocation to give back");
 }
 
-void Explanation::end(const Op& op, const allocator::Decision& decision,
-                      const allocator::Inputs& inputs, bool forced) {
+void Explanation::end(const Op& op, const allocator::Decision& decision, bool forced) {
   flush_refused();
   if (!decision.prealloc)
-    line(fmt::format("served   {}; file size {}", name_of(inputs.mode), name_of(inputs.size)));
+    line(fmt::format("served   {}; file size {}", name_of(decision.inputs.mode),
+                     name_of(decision.inputs.size)));
   line("model    " + describe(decision));
   if (op.closing.seen) line("kernel   " + describe(op.closing));
   if (forced) line("the kernel's result was put in place of the model's");

@@ -17,17 +17,16 @@ class Explanation : public allocator::SearchObserver {
   // Before the decision.
   void begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
              const state::Geometry& geometry, const state::InodePreallocs* preallocs);
-  // After it.
-  void end(const Op& op, const allocator::Decision& decision, const allocator::Inputs& inputs,
-           bool forced);
+  // After it; `forced`: the kernel's result was put in place of the model's.
+  void end(const Op& op, const allocator::Decision& decision, bool forced);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
   void tried_goal(const allocator::Search& search, const state::Extent& found, bool taken) override;
   void rung(const allocator::Search& search, const allocator::Rung& rung,
             std::uint32_t group) override;
-  void looked(const allocator::Search& search, const state::Group& group,
-              allocator::Refusal refusal) override;
+  void looked(const allocator::Search& search, const allocator::Rung& rung,
+              const state::Group& group) override;
   void passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
   void asked_lists(mb::Criterion criterion, std::uint32_t len,
                    std::optional<std::uint32_t> group) override;

@@ -2,8 +2,11 @@
 #include "replay/session.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "replay/follow.h"
+#include "replay/free_run.h"
 #include "util/parallel.h"
 
 namespace e4r::replay {
@@ -32,9 +35,9 @@ bool is_modelled(const trace::TraceSummary& trace) {
   return !names_of(trace).empty();
 }
 
-Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const {
+template <class Driver, class... Inputs>
+Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   EngineOptions options;
-  options.purpose = purpose;
   options.check = options_.check;
   options.explain = explain_;
   if (options_.progress)
@@ -42,22 +45,19 @@ Status Session::run_into(const Setup& setup, Purpose purpose, InputTable& inputs
       options_.progress(name.data(), events);
     };
   const auto start = std::chrono::steady_clock::now();
-  out.engine = std::make_unique<Engine>(source_, *setup.policy, setup.tunables, std::move(options));
-  const auto events = trace_.cursor();
-  E4R_CHECK(out.engine->run(*events, inputs));
-  out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {};
-}
-
-Result<Run> Session::run(const Setup& setup, Purpose purpose) {
   Run out;
-  E4R_CHECK(run_into(setup, purpose, inputs_, out));
+  out.engine = std::make_unique<Driver>(source_, *setup.policy, setup.tunables, std::move(options),
+                                        inputs...);
+  const auto events = trace_.cursor();
+  E4R_CHECK(out.engine->run(*events));
+  out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;
 }
 
 Result<Run> Session::follow(const Setup& recorded) {
-  inputs_.clear();
-  return run(recorded, Purpose::agree);
+  E4R_TRY(Run out, run<Follow>(recorded));
+  inputs_ = static_cast<const Follow&>(*out.engine).inputs();
+  return out;
 }
 
 Result<Run> Session::follow_recorded(const allocator::Tunables& recorded) {
@@ -80,16 +80,18 @@ Result<Run> Session::follow_recorded(const allocator::Tunables& recorded) {
 }
 
 Result<Run> Session::free_run(const Setup& setup) {
-  return run(setup, Purpose::free_run);
+  return run<FreeRun>(setup, inputs_);
 }
 
 Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) {
-  std::vector<Run> runs(setups.size());
-  std::vector<Status> results(setups.size());
-  parallel_for(thread_count(options_.threads), setups.size(), [&](std::size_t i) {
-    results[i] = run_into(setups[i], Purpose::what_if, inputs_, runs[i]);
-  });
-  for (Status& result : results) E4R_CHECK(std::move(result));
+  std::vector<std::optional<Result<Run>>> results(setups.size());
+  parallel_for(thread_count(options_.threads), setups.size(),
+               [&](std::size_t i) { results[i] = run<WhatIf>(setups[i], inputs_); });
+  std::vector<Run> runs;
+  for (auto& result : results) {
+    E4R_TRY(Run run, *std::move(result));
+    runs.push_back(std::move(run));
+  }
   return runs;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "replay/engine.h"
+#include "replay/input_table.h"
 #include "trace/packed.h"
 
 namespace e4r::replay {
@@ -56,8 +57,9 @@ class Session {
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
 
  private:
-  Status run_into(const Setup& setup, Purpose purpose, InputTable& inputs, Run& out) const;
-  [[nodiscard]] Result<Run> run(const Setup& setup, Purpose purpose);
+  // Makes the driver and runs it; `inputs`: for those that take them.
+  template <class Driver, class... Inputs>
+  [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
 
   const state::Source& source_;
   trace::PackedTrace trace_;

@@ -15,7 +15,6 @@ using allocator::Decision;
 using allocator::Mode;
 using allocator::Request;
 using allocator::SizeStep;
-using allocator::Steering;
 using mb::Criterion;
 
 // A file request of which mode and size step are given.
@@ -47,7 +46,7 @@ struct AllocatorTest : testing::Test {
   }
   Decision ask(const Request& request) {
     if (!rig) start();
-    const Decision d = rig->allocator.allocate(request, nullptr);
+    const Decision d = rig->allocator.allocate(request);
     for (const std::string& line : rig->state.check(3)) ADD_FAILURE() << line;
     return d;
   }
@@ -325,31 +324,78 @@ TEST_F(AllocatorTest, AllocatingInAGroupInitialisesItsBitmap) {
   EXPECT_EQ(rig->state.group(2).disk_free, before - 5);
 }
 
-TEST_F(AllocatorTest, ARecordedResultReplacesTheModels) {
+// Leads to one result.
+class Dictate : public allocator::Guide {
+ public:
+  Dictate(bool prealloc, const state::Extent& result) : choice_{prealloc, {}, result} {}
+  Mode mode(Mode by_size, bool) override { return by_size; }
+  SizeStep size(const allocator::Search&, const Request&, const state::InodePreallocs*,
+                SizeStep likely) override {
+    return likely;
+  }
+  bool accepts(const allocator::Choice& choice) override {
+    asked.push_back(choice);
+    return choice.prealloc == choice_.prealloc ? state::same_clusters(choice.result, choice_.result)
+                                               : choice.result.len == 0 && !choice_.prealloc;
+  }
+  [[nodiscard]] const allocator::Choice& dictated() const override { return choice_; }
+
+  std::vector<allocator::Choice> asked;
+
+ private:
+  allocator::Choice choice_;
+};
+
+TEST_F(AllocatorTest, ADictatedResultReplacesItsOwn) {
   fs.use(3, 1000, 2);
   start();
-  const allocator::Recorded recorded = {
-      .prealloc = false, .goal = {0, 0, 10, 0}, .result = {3, 998, 10, 0}};
-  Steering steering;
-  steering.recorded = &recorded;
-  const Decision d = rig->allocator.allocate(metadata_request(10, 0), &steering);
-  EXPECT_TRUE(steering.forced);
-  EXPECT_EQ(steering.conflicts, 2u) << "clusters that were in use already";
+  Dictate guide(false, {3, 998, 10, 0});
+  const Decision d = rig->allocator.allocate(metadata_request(10, 0), &guide);
+  ASSERT_EQ(guide.asked.size(), 3u) << "no preallocation, what it would take, nothing";
+  EXPECT_TRUE(guide.asked[0].prealloc);
+  EXPECT_EQ(guide.asked[1].result.len, 10u);
+  EXPECT_EQ(guide.asked[2].result.len, 0u);
+  EXPECT_EQ(d.conflicts, 2u) << "clusters that were in use already";
   EXPECT_EQ(d.result, (state::Extent{3, 998, 10, 0}));
   EXPECT_EQ(d.block, 3u * 4096 + 998);
   for (const std::string& line : rig->state.check(3)) ADD_FAILURE() << line;
 }
 
-TEST_F(AllocatorTest, ARecordedPreallocationHitIsForced) {
+TEST_F(AllocatorTest, ADictatedPreallocationHitIsImposed) {
   start();
-  const allocator::Recorded recorded = {.prealloc = true, .goal = {}, .result = {1, 50, 4, 7}};
-  Steering steering;
-  steering.recorded = &recorded;
-  const Decision d = rig->allocator.allocate(small_request(20, 4), &steering);
+  Dictate guide(true, {1, 50, 4, 7});
+  const Decision d = rig->allocator.allocate(small_request(20, 4), &guide);
   EXPECT_TRUE(d.prealloc);
-  EXPECT_TRUE(steering.forced);
+  EXPECT_EQ(guide.asked.size(), 1u);
   EXPECT_EQ(d.block, 4096u + 50);
   EXPECT_TRUE(state::bitmap::all_set(rig->state.words(rig->state.group(1)), 50, 4));
+}
+
+TEST_F(AllocatorTest, AResultOfItsOwnThatIsAcceptedStays) {
+  start();
+  const Decision alone = rig->allocator.allocate(metadata_request(10, 0));
+  start();
+  Dictate guide(false, alone.result);
+  const Decision d = rig->allocator.allocate(metadata_request(10, 0), &guide);
+  EXPECT_EQ(d.result, alone.result);
+  EXPECT_EQ(d.found, alone.found);
+  EXPECT_EQ(d.conflicts, 0u);
+  EXPECT_EQ(guide.asked.size(), 2u);
+}
+
+TEST_F(AllocatorTest, WhatASearchWouldFindIsNotTaken) {
+  start();
+  allocator::Counters counters;
+  allocator::Search search(rig->state, tunables, counters);
+  search.groups = rig->state.group_count();
+  const state::Extent goal = {2, 0, 16, 0};
+  search.orig = search.goal = goal;
+  const Decision would = rig->allocator.would_find(search, {true, goal, 0}, 20);
+  EXPECT_TRUE(would.success);
+  EXPECT_EQ(would.result.len, 16u);
+  const auto& words = rig->state.words(rig->state.group(would.result.group));
+  EXPECT_TRUE(state::bitmap::all_clear(words, would.result.start, 16));
+  EXPECT_EQ(rig->allocator.counters().requests, 0u);
 }
 
 std::vector<std::uint32_t> read_groups(const state::FsState& state) {

@@ -120,7 +120,7 @@ TEST_P(OnShape, FindsTheOnlyFreeCluster) {
         if (loaded) load_all(rig.state);
         allocator::Request request = data_request(20, 1, size);
         request.flags = flags;
-        const Decision d = rig.allocator.allocate(request, nullptr);
+        const Decision d = rig.allocator.allocate(request);
         ASSERT_TRUE(d.success) << "loaded " << loaded << " flags " << flags << " size " << size;
         EXPECT_EQ(d.block, fs.geometry().block_of(group, cluster));
         EXPECT_EQ(d.len, 1u);
@@ -138,7 +138,7 @@ TEST_P(OnShape, FailsCleanlyWhenThereIsNoSpace) {
     for (const std::uint32_t flags : {0u, mb::hint_data}) {
       allocator::Request request = data_request(20, 8, size);
       request.flags = flags;
-      const Decision d = rig.allocator.allocate(request, nullptr);
+      const Decision d = rig.allocator.allocate(request);
       EXPECT_FALSE(d.success);
       EXPECT_EQ(d.len, 0u);
       EXPECT_EQ(d.result.len, 0u);

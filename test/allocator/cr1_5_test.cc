@@ -20,7 +20,7 @@ struct Cr15 : FullGroups {
   Decision ask(std::uint32_t len, std::string_view policy = "cr1.5") {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
-    return rig->allocator.allocate(data_request(20, len, 3 * kMiB), nullptr);
+    return rig->allocator.allocate(data_request(20, len, 3 * kMiB));
   }
   // CR1.5 found nothing: the goal is whole again, and CR2 and CR3 looked for it.
   [[nodiscard]] testing::AssertionResult went_on(const Decision& d) const {
@@ -87,7 +87,7 @@ TEST_F(Cr15, AGoalOfNoPowerOfTwoIsTrimmedToTheOneBelow) {
   free_runs(fs, 3, 4, 280, 5);
   rig.emplace("cr1.5", fs, tunables);
   load_all(rig->state);
-  const Decision d = rig->allocator.allocate(data_request(20, 1, 4096), nullptr);
+  const Decision d = rig->allocator.allocate(data_request(20, 1, 4096));
   EXPECT_EQ(d.criterion, Criterion::cr1_5);
   EXPECT_EQ(d.result.len, 256u);
 }
@@ -153,7 +153,7 @@ TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
     tunables.mb_stripe = 384;
     Rig many_rig("cr1.5", many, tunables);
     load_all(many_rig.state);
-    const Decision d = many_rig.allocator.allocate(data_request(20, 8, 3 * kMiB), nullptr);
+    const Decision d = many_rig.allocator.allocate(data_request(20, 8, 3 * kMiB));
     EXPECT_EQ(d.criterion == Criterion::cr1_5, count == 31) << replay::describe(d);
   }
 }
@@ -165,7 +165,7 @@ TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   free_runs(fs, 3, 4, 600, 2);
   rig.emplace("cr1.5", fs, tunables);
   load_all(rig->state);
-  const Decision d = rig->allocator.allocate(data_request(20, 1, 4096), nullptr);
+  const Decision d = rig->allocator.allocate(data_request(20, 1, 4096));
   EXPECT_EQ(d.criterion, Criterion::cr1_5);
   EXPECT_EQ(d.result.len, 512u);
   EXPECT_EQ(d.goal_len, 131072u);
@@ -208,7 +208,7 @@ TEST(Cr15Bigalloc, StripesCountInClusters) {
     tunables.mb_stripe = stripe;
     Rig rig("cr1.5", fs, tunables);
     load_all(rig.state);
-    return rig.allocator.allocate(data_request(20, 1, 4096), nullptr).goal.len;
+    return rig.allocator.allocate(data_request(20, 1, 4096)).goal.len;
   };
   EXPECT_EQ(goal_with(0), 16u);
   EXPECT_EQ(goal_with(96), 12u) << "6 clusters";
@@ -231,7 +231,7 @@ TEST_F(Cr15, TheListsGiveNoGroupThatTheInodeMayNotUse) {
     search.goal_len = kGoal;
     search.groups = 2;
     const allocator::StreamGoals streams(allocator::kOneStreamGoal, 2, 1);
-    allocator::GroupSearch(search, *allocator::find_policy(name), nullptr).run(streams, 12);
+    allocator::GroupSearch(search, *allocator::find_policy(name)).run(streams, 12);
     const bool found = search.status == allocator::Search::Status::found;
     EXPECT_EQ(found, name == std::string_view("legacy")) << "6.1's lists are not bounded";
   }
@@ -257,7 +257,7 @@ TEST_F(Cr15, ShortExtentsAreNotExamined) {
   for (const char* policy : {"legacy", "cr1.5"}) {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
-    const Decision d = rig->allocator.allocate(data_request(20, 1, 4096), nullptr);
+    const Decision d = rig->allocator.allocate(data_request(20, 1, 4096));
     EXPECT_EQ(d.criterion, Criterion::cr1);
     found[at] = d.found;
     results[at++] = d.result;
@@ -318,7 +318,7 @@ struct Prefetch : testing::Test {
     if (read_before)
       for (std::uint32_t group = 0; group < 40; ++group)
         rig.state.mark_read(rig.state.group(group));
-    EXPECT_TRUE(rig.allocator.allocate(metadata_request(1, 0), nullptr).success);
+    EXPECT_TRUE(rig.allocator.allocate(metadata_request(1, 0)).success);
     std::string out;
     for (std::uint32_t group = 0; group < 40; ++group)
       if (!rig.state.group(group).need_init) out += std::to_string(group) + " ";
@@ -347,7 +347,7 @@ TEST_F(Prefetch, EveryBatchIsFinished) {
   }
   const auto loaded = [&](std::string_view policy) {
     Rig rig(policy, fs);
-    EXPECT_TRUE(rig.allocator.allocate(metadata_request(8, 0), nullptr).success);
+    EXPECT_TRUE(rig.allocator.allocate(metadata_request(8, 0)).success);
     return rig.state.groups_loaded();
   };
   EXPECT_EQ(loaded("cr1.5"), 40u);
@@ -363,7 +363,7 @@ TEST(Cr15Cold, LoadsABatchBeforeItTrims) {
     free_runs(fs, good_group, 1300, 700, 1);
     fs.free(good_group, 4, 1996);
     Rig rig("cr1.5", fs);
-    return rig.allocator.allocate(data_request(20, 8, 3 * kMiB), nullptr);
+    return rig.allocator.allocate(data_request(20, 8, 3 * kMiB));
   };
   EXPECT_EQ(ask(12).result.len, kGoal) << "of the second batch";
   EXPECT_EQ(ask(12).criterion, Criterion::cr1);

@@ -21,7 +21,7 @@ struct Kernels : FullGroups {
   }
   Decision ask(const allocator::Request& request) {
     if (!rig) start();
-    return rig->allocator.allocate(request, nullptr);
+    return rig->allocator.allocate(request);
   }
   // `len` clusters of a file of 3 MiB, with a goal of kGoal near `group`.
   Decision ask_large(std::uint32_t len, std::uint32_t group = 0, std::uint64_t ino = 20) {
@@ -89,7 +89,7 @@ TEST_F(Kernels, AGoalBeyondEveryOrderMayBeTrimmedToOneCluster) {
       for (const char* policy : {"linux-6.5", "linux-6.12", "linux-7.3"}) {
         Rig asked(policy, full, tunables);
         load_all(asked.state);
-        EXPECT_FALSE(asked.allocator.allocate(data_request(20, 1, 1), nullptr).success);
+        EXPECT_FALSE(asked.allocator.allocate(data_request(20, 1, 1)).success);
       }
     }
   }
@@ -239,34 +239,9 @@ TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
   for (const auto& [policy, looks] : {std::pair{"linux-6.5", 13u}, std::pair{"linux-6.12", 2u}}) {
     Rig walked(policy, plain, tunables);
     load_all(walked.state);
-    const Decision d = walked.allocator.allocate(metadata_request(300, 0), nullptr);
+    const Decision d = walked.allocator.allocate(metadata_request(300, 0));
     EXPECT_EQ(d.result.group, 12u);
     EXPECT_EQ(walked.allocator.counters()[Criterion::cr1].groups_considered, looks) << policy;
-  }
-}
-
-// A trimmed goal hides how long it was; where the find was placed in the file shows it.
-TEST_F(Kernels, WhereTheFindWasPlacedShowsTheGoalBeforeTrimming) {
-  free_runs(fs, 7, 4, 200, 5);
-  start();
-  allocator::Request r = data_request(20, 8, 0);
-  r.inputs_exact = false;
-  r.logical = 500;
-  allocator::Recorded recorded = {.goal = {0, 0, 128, 0},
-                                  .result = {7, 4, 128, 0},
-                                  .flags = mb::hint_data,
-                                  .found = 1,
-                                  .criterion = Criterion::best_avail,
-                                  .placed_at = 384};
-  for (const auto& [placed, step] :
-       {std::pair{384u, allocator::SizeStep::m4}, std::pair{500u, allocator::SizeStep::m8}}) {
-    start();
-    recorded.placed_at = placed;
-    allocator::Steering steering;
-    steering.recorded = &recorded;
-    steering.fit_size = true;
-    (void)rig->allocator.allocate(r, &steering);
-    EXPECT_EQ(steering.inputs.size, step) << placed;
   }
 }
 

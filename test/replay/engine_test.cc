@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Replays of traces that the model itself has recorded: agreement must be complete, and what-if
 // replays must neither lose nor share a cluster, whatever the policy.
-#include "replay/engine.h"
+#include "support/drivers.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,6 @@ namespace {
 using allocator::Policy;
 using replay::Engine;
 using replay::InputTable;
-using replay::Purpose;
 
 const Policy& named(std::string_view name) {
   return *allocator::find_policy(name);
@@ -104,22 +103,17 @@ class Recording {
 };
 
 std::unique_ptr<Engine> run(Recording& recording, std::span<const trace::Event> events,
-                            const Policy& policy, Purpose purpose, InputTable& inputs,
+                            const Policy& policy, Driver driver, InputTable& inputs,
                             const allocator::Tunables& tunables) {
-  replay::EngineOptions options;
-  options.purpose = purpose;
-  options.check = true;
-  options.check_every = 251;
-  auto engine = std::make_unique<Engine>(recording.fs().source(), policy, tunables, options);
-  MemorySource source(events);
-  const Status status = engine->run(source, inputs);
+  auto [engine, status] =
+      replay_as(driver, recording.fs().source(), policy, tunables, events, inputs, 251);
   EXPECT_TRUE(status.ok()) << status.error().message;
-  return engine;
+  return std::move(engine);
 }
 
 std::unique_ptr<Engine> run(Recording& recording, std::span<const trace::Event> events,
-                            const Policy& policy, Purpose purpose, InputTable& inputs) {
-  return run(recording, events, policy, purpose, inputs, recording.tunables());
+                            const Policy& policy, Driver driver, InputTable& inputs) {
+  return run(recording, events, policy, driver, inputs, recording.tunables());
 }
 
 void expect_identical(const Engine& engine) {
@@ -256,11 +250,11 @@ TEST_P(EngineTest, AgreesWithItsOwnTrace) {
       Recording recording(script(name, seed));
       ASSERT_TRUE(recording.work().problems().empty()) << recording.work().problems().front();
       InputTable inputs;
-      const auto agree = run(recording, recording.whole(), named(name), Purpose::agree, inputs);
+      const auto agree = run(recording, recording.whole(), named(name), Driver::follow, inputs);
       expect_identical(*agree);
       EXPECT_EQ(agree->tally().failed, recording.work().failed());
       expect_same_groups(agree->state(), recording.state());
-      const auto alone = run(recording, recording.whole(), named(name), Purpose::free_run, inputs);
+      const auto alone = run(recording, recording.whole(), named(name), Driver::free_run, inputs);
       expect_identical(*alone);
       expect_same_groups(alone->state(), recording.state());
     }
@@ -274,7 +268,7 @@ TEST_P(EngineTest, AgreesUnderEveryPolicyWhenInputsAreRecorded) {
       SCOPED_TRACE(std::string(policy->name) + " seed " + std::to_string(seed));
       Recording recording(script(policy->name.data(), seed, true));
       InputTable inputs;
-      const auto agree = run(recording, recording.whole(), *policy, Purpose::agree, inputs);
+      const auto agree = run(recording, recording.whole(), *policy, Driver::follow, inputs);
       expect_identical(*agree);
       expect_same_groups(agree->state(), recording.state());
     }
@@ -286,8 +280,8 @@ TEST_P(EngineTest, WhatIfUnderTheRecordedPolicyChangesNothing) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Recording recording(script("legacy", seed));
     InputTable inputs;
-    (void)run(recording, recording.middle(), named("legacy"), Purpose::agree, inputs);
-    const auto same = run(recording, recording.middle(), named("legacy"), Purpose::what_if, inputs);
+    (void)run(recording, recording.middle(), named("legacy"), Driver::follow, inputs);
+    const auto same = run(recording, recording.middle(), named("legacy"), Driver::what_if, inputs);
     EXPECT_EQ(same->tally().bad_frees, 0u);
     EXPECT_EQ(same->tally().extra, 0u);
     EXPECT_EQ(same->tally().absorbed, 0u);
@@ -300,12 +294,12 @@ TEST_P(EngineTest, WhatIfSharesAndLosesNothing) {
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     Recording recording(script("legacy", seed));
     InputTable inputs;
-    (void)run(recording, recording.whole(), named("legacy"), Purpose::agree, inputs);
+    (void)run(recording, recording.whole(), named("legacy"), Driver::follow, inputs);
     for (const auto& [policy, tunables] : alternatives(recording)) {
       SCOPED_TRACE(std::string(policy->name) + " seed " + std::to_string(seed) + " prealloc " +
                    std::to_string(tunables.mb_group_prealloc));
       const auto half =
-          run(recording, recording.middle(), *policy, Purpose::what_if, inputs, tunables);
+          run(recording, recording.middle(), *policy, Driver::what_if, inputs, tunables);
       EXPECT_EQ(half->tally().bad_frees, 0u);
       EXPECT_EQ(half->tally().bad_requests, 0u);
       const Owners owners(recording, *half);
@@ -314,7 +308,7 @@ TEST_P(EngineTest, WhatIfSharesAndLosesNothing) {
         EXPECT_EQ(owners.unowned(), 0);
       }
       const auto full =
-          run(recording, recording.whole(), *policy, Purpose::what_if, inputs, tunables);
+          run(recording, recording.whole(), *policy, Driver::what_if, inputs, tunables);
       EXPECT_EQ(full->tally().bad_frees, 0u);
       EXPECT_EQ(differing_groups(settled(full->state()), recording.final_bitmaps()), "");
     }

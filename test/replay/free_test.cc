@@ -2,7 +2,7 @@
 // What frees do beyond returning clusters.
 #include <gtest/gtest.h>
 
-#include "replay/engine.h"
+#include "support/drivers.h"
 #include "support/rig.h"
 #include "support/trace_writer.h"
 
@@ -17,17 +17,16 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   trace.freed({}, 12, 1, 100, 10);
   trace.loaded({}, 1);
   trace.freed({}, 12, 1, 110, 10);
-  MemorySource events(trace.events());
   const allocator::Policy& policy = *allocator::find_policy("legacy");
-  replay::EngineOptions options;
-  options.purpose = replay::Purpose::agree;
-  replay::Engine engine(fs.source(), policy, allocator::defaults_for(fs.geometry()), options);
   replay::InputTable inputs;
-  ASSERT_TRUE(engine.run(events, inputs).ok());
-  EXPECT_EQ(engine.tally().freed_clusters, 20u);
-  EXPECT_EQ(engine.tally().bad_frees, 0u);
-  EXPECT_EQ(engine.state().groups_loaded(), 1u);
-  EXPECT_EQ(engine.counters().buddies_generated, 1u);
+  const auto [engine, status] =
+      replay_as(Driver::follow, fs.source(), policy, allocator::defaults_for(fs.geometry()),
+                trace.events(), inputs);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(engine->tally().freed_clusters, 20u);
+  EXPECT_EQ(engine->tally().bad_frees, 0u);
+  EXPECT_EQ(engine->state().groups_loaded(), 1u);
+  EXPECT_EQ(engine->counters().buddies_generated, 1u);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "replay/engine.h"
+#include "support/drivers.h"
 #include "support/rig.h"
 #include "support/trace_writer.h"
 
@@ -16,7 +16,6 @@ namespace e4r::test {
 namespace {
 
 using replay::Contradictions;
-using replay::Purpose;
 using trace::Event;
 using trace::EventKind;
 using trace::GroupExtent;
@@ -68,18 +67,12 @@ class LyingTrace : public testing::Test {
     Contradictions out;
     for (const allocator::Policy* policy : allocator::policies()) {
       replay::InputTable inputs;
-      for (const Purpose purpose : {Purpose::agree, Purpose::free_run, Purpose::what_if}) {
-        replay::EngineOptions options;
-        options.purpose = purpose;
-        options.check = true;
-        options.check_every = 1;
-        replay::Engine engine(fs.source(), *policy, allocator::defaults_for(fs.geometry()),
-                              options);
-        MemorySource source(events);
-        const Status status = engine.run(source, inputs);
+      for (const Driver driver : {Driver::follow, Driver::free_run, Driver::what_if}) {
+        const auto [engine, status] = replay_as(
+            driver, fs.source(), *policy, allocator::defaults_for(fs.geometry()), events, inputs);
         EXPECT_TRUE(status.ok()) << policy->name << ": " << status.error().message;
-        EXPECT_EQ(engine.state().bad_frees(), 0u);
-        if (purpose == Purpose::agree) out = engine.contradictions();
+        EXPECT_EQ(engine->state().bad_frees(), 0u);
+        if (driver == Driver::follow) out = engine->contradictions();
       }
     }
     return out;
@@ -87,15 +80,11 @@ class LyingTrace : public testing::Test {
 
   // Follows it on `source`; the engine as it stands afterwards.
   std::unique_ptr<replay::Engine> follow(const state::Source& source) {
-    replay::EngineOptions options;
-    options.purpose = Purpose::agree;
-    auto engine =
-        std::make_unique<replay::Engine>(source, *allocator::find_policy("legacy"),
-                                         allocator::defaults_for(source.geometry), options);
-    MemorySource stream(events);
     replay::InputTable inputs;
-    EXPECT_TRUE(engine->run(stream, inputs).ok());
-    return engine;
+    auto [engine, status] = replay_as(Driver::follow, source, *allocator::find_policy("legacy"),
+                                      allocator::defaults_for(source.geometry), events, inputs);
+    EXPECT_TRUE(status.ok());
+    return std::move(engine);
   }
 
   ModelFs fs{model_shape("two_groups")};

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "replay/engine.h"
+#include "support/drivers.h"
 #include "support/rig.h"
 #include "support/trace_writer.h"
 
@@ -20,7 +20,7 @@ class Script {
     allocator::Request request = data ? data_request(ino, 4, 16384) : metadata_request(1, 100000);
     request.ino = ino;
     TraceWriter::Open open = writer_.open({}, request, request.len);
-    const allocator::Decision decision = rig_.allocator.allocate(request, nullptr);
+    const allocator::Decision decision = rig_.allocator.allocate(request);
     writer_.decided(open, decision);
     writer_.finish(open, decision);
   }
@@ -30,17 +30,15 @@ class Script {
   }
   void remove(std::uint64_t ino) { writer_.inode({}, trace::EventKind::free_inode, ino); }
 
-  [[nodiscard]] replay::Tally replayed(replay::Purpose purpose) {
+  [[nodiscard]] replay::Tally replayed(Driver driver) {
     std::vector<trace::Event> events = writer_.events();
     for (const auto& [index, mode] : modes_) events[index].mode = mode;
     ModelFs fs(model_shape("blocks_4k_full_size"));
-    replay::EngineOptions options;
-    options.purpose = purpose;
-    replay::Engine engine(fs.source(), *allocator::find_policy("legacy"), rig_.tunables, options);
-    MemorySource source(events);
     replay::InputTable inputs;
-    EXPECT_TRUE(engine.run(source, inputs).ok());
-    return engine.tally();
+    const auto [engine, status] = replay_as(driver, fs.source(), *allocator::find_policy("legacy"),
+                                            rig_.tunables, events, inputs);
+    EXPECT_TRUE(status.ok());
+    return engine->tally();
   }
 
  private:
@@ -63,8 +61,8 @@ TEST(Mapping, MetadataOfRegularFilesIsCountedApart) {
   script.remove(12);
   script.make(12, S_IFDIR | 0755);
   script.request(12, false);  // the number is a directory's now
-  for (const replay::Purpose purpose : {replay::Purpose::agree, replay::Purpose::what_if}) {
-    const replay::Tally tally = script.replayed(purpose);
+  for (const Driver driver : {Driver::follow, Driver::what_if}) {
+    const replay::Tally tally = script.replayed(driver);
     EXPECT_EQ(tally.requests, 7u);
     EXPECT_EQ(tally.metadata, 5u);
     EXPECT_EQ(tally.mapping, 3u);

@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "replay/engine.h"
 #include "replay/fit.h"
+#include "support/drivers.h"
 #include "support/trace_writer.h"
 
 namespace e4r::test {
@@ -200,7 +200,7 @@ void Recorder::allocate() {
   request.size_hint = draw_.below(40) << 12;
   request.open_for_write = (how & 8) == 0;
   auto open = writer_.open(thread, request, request.len);
-  const allocator::Decision d = allocator_.allocate(request, nullptr);
+  const allocator::Decision d = allocator_.allocate(request);
   writer_.decided(open, d);
   writer_.finish(open, d);
   if (d.success)
@@ -362,17 +362,13 @@ void spoil(std::vector<Event>& events, const state::Geometry& g, Draw& draw) {
 }
 
 // One replay; what went wrong.
-std::string replay_once(const state::Source& source, const std::vector<Event>& events,
-                        const allocator::Policy& policy, const allocator::Tunables& tunables,
-                        replay::Purpose purpose, replay::InputTable& inputs, std::uint64_t every) {
-  replay::EngineOptions options;
-  options.purpose = purpose;
-  options.check = true;
-  options.check_every = every;
-  replay::Engine engine(source, policy, tunables, options);
-  MemorySource stream(events);
-  const Status status = engine.run(stream, inputs);
-  if (!status.ok()) return status.error().message;
+std::string replay_once(Driver driver, const state::Source& source,
+                        const std::vector<Event>& events, const allocator::Policy& policy,
+                        const allocator::Tunables& tunables, replay::InputTable& inputs,
+                        std::uint64_t every) {
+  const Replayed replayed = replay_as(driver, source, policy, tunables, events, inputs, every);
+  if (!replayed.status.ok()) return replayed.status.error().message;
+  const replay::Engine& engine = *replayed.engine;
   if (engine.state().bad_frees() > 0) return "ranges were given back that were free already";
   std::vector<std::uint64_t> words;
   for (std::uint32_t group = 0; group < engine.state().group_count(); ++group)
@@ -403,13 +399,12 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
     (void)replay::check_fit(source.geometry, stream);
   }
   replay::InputTable inputs;
-  using replay::Purpose;
   std::string problem =
-      replay_once(source, events, recorded, tunables, Purpose::agree, inputs, every);
+      replay_once(Driver::follow, source, events, recorded, tunables, inputs, every);
   if (problem.empty())
-    problem = replay_once(source, events, recorded, tunables, Purpose::free_run, inputs, every);
+    problem = replay_once(Driver::free_run, source, events, recorded, tunables, inputs, every);
   if (problem.empty())
-    problem = replay_once(source, events, other, others, Purpose::what_if, inputs, every);
+    problem = replay_once(Driver::what_if, source, events, other, others, inputs, every);
   return problem;
 }
 

@@ -244,7 +244,7 @@ std::uint32_t Workload::allocate(allocator::Request request, std::uint64_t* bloc
     writer_.refuse(open);
     return 0;
   }
-  const allocator::Decision decision = allocator_.allocate(request, nullptr);
+  const allocator::Decision decision = allocator_.allocate(request);
   ++decisions_;
   if (!decision.success) ++failed_;
   judge(request, decision);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/dictation.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace e4r::replay {
+
+using allocator::Choice;
+using allocator::Normalized;
+using allocator::SizeStep;
+
+namespace {
+
+state::Extent extent_of(const trace::GroupExtent& e) {
+  return {e.group, static_cast<std::uint32_t>(e.start), e.len, e.logical};
+}
+
+// Whether a search by the criterion may end with a goal shorter than normalisation made it.
+bool trims(mb::Criterion criterion) {
+  return criterion == mb::Criterion::cr1_5 || criterion == mb::Criterion::best_avail;
+}
+
+}  // namespace
+
+Dictation::Dictation(const Op& op, const allocator::Allocator& allocator)
+    : op_(op),
+      allocator_(allocator),
+      recorded_{op.closing.prealloc, extent_of(op.closing.goal), extent_of(op.closing.result)},
+      hides_goal_(trims(op.closing.criterion) && op.closing.orig_goal_len == 0) {}
+
+allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
+  if (!recorded_.prealloc) return by_size;
+  return has_prealloc ? allocator::Mode::unknown : allocator::Mode::group;
+}
+
+// Whether normalisation made the recorded goal. Of a trimmed one, where the find was placed shows
+// how long it had been.
+bool Dictation::fits(const allocator::Search& search, const Normalized& normalized) const {
+  const state::Extent& goal = normalized.goal;
+  const std::uint32_t len = recorded_.goal.len;
+  if (!normalized.consistent || goal.logical != recorded_.goal.logical) return false;
+  const bool stream = (search.flags & mb::stream_alloc) != 0;
+  const bool hides_flag = stream && clears_try_goal(allocator_.policy().kernel.stream);
+  if (!hides_flag && normalized.flags != (op_.closing.flags & mb::hint_try_goal)) return false;
+  if (!hides_goal_) return goal.len == std::max(op_.closing.orig_goal_len, len);
+  return goal.len > len &&
+         (!op_.placed_at ||
+          *op_.placed_at == allocator::place_in_goal(search.state.geometry(), search.orig, goal,
+                                                     recorded_.result.len));
+}
+
+bool Dictation::leads_to_find(const allocator::Search& search, const Normalized& normalized) const {
+  const allocator::Decision found = allocator_.would_find(search, normalized, op_.ino);
+  return found.success && found.criterion == op_.closing.criterion &&
+         state::same_clusters(found.result, recorded_.result) &&
+         found.goal.len == recorded_.goal.len &&
+         (found.found & mb::recorded_bits) == op_.closing.found;
+}
+
+SizeStep Dictation::size(const allocator::Search& search, const allocator::Request& request,
+                         const state::InodePreallocs* preallocs, SizeStep likely) {
+  std::optional<SizeStep> fallback;  // gives the goal, but not what was found with it
+  for (int i = -1; i < allocator::kSizeSteps; ++i) {
+    const SizeStep step = i < 0 ? likely : static_cast<SizeStep>(i);
+    if (i >= 0 && step == likely) continue;
+    const Normalized normalized =
+        allocator::normalize(search.state.geometry(), search, request, preallocs, step);
+    if (!fits(search, normalized)) continue;
+    if (!hides_goal_ || leads_to_find(search, normalized)) return step;
+    if (!fallback) fallback = step;
+  }
+  return fallback.value_or(likely);
+}
+
+bool Dictation::accepts(const Choice& choice) {
+  const bool none = choice.result.len == 0;
+  const bool same = state::same_clusters(choice.result, recorded_.result);
+  bool accepted = none ? recorded_.result.len == 0 : same;
+  if (choice.prealloc) accepted = recorded_.prealloc ? !none && same : none;
+  if (accepted || forced_) return accepted;
+  forced_ = true;
+  own_ = choice;
+  own_.prealloc = choice.prealloc && !none;
+  return false;
+}
+
+allocator::Decision Dictation::judged(const allocator::Decision& decision) const {
+  if (!forced_) return decision;
+  allocator::Decision own = decision;
+  own.prealloc = own_.prealloc;
+  own.result = own_.result;
+  own.goal = own_.goal;
+  return own;
+}
+
+}  // namespace e4r::replay

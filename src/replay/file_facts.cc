@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/file_facts.h"
+
+#include <algorithm>
+
+namespace e4r::replay {
+
+void FileFacts::asked(const allocator::Request& request, const allocator::Inputs& inputs,
+                      const state::Geometry& geometry) {
+  File& file = files_[request.ino];
+  file.regular = true;
+  const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
+                            << geometry.block_bits;
+  file.size = std::max(file.size, end);
+  if (inputs.size != allocator::SizeStep::unknown &&
+      allocator::size_step(file.size, geometry) != inputs.size)
+    file.size = std::max(allocator::smallest_in(inputs.size), end);
+  if (inputs.mode != allocator::Mode::unknown) file.mode = inputs.mode;
+}
+
+std::uint64_t FileFacts::size(std::uint64_t ino) const {
+  const auto file = files_.find(ino);
+  return file == files_.end() ? 0 : file->second.size;
+}
+
+allocator::Mode FileFacts::mode(std::uint64_t ino) const {
+  const auto file = files_.find(ino);
+  return file == files_.end() ? allocator::Mode::unknown : file->second.mode;
+}
+
+bool FileFacts::is_regular(std::uint64_t ino) const {
+  const auto file = files_.find(ino);
+  return file != files_.end() && file->second.regular;
+}
+
+}  // namespace e4r::replay

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/follow.h"
+
+#include <algorithm>
+
+#include "replay/dictation.h"
+
+namespace e4r::replay {
+
+namespace {
+
+constexpr std::uint32_t kModeFlags = mb::hint_group_alloc | mb::stream_alloc | mb::hint_noprealloc;
+
+// The mode that a search's closing event shows.
+allocator::Mode mode_of(const Op& op) {
+  const std::uint32_t flags = op.closing.flags & kModeFlags;
+  if ((flags & mb::hint_group_alloc) != 0) return allocator::Mode::group;
+  if ((flags & mb::stream_alloc) != 0) return allocator::Mode::stream;
+  return (flags & mb::hint_noprealloc) != 0 ? allocator::Mode::noprealloc
+                                            : allocator::Mode::unknown;
+}
+
+}  // namespace
+
+void Follow::decide(const Op& op, std::uint64_t index) {
+  allocator::Inputs known;
+  if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
+  const allocator::Request request = request_of(op, known);
+  Dictation dictation(op, allocator_);
+  const allocator::Decision decision = allocate(op, request, &dictation);
+  agreement_.conflicts += decision.conflicts;
+  contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
+  const allocator::Decision own = dictation.judged(decision);
+  note_decision(op, own, dictation.forced());
+  agreement_.count(op, own, dictation.forced());
+  inputs_.known.resize(index);
+  inputs_.known.push_back(decision.inputs);
+  if (is_data(op)) facts_.asked(request, decision.inputs, state_.geometry());
+  if (!decision.success) return;
+  const std::uint64_t blocks = state_.geometry().to_blocks(decision.len);
+  if (is_data(op)) {
+    translation_.file(op.ino).map({decision.orig.logical, decision.block, blocks});
+    record_data(op);
+  } else if (op.block != 0) {
+    translation_.recorded_metadata(op.block, decision.block,
+                                   std::min(blocks, state_.geometry().to_blocks(op.len)));
+  }
+}
+
+void Follow::free(const Op& op, const BlockRange& range) {
+  if (!free_range(range)) {
+    contradictions_.note(&Contradictions::not_in_use, op.ordinal);
+    inputs_.refused_frees.push_back(op.ordinal);
+    return;
+  }
+  freed_.clear();
+  translation_.free(range.block, range.len, freed_);
+}
+
+}  // namespace e4r::replay

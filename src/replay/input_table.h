@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocator/request.h"
+
+namespace e4r::replay {
+
+// What the trace does not carry: worked out by following it (Follow), for those who decide alone.
+struct InputTable {
+  std::vector<allocator::Inputs> known;      // per allocation that was asked for, in trace order
+  std::vector<std::uint64_t> refused_frees;  // events that free what is not in use, ascending
+};
+
+}  // namespace e4r::replay

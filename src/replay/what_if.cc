@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/what_if.h"
+
+#include <algorithm>
+
+namespace e4r::replay {
+
+void WhatIf::decide(const Op& op, std::uint64_t index) {
+  allocator::Inputs known;
+  if (index < inputs_.known.size()) known = inputs_.known[index];
+  // A file that has its own preallocations keeps them.
+  if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
+      facts_.mode(op.ino) == allocator::Mode::stream)
+    known.mode = allocator::Mode::stream;
+  allocator::Request request = request_of(op, known);
+  translate_neighbours(op, request);
+  if (is_data(op)) {
+    place_data(op, request);
+    record_data(op);
+  } else {
+    place_metadata(op, request);
+  }
+}
+
+void WhatIf::note(const Op& op, const allocator::Decision& decision, bool& first) {
+  if (first) {
+    note_decision(op, decision);
+    decided(op, decision);
+  } else {
+    note_extra(op, decision);
+  }
+  first = false;
+}
+
+// Serves as many blocks of metadata as the recorded request got. Those are what the trace will
+// free one day, so anything beyond them goes back at once.
+void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
+  std::uint64_t placed = 0;
+  bool first = true;
+  do {
+    const allocator::Decision decision = allocate(op, request);
+    note(op, decision, first);
+    if (!decision.success) break;
+    const std::uint64_t blocks = geometry.to_blocks(decision.len);
+    const std::uint64_t kept = std::min(blocks, recorded - placed);
+    translation_.recorded_metadata(op.block + placed, decision.block, kept);
+    give_back({decision.block + kept, blocks - kept});
+    placed += kept;
+    request.goal = decision.block + blocks;
+    request.len = static_cast<std::uint32_t>(geometry.to_clusters(recorded - placed));
+  } while (placed < recorded);
+  translation_.recorded_metadata(op.block + placed, 0, recorded - placed);
+}
+
+// Makes it a request for the file blocks [at, end), which continue what lies before them.
+void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
+                   allocator::Request& request) const {
+  request.logical = static_cast<std::uint32_t>(at);
+  request.len = static_cast<std::uint32_t>(state_.geometry().to_clusters(end - at));
+  const FileExtent* left = file.left_of(at);
+  if (left == nullptr) return;
+  request.left_logical = static_cast<std::uint32_t>(left->end() - 1);
+  request.left_block = left->block + left->len - 1;
+  request.goal = request.left_block + (at - request.left_logical);
+}
+
+// Serves the file range that the recorded request got, in as many requests as that takes here.
+void WhatIf::place_data(const Op& op, allocator::Request& request) {
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
+  const std::uint64_t recorded_end =
+      request.logical + std::max<std::uint64_t>(geometry.to_blocks(op.len), 1);
+  bool first = true;
+  std::uint64_t at = request.logical;
+  while (at < recorded_end) {
+    FileLayout& file = translation_.file(op.ino);
+    if (const FileExtent* done = file.find(at)) {
+      at = done->end();
+      continue;
+    }
+    if (at != request.logical || !first)
+      go_on(file, at, std::max(asked_end, recorded_end), request);
+    // The replay may have blocks further on that the recorded kernel had not got yet.
+    if (const FileExtent* right = file.right_of(at))
+      request.len = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
+    const allocator::Decision decision = allocate(op, request);
+    note(op, decision, first);
+    facts_.asked(request, decision.inputs, geometry);
+    if (!decision.success) return;
+    const std::uint64_t blocks = geometry.to_blocks(decision.len);
+    file.map({decision.orig.logical, decision.block, blocks});
+    at = decision.orig.logical + blocks;
+  }
+  if (!first) return;
+  ++tally_.absorbed;
+  not_needed(op);
+}
+
+// Goal and neighbours of a recorded request, moved to where the replay has those blocks.
+void WhatIf::translate_neighbours(const Op& op, allocator::Request& request) const {
+  const auto moved = [&](std::uint64_t block) {
+    const std::uint64_t here = translation_.find(block);
+    return here == 0 ? block : here;
+  };
+  if (op.pleft != 0) request.left_block = moved(op.pleft);
+  if (op.pright != 0) request.right_block = moved(op.pright);
+  const std::uint64_t from_left = op.pleft + (op.logical - op.lleft);
+  const std::uint64_t from_right = op.pright - (op.lright - op.logical);
+  if (op.pleft != 0 && op.goal == from_left)
+    request.goal = request.left_block + (op.logical - op.lleft);
+  else if (op.pright != 0 && op.goal == from_right)
+    request.goal = request.right_block - (op.lright - op.logical);
+  else if (const std::uint64_t here = translation_.find(op.goal); here != 0 && here != op.goal)
+    request.goal = here;
+  else if (op.goal > 0 && !is_data(op))
+    request.goal = moved(op.goal - 1) + 1;
+}
+
+void WhatIf::free(const Op& op, const BlockRange& range) {
+  if (refused_before(op)) {
+    ++tally_.bad_frees;
+    return;
+  }
+  freed_.clear();
+  translation_.free(range.block, range.len, freed_);
+  let_go(freed_);
+}
+
+void WhatIf::let_go(const std::vector<BlockRange>& ranges) {
+  for (const BlockRange& range : ranges) (void)free_range(range);
+}
+
+// Whether the recorded state had shown that this free cannot be so.
+bool WhatIf::refused_before(const Op& op) {
+  const auto& refused = inputs_.refused_frees;
+  while (refused_ < refused.size() && refused[refused_] < op.ordinal) ++refused_;
+  return refused_ < refused.size() && refused[refused_] == op.ordinal;
+}
+
+}  // namespace e4r::replay

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "replay/engine.h"
+#include "replay/input_table.h"
+
+namespace e4r::replay {
+
+// Decides alone from start to end: what the same files would have got. Requests and frees are moved
+// from the recorded layout to the replay's own.
+class WhatIf : public Engine {
+ public:
+  // `inputs`: of a Follow of the same trace; must outlive the run.
+  WhatIf(const state::Source& source, const allocator::Policy& policy,
+         const allocator::Tunables& tunables, EngineOptions options, const InputTable& inputs)
+      : Engine(source, policy, tunables, std::move(options)), inputs_(inputs) {}
+
+ protected:
+  // The decision for the request itself, and: it had been served before.
+  virtual void decided(const Op&, const allocator::Decision&) {}
+  virtual void not_needed(const Op&) {}
+
+ private:
+  void decide(const Op& op, std::uint64_t index) override;
+  void free(const Op& op, const BlockRange& range) override;
+  void let_go(const std::vector<BlockRange>& ranges) override;
+
+  void note(const Op& op, const allocator::Decision& decision, bool& first);
+  void place_data(const Op& op, allocator::Request& request);
+  void place_metadata(const Op& op, allocator::Request& request);
+  void go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
+             allocator::Request& request) const;
+  void translate_neighbours(const Op& op, allocator::Request& request) const;
+  bool refused_before(const Op& op);
+
+  const InputTable& inputs_;
+  std::size_t refused_ = 0;        // of InputTable::refused_frees, how many have passed
+  std::vector<BlockRange> freed_;  // scratch
+};
+
+}  // namespace e4r::replay

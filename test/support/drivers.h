@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "replay/follow.h"
+#include "replay/free_run.h"
+#include "replay/what_if.h"
+#include "support/trace_writer.h"
+
+namespace e4r::test {
+
+enum class Driver : std::uint8_t { follow, free_run, what_if };
+
+struct Replayed {
+  std::unique_ptr<replay::Engine> engine;
+  Status status;
+};
+
+// One run over the events. Following writes `inputs`, the others read them.
+inline Replayed replay_as(Driver driver, const state::Source& source,
+                          const allocator::Policy& policy, const allocator::Tunables& tunables,
+                          std::span<const trace::Event> events, replay::InputTable& inputs,
+                          std::uint64_t check_every = 1) {
+  replay::EngineOptions options;
+  options.check = true;
+  options.check_every = check_every;
+  MemorySource stream(events);
+  Replayed out;
+  if (driver == Driver::follow) {
+    auto follow = std::make_unique<replay::Follow>(source, policy, tunables, options);
+    out.status = follow->run(stream);
+    inputs = follow->inputs();
+    out.engine = std::move(follow);
+    return out;
+  }
+  if (driver == Driver::free_run)
+    out.engine = std::make_unique<replay::FreeRun>(source, policy, tunables, options, inputs);
+  else
+    out.engine = std::make_unique<replay::WhatIf>(source, policy, tunables, options, inputs);
+  out.status = out.engine->run(stream);
+  return out;
+}
+
+}  // namespace e4r::test
