@@ -67,7 +67,8 @@ table() {
     echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
     echo "|---|---|---|---|---|---|---|---|---|---|---|"
     for kind in "${kinds[@]}"; do
-        if [[ " $(kind_field "$kind" not-on) " == *" $tree "* ]]; then
+        # A series on another base has that base's number before it.
+        if [[ " $(kind_field "$kind" not-on) " == *" ${tree%%-*} "* ]]; then
             note "$kind: not on $tree"
             continue
         fi

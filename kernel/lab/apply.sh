@@ -3,7 +3,8 @@
 # Applies a series to the fetched source, in a tree and on a throw-away branch of its own.
 #
 # Usage: apply.sh SERIES
-#   SERIES   a topic of kernel/series/6.1.series, several with commas between them, or "all"
+#   SERIES   a topic of kernel/series/6.1.series, several with commas between them, or "all"; of
+#            another base with its number before it (6.12-trace-inputs)
 #
 # Patches apply without fuzz and without three-way merges or not at all; the first one that does not
 # is named. A tree that holds the same patches already is left alone. Prints the tree.
@@ -15,26 +16,25 @@ source "$lab_dir/lib/series.sh"
 name=$1
 [ "$name" != base ] || die "'base' is the tree without patches"
 need git
-base=$(tree_of base)
-[ -d "$base" ] || die "no source: run fetch.sh"
+open_series "$name"
+base=$base_tree
 tree=$(tree_of "$name")
-listing=$(patches_of "$name")
-mapfile -t patches <<<"$listing"
-[ -n "${patches[0]}" ] || die "series '$name' has no patches"
-for patch in "${patches[@]}"; do
+mapfile -t series < <(patches)
+[ ${#series[@]} -gt 0 ] || die "series '$name' has no patches"
+for patch in "${series[@]}"; do
     [ -e "$patches_dir/$patch" ] || die "$patch is listed in $series_file but not there"
     grep -q '^Subject: ' "$patches_dir/$patch" || die "$patch is no mail with a description"
 done
 
 stamp=$({
     git -C "$base" rev-parse base
-    for patch in "${patches[@]}"; do sha256sum <"$patches_dir/$patch"; done
+    for patch in "${series[@]}"; do sha256sum <"$patches_dir/$patch"; done
 } | sha256sum | cut -d' ' -f1)
 branch=series/$name
 marker=$E4R_LAB/applied.$name
 if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
     [ -z "$(git -C "$tree" status --porcelain -uno)" ]; then
-    note "$name: ${#patches[@]} patches applied already"
+    note "$name: ${#series[@]} patches applied already"
     echo "$tree"
     exit
 fi
@@ -49,7 +49,7 @@ else
     git -C "$base" worktree prune
     git -C "$base" worktree add -q --force -B "$branch" "$tree" base
 fi
-for patch in "${patches[@]}"; do
+for patch in "${series[@]}"; do
     git -C "$tree" am -q --no-3way --committer-date-is-author-date "$patches_dir/$patch" \
         >"$E4R_LAB/apply.log" 2>&1 || {
         cat "$E4R_LAB/apply.log" >&2
@@ -58,5 +58,5 @@ for patch in "${patches[@]}"; do
     }
 done
 echo "$stamp" >"$marker"
-note "$name: ${#patches[@]} patches applied"
+note "$name: ${#series[@]} patches applied"
 echo "$tree"

@@ -9,9 +9,7 @@ source "$(dirname "$0")/lib/common.sh"
 source "$lab_dir/lib/series.sh"
 { [ $# = 1 ] && [[ $1 != -* ]]; } || usage
 need perl
-base=$(tree_of base)
-[ -d "$base" ] || die "no source: run fetch.sh"
-listing=$(patches_of "$1")
+open_series "$1"
 bad=0
 count=0
 while read -r patch; do
@@ -20,11 +18,11 @@ while read -r patch; do
     ignore=FILE_PATH_CHANGES
     # Trace headers have a style of their own, which checkpatch does not know.
     if grep -q '^+++ b/include/trace/' "$patches_dir/$patch"; then ignore+=,SPACING,SPLIT_STRING; fi
-    perl "$base/scripts/checkpatch.pl" --root "$base" --quiet --no-summary --no-signoff \
+    perl "$base_tree/scripts/checkpatch.pl" --root "$base_tree" --quiet --no-summary --no-signoff \
         --ignore "$ignore" "$patches_dir/$patch" || {
         note "$patch: see above"
         bad=$((bad + 1))
     }
-done <<<"$listing"
+done < <(patches)
 [ $bad = 0 ] || die "$bad of $count patches are not clean"
 note "$count patches clean"

@@ -60,7 +60,7 @@ const Kernel kLinux7_3 = {
 };
 
 const Kernel kLinux7_3GroupGoal = {
-    .name = "Linux 7.3.4 with kernel/lab/experiments/group-goal-7.3.patch",
+    .name = "Linux 7.3.4 with kernel/patches/group-goal",
     .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,

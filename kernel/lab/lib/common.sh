@@ -4,8 +4,8 @@
 #
 # Under $E4R_LAB (default: build/lab of this checkout):
 #   base/               Debian's 6.1 as a git repository with one commit, branch "base"
-#   6.12/ 7.3/          likewise, of other kernels, to which no series applies
-#   SERIES/             a git worktree of it with a series applied, branch "series/SERIES"
+#   6.12/ 7.3/          likewise, of other kernels
+#   SERIES/             a git worktree of one of them with a series applied, branch "series/SERIES"
 #   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and
 #                            ccache finds for one tree what it compiled for another
 #   bin/                the workload programs
@@ -50,7 +50,7 @@ need() {
     done
 }
 
-# Where a tree lives: "base", the number of another base, or the name of a series.
+# Where a tree lives: "base", the number of another base, or the name of a series (lib/series.sh).
 tree_of() {
     [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9.,_-]*$ ]] || die "'$1' is not a name of a series"
     echo "$E4R_LAB/$1"

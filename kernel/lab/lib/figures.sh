@@ -8,6 +8,7 @@
 policy_of_tree() {
     case $1 in
     base) echo legacy ;;
+    *-trace-inputs) policy_of_tree "${1%-trace-inputs}" ;;
     6.12* | 7.3*) echo "linux-$1" ;;
     *) echo cr1.5 ;;
     esac

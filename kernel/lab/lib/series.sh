@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Reads kernel/series/6.1.series. Sourced after common.sh.
+# Reads kernel/series/BASE.series. Sourced after common.sh.
 #
-# The series file has headings ("# topic") and lines "TOPIC/NNNN-name.patch", in the order in which
-# they apply; the patches are git format-patch mails under kernel/patches/. A SERIES is a topic,
-# several with commas between them, or "all".
+# A series file has headings ("# topic") and lines "TOPIC/NNNN-name.patch", in the order in which they
+# apply; the patches are git format-patch mails under kernel/patches/. A SERIES is a topic, several
+# with commas between them, or "all"; it is of 6.1 unless it begins with the number of another base:
+# "6.12-trace-inputs".
 
-series_file=${E4R_SERIES:-$kernel_dir/series/6.1.series}
 patches_dir=${E4R_PATCHES:-$kernel_dir/patches}
 
-# patches_of SERIES: paths below kernel/patches, in order.
-patches_of() {
+# open_series SERIES: sets $base_tree, $series_file and $topics_wanted.
+open_series() {
+    local number
+    base_tree=$(tree_of base)
+    series_file=${E4R_SERIES:-$kernel_dir/series/6.1.series}
+    topics_wanted=$1
+    for number in $bases; do
+        [[ $1 == "$number"-* ]] || continue
+        base_tree=$(tree_of "$number")
+        series_file=$kernel_dir/series/$number.series
+        topics_wanted=${1#"$number"-}
+    done
     [ -e "$series_file" ] || die "no $series_file"
+    [ -d "$base_tree" ] || die "no $base_tree: run lab fetch"
     local topic
-    for topic in ${1//,/ }; do
+    for topic in ${topics_wanted//,/ }; do
         if [ "$topic" != all ] && ! grep -q "^$topic/" "$series_file"; then
             die "no topic '$topic' in $series_file: there are $(topics | paste -sd' ')"
         fi
     done
-    awk -v wanted=",$1," '
+}
+
+# Paths below kernel/patches, in order.
+patches() {
+    awk -v wanted=",$topics_wanted," '
         /^[ \t]*(#|$)/ { next }
         { topic = $1; sub(/\/.*/, "", topic) }
         wanted == ",all," || index(wanted, "," topic ",") { print $1 }' "$series_file"

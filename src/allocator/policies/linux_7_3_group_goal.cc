@@ -9,7 +9,7 @@ namespace e4r::allocator::policies_of_files {
 extern const Policy linux_7_3_group_goal = {
     .name = "linux-7.3-group-goal",
     .summary = "Linux 7.3 that keeps the goal of a group preallocation behind best-avail",
-    .source = "kernel/lab/experiments/group-goal-7.3.patch",
+    .source = "kernel/patches/group-goal",
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3GroupGoal,
     .verified = "Linux 7.3.4 with that patch: 773,676 decisions of one writer",
