@@ -118,7 +118,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
       step(group);
     } else {
       const auto next = rung.choose(search_);
-      search_.tell(&SearchObserver::asked_lists, rung.criterion, search_.goal.len, next);
+      search_.tell(&SearchObserver::asked_index, rung.criterion, search_.goal.len, next);
       group = next.value_or(group);
       dry = !next;
     }
@@ -155,7 +155,7 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   }
   search_classes(rung, group);
   if (search_.status != Status::going) return index + 1;
-  search_.tell(&SearchObserver::asked_lists, rung.criterion, search_.goal.len, std::nullopt);
+  search_.tell(&SearchObserver::asked_index, rung.criterion, search_.goal.len, std::nullopt);
   ++search_.counters[rung.criterion].useless_loops;
   if (rung.leave != nullptr) rung.leave(search_);
   return index + 1;
@@ -183,7 +183,7 @@ void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::
   auto& counters = search_.counters[rung.criterion];
   std::uint32_t group = set.next(first);
   if (group < end)
-    search_.tell(&SearchObserver::asked_lists, rung.criterion, search_.goal.len, group);
+    search_.tell(&SearchObserver::asked_index, rung.criterion, search_.goal.len, group);
   for (; group < end; group = set.next(group + 1)) {
     ++counters.groups_considered;
     visit(rung, group);

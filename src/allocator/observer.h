@@ -39,7 +39,7 @@ class SearchObserver {
   virtual void passed(std::uint32_t /*group*/, std::uint32_t /*count*/, std::uint32_t /*least*/) {}
   // The order lists, or one class of groups, were asked for a goal of `len` clusters; none: they
   // have no further group.
-  virtual void asked_lists(mb::Criterion, std::uint32_t /*len*/,
+  virtual void asked_index(mb::Criterion, std::uint32_t /*len*/,
                            std::optional<std::uint32_t> /*group*/) {}
   // A free extent was examined; `best`: it is the best candidate now.
   virtual void measured(const state::Extent&, bool /*best*/) {}

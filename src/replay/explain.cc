@@ -140,12 +140,12 @@ void Explanation::passed(std::uint32_t group, std::uint32_t count, std::uint32_t
                    group, least));
 }
 
-void Explanation::asked_lists(mb::Criterion criterion, std::uint32_t len,
+void Explanation::asked_index(mb::Criterion criterion, std::uint32_t len,
                               std::optional<std::uint32_t> group) {
   flush_refused();
   const std::string_view name = mb::criterion_name(criterion);
-  line(group ? fmt::format("  {} lists, goal of {} clusters: group {}", name, len, *group)
-             : fmt::format("  {} lists: no group", name));
+  line(group ? fmt::format("  {} asks for {} clusters by order: group {}", name, len, *group)
+             : fmt::format("  {} asks by order: no group", name));
 }
 
 void Explanation::measured(const state::Extent& extent, bool best) {

@@ -28,7 +28,7 @@ class Explanation : public allocator::SearchObserver {
   void looked(const allocator::Search& search, const allocator::Rung& rung,
               const state::Group& group) override;
   void passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
-  void asked_lists(mb::Criterion criterion, std::uint32_t len,
+  void asked_index(mb::Criterion criterion, std::uint32_t len,
                    std::optional<std::uint32_t> group) override;
   void measured(const state::Extent& extent, bool best) override;
   void scanned(const state::Group& group, std::uint32_t found) override;
