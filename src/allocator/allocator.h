@@ -64,6 +64,8 @@ class Allocator {
   // buddies of some (ext4_run_li_request, Linux 6.1). Without ext4_prefetch_bitmaps in the trace,
   // the first group that is loaded of a batch is all that shows the whole of it to be read.
   void load_by_others(std::uint32_t group);
+  // The buddy of a group that is loaded was generated again, since its page had been reclaimed.
+  void note_reload() { ++counters_.buddies_generated; }
   // Bitmaps of the groups [first, next), round the end, were read by that thread.
   void mark_read(std::uint32_t first, std::uint32_t next);
 

@@ -84,6 +84,8 @@ void Engine::apply(const Op& op) {
       return allocator_.discard_inode(op.ino, static_cast<std::uint32_t>(op.count));
     case Op::Kind::load_group:
       return allocator_.load_by_others(op.group);
+    case Op::Kind::reload_group:
+      return allocator_.note_reload();
     case Op::Kind::prefetched:
       return allocator_.mark_read(op.group, static_cast<std::uint32_t>(op.count));
     case Op::Kind::allocate_inode:

@@ -76,12 +76,24 @@ Op* OpStream::open_op(std::uint32_t pid) {
   return found == open_.end() ? nullptr : &queue_[found->second - first_];
 }
 
+// An allocation loads what it needs by itself. Buddies lie in the page cache, which gives them up
+// when memory is short.
+void OpStream::on_load(const Event& event) {
+  const bool known = event.group < loaded_.size();
+  const bool again = known && loaded_[event.group];
+  if (known) loaded_[event.group] = true;
+  if (again)
+    push(Op::Kind::reload_group, event).group = event.group;
+  else if (open_op(event.pid) == nullptr)
+    push(Op::Kind::load_group, event).group = event.group;
+}
+
 void OpStream::accept(const Event& event) {
   ++ordinal_;
   if (event.kind == EventKind::mballoc_free || event.kind == EventKind::end_commit ||
       event.kind == EventKind::release_inode_pa || event.kind == EventKind::release_group_pa) {
     ++changes_;
-    note_freed(event);
+    event.kind == EventKind::end_commit ? note_committed(event) : note_freed(event);
     if (Op* own = open_op(event.pid)) ++own->changes_before;
   }
   switch (event.kind) {
@@ -109,8 +121,7 @@ void OpStream::accept(const Event& event) {
       if (event.needed == 0) push(Op::Kind::discard_inode, event).count = 0;
       return;
     case EventKind::buddy_bitmap_load:
-      if (open_op(event.pid) == nullptr) push(Op::Kind::load_group, event).group = event.group;
-      return;
+      return on_load(event);
     case EventKind::prefetch_bitmaps: {
       Op& op = push(Op::Kind::prefetched, event);
       op.group = event.group;
@@ -124,6 +135,8 @@ void OpStream::accept(const Event& event) {
       push(Op::Kind::free_inode, event);
       return;
     case EventKind::commit_flushing:
+      committing_.swap(running_);
+      running_.clear();
       push(Op::Kind::commit_flushing, event).block = event.block;
       return;
     case EventKind::end_commit:
@@ -138,17 +151,32 @@ void OpStream::accept(const Event& event) {
 }
 
 void OpStream::note_freed(const Event& event) {
-  if (open_.empty() || event.kind == EventKind::end_commit) return;
   Freed freed{ordinal_, event.pid, 0, 0, 0};
   if (event.kind == EventKind::mballoc_free) {
     freed.group = event.result.group;
     freed.start = event.result.start;
     freed.end = freed.start + event.result.len;
+    if (running_.size() < kWindow) running_.push_back(freed);
   } else {
     freed.group = geometry_.group_of(event.block);
     freed.start = geometry_.cluster_in_group(event.block);
     freed.end = freed.start + saturated(event.count);
   }
+  add_freed(freed);
+}
+
+// What the transaction freed has become usable.
+void OpStream::note_committed(const Event& event) {
+  for (Freed freed : committing_) {
+    freed.ordinal = ordinal_;
+    freed.pid = event.pid;
+    add_freed(freed);
+  }
+  committing_.clear();
+}
+
+void OpStream::add_freed(const Freed& freed) {
+  if (open_.empty()) return;
   if (freed_.size() >= kWindow) forget_old_frees();
   freed_.push_back(freed);
 }

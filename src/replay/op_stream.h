@@ -38,6 +38,7 @@ struct Op {
     free,           // group, start, count: clusters
     discard_inode,  // ino, count (0: all)
     load_group,     // group; by somebody who was not allocating
+    reload_group,   // group: its buddy, loaded before, had been reclaimed meanwhile
     prefetched,     // group, count (the group after the last): bitmaps read by the lazy-init thread
     allocate_inode,   // ino, mode
     free_inode,       // ino
@@ -90,7 +91,7 @@ class OpStream {
 
   // `geometry` must outlive the object.
   OpStream(trace::EventSource& source, const state::Geometry& geometry)
-      : source_(source), geometry_(geometry) {}
+      : source_(source), geometry_(geometry), loaded_(geometry.groups) {}
 
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();
@@ -102,7 +103,8 @@ class OpStream {
   [[nodiscard]] std::uint64_t first_stray() const { return first_stray_; }
 
  private:
-  // Clusters that became free while an allocation was under way.
+  // Clusters that were freed: usable at once without a journal, else when the transaction is on
+  // disk.
   struct Freed {
     std::uint64_t ordinal = 0;
     std::uint32_t pid = 0;
@@ -111,7 +113,10 @@ class OpStream {
   };
 
   void accept(const trace::Event& event);
+  void on_load(const trace::Event& event);
   void note_freed(const trace::Event& event);
+  void note_committed(const trace::Event& event);
+  void add_freed(const Freed& freed);
   void forget_old_frees();
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::GroupExtent& result) const;
   void on_request(const trace::Event& event);
@@ -134,6 +139,9 @@ class OpStream {
   std::uint64_t requests_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
   std::vector<Freed> freed_;  // since the first of `open_` was asked for
+  // By the running transaction, and by the one that commits; of each the first kWindow.
+  std::vector<Freed> running_, committing_;
+  std::vector<bool> loaded_;  // groups whose buddy the trace has shown to be loaded
   Op current_;
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;

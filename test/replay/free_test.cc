@@ -29,5 +29,20 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   EXPECT_EQ(engine->counters().buddies_generated, 1u);
 }
 
+// The pages of a buddy that is loaded were reclaimed: it is generated again, and nothing changes.
+TEST(Reload, IsCountedAndChangesNothing) {
+  ModelFs fs(model_shape("blocks_4k_full_size"));
+  TraceWriter trace(false);
+  for (int i = 0; i < 3; ++i) trace.loaded({}, 1);
+  const allocator::Policy& policy = *allocator::find_policy("legacy");
+  replay::InputTable inputs;
+  const auto [engine, status] =
+      replay_as(Driver::follow, fs.source(), policy, allocator::defaults_for(fs.geometry()),
+                trace.events(), inputs);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(engine->state().groups_loaded(), 1u);
+  EXPECT_EQ(engine->counters().buddies_generated, 3u);
+}
+
 }  // namespace
 }  // namespace e4r::test

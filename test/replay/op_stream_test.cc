@@ -63,6 +63,8 @@ struct Script {
         return fmt::format("d{}", op.ino);
       case Op::Kind::load_group:
         return fmt::format("l{}", op.group);
+      case Op::Kind::reload_group:
+        return fmt::format("r{}", op.group);
       case Op::Kind::prefetched:
         return fmt::format("p{}-{}", op.group, op.count);
       case Op::Kind::allocate_inode:
@@ -147,6 +149,24 @@ TEST(OpStream, WhatWasFreedSinceTheRequestIsTakenAfterwards) {
   s.events[1].pid = 1;
   s.events[2].result = {7, 10, 3, 0};
   EXPECT_EQ(s.replayed(), "a20 f7 ");
+}
+
+// With a journal, what is freed can be used when the transaction is on disk, and not before.
+TEST(OpStream, WhatACommitMadeUsableSinceTheRequestIsTakenAfterwards) {
+  Script s;
+  s.free(2, 7);  // clusters 5 to 10
+  s.add(EventKind::commit_flushing, 9);
+  s.free(2, 6);  // of the next transaction
+  s.request(1, 20);
+  s.add(EventKind::end_commit, 9);
+  s.close(1, 20);
+  s.events.back().result = {7, 10, 3, 0};
+  s.answer(1, 20);
+  EXPECT_EQ(s.replayed(), "f7 F f6 E a20 ");
+  for (const std::uint32_t group : {6u, 8u}) {
+    s.events[5].result = {group, 10, 3, 0};
+    EXPECT_EQ(s.replayed(), "f7 F f6 a20 E ") << group;
+  }
 }
 
 TEST(OpStream, APreallocationGivenBackSinceCounts) {
@@ -234,6 +254,21 @@ TEST(OpStream, LoadsByAnAllocatingThreadAreItsOwn) {
   s.answer(1, 20);
   s.add(EventKind::buddy_bitmap_load, 1).group = 6;
   EXPECT_EQ(s.replayed(), "a20 l5 l6 ");
+}
+
+// Memory was short meanwhile: whoever needs it, the kernel counts it again.
+TEST(OpStream, ABuddyMayBeLoadedAgain) {
+  Script s;
+  s.add(EventKind::buddy_bitmap_load, 2).group = 5;
+  s.add(EventKind::buddy_bitmap_load, 2).group = 5;
+  s.request(1, 20);
+  s.add(EventKind::buddy_bitmap_load, 1).group = 6;
+  s.add(EventKind::buddy_bitmap_load, 1).group = 5;
+  s.add(EventKind::buddy_bitmap_load, 1).group = 4000;  // an image has not so many
+  s.close(1, 20);
+  s.answer(1, 20);
+  s.add(EventKind::buddy_bitmap_load, 2).group = 6;
+  EXPECT_EQ(s.replayed(), "l5 r5 a20 r5 r6 ");
 }
 
 TEST(OpStream, BatchesOfTheLazyInitThreadComeThrough) {

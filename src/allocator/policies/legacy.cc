@@ -18,7 +18,7 @@ extern const Policy legacy = {
     .source = "fs/ext4/mballoc.c, Linux 6.1.192",
     .ladder = kLadder,
     .kernel = kLinux6_1,
-    .verified = "Linux 6.1.192: 2,735,914 decisions of one writer",
+    .verified = "Linux 6.1.192: 2,790,763 decisions of one writer",
 };
 
 }  // namespace e4r::allocator::policies_of_files
