@@ -59,7 +59,7 @@ cells() {
                 "by CR1.5 or best-avail=^(cr1[.]5|best_avail)/hits$;by CR2=^cr2/hits$;" \
                 "by CR3=^cr3/hits$;groups considered=/groups_considered$;" \
                 "extents scanned=^extents_scanned$;preallocated, clusters=^preallocated$;" \
-                "free extents at the end=^free_extents$", rows, ";")
+                "free extents at the end=^free_extents$;extents of the files=^file_extents$", rows, ";")
             n = split(trees, tree, " ")
             split(policies, policy, " ")
             for (r = 1; r <= m; ++r) {
@@ -82,7 +82,10 @@ rows() {
     {
         for tree in "${trees[@]}"; do
             name=$(take "$kind" "$tree")
-            kernel_figures "$out/$name" | sed "s|^|live/$tree |"
+            {
+                kernel_figures "$out/$name"
+                file_extents "$out/$name" "$(policy_of_tree "$tree")"
+            } | sed "s|^|live/$tree |"
             recorded=${recorded:-$name}
         done
         for tree in "${trees[@]:1}"; do policies+=("$(policy_of_tree "$tree")"); done

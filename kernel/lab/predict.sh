@@ -52,7 +52,10 @@ rows() {
     real=$(take "$kind" "$to")
     figures=$(replay_figures "$recorded" "$(policy_of_tree "$from")" "$(policy_of_tree "$to")") ||
         die "replaying $recorded failed"
-    figures+=$'\n'$(kernel_figures "$out/$real" | sed 's/^/kernel /')
+    figures+=$'\n'$({
+        kernel_figures "$out/$real"
+        file_extents "$out/$real" "$(policy_of_tree "$to")"
+    } | sed 's/^/kernel /')
     prediction_rows "$kind" "$(policy_of_tree "$from")" "$(policy_of_tree "$to")" <<<"$figures"
 }
 

@@ -50,6 +50,18 @@ kernel_figures() {
     fi
 }
 
+# file_extents DIR/NAME POLICY: a line for the extents of the files that a kernel wrote, which are those
+# of a replay that follows it decision by decision under its policy; none when that cannot.
+file_extents() {
+    local report status=0
+    report=$("$(project_build)/tools/e4replay" verify "$1.img" "$1.trace.zst" -p "$2" --no-progress \
+        --json -) || status=$?
+    # 3: a counter of mb_stats differs, or a decision.
+    [ $status = 0 ] || [ $status = 3 ] || die "verifying $1 failed"
+    jq -r '.runs[0] | select(.agreement.identical == .agreement.requests) |
+        "file_extents \(.files.extents)"' <<<"$report"
+}
+
 # replay_figures NAME POLICY...: "POLICY cr1/hits 5" lines, from replays of a capture.
 replay_figures() {
     local policies
@@ -59,7 +71,7 @@ replay_figures() {
         jq -r '.runs[] | .policy as $p |
             (.mb_stats | paths(scalars) as $path |
                 "\($p) \($path | join("/") | sub("_stats/"; "/")) \(getpath($path))"),
-            "\($p) free_extents \(.free_extents.count)"'
+            "\($p) free_extents \(.free_extents.count)", "\($p) file_extents \(.files.extents)"'
 }
 
 # prediction_rows KIND FROM TO: of "SIDE NAME VALUE" lines (SIDE: the policy FROM, the policy TO, and
@@ -72,7 +84,7 @@ prediction_rows() {
         END {
             n = split("cr0/hits cr1/hits cr1.5/hits best_avail/hits cr2/hits cr3/hits " \
                 "groups_scanned extents_scanned cr2/groups_considered cr3/groups_considered " \
-                "free_extents", names, " ")
+                "free_extents file_extents", names, " ")
             for (i = 1; i <= n; ++i) {
                 name = names[i]
                 own = name ~ /^(cr1\.5|best_avail)\//
