@@ -7,7 +7,9 @@
 #            another base with its number before it (6.12-trace-inputs)
 #
 # Patches apply without fuzz and without three-way merges or not at all; the first one that does not
-# is named. A tree that holds the same patches already is left alone. Prints the tree.
+# is named. To another base than 6.1, whose patches these mostly are, git merges them, with 6.1's files
+# at hand: no fuzz there either. A tree that holds the same patches already is left alone. Prints the
+# tree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/series.sh
@@ -49,8 +51,16 @@ else
     git -C "$base" worktree prune
     git -C "$base" worktree add -q --force -B "$branch" "$tree" base
 fi
+merge=--no-3way
+if [ "$base" != "$(tree_of base)" ]; then
+    [ -d "$(tree_of base)" ] || die "patches of 6.1 are merged with its source at hand: run lab fetch"
+    merge=--3way
+    # A merge needs the file that a patch was made for, as the patches before it had left it.
+    "$lab_dir/apply.sh" all >/dev/null
+    git -C "$base" fetch -q "$(tree_of base)" +series/all:refs/lab/6.1
+fi
 for patch in "${series[@]}"; do
-    git -C "$tree" am -q --no-3way --committer-date-is-author-date "$patches_dir/$patch" \
+    git -C "$tree" am -q $merge --committer-date-is-author-date "$patches_dir/$patch" \
         >"$E4R_LAB/apply.log" 2>&1 || {
         cat "$E4R_LAB/apply.log" >&2
         git -C "$tree" am --abort

@@ -6,7 +6,8 @@
 #
 # A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
 # target's defconfig or allnoconfig, then kernel/lab/configs/TARGET.config, VARIANT.config and
-# TARGET-VARIANT.config; a line there that Kconfig does not honour is an error.
+# TARGET-VARIANT.config; a line there that Kconfig does not honour is an error. "# cflags: ..." in
+# VARIANT.config is for the compiler.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -101,7 +102,8 @@ note "building $name for $target ($variant)"
 goal=linux
 [ "$target" = uml ] || goal=bzImage
 started=$SECONDS
-kmake -j"$jobs" "${compiler[@]}" "LOCALVERSION=$release" KBUILD_BUILD_USER=lab \
+flags=$(sed -n 's/^# cflags: *//p' "$lab_dir/configs/$variant.config")
+kmake -j"$jobs" "${compiler[@]}" KCFLAGS="$flags" "LOCALVERSION=$release" KBUILD_BUILD_USER=lab \
     KBUILD_BUILD_HOST=lab $goal >"$objects/build.log" 2>&1 || {
     grep -E 'error|Error|undefined' "$objects/build.log" | head -20 >&2
     die "failed: $objects/build.log"

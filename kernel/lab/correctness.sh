@@ -58,7 +58,7 @@ topic_of() {
 
 # has_topic TOPIC: whether the kernel of $tree has it.
 has_topic() {
-    [ -z "$1" ] || [ "$tree" = all ] || [[ ,$tree, == *",$1,"* ]]
+    [ -z "$1" ] || [ "$tree" = all ] || [[ ,$(topics_of "$tree"), == *",$1,"* ]]
 }
 
 # Named jobs must be able to run; of all, those that can are taken.

@@ -57,9 +57,9 @@ expect_entries() {
     fi
 }
 
-# slab_figures WHEN: bytes of the slabs of entries, and of one entry.
+# slab_figures WHEN: bytes of the slabs of entries, and of one entry. (6.12 has another name for them.)
 slab_figures() {
-    awk -v when="$1" '$1 == "ext4_extent_status" {
+    awk -v when="$1" '$1 ~ /^(ext4_)?extent_status$/ {
         print "slab_" when "_bytes", $15 * $6 * 4096; print "entry_bytes", $4; found = 1 }
         END { exit !found }' /proc/slabinfo >"$E4R_RUN/slab"
     if [ "$1" = before ]; then
@@ -81,6 +81,22 @@ start_reclaim_counts() {
 reclaim_figures() {
     reclaim_counts | paste -d' ' "$E4R_RUN/vmstat.before" - |
         awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
+}
+
+# es_lock_figures: of s_es_lock since start_lock_stat: times it was not free at once, microseconds waited
+# for it in all and at most, times taken, microseconds held in all and at most (columns of lock_stat
+# version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c). Nothing without the lockstat variant.
+es_lock_figures() {
+    [ -e $lock_stat ] || return 0
+    echo 0 >/proc/sys/kernel/lock_stat
+    cat $lock_stat >"$E4R_RUN/lock_stat"
+    awk '$1 == "&sbi->s_es_lock:" {
+            printf "lock_contentions %d\nlock_wait_us %d\nlock_wait_max_us %d\n", $3, $6, $5
+            printf "lock_taken %d\nlock_hold_us %d\nlock_hold_max_us %d\n", $9, $12, $11
+            found = 1
+        }
+        END { if (!found) print "guest: lock_stat: no s_es_lock" >"/dev/stderr"; exit !found }' \
+        "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 
 # What e4replay shrinker reads.

@@ -21,6 +21,8 @@ if [ "$reclaimed" -lt 1000 ]; then
     exit 1
 fi
 sync
+# With --variant es-test: what the trees said against the files' mapping.
+echo "es_assertions $(dmesg | grep -c 'ES [a-z]* assertion failed')" >>"$E4R_RUN/figures"
 reserved=$(cat "$(knobs)/delayed_allocation_blocks")
 if [ "$reserved" != 0 ] || dmesg | grep "reserved_data_blocks.* not cleared"; then
     say "$reserved blocks are reserved for nothing"

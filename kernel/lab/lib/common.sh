@@ -56,6 +56,15 @@ tree_of() {
     echo "$E4R_LAB/$1"
 }
 
+# topics_of TREE: the topics of its series, without the number of the base before them.
+topics_of() {
+    local number
+    for number in $bases; do
+        [[ $1 != "$number"-* ]] || { echo "${1#"$number"-}" && return; }
+    done
+    echo "$1"
+}
+
 # build_dir TREE TARGET VARIANT
 build_dir() {
     echo "$(tree_of "$1")/O-$2-$3"

@@ -14,13 +14,12 @@ open_series() {
     local number
     base_tree=$(tree_of base)
     series_file=${E4R_SERIES:-$kernel_dir/series/6.1.series}
-    topics_wanted=$1
-    for number in $bases; do
-        [[ $1 == "$number"-* ]] || continue
-        base_tree=$(tree_of "$number")
-        series_file=$kernel_dir/series/$number.series
-        topics_wanted=${1#"$number"-}
-    done
+    topics_wanted=$(topics_of "$1")
+    number=${1%"$topics_wanted"}
+    if [ -n "$number" ]; then
+        base_tree=$(tree_of "${number%-}")
+        series_file=$kernel_dir/series/${number%-}.series
+    fi
     [ -e "$series_file" ] || die "no $series_file"
     [ -d "$base_tree" ] || die "no $base_tree: run lab fetch"
     local topic

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Waits for the list of inodes that the extent status shrinker works on. `files` files are made and
+// their extents precached, which the shrinker passes over as long as it finds others; while it is
+// at work (one write to drop_caches), a file's first entry that can be reclaimed is made and
+// removed again and again, which puts its inode on that list and takes it off. Prints how long the
+// first of the two took.
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "support.h"
+
+namespace {
+
+constexpr unsigned long kPrecacheExtents = _IO('f', 18);  // EXT4_IOC_PRECACHE_EXTENTS
+
+std::vector<int> precached(const std::string& directory, std::uint64_t files) {
+  const rlimit limit{files + 100, files + 100};
+  lab::check(setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+  std::vector<int> out;
+  const std::vector<char> data(4096, 'x');
+  for (std::uint64_t i = 0; i < files; ++i) {
+    const std::string path = directory + "/" + std::to_string(i);
+    out.push_back(static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_RDWR, 0644), path)));
+    if (lab::check(write(out.back(), data.data(), data.size()), path) != 4096)
+      lab::die(path + ": short write");
+  }
+  sync();
+  for (const int fd : out) lab::check(ioctl(fd, kPrecacheExtents), "EXT4_IOC_PRECACHE_EXTENTS");
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const lab::Options options(argc, argv, {{"files", "20000"}});
+  const std::vector<int> held = precached(options.directory(), options.number("files"));
+  const std::string path = options.directory() + "/hole";
+  const int fd = static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_RDWR, 0644), path));
+  const int drop = static_cast<int>(
+      lab::check(open("/proc/sys/vm/drop_caches", O_WRONLY), "/proc/sys/vm/drop_caches"));
+
+  std::atomic<bool> dropping = true;
+  const lab::Stopwatch clock;
+  double dropped_s = 0;
+  std::thread shrinker([&] {
+    lab::check(write(drop, "2", 1), "drop_caches");
+    dropped_s = clock.seconds();
+    dropping = false;
+  });
+  std::vector<double> took;
+  char block[4096];
+  while (dropping) {
+    lab::check(ftruncate(fd, 1 << 20), path);
+    const lab::Stopwatch one;
+    lab::check(pread(fd, block, sizeof block, 8192), path);  // a hole: its first entry
+    took.push_back(one.seconds());
+    lab::check(ftruncate(fd, 0), path);
+  }
+  shrinker.join();
+  std::sort(took.begin(), took.end());
+  const auto at = [&](double share) {
+    return 1e6 * took[static_cast<std::size_t>(share * static_cast<double>(took.size() - 1))];
+  };
+  lab::figure("dropped_s", dropped_s);
+  lab::figure("inserts", took.size());
+  lab::figure("insert_median_us", at(0.5));
+  lab::figure("insert_p99_us", at(0.99));
+  lab::figure("insert_max_us", at(1));
+  return 0;
+}
