@@ -14,7 +14,8 @@ package=(clang dpkg-dev)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
-     jq postmark dmsetup e2fsprogs python3-ply python3-git)
+     jq postmark dmsetup e2fsprogs python3-ply python3-git nfs-kernel-server nfs-common rpcbind
+     uml-utilities iproute2)
 qemu=(qemu-system-x86)
 
 wanted=()
@@ -51,5 +52,12 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
+# What comes with a service (NFS) is not started here.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee $policy >/dev/null
+    "${sudo[@]}" chmod 755 $policy
+    trap '"${sudo[@]}" rm -f $policy' EXIT
+fi
 "${sudo[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 update
 "${sudo[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}" >/dev/null

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Configures and builds one guest kernel; what is up to date is not built again.
 #
-# Usage: build.sh base|SERIES [--target uml|qemu] [--variant plain|debug]
+# Usage: build.sh base|SERIES [--target uml|qemu] [--variant plain|debug|...[+nfs]]
 #
 # A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
 # target's defconfig or allnoconfig, then kernel/lab/configs/TARGET.config, VARIANT.config and
-# TARGET-VARIANT.config; a line there that Kconfig does not honour is an error. "# cflags: ..." in
-# VARIANT.config is for the compiler.
+# TARGET-VARIANT.config, these two for each part of a variant like debug+nfs; a line there that
+# Kconfig does not honour is an error. "# cflags: ..." in a part's file is for the compiler.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -29,14 +29,19 @@ tree=$(tree_of "$name")
 image=$(kernel_image "$name" "$target" "$variant")
 objects=$(build_dir "$name" "$target" "$variant")
 [ -d "$tree" ] || die "no tree $tree: run fetch.sh, and apply.sh for a series"
-[ -e "$lab_dir/configs/$variant.config" ] || die "no variant '$variant'"
+for part in ${variant//+/ }; do
+    [ -e "$lab_dir/configs/$part.config" ] || die "no variant '$part'"
+done
 need make gcc flex bison bc
 
 fragments() {
-    local fragment
-    for fragment in "$target" "$variant" "$target-$variant"; do
-        fragment=$lab_dir/configs/$fragment.config
-        if [ -e "$fragment" ]; then echo "$fragment"; fi
+    local part fragment
+    echo "$lab_dir/configs/$target.config"
+    for part in ${variant//+/ }; do
+        for fragment in "$part" "$target-$part"; do
+            fragment=$lab_dir/configs/$fragment.config
+            if [ -e "$fragment" ]; then echo "$fragment"; fi
+        done
     done
 }
 
@@ -102,7 +107,8 @@ note "building $name for $target ($variant)"
 goal=linux
 [ "$target" = uml ] || goal=bzImage
 started=$SECONDS
-flags=$(sed -n 's/^# cflags: *//p' "$lab_dir/configs/$variant.config")
+mapfile -t parts < <(fragments)
+flags=$(sed -n 's/^# cflags: *//p' "${parts[@]}" | paste -sd' ')
 kmake -j"$jobs" "${compiler[@]}" KCFLAGS="$flags" "LOCALVERSION=$release" KBUILD_BUILD_USER=lab \
     KBUILD_BUILD_HOST=lab $goal >"$objects/build.log" 2>&1 || {
     grep -E 'error|Error|undefined' "$objects/build.log" | head -20 >&2

@@ -84,7 +84,9 @@ if [ $list = 1 ]; then
 fi
 
 if [ "$tree" != base ]; then "$lab_dir/apply.sh" "$tree" >/dev/null; fi
-"$lab_dir/build.sh" "$tree" --target "$target" --variant "$variant" >/dev/null
+for full in $(for job in "${wanted[@]}"; do variant_for "$job" "$variant"; done | sort -u); do
+    "$lab_dir/build.sh" "$tree" --target "$target" --variant "$full" >/dev/null
+done
 build_programs
 build_project make_fragmented
 report=$(mktemp "$E4R_LAB/correctness.XXXXXX")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2054
+# shellcheck shell=bash disable=SC2054,SC2154
 # Runs guests. Sourced by run.sh, ab.sh, capture.sh and boot.sh after common.sh.
+
+# shellcheck source=kernel/lab/lib/peer.sh
+source "$lab_dir/lib/peer.sh"
 
 # Words in a guest's kernel log that make its run a failure.
 trouble='WARNING: |BUG: |kernel BUG|Oops|Kernel panic|INFO: task .* blocked|INFO: possible|INFO: rcu|'
@@ -78,6 +81,7 @@ wait_guest() {
             end_guest "$pid"
             return 1
         fi
+        obey_switch
         sleep 0.2
     done
     # What the guest left of itself (UML's helper threads) goes too.
@@ -89,7 +93,13 @@ wait_guest() {
 # VARS (array of NAME=VALUE for the job) are taken from the caller. Leaves in RUN: log, dmesg, kernel,
 # figures and what the job wrote.
 guest() {
-    local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel pid timed_out=0
+    start_guest "$@"
+    end_of_guest "$1" "$2" "$3" "$4" "${TIMEOUT:-600}"
+}
+
+# start_guest RUN TREE TARGET VARIANT JOB: the first half of it. Leaves in RUN: pid, token.
+start_guest() {
+    local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel
     kernel=$(kernel_image "$tree" "$target" "$variant")
     [ -e "$kernel" ] || die "no kernel $kernel: run build.sh $tree --target $target --variant $variant"
     [[ $run != *[[:space:]]* ]] || die "'$run': a kernel command line splits at spaces"
@@ -101,15 +111,21 @@ guest() {
         local pair
         for pair in "${VARS[@]}"; do printf '%s=%q\n' "${pair%%=*}" "${pair#*=}"; done
     } >"$run/env"
+    echo "$token" >"$run/token"
     rm -f "$run/complete" "$run/kernel" "$run/dmesg"
     "${target}_command" "$run" "$kernel"
+    in_network "${guest_command[@]}"
     setsid "${guest_command[@]}" </dev/null >"$run/log" 2>&1 &
-    pid=$!
-    echo "$pid" >"$run/pid"
-    wait_guest "$pid" "${TIMEOUT:-600}" || timed_out=1
+    echo "$!" >"$run/pid"
+}
+
+# end_of_guest RUN TREE TARGET VARIANT SECONDS: the second half of it.
+end_of_guest() {
+    local run=$1 pid
+    pid=$(cat "$run/pid")
+    wait_guest "$pid" "$5" || fail_run "$run" "still running after $5 s"
     wait "$pid" 2>/dev/null || true
-    [ $timed_out = 0 ] || fail_run "$run" "still running after ${TIMEOUT:-600} s"
-    judge "$run" "$target" "$token" "$(expected_release "$tree" "$target" "$variant")"
+    judge "$run" "$3" "$(cat "$run/token")" "$(expected_release "$2" "$3" "$4")"
 }
 
 # Whether the run counts: right kernel, clean log, completion marker.

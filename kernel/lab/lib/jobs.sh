@@ -7,6 +7,9 @@
 #   # series: TOPIC    that the kernel must have
 #   # seed: N          of that image (default: 1)
 #   # variant: V       of the kernel (default: plain)
+#   # config: nfs      what its configuration has besides (configs/nfs.config): variant V+nfs
+#   # peer: NAME       guest/NAME.sh runs in a second guest, on a network with this one (lib/peer.sh)
+#   # peer-mem: SIZE, peer-disk: SIZE    of the second guest (default: 512M, an empty disk of 4G)
 #   # mem: SIZE        of the guest
 #   # timeout: S       seconds until the guest is ended and the job has failed, times patience()
 #   # append: ...      kernel arguments
@@ -41,10 +44,24 @@ check_cpus() {
 # patience TARGET VARIANT: how many times as long as plain UML a job may take.
 patience() {
     case $1-$2 in
-    qemu-debug) echo 8 ;;
+    qemu-debug*) echo 8 ;;
     qemu-*) echo 3 ;;
-    *-debug) echo 2 ;;
+    *-debug*) echo 2 ;;
     *) echo 1 ;;
+    esac
+}
+
+# variant_for JOB VARIANT: that variant, or the one that the job asks for, with what its configuration
+# has besides.
+variant_for() {
+    local job variant config
+    job=$(job_file "$1")
+    variant=${2:-$(job_field "$job" variant)}
+    variant=${variant:-plain}
+    config=$(job_field "$job" config)
+    case +$variant+ in
+    *"+$config+"*) echo "$variant" ;;
+    *) echo "$variant${config:++$config}" ;;
     esac
 }
 
@@ -61,11 +78,10 @@ start_image() {
 
 # run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory.
 run_job() {
-    local tree=$1 target=$2 variant=$3 job image seed run slow limit
+    local tree=$1 target=$2 variant job image seed run slow limit
     job=$(job_file "$4")
+    variant=$(variant_for "$4" "$3")
     shift 4
-    variant=${variant:-$(job_field "$job" variant)}
-    variant=${variant:-plain}
     # What waits inside the guest waits as many times as long.
     slow=$(patience "$target" "$variant")
     set -- "SLOW=$slow" "$@"
@@ -85,7 +101,14 @@ run_job() {
     APPEND=${APPEND:-$(job_field "$job" append)}
     EXPECTED=$(job_field "$job" expected)
     VARS=("$@")
-    guest "$run" "$tree" "$target" "$variant" "$job"
+    PEER=$(job_field "$job" peer)
+    if [ -n "$PEER" ]; then
+        PEER_MEM=$(job_field "$job" peer-mem)
+        PEER_DISK=$(job_field "$job" peer-disk)
+        with_peer "$run" "$tree" "$target" "$variant" "$job"
+    else
+        guest "$run" "$tree" "$target" "$variant" "$job"
+    fi
     rm -f "$run/disk"
     echo "$run"
 }

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# The second guest of the nfs-* jobs: knfsd on ext4, until there is a file `stop`. The job asks for these
+# by files of their names:
+#   restart    nfsd ends and starts again two seconds later
+#   crash      the same; between, the file system loses what is not on its disk
+# shellcheck source=kernel/lab/guest/nfs.sh
+. "$LAB/guest/nfs.sh"
+
+network $server_address
+make_export
+start_nfsd
+writeback_as_usual
+touch "$E4R_RUN/ready"
+until [ -e "$E4R_RUN/stop" ]; do
+    for request in restart crash; do
+        [ -e "$E4R_RUN/$request" ] || continue
+        rm "$E4R_RUN/$request"
+        rpc.nfsd 0
+        [ $request = restart ] || crash_export
+        sleep 2
+        nfsd_threads
+        touch "$E4R_RUN/did-$request"
+    done
+    sleep 0.1
+done
+rpc.nfsd 0
+exportfs -ua
+umount "$export_dir"
+e2fsck -fn "$export_disk"

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2153
+# NFS in guests: the server's part and the client's. Sourced by jobs and by nfs-server.sh, after lib.sh.
+#   SERVER_DISK=ubd      what the exported ext4 lies on: the disk itself, or
+#     delay              dm-delay on it, SERVER_MS=20 for each request
+#   WSIZE=256K           largest transfer, of the server and so of the client
+#   VERS=4.2             of the mount (3: nolock)
+#   MOUNT=               more options of the mount
+#   RATE=400mbit LINK_MS=0 of the link from the client: netem's rate, and delay to the server and back
+
+server_address=192.168.7.1
+client_address=192.168.7.2
+export_dir=/mnt/fs
+mount_dir=/mnt/nfs
+
+# network ADDRESS: of this guest.
+network() {
+    ip link set lo up
+    ip address add "$1/24" dev eth0
+    ip link set eth0 up
+}
+
+# slow_link DEVICE: from here on.
+slow_link() {
+    local delay=()
+    [ "${LINK_MS:-0}" = 0 ] || delay=(delay "${LINK_MS}ms")
+    tc qdisc replace dev "$1" root netem limit 100000 rate "${RATE:-400mbit}" "${delay[@]}"
+}
+
+bytes_of() {
+    numfmt --from=iec "$1"
+}
+
+# make_export: the disk with a file system on it, at $export_dir.
+make_export() {
+    export_disk=$DISK
+    case ${SERVER_DISK:-ubd} in
+    ubd) ;;
+    delay)
+        dmsetup create --noudevsync slow \
+            --table "0 $(blockdev --getsz "$DISK") delay $DISK 0 ${SERVER_MS:-20}"
+        dmsetup mknodes slow
+        export_disk=/dev/mapper/slow
+        ;;
+    *) say "no SERVER_DISK '$SERVER_DISK'" && return 1 ;;
+    esac
+    # shellcheck disable=SC2086 # no word when empty
+    mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$export_disk" \
+        ${EXPORT_SIZE:-}
+    mount_export
+    chmod 777 "$export_dir"
+}
+
+mount_export() {
+    mount -t ext4 -o noinit_itable "$export_disk" "$export_dir"
+}
+
+# crash_export: what is in memory is lost, the journal is replayed.
+crash_export() {
+    "$BIN/goingdown" "$export_dir"
+    exportfs -ua
+    umount "$export_dir"
+    mount_export
+    exportfs -ra
+}
+
+# start_nfsd: programs and threads. What they write lies on tmpfs.
+start_nfsd() {
+    local dir
+    for dir in /run /var/lib/nfs; do mount -t tmpfs tmpfs "$dir"; done
+    mkdir -p /run/rpcbind /run/sendsigs.omit.d /var/lib/nfs/{v4recovery,sm,sm.bak,rpc_pipefs}
+    : >/var/lib/nfs/etab
+    : >/var/lib/nfs/rmtab
+    echo "$export_dir *(rw,sync,no_subtree_check,no_root_squash,fsid=0${EXPORT_OPTIONS:+,$EXPORT_OPTIONS})" \
+        >"$TMPDIR/exports"
+    mount --bind "$TMPDIR/exports" /etc/exports
+    mount -t nfsd nfsd /proc/fs/nfsd
+    rpcbind -w
+    exportfs -ra
+    rpc.mountd --port 20048
+    bytes_of "${WSIZE:-256K}" >/proc/fs/nfsd/max_block_size
+    nfsd_threads
+}
+
+# nfsd_threads: starts them; those of before must be gone.
+nfsd_threads() {
+    rpc.nfsd -V 4.2 "${NFSD_THREADS:-8}"
+    echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || true
+}
+
+# The timers that guests do without otherwise.
+writeback_as_usual() {
+    echo 500 >/proc/sys/vm/dirty_writeback_centisecs
+}
+
+# mount_nfs: the export.
+mount_nfs() {
+    local options="vers=${VERS:-4.2},proto=tcp${MOUNT:+,$MOUNT}" path=/
+    if [ "${VERS:-4.2}" = 3 ]; then
+        options+=,nolock,mountport=20048
+        path=$export_dir
+    fi
+    mkdir -p "$mount_dir"
+    mount.nfs "$server_address:$path" "$mount_dir" -o "$options"
+}
+
+# client: this guest's part of the network, and the mount. With a server that is a guest of its own.
+client() {
+    network $client_address
+    await "$E4R_RUN/peer/ready" 60
+    slow_link eth0
+    mount_nfs
+    writeback_as_usual
+    local name
+    for name in ${SYSCTLS:-}; do sysctl -q "$name"; done
+}
+
+# await FILE SECONDS: until it is there; times the target's slowness.
+await() {
+    local tenths=$((10 * $2 * ${SLOW:-1}))
+    until [ -e "$1" ]; do
+        tenths=$((tenths - 1))
+        [ $tenths -gt 0 ] || { say "no $1 within $2 s" && return 1; }
+        sleep 0.1
+    done
+}
+
+# ask REQUEST: of the server; returns when it has done it.
+ask() {
+    rm -f "$E4R_RUN/peer/did-$1"
+    touch "$E4R_RUN/peer/$1"
+    await "$E4R_RUN/peer/did-$1" "${2:-60}"
+}
+
+# Requests of the mount so far, what the series counts of it, and segments that TCP sent again.
+op_counts() {
+    awk -v dir="$mount_dir" '
+        $1 == "device" { mine = $5 == dir }
+        mine && ($1 == "WRITE:" || $1 == "COMMIT:") { print tolower(substr($1, 1, length($1) - 1)) "s", $2 }
+        mine && $1 == "behind:" {
+            print "behind_sent", $2; print "behind_sleeps", $3
+            print "behind_slept_ms", $4 / 1000; print "behind_commits", $5
+        }' /proc/self/mountstats
+    awk '$1 == "Tcp:" && $13 ~ /[0-9]/ { print "retransmits", $13 }' /proc/net/snmp
+}
+
+# Of what is between: counts_begin, then counts_end makes them figures.
+counts_begin() {
+    op_counts >"$E4R_RUN/counts.before"
+}
+counts_end() {
+    op_counts >"$E4R_RUN/counts.after"
+    paste -d' ' "$E4R_RUN/counts.before" "$E4R_RUN/counts.after" | awk '{ print $1, $4 - $2 }' \
+        >>"$E4R_RUN/figures"
+}

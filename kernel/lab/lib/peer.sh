@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034,SC2154
+# Runs a job with a second guest beside it, on a network of their own (uml_switch). Sourced by guest.sh.
+#
+# The job's run directory has the second guest's in it, peer/: both guests see both (hostfs). The
+# second guest makes peer/ready when it is; the job says what it wants by files in peer/ that
+# guest/NAME.sh knows. While the job's run directory has a file `cut`, the network does not work.
+
+# with_peer RUN TREE TARGET VARIANT JOB: like guest(). PEER, PEER_MEM, PEER_DISK are the job's.
+with_peer() {
+    local run=$1 socket=$1/switch append=$APPEND mem=$MEM expected=$EXPECTED
+    [ "$3" = uml ] || die "a job with two guests needs User Mode Linux"
+    command -v uml_switch >/dev/null || die "no 'uml_switch': run tools/setup.sh lab"
+    [ ${#socket} -lt 100 ] || die "$socket: too long for the name of a socket"
+    [ -e "$(kernel_image "$2" "$3" "$4")" ] || die "no kernel: run build.sh $2 --variant $4"
+    mkdir "$run/peer"
+    start_switch "$run" "$socket"
+    truncate -s "${PEER_DISK:-4G}" "$run/peer/disk"
+    local disks=("${DISKS[@]}")
+    DISKS=("$run/peer/disk")
+    MEM=${PEER_MEM:-512M} APPEND="$append eth0=daemon,fe:fd:00:00:00:01,unix,$socket" EXPECTED=
+    start_guest "$run/peer" "$2" "$3" "$4" "$lab_dir/guest/$PEER.sh"
+    local status=0
+    DISKS=("${disks[@]}")
+    MEM=$mem APPEND="$append eth0=daemon,fe:fd:00:00:00:02,unix,$socket" EXPECTED=$expected
+    # In a process of its own: what it dies of must not leave the other guest behind.
+    (guest "$@") || status=1
+    APPEND=$append EXPECTED=
+    touch "$run/peer/stop"
+    # Not judged when the job has failed: the reason is there.
+    if [ $status != 0 ]; then
+        end_guest "$(cat "$run/peer/pid")"
+    else
+        (end_of_guest "$run/peer" "$2" "$3" "$4" 60) || status=1
+    fi
+    stop_switch
+    rm -f "$run/peer/disk"
+    [ $status = 0 ] || die "the run with two guests has failed (see above; the other's log: $run/peer/log)"
+}
+
+# start_switch RUN SOCKET: leaves its pid in $switch_pid; it ends when its standard input does.
+start_switch() {
+    switch_run=$1
+    mkfifo "$1/switch.input"
+    exec {switch_input}<>"$1/switch.input"
+    # Packets are datagrams of unix sockets. A queue of ten of them, the default, loses the others; a
+    # longer one needs a network namespace of its own, in which the guests' processes are too.
+    # shellcheck disable=SC2016 # the inner shell's words
+    unshare --net sh -c 'echo 4096 >/proc/sys/net/unix/max_dgram_qlen; exec uml_switch -unix "$1"' \
+        switch "$2" <&"$switch_input" >"$1/switch.log" 2>&1 &
+    switch_pid=$!
+    local tries=0
+    until [ -S "$2" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || die "uml_switch did not start ($1/switch.log)"
+        sleep 0.1
+    done
+}
+
+# in_network COMMAND...: sets $guest_command to it, within the switch's network, if there is one.
+in_network() {
+    guest_command=("$@")
+    [ -z "${switch_pid:-}" ] ||
+        guest_command=(nsenter "--net=/proc/$switch_pid/ns/net" "$@")
+}
+
+stop_switch() {
+    kill -CONT "$switch_pid" 2>/dev/null || true
+    kill -TERM "$switch_pid" 2>/dev/null || true
+    wait "$switch_pid" 2>/dev/null || true
+    exec {switch_input}<&-
+    switch_pid=
+}
+
+# Stops the switch while the job wants it.
+obey_switch() {
+    [ -n "${switch_pid:-}" ] || return 0
+    if [ -e "$switch_run/cut" ]; then
+        kill -STOP "$switch_pid" && touch "$switch_run/is-cut"
+    elif [ -e "$switch_run/is-cut" ]; then
+        kill -CONT "$switch_pid"
+        rm -f "$switch_run/is-cut"
+    fi
+}

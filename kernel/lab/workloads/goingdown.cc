@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Shuts a file system down as a crash would: what is in memory does not get to the disk any more, nor
+// does what the journal holds back. ext4's ioctl of Linux 6.1 (fs/ext4/ext4.h), which xfs has as well.
+#include <sys/ioctl.h>
+
+#include "support.h"
+
+int main(int argc, char** argv) {
+  const lab::Options options(argc, argv, {});
+  const int fd = static_cast<int>(
+      lab::check(open(options.directory().c_str(), O_RDONLY), options.directory()));
+  std::uint32_t without_log = 2;
+  lab::check(ioctl(fd, _IOR('X', 125, std::uint32_t), &without_log), "shutdown");
+  return 0;
+}
