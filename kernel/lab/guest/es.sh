@@ -69,20 +69,6 @@ slab_figures() {
     fi >>"$E4R_RUN/figures"
 }
 
-# Stalls, and pages scanned and reclaimed by those that allocate (direct) and by kswapd: from
-# start_reclaim_counts to reclaim_figures.
-reclaim_counts() {
-    awk '/^allocstall/ { stalls += $2 }
-        /^pg(scan|steal)_(direct|kswapd) / { print } END { print "allocstall", stalls }' /proc/vmstat
-}
-start_reclaim_counts() {
-    reclaim_counts >"$E4R_RUN/vmstat.before"
-}
-reclaim_figures() {
-    reclaim_counts | paste -d' ' "$E4R_RUN/vmstat.before" - |
-        awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
-}
-
 # es_lock_figures: of s_es_lock since start_lock_stat: times it was not free at once, microseconds waited
 # for it in all and at most, times taken, microseconds held in all and at most (columns of lock_stat
 # version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c). Nothing without the lockstat variant.

@@ -70,6 +70,20 @@ stats_as_figures() {
         "$(mb_proc)/mb_stats" | sed 's/_stats\//\//' >>"$E4R_RUN/figures"
 }
 
+# Stalls, and pages scanned and reclaimed by those that allocate (direct) and by kswapd: from
+# start_reclaim_counts to reclaim_figures.
+reclaim_counts() {
+    awk '/^allocstall/ { stalls += $2 }
+        /^pg(scan|steal)_(direct|kswapd) / { print } END { print "allocstall", stalls }' /proc/vmstat
+}
+start_reclaim_counts() {
+    reclaim_counts >"$E4R_RUN/vmstat.before"
+}
+reclaim_figures() {
+    reclaim_counts | paste -d' ' "$E4R_RUN/vmstat.before" - |
+        awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
+}
+
 # With the lockstat variant: counts waits for locks from here, until lock_figures.
 lock_stat=/proc/lock_stat
 start_lock_stat() {

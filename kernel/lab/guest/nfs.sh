@@ -138,8 +138,8 @@ op_counts() {
         $1 == "device" { mine = $5 == dir }
         mine && ($1 == "WRITE:" || $1 == "COMMIT:") { print tolower(substr($1, 1, length($1) - 1)) "s", $2 }
         mine && $1 == "behind:" {
-            print "behind_sent", $2; print "behind_sleeps", $3
-            print "behind_slept_ms", $4 / 1000; print "behind_commits", $5
+            print "behind_sent", $2; print "behind_held", $3
+            print "behind_held_ms", $4 / 1000; print "behind_commits", $5
         }' /proc/self/mountstats
     awk '$1 == "Tcp:" && $13 ~ /[0-9]/ { print "retransmits", $13 }' /proc/net/snmp
 }
@@ -150,6 +150,8 @@ counts_begin() {
 }
 counts_end() {
     op_counts >"$E4R_RUN/counts.after"
-    paste -d' ' "$E4R_RUN/counts.before" "$E4R_RUN/counts.after" | awk '{ print $1, $4 - $2 }' \
-        >>"$E4R_RUN/figures"
+    counted >>"$E4R_RUN/figures"
+}
+counted() {
+    paste -d' ' "$E4R_RUN/counts.before" "$E4R_RUN/counts.after" | awk '{ print $1, $4 - $2 }'
 }

@@ -8,6 +8,7 @@
 #   # seed: N          of that image (default: 1)
 #   # variant: V       of the kernel (default: plain)
 #   # config: nfs      what its configuration has besides (configs/nfs.config): variant V+nfs
+#   # set: NAME=VALUE ...   what the job and its peer have if --set says nothing else
 #   # peer: NAME       guest/NAME.sh runs in a second guest, on a network with this one (lib/peer.sh)
 #   # peer-mem: SIZE, peer-disk: SIZE    of the second guest (default: 512M, an empty disk of 4G)
 #   # mem: SIZE        of the guest
@@ -84,7 +85,8 @@ run_job() {
     shift 4
     # What waits inside the guest waits as many times as long.
     slow=$(patience "$target" "$variant")
-    set -- "SLOW=$slow" "$@"
+    # shellcheck disable=SC2046 # words by intention
+    set -- "SLOW=$slow" $(job_field "$job" set) "$@"
     image=${IMAGE:-$(job_field "$job" image)}
     seed=${SEED:-$(job_field "$job" seed)}
     run=$(new_run "$(basename "$job" .sh)-${tree//,/+}")  # UML splits disk names at commas
@@ -99,6 +101,9 @@ run_job() {
     limit=$(job_field "$job" timeout)
     TIMEOUT=${TIMEOUT:-$((${limit:-600} * slow))}
     APPEND=${APPEND:-$(job_field "$job" append)}
+    # KASAN stops at its first report else, and that may be of User Mode Linux itself (find_trouble).
+    local append=$APPEND
+    if [[ $target-$variant == uml-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
     EXPECTED=$(job_field "$job" expected)
     VARS=("$@")
     PEER=$(job_field "$job" peer)
@@ -109,6 +114,7 @@ run_job() {
     else
         guest "$run" "$tree" "$target" "$variant" "$job"
     fi
+    APPEND=$append
     rm -f "$run/disk"
     echo "$run"
 }

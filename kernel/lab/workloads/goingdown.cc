@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Shuts a file system down as a crash would: what is in memory does not get to the disk any more, nor
-// does what the journal holds back. ext4's ioctl of Linux 6.1 (fs/ext4/ext4.h), which xfs has as well.
+// Shuts a file system down as a crash would: what is in memory does not get to the disk any more,
+// nor does what the journal holds back. ext4's ioctl of Linux 6.1 (fs/ext4/ext4.h), which xfs has
+// as well.
 #include <sys/ioctl.h>
 
 #include "support.h"

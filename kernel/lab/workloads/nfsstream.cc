@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Writes one file from its beginning to its end, `mib` MiB by write() calls of `kib` KiB, then calls
-// fsync and close. Prints how fast that was, how long the longest call took and how many took more
-// than 100 ms, how long the fsync took, and the most memory that was dirty or under writeback
-// meanwhile, looked up every 10 ms. With `check` 1 reads the file afterwards, past the cache.
+// Writes one file from its beginning to its end, `mib` MiB by write() calls of `kib` KiB, then
+// calls fsync and close. Prints how fast that was, how long the longest call took and how many took
+// more than 100 ms, how long the fsync took, and the most memory that was dirty or under writeback
+// meanwhile, looked up every 10 ms. With `check` 1 reads the file afterwards, past the cache; with
+// `only-check` 1 does nothing else. With `launder` N it drops, every MiB, what is clean and further
+// than N MiB behind.
 #include <algorithm>
 #include <atomic>
 
@@ -56,15 +58,25 @@ void check_file(const std::string& path, std::uint64_t bytes) {
 
 int main(int argc, char** argv) {
   const lab::Options options(argc, argv,
-                             {{"mib", "512"}, {"kib", "64"}, {"check", "0"}, {"name", "stream"}});
+                             {{"mib", "512"},
+                              {"kib", "64"},
+                              {"check", "0"},
+                              {"only-check", "0"},
+                              {"launder", "0"},
+                              {"name", "stream"}});
   const std::size_t size = options.number("kib") << 10;
   const std::uint64_t bytes = options.number("mib") << 20;
   const std::string path = options.directory() + "/" + options.text("name");
   const lab::Buffer data(size);
+  if (options.number("only-check") != 0) {
+    check_file(path, bytes);
+    return 0;
+  }
 
   std::atomic<bool> done = false;
   std::atomic<std::uint64_t> peak = 0;
-  const int meminfo = static_cast<int>(lab::check(open("/proc/meminfo", O_RDONLY), "/proc/meminfo"));
+  const int meminfo =
+      static_cast<int>(lab::check(open("/proc/meminfo", O_RDONLY), "/proc/meminfo"));
   std::thread watch([&] {
     while (!done) {
       peak = std::max(peak.load(), dirty_kib(meminfo));
@@ -74,6 +86,7 @@ int main(int argc, char** argv) {
 
   const int fd =
       static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0644), path));
+  const std::uint64_t kept = options.number("launder") << 20;
   double longest = 0;
   std::uint64_t stalls = 0;
   double stalled = 0;
@@ -81,8 +94,10 @@ int main(int argc, char** argv) {
   for (std::uint64_t at = 0; at < bytes; at += size) {
     fill(data.data(), size, at);
     const lab::Stopwatch clock;
-    if (lab::check(write(fd, data.data(), size), path) != static_cast<long>(size))
+    if (lab::check(write(fd, data.data(), size), "write") != static_cast<long>(size))
       lab::die(path + ": short write");
+    if (kept != 0 && at > kept && at % (1 << 20) == 0)
+      posix_fadvise(fd, 0, static_cast<off_t>(at - kept), POSIX_FADV_DONTNEED);
     const double took = clock.seconds();
     longest = std::max(longest, took);
     if (took > 0.1) {
@@ -91,9 +106,9 @@ int main(int argc, char** argv) {
     }
   }
   const double written = whole.seconds();
-  lab::check(fsync(fd), path);
+  lab::check(fsync(fd), "fsync");
   const double synced = whole.seconds();
-  lab::check(close(fd), path);
+  lab::check(close(fd), "close");
   done = true;
   watch.join();
   lab::figure("seconds", synced);

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: the server's disk is full in the midst of a stream with write-behind. Who writes is told
+# so, by write, fsync or close, once for each file; what was there before is as it was; and with room
+# again there is no error any more.
+# series: nfs-eager
+# config: nfs
+# peer: nfs-server
+# mem: 256M
+# set: EXPORT_SIZE=100M
+# timeout: 200
+# shellcheck source=kernel/lab/guest/nfs.sh
+. "$LAB/guest/nfs.sh"
+SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=8}
+client
+umount "$mount_dir"
+
+# must_fail MIB: a stream of that many fails, and says for want of what.
+must_fail() {
+    if "$BIN/nfsstream" --mib "$1" --name big "$mount_dir" >/dev/null 2>"$E4R_RUN/error"; then
+        say "$1 MiB found place" && return 1
+    fi
+    cat "$E4R_RUN/error"
+    grep -q '^\(write\|fsync\|close\): No space left on device$' "$E4R_RUN/error"
+}
+
+# As root, who may write to what is kept for root.
+free_mib() {
+    echo $(($(stat -f -c '%f * %S' "$mount_dir") >> 20))
+}
+
+# has_room MIB: what is removed is free when the server's journal has committed it.
+has_room() {
+    local tenths=300
+    until [ "$(free_mib)" -ge "$1" ]; do
+        tenths=$((tenths - 1))
+        [ $tenths -gt 0 ] || { say "no $1 MiB are free again" && return 1; }
+        sleep 0.1
+    done
+}
+
+for VERS in ${VERS:-4.2 3}; do
+    mount_nfs
+    "$BIN/nfsstream" --mib 32 --name small --check 1 "$mount_dir" >/dev/null
+    left=$(free_mib)
+    # More than there is place for by far, and by little.
+    must_fail 200
+    rm "$mount_dir/big"
+    has_room $((left - 1))
+    must_fail $((left + 4))
+    rm "$mount_dir/big"
+    has_room $((left - 1))
+    "$BIN/nfsstream" --mib 16 --name again --check 1 "$mount_dir" >/dev/null
+    "$BIN/nfsstream" --mib 32 --name small --only-check 1 "$mount_dir"
+    rm "$mount_dir/small" "$mount_dir/again"
+    umount "$mount_dir"
+    figure "$VERS/free_mib" "$left"
+done

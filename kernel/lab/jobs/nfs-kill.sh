@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: a writer that write-behind holds is killed at once, with the network cut, after a
+# write() and within a long one; afterwards the file system works.
+# series: nfs-eager
+# config: nfs
+# peer: nfs-server
+# mem: 256M
+# timeout: 200
+# shellcheck source=kernel/lab/guest/nfs.sh
+. "$LAB/guest/nfs.sh"
+SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=4}
+client
+
+# held PID: whether a thread of it is where writers are held.
+held() {
+    grep -qs nfs_wait_for_room /proc/"$1"/task/*/stack
+}
+
+for kib in 64 32768; do
+    "$BIN/nfsstream" --mib 4096 --kib $kib "$mount_dir" >/dev/null 2>&1 &
+    writer=$!
+    sleep 2
+    touch "$E4R_RUN/cut"
+    await "$E4R_RUN/is-cut" 10
+    tenths=100
+    until held $writer; do
+        tenths=$((tenths - 1))
+        [ $tenths -gt 0 ] || { say "the writer ($kib KiB) is not held" && exit 1; }
+        sleep 0.1
+    done
+    sleep 1
+    held $writer || { say "the writer ($kib KiB) is not held any more, without a network" && exit 1; }
+    began=$(date +%s%N)
+    kill -KILL $writer
+    tenths=50
+    while held $writer; do
+        tenths=$((tenths - 1))
+        [ $tenths -gt 0 ] || { say "the writer ($kib KiB) cannot be killed" && exit 1; }
+        sleep 0.1
+    done
+    figure "killed_${kib}k_ms" $((($(date +%s%N) - began) / 1000000))
+    rm "$E4R_RUN/cut"
+    wait $writer || true
+    "$BIN/nfsstream" --mib 16 --name after --check 1 "$mount_dir" >/dev/null
+done
+umount "$mount_dir"

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: one file written by a sequential writer, one at random places and one through a mapping
+# at once, with write-behind and a bound that is often reached, NFS 4.2 and 3; compared past the cache.
+#   SECONDS_EACH=15      of each version; RUN_SEED=1
+# series: nfs-eager
+# config: nfs
+# peer: nfs-server
+# mem: 384M
+# timeout: 300
+# shellcheck source=kernel/lab/guest/nfs.sh
+. "$LAB/guest/nfs.sh"
+SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=2}
+client
+umount "$mount_dir"
+for VERS in ${VERS:-4.2 3}; do
+    mount_nfs
+    : >"$E4R_RUN/figures.part"
+    counts_begin
+    "$BIN/nfsmixed" --seconds "${SECONDS_EACH:-15}" --seed "${RUN_SEED:-1}" "$mount_dir" \
+        >>"$E4R_RUN/figures.part"
+    "$BIN/nfsstream" --mib 32 --kib 4096 --check 1 "$mount_dir" >/dev/null
+    op_counts >"$E4R_RUN/counts.after"
+    counted >>"$E4R_RUN/figures.part"
+    sed "s/^/$VERS\//" "$E4R_RUN/figures.part" >>"$E4R_RUN/figures"
+    umount "$mount_dir"
+    awk '$1 == "behind_sent" { sent = $2 } $1 == "behind_held" { held = $2 }
+        END { exit !(sent > 20 && held > 5) }' "$E4R_RUN/figures.part" || {
+        say "hardly anything was sent behind or held: that is no test"
+        exit 1
+    }
+done

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: write-behind leaves alone who writes with O_SYNC or O_DIRECT, through a mapping, at
+# random places, or with a pNFS layout (the server has the export option pnfs): nothing is sent behind
+# them, and O_SYNC and O_DIRECT take as many WRITEs and COMMITs as without it.
+# series: nfs-eager
+# config: nfs
+# peer: nfs-server
+# mem: 256M
+# set: EXPORT_OPTIONS=pnfs
+# timeout: 300
+# shellcheck source=kernel/lab/guest/nfs.sh
+. "$LAB/guest/nfs.sh"
+VERS=3 client
+umount "$mount_dir"
+
+# count NAME FIO-OPTIONS...: 8 MiB written so; the counts, but of TCP, are left in counts.NAME.
+count() {
+    local name=$1
+    shift
+    # Else fio writes a file of that size first where it is to write in the midst of it.
+    truncate -s 8M "$mount_dir/file"
+    counts_begin
+    fio --name=job --filename="$mount_dir/file" --thread --size=8m --bs=64k --end_fsync=1 \
+        --randseed=1 --fallocate=none "$@" >/dev/null
+    op_counts >"$E4R_RUN/counts.after"
+    counted | grep -v retransmits >"$E4R_RUN/counts.$name"
+    rm "$mount_dir/file"
+}
+
+# nothing_behind NAME
+nothing_behind() {
+    grep -qx 'behind_sent 0' "$E4R_RUN/counts.$1" || {
+        say "$1: written behind" && cat "$E4R_RUN/counts.$1"
+        return 1
+    }
+}
+
+VERS=3
+mount_nfs
+for bound in 0 16; do
+    sysctl -q fs.nfs.nfs_max_woutstanding=$bound
+    count sync-$bound --ioengine=psync --rw=write --sync=1
+    count direct-$bound --ioengine=psync --rw=write --direct=1
+    count random-$bound --ioengine=psync --rw=randwrite
+    count mapped-$bound --ioengine=mmap --rw=write
+    # It must be able to see the opposite.
+    count plain-$bound --ioengine=psync --rw=write
+done
+for kind in sync direct random mapped; do nothing_behind $kind-16; done
+for kind in sync direct; do
+    diff "$E4R_RUN/counts.$kind-0" "$E4R_RUN/counts.$kind-16"
+    figure "$kind/writes" "$(sed -n 's/^writes //p' "$E4R_RUN/counts.$kind-16")"
+done
+nothing_behind plain-0
+if grep -qx 'behind_sent 0' "$E4R_RUN/counts.plain-16"; then
+    say "a sequential writer is not written behind" && exit 1
+fi
+umount "$mount_dir"
+VERS=4.2
+mount_nfs
+grep -A9 " mounted on $mount_dir with" /proc/self/mountstats | grep -q 'pnfs=LAYOUT_FLEX_FILES' || {
+    say "no pNFS layouts: that is no test" && exit 1
+}
+count pnfs --ioengine=psync --rw=write
+nothing_behind pnfs
+"$BIN/nfsstream" --mib 32 --check 1 "$mount_dir" >/dev/null
+umount "$mount_dir"
