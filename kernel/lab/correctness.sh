@@ -84,7 +84,16 @@ if [ $list = 1 ]; then
 fi
 
 if [ "$tree" != base ]; then "$lab_dir/apply.sh" "$tree" >/dev/null; fi
-for full in $(for job in "${wanted[@]}"; do variant_for "$job" "$variant"; done | sort -u); do
+# variants: of the guests of the wanted jobs.
+variants() {
+    local job full
+    for job in "${wanted[@]}"; do
+        full=$(variant_for "$job" "$variant")
+        echo "$full"
+        if [ -n "$(job_field "$(job_file "$job")" peer)" ]; then peer_variant "$full"; fi
+    done | sort -u
+}
+for full in $(variants); do
     "$lab_dir/build.sh" "$tree" --target "$target" --variant "$full" >/dev/null
 done
 build_programs
