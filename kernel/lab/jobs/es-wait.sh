@@ -4,7 +4,7 @@
 # for by others. The first file has many entries to reclaim; behind it on the list are FILES inodes
 # that the shrinker passes over each time. Means something with two CPUs (--target qemu), and says most
 # with --variant lockstat.
-#   FILES=20000     precached inodes
+#   FILES=8000      precached inodes
 #   BLOCKS=32768    fragments of the one file
 # image: plain-4g
 # mem: 1500M
@@ -17,7 +17,7 @@ mkdir "$FS/many" "$FS/held"
 sync
 start_es_trace
 start_lock_stat
-"$BIN/precached" --files "${FILES:-20000}" "$FS/held" >>"$E4R_RUN/figures"
+"$BIN/precached" --files "${FILES:-8000}" "$FS/held" >>"$E4R_RUN/figures"
 es_lock_figures
 es_figures
 umount "$FS"
