@@ -134,7 +134,7 @@ allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& kno
   r.flags = op.flags;
   r.cpu = op.cpu;
   r.inputs = known;
-  r.size_hint = facts_.size(op.ino);
+  r.size_hint = facts_.of(op.ino).size;
   if (op.has_inputs) {
     r.inputs_exact = true;
     r.size_hint = op.i_size;
@@ -172,7 +172,7 @@ void Engine::note_decision(const Op& op, const allocator::Decision& decision, bo
   count(op, decision);
   if (is_data(op)) return;
   ++tally_.metadata;
-  if (facts_.is_regular(op.ino)) ++tally_.mapping;
+  if (facts_.of(op.ino).regular) ++tally_.mapping;
 }
 
 void Engine::note_extra(const Op& op, const allocator::Decision& decision) {

@@ -18,19 +18,9 @@ void FileFacts::asked(const allocator::Request& request, const allocator::Inputs
   if (inputs.mode != allocator::Mode::unknown) file.mode = inputs.mode;
 }
 
-std::uint64_t FileFacts::size(std::uint64_t ino) const {
+FileFacts::File FileFacts::of(std::uint64_t ino) const {
   const auto file = files_.find(ino);
-  return file == files_.end() ? 0 : file->second.size;
-}
-
-allocator::Mode FileFacts::mode(std::uint64_t ino) const {
-  const auto file = files_.find(ino);
-  return file == files_.end() ? allocator::Mode::unknown : file->second.mode;
-}
-
-bool FileFacts::is_regular(std::uint64_t ino) const {
-  const auto file = files_.find(ino);
-  return file != files_.end() && file->second.regular;
+  return file == files_.end() ? File{} : file->second;
 }
 
 }  // namespace e4r::replay

@@ -11,6 +11,12 @@ namespace e4r::replay {
 // What a trace has shown of the files that live.
 class FileFacts {
  public:
+  struct File {
+    std::uint64_t size = 0;                           // bytes; the best lower bound of i_size
+    allocator::Mode mode = allocator::Mode::unknown;  // how its last request was served
+    bool regular = false;                             // it asked for data, or was seen to be made
+  };
+
   // A regular file was made.
   void made(std::uint64_t ino) { files_[ino].regular = true; }
   // Data were asked for, with those inputs.
@@ -18,19 +24,10 @@ class FileFacts {
              const state::Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 
-  // Bytes; the best lower bound of i_size.
-  [[nodiscard]] std::uint64_t size(std::uint64_t ino) const;
-  // How its last request was served; unknown before the first.
-  [[nodiscard]] allocator::Mode mode(std::uint64_t ino) const;
-  // It asked for data, or was seen to be made.
-  [[nodiscard]] bool is_regular(std::uint64_t ino) const;
+  // Of a file that the trace has not shown, nothing is known.
+  [[nodiscard]] File of(std::uint64_t ino) const;
 
  private:
-  struct File {
-    std::uint64_t size = 0;
-    allocator::Mode mode = allocator::Mode::unknown;
-    bool regular = false;
-  };
   std::unordered_map<std::uint64_t, File> files_;
 };
 

@@ -9,11 +9,9 @@ namespace e4r::replay {
 
 namespace {
 
-constexpr std::uint32_t kModeFlags = mb::hint_group_alloc | mb::stream_alloc | mb::hint_noprealloc;
-
 // The mode that a search's closing event shows.
 allocator::Mode mode_of(const Op& op) {
-  const std::uint32_t flags = op.closing.flags & kModeFlags;
+  const std::uint32_t flags = op.closing.flags;
   if ((flags & mb::hint_group_alloc) != 0) return allocator::Mode::group;
   if ((flags & mb::stream_alloc) != 0) return allocator::Mode::stream;
   return (flags & mb::hint_noprealloc) != 0 ? allocator::Mode::noprealloc

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <utility>
+
 #include "replay/engine.h"
 #include "replay/input_table.h"
 
@@ -14,8 +16,8 @@ class Follow : public Engine {
          const allocator::Tunables& tunables, EngineOptions options)
       : Engine(source, policy, tunables, std::move(options)) {}
 
-  // What the run has worked out.
-  [[nodiscard]] const InputTable& inputs() const { return inputs_; }
+  // What the run has worked out; leaves nothing.
+  [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
 
  private:
   void decide(const Op& op, std::uint64_t index) override;

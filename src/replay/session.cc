@@ -56,7 +56,7 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
 
 Result<Run> Session::follow(const Setup& recorded) {
   E4R_TRY(Run out, run<Follow>(recorded));
-  inputs_ = static_cast<const Follow&>(*out.engine).inputs();
+  inputs_ = static_cast<Follow&>(*out.engine).take_inputs();
   return out;
 }
 

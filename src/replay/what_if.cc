@@ -10,7 +10,7 @@ void WhatIf::decide(const Op& op, std::uint64_t index) {
   if (index < inputs_.known.size()) known = inputs_.known[index];
   // A file that has its own preallocations keeps them.
   if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
-      facts_.mode(op.ino) == allocator::Mode::stream)
+      facts_.of(op.ino).mode == allocator::Mode::stream)
     known.mode = allocator::Mode::stream;
   allocator::Request request = request_of(op, known);
   translate_neighbours(op, request);

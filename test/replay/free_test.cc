@@ -2,12 +2,24 @@
 // What frees do beyond returning clusters.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "support/drivers.h"
 #include "support/rig.h"
 #include "support/trace_writer.h"
 
 namespace e4r::test {
 namespace {
+
+// What is left of following the trace under 6.1.
+std::unique_ptr<replay::Engine> followed(ModelFs& fs, const TraceWriter& trace) {
+  replay::InputTable inputs;
+  auto [engine, status] = replay_as(Driver::follow, fs.source(), *allocator::find_policy("legacy"),
+                                    allocator::defaults_for(fs.geometry()), trace.events(), inputs);
+  EXPECT_TRUE(status.ok());
+  return std::move(engine);
+}
 
 // The kernel names the free before it loads the group's buddy for it.
 TEST(Free, LoadsItsGroupAndCountsThat) {
@@ -17,12 +29,7 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   trace.freed({}, 12, 1, 100, 10);
   trace.loaded({}, 1);
   trace.freed({}, 12, 1, 110, 10);
-  const allocator::Policy& policy = *allocator::find_policy("legacy");
-  replay::InputTable inputs;
-  const auto [engine, status] =
-      replay_as(Driver::follow, fs.source(), policy, allocator::defaults_for(fs.geometry()),
-                trace.events(), inputs);
-  ASSERT_TRUE(status.ok());
+  const auto engine = followed(fs, trace);
   EXPECT_EQ(engine->tally().freed_clusters, 20u);
   EXPECT_EQ(engine->tally().bad_frees, 0u);
   EXPECT_EQ(engine->state().groups_loaded(), 1u);
@@ -34,12 +41,7 @@ TEST(Reload, IsCountedAndChangesNothing) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   TraceWriter trace(false);
   for (int i = 0; i < 3; ++i) trace.loaded({}, 1);
-  const allocator::Policy& policy = *allocator::find_policy("legacy");
-  replay::InputTable inputs;
-  const auto [engine, status] =
-      replay_as(Driver::follow, fs.source(), policy, allocator::defaults_for(fs.geometry()),
-                trace.events(), inputs);
-  ASSERT_TRUE(status.ok());
+  const auto engine = followed(fs, trace);
   EXPECT_EQ(engine->state().groups_loaded(), 1u);
   EXPECT_EQ(engine->counters().buddies_generated, 3u);
 }

@@ -33,7 +33,7 @@ inline Replayed replay_as(Driver driver, const state::Source& source,
   if (driver == Driver::follow) {
     auto follow = std::make_unique<replay::Follow>(source, policy, tunables, options);
     out.status = follow->run(stream);
-    inputs = follow->inputs();
+    inputs = follow->take_inputs();
     out.engine = std::move(follow);
     return out;
   }
