@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/child.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <sstream>
+
+namespace e4r::tools {
+namespace {
+
+volatile std::sig_atomic_t child_pid = 0;
+
+void hand_on(int signal) {
+  if (child_pid > 0) ::kill(static_cast<pid_t>(child_pid), signal);
+}
+
+// What is done with signals while a child runs; as before when the object goes.
+class ChildSignals {
+ public:
+  ChildSignals() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      struct sigaction action = {};
+      action.sa_handler = i < kTerminal ? SIG_IGN : hand_on;
+      ::sigaction(kSignals[i], &action, &before_[i]);
+    }
+  }
+  ~ChildSignals() { restore(); }
+  ChildSignals(const ChildSignals&) = delete;
+  ChildSignals& operator=(const ChildSignals&) = delete;
+  void restore() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+
+ private:
+  static constexpr std::array kSignals = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+  static constexpr std::size_t kTerminal = 2;
+  std::array<struct sigaction, kSignals.size()> before_ = {};
+};
+
+bool same_as_this(const struct stat& st) {
+  struct stat self = {};
+  return ::stat("/proc/self/exe", &self) == 0 && self.st_dev == st.st_dev &&
+         self.st_ino == st.st_ino;
+}
+
+Error cannot_run(const std::string& program, int errnum) {
+  return error("cannot run {}: {}", program, errno_text(errnum));
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::string find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream places(std::string(path == nullptr ? "" : path) + ":/usr/sbin:/sbin");
+  for (std::string place; std::getline(places, place, ':');) {
+    const std::string candidate = place + "/" + name;
+    struct stat st = {};
+    if (place.empty() || ::stat(candidate.c_str(), &st) != 0 || same_as_this(st)) continue;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+Result<std::string> find_mke2fs() {
+  if (const char* chosen = std::getenv("E4R_MKE2FS"); chosen != nullptr && *chosen != '\0')
+    return std::string(chosen);
+  if (const std::string found = find_program("mke2fs"); !found.empty()) return found;
+  return error(
+      "there is no mke2fs in PATH, /usr/sbin or /sbin: install e2fsprogs, or set "
+      "E4R_MKE2FS to where it is");
+}
+
+Error become(const std::string& program, std::vector<std::string> argv) {
+  ::execv(program.c_str(), pointers(argv).data());
+  return cannot_run(program, errno);
+}
+
+Result<int> run_child(const std::string& program, std::vector<std::string> argv) {
+  if (::access(program.c_str(), X_OK) != 0) return cannot_run(program, errno);
+  const std::vector<char*> words = pointers(argv);
+  const ChildSignals signals;
+  const pid_t pid = ::fork();
+  if (pid < 0) return cannot_run(program, errno);
+  if (pid == 0) {
+    signals.restore();
+    ::execv(program.c_str(), words.data());
+    ::_exit(127);
+  }
+  child_pid = pid;
+  const int status = wait_for(pid);
+  child_pid = 0;
+  return status;
+}
+
+}  // namespace e4r::tools

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <vector>
+
+#include "common/command.h"
+
+namespace e4r::tools {
+namespace {
+
+// A word where a subcommand should be.
+std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+  const bool extras = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (!extras || argc < 2 || !app.get_subcommands().empty() || argv[1][0] == '-') return e.what();
+  std::string known;
+  for (const Command& command : commands())
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", command.name);
+  return fmt::format("'{}' is no subcommand: there are {}", argv[1], known);
+}
+
+}  // namespace
+
+void warn(std::string_view message) {
+  fmt::print(stderr, "{}: warning: {}\n", program().name, message);
+}
+
+int usage_error(std::string_view message) {
+  fmt::print(stderr, "{}: {} (see --help)\n", program().name, message);
+  return kUsage;
+}
+
+int run_commands(int argc, char** argv) {
+  const Program& self = program();
+  CLI::App app(std::string(self.description), std::string(self.name));
+  app.footer(std::string(self.examples));
+  app.set_version_flag("--version", fmt::format("{} {}", self.name, E4R_VERSION));
+  app.require_subcommand(0, 1);
+  std::vector<std::pair<CLI::App*, std::function<Result<int>()>>> entries;
+  for (const Command& command : commands()) {
+    CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
+    sub->footer("Examples:\n" + std::string(command.examples));
+    entries.emplace_back(sub, command.declare(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    return usage_error(what_went_wrong(app, e, argc, argv));
+  }
+  for (const auto& [sub, action] : entries) {
+    if (!sub->parsed()) continue;
+    const Result<int> result = action();
+    if (result.ok()) return *result;
+    fmt::print(stderr, "{}: {}\n", self.name, result.error().message);
+    return kFailed;
+  }
+  fmt::print("{}", app.help());
+  return kDone;
+}
+
+}  // namespace e4r::tools

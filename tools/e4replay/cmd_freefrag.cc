@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+
+#include "common/command.h"
+#include "image/image.h"
+#include "report/free_space.h"
+#include "util/file.h"
+
+namespace e4r::tools {
+namespace {
+
+struct Options {
+  std::string image;
+  std::string chunk;
+  std::string json;
+  image::OpenOptions open;
+};
+
+// KiB as e2freefrag takes them: decimal, 0x... or 0... for octal; 0 stands for no chunks.
+Result<std::uint64_t> parse_chunk(std::string_view text) {
+  int base = 10;
+  std::string_view digits = text;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    base = 16;
+    digits = text.substr(2);
+  } else if (text.starts_with("0")) {
+    base = 8;
+  }
+  std::uint64_t value = 0;
+  const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (ec != std::errc() || digits.empty() || end != digits.data() + digits.size())
+    return error("'{}' is no chunk size: give a number of KB, such as 1024", text);
+  return value;
+}
+
+Status print(const report::FreeSpace& free, const std::string& json) {
+  if (!json.empty()) E4R_CHECK(write_output(free_space_json(free), json));
+  return json == "-" ? Status() : write_output(free_space_text(free), "-");
+}
+
+Result<int> run(const Options& options) {
+  std::uint64_t chunk_kb = 0;
+  if (!options.chunk.empty()) {
+    const auto parsed = parse_chunk(options.chunk);
+    if (!parsed.ok()) return usage_error("-c: " + parsed.error().message);
+    chunk_kb = *parsed;
+  }
+  E4R_TRY(image::Image image, image::Image::open(options.image, options.open));
+  const auto bits = report::chunk_bits(chunk_kb, image.geometry().block_size);
+  if (!bits.ok()) return usage_error("-c: " + bits.error().message);
+  E4R_TRY(report::FreeSpace free, report::measure_free_space(image, *bits));
+  free.chunks_wanted = chunk_kb != 0;
+  for (const std::string& warning : image.warnings()) warn(warning);
+  if (free.text_is_wrong() && options.json != "-")
+    warn(options.image +
+         ": e2freefrag misreads bigalloc and its text is followed here; --json has the true sizes");
+  E4R_CHECK(print(free, options.json));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->open.load_bitmaps = false;
+  app.add_option("image", options->image, "ext4 image or block device, read only")
+      ->required()
+      ->type_name("IMAGE");
+  app.add_option("-c", options->chunk, "also count aligned chunks of this many KB")
+      ->type_name("KB");
+  app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
+      ->type_name("FILE");
+  app.add_flag("--strict", options->open.strict,
+               "stop at a damaged group instead of leaving it out");
+  app.add_option("--threads", options->open.threads, "threads that read bitmaps (one per CPU)")
+      ->type_name("N");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& freefrag_command() {
+  static const Command kCommand = {
+      "freefrag", "sizes of free extents, in e2freefrag's words",
+      "  e4replay freefrag disk.img\n"
+      "  e4replay freefrag -c 2048 disk.img             free chunks of 2 MiB as well\n"
+      "  e4replay freefrag /dev/vg/snapshot --json -    for a program\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

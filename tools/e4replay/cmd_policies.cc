@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+
+#include "allocator/policy.h"
+#include "common/command.h"
+#include "util/file.h"
+#include "util/text_table.h"
+
+namespace e4r::tools {
+namespace {
+
+std::string_view verified(const allocator::Policy& p) {
+  return p.verified.empty() ? "no: it was held against no kernel" : p.verified;
+}
+
+std::string overview() {
+  TextTable table;
+  std::string text;
+  for (const allocator::Policy* p : allocator::policies()) {
+    text += fmt::format("{:<10}  {}\n", p->name, p->summary);
+    std::string rungs;
+    for (const allocator::Rung& rung : p->ladder)
+      rungs += fmt::format("{}{}", rungs.empty() ? "" : ", ", mb::criterion_name(rung.criterion));
+    text += fmt::format("{:<10}  {}\n{:<10}  verified: {}\n", "", rungs, "", verified(*p));
+  }
+  return text + "\n`e4replay policies NAME` shows the rungs and tunables of one.\n";
+}
+
+std::string details(const allocator::Policy& p) {
+  std::string text = fmt::format(
+      "{}: {}\n{}source:   {}\nkernel:   {}\nverified: {}\n\nrungs, in the order they are tried\n",
+      p.name, p.summary, p.alias.empty() ? "" : fmt::format("alias:    {}\n", p.alias), p.source,
+      p.kernel.name, verified(p));
+  for (const allocator::Rung& rung : p.ladder)
+    text += fmt::format(
+        "  {:<10} {}{}\n", mb::criterion_name(rung.criterion), rung.meaning,
+        rung.lengths != allocator::Lengths::all ? "; shorter extents are stepped over" : "");
+  text += "\ntunables (--set NAME=VALUE); defaults for 4 KiB blocks and 16 groups per flex group\n";
+  state::Geometry usual;
+  usual.groups = 2048;
+  usual.flex_bg = true;
+  usual.log_groups_per_flex = 4;
+  allocator::Tunables defaults = allocator::defaults_for(usual);
+  if (p.walk_only) defaults.mb_optimize_scan = 0;
+  for (const allocator::TunableInfo& info : allocator::tunable_table())
+    text += fmt::format("  {:<28} {:>5}  {}\n", info.name, defaults.*(info.member), info.meaning);
+  return text;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto name = std::make_shared<std::string>();
+  app.add_option("name", *name, "policy to describe")->type_name("NAME");
+  return [name]() -> Result<int> {
+    if (name->empty()) {
+      E4R_CHECK(write_output(overview(), "-"));
+      return kDone;
+    }
+    const allocator::Policy* policy = allocator::find_policy(*name);
+    if (policy == nullptr)
+      return error("unknown policy '{}': `e4replay policies` lists them", *name);
+    E4R_CHECK(write_output(details(*policy), "-"));
+    return kDone;
+  };
+}
+
+}  // namespace
+
+const Command& policies_command() {
+  static const Command kCommand = {"policies", "allocator policies, their rungs and tunables",
+                                   "  e4replay policies\n"
+                                   "  e4replay policies cr1.5\n",
+                                   declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "e4replay/cmd_trace.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/serialize.hpp>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "common/command.h"
+#include "e4replay/trace_info.h"
+#include "trace/exactness.h"
+#include "trace/packed.h"
+#include "trace/writer.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+using namespace trace;
+
+// The options that every subcommand which reads a trace has.
+struct InputOptions {
+  std::string path;
+  OpenOptions open;
+
+  void declare(CLI::App& app) {
+    app.add_option("TRACE", path,
+                   "ftrace, trace-cmd report or perf script text, or .e4t; plain, "
+                   ".gz or .zst; - for standard input")
+        ->required();
+    app.add_flag("--lenient", open.lenient,
+                 "skip malformed lines and damaged data, and count them");
+    app.add_option_function<std::string>(
+        "--device", parsed(parse_device, [this](std::uint32_t d) { open.device = d; }),
+        "take the events of this device (MAJOR:MINOR)");
+    app.add_option_function<std::string>(
+        "--generation", parsed(parse_generation, [this](Generation g) { open.generation = g; }),
+        "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally found out");
+  }
+
+  // An option's callback: what does not parse is a usage error.
+  template <class T, class Set>
+  static std::function<void(const std::string&)> parsed(Result<T> (*parse)(std::string_view),
+                                                        Set set) {
+    return [parse, set](const std::string& text) {
+      const Result<T> value = parse(text);
+      if (!value.ok()) throw CLI::ValidationError(value.error().message);
+      set(*value);
+    };
+  }
+};
+
+void say_notes(const TraceSummary& summary) {
+  for (const std::string& note : notes(summary)) warn(note);
+}
+
+// ---- info
+
+struct Info {
+  InputOptions input;
+  std::string json;
+};
+
+Result<TraceInfo> inspect(const Info& options) {
+  E4R_TRY(const PackedTrace packed, load_packed(options.input.path, options.input.open));
+  ExactnessCheck check;
+  const auto events = packed.cursor();
+  for (;;) {
+    E4R_TRY(const auto batch, events->next());
+    if (batch.empty()) break;
+    check.add(batch);
+  }
+  const TraceSummary& s = packed.summary();
+  return TraceInfo{packed.name(),   s, packed.device(), packed.notes(), check.obstacles(s),
+                   check.remarks(s)};
+}
+
+Status write_json(const std::string& path, const TraceInfo& info) {
+  const std::string text = boost::json::serialize(boost::json::object{{"schema", "e4replay/1"},
+                                                                      {"trace", info_json(info)}}) +
+                           "\n";
+  if (path == "-") {
+    fmt::print("{}", text);
+    return {};
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return error("{}: cannot write", path);
+  return {};
+}
+
+Result<int> run_info(const Info& options) {
+  E4R_TRY(const TraceInfo info, inspect(options));
+  if (options.json != "-") fmt::print("{}", info_text(info));
+  if (!options.json.empty()) E4R_CHECK(write_json(options.json, info));
+  return kDone;
+}
+
+// ---- convert
+
+struct Convert {
+  InputOptions input;
+  std::string output;
+};
+
+// Reads `input`, writes what `keep` wants to `output`, and says how it went.
+Result<int> copy(const InputOptions& input, const std::string& output, const EventFilter& keep) {
+  E4R_TRY(const auto source, open_trace(input.path, input.open));
+  E4R_TRY(const auto writer, TraceWriter::create(output));
+  E4R_TRY(const std::uint64_t written, copy_trace(*source, *writer, keep));
+  say_notes(source->summary());
+  if (written == 0) warn(fmt::format("{}: no events were written", output));
+  fmt::print("{}: {} of {} events\n", output, format_count(written),
+             format_count(source->summary().events));
+  return kDone;
+}
+
+// ---- cut
+
+struct Cut {
+  InputOptions input;
+  std::string output;
+  double from = 0, to = INFINITY;
+  std::uint64_t first = UINT64_MAX;
+  std::uint64_t begin = 1, end = UINT64_MAX;
+
+  void set_range(const std::string& text) {
+    const auto dash = text.find('-');
+    const auto low = parse_u64(text.substr(0, dash));
+    const auto high = parse_u64(dash == std::string::npos ? "" : text.substr(dash + 1));
+    if (!low.ok() || !high.ok() || *low == 0 || *high < *low)
+      throw CLI::ValidationError("'" + text + "' is no range of events: give FIRST-LAST, from 1");
+    begin = *low;
+    end = *high;
+  }
+  [[nodiscard]] bool wants(const Event& e, std::uint64_t number) const {
+    const double time = static_cast<double>(e.time_ns) / 1e9;
+    return number >= begin && number <= end && number <= first && time >= from && time <= to;
+  }
+};
+
+template <class Options>
+std::shared_ptr<Options> declare_output(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->input.declare(app);
+  app.add_option("OUT", options->output,
+                 "the file to write: .e4t or .txt (ftrace text), with .zst "
+                 "behind it to compress")
+      ->required();
+  return options;
+}
+
+void declare_cut_options(CLI::App& app, Cut& cut) {
+  app.add_option("--from", cut.from, "begin at this time, in seconds as in the trace");
+  app.add_option("--to", cut.to, "end at this time");
+  app.add_option("--first", cut.first, "take this many events");
+  app.add_option_function<std::string>(
+      "--events", [&cut](const std::string& text) { cut.set_range(text); },
+      "take events FIRST-LAST, counted from 1");
+}
+
+CLI::App* add(CLI::App& app, const char* name, const char* summary, const char* examples) {
+  CLI::App* sub = app.add_subcommand(name, summary);
+  sub->footer(std::string("Examples:\n") + examples);
+  return sub;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  app.require_subcommand(1);
+  CLI::App* info_app = add(app, "info", "what is in a trace, and what an exact replay lacks",
+                           "  e4replay trace info run.trace.zst\n"
+                           "  ssh host cat trace | e4replay trace info -\n"
+                           "  e4replay trace info --json - run.e4t\n");
+  const auto info = std::make_shared<Info>();
+  info->input.declare(*info_app);
+  info_app->add_option("--json", info->json, "write it as JSON to this file; - instead of text");
+
+  CLI::App* convert_app = add(app, "convert", "pack a trace into .e4t, or print one as ftrace text",
+                              "  e4replay trace convert trace.txt.gz trace.e4t\n"
+                              "  perf script --ns | e4replay trace convert - trace.e4t.zst\n"
+                              "  e4replay trace convert trace.e4t trace.txt\n");
+  const auto convert = declare_output<Convert>(*convert_app);
+
+  CLI::App* cut_app = add(app, "cut", "write a part of a trace",
+                          "  e4replay trace cut run.e4t begin.e4t --first 1000\n"
+                          "  e4replay trace cut run.e4t part.txt --from 12.5 --to 13\n"
+                          "  e4replay trace cut all.zst one.e4t --device 8:1\n");
+  const auto cut = declare_output<Cut>(*cut_app);
+  declare_cut_options(*cut_app, *cut);
+
+  return [=]() -> Result<int> {
+    if (info_app->parsed()) return run_info(*info);
+    if (convert_app->parsed()) return copy(convert->input, convert->output, nullptr);
+    return copy(cut->input, cut->output,
+                [cut](const Event& e, std::uint64_t n) { return cut->wants(e, n); });
+  };
+}
+
+}  // namespace
+
+const Command kTraceCommand = {"trace", "look at traces, convert and cut them",
+                               "  e4replay trace info run.trace.zst\n"
+                               "  e4replay trace convert run.trace.zst run.e4t\n"
+                               "  e4replay trace cut run.e4t begin.e4t --first 1000\n",
+                               declare};
+
+}  // namespace e4r::tools

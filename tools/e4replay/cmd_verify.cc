@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+
+#include "common/command.h"
+#include "e4replay/inputs.h"
+#include "util/file.h"
+
+namespace e4r::tools {
+namespace {
+
+struct Options {
+  InputOptions in;
+  std::string policy;
+  std::string mb_groups;
+  std::string mb_stats;
+  bool free_run = false;
+};
+
+// The kernel's own account, given or beside the trace.
+struct KernelFiles {
+  std::optional<std::vector<stats::MbGroup>> groups;
+  std::optional<std::vector<stats::MbStat>> stats;
+};
+
+template <class T>
+Result<std::optional<T>> read_kernel_file(const std::string& given, const std::string& trace,
+                                          const char* suffix,
+                                          Result<T> (*parse)(std::string_view)) {
+  const std::string path = !given.empty() ? given : beside(trace, suffix);
+  if (path.empty()) return std::optional<T>();
+  E4R_TRY(const std::string text, read_file(path));
+  Result<T> parsed = parse(text);
+  if (!parsed.ok()) return error("{}: {}", path, parsed.error().message);
+  return std::optional<T>(std::move(*parsed));
+}
+
+Result<KernelFiles> read_kernel_files(const Options& o) {
+  KernelFiles out;
+  E4R_TRY(out.groups,
+          read_kernel_file(o.mb_groups, o.in.trace, "mb_groups", &stats::parse_mb_groups));
+  E4R_TRY(out.stats, read_kernel_file(o.mb_stats, o.in.trace, "mb_stats", &stats::parse_mb_stats));
+  return out;
+}
+
+void compare(const KernelFiles& kernel, const replay::Run& run, report::RunReport& report) {
+  if (kernel.groups) report.groups = stats::compare_mb_groups(*kernel.groups, run.engine->state());
+  if (kernel.stats) report.kernel_stats = stats::compare_mb_stats(*kernel.stats, report.mb_stats);
+}
+
+// The decision written down, by a second run.
+Result<std::string> explain(replay::Session& session, const replay::Setup& setup,
+                            std::uint64_t decision, bool free_run) {
+  session.explain(decision);
+  E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow(setup));
+  return run.engine->explanation();
+}
+
+Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs,
+                                    const allocator::Policy* policy, const KernelFiles& kernel,
+                                    Progress& progress) {
+  replay::Session session(inputs.source, inputs.trace,
+                          session_options(options.in, inputs, progress));
+  report::ReplayReport report = start_report(options.in, inputs);
+  session.explain(options.in.explain);
+  E4R_TRY(replay::Run followed, policy == nullptr ? session.follow_recorded(inputs.recorded)
+                                                  : session.follow({policy, inputs.recorded}));
+  const replay::Setup setup = {&followed.engine->policy(), inputs.recorded};
+  if (followed.engine->decisions() == 0)
+    return error(
+        "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
+        "is nothing to verify",
+        options.in.trace);
+  report.contradictions = followed.engine->contradictions();
+  E4R_CHECK(check_explained(options.in, followed));
+  E4R_TRY(const replay::Run alone, session.free_run(setup));
+  const replay::Run& told = options.free_run ? alone : followed;
+  report::RunReport run = report::summarize(told);
+  if (!options.free_run) run.agreement = followed.engine->agreement();
+  run.free_run = alone.engine->agreement();
+  compare(kernel, told, run);
+  const replay::Divergence* diverged = told.engine->agreement().first_divergence();
+  if (options.in.explain == 0 && diverged != nullptr) {
+    E4R_TRY(run.explanation, explain(session, setup, diverged->decision, options.free_run));
+  }
+  report.runs.push_back(std::move(run));
+  return report;
+}
+
+Status print(const report::ReplayReport& report, const Options& options) {
+  if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
+  if (options.in.json == "-") return {};
+  return write_output(verify_text(report), "-");
+}
+
+Result<int> run(const Options& options) {
+  const allocator::Policy* policy = allocator::find_policy(options.policy);
+  if (policy == nullptr && !options.policy.empty())
+    return usage_error(
+        fmt::format("unknown policy '{}': `e4replay policies` lists them", options.policy));
+  allocator::Tunables scratch;
+  if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
+    return usage_error("--set: " + status.error().message);
+  E4R_TRY(const KernelFiles kernel, read_kernel_files(options));
+  Progress progress(!options.in.no_progress);
+  E4R_TRY(Inputs inputs, open_inputs(options.in, progress));
+  E4R_CHECK(apply_settings(inputs.recorded, options.in.settings));
+  auto report = verify(options, inputs, policy, kernel, progress);
+  progress.wipe();
+  if (!report.ok()) return std::move(report).error();
+  E4R_CHECK(print(*report, options));
+  return report->runs.front().agrees() ? kDone : kDisagreed;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_inputs(app, options->in);
+  app.add_option("-p,--policy", options->policy, "policy to hold against the recorded kernel")
+      ->type_name("POLICY");
+  app.add_flag("--free-run", options->free_run,
+               "decide alone to the end instead of putting mismatches right");
+  app.add_option("--mb-groups", options->mb_groups,
+                 "the kernel's mb_groups at the end (default: NAME.mb_groups beside the trace)")
+      ->type_name("FILE");
+  app.add_option("--mb-stats", options->mb_stats,
+                 "the kernel's mb_stats at the end (default: NAME.mb_stats beside the trace)")
+      ->type_name("FILE");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& verify_command() {
+  static const Command kCommand = {
+      "verify", "compare every decision of the model with the recorded kernel's",
+      "  e4replay verify start.img run.trace.zst -p legacy\n"
+      "  e4replay verify start.img run.trace.zst -p legacy --free-run\n"
+      "  e4replay verify start.img run.trace.zst --explain 1358\n"
+      "  e4replay verify start.img run.e4t --mb-groups end.mb_groups --json -\n"
+      "Exit status 3 when model and kernel disagree anywhere.\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <array>
+
+#include "common/command.h"
+#include "e4replay/cmd_trace.h"
+
+namespace e4r::tools {
+
+// One per cmd_*.cc.
+const Command& freefrag_command();
+const Command& policies_command();
+const Command& replay_command();
+const Command& shrinker_command();
+const Command& verify_command();
+
+std::span<const Command> commands() {
+  static const std::array kTable = {
+      replay_command(),   verify_command(),   kTraceCommand,
+      freefrag_command(), policies_command(), shrinker_command(),
+  };
+  return kTable;
+}
+
+}  // namespace e4r::tools

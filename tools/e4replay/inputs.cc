@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "e4replay/inputs.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "common/command.h"
+#include "replay/fit.h"
+#include "replay/stream_goal_count.h"
+#include "util/file.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+std::string strip(const std::string& path, std::span<const std::string_view> endings) {
+  for (const std::string_view ending : endings)
+    if (path.size() > ending.size() && path.ends_with(ending))
+      return path.substr(0, path.size() - ending.size());
+  return path;
+}
+
+Status read_tunables(const InputOptions& options, allocator::Tunables& tunables) {
+  const std::string path =
+      !options.tunables_file.empty() ? options.tunables_file : beside(options.trace, "tunables");
+  if (path.empty()) return {};
+  E4R_TRY(const std::string text, read_file(path));
+  if (allocator::read_recorded_tunables(tunables, text) == 0)
+    return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", path);
+  return {};
+}
+
+}  // namespace
+
+Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
+  trace::OpenOptions open;
+  open.lenient = options.lenient;
+  if (!options.device.empty()) {
+    E4R_TRY(open.device, trace::parse_device(options.device));
+  }
+  if (!options.generation.empty()) {
+    E4R_TRY(open.generation, trace::parse_generation(options.generation));
+  }
+  return trace::load_packed(options.trace, open);
+}
+
+void declare_inputs(CLI::App& app, InputOptions& o) {
+  app.add_option("image", o.image, "start image: the file system as it was before the trace")
+      ->required()
+      ->type_name("IMAGE");
+  app.add_option("trace", o.trace, "trace (ftrace, trace-cmd, perf text or .e4t; .gz, .zst; -)")
+      ->required()
+      ->type_name("TRACE");
+  app.add_option("--set", o.settings, "set a tunable; may be given again")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--tunables", o.tunables_file,
+                 "the recorded kernel's tunables (default: NAME.tunables beside the trace)")
+      ->type_name("FILE");
+  app.add_option("--device", o.device, "device in the trace (default: the only or busiest one)")
+      ->type_name("MAJ:MIN");
+  app.add_option("--generation", o.generation, "kernel that printed the trace: 6.1, 6.5 or cr1.5")
+      ->type_name("GEN");
+  app.add_flag("--lenient", o.lenient, "skip malformed trace lines instead of stopping");
+  app.add_flag("--strict", o.strict, "stop at a damaged group instead of leaving it out");
+  app.add_flag("--check", o.check, "verify the allocator's invariants on the way");
+  app.add_option("--explain", o.explain,
+                 "write down decision N: request, goal, groups and why, result")
+      ->type_name("N");
+  app.add_option("--json", o.json, "write JSON to FILE as well; -: instead of the text")
+      ->type_name("FILE");
+  app.add_option("--threads", o.threads, "threads to use (default: one per CPU)")->type_name("N");
+  app.add_flag("--no-progress", o.no_progress, "no progress line on the terminal");
+}
+
+std::string beside(const std::string& trace, const std::string& suffix) {
+  static constexpr std::array<std::string_view, 2> kPacked = {".zst", ".gz"};
+  static constexpr std::array<std::string_view, 4> kTraces = {".trace", ".e4t", ".txt", ".perf"};
+  const std::string path = strip(strip(trace, kPacked), kTraces) + "." + suffix;
+  std::error_code ec;
+  return std::filesystem::is_regular_file(path, ec) ? path : std::string();
+}
+
+// Kernels of 6.17 and later have as many stream goals as CPUs are possible. When nobody has noted
+// how many those are, the trace shows it.
+Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace& trace,
+                          std::uint32_t groups, allocator::Tunables& recorded) {
+  const bool given =
+      std::any_of(options.settings.begin(), options.settings.end(),
+                  [](const std::string& setting) { return setting.starts_with("possible_cpus="); });
+  if (given || recorded.possible_cpus != 0 || trace.summary().streams_without_start == 0) return {};
+  const auto events = trace.cursor();
+  E4R_TRY(const replay::StreamGoalCount found, replay::count_stream_goals(*events, groups));
+  recorded.possible_cpus = found.goals;
+  warn(
+      fmt::format("how many CPUs were possible is not recorded: {}, which explains {} of {} stream "
+                  "goals; --set possible_cpus=N says otherwise",
+                  found.goals, format_count(found.explained), format_count(found.searches)));
+  return {};
+}
+
+Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
+  image::OpenOptions open;
+  open.strict = options.strict;
+  open.threads = options.threads;
+  progress.show("reading " + options.image);
+  E4R_TRY(image::Image image, image::Image::open(options.image, open));
+  progress.show("reading " + options.trace);
+  E4R_TRY(trace::PackedTrace trace, open_trace(options));
+  progress.wipe();
+  for (const std::string& warning : image.warnings()) warn(warning);
+  for (const std::string& note : trace.notes()) warn(note);
+  state::Source source = replay::source_from(image);
+  if (const Status fit = replay::check_fit(source.geometry, *trace.cursor()); !fit.ok())
+    return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
+                 options.image, fit.error().message);
+  allocator::Tunables recorded = allocator::defaults_for(source.geometry);
+  E4R_CHECK(read_tunables(options, recorded));
+  E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded));
+  return Inputs{std::move(image), std::move(trace), std::move(source), recorded};
+}
+
+Status apply_settings(allocator::Tunables& tunables, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) E4R_CHECK(allocator::set_tunable(tunables, setting));
+  return {};
+}
+
+replay::SessionOptions session_options(const InputOptions& options, const Inputs& inputs,
+                                       Progress& progress) {
+  replay::SessionOptions out;
+  out.threads = options.threads;
+  out.check = options.check;
+  if (progress.active())
+    out.progress = [&progress, total = inputs.trace.events()](const char* what, std::uint64_t n) {
+      progress.show(fmt::format("{}: {} of {} events", what, format_count(n), format_count(total)));
+    };
+  return out;
+}
+
+report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs) {
+  report::ReplayReport out;
+  out.image_path = options.image;
+  out.geometry = inputs.image.geometry();
+  out.bad_groups = inputs.image.bad_groups().size();
+  out.trace_path = options.trace;
+  out.device = trace::device_name(inputs.trace.device());
+  out.trace = inputs.trace.summary();
+  const std::uint32_t block_bits = inputs.source.geometry.block_bits;
+  out.before = stats::source_free_extents(inputs.source, block_bits < 20 ? 20 - block_bits : 0);
+  return out;
+}
+
+Status check_explained(const InputOptions& options, const replay::Run& run) {
+  if (options.explain == 0 || !run.engine->explanation().empty()) return {};
+  return error("--explain {}: {} decides {} times, or this range had been served before",
+               options.explain, options.trace, run.engine->decisions());
+}
+
+}  // namespace e4r::tools

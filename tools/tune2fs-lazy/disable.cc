@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/disable.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "common/command.h"
+#include "lazyinit/enable.h"
+#include "lazyinit/verify.h"
+#include "tune2fs-lazy/session.h"
+#include "tune2fs-lazy/stop.h"
+#include "tune2fs-lazy/tune2fs.h"
+#include "tune2fs-lazy/zeroing.h"
+#include "util/parallel.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+using lazyinit::FileSystem;
+
+struct Options {
+  ImageOptions image;
+  unsigned threads = 1;
+  bool no_progress = false;
+};
+
+// Flags that lie go first, then every table without one is zeroed if it is not zero already.
+Status make_all_zero(const Options& options, const Session& session) {
+  const unsigned threads = thread_count(options.threads);
+  E4R_TRY(const auto verified, lazyinit::verify_tables(*session.target, session.tables->tables(),
+                                                       threads, &stop_on_signals()));
+  if (verified.stopped) return error("stopped; nothing has been changed");
+  if (!verified.lies.empty())
+    fmt::print("{} flagged ITABLE_ZEROED without being so\n", groups_text(verified.lies.size()));
+  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, verified.lies));
+  const auto groups = groups_to_do(*session.tables);
+  if (groups.empty()) return {};
+  lazyinit::ZeroOptions how;
+  how.threads = threads;
+  how.probe = true;
+  Progress progress(!options.no_progress);
+  E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
+  print_outcome(outcome, options.image.dry_run);
+  if (outcome.stopped)
+    return error("stopped: still lazy, and no harm done; the same command goes on from here");
+  return {};
+}
+
+Status refuse_undo(const Options& options) {
+  if (options.image.undo.empty()) return {};
+  return error(
+      "--undo does not reach what tune2fs rewrites to drop metadata_csum: copy the image instead");
+}
+
+Status drop_metadata_csum(const Options& options) {
+  if (!options.image.dry_run) return run_tune2fs("^metadata_csum,^uninit_bg", options.image.image);
+  fmt::print("would have run tune2fs -O ^metadata_csum,^uninit_bg {}\n", options.image.image);
+  return {};
+}
+
+Result<int> run(const Options& options) {
+  FileSystem::Checksums was = FileSystem::Checksums::none;
+  {
+    ImageOptions look = options.image;
+    look.undo.clear();
+    E4R_TRY(const Session session, open_to_write(look));
+    E4R_CHECK(need_checksums(session));
+    was = session.tables->file_system().checksums;
+    if (was == FileSystem::Checksums::metadata_csum) {
+      E4R_CHECK(refuse_undo(options));
+      E4R_CHECK(lazyinit::freshly_checked(*session.target));
+    }
+  }
+  {
+    E4R_TRY(const Session session, open_to_write(options.image));
+    E4R_CHECK(make_all_zero(options, session));
+    E4R_TRY(const auto slack, lazyinit::zero_slack(*session.target, *session.tables));
+    if (slack != 0)
+      fmt::print("{}zeroed stale inodes beside used ones in {}\n", would(options.image),
+                 groups_text(slack));
+    E4R_CHECK(lazyinit::write_out_groups(*session.target));
+    if (was == FileSystem::Checksums::uninit_bg)
+      E4R_CHECK(lazyinit::drop_group_checksums(*session.target));
+  }
+  if (was == FileSystem::Checksums::metadata_csum) E4R_CHECK(drop_metadata_csum(options));
+  fmt::print("{}: {}initialised every table and dropped {}\n", options.image.image,
+             would(options.image),
+             was == FileSystem::Checksums::metadata_csum ? "metadata_csum" : "uninit_bg");
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_image(app, options->image, true);
+  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)")
+      ->type_name("N");
+  app.add_flag("--no-progress", options->no_progress, "no progress line");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& disable_command() {
+  static const Command kCommand = {
+      "disable", "initialise every table, then drop the feature that makes it lazy",
+      "  tune2fs-lazy disable disk.img\n"
+      "  tune2fs-lazy disable /dev/vg/data --threads 0 --dry-run\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

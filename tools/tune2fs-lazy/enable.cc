@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/enable.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "common/command.h"
+#include "tune2fs-lazy/session.h"
+#include "tune2fs-lazy/tune2fs.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+using lazyinit::FileSystem;
+
+struct Options {
+  ImageOptions image;
+  std::string feature = "uninit_bg";
+  bool probe = false;
+};
+
+// Features for tune2fs -O on the way to what is wanted; empty when it is not needed.
+Result<std::string> features_to_set(const Options& options) {
+  E4R_TRY(const Session session, open_to_write(options.image));
+  const auto now = session.tables->file_system().checksums;
+  E4R_CHECK(lazyinit::freshly_checked(*session.target));
+  if (options.feature != "metadata_csum" || now == FileSystem::Checksums::metadata_csum)
+    return std::string();
+  return std::string("metadata_csum");
+}
+
+Status set_features(const Options& options, const std::string& features) {
+  if (features.empty()) return {};
+  if (!options.image.undo.empty())
+    return error(
+        "--undo does not reach what tune2fs rewrites for metadata_csum: copy the image instead, "
+        "or enable uninit_bg");
+  if (!options.image.dry_run) return run_tune2fs(features, options.image.image);
+  fmt::print("would have run tune2fs -O {} {}\n", features, options.image.image);
+  return {};
+}
+
+Result<int> run(const Options& options) {
+  {
+    ImageOptions look = options.image;
+    look.undo.clear();
+    Options first = options;
+    first.image = look;
+    E4R_TRY(const std::string features, features_to_set(first));
+    E4R_CHECK(set_features(options, features));
+  }
+  E4R_TRY(const auto target, open_target(options.image));
+  E4R_CHECK(lazyinit::add_group_checksums(*target));
+  E4R_TRY(const auto enabled, lazyinit::record_unused(*target, options.probe));
+  fmt::print("{}: {}recorded {} inodes as never used, {} as never used at all\n",
+             options.image.image, would(options.image), format_count(enabled.unused_inodes),
+             groups_text(enabled.inode_uninit));
+  fmt::print("{} flagged ITABLE_ZEROED; {} to zero, by the kernel or by finish\n",
+             groups_text(enabled.zeroed), format_size(enabled.to_zero));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_image(app, options->image, true);
+  app.add_option("--feature", options->feature,
+                 "uninit_bg: checksums of group descriptors, at once; metadata_csum: of all "
+                 "metadata, by the installed tune2fs")
+      ->check(CLI::IsMember({"uninit_bg", "metadata_csum"}))
+      ->capture_default_str();
+  app.add_flag("--probe", options->probe, "flag tables that read as zeros already");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& enable_command() {
+  static const Command kCommand = {
+      "enable", "make an old file system lazy: record which inodes were never used",
+      "  tune2fs-lazy enable old.img\n"
+      "  tune2fs-lazy enable old.img --feature metadata_csum\n"
+      "  tune2fs-lazy enable old.img --probe             and flag the tables that are zero\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "common/command.h"
+#include "lazyinit/inventory.h"
+#include "lazyinit/mount_options.h"
+#include "lazyinit/power.h"
+#include "tune2fs-lazy/session.h"
+#include "tune2fs-lazy/zeroing.h"
+#include "util/parallel.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+struct Options {
+  ImageOptions image;
+  std::string mult, max_rate;
+  bool idle = false;
+  unsigned threads = 1;
+  bool probe = false;
+  bool pause_on_battery = false;
+  bool no_progress = false;
+};
+
+Result<lazyinit::Pace> make_pace(const Options& options, Progress& progress) {
+  lazyinit::Pace pace;
+  pace.idle = options.idle;
+  if (!options.mult.empty()) {
+    E4R_TRY(pace.wait_multiplier, lazyinit::parse_multiplier("--mult", options.mult));
+  }
+  if (!options.max_rate.empty()) {
+    E4R_TRY(pace.max_rate, parse_size(options.max_rate));
+    if (pace.max_rate == 0) return error("--max-rate 0 would never end: give bytes, such as 50M");
+  }
+  if (options.pause_on_battery)
+    pace.paused = [&progress] {
+      if (!lazyinit::on_battery()) return false;
+      progress.show("paused: on battery");
+      return true;
+    };
+  return pace;
+}
+
+int report(const Options& options, const Session& session, const lazyinit::ZeroOutcome& outcome) {
+  print_outcome(outcome, options.image.dry_run);
+  if (!outcome.stopped) {
+    fmt::print("{}: {}every inode table is initialised\n", session.target->path(),
+               options.image.dry_run ? "then " : "");
+    return kDone;
+  }
+  const auto left = lazyinit::take_inventory(session.tables->tables());
+  fmt::print("stopped: {} with {} are left; the same command goes on from here\n",
+             groups_text(left.groups - left.zeroed), format_size(left.bytes_to_do));
+  return kFailed;
+}
+
+Result<int> run(const Options& options) {
+  Progress progress(!options.no_progress);
+  auto pace = make_pace(options, progress);
+  if (!pace.ok()) return usage_error(pace.error().message);
+  if (options.image.dry_run) *pace = {};  // there is nobody to be kind to
+  E4R_TRY(const Session session, open_to_write(options.image));
+  E4R_CHECK(need_checksums(session));
+  const auto groups = groups_to_do(*session.tables);
+  if (groups.empty()) {
+    fmt::print("{}: every inode table is initialised already\n", session.target->path());
+    return kDone;
+  }
+  lazyinit::ZeroOptions how;
+  how.threads = thread_count(options.threads);
+  how.probe = options.probe;
+  how.pace = *pace;
+  E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
+  return report(options, session, outcome);
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_image(app, options->image, true);
+  CLI::Option* mult =
+      app.add_option("--mult", options->mult, "after each group sleep N x the time that it took")
+          ->type_name("N");
+  app.add_option("--max-rate", options->max_rate, "zero at most this many bytes per second")
+      ->type_name("SIZE")
+      ->excludes(mult);
+  app.add_flag("--idle", options->idle, "only when nobody else wants disk or processor");
+  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)")
+      ->type_name("N");
+  app.add_flag("--probe", options->probe, "read first; what reads as zeros is not written");
+  app.add_flag("--pause-on-battery", options->pause_on_battery,
+               "wait while the machine lives on its battery");
+  app.add_flag("--no-progress", options->no_progress, "no progress line");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& finish_command() {
+  static const Command kCommand = {
+      "finish", "zero what is left, throttled and resumable",
+      "  tune2fs-lazy finish disk.img --probe            write only what is not zero yet\n"
+      "  tune2fs-lazy finish /dev/vg/data --mult 10      as gently as the kernel's default\n"
+      "  tune2fs-lazy finish /dev/vg/data --max-rate 50M --pause-on-battery\n"
+      "  tune2fs-lazy finish disk.img --dry-run          how much would be written?\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

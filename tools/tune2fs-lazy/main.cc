@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <array>
+
+#include "common/command.h"
+#include "common/guarded.h"
+
+namespace e4r::tools {
+
+// One per lazytune/*.cc.
+const Command& disable_command();
+const Command& enable_command();
+const Command& finish_command();
+const Command& rearm_command();
+const Command& set_command();
+const Command& status_command();
+const Command& verify_command();
+
+std::span<const Command> commands() {
+  static const std::array kTable = {
+      status_command(), finish_command(), verify_command(),  rearm_command(),
+      set_command(),    enable_command(), disable_command(),
+  };
+  return kTable;
+}
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  tune2fs-lazy status disk.img                  what is zeroed, what is left\n"
+    "  tune2fs-lazy finish /dev/vg/data --mult 5     zero what is left, gently\n"
+    "  tune2fs-lazy verify disk.img                  do the flags tell the truth?\n"
+    "\n"
+    "`tune2fs-lazy SUBCOMMAND --help` has more, tune2fs-lazy(8) all. Exit status: 0 done,\n"
+    "1 could not, 2 wrong command line, 3 verify found a flag that lies.\n";
+
+}  // namespace
+
+const Program& program() {
+  static const Program kProgram = {
+      "tune2fs-lazy",
+      "tune2fs-lazy: lazily initialised inode tables of an unmounted ext4 file system",
+      kExamples,
+  };
+  return kProgram;
+}
+
+}  // namespace e4r::tools
+
+int main(int argc, char** argv) {
+  return e4r::tools::guarded("tune2fs-lazy", e4r::tools::run_commands, argc, argv);
+}

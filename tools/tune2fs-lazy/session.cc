@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tune2fs-lazy/session.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "common/command.h"
+#include "lazyinit/mounted.h"
+#include "lazyinit/scratch_target.h"
+#include "lazyinit/undo_target.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+
+using lazyinit::FileSystem;
+using lazyinit::Tables;
+using lazyinit::Target;
+
+void declare_image(CLI::App& app, ImageOptions& options, bool writes) {
+  app.add_option("image", options.image, "ext4 image or block device")
+      ->required()
+      ->type_name("IMAGE");
+  if (!writes) return;
+  app.add_flag("--dry-run", options.dry_run, "do everything but write, and say what came of it");
+  app.add_option("--undo", options.undo, "keep what is overwritten in FILE, for e2undo")
+      ->type_name("FILE");
+}
+
+Result<Session> open_to_read(const ImageOptions& options) {
+  Session session;
+  E4R_TRY(session.target, Target::open(options.image, Target::Access::read));
+  E4R_TRY(session.tables, Tables::open(*session.target, Target::Access::read));
+  const auto mounted = lazyinit::is_mounted(options.image);
+  if (mounted.ok() && *mounted)
+    warn(options.image + " is mounted: what the kernel has not written back yet is not seen");
+  else if (session.tables->file_system().needs_recovery)
+    warn(options.image + ": its journal has not been replayed: run e2fsck for the true state");
+  return session;
+}
+
+Result<std::unique_ptr<Target>> open_target(const ImageOptions& options) {
+  if (options.dry_run) {
+    E4R_TRY(auto below, Target::open(options.image, Target::Access::read));
+    return std::unique_ptr<Target>(new lazyinit::ScratchTarget(std::move(below)));
+  }
+  E4R_TRY(auto target, Target::open(options.image, Target::Access::write));
+  if (options.undo.empty()) return target;
+  return lazyinit::keep_undo(std::move(target), options.undo);
+}
+
+namespace {
+
+// A refusal must not leave an undo file behind.
+Status check_first(const ImageOptions& options) {
+  E4R_TRY(const auto target, Target::open(options.image, Target::Access::read));
+  E4R_TRY(const auto tables, Tables::open(*target, Target::Access::write));
+  return {};
+}
+
+}  // namespace
+
+Result<Session> open_to_write(const ImageOptions& options) {
+  E4R_CHECK(lazyinit::check_not_mounted(options.image));
+  if (!options.undo.empty()) E4R_CHECK(check_first(options));
+  Session session;
+  E4R_TRY(session.target, open_target(options));
+  E4R_TRY(session.tables, Tables::open(*session.target, Target::Access::write));
+  return session;
+}
+
+std::string describe(const Session& session) {
+  const FileSystem fs = session.tables->file_system();
+  const char* checksums = fs.checksums == FileSystem::Checksums::metadata_csum ? "metadata_csum"
+                          : fs.checksums == FileSystem::Checksums::uninit_bg   ? "uninit_bg"
+                                                                               : "no checksums";
+  return fmt::format("{}: {}, {} blocks, {}, {}", session.target->path(),
+                     format_size(fs.blocks * fs.block_size), format_size(fs.block_size),
+                     groups_text(fs.groups), checksums);
+}
+
+Status need_checksums(const Session& session) {
+  if (session.tables->has_group_checksums()) return {};
+  return error(
+      "{} has neither uninit_bg nor metadata_csum: nothing in it is lazy (`tune2fs-lazy enable` "
+      "changes that)",
+      session.target->path());
+}
+
+Result<GroupRange> parse_groups(const std::string& text, std::uint32_t count) {
+  if (text.empty()) return GroupRange{0, count - 1};
+  const Error wrong =
+      error("--groups {}: give a group or a range such as 3-9 or 100-, up to {}", text, count - 1);
+  const std::size_t dash = text.find('-');
+  const auto first = parse_u64(text.substr(0, dash));
+  if (!first.ok()) return wrong;
+  std::uint64_t last = *first;
+  if (dash == text.size() - 1) {
+    last = count - 1;
+  } else if (dash != std::string::npos) {
+    const auto parsed = parse_u64(text.substr(dash + 1));
+    if (!parsed.ok()) return wrong;
+    last = *parsed;
+  }
+  if (*first > last || last >= count) return wrong;
+  return GroupRange{static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(last)};
+}
+
+std::string groups_text(std::uint64_t count) {
+  return fmt::format("{} group{}", format_count(count), count == 1 ? "" : "s");
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 1) return "under 1 s";
+  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  if (whole < 48 * 3600) return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+  return fmt::format("{} days {} h", format_count(whole / 86400), whole / 3600 % 24);
+}
+
+}  // namespace e4r::tools

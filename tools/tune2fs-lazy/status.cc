@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <memory>
+
+#include "common/command.h"
+#include "lazyinit/inventory.h"
+#include "lazyinit/mount_options.h"
+#include "report/json_text.h"
+#include "tune2fs-lazy/session.h"
+#include "util/file.h"
+#include "util/text_table.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+namespace json = boost::json;
+using lazyinit::FileSystem;
+using lazyinit::GroupRun;
+using lazyinit::InitItable;
+using lazyinit::Inventory;
+
+constexpr std::uint64_t kAssumedRate = 100u << 20;
+constexpr std::size_t kMapWidth = 64;
+
+struct Options {
+  ImageOptions image;
+  bool json = false;
+  bool groups = false;
+  std::string mult;
+  std::string rate;
+};
+
+// At which pace the estimate is made, and where its numbers come from.
+struct Basis {
+  std::uint32_t multiplier = InitItable::kDefaultMultiplier;
+  const char* multiplier_from = "the kernel's default";
+  std::uint64_t rate = kAssumedRate;
+  const char* rate_from = "assumed, not measured: --rate";
+};
+
+Result<Basis> make_basis(const Options& options, const InitItable& stored) {
+  Basis basis;
+  if (stored.kind == InitItable::Kind::wait) {
+    basis.multiplier = stored.multiplier;
+    basis.multiplier_from = "its mount options";
+  }
+  if (!options.mult.empty()) {
+    E4R_TRY(basis.multiplier, lazyinit::parse_multiplier("--mult", options.mult));
+    basis.multiplier_from = "--mult";
+  }
+  if (!options.rate.empty()) {
+    E4R_TRY(basis.rate, parse_size(options.rate));
+    if (basis.rate == 0) return error("--rate 0: give bytes per second, such as 150M");
+    basis.rate_from = "--rate";
+  }
+  return basis;
+}
+
+struct View {
+  const Session& session;
+  Inventory inventory;
+  InitItable stored;
+  std::string stored_problem;  // why the mount options do not count
+  Basis basis;
+};
+
+std::string kernel_text(const View& view) {
+  if (!view.stored_problem.empty())
+    return fmt::format("ignores the mount options of the superblock: {}", view.stored_problem);
+  if (view.stored.kind == InitItable::Kind::off)
+    return "leaves tables alone (noinit_itable in the superblock)";
+  return fmt::format(
+      "multiplier {} ({})",
+      view.stored.kind == InitItable::Kind::wait ? view.stored.multiplier
+                                                 : InitItable::kDefaultMultiplier,
+      view.stored.kind == InitItable::Kind::wait ? "init_itable in the superblock" : "default");
+}
+
+std::string groups_table(std::span<const GroupRun> runs) {
+  TextTable table;
+  table.row({"groups", "unused", "to zero", "flags"});
+  for (const GroupRun& run : runs) {
+    std::string flags;
+    const auto add = [&flags](bool set, const char* name) {
+      if (set) flags += (flags.empty() ? "" : " ") + std::string(name);
+    };
+    add(run.like.inode_uninit, "INODE_UNINIT");
+    add(run.like.block_uninit, "BLOCK_UNINIT");
+    add(run.like.zeroed, "ITABLE_ZEROED");
+    table.row({run.first == run.last ? fmt::format("{}", run.first)
+                                     : fmt::format("{}-{}", run.first, run.last),
+               format_count(run.like.unused), format_size(run.bytes_to_do),
+               flags.empty() ? "-" : flags});
+  }
+  return table.text();
+}
+
+void print_text(const View& view, bool groups) {
+  const Inventory& i = view.inventory;
+  fmt::print("image     {}\n", describe(view.session));
+  if (!view.session.tables->has_group_checksums()) {
+    fmt::print("tables    {}, all in full use: without checksums nothing can be lazy\n",
+               format_size(i.table_bytes));
+    return;
+  }
+  fmt::print("flags     INODE_UNINIT {}, BLOCK_UNINIT {}, ITABLE_ZEROED {} of {}\n",
+             format_count(i.inode_uninit), format_count(i.block_uninit), format_count(i.zeroed),
+             groups_text(i.groups));
+  fmt::print("unused    {} inodes in {}\n", format_count(i.unused_inodes),
+             groups_text(i.unused_groups));
+  fmt::print("to zero   {} of {} of tables, in {}\n", format_size(i.bytes_to_do),
+             format_size(i.table_bytes), groups_text(i.to_do));
+  fmt::print("map       [{}]\n", lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth));
+  fmt::print("          # zeroed  . never used, to zero  o used in part, to zero  + both\n");
+  fmt::print("kernel    {}\n", kernel_text(view));
+  if (i.bytes_to_do != 0)
+    fmt::print("estimate  {} at multiplier {} ({}), if {}/s are zeroed ({})\n",
+               duration_text(lazyinit::estimate(i, view.basis.multiplier, view.basis.rate).count()),
+               view.basis.multiplier, view.basis.multiplier_from, format_size(view.basis.rate),
+               view.basis.rate_from);
+  if (groups)
+    fmt::print("\n{}", groups_table(lazyinit::runs_of_groups(view.session.tables->tables())));
+}
+
+json::object image_json(const View& view) {
+  const FileSystem fs = view.session.tables->file_system();
+  const char* checksums = fs.checksums == FileSystem::Checksums::metadata_csum ? "metadata_csum"
+                          : fs.checksums == FileSystem::Checksums::uninit_bg   ? "uninit_bg"
+                                                                               : "none";
+  return {{"path", view.session.target->path()},
+          {"label", fs.label},
+          {"uuid", fs.uuid},
+          {"blocks", fs.blocks},
+          {"block_size", fs.block_size},
+          {"inode_size", fs.inode_size},
+          {"inodes_per_group", fs.inodes_per_group},
+          {"groups", fs.groups},
+          {"checksums", checksums},
+          {"needs_recovery", fs.needs_recovery},
+          {"at_rest", fs.at_rest},
+          {"mount_options", view.session.tables->mount_options()}};
+}
+
+json::array groups_json(std::span<const GroupRun> runs) {
+  json::array all;
+  for (const GroupRun& run : runs)
+    all.push_back(json::object{{"first", run.first},
+                               {"last", run.last},
+                               {"inode_uninit", run.like.inode_uninit},
+                               {"block_uninit", run.like.block_uninit},
+                               {"itable_zeroed", run.like.zeroed},
+                               {"itable_unused", run.like.unused},
+                               {"bytes_to_zero_each", run.bytes_to_do}});
+  return all;
+}
+
+void print_json(const View& view, bool groups) {
+  const Inventory& i = view.inventory;
+  json::object document{{"schema", "e4replay/1"}, {"image", image_json(view)}};
+  document["inode_tables"] = json::object{{"groups", i.groups},
+                                          {"inode_uninit", i.inode_uninit},
+                                          {"block_uninit", i.block_uninit},
+                                          {"itable_zeroed", i.zeroed},
+                                          {"groups_with_unused", i.unused_groups},
+                                          {"itable_unused", i.unused_inodes},
+                                          {"bytes", i.table_bytes},
+                                          {"groups_to_zero", i.to_do},
+                                          {"groups_to_flag_only", i.to_flag},
+                                          {"bytes_to_zero", i.bytes_to_do}};
+  document["map"] = lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth);
+  document["estimate"] = json::object{
+      {"seconds", lazyinit::estimate(i, view.basis.multiplier, view.basis.rate).count()},
+      {"multiplier", view.basis.multiplier},
+      {"multiplier_from", view.basis.multiplier_from},
+      {"bytes_per_second", view.basis.rate},
+      {"bytes_per_second_from", view.basis.rate_from}};
+  if (groups)
+    document["group_runs"] = groups_json(lazyinit::runs_of_groups(view.session.tables->tables()));
+  fmt::print("{}", report::json_text(document));
+}
+
+Result<int> run(const Options& options) {
+  E4R_TRY(const Session session, open_to_read(options.image));
+  const auto stored = lazyinit::init_itable_of(session.tables->mount_options());
+  const InitItable in_force = stored.ok() ? *stored : InitItable{};
+  const auto basis = make_basis(options, in_force);
+  if (!basis.ok()) return usage_error(basis.error().message);
+  const View view{session, lazyinit::take_inventory(session.tables->tables()), in_force,
+                  stored.ok() ? "" : stored.error().message, *basis};
+  options.json ? print_json(view, options.groups) : print_text(view, options.groups);
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_image(app, options->image, false);
+  app.add_flag("--json", options->json, "for a program");
+  app.add_flag("--groups", options->groups,
+               "also every group; neighbours that are alike in one line");
+  app.add_option("--mult", options->mult, "estimate for this wait multiplier")->type_name("N");
+  app.add_option("--rate", options->rate, "estimate for this many bytes zeroed per second")
+      ->type_name("SIZE");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& status_command() {
+  static const Command kCommand = {
+      "status", "how far the inode tables are, from the descriptors alone",
+      "  tune2fs-lazy status disk.img\n"
+      "  tune2fs-lazy status /dev/vg/data --groups\n"
+      "  tune2fs-lazy status disk.img --mult 2 --rate 180M     how long would that take?\n"
+      "  tune2fs-lazy status disk.img --json\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

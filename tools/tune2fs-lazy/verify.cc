@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/verify.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "common/command.h"
+#include "tune2fs-lazy/session.h"
+#include "tune2fs-lazy/stop.h"
+#include "tune2fs-lazy/zeroing.h"
+#include "util/parallel.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+using lazyinit::Lie;
+using lazyinit::Verified;
+
+struct Options {
+  ImageOptions image;
+  std::string fix;     // "", "clear" or "zero"
+  std::string groups;  // empty: all
+  unsigned threads = 1;
+  bool no_progress = false;
+};
+
+Result<Verified> look(const Options& options, const Session& session, const GroupRange& range,
+                      Progress& progress) {
+  const auto tables = session.tables->tables().subspan(range.first, range.last - range.first + 1);
+  auto verified = lazyinit::verify_tables(
+      *session.target, tables, options.threads, &stop_on_signals(),
+      [&progress](const lazyinit::VerifyProgress& at) {
+        if (progress.active())
+          progress.show(fmt::format("reading: {} of {}", format_size(at.bytes_done),
+                                    format_size(at.bytes_total)));
+      });
+  progress.wipe();
+  return verified;
+}
+
+void print_lie(const Session& session, const Lie& lie) {
+  const lazyinit::Table& table = session.tables->tables()[lie.group];
+  const std::uint64_t inode = std::uint64_t{lie.group} * session.tables->inodes_per_group() +
+                              (lie.offset - table.whole.offset) / session.tables->inode_size() + 1;
+  fmt::print("group {}: flagged ITABLE_ZEROED, but {} at byte {} (inode {})\n", lie.group,
+             lie.content == lazyinit::Content::unreadable ? "cannot be read" : "is not zero",
+             lie.offset, inode);
+}
+
+Status fix(const Options& options, const Session& session, const Verified& verified,
+           Progress& progress) {
+  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, verified.lies));
+  if (options.fix == "clear") {
+    fmt::print("{}cleared the flag of {}: the kernel, or finish, does them again\n",
+               would(options.image), groups_text(verified.lies.size()));
+    return {};
+  }
+  std::vector<std::uint32_t> groups;
+  for (const Lie& lie : verified.lies) groups.push_back(lie.group);
+  lazyinit::ZeroOptions how;
+  how.threads = thread_count(options.threads);
+  E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
+  print_outcome(outcome, options.image.dry_run);
+  if (outcome.stopped)
+    return error("stopped: the other groups have lost their flag, and finish does the rest");
+  return {};
+}
+
+Result<int> run(const Options& options) {
+  Progress progress(!options.no_progress);
+  E4R_TRY(const Session session,
+          options.fix.empty() ? open_to_read(options.image) : open_to_write(options.image));
+  E4R_CHECK(need_checksums(session));
+  const auto range = parse_groups(options.groups, session.tables->file_system().groups);
+  if (!range.ok()) return usage_error(range.error().message);
+  E4R_TRY(const Verified verified, look(options, session, *range, progress));
+  for (const Lie& lie : verified.lies) print_lie(session, lie);
+  fmt::print("{}: {} of {} flagged groups lie; {} looked at, {} of it read\n",
+             session.target->path(), format_count(verified.lies.size()),
+             format_count(verified.checked), format_size(verified.bytes),
+             format_size(verified.read));
+  if (verified.stopped) return error("stopped before all groups were looked at; nothing changed");
+  if (verified.lies.empty()) return kDone;
+  if (options.fix.empty()) return kDisagreed;
+  E4R_CHECK(fix(options, session, verified, progress));
+  return options.image.dry_run ? kDisagreed : kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_image(app, options->image, true);
+  app.add_flag("--fix{clear}", options->fix,
+               "take the flag from groups where it lies; --fix=zero: zero their tables as well")
+      ->check(CLI::IsMember({"clear", "zero"}));
+  app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-")->type_name("A-B");
+  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)")
+      ->type_name("N");
+  app.add_flag("--no-progress", options->no_progress, "no progress line");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& verify_command() {
+  static const Command kCommand = {
+      "verify", "does each ITABLE_ZEROED flag tell the truth?",
+      "  tune2fs-lazy verify disk.img                    exit status 3 when one lies\n"
+      "  tune2fs-lazy verify --fix disk.img              clear the flags that lie\n"
+      "  tune2fs-lazy verify --fix=zero disk.img         make them true\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

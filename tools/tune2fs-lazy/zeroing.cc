@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tune2fs-lazy/zeroing.h"
+
+#include <chrono>
+
+#include "tune2fs-lazy/stop.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+
+using lazyinit::ZeroOutcome;
+using lazyinit::ZeroProgress;
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+std::string progress_text(const ZeroProgress& at, Steady::time_point start) {
+  const double seconds = std::chrono::duration<double>(Steady::now() - start).count();
+  const double share = at.bytes_total == 0 ? 1
+                                           : static_cast<double>(at.bytes_done) /
+                                                 static_cast<double>(at.bytes_total);
+  constexpr int kWidth = 24;
+  const auto full = static_cast<std::size_t>(share * kWidth);
+  std::string text = fmt::format("[{}{}] {:5.1f} %  {} of {} groups", std::string(full, '#'),
+                                 std::string(kWidth - full, '.'), share * 100,
+                                 format_count(at.groups_done), format_count(at.groups_total));
+  if (at.bytes_done == 0 || seconds <= 0) return text;
+  const double rate = static_cast<double>(at.bytes_done) / seconds;
+  return text +
+         fmt::format("  {}/s  {} left", format_size(static_cast<std::uint64_t>(rate)),
+                     duration_text(static_cast<double>(at.bytes_total - at.bytes_done) / rate));
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables) {
+  std::vector<std::uint32_t> groups;
+  for (const lazyinit::Table& table : tables.tables())
+    if (!table.zeroed) groups.push_back(table.group);
+  return groups;
+}
+
+Result<ZeroOutcome> zero_with_progress(const Session& session,
+                                       std::span<const std::uint32_t> groups,
+                                       lazyinit::ZeroOptions options, Progress& progress) {
+  options.stop = &stop_on_signals();
+  const auto start = Steady::now();
+  auto outcome =
+      zero_tables(*session.target, *session.tables, groups, options, [&](const ZeroProgress& at) {
+        if (progress.active()) progress.show(progress_text(at, start));
+      });
+  progress.wipe();
+  return outcome;
+}
+
+void print_outcome(const ZeroOutcome& outcome, bool dry_run) {
+  const char* would = dry_run ? "would have " : "";
+  if (dry_run && outcome.zeroed != 0)
+    fmt::print("would have zeroed {}: at most {}, less where the device can or has holes\n",
+               groups_text(outcome.zeroed), format_size(outcome.bytes_written));
+  else if (outcome.zeroed != 0)
+    fmt::print("zeroed {}: {} written as data, {} zeroed without data\n",
+               groups_text(outcome.zeroed), format_size(outcome.bytes_written),
+               format_size(outcome.bytes_zeroed));
+  if (outcome.found_zero != 0)
+    fmt::print("{}flagged {} that read as zeros already\n", would, groups_text(outcome.found_zero));
+  if (outcome.unreadable != 0)
+    fmt::print("{} could not be read and were zeroed unseen\n", groups_text(outcome.unreadable));
+  if (outcome.bytes_avoided != 0)
+    fmt::print("{} of tables needed no writing: in use, holes, or zero already\n",
+               format_size(outcome.bytes_avoided));
+}
+
+}  // namespace e4r::tools
