@@ -7,9 +7,9 @@
 #            another base with its number before it (6.12-trace-inputs)
 #
 # Patches apply without fuzz and without three-way merges or not at all; the first one that does not
-# is named. To another base than 6.1, whose patches these mostly are, git merges them, with 6.1's files
-# at hand: no fuzz there either. A tree that holds the same patches already is left alone. Prints the
-# tree.
+# is named. Into another base than 6.1 git merges what does not go in so, with 6.1's files at hand (which
+# must have been fetched): no fuzz there either. A tree that holds the same patches already is left
+# alone. Prints the tree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/series.sh
@@ -19,7 +19,6 @@ name=$1
 [ "$name" != base ] || die "'base' is the tree without patches"
 need git
 open_series "$name"
-base=$base_tree
 tree=$(tree_of "$name")
 mapfile -t series < <(patches)
 [ ${#series[@]} -gt 0 ] || die "series '$name' has no patches"
@@ -29,7 +28,7 @@ for patch in "${series[@]}"; do
 done
 
 stamp=$({
-    git -C "$base" rev-parse base
+    git -C "$base_tree" rev-parse base
     for patch in "${series[@]}"; do sha256sum <"$patches_dir/$patch"; done
 } | sha256sum | cut -d' ' -f1)
 branch=series/$name
@@ -48,22 +47,34 @@ if [ -d "$tree" ]; then
     git -C "$tree" am --abort 2>/dev/null || true
     git -C "$tree" checkout -q --force -B "$branch" base
 else
-    git -C "$base" worktree prune
-    git -C "$base" worktree add -q --force -B "$branch" "$tree" base
+    git -C "$base_tree" worktree prune
+    git -C "$base_tree" worktree add -q --force -B "$branch" "$tree" base
 fi
-merge=--no-3way
-if [ "$base" != "$(tree_of base)" ]; then
-    [ -d "$(tree_of base)" ] || die "patches of 6.1 are merged with its source at hand: run lab fetch"
-    merge=--3way
-    # A merge needs the file that a patch was made for, as the patches before it had left it.
-    "$lab_dir/apply.sh" all >/dev/null
-    git -C "$base" fetch -q "$(tree_of base)" +series/all:refs/lab/6.1
-fi
+
+# am HOW PATCH: leaves the tree as it was when the patch does not go in.
+am() {
+    git -C "$tree" am -q "$1" --committer-date-is-author-date "$patches_dir/$2" \
+        >"$E4R_LAB/apply.log" 2>&1 && return
+    git -C "$tree" am --abort
+    return 1
+}
+
+# merge PATCH: into another base than 6.1. That needs the file that the patch was made for, as the
+# patches before it had left it.
+have_6_1=0
+merge() {
+    [ "$base_tree" != "$(tree_of base)" ] || return 1
+    if [ $have_6_1 = 0 ]; then
+        "$lab_dir/apply.sh" all >/dev/null || return 1
+        git -C "$base_tree" fetch -q "$(tree_of base)" +series/all:refs/lab/6.1 || return 1
+        have_6_1=1
+    fi
+    am --3way "$1"
+}
+
 for patch in "${series[@]}"; do
-    git -C "$tree" am -q $merge --committer-date-is-author-date "$patches_dir/$patch" \
-        >"$E4R_LAB/apply.log" 2>&1 || {
+    am --no-3way "$patch" || merge "$patch" || {
         cat "$E4R_LAB/apply.log" >&2
-        git -C "$tree" am --abort
         die "$patch does not apply to $(git -C "$tree" log -1 --format=%s base)"
     }
 done

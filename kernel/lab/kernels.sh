@@ -18,27 +18,17 @@ source "$lab_dir/lib/kinds.sh"
 source "$lab_dir/lib/figures.sh"
 
 trees=(base all 6.12 7.3)
-seed=1w
-again=0
-into=
-out=$E4R_LAB/captures
 kinds=()
 while [ $# -gt 0 ]; do
     case $1 in
     --kernels) read -ra trees <<<"$2" && shift ;;
-    --seed) seed=$2 && shift ;;
-    --again) again=1 ;;
-    --into) into=$2 && shift ;;
-    -o) out=$2 && shift ;;
-    -*) usage ;;
+    -*) common_option "$@" && shift $((words - 1)) ;;
     *) kinds+=("$1") ;;
     esac
     shift
 done
 if [ ${#kinds[@]} = 0 ] || [ ${#trees[@]} -lt 2 ]; then usage; fi
-need jq
-mkdir -p "$out"
-build_project e4replay
+prepare_captures
 
 # cells KIND TREE...: of "SIDE NAME VALUE" lines, SIDE being live/TREE or a policy, table lines.
 cells() {
@@ -82,10 +72,7 @@ rows() {
     {
         for tree in "${trees[@]}"; do
             name=$(take "$kind" "$tree")
-            {
-                kernel_figures "$out/$name"
-                file_extents "$out/$name" "$(policy_of_tree "$tree")"
-            } | sed "s|^|live/$tree |"
+            live_figures "$name" "$tree" | sed "s|^|live/$tree |"
             recorded=${recorded:-$name}
         done
         for tree in "${trees[@]:1}"; do policies+=("$(policy_of_tree "$tree")"); done

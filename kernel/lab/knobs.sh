@@ -19,27 +19,17 @@ source "$lab_dir/lib/kinds.sh"
 source "$lab_dir/lib/figures.sh"
 
 tree=base
-seed=1w
-again=0
-into=
-out=$E4R_LAB/captures
 wanted=()
 while [ $# -gt 0 ]; do
     case $1 in
     --kernel) tree=$2 && shift ;;
-    --seed) seed=$2 && shift ;;
-    --again) again=1 ;;
-    --into) into=$2 && shift ;;
-    -o) out=$2 && shift ;;
-    -*) usage ;;
+    -*) common_option "$@" && shift $((words - 1)) ;;
     *) wanted+=("$1") ;;
     esac
     shift
 done
 [ ${#wanted[@]} -gt 0 ] || wanted=(lists walk trim streams)
-need jq
-mkdir -p "$out"
-build_project e4replay
+prepare_captures
 
 # Each capture is taken once, even with --again.
 declare -A taken=()

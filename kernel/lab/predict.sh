@@ -23,28 +23,18 @@ source "$lab_dir/lib/figures.sh"
 
 from=base
 to=all
-seed=1w
-again=0
-into=
-out=$E4R_LAB/captures
 kinds=()
 while [ $# -gt 0 ]; do
     case $1 in
     --from) from=$2 && shift ;;
     --to) to=$2 && shift ;;
-    --seed) seed=$2 && shift ;;
-    --again) again=1 ;;
-    --into) into=$2 && shift ;;
-    -o) out=$2 && shift ;;
-    -*) usage ;;
+    -*) common_option "$@" && shift $((words - 1)) ;;
     *) kinds+=("$1") ;;
     esac
     shift
 done
 [ ${#kinds[@]} -gt 0 ] || usage
-need jq
-mkdir -p "$out"
-build_project e4replay
+prepare_captures
 
 rows() {
     local kind=$1 recorded real figures
@@ -52,10 +42,7 @@ rows() {
     real=$(take "$kind" "$to")
     figures=$(replay_figures "$recorded" "$(policy_of_tree "$from")" "$(policy_of_tree "$to")") ||
         die "replaying $recorded failed"
-    figures+=$'\n'$({
-        kernel_figures "$out/$real"
-        file_extents "$out/$real" "$(policy_of_tree "$to")"
-    } | sed 's/^/kernel /')
+    figures+=$'\n'$(live_figures "$real" "$to" | sed 's/^/kernel /')
     prediction_rows "$kind" "$(policy_of_tree "$from")" "$(policy_of_tree "$to")" <<<"$figures"
 }
 

@@ -73,9 +73,7 @@ slab_figures() {
 # for it in all and at most, times taken, microseconds held in all and at most (columns of lock_stat
 # version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c). Nothing without the lockstat variant.
 es_lock_figures() {
-    [ -e $lock_stat ] || return 0
-    echo 0 >/proc/sys/kernel/lock_stat
-    cat $lock_stat >"$E4R_RUN/lock_stat"
+    stop_lock_stat || return 0
     awk '$1 == "&sbi->s_es_lock:" {
             printf "lock_contentions %d\nlock_wait_us %d\nlock_wait_max_us %d\n", $3, $6, $5
             printf "lock_taken %d\nlock_hold_us %d\nlock_hold_max_us %d\n", $9, $12, $11

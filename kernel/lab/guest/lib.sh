@@ -92,11 +92,16 @@ start_lock_stat() {
     echo 1 >/proc/sys/kernel/lock_stat
 }
 
-# What was waited for, as figures; nothing without the lockstat variant.
-lock_figures() {
-    [ -e $lock_stat ] || return 0
+# stop_lock_stat: leaves in $E4R_RUN/lock_stat what was counted; false without the lockstat variant.
+stop_lock_stat() {
+    [ -e $lock_stat ] || return 1
     echo 0 >/proc/sys/kernel/lock_stat
     cat $lock_stat >"$E4R_RUN/lock_stat"
+}
+
+# What was waited for, as figures; nothing without the lockstat variant.
+lock_figures() {
+    stop_lock_stat || return 0
     sums_of_locks "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 

@@ -115,14 +115,19 @@ client() {
     for name in ${SYSCTLS:-}; do sysctl -q "$name"; done
 }
 
-# await FILE SECONDS: until it is there; times the target's slowness.
-await() {
-    local tenths=$((10 * $2 * ${SLOW:-1}))
-    until [ -e "$1" ]; do
+# within SECONDS COMMAND...: until it succeeds; false when it does not in that time.
+within() {
+    local tenths=$((10 * $1))
+    until "${@:2}"; do
         tenths=$((tenths - 1))
-        [ $tenths -gt 0 ] || { say "no $1 within $2 s" && return 1; }
+        [ $tenths -gt 0 ] || return 1
         sleep 0.1
     done
+}
+
+# await FILE SECONDS: until it is there; times the target's slowness.
+await() {
+    within $(($2 * ${SLOW:-1})) test -e "$1" || { say "no $1 within $2 s" && return 1; }
 }
 
 # ask REQUEST: of the server; returns when it has done it.

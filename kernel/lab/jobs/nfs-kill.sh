@@ -16,6 +16,9 @@ client
 held() {
     grep -qs nfs_wait_for_room /proc/"$1"/task/*/stack
 }
+let_go() {
+    ! held "$1"
+}
 
 for kib in 64 32768; do
     "$BIN/nfsstream" --mib 4096 --kib $kib "$mount_dir" >/dev/null 2>&1 &
@@ -23,22 +26,12 @@ for kib in 64 32768; do
     sleep 2
     touch "$E4R_RUN/cut"
     await "$E4R_RUN/is-cut" 10
-    tenths=100
-    until held $writer; do
-        tenths=$((tenths - 1))
-        [ $tenths -gt 0 ] || { say "the writer ($kib KiB) is not held" && exit 1; }
-        sleep 0.1
-    done
+    within 10 held $writer || { say "the writer ($kib KiB) is not held" && exit 1; }
     sleep 1
     held $writer || { say "the writer ($kib KiB) is not held any more, without a network" && exit 1; }
     began=$(date +%s%N)
     kill -KILL $writer
-    tenths=50
-    while held $writer; do
-        tenths=$((tenths - 1))
-        [ $tenths -gt 0 ] || { say "the writer ($kib KiB) cannot be killed" && exit 1; }
-        sleep 0.1
-    done
+    within 5 let_go $writer || { say "the writer ($kib KiB) cannot be killed" && exit 1; }
     figure "killed_${kib}k_ms" $((($(date +%s%N) - began) / 1000000))
     rm "$E4R_RUN/cut"
     wait $writer || true

@@ -1,8 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
 # What a kernel counted in a capture, and what a replay of a capture counts. Sourced after common.sh
-# and kinds.sh by predict.sh and kernels.sh; $out is where captures are, $seed which, $again whether
-# anew.
+# and kinds.sh by predict.sh, kernels.sh and knobs.sh.
+
+# What these have in common: which captures, where they are, whether to take them anew, and the document
+# to put the table into.
+seed=1w
+again=0
+into=
+out=$E4R_LAB/captures
+
+# common_option OPTION [VALUE]: takes one of theirs, and leaves in $words how many arguments that were.
+common_option() {
+    words=1
+    case $1 in
+    --again) again=1 && return ;;
+    --seed | --into | -o) [ $# -ge 2 ] || usage ;;
+    *) usage ;;
+    esac
+    words=2
+    case $1 in
+    --seed) seed=$2 ;;
+    --into) into=$2 ;;
+    -o) out=$2 ;;
+    esac
+}
+
+prepare_captures() {
+    need jq
+    mkdir -p "$out"
+    build_project e4replay
+}
 
 # policy_of_tree TREE: the policy that decides like its kernel.
 policy_of_tree() {
@@ -60,6 +88,12 @@ file_extents() {
     [ $status = 0 ] || [ $status = 3 ] || die "verifying $1 failed"
     jq -r '.runs[0] | select(.agreement.identical == .agreement.requests) |
         "file_extents \(.files.extents)"' <<<"$report"
+}
+
+# live_figures NAME TREE: both, of a capture.
+live_figures() {
+    kernel_figures "$out/$1"
+    file_extents "$out/$1" "$(policy_of_tree "$2")"
 }
 
 # replay_figures NAME POLICY...: "POLICY cr1/hits 5" lines, from replays of a capture.
