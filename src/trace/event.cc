@@ -46,6 +46,11 @@ std::string_view event_name(EventKind kind) {
   return kEventNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view event_system(EventKind kind) {
+  const std::string_view name = event_name(kind);
+  return name.substr(0, name.find('_'));
+}
+
 std::string_view generation_name(Generation generation) {
   return kGenerationNames[static_cast<std::size_t>(generation)];
 }

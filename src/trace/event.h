@@ -48,6 +48,9 @@ inline constexpr int kEventKinds = static_cast<int>(EventKind::lost_events) + 1;
 
 // The tracepoint's name, as in "ext4_request_blocks"; "lost_events" for the marker.
 [[nodiscard]] std::string_view event_name(EventKind kind);
+// The subsystem that a tracepoint belongs to, its directory in events/ of tracefs: "ext4" or
+// "jbd2".
+[[nodiscard]] std::string_view event_system(EventKind kind);
 
 // Which kernel's trace text this is. v6_5: the trace prints criterion names or five rungs.
 // cr1_5: 6.1 with the CR1.5 series of this project (five rungs, own names).

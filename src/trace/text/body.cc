@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "trace/summary.h"
 #include "trace/text/fields.h"
 
 namespace e4r::trace {
@@ -11,13 +12,13 @@ namespace {
 using namespace fields;
 
 using Ino = Number<"ino", &Event::ino>;
-using Inode = Number<"inode", &Event::ino>;
+using Inode = Number<"inode", &Event::ino, "ino">;
 using Group = Number<"group", &Event::group>;
 using Transaction = Number<"transaction", &Event::block>;
 using MbFlags = Flags<mb_flag_names>;
 using FbFlags = Flags<fb_flag_names>;
 using Len = Number<"len", &Event::count>;
-using Lblk = Number<"lblk", &Event::logical>;
+using Lblk = Number<"lblk", &Event::logical, "logical">;
 using Goal = Number<"goal", &Event::goal>;
 using Lleft = Number<"lleft", &Event::lleft>;
 using Lright = Number<"lright", &Event::lright>;
@@ -25,9 +26,11 @@ using Pleft = Number<"pleft", &Event::pleft>;
 using Pright = Number<"pright", &Event::pright>;
 using Block = Number<"block", &Event::block>;
 using Count = Number<"count", &Event::count>;
-using Pstart = Number<"pstart", &Event::block>;
-using Lstart = Number<"lstart", &Event::logical>;
-using Sync = Ignored<"sync">;
+using Pstart = Number<"pstart", &Event::block, "pa_pstart">;
+using Lstart = Number<"lstart", &Event::logical, "pa_lstart">;
+using PaLen = Number<"len", &Event::count, "pa_len">;
+using Mapped = Number<"mapped", &Event::block, "pblk">;
+using Sync = Ignored<"sync", "sync_commit">;
 
 // What the bodies look like; the order of EventKind.
 using RequestBlocks = Body<Ending::space, Device, Ino, MbFlags, Len, Lblk, Goal, Lleft, Lright,
@@ -37,18 +40,19 @@ using AllocateBlocks = Body<Ending::plain, Device, Ino, MbFlags, Len, Block, Lbl
 using MballocAlloc =
     Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
          Extent<"goal", &Event::goal_ex>, Extent<"result", &Event::result>,
-         Number<"blks", &Event::found>, Number<"grps", &Event::groups>, Rung, MbFlags,
-         Number<"tail", &Event::tail>, Number<"broken", &Event::broken>, OrigGoalLen>;
+         Number<"blks", &Event::found, "found">, Number<"grps", &Event::groups, "groups">, Rung,
+         MbFlags, Number<"tail", &Event::tail>, Broken, OrigGoalLen>;
 using MballocPrealloc = Body<Ending::plain, Device, Inode, Extent<"orig", &Event::orig>,
                              Extent<"result", &Event::result>>;
-using NewPa = Body<Ending::plain, Device, Ino, Pstart, Len, Lstart>;
+using NewPa = Body<Ending::plain, Device, Ino, Pstart, PaLen, Lstart>;
 using ReleaseInodePa = Body<Ending::plain, Device, Ino, Block, Count>;
-using ReleaseGroupPa = Body<Ending::plain, Device, Pstart, Len>;
+using ReleaseGroupPa = Body<Ending::plain, Device, Pstart, PaLen>;
 using DiscardPreallocations =
-    Body<Ending::plain, Device, Ino, Number<"len:", &Event::count>, Needed>;
+    Body<Ending::plain, Device, Ino, Number<"len:", &Event::count, "len">, Needed>;
 using MbDiscardPreallocations = Body<Ending::plain, Device, SignedNumber<"needed", &Event::count>>;
 using FreeBlocks = Body<Ending::plain, Device, Ino, Mode, Block, Count, FbFlags>;
-using MballocExtent = Body<Ending::space, Device, Inode, Extent<"extent", &Event::result, false>>;
+using MballocExtent =
+    Body<Ending::space, Device, Inode, Extent<"extent", &Event::result, false, "result">>;
 using BitmapLoad = Body<Ending::plain, Device, Group>;
 using AllocateInode = Body<Ending::plain, Device, Ino, Number<"dir", &Event::parent>, Mode>;
 using FreeInode =
@@ -56,12 +60,11 @@ using FreeInode =
 using CommitFlushing = Body<Ending::plain, Device, Transaction, Sync>;
 using PrefetchBitmaps = Body<Ending::plain, Device, Group, Number<"next", &Event::count>,
                              Number<"ios", &Event::needed>>;
-using EsExtent =
-    Body<Ending::plain, Device, Ino, StatusRange, Number<"mapped", &Event::block>, StatusLetters>;
-using EsDelayedBlock = Body<Ending::plain, Device, Ino, StatusRange,
-                            Number<"mapped", &Event::block>, StatusLetters, Ignored<"allocated">>;
+using EsExtent = Body<Ending::plain, Device, Ino, StatusRange, Mapped, StatusLetters>;
+using EsDelayedBlock =
+    Body<Ending::plain, Device, Ino, StatusRange, Mapped, StatusLetters, Ignored<"allocated">>;
 using EsRemoveExtent = Body<Ending::plain, Device, Ino, StatusRange>;
-using EsLookupEnter = Body<Ending::plain, Device, Ino, Lblk>;
+using EsLookupEnter = Body<Ending::plain, Device, Ino, Number<"lblk", &Event::logical>>;
 using EsLookupExit = Body<Ending::plain, Device, Ino, Answer>;
 using EsCacheCount = Number<"cache_cnt", &Event::count>;
 using EsScanEnter = Body<Ending::plain, Device, Number<"nr_to_scan", &Event::needed>, EsCacheCount>;
@@ -76,10 +79,12 @@ struct Functions {
   bool (*read_in_order)(Scan&, Event&, BodyContext&);
   bool (*read_by_key)(Scan&, Event&, BodyContext&);
   void (*print)(std::string&, const Event&, Generation);
+  RecordBody record;
 };
 
 template <class B>
-constexpr Functions functions = {&B::read_in_order, &B::read_by_key, &B::print};
+constexpr Functions functions = {
+    &B::read_in_order, &B::read_by_key, &B::print, {&B::record_fields, &B::flag_names, &B::take}};
 
 constexpr std::array<Functions, kEventKinds - 1> kFunctions = {
     functions<RequestBlocks>,
@@ -158,6 +163,18 @@ bool parse_body(Scan scan, Event& event, BodyContext& context) {
 
 void print_body(std::string& out, const Event& event, Generation generation) {
   kFunctions[static_cast<std::size_t>(event.kind)].print(out, event, generation);
+}
+
+const RecordBody& record_body(EventKind kind) {
+  return kFunctions[static_cast<std::size_t>(kind)].record;
+}
+
+void report_bodies(const BodyContext& context, TraceSummary& summary) {
+  summary.generation = context.criterion.generation();
+  summary.generation_guessed = context.criterion.guessed();
+  summary.unknown_flags = context.unknown_flags;
+  summary.unknown_criteria = context.unknown_criteria;
+  summary.unknown_fields = context.unknown_fields;
 }
 
 }  // namespace e4r::trace

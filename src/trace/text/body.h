@@ -7,10 +7,13 @@
 #include <string_view>
 
 #include "trace/event.h"
+#include "trace/tep/record.h"
 #include "trace/text/criterion.h"
 #include "trace/text/scan.h"
 
 namespace e4r::trace {
+
+struct TraceSummary;
 
 // The kind whose event_name() is `name`; lost_events is none of them.
 [[nodiscard]] std::optional<EventKind> kind_of(std::string_view name);
@@ -24,6 +27,12 @@ struct BodyContext {
   std::string_view problem_key;        // after a failure: the field, and what is wrong with it
   std::string_view problem;
 };
+
+// How a kind's events lie in the kernel's binary records; lost_events has none.
+[[nodiscard]] const RecordBody& record_body(EventKind kind);
+
+// Writes what is common to the bodies read so far into a summary.
+void report_bodies(const BodyContext& context, TraceSummary& summary);
 
 // Reads an event's body, "dev 8,1 ino 12 ...", the same in every text format, into the fields of
 // `event` that its kind has; kind, cpu, pid and time are left alone, every other field must have

@@ -67,11 +67,18 @@ bool CriterionReader::read(Scan& scan, mb::Criterion& criterion) {
   if (Scan::digit(*scan.p)) {
     unsigned digit = 0;
     if (!scan.number(digit)) return false;
-    see_digit(digit);
-    criterion = by_number(generation_, digit);
+    criterion = read_number(digit);
     return true;
   }
-  const std::string_view word = scan.word();
+  return read_name(scan.word(), criterion);
+}
+
+mb::Criterion CriterionReader::read_number(unsigned number) {
+  see_digit(number);
+  return by_number(generation_, number);
+}
+
+bool CriterionReader::read_name(std::string_view word, mb::Criterion& criterion) {
   for (const Name& name : kNames) {
     if (name.text != word) continue;
     if (generation_ == Generation::unknown) generation_ = name.generation;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "trace/event.h"
 #include "trace/text/scan.h"
@@ -18,6 +19,9 @@ class CriterionReader {
   // Reads one token; mb::Criterion::unknown for a number or "CR..." name that is none we know.
   // False when it is neither.
   [[nodiscard]] bool read(Scan& scan, mb::Criterion& criterion);
+  // The same for a number, and for a word: false when it is no "CR..." name.
+  [[nodiscard]] mb::Criterion read_number(unsigned number);
+  [[nodiscard]] bool read_name(std::string_view word, mb::Criterion& criterion);
 
   [[nodiscard]] Generation generation() const { return generation_; }
   // Nothing but digits settled the generation: kernels 6.5 and 6.6 print digits, too.

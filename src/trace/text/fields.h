@@ -10,14 +10,18 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trace/event.h"
+#include "trace/tep/record.h"
 #include "trace/text/body.h"
 #include "trace/text/flags.h"
 #include "trace/text/scan.h"
 
-// The vocabulary in which body.cc writes down what each event's body looks like. Every field type
-// has: key; required; read(), which scans a value; print(), which appends it.
+// The vocabulary in which body.cc writes down what each event's body looks like, in text and in the
+// kernel's binary records. Every field type has: key; required; read(), which scans a value;
+// print(), which appends it; names, what the record calls the numbers behind it; take(), which
+// makes the value of those.
 namespace e4r::trace::fields {
 
 template <std::size_t N>
@@ -25,6 +29,19 @@ struct Key {
   char text[N] = {};
   consteval Key(const char (&s)[N]) { std::copy_n(s, N, text); }
   [[nodiscard]] constexpr std::string_view view() const { return {text, N - 1}; }
+};
+
+template <std::size_t N, std::size_t M>
+consteval auto operator+(Key<N> a, Key<M> b) {
+  char both[N + M - 1] = {};
+  std::copy_n(a.text, N - 1, both);
+  std::copy_n(b.text, M, both + N - 1);
+  return Key<N + M - 1>(both);
+}
+
+template <Key... K>
+struct Names {
+  static constexpr std::array<std::string_view, sizeof...(K)> names = {K.view()...};
 };
 
 struct Printer {
@@ -41,7 +58,7 @@ struct Required {
 };
 
 // "dev 8,1"
-struct Device : Required<"dev"> {
+struct Device : Required<"dev">, Names<"dev"> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     std::uint32_t major = 0, minor = 0;
     if (!s.number(major) || !s.ch(',') || !s.number(minor)) return false;
@@ -54,18 +71,20 @@ struct Device : Required<"dev"> {
     p.out += ',';
     p.number(dev_minor(e.dev));
   }
+  static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.dev); }
 };
 
-// "KEY 123", into a member.
-template <Key K, auto Member>
-struct Number : Required<K> {
+// "KEY 123", into a member; in a record it is called NAME.
+template <Key K, auto Member, Key Name = K>
+struct Number : Required<K>, Names<Name> {
   static bool read(Scan& s, Event& e, BodyContext&) { return s.number(e.*Member); }
   static void print(Printer p, const Event& e) { p.number(e.*Member); }
+  static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.*Member); }
 };
 
 // "KEY -3", into an unsigned member.
 template <Key K, auto Member>
-struct SignedNumber : Required<K> {
+struct SignedNumber : Required<K>, Names<K> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     std::int32_t value = 0;
     if (!s.number(value)) return false;
@@ -73,38 +92,50 @@ struct SignedNumber : Required<K> {
     return true;
   }
   static void print(Printer p, const Event& e) { p.number(static_cast<std::int32_t>(e.*Member)); }
+  static bool take(Record r, Event& e, BodyContext&) {
+    std::int32_t value = 0;
+    const bool good = r.number(0, value);
+    e.*Member = static_cast<std::uint32_t>(value);
+    return good;
+  }
 };
 
 // "KEY 123", of no interest.
-template <Key K>
-struct Ignored : Required<K> {
+template <Key K, Key Name = K>
+struct Ignored : Required<K>, Names<Name> {
   static constexpr bool required = false;
   static bool read(Scan& s, Event&, BodyContext&) {
     std::int64_t value = 0;
     return s.number(value);
   }
   static void print(Printer p, const Event&) { p.out += '0'; }
+  static bool take(Record, Event&, BodyContext&) { return true; }
 };
 
 // "mode 0100644"
-struct Mode : Required<"mode"> {
+struct Mode : Required<"mode">, Names<"mode"> {
   static bool read(Scan& s, Event& e, BodyContext&) { return s.octal(e.mode); }
   static void print(Printer p, const Event& e) {
     fmt::format_to(std::back_inserter(p.out), "0{:o}", e.mode);
   }
+  static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.mode); }
 };
 
 // "flags HINT_DATA|0x8000", from one of the tables.
-template <auto Names>
-struct Flags : Required<"flags"> {
+template <auto Table>
+struct Flags : Required<"flags">, Names<"flags"> {
+  static constexpr auto flag_names = Table;
   static bool read(Scan& s, Event& e, BodyContext& c) {
-    return scan_flags(s, Names(), e.flags, c.unknown_flags);
+    return scan_flags(s, Table(), e.flags, c.unknown_flags);
   }
-  static void print(Printer p, const Event& e) { print_flags(p.out, Names(), e.flags); }
+  static void print(Printer p, const Event& e) { print_flags(p.out, Table(), e.flags); }
+  static bool take(Record r, Event& e, BodyContext& c) {
+    return r.flags(0, e.flags, c.unknown_flags);
+  }
 };
 
 // "cr 1" or "cr CR_GOAL_LEN_FAST"
-struct Rung : Required<"cr"> {
+struct Rung : Required<"cr">, Names<"cr"> {
   static bool read(Scan& s, Event& e, BodyContext& c) {
     if (!c.criterion.read(s, e.criterion)) return false;
     c.unknown_criteria += e.criterion == mb::Criterion::unknown;
@@ -113,11 +144,28 @@ struct Rung : Required<"cr"> {
   static void print(Printer p, const Event& e) {
     print_criterion(p.out, e.criterion, p.generation);
   }
+  static bool take(Record r, Event& e, BodyContext& c) {
+    unsigned number = 0;
+    if (!r.number(0, number)) return false;
+    const std::string_view name = r.symbol(number);
+    if (!r.has_symbols())
+      e.criterion = c.criterion.read_number(number);
+    else if (!c.criterion.read_name(name, e.criterion))
+      e.criterion = mb::Criterion::unknown;
+    c.unknown_criteria += e.criterion == mb::Criterion::unknown;
+    return true;
+  }
 };
 
 // "KEY group/start/len@logical", without "@logical" when not Located.
-template <Key K, auto Member, bool Located = true>
-struct Extent : Required<K> {
+// In a record they are four, or three, numbers: NAME_group, NAME_start, ...
+template <Key N, bool Located>
+struct ExtentNames : Names<N + Key("_group"), N + Key("_start"), N + Key("_len")> {};
+template <Key N>
+struct ExtentNames<N, true>
+    : Names<N + Key("_group"), N + Key("_start"), N + Key("_len"), N + Key("_logical")> {};
+template <Key K, auto Member, bool Located = true, Key Name = K>
+struct Extent : Required<K>, ExtentNames<Name, Located> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     GroupExtent& x = e.*Member;
     if (!s.number(x.group) || !s.ch('/') || !s.number(x.start) || !s.ch('/')) return false;
@@ -137,43 +185,57 @@ struct Extent : Required<K> {
     p.out += '@';
     p.number(x.logical);
   }
+  static bool take(Record r, Event& e, BodyContext&) {
+    GroupExtent& x = e.*Member;
+    return r.number(0, x.group) && r.number(1, x.start) && r.number(2, x.len) &&
+           (!Located || r.number(3, x.logical));
+  }
 };
 
 // "WR": a letter for each of es::, none for none.
-inline constexpr std::string_view kStatusLetters = "WUDHR";
 inline bool scan_status(Scan& s, std::uint32_t& flags) {
   flags = 0;
   for (; !s.at_end() && *s.p != ' '; ++s.p) {
-    const std::size_t bit = kStatusLetters.find(*s.p);
-    if (bit == std::string_view::npos) return false;
-    flags |= 1U << bit;
+    const std::uint32_t before = flags;
+    for (const FlagName& f : es_flag_names())
+      if (f.name.front() == *s.p) flags |= f.bit;
+    if (flags == before) return false;
   }
   return true;
 }
 inline void print_status(std::string& out, std::uint32_t flags) {
-  for (std::size_t bit = 0; bit < kStatusLetters.size(); ++bit)
-    if ((flags >> bit & 1) != 0) out += kStatusLetters[bit];
+  for (const FlagName& f : es_flag_names())
+    if ((flags & f.bit) != 0) out += f.name;
 }
 
 // "[12/8)": logical block and length.
-struct Range {
+struct Range : Names<"lblk", "len"> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     return s.ch('[') && s.number(e.logical) && s.ch('/') && s.number(e.count) && s.ch(')');
   }
   static void print(Printer p, const Event& e) {
     fmt::format_to(std::back_inserter(p.out), FMT_COMPILE("[{}/{})"), e.logical, e.count);
   }
+  static bool take(Record r, Event& e, BodyContext&) {
+    return r.number(0, e.logical) && r.number(1, e.count);
+  }
 };
 // "es [12/8)"
 struct StatusRange : Required<"es">, Range {};
 
-struct StatusLetters : Required<"status"> {
+struct StatusLetters : Required<"status">, Names<"status"> {
+  static constexpr auto flag_names = es_flag_names;
   static bool read(Scan& s, Event& e, BodyContext&) { return scan_status(s, e.flags); }
   static void print(Printer p, const Event& e) { print_status(p.out, e.flags); }
+  static bool take(Record r, Event& e, BodyContext& c) {
+    return r.flags(0, e.flags, c.unknown_flags);
+  }
 };
 
-// "found 1 [12/8) 34304 WR": all of it after one key.
-struct Answer : Required<"found"> {
+// "found 1 [12/8) 34304 WR": all of it after one key. The kernel prints 0 and no letter when it has
+// found nothing.
+struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status"> {
+  static constexpr auto flag_names = es_flag_names;
   static bool read(Scan& s, Event& e, BodyContext& c) {
     return s.number(e.found) && s.ch(' ') && Range::read(s, e, c) && s.ch(' ') &&
            s.number(e.block) && (s.at_end() || s.ch(' ')) && scan_status(s, e.flags);
@@ -186,6 +248,21 @@ struct Answer : Required<"found"> {
     p.number(e.block);
     p.out += ' ';
     print_status(p.out, e.flags);
+  }
+  static bool take(Record r, Event& e, BodyContext& c) {
+    if (!r.number(0, e.found) || !r.number(1, e.logical) || !r.number(2, e.count)) return false;
+    return e.found == 0 || (r.number(3, e.block) && r.flags(4, e.flags, c.unknown_flags));
+  }
+};
+
+// "broken 16" of ext4_mballoc_alloc: the record has the order, of which 0 is none (TP_printk of
+// ext4_mballoc_alloc, Linux 6.1).
+struct Broken : Number<"broken", &Event::broken, "buddy"> {
+  static bool take(Record r, Event& e, BodyContext&) {
+    unsigned order = 0;
+    if (!r.number(0, order)) return false;
+    e.broken = order == 0 ? 0 : 1U << order % 32;
+    return true;
   }
 };
 
@@ -228,6 +305,10 @@ struct InputWriters : Optional<Number<"i_writecount", &Event::i_writecount>> {
     e.has_inputs = true;
     return s.number(e.i_writecount);
   }
+  static bool take(Record r, Event& e, BodyContext&) {
+    e.has_inputs = true;
+    return r.number(0, e.i_writecount);
+  }
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
 
@@ -242,6 +323,10 @@ struct Visited : Optional<Number<"nr_visited", &Event::groups>> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     e.has_inputs = true;
     return s.number(e.groups);
+  }
+  static bool take(Record r, Event& e, BodyContext&) {
+    e.has_inputs = true;
+    return r.number(0, e.groups);
   }
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
@@ -284,6 +369,30 @@ struct Body {
     if (E == Ending::space) out += ' ';
   }
 
+  // The same from a record, whose places are those of all names of all fields, in this order.
+  static bool take(Record r, Event& e, BodyContext& c) {
+    return (take_field<Fields>(r, e, c) && ...);
+  }
+
+  static std::vector<RecordField> record_fields() {
+    std::vector<RecordField> out;
+    const auto add = [&out]<class Field>() {
+      for (const std::string_view name : Field::names) out.push_back({name, Field::required});
+    };
+    (add.template operator()<Fields>(), ...);
+    return out;
+  }
+
+  // Of the flags in it, empty when it has none.
+  static std::span<const FlagName> flag_names() {
+    std::span<const FlagName> out;
+    const auto look = [&out]<class Field>() {
+      if constexpr (requires { Field::flag_names; }) out = Field::flag_names();
+    };
+    (look.template operator()<Fields>(), ...);
+    return out;
+  }
+
  private:
   static constexpr std::array<std::string_view, sizeof...(Fields)> kKeys = {Fields::key...};
   static constexpr std::array<bool, sizeof...(Fields)> kRequired = {Fields::required...};
@@ -299,6 +408,14 @@ struct Body {
         if (!s.ch(' ')) return false;
       return s.literal(Field::key) && s.ch(' ') && Field::read(s, e, c);
     }
+  }
+
+  template <class Field>
+  static bool take_field(Record& r, Event& e, BodyContext& c) {
+    const bool there = r.has(0);
+    const bool good = !there || Field::take(r, e, c);
+    r.skip(Field::names.size());
+    return good;
   }
 
   static int index_of(std::string_view word) {

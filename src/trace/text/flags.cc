@@ -39,6 +39,14 @@ constexpr auto kFbNames = std::to_array<FlagName>({
     {"LAST_CLUSTER", fb::nofree_last_cluster},
 });
 
+constexpr auto kEsNames = std::to_array<FlagName>({
+    {"W", es::written},
+    {"U", es::unwritten},
+    {"D", es::delayed},
+    {"H", es::hole},
+    {"R", es::referenced},
+});
+
 bool hexadecimal(std::string_view text, std::uint32_t& value) {
   if (!text.starts_with("0x")) return false;
   const char* stop = text.data() + text.size();
@@ -62,6 +70,9 @@ std::span<const FlagName> mb_flag_names() {
 }
 std::span<const FlagName> fb_flag_names() {
   return kFbNames;
+}
+std::span<const FlagName> es_flag_names() {
+  return kEsNames;
 }
 
 bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flags,

@@ -16,9 +16,11 @@ struct FlagName {
   std::uint32_t bit;
 };
 
-// The flags of allocation requests (mb::) and of ext4_free_blocks (fb::), in printing order.
+// The flags of allocation requests (mb::), of ext4_free_blocks (fb::) and of entries of an extent
+// status tree (es::, a letter each), in printing order.
 [[nodiscard]] std::span<const FlagName> mb_flag_names();
 [[nodiscard]] std::span<const FlagName> fb_flag_names();
+[[nodiscard]] std::span<const FlagName> es_flag_names();
 
 // Reads "NAME|NAME|0x8000" up to the next space or the end; nothing at all is 0. Names that are not
 // in the table are counted in `unknown` and ignored. False when a part is neither name nor number.

@@ -203,11 +203,7 @@ class TextTrace final : public Trace {
 
   void update_summary() {
     summary_.lines = lines_.number();
-    summary_.generation = context_.criterion.generation();
-    summary_.generation_guessed = context_.criterion.guessed();
-    summary_.unknown_flags = context_.unknown_flags;
-    summary_.unknown_criteria = context_.unknown_criteria;
-    summary_.unknown_fields = context_.unknown_fields;
+    report_bodies(context_, summary_);
   }
 
   LineReader lines_;
