@@ -58,7 +58,8 @@ std::string printed(tep_handle& tep, tep_record& record) {
 
 class Kernels : public testing::TestWithParam<const char*> {
  protected:
-  Tep tep_ = test::tep_of(std::string(TRACE_DATA "/formats-") + GetParam() + ".zst");
+  static std::string path() { return std::string(TRACE_DATA "/formats-") + GetParam() + ".zst"; }
+  Tep tep_ = test::tep_of(path());
 };
 
 TEST_P(Kernels, RecordsSayWhatTheKernelPrints) {
@@ -102,6 +103,20 @@ TEST_P(Kernels, RecordsSayWhatTheKernelPrints) {
     }
   }
   EXPECT_GT(compared, tried / 2);
+}
+
+TEST_P(Kernels, FormatsAreReadAsTheLibraryReadsThem) {
+  ASSERT_NE(tep_, nullptr);
+  int compared = 0;
+  for (const std::string& text : test::formats_of(path())) {
+    const auto ours = parse_event_format(text, text.starts_with("name: jbd2") ? "jbd2" : "ext4");
+    ASSERT_TRUE(ours) << text;
+    const tep_event* theirs = tep_find_event(tep_.get(), static_cast<int>(ours->id));
+    ASSERT_NE(theirs, nullptr);
+    EXPECT_EQ(*ours, event_format(*theirs)) << text;
+    ++compared;
+  }
+  EXPECT_GT(compared, 28);
 }
 
 TEST_P(Kernels, NoRecordIsReadBeyondItsEnd) {

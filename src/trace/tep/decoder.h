@@ -1,40 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <event-parse.h>
-
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trace/event.h"
+#include "trace/tep/format.h"
 #include "trace/tep/record.h"
 #include "trace/text/body.h"
 #include "util/status.h"
 
+struct tep_handle;
+struct tep_record;
+
 namespace e4r::trace {
+
+// A record as the kernel has written it: its place and time are the recorder's to say.
+struct RawRecord {
+  int cpu = 0;
+  std::uint64_t time_ns = 0;
+  std::span<const std::byte> data;
+};
 
 // Turns the kernel's binary records into events: those that the text reader makes of what the
 // kernel would have printed. Where a record has a field, and what flags and criteria are called, is
-// taken from the formats (events/SYSTEM/NAME/format in tracefs; the header of a trace.dat) that a
-// tep_handle of libtraceevent holds; it is looked up once, and decoding touches nothing of the
-// library. One thread at a time.
+// taken from the formats (events/SYSTEM/NAME/format in tracefs; the header of a trace.dat); it is
+// looked up once. One thread at a time.
 class RecordDecoder {
  public:
   enum class Outcome : std::uint8_t { event, other, malformed };
 
-  // Takes the formats that `tep` holds now, and needs it no more afterwards. Formats that it does
-  // not hold are no Error (see knows()); one of an event of ours that lacks a field that every
-  // kernel we know has, or whose criteria cannot be told, is. `declared`: what the user says of the
-  // kernel, or unknown.
+  // Formats that are not there are no Error (see knows()); one of an event of ours that lacks a
+  // field that every kernel we know has, or whose criteria cannot be told, is. `declared`: what the
+  // user says of the kernel, or unknown.
+  [[nodiscard]] static Result<RecordDecoder> create(std::span<const EventFormat> formats,
+                                                    bool big_endian,
+                                                    Generation declared = Generation::unknown);
+  // The same with the formats that `tep` holds now; it is not needed afterwards.
   [[nodiscard]] static Result<RecordDecoder> create(tep_handle& tep,
                                                     Generation declared = Generation::unknown);
 
   // Reads one record: all of `out` after `event`, nothing worth keeping after the others. `other`:
   // an event of no kind of ours, other_name() says which. `malformed`: shorter than its format
   // says, or with a value that its field cannot have; problem() says so.
+  [[nodiscard]] Outcome decode(const RawRecord& record, Event& out);
   [[nodiscard]] Outcome decode(const tep_record& record, Event& out);
 
   // Of the last record: the name of another event ("" when the formats have none of that number),
@@ -62,8 +76,8 @@ class RecordDecoder {
   };
 
   RecordDecoder() = default;
-  [[nodiscard]] Status add(const tep_event& event);
-  [[nodiscard]] static Result<Layout> layout_of(const tep_event& event, EventKind kind);
+  [[nodiscard]] Status add(const EventFormat& format);
+  [[nodiscard]] static Result<Layout> layout_of(const EventFormat& format, EventKind kind);
   [[nodiscard]] Outcome malformed(const Layout& layout, std::string_view what);
 
   std::vector<std::uint16_t> by_id_;  // index of layouts_ + 1; 0: no event has this number
