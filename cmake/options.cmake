@@ -2,8 +2,8 @@
 # One interface target carries the flags that every target of ours is built with.
 add_library(e4r_options INTERFACE)
 target_compile_options(e4r_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
-  -Wformat=2 -Wimplicit-fallthrough)
+  -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wformat=2 -Wimplicit-fallthrough
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor$<SEMICOLON>-Woverloaded-virtual>)
 if(E4R_WERROR)
   target_compile_options(e4r_options INTERFACE -Werror)
 endif()

@@ -124,7 +124,7 @@ Image& Image::operator=(Image&&) noexcept = default;
 Image::~Image() = default;
 
 Result<Image> Image::open(const std::string& path, const OpenOptions& options) {
-  E4R_TRY(InputFile file, InputFile::open(path));
+  E4R_TRY(InputFile file, InputFile::open(path, options.name));
   E4R_CHECK(check_superblock(file));
   E4R_TRY(Ext2Handle fs, open_ext2(file));
   Image image(std::make_unique<Impl>(std::move(file), std::move(fs), options));
@@ -175,6 +175,10 @@ std::vector<BlockRange> Image::metadata(Group group) const {
 }
 std::vector<BlockRange> Image::metadata() const {
   return impl_->layout.ranges();
+}
+
+std::vector<BlockRange> Image::bookkeeping() const {
+  return impl_->layout.bookkeeping();
 }
 
 Result<InodeInfo> Image::inode(std::uint32_t ino) const {

@@ -17,6 +17,7 @@ struct OpenOptions {
   bool strict = false;       // a bad group is an Error; otherwise it is reported and set aside
   unsigned threads = 0;      // for reading bitmaps; 0: one per CPU
   bool load_bitmaps = true;  // false: only superblock and descriptors; see scan_bitmaps()
+  std::string name = {};     // what messages call it; empty: the path
 };
 
 // What the allocator looks at in an inode.
@@ -88,6 +89,11 @@ class Image {
   [[nodiscard]] std::vector<BlockRange> metadata(Group group) const;
   // The same of all groups together.
   [[nodiscard]] std::vector<BlockRange> metadata() const;
+
+  // Blocks that hold what is known of free space, and no more: the superblock, the descriptors that
+  // go with it, and the bitmaps of blocks and inodes that have been written. Ascending, neighbours
+  // merged.
+  [[nodiscard]] std::vector<BlockRange> bookkeeping() const;
 
   // An Error when the number or the inode table's place is out of range or the read fails;
   // an inode that is not in use has links == 0. A wrong inode checksum is an Error as well.

@@ -61,10 +61,11 @@ InputFile::~InputFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<InputFile> InputFile::open(const std::string& path) {
+Result<InputFile> InputFile::open(const std::string& real_path, const std::string& name) {
   InputFile file;
-  file.path_ = path;
-  file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not wait
+  file.path_ = name.empty() ? real_path : name;
+  const std::string& path = file.path_;
+  file.fd_ = ::open(real_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not wait
   if (file.fd_ < 0) return error("cannot open {}: {}", path, errno_text(errno));
   struct stat st = {};
   if (::fstat(file.fd_, &st) != 0) return error("{}: {}", path, errno_text(errno));

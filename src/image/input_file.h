@@ -14,8 +14,10 @@ namespace e4r::image {
 // A regular file or block device open for reading at any offset; reads are thread-safe.
 class InputFile {
  public:
-  // The Error says what the path is when it can hold no image: a directory, a pipe...
-  [[nodiscard]] static Result<InputFile> open(const std::string& path);
+  // The Error says what the path is when it can hold no image: a directory, a pipe... `name`: what
+  // messages call it, instead of the path; path() gives it.
+  [[nodiscard]] static Result<InputFile> open(const std::string& path,
+                                              const std::string& name = {});
   InputFile(InputFile&& other) noexcept { swap(other); }
   InputFile& operator=(InputFile&& other) noexcept {
     swap(other);

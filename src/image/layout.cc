@@ -136,4 +136,21 @@ std::vector<BlockRange> Layout::ranges() const {
   return out;
 }
 
+std::vector<BlockRange> Layout::bookkeeping() const {
+  std::vector<BlockRange> out;
+  const auto add = [&](Block block) {
+    if (block < geo_.blocks_count) out.push_back({block, 1});
+  };
+  const Block super = geo_.block_size == 1024 ? 1 : 0;
+  add(super);
+  for (std::uint32_t i = 0; i < geo_.desc_blocks; ++i)
+    add(ext2fs_descriptor_block_loc2(fs_, std::max<Block>(super, geo_.first_data_block), i));
+  for (const GroupInfo& info : groups_) {
+    if (!info.block_uninit && info.block_bitmap != 0) add(info.block_bitmap);
+    if (!info.inode_uninit && info.inode_bitmap != 0) add(info.inode_bitmap);
+  }
+  sort_and_merge(out);
+  return out;
+}
+
 }  // namespace e4r::image

@@ -32,6 +32,8 @@ class Layout {
   // See Image::metadata().
   [[nodiscard]] std::vector<BlockRange> ranges(Group group) const;
   [[nodiscard]] std::vector<BlockRange> ranges() const;
+  // See Image::bookkeeping().
+  [[nodiscard]] std::vector<BlockRange> bookkeeping() const;
 
  private:
   [[nodiscard]] bool has_descriptor_copy_of_meta_bg(Group group) const;

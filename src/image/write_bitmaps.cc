@@ -153,20 +153,31 @@ Status make_copy(const InputFile& from, const std::string& to, const std::string
   return copy_sparse(from, fd.get(), out);
 }
 
-}  // namespace
-
-Status write_with_bitmaps(const std::string& source, const std::string& out,
-                          const NewBitmap& bitmap) {
+// Gives a changed copy its name when it is done.
+template <class Change>
+Status copy_and_change(const std::string& source, const std::string& out, Change change) {
   E4R_TRY(const InputFile from, InputFile::open(source));
   if (same_file(from.fd(), out))
     return error("{} is the start image itself: give another name to write to", out);
   const std::string temporary = fmt::format("{}.{}.tmp", out, ::getpid());
   Status status = make_copy(from, temporary, out);
-  if (status.ok()) status = rewrite(temporary, bitmap);
+  if (status.ok()) status = change(temporary);
   if (status.ok() && ::rename(temporary.c_str(), out.c_str()) != 0)
     status = error("cannot write {}: {}", out, errno_text(errno));
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;
+}
+
+}  // namespace
+
+Status write_with_bitmaps(const std::string& source, const std::string& out,
+                          const NewBitmap& bitmap) {
+  return copy_and_change(source, out,
+                         [&](const std::string& copy) { return rewrite(copy, bitmap); });
+}
+
+Status write_copy(const std::string& source, const std::string& out) {
+  return copy_and_change(source, out, [](const std::string&) { return Status(); });
 }
 
 }  // namespace e4r::image

@@ -21,4 +21,7 @@ using NewBitmap = std::function<std::span<const std::uint64_t>(Group group)>;
 [[nodiscard]] Status write_with_bitmaps(const std::string& source, const std::string& out,
                                         const NewBitmap& bitmap);
 
+// A sparse copy of an image. `out` appears whole or not at all.
+[[nodiscard]] Status write_copy(const std::string& source, const std::string& out);
+
 }  // namespace e4r::image

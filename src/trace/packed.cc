@@ -117,6 +117,10 @@ std::vector<std::string> PackedTrace::notes() const {
   return out;
 }
 
+Result<PackedTrace> pack(Trace& trace, const OpenOptions& options) {
+  return Packer::pack(trace, options);
+}
+
 Result<PackedTrace> load_packed(const std::string& path, const OpenOptions& options) {
   OpenOptions late = options;
   late.late_generation = true;

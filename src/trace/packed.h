@@ -39,6 +39,8 @@ class PackedTrace {
 // lists those it has).
 [[nodiscard]] Result<PackedTrace> load_packed(const std::string& path,
                                               const OpenOptions& options = {});
+// The same for a trace that was opened with late_generation.
+[[nodiscard]] Result<PackedTrace> pack(Trace& trace, const OpenOptions& options = {});
 [[nodiscard]] Result<PackedTrace> load_packed_bytes(std::string_view bytes, const std::string& name,
                                                     const OpenOptions& options = {});
 

@@ -24,8 +24,11 @@ Status reject_recordings(std::string_view head, const std::string& name) {
   return {};
 }
 
-Result<std::unique_ptr<Trace>> open_source(std::unique_ptr<ByteSource> bytes,
-                                           const std::string& name, const OpenOptions& options) {
+}  // namespace
+
+Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> bytes,
+                                                 const std::string& name,
+                                                 const OpenOptions& options) {
   E4R_TRY(Peeked peeked, peek(std::move(bytes), kHead));
   E4R_CHECK(reject_recordings(peeked.head, name));
   if (options.format == Format::e4t ||
@@ -39,17 +42,15 @@ Result<std::unique_ptr<Trace>> open_source(std::unique_ptr<ByteSource> bytes,
   return text_trace(std::move(peeked.source), format, name, options);
 }
 
-}  // namespace
-
 Result<std::unique_ptr<Trace>> open_trace(const std::string& path, const OpenOptions& options) {
   E4R_TRY(auto bytes, open_bytes(path, {options.lenient, options.read_ahead}));
-  return open_source(std::move(bytes), input_name(path), options);
+  return open_trace_source(std::move(bytes), input_name(path), options);
 }
 
 Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes, const std::string& name,
                                                 const OpenOptions& options) {
   E4R_TRY(auto source, decompress(memory_bytes(bytes), name, {options.lenient, false}));
-  return open_source(std::move(source), name, options);
+  return open_trace_source(std::move(source), name, options);
 }
 
 Result<std::uint32_t> parse_device(std::string_view text) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/bytes.h"
 #include "trace/event.h"
 #include "trace/source.h"
 #include "trace/summary.h"
@@ -57,6 +58,11 @@ class Trace : public EventSource {
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes,
                                                               const std::string& name,
                                                               const OpenOptions& options = {});
+
+// The same for bytes from elsewhere, decompressed.
+[[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> bytes,
+                                                               const std::string& name,
+                                                               const OpenOptions& options = {});
 
 // What a criterion that was taken for 6.1's is after all on a 6.5 or 6.6 kernel.
 [[nodiscard]] mb::Criterion reread_criterion(mb::Criterion criterion);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "util/units.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -25,7 +26,40 @@ Error bad_size(std::string_view text) {
                text);
 }
 
+Error bad_duration(std::string_view text) {
+  return error("'{}' is no time: give one such as 90s, 10m, 1h30m or 500ms", text);
+}
+
 }  // namespace
+
+Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double ms;
+  };
+  static constexpr std::array kUnits = {Unit{"ms", 1},     Unit{"s", 1e3},     Unit{"m", 60e3},
+                                        Unit{"h", 3600e3}, Unit{"d", 86400e3}, Unit{"", 1e3}};
+  constexpr double kMost = 1e14;
+  double sum = 0;
+  std::string_view rest = text;
+  if (rest.empty()) return bad_duration(text);
+  while (!rest.empty()) {
+    const auto number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
+    double number = 0;
+    const auto [at, ec] = std::from_chars(rest.data(), rest.data() + number_end, number);
+    if (ec != std::errc() || at != rest.data() + number_end) return bad_duration(text);
+    rest.remove_prefix(number_end);
+    const std::string_view name =
+        rest.substr(0, std::min(rest.find_first_of("0123456789."), rest.size()));
+    const auto* unit =
+        std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
+    if (unit == kUnits.end()) return bad_duration(text);
+    sum += number * unit->ms;
+    rest.remove_prefix(name.size());
+  }
+  if (!(sum <= kMost)) return bad_duration(text);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::llround(sum)));
+}
 
 Result<std::uint64_t> parse_u64(std::string_view text) {
   std::uint64_t value = 0;

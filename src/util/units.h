@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@ namespace e4r {
 // K, M, G or T (powers of 1024, either case, optionally followed by "B" or "iB"): "4K", "8M",
 // "1.5G", "4096". The error names the text and the accepted forms.
 [[nodiscard]] Result<std::uint64_t> parse_size(std::string_view text);
+
+// Parses a time: decimal numbers with the units ms, s, m, h or d, added up ("90s", "1.5h", "1h30m",
+// "500ms"); a number alone is seconds. The error names the text and the accepted forms.
+[[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
 // A decimal number of at most 64 bits, nothing before or after it.
 [[nodiscard]] Result<std::uint64_t> parse_u64(std::string_view text);

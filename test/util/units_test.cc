@@ -22,6 +22,20 @@ TEST(ParseSize, RefusesEverythingElse) {
   EXPECT_NE(parse_size("4X").error().message.find("'4X'"), std::string::npos);
 }
 
+TEST(ParseDuration, AddsUpUnits) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(*parse_duration("90s"), milliseconds(90'000));
+  EXPECT_EQ(*parse_duration("1h30m"), milliseconds(5'400'000));
+  EXPECT_EQ(*parse_duration("500ms"), milliseconds(500));
+  EXPECT_EQ(*parse_duration("1.5m"), milliseconds(90'000));
+  EXPECT_EQ(*parse_duration("2d"), milliseconds(172'800'000));
+  EXPECT_EQ(*parse_duration("7"), milliseconds(7'000));
+  EXPECT_EQ(*parse_duration("0"), milliseconds(0));
+  for (const char* text :
+       {"", "s", "10x", "-1s", "1 s", "1e300d", "1..5s", "m10", "99999999999999d"})
+    EXPECT_FALSE(parse_duration(text).ok()) << text;
+}
+
 TEST(ParseU64, WholeTextOnly) {
   EXPECT_EQ(*parse_u64("18446744073709551615"), ~0ull);
   EXPECT_FALSE(parse_u64("12a").ok());

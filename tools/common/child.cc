@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/child.h"
 
+#include <poll.h>
+#include <spawn.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,11 +57,16 @@ Error cannot_run(const std::string& program, int errnum) {
   return error("cannot run {}: {}", program, errno_text(errnum));
 }
 
+// Of what waitpid() said.
+int exit_status(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 int wait_for(pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_status(status);
 }
 
 }  // namespace
@@ -111,6 +119,32 @@ Result<int> run_child(const std::string& program, std::vector<std::string> argv)
   const int status = wait_for(pid);
   child_pid = 0;
   return status;
+}
+
+Result<Child> Child::start(std::vector<std::string> argv) {
+  Child out;
+  const std::vector<char*> words = pointers(argv);
+  const int failed =
+      ::posix_spawnp(&out.pid_, words.front(), nullptr, nullptr, words.data(), environ);
+  if (failed != 0) return cannot_run(argv.front(), failed);
+  out.pid_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, out.pid_, 0));
+  return out;
+}
+
+Child::~Child() {
+  if (pid_fd_ >= 0) ::close(pid_fd_);
+}
+
+std::optional<int> Child::wait(std::chrono::milliseconds most) {
+  pollfd end = {pid_fd_, POLLIN, 0};
+  ::poll(&end, 1, static_cast<int>(most.count()));  // without pidfds, the whole time
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  return exit_status(status);
+}
+
+void Child::send(int signal) const {
+  ::kill(pid_, signal);
 }
 
 }  // namespace e4r::tools

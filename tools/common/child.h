@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "util/status.h"
@@ -25,5 +30,34 @@ namespace e4r::tools {
 // and waits for it: its exit status, or 128 + the signal that ended it. Meanwhile what the
 // terminal sends to both is the child's to answer, and SIGTERM and SIGHUP are handed on to it.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
+
+// A program that runs beside this one, on the same standard input, output and error. What the
+// terminal sends goes to both.
+class Child {
+ public:
+  // argv[0] is looked up in PATH. The Error: it cannot be run.
+  [[nodiscard]] static Result<Child> start(std::vector<std::string> argv);
+  Child(Child&& other) noexcept { swap(other); }
+  Child& operator=(Child&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  // It goes on, if it has not ended.
+  ~Child();
+
+  // Waits for its end, not longer than that: its exit status, or 128 + the signal that ended it.
+  [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds most);
+  void send(int signal) const;
+
+ private:
+  Child() = default;
+  void swap(Child& other) noexcept {
+    std::swap(pid_, other.pid_);
+    std::swap(pid_fd_, other.pid_fd_);
+  }
+
+  pid_t pid_ = -1;
+  int pid_fd_ = -1;
+};
 
 }  // namespace e4r::tools

@@ -3,9 +3,12 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
+#include "capture/capture.h"
 #include "common/command.h"
 #include "image/image.h"
+#include "image/write_bitmaps.h"
 #include "report/free_space.h"
 #include "util/file.h"
 
@@ -16,6 +19,7 @@ struct Options {
   std::string image;
   std::string chunk;
   std::string json;
+  std::string extract;
   image::OpenOptions open;
 };
 
@@ -41,6 +45,22 @@ Status print(const report::FreeSpace& free, const std::string& json) {
   return json == "-" ? Status() : write_output(free_space_text(free), "-");
 }
 
+// Where to read an image, which may be a capture's.
+struct OpenedImage {
+  std::optional<capture::Capture> capture;
+  std::string path;
+};
+Result<OpenedImage> open_image(const Options& options) {
+  OpenedImage out = {std::nullopt, options.image};
+  if (!capture::is_capture(options.image)) return out;
+  E4R_TRY(out.capture, capture::Capture::open(options.image));
+  if (out.capture->image().empty())
+    return error("{}: has no start image (--snapshot {})", options.image,
+                 out.capture->start().snapshot);
+  out.path = out.capture->image().path();
+  return out;
+}
+
 Result<int> run(const Options& options) {
   std::uint64_t chunk_kb = 0;
   if (!options.chunk.empty()) {
@@ -48,7 +68,11 @@ Result<int> run(const Options& options) {
     if (!parsed.ok()) return usage_error("-c: " + parsed.error().message);
     chunk_kb = *parsed;
   }
-  E4R_TRY(image::Image image, image::Image::open(options.image, options.open));
+  E4R_TRY(const OpenedImage opened, open_image(options));
+  const std::string& path = opened.path;
+  image::OpenOptions open = options.open;
+  open.name = options.image;
+  E4R_TRY(image::Image image, image::Image::open(path, open));
   const auto bits = report::chunk_bits(chunk_kb, image.geometry().block_size);
   if (!bits.ok()) return usage_error("-c: " + bits.error().message);
   E4R_TRY(report::FreeSpace free, report::measure_free_space(image, *bits));
@@ -57,6 +81,7 @@ Result<int> run(const Options& options) {
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
          ": e2freefrag misreads bigalloc and its text is followed here; --json has the true sizes");
+  if (!options.extract.empty()) E4R_CHECK(image::write_copy(path, options.extract));
   E4R_CHECK(print(free, options.json));
   return kDone;
 }
@@ -64,9 +89,12 @@ Result<int> run(const Options& options) {
 std::function<Result<int>()> declare(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->open.load_bitmaps = false;
-  app.add_option("image", options->image, "ext4 image or block device, read only")
+  app.add_option("image", options->image, "ext4 image or block device, read only; or a capture")
       ->required()
-      ->type_name("IMAGE");
+      ->type_name("IMAGE|FILE.e4c");
+  app.add_option("--extract-image", options->extract,
+                 "write the image as a sparse file as well: of a capture, what it holds of it")
+      ->type_name("OUT");
   app.add_option("-c", options->chunk, "also count aligned chunks of this many KB")
       ->type_name("KB");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
@@ -85,7 +113,9 @@ const Command& freefrag_command() {
       "freefrag", "sizes of free extents, in e2freefrag's words",
       "  e4replay freefrag disk.img\n"
       "  e4replay freefrag -c 2048 disk.img             free chunks of 2 MiB as well\n"
-      "  e4replay freefrag /dev/vg/snapshot --json -    for a program\n",
+      "  e4replay freefrag /dev/vg/snapshot --json -    for a program\n"
+      "  e4replay freefrag run.e4c --extract-image start.img\n"
+      "                                                 a capture's start image\n",
       declare};
   return kCommand;
 }

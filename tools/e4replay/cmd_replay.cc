@@ -92,9 +92,9 @@ void warn_of_fidelity(const report::ReplayReport& report) {
 }
 
 // The start image with the block bitmaps that the replay ended with.
-Status write_image(const Options& options, const replay::Engine& engine) {
+Status write_image(const Options& options, const Inputs& inputs, const replay::Engine& engine) {
   std::vector<std::uint64_t> words;
-  return image::write_with_bitmaps(options.in.image, options.write_image,
+  return image::write_with_bitmaps(inputs.image_path, options.write_image,
                                    [&](image::Group group) -> std::span<const std::uint64_t> {
                                      if (engine.state().group(group).corrupt) return {};
                                      engine.state().settled_words(group, words);
@@ -122,7 +122,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   }
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
-    E4R_CHECK(write_image(options, *runs.front().engine));
+    E4R_CHECK(write_image(options, inputs, *runs.front().engine));
   }
   return report;
 }
@@ -173,6 +173,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
 const Command& replay_command() {
   static const Command kCommand = {
       "replay", "what other allocator policies would have made of a trace",
+      "  e4replay replay run.e4c                        what `e4replay record` wrote\n"
       "  e4replay replay start.img run.trace.zst\n"
       "  e4replay replay start.img run.trace.zst -p legacy,cr1.5,linear --histogram\n"
       "  e4replay replay start.img run.trace.zst -p cr1.5 --set mb_cr1_5_max_trim_order=6\n"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstdio>
@@ -11,11 +12,18 @@
 #include <memory>
 #include <optional>
 
+#include "capture/capture.h"
+#include "capture/start_image.h"
+#include "capture/writer.h"
 #include "common/command.h"
+#include "e4replay/inputs.h"
 #include "e4replay/trace_info.h"
+#include "image/write_bitmaps.h"
 #include "trace/exactness.h"
+#include "trace/output.h"
 #include "trace/packed.h"
 #include "trace/writer.h"
+#include "util/file.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -24,7 +32,7 @@ namespace {
 using namespace trace;
 
 // The options that every subcommand which reads a trace has.
-struct InputOptions {
+struct TraceInput {
   std::string path;
   OpenOptions open;
 
@@ -62,12 +70,12 @@ void say_notes(const TraceSummary& summary) {
 // ---- info
 
 struct Info {
-  InputOptions input;
+  TraceInput input;
   std::string json;
 };
 
 Result<TraceInfo> inspect(const Info& options) {
-  E4R_TRY(const PackedTrace packed, load_packed(options.input.path, options.input.open));
+  E4R_TRY(const PackedTrace packed, load_events(options.input.path, options.input.open));
   ExactnessCheck check;
   const auto events = packed.cursor();
   for (;;) {
@@ -105,13 +113,14 @@ Result<int> run_info(const Info& options) {
 // ---- convert
 
 struct Convert {
-  InputOptions input;
+  TraceInput input;
   std::string output;
+  std::string image;  // to put into a capture, or to write of one
 };
 
 // Reads `input`, writes what `keep` wants to `output`, and says how it went.
-Result<int> copy(const InputOptions& input, const std::string& output, const EventFilter& keep) {
-  E4R_TRY(const auto source, open_trace(input.path, input.open));
+Result<int> copy(const TraceInput& input, const std::string& output, const EventFilter& keep) {
+  E4R_TRY(const auto source, open_events(input.path, input.open));
   E4R_TRY(const auto writer, TraceWriter::create(output));
   E4R_TRY(const std::uint64_t written, copy_trace(*source, *writer, keep));
   say_notes(source->summary());
@@ -121,10 +130,91 @@ Result<int> copy(const InputOptions& input, const std::string& output, const Eve
   return kDone;
 }
 
+// Copies the texts that a recorder noted beside the trace.
+Status copy_notes(const std::string& trace, capture::CaptureWriter& writer) {
+  namespace names = capture::text_name;
+  constexpr std::array<std::pair<const char*, std::string_view>, 3> kNotes = {{
+      {"tunables", names::kTunables},
+      {"mb_groups", names::kEndGroups},
+      {"mb_stats", names::kEndStats},
+  }};
+  for (const auto& [suffix, name] : kNotes) {
+    E4R_TRY(const auto text, noted("", nullptr, "", trace, suffix));
+    if (text) E4R_CHECK(writer.text(name, text->text));
+  }
+  return {};
+}
+
+Status copy_events(const TraceInput& input, capture::CaptureWriter& writer, std::uint64_t& count) {
+  E4R_TRY(const auto source, open_events(input.path, input.open));
+  for (;;) {
+    E4R_TRY(const auto batch, source->next());
+    if (batch.empty()) break;
+    E4R_CHECK(writer.events(batch, source->summary().generation));
+  }
+  count = source->summary().events;
+  say_notes(source->summary());
+  return writer.end_events(source->summary());
+}
+
+// A trace, the files beside it and a start image in one file.
+Result<int> make_capture(const Convert& options) {
+  E4R_TRY(auto file, OutputFile::create(options.output));
+  E4R_TRY(const auto writer, capture::CaptureWriter::create(std::move(file)));
+  capture::StartFacts start;
+  start.recorder = fmt::format("e4replay {}, of {}", E4R_VERSION, options.input.path);
+  start.snapshot = options.image.empty() ? "none" : "unmounted";
+  E4R_CHECK(writer->start(start));
+  E4R_CHECK(copy_notes(options.input.path, *writer));
+  if (!options.image.empty()) {
+    E4R_TRY(const auto image, capture::StartImage::read(options.image));
+    E4R_CHECK(image.pack([&](std::string_view part) { return writer->image(part); }));
+  }
+  capture::EndFacts end;
+  E4R_CHECK(copy_events(options.input, *writer, end.events));
+  end.reason = "the trace ended";
+  end.quiet = true;
+  E4R_CHECK(writer->finish(end));
+  fmt::print("{}: {} events{}\n", options.output, format_count(end.events),
+             options.image.empty() ? "" : ", with " + options.image);
+  return kDone;
+}
+
+// What a capture holds beside its events, as files beside a trace.
+Status write_notes(const Convert& options) {
+  E4R_TRY(const capture::Capture capture, capture::Capture::open(options.input.path));
+  if (capture.image().empty())
+    return error("{}: has no start image (--snapshot {})", options.input.path,
+                 capture.start().snapshot);
+  E4R_CHECK(image::write_copy(capture.image().path(), options.image));
+  namespace names = capture::text_name;
+  const bool quiet = capture.end() != nullptr && capture.end()->quiet;
+  const auto write = [&](std::string_view name, const char* suffix) -> Status {
+    const std::string* text = capture.text(name);
+    return text == nullptr ? Status() : write_output(*text, name_beside(options.output, suffix));
+  };
+  E4R_CHECK(write(names::kTunables, "tunables"));
+  // Counts of a kernel that had counted before cannot be held against a trace's alone.
+  if (quiet) E4R_CHECK(write(names::kEndGroups, "mb_groups"));
+  if (quiet && capture.text(names::kStartStats) == nullptr)
+    E4R_CHECK(write(names::kEndStats, "mb_stats"));
+  return {};
+}
+
+Result<int> run_convert(const Convert& options) {
+  if (options.output.ends_with(".e4c")) return make_capture(options);
+  if (!options.image.empty()) {
+    if (!capture::is_capture(options.input.path))
+      return usage_error("--image is for captures (.e4c): to make one of a trace, or files of one");
+    E4R_CHECK(write_notes(options));
+  }
+  return copy(options.input, options.output, nullptr);
+}
+
 // ---- cut
 
 struct Cut {
-  InputOptions input;
+  TraceInput input;
   std::string output;
   double from = 0, to = INFINITY;
   std::uint64_t first = UINT64_MAX;
@@ -151,7 +241,7 @@ std::shared_ptr<Options> declare_output(CLI::App& app) {
   options->input.declare(app);
   app.add_option("OUT", options->output,
                  "the file to write: .e4t or .txt (ftrace text), with .zst "
-                 "behind it to compress")
+                 "behind it to compress; convert makes .e4c as well")
       ->required();
   return options;
 }
@@ -184,8 +274,14 @@ std::function<Result<int>()> declare(CLI::App& app) {
   CLI::App* convert_app = add(app, "convert", "pack a trace into .e4t, or print one as ftrace text",
                               "  e4replay trace convert trace.txt.gz trace.e4t\n"
                               "  perf script --ns | e4replay trace convert - trace.e4t.zst\n"
-                              "  e4replay trace convert trace.e4t trace.txt\n");
+                              "  e4replay trace convert trace.e4t trace.txt\n"
+                              "  e4replay trace convert run.trace.zst run.e4c --image start.img\n"
+                              "  e4replay trace convert run.e4c run.e4t --image start.img\n");
   const auto convert = declare_output<Convert>(*convert_app);
+  convert_app->add_option(
+      "--image", convert->image,
+      "the start image: to put into an .e4c, with what lies beside the trace; or "
+      "to write of one, with what it notes");
 
   CLI::App* cut_app = add(app, "cut", "write a part of a trace",
                           "  e4replay trace cut run.e4t begin.e4t --first 1000\n"
@@ -196,7 +292,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
 
   return [=]() -> Result<int> {
     if (info_app->parsed()) return run_info(*info);
-    if (convert_app->parsed()) return copy(convert->input, convert->output, nullptr);
+    if (convert_app->parsed()) return run_convert(*convert);
     return copy(cut->input, cut->output,
                 [cut](const Event& e, std::uint64_t n) { return cut->wants(e, n); });
   };

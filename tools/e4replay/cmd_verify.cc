@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "common/command.h"
 #include "e4replay/inputs.h"
@@ -23,22 +24,41 @@ struct KernelFiles {
 };
 
 template <class T>
-Result<std::optional<T>> read_kernel_file(const std::string& given, const std::string& trace,
-                                          const char* suffix,
-                                          Result<T> (*parse)(std::string_view)) {
-  const std::string path = !given.empty() ? given : beside(trace, suffix);
-  if (path.empty()) return std::optional<T>();
-  E4R_TRY(const std::string text, read_file(path));
-  Result<T> parsed = parse(text);
-  if (!parsed.ok()) return error("{}: {}", path, parsed.error().message);
+Result<std::optional<T>> parse_noted(const std::optional<NotedText>& noted,
+                                     Result<T> (*parse)(std::string_view)) {
+  if (!noted) return std::optional<T>();
+  Result<T> parsed = parse(noted->text);
+  if (!parsed.ok()) return error("{}: {}", noted->where, parsed.error().message);
   return std::optional<T>(std::move(*parsed));
 }
 
-Result<KernelFiles> read_kernel_files(const Options& o) {
+// A capture's count from when the kernel was told to, or from its mount; what counts here is what
+// was added since recording began.
+Status take_off_start(const capture::Capture& capture, std::vector<stats::MbStat>& stats) {
+  const std::string* text = capture.text(capture::text_name::kStartStats);
+  if (text == nullptr) return {};
+  E4R_TRY(const std::vector<stats::MbStat> start, stats::parse_mb_stats(*text));
+  for (stats::MbStat& stat : stats)
+    for (const stats::MbStat& before : start)
+      if (before.name == stat.name) stat.value -= std::min(stat.value, before.value);
+  return {};
+}
+
+Result<KernelFiles> read_kernel_files(const Options& o, const Inputs& inputs) {
+  const capture::Capture* capture = inputs.capture ? &*inputs.capture : nullptr;
   KernelFiles out;
-  E4R_TRY(out.groups,
-          read_kernel_file(o.mb_groups, o.in.trace, "mb_groups", &stats::parse_mb_groups));
-  E4R_TRY(out.stats, read_kernel_file(o.mb_stats, o.in.trace, "mb_stats", &stats::parse_mb_stats));
+  // Files that were read while the file system was written to are of no moment.
+  if (capture != nullptr && (capture->end() == nullptr || !capture->end()->quiet) &&
+      o.mb_groups.empty() && o.mb_stats.empty())
+    return out;
+  E4R_TRY(const auto groups,
+          noted(o.mb_groups, capture, capture::text_name::kEndGroups, o.in.trace, "mb_groups"));
+  E4R_TRY(const auto stats,
+          noted(o.mb_stats, capture, capture::text_name::kEndStats, o.in.trace, "mb_stats"));
+  E4R_TRY(out.groups, parse_noted(groups, &stats::parse_mb_groups));
+  E4R_TRY(out.stats, parse_noted(stats, &stats::parse_mb_stats));
+  if (capture != nullptr && out.stats && o.mb_stats.empty())
+    E4R_CHECK(take_off_start(*capture, *out.stats));
   return out;
 }
 
@@ -69,7 +89,7 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
     return error(
         "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
         "is nothing to verify",
-        options.in.trace);
+        inputs.trace.name());
   report.contradictions = followed.engine->contradictions();
   E4R_CHECK(check_explained(options.in, followed));
   E4R_TRY(const replay::Run alone, session.free_run(setup));
@@ -100,9 +120,9 @@ Result<int> run(const Options& options) {
   allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
-  E4R_TRY(const KernelFiles kernel, read_kernel_files(options));
   Progress progress(!options.in.no_progress);
   E4R_TRY(Inputs inputs, open_inputs(options.in, progress));
+  E4R_TRY(const KernelFiles kernel, read_kernel_files(options, inputs));
   E4R_CHECK(apply_settings(inputs.recorded, options.in.settings));
   auto report = verify(options, inputs, policy, kernel, progress);
   progress.wipe();
@@ -132,6 +152,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
 const Command& verify_command() {
   static const Command kCommand = {
       "verify", "compare every decision of the model with the recorded kernel's",
+      "  e4replay verify run.e4c                        what `e4replay record` wrote\n"
       "  e4replay verify start.img run.trace.zst -p legacy\n"
       "  e4replay verify start.img run.trace.zst -p legacy --free-run\n"
       "  e4replay verify start.img run.trace.zst --explain 1358\n"

@@ -8,15 +8,17 @@ namespace e4r::tools {
 
 // One per cmd_*.cc.
 const Command& freefrag_command();
+const Command& info_command();
 const Command& policies_command();
+const Command& record_command();
 const Command& replay_command();
 const Command& shrinker_command();
 const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
-      replay_command(),   verify_command(),   kTraceCommand,
-      freefrag_command(), policies_command(), shrinker_command(),
+      record_command(), replay_command(),   verify_command(),   info_command(),
+      kTraceCommand,    freefrag_command(), policies_command(), shrinker_command(),
   };
   return kTable;
 }

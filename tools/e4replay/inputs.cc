@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "e4replay/inputs.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 
 #include "common/command.h"
@@ -23,14 +26,31 @@ std::string strip(const std::string& path, std::span<const std::string_view> end
   return path;
 }
 
-Status read_tunables(const InputOptions& options, allocator::Tunables& tunables) {
-  const std::string path =
-      !options.tunables_file.empty() ? options.tunables_file : beside(options.trace, "tunables");
-  if (path.empty()) return {};
-  E4R_TRY(const std::string text, read_file(path));
-  if (allocator::read_recorded_tunables(tunables, text) == 0)
-    return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", path);
+Status read_tunables(const InputOptions& options, const capture::Capture* capture,
+                     allocator::Tunables& tunables) {
+  E4R_TRY(const auto found, noted(options.tunables_file, capture, capture::text_name::kTunables,
+                                  options.trace, "tunables"));
+  if (!found) return {};
+  if (allocator::read_recorded_tunables(tunables, found->text) == 0)
+    return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", found->where);
   return {};
+}
+
+// The capture that one of the two is, if any.
+Result<std::optional<capture::Capture>> open_capture(const InputOptions& options) {
+  const std::string& path = options.trace.empty() ? options.image : options.trace;
+  if (!capture::is_capture(path)) {
+    if (options.trace.empty()) {
+      if (::access(path.c_str(), R_OK) != 0) return error("{}: {}", path, errno_text(errno));
+      return error("{}: is no capture (.e4c): give a trace behind the start image", path);
+    }
+    return std::optional<capture::Capture>();
+  }
+  E4R_TRY(capture::Capture capture, capture::Capture::open(path));
+  if (options.trace.empty() && capture.image().empty())
+    return error("{}: has no start image (--snapshot {}): give one in front of it", path,
+                 capture.start().snapshot);
+  return std::optional<capture::Capture>(std::move(capture));
 }
 
 }  // namespace
@@ -44,15 +64,29 @@ Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
   if (!options.generation.empty()) {
     E4R_TRY(open.generation, trace::parse_generation(options.generation));
   }
-  return trace::load_packed(options.trace, open);
+  return load_events(options.trace, open);
+}
+
+Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
+                                                  const trace::OpenOptions& options) {
+  if (!capture::is_capture(path)) return trace::open_trace(path, options);
+  E4R_TRY(const capture::Capture capture, capture::Capture::open(path));
+  return capture.open_trace(options);
+}
+
+Result<trace::PackedTrace> load_events(const std::string& path, const trace::OpenOptions& options) {
+  if (!capture::is_capture(path)) return trace::load_packed(path, options);
+  E4R_TRY(const capture::Capture capture, capture::Capture::open(path));
+  return capture.load_trace(options);
 }
 
 void declare_inputs(CLI::App& app, InputOptions& o) {
-  app.add_option("image", o.image, "start image: the file system as it was before the trace")
+  app.add_option("image", o.image,
+                 "start image: the file system as it was before the trace; or a capture "
+                 "(`e4replay record`), which needs nothing else")
       ->required()
-      ->type_name("IMAGE");
-  app.add_option("trace", o.trace, "trace (ftrace, trace-cmd, perf text or .e4t; .gz, .zst; -)")
-      ->required()
+      ->type_name("IMAGE|FILE.e4c");
+  app.add_option("trace", o.trace, "trace (ftrace, trace-cmd, perf text, .e4t, .e4c; .gz, .zst; -)")
       ->type_name("TRACE");
   app.add_option("--set", o.settings, "set a tunable; may be given again")
       ->type_name("NAME=VALUE")
@@ -77,12 +111,30 @@ void declare_inputs(CLI::App& app, InputOptions& o) {
   app.add_flag("--no-progress", o.no_progress, "no progress line on the terminal");
 }
 
-std::string beside(const std::string& trace, const std::string& suffix) {
+std::string name_beside(const std::string& trace, const std::string& suffix) {
   static constexpr std::array<std::string_view, 2> kPacked = {".zst", ".gz"};
   static constexpr std::array<std::string_view, 4> kTraces = {".trace", ".e4t", ".txt", ".perf"};
-  const std::string path = strip(strip(trace, kPacked), kTraces) + "." + suffix;
+  return strip(strip(trace, kPacked), kTraces) + "." + suffix;
+}
+
+std::string beside(const std::string& trace, const std::string& suffix) {
+  const std::string path = name_beside(trace, suffix);
   std::error_code ec;
   return std::filesystem::is_regular_file(path, ec) ? path : std::string();
+}
+
+Result<std::optional<NotedText>> noted(const std::string& given, const capture::Capture* capture,
+                                       std::string_view in_capture, const std::string& trace,
+                                       const std::string& suffix) {
+  if (given.empty() && capture != nullptr) {
+    const std::string* text = capture->text(in_capture);
+    if (text == nullptr) return std::optional<NotedText>();
+    return std::optional(NotedText{fmt::format("{}: {}", capture->path(), in_capture), *text});
+  }
+  const std::string path = !given.empty() ? given : beside(trace, suffix);
+  if (path.empty()) return std::optional<NotedText>();
+  E4R_TRY(std::string text, read_file(path));
+  return std::optional(NotedText{path, std::move(text)});
 }
 
 // Kernels of 6.17 and later have as many stream goals as CPUs are possible. When nobody has noted
@@ -103,15 +155,23 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
   return {};
 }
 
-Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
+Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
+  E4R_TRY(std::optional<capture::Capture> capture, open_capture(given));
+  InputOptions options = given;
+  if (options.trace.empty()) options.trace = options.image;
+  const bool own_image = capture && given.trace.empty();
+  const std::string image_path = own_image ? capture->image().path() : options.image;
   image::OpenOptions open;
   open.strict = options.strict;
   open.threads = options.threads;
+  open.name = options.image;
   progress.show("reading " + options.image);
-  E4R_TRY(image::Image image, image::Image::open(options.image, open));
+  E4R_TRY(image::Image image, image::Image::open(image_path, open));
   progress.show("reading " + options.trace);
   E4R_TRY(trace::PackedTrace trace, open_trace(options));
   progress.wipe();
+  if (capture)
+    for (const std::string& note : capture->notes()) warn(note);
   for (const std::string& warning : image.warnings()) warn(warning);
   for (const std::string& note : trace.notes()) warn(note);
   state::Source source = replay::source_from(image);
@@ -119,9 +179,10 @@ Result<Inputs> open_inputs(const InputOptions& options, Progress& progress) {
     return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
                  options.image, fit.error().message);
   allocator::Tunables recorded = allocator::defaults_for(source.geometry);
-  E4R_CHECK(read_tunables(options, recorded));
+  E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr, recorded));
   E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded));
-  return Inputs{std::move(image), std::move(trace), std::move(source), recorded};
+  return Inputs{std::move(capture), image_path,        std::move(image),
+                std::move(trace),   std::move(source), recorded};
 }
 
 Status apply_settings(allocator::Tunables& tunables, const std::vector<std::string>& settings) {
@@ -146,7 +207,7 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   out.image_path = options.image;
   out.geometry = inputs.image.geometry();
   out.bad_groups = inputs.image.bad_groups().size();
-  out.trace_path = options.trace;
+  out.trace_path = inputs.trace.name();
   out.device = trace::device_name(inputs.trace.device());
   out.trace = inputs.trace.summary();
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
@@ -156,8 +217,8 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
 
 Status check_explained(const InputOptions& options, const replay::Run& run) {
   if (options.explain == 0 || !run.engine->explanation().empty()) return {};
-  return error("--explain {}: {} decides {} times, or this range had been served before",
-               options.explain, options.trace, run.engine->decisions());
+  return error("--explain {}: the trace decides {} times, or this range had been served before",
+               options.explain, run.engine->decisions());
 }
 
 }  // namespace e4r::tools

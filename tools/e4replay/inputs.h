@@ -2,9 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "capture/capture.h"
 #include "image/image.h"
 #include "replay/load.h"
 #include "replay/session.h"
@@ -17,7 +20,7 @@ class App;
 }
 
 // What `replay` and `verify` have in common: an image, a trace, and what the recorder noted beside
-// the trace.
+// the trace; or one file (.e4c) that has all of it.
 namespace e4r::tools {
 
 // A trace and how to read it.
@@ -28,6 +31,12 @@ struct TraceOptions {
   bool lenient = false;
 };
 [[nodiscard]] Result<trace::PackedTrace> open_trace(const TraceOptions& options);
+
+// A trace of any format, a capture's included.
+[[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
+                                                                const trace::OpenOptions& options);
+[[nodiscard]] Result<trace::PackedTrace> load_events(const std::string& path,
+                                                     const trace::OpenOptions& options);
 
 struct InputOptions : TraceOptions {
   std::string image;
@@ -46,6 +55,8 @@ void declare_inputs(CLI::App& app, InputOptions& options);
 
 // Everything opened and read.
 struct Inputs {
+  std::optional<capture::Capture> capture;  // what the rest comes from, or all but the image
+  std::string image_path;                   // under which the image can be opened again
   image::Image image;
   trace::PackedTrace trace;
   state::Source source;
@@ -53,11 +64,26 @@ struct Inputs {
 };
 
 // Opens image and trace, warns of what is wrong with them, and reads the tunables that were noted
-// beside the trace ("NAME.tunables" beside "NAME.trace.zst") or in --tunables.
+// in the capture, beside the trace ("NAME.tunables" beside "NAME.trace.zst") or in --tunables.
 [[nodiscard]] Result<Inputs> open_inputs(const InputOptions& options, Progress& progress);
 
-// "DIR/NAME.SUFFIX" for a trace "DIR/NAME.trace.zst"; empty when there is no such file.
+// "DIR/NAME.SUFFIX" for a trace "DIR/NAME.trace.zst".
+[[nodiscard]] std::string name_beside(const std::string& trace, const std::string& suffix);
+// The same, empty when there is no such file.
 [[nodiscard]] std::string beside(const std::string& trace, const std::string& suffix);
+
+// A text and where it is from, for messages.
+struct NotedText {
+  std::string where;
+  std::string text;
+};
+// What the recorder noted under that name: the file `given`, else the capture's `in_capture`, else
+// the file beside the trace.
+[[nodiscard]] Result<std::optional<NotedText>> noted(const std::string& given,
+                                                     const capture::Capture* capture,
+                                                     std::string_view in_capture,
+                                                     const std::string& trace,
+                                                     const std::string& suffix);
 
 // Tunables with every --set applied.
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,

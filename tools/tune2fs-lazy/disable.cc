@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/stop.h"
 #include "lazyinit/enable.h"
 #include "lazyinit/verify.h"
 #include "tune2fs-lazy/session.h"
-#include "tune2fs-lazy/stop.h"
 #include "tune2fs-lazy/tune2fs.h"
 #include "tune2fs-lazy/zeroing.h"
 #include "util/parallel.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/stop.h"
 #include "tune2fs-lazy/session.h"
-#include "tune2fs-lazy/stop.h"
 #include "tune2fs-lazy/zeroing.h"
 #include "util/parallel.h"
 #include "util/units.h"

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "tune2fs-lazy/stop.h"
+#include "common/stop.h"
 #include "util/units.h"
 
 namespace e4r::tools {

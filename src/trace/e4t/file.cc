@@ -222,8 +222,12 @@ void Writer::add(std::span<const Event> events, Generation generation) {
   }
 }
 
-void Writer::finish(const TraceSummary& summary) {
+void Writer::flush() {
   if (!block_.empty()) write_block();
+}
+
+void Writer::finish(const TraceSummary& summary) {
+  flush();
   write_frame('E', encode_facts({blocks_, events_, chain_}, summary), 0);
 }
 

@@ -28,6 +28,8 @@ class Writer {
   void begin();
   // `generation`: what is known of it by now.
   void add(std::span<const Event> events, Generation generation);
+  // Appends the events that are not yet in a block: for a reader of an unfinished file.
+  void flush();
   // Ends the file; what `summary` knows beyond the events is kept with it.
   void finish(const TraceSummary& summary);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tune2fs-lazy/stop.h"
+#include "common/stop.h"
 
 #include <csignal>
 
@@ -15,10 +15,11 @@ void on_signal(int /*number*/) {
 
 }  // namespace
 
-const std::atomic<bool>& stop_on_signals() {
+const std::atomic<bool>& stop_on_signals(SecondSignal second) {
   struct sigaction action = {};
   action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  action.sa_flags = SA_RESTART;
+  if (second == SecondSignal::ends_the_program) action.sa_flags |= static_cast<int>(SA_RESETHAND);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
   return stop_wanted;
 }

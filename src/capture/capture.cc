@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/capture.h"
+
+#include <array>
+#include <fstream>
+
+#include "capture/container.h"
+#include "capture/little_endian.h"
+#include "util/units.h"
+
+namespace e4r::capture {
+namespace {
+
+constexpr std::size_t kMostTexts = 1000;
+constexpr std::size_t kMostTextBytes = 256 << 20;  // of all together
+
+// The bytes of the parts that hold events.
+class EventBytes final : public trace::ByteSource {
+ public:
+  explicit EventBytes(ContainerReader reader) : reader_(std::move(reader)) {}
+  Result<std::string_view> next() override {
+    for (;;) {
+      E4R_TRY(const Part part,
+              reader_.next([](PartKind kind) { return kind == PartKind::events; }));
+      if (part.kind == PartKind::end) return std::string_view();
+      if (!part.bytes.empty()) return part.bytes;
+    }
+  }
+
+ private:
+  ContainerReader reader_;
+};
+
+Result<ContainerReader> open_reader(const std::string& path) {
+  E4R_TRY(auto bytes, trace::open_bytes(path, {false, false}));
+  return ContainerReader(std::move(bytes), path);
+}
+
+}  // namespace
+
+bool is_capture(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kMagic.size()> head = {};
+  file.read(head.data(), head.size());
+  return file.gcount() == static_cast<std::streamsize>(head.size()) &&
+         std::string_view(head.data(), head.size()) == kMagic;
+}
+
+Result<Capture> Capture::open(const std::string& path) {
+  Capture out;
+  out.path_ = path;
+  E4R_CHECK(out.read());
+  return out;
+}
+
+Status Capture::read() {
+  E4R_TRY(ContainerReader reader, open_reader(path_));
+  for (;;) {
+    E4R_TRY(const Part part, reader.next([](PartKind kind) { return kind != PartKind::events; }));
+    if (part.kind == PartKind::end) break;
+    Status status;
+    if (part.kind == PartKind::text) status = add_text(part.bytes);
+    if (part.kind == PartKind::image) status = image_.add(part.bytes);
+    if (!status.ok())
+      return error("{}: at byte {}: {}", path_, part.offset, status.error().message);
+  }
+  cut_short_ = reader.cut_short();
+  const std::string* start = text(text_name::kStart);
+  if (start == nullptr)
+    return error("{}: says nothing of its start: it was cut short there", path_);
+  auto facts = parse_start_facts(*start);
+  if (!facts.ok()) return error("{}: {} {}", path_, text_name::kStart, facts.error().message);
+  start_ = *std::move(facts);
+  if (const std::string* end = text(text_name::kEnd)) {
+    auto last = parse_end_facts(*end);
+    if (!last.ok()) return error("{}: {} {}", path_, text_name::kEnd, last.error().message);
+    end_ = *std::move(last);
+    ended_ = true;
+  }
+  return {};
+}
+
+// A name, its length before it, and a piece of the text.
+Status Capture::add_text(std::string_view part) {
+  const std::size_t length = part.empty() ? 0 : static_cast<unsigned char>(part.front());
+  if (length == 0 || part.size() <= length) return error("a text without a name");
+  std::string& text = texts_[std::string(part.substr(1, length))];
+  text += part.substr(1 + length);
+  std::size_t all = 0;
+  for (const auto& [name, content] : texts_) all += content.size();
+  if (texts_.size() > kMostTexts || all > kMostTextBytes)
+    return error("more text than there can be");
+  return {};
+}
+
+const std::string* Capture::text(std::string_view name) const {
+  const auto found = texts_.find(name);
+  return found == texts_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> Capture::notes() const {
+  std::vector<std::string> out;
+  if (cut_short_)
+    out.push_back(
+        fmt::format("{}: is cut short (its recorder was killed?): what is there is used", path_));
+  std::uint64_t lost = 0;
+  for (const Losses& l : end_.lost) lost += l.events;
+  if (lost > 0)
+    out.push_back(
+        fmt::format("{}: {} events were lost while recording: no exact answer behind the "
+                    "first of them",
+                    path_, format_count(lost)));
+  return out;
+}
+
+Result<std::unique_ptr<trace::Trace>> Capture::open_trace(const trace::OpenOptions& options) const {
+  E4R_TRY(ContainerReader reader, open_reader(path_));
+  trace::OpenOptions chosen = options;
+  chosen.lenient = options.lenient || cut_short_;
+  return trace::open_trace_source(std::make_unique<EventBytes>(std::move(reader)), path_, chosen);
+}
+
+Result<trace::PackedTrace> Capture::load_trace(const trace::OpenOptions& options) const {
+  trace::OpenOptions chosen = options;
+  chosen.late_generation = true;
+  E4R_TRY(const auto trace, open_trace(chosen));
+  return trace::pack(*trace, options);
+}
+
+}  // namespace e4r::capture

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/bytes.h"
+#include "trace/output.h"
+#include "util/status.h"
+
+// The frames that an .e4c file is made of (docs/capture-format.md): a header, then parts in the
+// order in which they came to be, each with a checksum, and one end mark. Nothing needs seeking:
+// a file that was cut short gives what it has.
+namespace e4r::capture {
+
+// The first bytes of every .e4c file.
+inline constexpr std::string_view kMagic =
+    "\x89"
+    "E4C\r\n\x1a\n";
+inline constexpr std::uint16_t kVersion = 1;
+
+// Most bytes of a part before compression; larger things come in several parts.
+inline constexpr std::size_t kMaxPartBytes = 1 << 20;
+
+enum class PartKind : char {
+  text = 'T',    // a named text, or a further piece of it
+  image = 'I',   // pieces of the start image
+  events = 'V',  // bytes of an .e4t file
+  end = 'Z',
+};
+
+struct Part {
+  PartKind kind = PartKind::end;
+  std::uint64_t offset = 0;  // in the file, of the part's frame
+  std::string_view bytes;    // valid until the next call; empty when they were not asked for
+};
+
+// Writes parts as they come; each is in the file when add() returns, as far as OutputFile goes.
+class ContainerWriter {
+ public:
+  // Writes the header.
+  [[nodiscard]] static Result<ContainerWriter> create(std::unique_ptr<trace::OutputFile> file);
+  // At most kMaxPartBytes.
+  [[nodiscard]] Status add(PartKind kind, std::string_view bytes);
+  // Writes the end mark and commits the file.
+  [[nodiscard]] Status finish();
+  [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
+
+ private:
+  explicit ContainerWriter(std::unique_ptr<trace::OutputFile> file) : file_(std::move(file)) {}
+  Status write(std::string_view bytes);
+
+  std::unique_ptr<trace::OutputFile> file_;
+  std::string packed_;
+  std::uint64_t written_ = 0;
+  std::uint64_t parts_ = 0;
+  std::uint32_t chain_ = 0;  // checksum of the parts' checksums
+};
+
+// Reads the parts of a file in order. Damage is an Error that names the offset. A file that ends
+// without its end mark is no Error: cut_short() tells.
+class ContainerReader {
+ public:
+  ContainerReader(std::unique_ptr<trace::ByteSource> bytes, std::string name)
+      : bytes_(std::move(bytes)), name_(std::move(name)) {}
+
+  // The next part; kind `end` at the end of the file, cut short or not. `wanted` says whether to
+  // decompress a part of that kind; its checksum is held against it either way.
+  template <class Wanted>
+  [[nodiscard]] Result<Part> next(Wanted wanted) {
+    E4R_TRY(Part part, next_frame());
+    if (part.kind != PartKind::end && wanted(part.kind)) E4R_CHECK(unpack(part));
+    return part;
+  }
+  [[nodiscard]] bool cut_short() const { return cut_short_; }
+
+ private:
+  struct Frame;
+  Result<Part> next_frame();
+  Result<Part> end_here();
+  Status read_header();
+  Status check_end(std::string_view payload);
+  Status unpack(Part& part);
+  Result<std::string_view> take(std::size_t size);
+  template <class... Args>
+  Error damaged(fmt::format_string<Args...> format, Args&&... args) const;
+
+  std::unique_ptr<trace::ByteSource> bytes_;
+  std::string name_;
+  std::string_view rest_;
+  std::string buffer_;       // a frame that came in several chunks
+  std::string_view stored_;  // the current part's bytes as they lie in the file
+  std::size_t plain_size_ = 0;
+  bool packed_ = false;
+  std::string plain_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t frame_at_ = 0;
+  std::uint64_t parts_ = 0;
+  std::uint32_t chain_ = 0;
+  bool started_ = false, ended_ = false, cut_short_ = false;
+};
+
+}  // namespace e4r::capture

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/facts.h"
+
+#include <boost/describe/class.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
+#include <boost/json/value_to.hpp>
+
+namespace e4r::capture {
+
+BOOST_DESCRIBE_STRUCT(StartFacts, (),
+                      (recorder, time, kernel, kernel_version, machine, device, device_name,
+                       mount_point, mount_options, command, clock, events, snapshot, possible_cpus,
+                       rotational, mounted, settled, frozen_s))
+BOOST_DESCRIBE_STRUCT(Losses, (), (cpu, events))
+BOOST_DESCRIBE_STRUCT(EndFacts, (),
+                      (time, reason, exit_status, elapsed_s, frozen_s, events, lost, quiet))
+
+namespace {
+
+namespace json = boost::json;
+
+template <class Facts>
+Result<Facts> parse(std::string_view text) {
+  boost::system::error_code ec;
+  const json::value given = json::parse(text, ec);
+  if (ec || !given.is_object()) return error("is no JSON object");
+  json::object known = json::value_from(Facts{}).as_object();
+  for (auto& [name, value] : known)
+    if (const json::value* member = given.get_object().if_contains(name)) value = *member;
+  const auto facts = json::try_value_to<Facts>(json::value(known));
+  if (facts.has_error()) return error("has a member of a wrong type");
+  return *facts;
+}
+
+}  // namespace
+
+std::string to_json(const StartFacts& facts) {
+  return json::serialize(json::value_from(facts)) + "\n";
+}
+std::string to_json(const EndFacts& facts) {
+  return json::serialize(json::value_from(facts)) + "\n";
+}
+
+Result<StartFacts> parse_start_facts(std::string_view text) {
+  return parse<StartFacts>(text);
+}
+Result<EndFacts> parse_end_facts(std::string_view text) {
+  return parse<EndFacts>(text);
+}
+
+}  // namespace e4r::capture

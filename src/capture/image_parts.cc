@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/image_parts.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "capture/container.h"
+#include "capture/little_endian.h"
+
+namespace e4r::capture {
+namespace {
+
+constexpr std::size_t kHeadBytes = 8;    // size of the image
+constexpr std::size_t kPieceBytes = 12;  // place, length
+// The least that is left out when it is zero; smaller than a block of any file system.
+constexpr std::size_t kUnit = 1024;
+// As large as an ext4 file system can be, and more.
+constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 60;
+// Bytes that are kept of an image: its bitmaps and descriptors, a 512th of it and less.
+constexpr std::uint64_t kMaxKept = std::uint64_t{4} << 30;
+std::uint64_t most_kept(std::uint64_t size) {
+  return std::min(kMaxKept, size / 512 + (16 << 20));
+}
+
+bool all_zero(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
+
+}  // namespace
+
+void ImagePacker::begin_part() {
+  part_.clear();
+  append_le(part_, size_);
+}
+
+Status ImagePacker::add(std::uint64_t offset, std::string_view bytes) {
+  constexpr std::size_t kMost = kMaxPartBytes - kHeadBytes - kPieceBytes;
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    std::size_t end = at;
+    while (end < bytes.size() && end - at + kUnit <= kMost && !all_zero(bytes.substr(end, kUnit)))
+      end = std::min(end + kUnit, bytes.size());
+    if (end == at) {
+      at += kUnit;
+      continue;
+    }
+    if (part_.empty()) begin_part();
+    if (part_.size() + kPieceBytes + (end - at) > kMaxPartBytes) {
+      E4R_CHECK(sink_(part_));
+      begin_part();
+    }
+    append_le(part_, offset + at);
+    append_le(part_, static_cast<std::uint32_t>(end - at));
+    part_ += bytes.substr(at, end - at);
+    at = end;
+  }
+  return {};
+}
+
+Status ImagePacker::finish() {
+  if (part_.empty()) begin_part();
+  const Status status = sink_(part_);
+  part_.clear();
+  return status;
+}
+
+MemoryImage::~MemoryImage() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string MemoryImage::path() const {
+  return fmt::format("/proc/self/fd/{}", fd_);
+}
+
+Status MemoryImage::create(std::uint64_t size) {
+  if (size == 0 || size > kMaxImage) return error("an image of {} bytes", size);
+  fd_ = ::memfd_create("e4replay start image", MFD_CLOEXEC);
+  if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(size)) != 0)
+    return error("cannot hold the start image in memory: {}", errno_text(errno));
+  size_ = size;
+  return {};
+}
+
+Status MemoryImage::add(std::string_view part) {
+  if (part.size() < kHeadBytes) return error("a part of the start image is too short");
+  const auto size = get_le<std::uint64_t>(part.data());
+  if (fd_ < 0) E4R_CHECK(create(size));
+  if (size != size_) return error("parts of two start images");
+  part.remove_prefix(kHeadBytes);
+  while (!part.empty()) {
+    if (part.size() < kPieceBytes) return error("a piece of the start image is too short");
+    const auto offset = get_le<std::uint64_t>(part.data());
+    const auto length = get_le<std::uint32_t>(part.data() + 8);
+    part.remove_prefix(kPieceBytes);
+    if (length < kUnit || length > part.size() || offset > size_ || length > size_ - offset)
+      return error("a piece of the start image lies outside of it");
+    kept_ += length;
+    if (kept_ > most_kept(size_)) return error("more of the start image than a replay reads");
+    if (::pwrite(fd_, part.data(), length, static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(length))
+      return error("cannot hold the start image in memory: {}", errno_text(errno));
+    part.remove_prefix(length);
+  }
+  return {};
+}
+
+}  // namespace e4r::capture

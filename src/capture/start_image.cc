@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/start_image.h"
+
+#include <algorithm>
+#include <span>
+
+#include "image/image.h"
+#include "image/input_file.h"
+
+namespace e4r::capture {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 1 << 20;
+// A file system of an older size can have data behind it; nothing of it is asked for.
+constexpr std::uint64_t kBootBytes = 1024;  // before the superblock, not the file system's
+
+image::OpenOptions without_bitmaps() {
+  image::OpenOptions out;
+  out.load_bitmaps = false;
+  return out;
+}
+
+}  // namespace
+
+void StartImage::warm(const std::string& device_path) {
+  static_cast<void>(read(device_path));
+}
+
+Result<StartImage> StartImage::read(const std::string& device_path) {
+  E4R_TRY(const image::Image fs, image::Image::open(device_path, without_bitmaps()));
+  E4R_TRY(const image::InputFile file, image::InputFile::open(device_path));
+  StartImage out;
+  const std::uint64_t block_size = fs.geometry().block_size;
+  out.size_ = fs.geometry().blocks_count * block_size;
+  for (const image::BlockRange& range : fs.bookkeeping()) {
+    const std::uint64_t end = range.end() * block_size;
+    for (std::uint64_t at = range.first * block_size; at < end; at += kPieceBytes) {
+      Piece piece = {at, std::string(std::min(kPieceBytes, end - at), '\0')};
+      E4R_CHECK(file.read(at, std::as_writable_bytes(std::span(piece.bytes))));
+      out.pieces_.push_back(std::move(piece));
+    }
+  }
+  if (!out.pieces_.empty() && out.pieces_.front().offset == 0)
+    std::fill_n(out.pieces_.front().bytes.begin(), kBootBytes, '\0');
+  return out;
+}
+
+Status StartImage::pack(const ImagePacker::Sink& sink) const {
+  ImagePacker packer(size_, sink);
+  for (const Piece& piece : pieces_) E4R_CHECK(packer.add(piece.offset, piece.bytes));
+  return packer.finish();
+}
+
+std::uint64_t StartImage::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Piece& piece : pieces_) sum += piece.bytes.size();
+  return sum;
+}
+
+}  // namespace e4r::capture

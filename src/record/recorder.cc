@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/recorder.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "capture/start_image.h"
+#include "capture/writer.h"
+#include "record/freeze.h"
+#include "record/kernel_files.h"
+#include "record/loop_copy.h"
+#include "record/stale.h"
+#include "trace/summary.h"
+#include "trace/trace.h"
+
+namespace e4r::record {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using KernelFiles = std::map<std::string, std::string>;
+
+// How much may be lost with a recorder that is killed.
+constexpr std::chrono::seconds kFlushEvery{1};
+// For the kernel's files at the end; nobody's answer depends on it.
+constexpr std::chrono::milliseconds kEndFreeze{5000};
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+// Two states of a file system at one moment: its image's and the kernel's.
+struct Start {
+  std::optional<capture::StartImage> image;
+  KernelFiles files;
+  double frozen_s = 0;
+};
+
+Status check_output(const RecorderOptions& options, const Target& target) {
+  std::filesystem::path directory = std::filesystem::path(options.output).parent_path();
+  if (directory.empty()) directory = ".";
+  struct stat st = {};
+  if (::stat(directory.c_str(), &st) != 0)
+    return error("{}: {}: {}", options.output, directory.string(), errno_text(errno));
+  if (trace::make_dev(major(st.st_dev), minor(st.st_dev)) == target.dev)
+    return error(
+        "{}: lies on the file system that is to be recorded; give a place elsewhere with -o",
+        options.output);
+  return {};
+}
+
+Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Target& target) {
+  const bool mounted = target.mount.has_value();
+  Snapshot snapshot = options.snapshot;
+  if (snapshot == Snapshot::automatic) snapshot = mounted ? Snapshot::freeze : Snapshot::unmounted;
+  if (snapshot == Snapshot::unmounted && mounted)
+    return error("{}: is mounted on {}: give --snapshot freeze", options.target,
+                 target.mount->point);
+  if ((snapshot == Snapshot::freeze || snapshot == Snapshot::reflink) && !mounted)
+    return error("{}: is not mounted: give --snapshot unmounted", options.target);
+  const bool read_only =
+      mounted && ("," + target.mount->options + ",").find(",ro,") != std::string::npos;
+  if (read_only)
+    return error("{}: is mounted read-only: nothing is allocated there", options.target);
+  return snapshot;
+}
+
+class FileRecorder final : public Recorder {
+ public:
+  explicit FileRecorder(const RecorderOptions& options) : options_(options) {}
+  FileRecorder(const FileRecorder&) = delete;
+  FileRecorder& operator=(const FileRecorder&) = delete;
+  ~FileRecorder() override {
+    if (!started_ && writer_) ::unlink(options_.output.c_str());
+  }
+
+  Status begin() {
+    E4R_TRY(target_, find_target(options_.target));
+    E4R_TRY(snapshot_, choose_snapshot(options_, target_));
+    E4R_CHECK(check_output(options_, target_));
+    E4R_TRY(writer_, capture::CaptureWriter::create(options_.output));
+    E4R_CHECK(prepare_tracing());
+    if (options_.settle && target_.mount) E4R_CHECK(settle());
+    E4R_TRY(const Start start, take_start());
+    E4R_CHECK(write_start(start));
+    began_ = last_flush_ = Steady::now();
+    started_ = true;
+    return {};
+  }
+
+  [[nodiscard]] const Target& target() const override { return target_; }
+  [[nodiscard]] const capture::StartFacts& facts() const override { return facts_; }
+  [[nodiscard]] std::uint64_t image_bytes() const override { return image_bytes_; }
+
+  Result<Progress> pump() override {
+    E4R_CHECK(take_events(false));
+    if (Steady::now() - last_flush_ >= kFlushEvery) {
+      last_flush_ = Steady::now();
+      E4R_CHECK(writer_->flush());
+    }
+    Progress out = {summary_.events, 0, writer_->bytes_written(), tracer_->buffer_kb()};
+    for (const capture::Losses& l : tracer_->losses()) out.lost += l.events;
+    return out;
+  }
+
+  Result<capture::EndFacts> finish(const std::string& reason,
+                                   std::optional<std::int64_t> exit_status) override {
+    capture::EndFacts facts;
+    facts.reason = reason;
+    facts.exit_status = exit_status;
+    facts.elapsed_s = std::chrono::duration<double>(Steady::now() - began_).count();
+    E4R_TRY(const KernelFiles files, stop(facts));
+    E4R_CHECK(take_events(true));
+    tracer_->report(summary_);
+    E4R_CHECK(writer_->end_events(summary_));
+    for (const auto& [name, text] : files) E4R_CHECK(writer_->text("end/" + name, text));
+    facts.time = utc_now();
+    facts.events = summary_.events;
+    facts.lost = tracer_->losses();
+    E4R_CHECK(writer_->finish(facts));
+    tracer_.reset();
+    return facts;
+  }
+
+ private:
+  Status prepare_tracing() {
+    if (target_.mount) stats_ = StatsSwitch(target_.device_name);
+    TracerOptions options;
+    options.dev = target_.dev;
+    options.clock = options_.clock;
+    options.buffer_kb = options_.buffer_kb;
+    options.instance =
+        to_string({static_cast<int>(::getpid()), target_.device_name, stats_.switched()});
+    E4R_TRY(tracer_, Tracer::create(options));
+    return {};
+  }
+
+  // What nobody uses goes from the cache of inodes, and their preallocations with them.
+  [[nodiscard]] Status settle() const {
+    const int fd = ::open(target_.mount->point.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+      ::syncfs(fd);
+      ::close(fd);
+    }
+    std::ofstream file("/proc/sys/vm/drop_caches");
+    file << "2" << std::flush;
+    return file ? Status() : error("--settle: cannot write /proc/sys/vm/drop_caches");
+  }
+
+  Result<Start> take_start() {
+    if (snapshot_ == Snapshot::freeze || snapshot_ == Snapshot::reflink) return take_frozen();
+    Start out;
+    if (snapshot_ == Snapshot::unmounted) {
+      E4R_TRY(out.image, capture::StartImage::read(target_.device_path));
+    }
+    E4R_CHECK(tracer_->on());
+    if (target_.mount) out.files = read_kernel_files(target_.device_name);
+    return out;
+  }
+
+  Result<Start> take_frozen() {
+    if (snapshot_ == Snapshot::freeze) capture::StartImage::warm(target_.device_path);
+    static_cast<void>(read_kernel_files(target_.device_name));  // loads buddies
+    Start out;
+    E4R_TRY(Freeze freeze, Freeze::begin(target_.mount->point, options_.max_freeze));
+    E4R_CHECK(tracer_->on());
+    std::optional<LoopCopy> copy;
+    if (snapshot_ == Snapshot::reflink) {
+      E4R_TRY(copy, LoopCopy::make(target_.device_name));
+    } else {
+      E4R_TRY(out.image, capture::StartImage::read(target_.device_path));
+    }
+    out.files = read_kernel_files(target_.device_name);
+    E4R_CHECK(freeze.end());
+    out.frozen_s = freeze.lasted().count();
+    if (copy) {
+      E4R_TRY(out.image, capture::StartImage::read(copy->path()));
+    }
+    return out;
+  }
+
+  Status write_start(const Start& start) {
+    facts_ = describe(start);
+    E4R_CHECK(writer_->start(facts_));
+    for (const auto& [name, text] : start.files) E4R_CHECK(writer_->text("start/" + name, text));
+    E4R_CHECK(writer_->text(capture::text_name::kTunables, tunables()));
+    if (!start.image) return {};
+    image_bytes_ = start.image->bytes();
+    return start.image->pack([this](std::string_view part) { return writer_->image(part); });
+  }
+
+  [[nodiscard]] capture::StartFacts describe(const Start& start) const {
+    capture::StartFacts out;
+    utsname system = {};
+    ::uname(&system);
+    out.recorder = options_.program;
+    out.time = utc_now();
+    out.kernel = system.release;
+    out.kernel_version = system.version;
+    out.machine = system.machine;
+    out.device = fmt::format("{}:{}", trace::dev_major(target_.dev), trace::dev_minor(target_.dev));
+    out.device_name = target_.device_name;
+    if (target_.mount) {
+      out.mount_point = target_.mount->point;
+      out.mount_options = target_.mount->options;
+    }
+    out.command = options_.command;
+    out.clock = clock_name(options_.clock);
+    out.events = "minimal";
+    out.snapshot = snapshot_name(snapshot_);
+    out.possible_cpus = possible_cpus();
+    out.rotational = is_rotational(target_.device_name);
+    out.mounted = target_.mount.has_value();
+    out.settled = options_.settle;
+    out.frozen_s = start.frozen_s;
+    return out;
+  }
+
+  // With the line of /proc/mounts, which holds settings as well.
+  [[nodiscard]] std::string tunables() const {
+    std::string out = read_tunables(target_.device_name);
+    if (target_.mount)
+      out += fmt::format("{} {} ext4 {} 0 0\n", target_.device_path, target_.mount->point,
+                         target_.mount->options);
+    return out;
+  }
+
+  // Ends tracing, at a moment of which the kernel's files are as well, if there can be one.
+  Result<KernelFiles> stop(capture::EndFacts& facts) {
+    KernelFiles files;
+    const auto mount = find_mount(target_.dev);
+    if (mount && snapshot_ != Snapshot::none) {
+      auto freeze = Freeze::begin(mount->point, kEndFreeze);
+      if (freeze.ok()) {
+        E4R_CHECK(tracer_->off());
+        files = read_kernel_files(target_.device_name);
+        facts.quiet = freeze->end().ok();
+        facts.frozen_s = freeze->lasted().count();
+        return files;
+      }
+    }
+    if (mount) files = read_kernel_files(target_.device_name);
+    E4R_CHECK(tracer_->off());
+    return files;
+  }
+
+  Status take_events(bool all) {
+    return tracer_->read(all, [this](std::span<const trace::Event> events) {
+      for (const trace::Event& event : events) summary_.add(event, nullptr);
+      return writer_->events(events, tracer_->generation());
+    });
+  }
+
+  RecorderOptions options_;
+  Target target_;
+  Snapshot snapshot_ = Snapshot::automatic;
+  StatsSwitch stats_;
+  std::unique_ptr<capture::CaptureWriter> writer_;
+  std::unique_ptr<Tracer> tracer_;
+  capture::StartFacts facts_;
+  trace::TraceSummary summary_;
+  std::uint64_t image_bytes_ = 0;
+  Steady::time_point began_, last_flush_;
+  bool started_ = false;
+};
+
+constexpr std::array kSnapshots = {
+    std::pair{Snapshot::automatic, "auto"},  std::pair{Snapshot::freeze, "freeze"},
+    std::pair{Snapshot::reflink, "reflink"}, std::pair{Snapshot::unmounted, "unmounted"},
+    std::pair{Snapshot::none, "none"},
+};
+
+}  // namespace
+
+Result<Snapshot> parse_snapshot(const std::string& name) {
+  std::string known;
+  for (const auto& [snapshot, text] : kSnapshots) {
+    if (name == text) return snapshot;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", text);
+  }
+  return error("'{}' is no way to take a start image: give one of {}", name, known);
+}
+
+const char* snapshot_name(Snapshot snapshot) {
+  for (const auto& [value, text] : kSnapshots)
+    if (value == snapshot) return text;
+  return "";
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::start(const RecorderOptions& options) {
+  auto out = std::make_unique<FileRecorder>(options);
+  E4R_CHECK(out->begin());
+  return std::unique_ptr<Recorder>(std::move(out));
+}
+
+}  // namespace e4r::record

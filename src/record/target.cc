@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/target.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "trace/event.h"
+#include "trace/trace.h"
+
+namespace e4r::record {
+namespace {
+
+// Spaces and the like are written as "\040".
+std::string unescape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto octal = [&](std::size_t k) { return text[i + k] >= '0' && text[i + k] <= '7'; };
+    if (text[i] == '\\' && i + 3 < text.size() && octal(1) && octal(2) && octal(3)) {
+      out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                               (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+// The kernel's name of a block device, from where sysfs keeps it.
+Result<std::string> name_of(std::uint32_t dev) {
+  const std::string link =
+      fmt::format("/sys/dev/block/{}:{}", trace::dev_major(dev), trace::dev_minor(dev));
+  std::error_code ec;
+  const auto target = std::filesystem::read_symlink(link, ec);
+  if (ec) return error("is on no block device ({} does not exist)", link);
+  return target.filename().string();
+}
+
+}  // namespace
+
+std::optional<Mount> parse_mountinfo_line(std::string_view line) {
+  std::istringstream words{std::string(line)};
+  std::string id, parent, dev, root, point, options, word;
+  if (!(words >> id >> parent >> dev >> root >> point >> options)) return std::nullopt;
+  while (words >> word && word != "-") {
+  }
+  Mount out;
+  std::string more;
+  if (!(words >> out.type >> out.source >> more)) return std::nullopt;
+  const auto number = trace::parse_device(dev);
+  if (!number.ok()) return std::nullopt;
+  out.dev = *number;
+  out.root = unescape(root);
+  out.point = unescape(point);
+  out.source = unescape(out.source);
+  out.options = options + "," + more;
+  return out;
+}
+
+std::optional<Mount> find_mount(std::uint32_t dev) {
+  std::ifstream file("/proc/self/mountinfo");
+  std::optional<Mount> part;  // a mount of a directory of it, for want of a better one
+  for (std::string line; std::getline(file, line);) {
+    std::optional<Mount> mount = parse_mountinfo_line(line);
+    if (!mount || mount->dev != dev) continue;
+    if (mount->root == "/") return mount;
+    if (!part) part = std::move(mount);
+  }
+  return part;
+}
+
+Result<Target> find_target(const std::string& path) {
+  struct stat st = {};
+  if (::stat(path.c_str(), &st) != 0) return error("{}: {}", path, errno_text(errno));
+  const bool device = S_ISBLK(st.st_mode);
+  if (S_ISCHR(st.st_mode))
+    return error("{}: is a character device: give an ext4 file system", path);
+  const dev_t dev = device ? st.st_rdev : st.st_dev;
+  Target out;
+  out.dev = trace::make_dev(major(dev), minor(dev));
+  out.mount = find_mount(out.dev);
+  if (out.mount && out.mount->type != "ext4")
+    return error("{}: is {}, not ext4: nothing of it can be recorded", path, out.mount->type);
+  auto name = name_of(out.dev);
+  if (!name.ok()) return error("{}: {}: give an ext4 file system", path, name.error().message);
+  out.device_name = *name;
+  out.device_path = "/dev/" + out.device_name;
+  std::replace(out.device_path.begin(), out.device_path.end(), '!', '/');
+  if (device) out.device_path = path;
+  return out;
+}
+
+}  // namespace e4r::record

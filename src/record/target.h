@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "util/status.h"
+
+namespace e4r::record {
+
+// One line of /proc/self/mountinfo.
+struct Mount {
+  std::uint32_t dev = 0;  // as trace::make_dev() has it
+  std::string root;       // of the file system, that is mounted there
+  std::string point;
+  std::string type;  // of the file system
+  std::string source;
+  std::string options;  // of the mount and of the file system, comma-separated
+};
+[[nodiscard]] std::optional<Mount> parse_mountinfo_line(std::string_view line);
+
+// What is to be recorded: a file system on a block device.
+struct Target {
+  std::uint32_t dev = 0;
+  std::string device_name;  // the kernel's: "sda1", "dm-0", "cciss!c0d0"
+  std::string device_path;  // "/dev/sda1"
+  std::optional<Mount> mount;
+};
+
+// `path`: a mount point, a file or directory in the file system, or a block device. The Error says
+// what it is instead.
+[[nodiscard]] Result<Target> find_target(const std::string& path);
+
+// Where the device is mounted now, if it is.
+[[nodiscard]] std::optional<Mount> find_mount(std::uint32_t dev);
+
+}  // namespace e4r::record

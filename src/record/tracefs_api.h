@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef E4R_RECORD_TRACEFS_API_H
+#define E4R_RECORD_TRACEFS_API_H
+
+/*
+ * What is used of libtracefs. Its own header (1.6) has inline functions that are no C++;
+ * tracefs_api.c includes both, so that the compiler holds them against each other.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tep_handle;
+struct tracefs_cpu;
+struct tracefs_instance;
+
+const char* tracefs_tracing_dir(void);
+char** tracefs_instances(const char* regex);
+void tracefs_list_free(char** list);
+
+struct tracefs_instance* tracefs_instance_create(const char* name);
+int tracefs_instance_destroy(struct tracefs_instance* instance);
+void tracefs_instance_free(struct tracefs_instance* instance);
+int tracefs_instance_set_buffer_size(struct tracefs_instance* instance, size_t size_kb, int cpu);
+int tracefs_instance_file_write(struct tracefs_instance* instance, const char* file,
+                                const char* text);
+char* tracefs_instance_file_read(struct tracefs_instance* instance, const char* file, int* size);
+int tracefs_trace_on(struct tracefs_instance* instance);
+int tracefs_trace_off(struct tracefs_instance* instance);
+
+struct tep_handle* tracefs_local_events_system(const char* tracing_dir, const char* const* systems);
+
+struct tracefs_cpu* tracefs_cpu_open(struct tracefs_instance* instance, int cpu, bool nonblock);
+void tracefs_cpu_close(struct tracefs_cpu* cpu);
+int tracefs_cpu_read_size(struct tracefs_cpu* cpu);
+int tracefs_cpu_read(struct tracefs_cpu* cpu, void* buffer, bool nonblock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/tracer.h"
+
+extern "C" {  // which it does not say itself
+#include <kbuffer.h>
+}
+
+#include <event-parse.h>
+#include "record/tracefs_api.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "record/kernel_files.h"
+#include "record/merger.h"
+#include "trace/tep/decoder.h"
+#include "trace/wanted.h"
+
+namespace e4r::record {
+namespace {
+
+using trace::Event;
+using trace::EventKind;
+
+// An event is in its buffer this long after its time stamp, or longer still if the machine stands.
+constexpr std::uint64_t kSlackNs = 200'000'000;
+
+std::string system_of(EventKind kind) {
+  const std::string_view name = trace::event_name(kind);
+  return std::string(name.substr(0, name.find('_')));
+}
+
+clockid_t clock_id(TraceClock clock) {
+  switch (clock) {
+    case TraceClock::mono_raw:
+      return CLOCK_MONOTONIC_RAW;
+    case TraceClock::boot:
+      return CLOCK_BOOTTIME;
+    case TraceClock::mono:
+      break;
+  }
+  return CLOCK_MONOTONIC;
+}
+
+struct FreeInstance {
+  void operator()(tracefs_instance* instance) const {
+    tracefs_trace_off(instance);
+    tracefs_instance_destroy(instance);
+    tracefs_instance_free(instance);
+  }
+};
+using Instance = std::unique_ptr<tracefs_instance, FreeInstance>;
+
+// One CPU's buffer.
+struct CpuBuffer {
+  struct Close {
+    void operator()(tracefs_cpu* cpu) const { tracefs_cpu_close(cpu); }
+  };
+  struct Free {
+    void operator()(kbuffer* pages) const { kbuffer_free(pages); }
+  };
+  int number = 0;
+  std::unique_ptr<tracefs_cpu, Close> file;
+  std::unique_ptr<kbuffer, Free> page;
+  std::uint64_t last_ns = 0;
+};
+
+// "overrun: 12" of per_cpu/cpuN/stats.
+std::uint64_t stat_value(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = text.substr(at + name.size());
+  std::uint64_t value = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  return value;
+}
+
+class TracefsTracer final : public Tracer {
+ public:
+  explicit TracefsTracer(const TracerOptions& options)
+      : options_(options), buffer_kb_(options.buffer_kb) {}
+  ~TracefsTracer() override {
+    buffers_.clear();  // the instance cannot go while they are open
+    instance_.reset();
+    if (tep_ != nullptr) tep_free(tep_);
+  }
+  TracefsTracer(const TracefsTracer&) = delete;
+  TracefsTracer& operator=(const TracefsTracer&) = delete;
+
+  Status open() {
+    E4R_CHECK(create_instance());
+    E4R_CHECK(load_formats());
+    E4R_CHECK(write("trace_clock", clock_name(options_.clock)));
+    E4R_CHECK(resize());
+    for (const trace::WantedEvent& event : trace::wanted_events(trace::Purpose::allocator))
+      E4R_CHECK(enable(event.kind, event.essential));
+    return open_buffers();
+  }
+
+  Status on() override {
+    return tracefs_trace_on(instance_.get()) == 0 ? Status() : failed("start tracing");
+  }
+  Status off() override {
+    return tracefs_trace_off(instance_.get()) == 0 ? Status() : failed("stop tracing");
+  }
+
+  Status read(bool all, const Sink& sink) override {
+    const std::uint64_t now = read_clock(options_.clock);
+    for (std::size_t i = 0; i < buffers_.size(); ++i) E4R_CHECK(drain(i));
+    const std::uint64_t until = all ? UINT64_MAX : now - std::min(now, kSlackNs);
+    const auto events = merger_->take_before(until);
+    return events.empty() ? Status() : sink(events);
+  }
+
+  [[nodiscard]] trace::Generation generation() const override { return decoder_->generation(); }
+  void report(trace::TraceSummary& summary) const override {
+    trace::report_bodies(decoder_->context(), summary);
+  }
+  [[nodiscard]] std::vector<capture::Losses> losses() const override { return losses_; }
+  [[nodiscard]] std::size_t buffer_kb() const override { return buffer_kb_; }
+
+ private:
+  // What libtracefs leaves of a failure.
+  static Error failed(std::string_view what) {
+    return error("cannot {}: {}", what, errno_text(errno));
+  }
+
+  Status write(const std::string& file, const std::string& text) {
+    if (tracefs_instance_file_write(instance_.get(), file.c_str(), text.c_str()) >= 0) return {};
+    return error("tracefs: cannot write '{}' to {}: {}", text, file, errno_text(errno));
+  }
+
+  Status create_instance() {
+    const char* root = tracefs_tracing_dir();
+    if (root == nullptr)
+      return error(
+          "no tracefs here: recording needs root and a kernel with tracing "
+          "(mount -t tracefs nodev /sys/kernel/tracing)");
+    errno = 0;
+    instance_.reset(tracefs_instance_create(options_.instance.c_str()));
+    if (instance_)
+      return tracefs_trace_off(instance_.get()) == 0 ? Status() : failed("write tracefs");
+    const char* advice = errno == EROFS ? "tracefs is mounted read-only" : "recording needs root";
+    return error("{}/instances/{}: cannot be made: {}: {}", root, options_.instance,
+                 errno_text(errno), advice);
+  }
+
+  Status load_formats() {
+    std::array<const char*, 3> systems = {"ext4", "jbd2", nullptr};
+    tep_ = tracefs_local_events_system(nullptr, systems.data());
+    if (tep_ == nullptr)
+      return error(
+          "no events of ext4 in tracefs: is ext4 loaded (modprobe ext4), and does the "
+          "kernel have CONFIG_EVENT_TRACING?");
+    E4R_TRY(trace::RecordDecoder decoder, trace::RecordDecoder::create(*tep_));
+    decoder_.emplace(std::move(decoder));
+    return {};
+  }
+
+  Status resize() {
+    if (tracefs_instance_set_buffer_size(instance_.get(), buffer_kb_, -1) == 0) return {};
+    return error("cannot have {} KiB of trace buffer for each CPU: {}; give less with --buffer",
+                 buffer_kb_, errno_text(errno));
+  }
+
+  Status enable(EventKind kind, bool needed) {
+    const std::string name(trace::event_name(kind));
+    if (!decoder_->knows(kind)) {
+      if (!needed) return {};
+      return error("this kernel has no event {}: it cannot be recorded for a replay", name);
+    }
+    const std::string directory = fmt::format("events/{}/{}/", system_of(kind), name);
+    E4R_CHECK(write(directory + "filter", fmt::format("dev == {}", options_.dev)));
+    return write(directory + "enable", "1");
+  }
+
+  Status open_buffers() {
+    const std::uint32_t cpus = std::max<std::uint32_t>(possible_cpus(), 1);
+    for (std::uint32_t number = 0; number < cpus; ++number) {
+      CpuBuffer cpu;
+      cpu.number = static_cast<int>(number);
+      cpu.file.reset(tracefs_cpu_open(instance_.get(), cpu.number, true));
+      if (!cpu.file) continue;  // never online
+      constexpr auto kEndian =
+          std::endian::native == std::endian::little ? KBUFFER_ENDIAN_LITTLE : KBUFFER_ENDIAN_BIG;
+      cpu.page.reset(kbuffer_alloc(sizeof(long) == 8 ? KBUFFER_LSIZE_8 : KBUFFER_LSIZE_4, kEndian));
+      buffers_.push_back(std::move(cpu));
+    }
+    if (buffers_.empty()) return failed("open the trace buffers");
+    bytes_.resize(static_cast<std::size_t>(tracefs_cpu_read_size(buffers_.front().file.get())));
+    merger_.emplace(buffers_.size());
+    return {};
+  }
+
+  // All that is in one CPU's buffer now.
+  Status drain(std::size_t index) {
+    CpuBuffer& cpu = buffers_[index];
+    for (;;) {
+      const int got = tracefs_cpu_read(cpu.file.get(), bytes_.data(), true);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno != EAGAIN) return failed("read the trace buffer");
+      if (got <= 0) return {};
+      if (kbuffer_load_subbuffer(cpu.page.get(), bytes_.data()) != 0)
+        return error("the kernel's trace buffer of CPU {} cannot be understood", cpu.number);
+      E4R_CHECK(note_losses(index));
+      E4R_CHECK(decode_page(index));
+    }
+  }
+
+  // The marker comes before the first event of the page that follows the gap.
+  Status note_losses(std::size_t index) {
+    CpuBuffer& cpu = buffers_[index];
+    const int missed = kbuffer_missed_events(cpu.page.get());
+    if (missed == 0) return {};
+    Event marker;
+    marker.kind = EventKind::lost_events;
+    marker.cpu = static_cast<std::uint16_t>(cpu.number);
+    marker.dev = options_.dev;
+    marker.count = missed > 0 ? static_cast<std::uint64_t>(missed) : 0;
+    unsigned long long ts = cpu.last_ns;
+    if (kbuffer_read_event(cpu.page.get(), &ts) != nullptr) marker.time_ns = ts;
+    merger_->add(index, marker);
+    add_losses(cpu);
+    return grow();
+  }
+
+  // The kernel's own count is exact, also where a marker knows no number.
+  void add_losses(const CpuBuffer& cpu) {
+    const std::string file = fmt::format("per_cpu/cpu{}/stats", cpu.number);
+    char* text = tracefs_instance_file_read(instance_.get(), file.c_str(), nullptr);
+    if (text == nullptr) return;
+    const std::uint64_t lost = stat_value(text, "overrun: ") + stat_value(text, "dropped events: ");
+    ::free(text);
+    const auto number = static_cast<std::uint32_t>(cpu.number);
+    const auto known = std::find_if(losses_.begin(), losses_.end(),
+                                    [&](const auto& l) { return l.cpu == number; });
+    if (known == losses_.end())
+      losses_.push_back({number, lost});
+    else
+      known->events = lost;
+  }
+
+  Status grow() {
+    const std::size_t larger = std::min(buffer_kb_ * 2, options_.most_buffer_kb);
+    if (larger == buffer_kb_) return {};
+    const std::size_t before = std::exchange(buffer_kb_, larger);
+    if (!resize().ok()) buffer_kb_ = before;
+    return {};
+  }
+
+  Status decode_page(std::size_t index) {
+    CpuBuffer& cpu = buffers_[index];
+    unsigned long long ts = 0;
+    for (void* data = kbuffer_read_event(cpu.page.get(), &ts); data != nullptr;
+         data = kbuffer_next_event(cpu.page.get(), &ts)) {
+      tep_record record = {};
+      record.ts = ts;
+      record.cpu = cpu.number;
+      record.data = data;
+      record.size = kbuffer_event_size(cpu.page.get());
+      const auto outcome = decoder_->decode(record, event_);
+      if (outcome == trace::RecordDecoder::Outcome::malformed)
+        return error("the kernel's trace: {}", decoder_->problem());
+      if (outcome == trace::RecordDecoder::Outcome::event) merger_->add(index, event_);
+      cpu.last_ns = ts;
+    }
+    return {};
+  }
+
+  TracerOptions options_;
+  std::size_t buffer_kb_;
+  Instance instance_;
+  tep_handle* tep_ = nullptr;
+  std::optional<trace::RecordDecoder> decoder_;
+  std::vector<CpuBuffer> buffers_;
+  std::optional<Merger> merger_;
+  std::vector<char> bytes_;  // a page
+  std::vector<capture::Losses> losses_;
+  Event event_;
+};
+
+}  // namespace
+
+Result<TraceClock> parse_clock(const std::string& name) {
+  for (const TraceClock clock : {TraceClock::mono, TraceClock::mono_raw, TraceClock::boot})
+    if (name == clock_name(clock)) return clock;
+  return error("'{}' is no clock to record by: give mono, mono_raw or boot", name);
+}
+
+const char* clock_name(TraceClock clock) {
+  switch (clock) {
+    case TraceClock::mono_raw:
+      return "mono_raw";
+    case TraceClock::boot:
+      return "boot";
+    case TraceClock::mono:
+      break;
+  }
+  return "mono";
+}
+
+std::uint64_t read_clock(TraceClock clock) {
+  timespec now = {};
+  ::clock_gettime(clock_id(clock), &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+Result<std::unique_ptr<Tracer>> Tracer::create(const TracerOptions& options) {
+  auto out = std::make_unique<TracefsTracer>(options);
+  E4R_CHECK(out->open());
+  return std::unique_ptr<Tracer>(std::move(out));
+}
+
+}  // namespace e4r::record

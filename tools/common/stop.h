@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+
+namespace e4r::tools {
+
+// What a second signal does.
+enum class SecondSignal { ends_the_program, nothing };
+
+// Set by SIGINT, SIGTERM and SIGHUP from the first call on. A second signal ends the program as it
+// would have without, or does nothing: for who has things to put back.
+[[nodiscard]] const std::atomic<bool>& stop_on_signals(
+    SecondSignal second = SecondSignal::ends_the_program);
+
+}  // namespace e4r::tools

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <iterator>
+#include <memory>
+
+#include "capture/capture.h"
+#include "common/command.h"
+#include "image/image.h"
+#include "util/file.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+struct Options {
+  std::string path;
+  std::string json;
+};
+
+// "label   value" lines.
+class Lines {
+ public:
+  template <class... A>
+  void add(std::string_view label, fmt::format_string<A...> format, A&&... args) {
+    fmt::format_to(std::back_inserter(out_), "{:<10} ", label);
+    fmt::format_to(std::back_inserter(out_), format, std::forward<A>(args)...);
+    out_ += '\n';
+  }
+  [[nodiscard]] const std::string& text() const { return out_; }
+
+ private:
+  std::string out_;
+};
+
+void add_end(Lines& lines, const capture::Capture& capture) {
+  const capture::EndFacts* end = capture.end();
+  if (end == nullptr) {
+    lines.add("end", "missing: the file is cut short");
+    return;
+  }
+  if (!end->time.empty())
+    lines.add("end", "{}: {} after {:.1f} s{}", end->time, end->reason, end->elapsed_s,
+              end->exit_status ? fmt::format(", status {}", *end->exit_status) : "");
+  std::uint64_t lost = 0;
+  for (const capture::Losses& l : end->lost) lost += l.events;
+  lines.add("events", "{}{}", format_count(end->events),
+            lost == 0 ? ", none lost" : fmt::format(", {} lost", format_count(lost)));
+}
+
+std::string snapshot_text(const capture::StartFacts& start) {
+  if (start.snapshot == "freeze" || start.snapshot == "reflink")
+    return fmt::format("{}, writers waited {:.3f} s{}", start.snapshot, start.frozen_s,
+                       start.settled ? ", after unused inodes were dropped" : "");
+  return start.snapshot;
+}
+
+Result<std::string> info_text(const capture::Capture& capture) {
+  const capture::StartFacts& s = capture.start();
+  Lines lines;
+  lines.add("capture", "{}, by {}", capture.path(), s.recorder);
+  // A capture that was made of other files knows nothing of the machine.
+  if (!s.kernel.empty())
+    lines.add("kernel", "Linux {} {}, {} possible CPUs", s.kernel, s.machine, s.possible_cpus);
+  if (!s.device_name.empty())
+    lines.add("device", "{} ({}), {}{}", s.device_name, s.device,
+              s.rotational ? "rotational" : "not rotational",
+              s.mounted ? fmt::format(", on {} ({})", s.mount_point, s.mount_options)
+                        : ", not mounted at the start");
+  if (!s.command.empty()) lines.add("command", "{}", s.command);
+  if (!s.time.empty()) lines.add("start", "{}", s.time);
+  add_end(lines, capture);
+  if (capture.image().empty()) {
+    lines.add("image", "none");
+  } else {
+    image::OpenOptions open;
+    open.load_bitmaps = false;
+    open.name = capture.path();
+    E4R_TRY(const image::Image image, image::Image::open(capture.image().path(), open));
+    const image::Geometry& g = image.geometry();
+    lines.add("image", "{}, {} blocks, {} groups, {} free; {}",
+              format_size(g.blocks_count * g.block_size), format_size(g.block_size),
+              format_count(g.groups_count), format_size(g.free_blocks_count * g.block_size),
+              snapshot_text(s));
+  }
+  std::string names;
+  for (const auto& [name, text] : capture.texts()) names += (names.empty() ? "" : " ") + name;
+  lines.add("texts", "{}", names);
+  return lines.text();
+}
+
+// The facts as the file has them, and the texts.
+std::string info_json(const capture::Capture& capture) {
+  namespace json = boost::json;
+  boost::system::error_code ec;
+  json::object out = {{"schema", "e4replay/1"},
+                      {"start", json::parse(to_json(capture.start()), ec)},
+                      {"cut_short", capture.cut_short()}};
+  if (capture.end() != nullptr) out["end"] = json::parse(to_json(*capture.end()), ec);
+  json::object texts;
+  for (const auto& [name, text] : capture.texts())
+    if (!name.ends_with(".json")) texts[name] = text;
+  out["texts"] = std::move(texts);
+  out["image_bytes"] = capture.image().size();
+  return json::serialize(out) + "\n";
+}
+
+Result<int> run(const Options& options) {
+  E4R_TRY(const capture::Capture capture, capture::Capture::open(options.path));
+  for (const std::string& note : capture.notes()) warn(note);
+  if (!options.json.empty()) E4R_CHECK(write_output(info_json(capture), options.json));
+  if (options.json == "-") return kDone;
+  E4R_TRY(const std::string text, info_text(capture));
+  E4R_CHECK(write_output(text, "-"));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("capture", options->path, "what `e4replay record` wrote")
+      ->required()
+      ->type_name("FILE.e4c");
+  app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
+      ->type_name("FILE");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& info_command() {
+  static const Command kCommand = {
+      "info", "what is in a capture: machine, file system, time, losses",
+      "  e4replay info run.e4c\n"
+      "  e4replay info run.e4c --json -                  for a program, with the kernel's files\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+#include "common/child.h"
+#include "common/command.h"
+#include "common/stop.h"
+#include "record/recorder.h"
+#include "record/stale.h"
+#include "util/progress.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  record::RecorderOptions recorder;
+  std::string snapshot = "auto";
+  std::string clock = "mono";
+  std::string buffer = "4M";
+  std::string max_freeze = "2s";
+  std::string duration;
+  std::string events = "minimal";
+  std::vector<std::string> command;
+  bool clean = false;
+  bool no_progress = false;
+  std::chrono::milliseconds most{0};  // 0: no end
+};
+
+// What is wrong with the command line, if anything is; the rest goes into options.recorder.
+Status parse(Options& o) {
+  E4R_TRY(o.recorder.snapshot, record::parse_snapshot(o.snapshot));
+  E4R_TRY(o.recorder.clock, record::parse_clock(o.clock));
+  E4R_TRY(o.recorder.max_freeze, parse_duration(o.max_freeze));
+  E4R_TRY(const std::uint64_t buffer, parse_size(o.buffer));
+  constexpr std::uint64_t kLeast = 64 << 10, kMost = std::uint64_t{4} << 30;
+  if (buffer < kLeast || buffer > kMost) return error("--buffer {}: give 64K to 4G", o.buffer);
+  o.recorder.buffer_kb = buffer >> 10;
+  if (!o.duration.empty()) {
+    E4R_TRY(o.most, parse_duration(o.duration));
+    if (o.most.count() == 0) return error("--for {}: no time to record", o.duration);
+  }
+  if (o.events != "minimal") return error("--events {}: there is minimal only", o.events);
+  if (o.recorder.target.empty())
+    return error("what is to be recorded is missing: give a mount point");
+  for (const std::string& word : o.command)
+    o.recorder.command += (o.recorder.command.empty() ? "" : " ") + word;
+  return {};
+}
+
+Result<int> clean() {
+  E4R_TRY(const auto names, record::remove_stale_instances());
+  for (const std::string& name : names) fmt::print("removed what {} had left\n", name);
+  if (names.empty()) fmt::print("nothing was left behind\n");
+  return kDone;
+}
+
+// The child's end, the time's, or a signal's.
+class Ending {
+ public:
+  Ending(const Options& options, const std::atomic<bool>& stop)
+      : stop_(stop), began_(Clock::now()), most_(options.most) {}
+
+  Status start(const std::vector<std::string>& command) {
+    if (command.empty()) return {};
+    E4R_TRY(child_, Child::start(command));
+    return {};
+  }
+
+  // Waits a moment; whether it is over.
+  bool wait(std::chrono::milliseconds moment) {
+    if (child_)
+      status_ = child_->wait(moment);
+    else
+      std::this_thread::sleep_for(moment);
+    if (status_) {
+      reason_ = stop_ ? "interrupted" : "the command ended";
+      return true;
+    }
+    if (stop_) return interrupted("interrupted", SIGTERM);
+    if (most_.count() != 0 && Clock::now() - began_ >= most_)
+      return interrupted("the time was up", 0);
+    return false;
+  }
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] std::optional<std::int64_t> status() const {
+    return status_ ? std::optional<std::int64_t>(*status_) : std::nullopt;
+  }
+
+ private:
+  // A command is asked to end, and given a while for it.
+  bool interrupted(const char* reason, int signal) {
+    constexpr std::chrono::seconds kPatience{10};
+    reason_ = reason;
+    if (!child_ || signal == 0) return true;
+    if (!asked_) {
+      child_->send(signal);
+      asked_ = Clock::now();
+    }
+    return Clock::now() - *asked_ >= kPatience;
+  }
+
+  const std::atomic<bool>& stop_;
+  Clock::time_point began_;
+  std::chrono::milliseconds most_;
+  std::optional<Child> child_;
+  std::optional<int> status_;
+  std::optional<Clock::time_point> asked_;
+  std::string reason_;
+};
+
+std::string status_line(const record::Progress& now, double seconds, double rate) {
+  return fmt::format("{:.0f} s: {} events, {}/s, {} lost, {}, buffers of {} KiB", seconds,
+                     format_count(now.events), format_count(static_cast<std::uint64_t>(rate)),
+                     format_count(now.lost), format_size(now.file_bytes), now.buffer_kb);
+}
+
+// Records until it is over.
+Status follow(record::Recorder& recorder, Ending& ending, Progress& progress) {
+  constexpr std::chrono::milliseconds kTick{50};
+  const Clock::time_point began = Clock::now();
+  Clock::time_point told = began;
+  std::uint64_t events_told = 0;
+  while (!ending.wait(kTick)) {
+    E4R_TRY(const record::Progress now, recorder.pump());
+    const std::chrono::duration<double> since = Clock::now() - told;
+    if (since.count() < 0.5) continue;
+    const std::chrono::duration<double> all = Clock::now() - began;
+    progress.show(status_line(now, all.count(),
+                              static_cast<double>(now.events - events_told) / since.count()));
+    told = Clock::now();
+    events_told = now.events;
+  }
+  progress.wipe();
+  return {};
+}
+
+void tell_end(const record::Recorder& recorder, const Options& options,
+              const capture::EndFacts& end) {
+  fmt::print(stderr, "{}: {} events in {:.1f} s, {}; start image {} ({}", options.recorder.output,
+             format_count(end.events), end.elapsed_s, end.reason,
+             format_size(recorder.image_bytes()), recorder.facts().snapshot);
+  if (recorder.facts().frozen_s > 0)
+    fmt::print(stderr, ", writers waited {:.3f} s", recorder.facts().frozen_s);
+  fmt::print(stderr, ")\n");
+  std::uint64_t lost = 0;
+  std::string cpus;
+  for (const capture::Losses& l : end.lost) {
+    lost += l.events;
+    cpus += fmt::format("{}CPU {}: {}", cpus.empty() ? "" : ", ", l.cpu, format_count(l.events));
+  }
+  if (lost > 0)
+    warn(
+        fmt::format("{} events were lost ({}): a replay is not exact behind the first of them; "
+                    "record again with a larger --buffer",
+                    format_count(lost), cpus));
+}
+
+Result<int> run(const Options& options) {
+  if (options.clean) return clean();
+  const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
+  E4R_TRY(const auto recorder, record::Recorder::start(options.recorder));
+  Progress progress(!options.no_progress);
+  Ending ending(options, stop);
+  E4R_CHECK(ending.start(options.command));
+  E4R_CHECK(follow(*recorder, ending, progress));
+  E4R_TRY(const capture::EndFacts end, recorder->finish(ending.reason(), ending.status()));
+  tell_end(*recorder, options, end);
+  return end.exit_status ? static_cast<int>(*end.exit_status) : kDone;
+}
+
+std::string default_output() {
+  const std::time_t now = std::time(nullptr);
+  std::array<char, 64> text = {};
+  std::strftime(text.data(), text.size(), "e4replay-%Y%m%d-%H%M%S.e4c", std::localtime(&now));
+  return text.data();
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  record::RecorderOptions& r = options->recorder;
+  r.program = fmt::format("e4replay {}", E4R_VERSION);
+  app.add_option("target", r.target, "mount point, file in it, or block device of an ext4")
+      ->type_name("TARGET");
+  app.add_option("command", options->command, "record while this command runs (behind --)")
+      ->type_name("CMD...");
+  app.add_option("-o,--output", r.output, "the file to write (e4replay-DATE-TIME.e4c)")
+      ->type_name("FILE.e4c");
+  app.add_option("--for", options->duration, "end after this time: 90s, 10m, 1h30m")
+      ->type_name("TIME");
+  app.add_option("--snapshot", options->snapshot,
+                 "how to take the start image: auto, freeze, reflink, unmounted or none")
+      ->type_name("HOW");
+  app.add_option("--max-freeze", options->max_freeze,
+                 "let writers wait no longer than this while the start image is read (2s)")
+      ->type_name("TIME");
+  app.add_flag("--settle", r.settle,
+               "first drop what is unused from the cache of inodes, and so most preallocations");
+  app.add_option("--clock", options->clock, "of the trace: mono, mono_raw or boot")
+      ->type_name("CLOCK");
+  app.add_option("--buffer", options->buffer,
+                 "trace buffer of each CPU to begin with (4M); it grows when events are lost")
+      ->type_name("SIZE");
+  app.add_option("--events", options->events, "what to record: minimal")->type_name("SET");
+  app.add_flag("--clean", options->clean, "put back what a killed recorder has left, and end");
+  app.add_flag("--no-progress", options->no_progress, "no status line on the terminal");
+  return [options]() -> Result<int> {
+    if (!options->clean) {
+      if (const Status status = parse(*options); !status.ok())
+        return usage_error(status.error().message);
+      if (options->recorder.output.empty()) options->recorder.output = default_output();
+    }
+    return run(*options);
+  };
+}
+
+}  // namespace
+
+const Command& record_command() {
+  static const Command kCommand = {
+      "record", "record a mounted ext4 file system into one file that answers (root)",
+      "  e4replay record /data -o run.e4c -- fio job.fio     while a command runs\n"
+      "  e4replay record /data --for 10m                     for a time, or until Ctrl-C\n"
+      "  e4replay record /dev/vdb -- ./mount-and-test.sh     from before it is mounted\n"
+      "  e4replay replay run.e4c -p legacy,cr1.5             and what then\n"
+      "Exit status: the command's, else 0; 1 when nothing could be recorded.\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools
