@@ -69,6 +69,10 @@ class Allocator {
   // Bitmaps of the groups [first, next), round the end, were read by that thread.
   void mark_read(std::uint32_t first, std::uint32_t next);
 
+  // What was there before the first request; false for a preallocation that cannot have been.
+  bool plant(const PlantedPrealloc& planted) { return preallocs_.plant(planted); }
+  void plant(const std::vector<PlantedStreamGoal>& planted) { streams_.plant(planted); }
+
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const Tunables& tunables() const { return tunables_; }

@@ -104,6 +104,33 @@ Prealloc& Preallocations::make(const Request& request, Search& search,
   return pa;
 }
 
+bool Preallocations::plant(const PlantedPrealloc& planted) {
+  const state::Geometry& geometry = state_.geometry();
+  if (planted.len == 0 || !geometry.holds(planted.group, planted.start, planted.len)) return false;
+  state_.load(planted.group);
+  state::Group& group = state_.group(planted.group);
+  if (group.corrupt || !bitmap::all_clear(state_.words(group), planted.start, planted.len))
+    return false;
+  state_.take(group, planted.start, planted.len);
+  Prealloc& pa = state_.new_prealloc();
+  pa.kind = planted.kind;
+  pa.owner = planted.owner;
+  pa.block = geometry.block_of(planted.group, planted.start);
+  pa.logical = planted.logical;
+  pa.len = pa.free = planted.len;
+  if (pa.kind == Prealloc::Kind::inode) pa.used.assign((pa.len + 63) / 64, 0);
+  state_.enlist(pa);
+  if (planted.owner == PlantedPrealloc::kNobody) return true;
+  if (pa.kind == Prealloc::Kind::group) {
+    requeue(static_cast<std::uint32_t>(planted.owner), pa);
+    return true;
+  }
+  state::InodePreallocs& mine = state_.inode_preallocs(planted.owner);
+  mine.list.push_back(pa);
+  ++mine.active;
+  return true;
+}
+
 void Preallocations::finish(const Request& request, const Search& search, Prealloc& pa) {
   if (pa.kind == Prealloc::Kind::inode) {
     if (pa.in_owner.is_linked() && rules_.recent_first) {
@@ -116,7 +143,7 @@ void Preallocations::finish(const Request& request, const Search& search, Preall
     pa.block += blocks;
     pa.free -= std::min(search.best.len, pa.free);
     pa.len -= std::min(search.best.len, pa.len);
-    if (pa.free > 0) requeue(request, pa);
+    if (pa.free > 0) requeue(request.cpu, pa);
   }
   if (pa.free == 0) state_.drop(pa);
 }
@@ -128,13 +155,13 @@ void Preallocations::give_back(Prealloc& pa) {
 
 // Puts a group preallocation into the bucket of its size, in ascending order; a bucket that grows
 // beyond eight gives its smallest back until five are left (ext4_mb_add_n_trim).
-void Preallocations::requeue(const Request& request, Prealloc& pa) {
+void Preallocations::requeue(std::uint32_t cpu, Prealloc& pa) {
   constexpr std::uint32_t kMost = 8;
   constexpr std::uint32_t kKeep = 5;
   pa.in_owner.unlink();
   const int order =
       std::min(state::fls(pa.free) - 1, static_cast<int>(state::kLocalityBuckets) - 1);
-  auto& bucket = state_.locality(request.cpu).buckets[static_cast<std::size_t>(order)];
+  auto& bucket = state_.locality(cpu).buckets[static_cast<std::size_t>(order)];
   auto count = static_cast<std::uint32_t>(bucket.size()) + 1;
   const auto larger = std::find_if(bucket.begin(), bucket.end(),
                                    [&](const Prealloc& other) { return pa.free < other.free; });

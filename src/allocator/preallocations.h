@@ -25,6 +25,17 @@ inline constexpr PreallocRules kPreallocs6_1 = {
 inline constexpr PreallocRules kPreallocs6_4 = {
     .recent_first = false, .result_as_placed = false, .counted_whole = true};
 
+// A preallocation that was there before anything was asked for: its clusters that nobody has.
+struct PlantedPrealloc {
+  static constexpr std::uint64_t kNobody = UINT64_MAX;  // as the owner: it serves no request
+  state::Prealloc::Kind kind = state::Prealloc::Kind::inode;
+  std::uint64_t owner = 0;  // inode number, or CPU
+  std::uint32_t group = 0;
+  std::uint32_t start = 0;    // cluster in the group
+  std::uint32_t len = 0;      // clusters
+  std::uint32_t logical = 0;  // file block of the first one (inode kind)
+};
+
 // Preallocations of one file system: which one serves a request, and how they come and go.
 class Preallocations {
  public:
@@ -47,6 +58,8 @@ class Preallocations {
   // The request is done: what is left of the preallocation that served it goes to its place in the
   // lists, or away (ext4_mb_release_context).
   void finish(const Request& request, const Search& search, state::Prealloc& pa);
+  // False, and nothing changes, when a cluster of it is in use or outside of the group.
+  bool plant(const PlantedPrealloc& planted);
   // Gives back an inode's oldest ones when it has more than mb_max_inode_prealloc allows.
   void trim(std::uint64_t ino);
 
@@ -60,7 +73,7 @@ class Preallocations {
   state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   std::uint32_t discard_group(std::uint32_t number);
   void give_back(state::Prealloc& pa);
-  void requeue(const Request& request, state::Prealloc& pa);
+  void requeue(std::uint32_t cpu, state::Prealloc& pa);
 
   state::FsState& state_;
   const Tunables& tunables_;

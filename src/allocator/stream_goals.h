@@ -23,6 +23,13 @@ inline constexpr StreamRules kStreamGoalsByInode = {.by_inode = true};  // s_mb_
   return rules.by_inode;
 }
 
+// Where the stream of an inode was to go on before anything was asked for.
+struct PlantedStreamGoal {
+  std::uint64_t ino = 0;
+  std::uint32_t group = 0;
+  std::uint32_t start = 0;  // cluster
+};
+
 class StreamGoals {
  public:
   StreamGoals(const StreamRules& rules, std::uint32_t groups, std::uint64_t possible_cpus)
@@ -38,6 +45,11 @@ class StreamGoals {
   // Clusters from there on were taken for a stream request of the inode.
   void moved(const state::Extent& taken, std::uint64_t ino) {
     goals_[index(ino)] = {taken.group, taken.start};
+  }
+  // Only the first of those that share a goal counts: what comes later was learnt since.
+  void plant(const std::vector<PlantedStreamGoal>& planted) {
+    for (auto it = planted.rbegin(); it != planted.rend(); ++it)
+      goals_[index(it->ino)] = {it->group, it->start};
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace e4r::record {
@@ -51,6 +52,12 @@ std::string read_tunables(const std::string& device_name) {
     if (name.starts_with("mb_"))
       lines.push_back(fmt::format("{}:{}\n", name, first_line(entry.path())));
   }
+  // Not among those files, but a mount option that the kernel chooses itself.
+  constexpr std::string_view kScan = "mb_optimize_scan=";
+  std::istringstream options(slurp(fmt::format("/proc/fs/ext4/{}/options", device_name)));
+  for (std::string option; std::getline(options, option);)
+    if (option.starts_with(kScan))
+      lines.push_back(fmt::format("mb_optimize_scan:{}\n", option.substr(kScan.size())));
   std::sort(lines.begin(), lines.end());
   std::string out;
   for (const std::string& line : lines) out += line;

@@ -117,6 +117,7 @@ void Agreement::count_not_taken(const Op& op) {
 
 void Agreement::diverge(const Op& op, bool race, std::string fields, std::string modelled) {
   races += race ? 1 : 0;
+  last_divergence = requests;
   if (divergences.size() == kListed) return;
   divergences.push_back({requests, op.ordinal, op.time_ns, op.pid, op.ino, race, std::move(fields),
                          describe(op.closing), std::move(modelled)});

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace e4r::replay {
 
@@ -21,11 +22,36 @@ Engine::Engine(const state::Source& source, const allocator::Policy& policy,
     : state_(source, allocator::group_index(policy, tunables)),
       allocator_(state_, policy, effective(policy, tunables)),
       options_(std::move(options)),
-      source_(source) {}
+      source_(source) {
+  if (options_.warm != nullptr) warm_up(*options_.warm);
+}
+
+// Every group is loaded, in whatever order; what lies in memory alone is put there.
+void Engine::warm_up(const WarmStart& warm) {
+  for (std::uint32_t group = 0; group < state_.group_count(); ++group) {
+    state_.load(group);
+    state_.mark_read(state_.group(group));
+  }
+  for (const allocator::PlantedPrealloc& pa : warm.preallocs) allocator_.plant(pa);
+  allocator_.plant(warm.streams);
+  // The kernel moves its mark of the first free cluster down at once, up not always.
+  for (const GroupShown& shown : warm.groups) {
+    if (shown.group >= state_.group_count()) continue;
+    state::Group& group = state_.group(shown.group);
+    group.first_free = std::min(group.first_free, shown.first_free);
+  }
+  std::vector<std::uint32_t> ascending(state_.group_count());
+  std::iota(ascending.begin(), ascending.end(), 0u);
+  const auto arrange = [&](state::OrderLists lists, const std::vector<std::uint32_t>& rank) {
+    state_.arrange(lists, rank.size() == ascending.size() ? rank : ascending);
+  };
+  arrange(state::OrderLists::largest, warm.rank_by_largest);
+  arrange(state::OrderLists::average, warm.rank_by_average);
+}
 
 Status Engine::run(trace::EventSource& events) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
-  OpStream stream(events, state_.geometry());
+  OpStream stream(events, state_.geometry(), options_.warm != nullptr);
   Intake intake(state_.geometry(), contradictions_);
   for (std::uint64_t count = 1;; ++count) {
     E4R_TRY(Op * op, stream.next());

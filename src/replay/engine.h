@@ -14,6 +14,7 @@
 #include "replay/intake.h"
 #include "replay/op_stream.h"
 #include "replay/translation.h"
+#include "replay/warm_start.h"
 
 namespace e4r::replay {
 
@@ -22,7 +23,8 @@ struct EngineOptions {
   // every invariant of the state.
   bool check = false;
   std::uint64_t check_every = 4096;
-  std::uint64_t explain = 0;  // write down this decision, counted from 1; 0: none
+  const WarmStart* warm = nullptr;  // null: mounted a moment ago. Used while the engine is made.
+  std::uint64_t explain = 0;        // write down this decision, counted from 1; 0: none
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
 };
 
@@ -102,6 +104,8 @@ class Engine {
   void note_extra(const Op& op, const allocator::Decision& decision);
   // Keeps which file blocks the recorded answer stands for.
   void record_data(const Op& op);
+  // The file system had a past before the trace.
+  [[nodiscard]] bool is_warm() const { return options_.warm != nullptr; }
   // Frees a range of blocks, group by group; false when part of it was none to free.
   bool free_range(const BlockRange& range);
   // Returns blocks of one group that were allocated a moment ago.
@@ -116,6 +120,7 @@ class Engine {
   Agreement agreement_;
 
  private:
+  void warm_up(const WarmStart& warm);
   void apply(const Op& op);
   void on_allocate(const Op& op);
   void on_free(const Op& op);

@@ -30,6 +30,7 @@ void Follow::decide(const Op& op, std::uint64_t index) {
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
   const allocator::Decision own = dictation.judged(decision);
   note_decision(op, own, dictation.forced());
+  if (dictation.forced() && is_warm()) learn_order(op, own);
   agreement_.count(op, own, dictation.forced());
   inputs_.known.resize(index);
   inputs_.known.push_back(decision.inputs);
@@ -43,6 +44,21 @@ void Follow::decide(const Op& op, std::uint64_t index) {
     translation_.recorded_metadata(op.block, decision.block,
                                    std::min(blocks, state_.geometry().to_blocks(op.len)));
   }
+}
+
+// Both searches took the first group of a list: the kernel's stood in front of the model's there.
+void Follow::learn_order(const Op& op, const allocator::Decision& own) {
+  if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
+      own.criterion != op.closing.criterion)
+    return;
+  WarmStart::Precedence p;
+  if (own.criterion == mb::Criterion::cr1)
+    p.lists = state::OrderLists::average;
+  else if (own.criterion != mb::Criterion::cr0)
+    return;
+  p.group = op.closing.result.group;
+  p.other = own.result.group;
+  if (state_.put_before(p.lists, p.group, p.other)) learnt_.push_back(p);
 }
 
 void Follow::free(const Op& op, const BlockRange& range) {

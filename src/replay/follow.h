@@ -18,12 +18,18 @@ class Follow : public Engine {
 
   // What the run has worked out; leaves nothing.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
+  // What the decisions of a warm start's file system have shown of the order of its lists. It has
+  // been put right as soon as it showed.
+  [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
 
  private:
   void decide(const Op& op, std::uint64_t index) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>&) override {}
 
+  void learn_order(const Op& op, const allocator::Decision& own);
+
+  std::vector<WarmStart::Precedence> learnt_;
   InputTable inputs_;
   std::vector<BlockRange> freed_;  // scratch
 };

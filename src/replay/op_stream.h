@@ -89,9 +89,9 @@ class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
 
-  // `geometry` must outlive the object.
-  OpStream(trace::EventSource& source, const state::Geometry& geometry)
-      : source_(source), geometry_(geometry), loaded_(geometry.groups) {}
+  // `geometry` must outlive the object. `loaded`: every group's buddy was, before the trace.
+  OpStream(trace::EventSource& source, const state::Geometry& geometry, bool loaded = false)
+      : source_(source), geometry_(geometry), loaded_(geometry.groups, loaded) {}
 
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();

@@ -39,6 +39,7 @@ template <class Driver, class... Inputs>
 Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   EngineOptions options;
   options.check = options_.check;
+  options.warm = warm();
   options.explain = explain_;
   if (options_.progress)
     options.progress = [this, name = setup.policy->name](std::uint64_t events) {
@@ -56,6 +57,14 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
 
 Result<Run> Session::follow(const Setup& recorded) {
   E4R_TRY(Run out, run<Follow>(recorded));
+  // What a decision shows of the lists at the start serves those before it as well.
+  constexpr int kMostPasses = 20;
+  for (int pass = 1; options_.warm && pass < kMostPasses; ++pass) {
+    const auto& learnt = static_cast<const Follow&>(*out.engine).learnt();
+    if (learnt.empty()) break;
+    options_.warm->learn(learnt, source_.geometry.groups);
+    E4R_TRY(out, run<Follow>(recorded));
+  }
   inputs_ = static_cast<Follow&>(*out.engine).take_inputs();
   return out;
 }

@@ -23,8 +23,9 @@ struct Run {
 };
 
 struct SessionOptions {
-  unsigned threads = 0;  // policies replayed at once; 0: one per CPU
-  bool check = false;    // verify the state's invariants on the way
+  unsigned threads = 0;           // policies replayed at once; 0: one per CPU
+  std::optional<WarmStart> warm;  // of a file system with a past
+  bool check = false;             // verify the state's invariants on the way
   std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
 };
 
@@ -55,6 +56,8 @@ class Session {
   [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups);
 
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
+  // As follow() has completed it; null without one.
+  [[nodiscard]] const WarmStart* warm() const { return options_.warm ? &*options_.warm : nullptr; }
 
  private:
   // Makes the driver and runs it; `inputs`: for those that take them.

@@ -56,6 +56,15 @@ json::object contradictions_json(const replay::Contradictions& contradictions) {
   return out;
 }
 
+json::object warm_json(const replay::WarmStart& warm) {
+  return {{"preallocations", warm.preallocs.size()},
+          {"clusters_shown_by_trace", warm.shown_by_trace},
+          {"clusters_found_by_counters", warm.found_by_counters},
+          {"clusters_not_found", warm.not_found},
+          {"groups_not_explained", warm.groups_not_explained},
+          {"list_order_decisions", warm.precedences}};
+}
+
 json::object agreement_json(const replay::Agreement& a) {
   return {{"requests", a.requests},
           {"same_block", a.same_block},
@@ -69,7 +78,8 @@ json::object agreement_json(const replay::Agreement& a) {
           {"forced", a.forced},
           {"conflicting_clusters", a.conflicts},
           {"first_divergence",
-           a.divergences.empty() ? json::value() : divergence_json(a.divergences.front())}};
+           a.divergences.empty() ? json::value() : divergence_json(a.divergences.front())},
+          {"last_divergence", a.last_divergence}};
 }
 
 // The `agreement` of a run: null in a replay.
@@ -141,6 +151,7 @@ std::string replay_json(const ReplayReport& report) {
   for (const RunReport& run : report.runs) runs.push_back(run_json(run, report));
   json::object document = {
       {"schema", "e4replay/1"}, {"image", std::move(image)}, {"trace", trace_json(report)}};
+  if (report.warm) document["warm_start"] = warm_json(*report.warm);
   if (report.recorded) {
     document["recorded"] = agreement_json(*report.recorded);
     document["recorded"].get_object()["policy"] = report.recorded_policy;

@@ -7,6 +7,7 @@
 
 #include "image/geometry.h"
 #include "replay/session.h"
+#include "replay/warm_start.h"
 #include "stats/free_extents.h"
 #include "stats/kernel_files.h"
 #include "stats/settled.h"
@@ -49,6 +50,8 @@ struct ReplayReport {
   std::string device;
   trace::TraceSummary trace;
   stats::FreeExtents before;  // of the start image
+  // Of a file system that had been mounted before: what it held in memory, as far as that shows.
+  std::optional<replay::WarmStart> warm;
   // How far the model follows the recorded kernel on this trace: what the answers are worth.
   std::optional<replay::Agreement> recorded;
   std::string recorded_policy;

@@ -13,6 +13,23 @@ namespace {
 
 using stats::FreeExtents;
 
+// What a mounted file system held in memory at the start.
+std::string warm_start(const ReplayReport& report) {
+  if (!report.warm) return {};
+  const replay::WarmStart& w = *report.warm;
+  std::string out = fmt::format(
+      "start  mounted before, with {} clusters preallocated as the trace shows, {} as mb_groups "
+      "does\n",
+      format_count(w.shown_by_trace), format_count(w.found_by_counters));
+  if (w.precedences > 0)
+    out += fmt::format("       the order of groups on its lists follows from {} decisions\n",
+                       format_count(w.precedences));
+  if (w.groups_not_explained > 0)
+    out += fmt::format("       {} more, in {} groups, are nowhere to be found\n",
+                       format_count(w.not_found), format_count(w.groups_not_explained));
+  return out;
+}
+
 std::string header(const ReplayReport& report) {
   const image::Geometry& g = report.geometry;
   std::string text = fmt::format("image  {}: {}, {} blocks, {} groups\n", report.image_path,
@@ -29,6 +46,7 @@ std::string header(const ReplayReport& report) {
   if (report.contradictions.any())
     text += fmt::format("       contradicts itself or the image: {}\n",
                         describe(report.contradictions));
+  text += warm_start(report);
   return text;
 }
 
@@ -153,6 +171,8 @@ void agreement_rows(const replay::Agreement& a, TextTable& table) {
   add("  same criterion", a.same_criterion);
   add("  same extents found", a.same_found);
   add("  same groups scanned", a.same_groups_scanned);
+  if (a.last_divergence > 0)
+    table.row({"last divergence, decision", format_count(a.last_divergence)});
   if (a.races > 0) table.row({"overlapping another thread", format_count(a.races)});
   if (a.forced > 0) table.row({"put right (resync)", format_count(a.forced)});
   if (a.conflicts > 0) table.row({"clusters in conflict", format_count(a.conflicts)});

@@ -116,6 +116,7 @@ void FsState::move_by_largest(Group& group, int order) {
   const bool in = order >= 0 && group.free > 0;
   if (index_ == GroupIndex::lists) {
     group.by_largest.unlink();
+    group.moved_by_largest = true;
     if (in) largest_[static_cast<std::size_t>(order)].push_back(group);
   } else if (index_ == GroupIndex::sets) {
     if (old >= 0) largest_sets_[static_cast<std::size_t>(old)].erase(group.number);
@@ -128,6 +129,7 @@ void FsState::move_by_average(Group& group, int order) {
   group.average_order = static_cast<std::int8_t>(order);
   if (index_ == GroupIndex::lists) {
     group.by_average.unlink();
+    group.moved_by_average = true;
     if (order >= 0) average_[static_cast<std::size_t>(order)].push_back(group);
   } else {
     if (old >= 0) average_sets_[static_cast<std::size_t>(old)].erase(group.number);

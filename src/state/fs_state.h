@@ -48,6 +48,9 @@ enum class GroupIndex : std::uint8_t {
   sets,   // in ascending order (Linux from 6.12.77 and 6.17 on)
 };
 
+// The two arrays of order lists.
+enum class OrderLists : std::uint8_t { largest, average };
+
 // The state that an allocator works on: groups with bitmap, buddy and counters, the two arrays of
 // order lists, preallocations, and clusters waiting for a commit. Model of Linux 6.1 mballoc with
 // one CPU's worth of concurrency (none). Not thread-safe; several states may share one Source.
@@ -80,6 +83,13 @@ class FsState {
   // Generates the group's counters and puts it on its lists, together with the groups whose
   // bitmaps share its page when blocks are smaller than half a page. Returns how many were loaded.
   std::uint32_t load(std::uint32_t number);
+
+  // For a state whose past nobody knows, so that its lists could be in any order: sorts every list
+  // of the array by the rank of its groups.
+  void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
+  // Puts `group` right in front of `other`, which comes before it on a list where both have been
+  // since arrange(). False, and nothing changes, when it is not so.
+  bool put_before(OrderLists lists, std::uint32_t group, std::uint32_t other);
 
   // The buddy of a loaded group, built at first use.
   Buddy& buddy(Group& group);

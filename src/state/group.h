@@ -24,6 +24,9 @@ struct Group {
   bool read = false;               // the bitmap has been prefetched once
   bool corrupt = false;            // nothing is allocated from it
   bool block_uninit = false;
+  // Has come to its list since FsState::arrange(), so that its place there is known.
+  bool moved_by_largest = false;
+  bool moved_by_average = false;
   OrderCounters counters{};
 
   ListHook by_largest;

@@ -129,6 +129,34 @@ TEST(FsState, SettledBitmapReleasesPreallocationsAndFreedClusters) {
   state.release(pa);
 }
 
+std::vector<std::uint32_t> numbers(const AverageList& list) {
+  std::vector<std::uint32_t> out;
+  for (const Group& group : list) out.push_back(group.number);
+  return out;
+}
+
+TEST(FsState, ListsCanBePutInOrderUntilTheirGroupsMove) {
+  const Fixture fixture(5);
+  FsState state(fixture.source, GroupIndex::lists);
+  for (std::uint32_t group = 0; group < 5; ++group) state.load(group);
+  const auto order = static_cast<std::uint32_t>(state.group(0).average_order);
+  state.arrange(OrderLists::average, {4, 0, 3, 1, 2});
+  using Numbers = std::vector<std::uint32_t>;
+  EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 3, 4, 2, 0}));
+  EXPECT_TRUE(state.put_before(OrderLists::average, 2, 3));
+  EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 2, 3, 4, 0}));
+  EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // is there already
+  EXPECT_FALSE(state.put_before(OrderLists::average, 2, 2));
+  EXPECT_FALSE(state.put_before(OrderLists::average, 99, 2));
+  // Away and back: from then on its place is known.
+  state.take(state.group(3), 4, 1000);
+  EXPECT_NE(static_cast<std::uint32_t>(state.group(3).average_order), order);
+  EXPECT_TRUE(state.give(state.group(3), 4, 1000));
+  EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 2, 4, 0, 3}));
+  EXPECT_FALSE(state.put_before(OrderLists::average, 3, 1));
+  expect_sound(state);
+}
+
 TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
   const Fixture fixture(3);
   FsState state(fixture.source, state::GroupIndex::lists);

@@ -111,6 +111,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
     E4R_TRY(const replay::Run followed, session.follow_recorded(inputs.recorded));
     report.recorded = followed.engine->agreement();
     report.recorded_policy = followed.engine->policy().name;
+    if (session.warm() != nullptr) report.warm = *session.warm();
     report.contradictions = followed.engine->contradictions();
   }
   if (!options.force) E4R_CHECK(check_fidelity(report));

@@ -91,6 +91,7 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
         "is nothing to verify",
         inputs.trace.name());
   report.contradictions = followed.engine->contradictions();
+  if (session.warm() != nullptr) report.warm = *session.warm();
   E4R_CHECK(check_explained(options.in, followed));
   E4R_TRY(const replay::Run alone, session.free_run(setup));
   const replay::Run& told = options.free_run ? alone : followed;

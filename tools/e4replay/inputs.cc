@@ -13,6 +13,7 @@
 #include "common/command.h"
 #include "replay/fit.h"
 #include "replay/stream_goal_count.h"
+#include "stats/kernel_files.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -155,6 +156,27 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
   return {};
 }
 
+// What the file system of a capture held in memory when recording began.
+Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
+  std::vector<replay::GroupShown> shown;
+  if (const std::string* text = inputs.capture->text(capture::text_name::kStartGroups)) {
+    auto groups = stats::parse_mb_groups(*text);
+    if (!groups.ok())
+      return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartGroups,
+                   groups.error().message);
+    for (const stats::MbGroup& group : *groups) {
+      replay::GroupShown& out = shown.emplace_back();
+      out.group = group.number;
+      out.free = group.free;
+      out.fragments = group.fragments;
+      out.first_free = group.first_free;
+      std::copy_n(group.counters.begin(), std::min(group.counters.size(), out.counters.size()),
+                  out.counters.begin());
+    }
+  }
+  return replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown);
+}
+
 Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   E4R_TRY(std::optional<capture::Capture> capture, open_capture(given));
   InputOptions options = given;
@@ -181,8 +203,12 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   allocator::Tunables recorded = allocator::defaults_for(source.geometry);
   E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr, recorded));
   E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded));
-  return Inputs{std::move(capture), image_path,        std::move(image),
-                std::move(trace),   std::move(source), recorded};
+  Inputs out = {std::move(capture), image_path, std::move(image), std::move(trace),
+                std::move(source),  recorded,   std::nullopt};
+  if (own_image && out.capture->start().mounted) {
+    E4R_TRY(out.warm, find_warm_start(out));
+  }
+  return out;
 }
 
 Status apply_settings(allocator::Tunables& tunables, const std::vector<std::string>& settings) {
@@ -195,6 +221,7 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
   replay::SessionOptions out;
   out.threads = options.threads;
   out.check = options.check;
+  out.warm = inputs.warm;
   if (progress.active())
     out.progress = [&progress, total = inputs.trace.events()](const char* what, std::uint64_t n) {
       progress.show(fmt::format("{}: {} of {} events", what, format_count(n), format_count(total)));

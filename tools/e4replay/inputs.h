@@ -11,6 +11,7 @@
 #include "image/image.h"
 #include "replay/load.h"
 #include "replay/session.h"
+#include "replay/warm_start.h"
 #include "report/replay_report.h"
 #include "trace/packed.h"
 #include "util/progress.h"
@@ -60,7 +61,8 @@ struct Inputs {
   image::Image image;
   trace::PackedTrace trace;
   state::Source source;
-  allocator::Tunables recorded;  // of the recorded kernel
+  allocator::Tunables recorded;           // of the recorded kernel
+  std::optional<replay::WarmStart> warm;  // of a file system that was mounted when it began
 };
 
 // Opens image and trace, warns of what is wrong with them, and reads the tunables that were noted

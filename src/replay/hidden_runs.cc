@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/hidden_runs.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <unordered_map>
+
+#include "state/buddy.h"
+
+namespace e4r::replay {
+namespace {
+
+namespace bitmap = state::bitmap;
+
+// How a group's counters change, or are: runs of free clusters, free clusters, chunks by order.
+struct Counts {
+  std::int64_t fragments = 0;
+  std::int64_t free = 0;
+  std::array<std::int32_t, GroupShown::kOrders> chunks = {};
+
+  friend bool operator==(const Counts&, const Counts&) = default;
+  Counts& operator+=(const Counts& o) {
+    fragments += o.fragments;
+    free += o.free;
+    for (std::size_t i = 0; i < chunks.size(); ++i) chunks[i] += o.chunks[i];
+    return *this;
+  }
+  Counts operator-(const Counts& o) const {
+    Counts out = *this;
+    out.fragments -= o.fragments;
+    out.free -= o.free;
+    for (std::size_t i = 0; i < chunks.size(); ++i) out.chunks[i] -= o.chunks[i];
+    return out;
+  }
+};
+
+struct HashCounts {
+  std::size_t operator()(const Counts& c) const {
+    std::uint64_t h =
+        static_cast<std::uint64_t>(c.fragments) * 31 + static_cast<std::uint64_t>(c.free);
+    for (const std::int32_t n : c.chunks)
+      h = (h ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15ULL;
+    return h;
+  }
+};
+
+using FreeRun = HiddenRuns::Run;
+
+// A piece of a free run, and what its use changes.
+struct Piece {
+  std::uint32_t of = 0;  // which free run
+  HiddenRuns::Run run;
+  std::uint32_t alignment = 0;  // of the end that is not the free run's: the power of two
+  Counts change;
+};
+
+class Search {
+ public:
+  Search(const state::Geometry& geometry, bitmap::ConstWords words, const GroupShown& shown)
+      : geometry_(geometry) {
+    for (std::uint32_t at = bitmap::find_clear(words, limit(), 0); at < limit();) {
+      const std::uint32_t end = bitmap::find_set(words, limit(), at);
+      runs_.push_back({at, end - at});
+      there_ += counts_of({at, end - at});
+      at = bitmap::find_clear(words, limit(), end);
+    }
+    wanted_.fragments = shown.fragments;
+    wanted_.free = shown.free;
+    for (std::size_t i = 0; i < GroupShown::kOrders; ++i)
+      wanted_.chunks[i] = static_cast<std::int32_t>(shown.counters[i]);
+  }
+
+  HiddenRuns run() {
+    const Counts missing = wanted_ - there_;
+    HiddenRuns out;
+    if (missing == Counts{}) return out;
+    const std::int64_t clusters = -missing.free;
+    if (clusters > 0) {
+      if (const auto one = find_one(missing, static_cast<std::uint32_t>(clusters))) {
+        out.runs = {*one};
+        return out;
+      }
+      if (find_two(missing, static_cast<std::uint32_t>(clusters), out.runs)) return out;
+    }
+    out.explained = false;
+    out.not_found = static_cast<std::uint32_t>(std::max<std::int64_t>(clusters, 0));
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t limit() const { return geometry_.clusters_per_group; }
+
+  // Of one run of free clusters.
+  [[nodiscard]] Counts counts_of(const FreeRun& run) const {
+    Counts out;
+    if (run.len == 0) return out;
+    out.fragments = 1;
+    out.free = run.len;
+    state::OrderCounters chunks = {};
+    state::count_chunks(chunks, geometry_.orders(), run.start, run.len, 1);
+    for (std::size_t i = 0; i < out.chunks.size(); ++i)
+      out.chunks[i] = static_cast<std::int32_t>(chunks[i]);
+    return out;
+  }
+
+  [[nodiscard]] Piece piece(std::uint32_t of, std::uint32_t len, bool front) const {
+    const FreeRun& run = runs_[of];
+    const std::uint32_t cut = front ? run.start + len : run.start + run.len - len;
+    Piece out;
+    out.of = of;
+    out.run = {front ? run.start : cut, len};
+    out.alignment = len == run.len ? 31 : static_cast<std::uint32_t>(std::countr_zero(cut));
+    const FreeRun rest = front ? FreeRun{cut, run.len - len} : FreeRun{run.start, run.len - len};
+    out.change = counts_of(rest) - counts_of(run);
+    return out;
+  }
+
+  [[nodiscard]] std::optional<HiddenRuns::Run> find_one(const Counts& missing,
+                                                        std::uint32_t clusters) const {
+    std::optional<Piece> best;
+    for (std::uint32_t of = 0; of < runs_.size(); ++of) {
+      if (runs_[of].len < clusters) continue;
+      for (const bool front : {true, false}) {
+        const Piece p = piece(of, clusters, front);
+        if (p.change == missing && (!best || p.alignment > best->alignment)) best = p;
+      }
+    }
+    if (!best) return std::nullopt;
+    return best->run;
+  }
+
+  // Pieces of `len` clusters and fewer that end where preallocations are cut. Coarser cuts when
+  // there would be too many.
+  [[nodiscard]] std::vector<Piece> pieces(std::uint32_t most) const {
+    constexpr std::size_t kMost = 200'000;
+    std::vector<Piece> out;
+    for (std::uint32_t step = 1; step <= 4096; step *= 4) {
+      out.clear();
+      for (std::uint32_t of = 0; of < runs_.size() && out.size() <= kMost; ++of)
+        add_pieces(of, most, step, out);
+      if (out.size() <= kMost) break;
+    }
+    return out;
+  }
+  void add_pieces(std::uint32_t of, std::uint32_t most, std::uint32_t step,
+                  std::vector<Piece>& out) const {
+    const FreeRun& run = runs_[of];
+    const std::uint32_t longest = std::min(run.len, most - 1);
+    for (std::uint32_t cut = (run.start / step + 1) * step; cut - run.start <= longest; cut += step)
+      out.push_back(piece(of, cut - run.start, true));
+    if (run.len < most && (run.start + run.len) % step != 0)
+      out.push_back(piece(of, run.len, true));
+  }
+
+  [[nodiscard]] bool find_two(const Counts& missing, std::uint32_t clusters,
+                              std::vector<HiddenRuns::Run>& found) const {
+    const std::vector<Piece> all = pieces(clusters);
+    std::unordered_multimap<Counts, const Piece*, HashCounts> by_change;
+    by_change.reserve(all.size());
+    for (const Piece& p : all) by_change.emplace(p.change, &p);
+    std::uint32_t best = 0;
+    for (const Piece& first : all) {
+      const auto [begin, end] = by_change.equal_range(missing - first.change);
+      int looked = 0;
+      for (auto it = begin; it != end && looked < 64; ++it, ++looked) {
+        const Piece& second = *it->second;
+        const std::uint32_t aligned = std::min(first.alignment, second.alignment) + 1;
+        if (second.of <= first.of || aligned <= best) continue;
+        best = aligned;
+        found = {first.run, second.run};
+      }
+    }
+    return best > 0;
+  }
+
+  const state::Geometry& geometry_;
+  std::vector<FreeRun> runs_;
+  Counts there_;   // what the bitmap has
+  Counts wanted_;  // what is shown
+};
+
+}  // namespace
+
+HiddenRuns find_hidden_runs(const state::Geometry& geometry, bitmap::ConstWords words,
+                            const GroupShown& shown) {
+  return Search(geometry, words, shown).run();
+}
+
+}  // namespace e4r::replay

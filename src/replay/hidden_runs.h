@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "replay/warm_start.h"
+#include "state/bitmap.h"
+#include "state/geometry.h"
+
+namespace e4r::replay {
+
+// Clusters of a group that are free in its bitmap and not in the kernel's buddy.
+struct HiddenRuns {
+  struct Run {
+    std::uint32_t start = 0;
+    std::uint32_t len = 0;
+  };
+  std::vector<Run> runs;
+  bool explained = true;        // with them in use, the counters are the kernel's
+  std::uint32_t not_found = 0;  // clusters
+};
+
+// Looks for at most two runs, each at the beginning or the end of a free run, that make the
+// counters of the bitmap those that are shown. Where several do, the one whose far end is aligned
+// to the largest power of two is taken: that is how preallocations are cut.
+[[nodiscard]] HiddenRuns find_hidden_runs(const state::Geometry& geometry,
+                                          state::bitmap::ConstWords words, const GroupShown& shown);
+
+}  // namespace e4r::replay

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/warm_start.h"
+
+#include <algorithm>
+#include <boost/icl/interval_set.hpp>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "replay/hidden_runs.h"
+#include "state/bitmap.h"
+#include "util/mballoc.h"
+
+namespace e4r::replay {
+namespace {
+
+using allocator::PlantedPrealloc;
+using state::Prealloc;
+using trace::Event;
+using trace::EventKind;
+namespace bitmap = state::bitmap;
+
+// No request asks for these file blocks.
+constexpr std::uint32_t kNowhereInFile = UINT32_MAX;
+
+// Reads a trace for preallocations that were there before it: used or given back, on clusters that
+// it has not handed out, preallocated or freed before.
+class Evidence {
+ public:
+  explicit Evidence(const state::Source& source) : geometry_(source.geometry), source_(source) {}
+
+  void see(const Event& e) {
+    switch (e.kind) {
+      case EventKind::mballoc_alloc:
+        note_stream(e);
+        return touch(e.result.group, e.result.start, e.result.len);
+      case EventKind::mballoc_free:
+        return touch(e.result.group, e.result.start, e.result.len);
+      case EventKind::mballoc_prealloc:
+        return see_hit(e);
+      case EventKind::release_inode_pa:
+        return see_release(e, Prealloc::Kind::inode);
+      case EventKind::release_group_pa:
+        return see_release(e, Prealloc::Kind::group);
+      default:
+        return;
+    }
+  }
+
+  [[nodiscard]] std::vector<PlantedPrealloc> take_preallocs() { return std::move(found_); }
+  [[nodiscard]] std::vector<allocator::PlantedStreamGoal> take_streams() {
+    return std::move(streams_);
+  }
+
+ private:
+  using Clusters = boost::icl::interval_set<std::uint64_t>;
+  using Span = boost::icl::interval<std::uint64_t>;
+
+  [[nodiscard]] Span::type span(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
+    const std::uint64_t first =
+        std::uint64_t{group} * geometry_.clusters_per_group + static_cast<std::uint64_t>(start);
+    return Span::right_open(first, first + len);
+  }
+  void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
+    if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
+  }
+  // Free on disk, and nothing has happened to it yet.
+  [[nodiscard]] bool is_new(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
+    if (len == 0 || !geometry_.holds(group, start, len)) return false;
+    return !boost::icl::intersects(touched_, span(group, start, len)) &&
+           bitmap::all_clear(source_.groups[group].words, static_cast<std::uint32_t>(start),
+                             static_cast<std::uint32_t>(len));
+  }
+
+  // The first goal that a stream's search shows is from before the trace.
+  void note_stream(const Event& e) {
+    if ((e.flags & mb::stream_alloc) == 0 || !streams_seen_.insert(e.ino % kStreams).second) return;
+    if (e.goal_ex.group >= geometry_.groups) return;
+    const bool has_start = geometry_.holds(e.goal_ex.group, e.goal_ex.start, 1);
+    streams_.push_back(
+        {e.ino, e.goal_ex.group, has_start ? static_cast<std::uint32_t>(e.goal_ex.start) : 0});
+  }
+
+  void see_hit(const Event& e) {
+    const trace::GroupExtent& r = e.result;
+    if (is_new(r.group, r.start, r.len)) {
+      PlantedPrealloc pa;
+      pa.group = r.group;
+      pa.start = static_cast<std::uint32_t>(r.start);
+      pa.len = r.len;
+      // A file that fits into so few blocks is served from its CPU's preallocations.
+      constexpr std::uint64_t kStreamRequest = 16;
+      const std::uint64_t end = e.orig.logical + geometry_.to_blocks(e.orig.len);
+      const bool small = end <= kStreamRequest;
+      pa.kind = small ? Prealloc::Kind::group : Prealloc::Kind::inode;
+      pa.owner = small ? e.cpu : e.ino;
+      pa.logical = small ? 0 : e.orig.logical;
+      join(pa);
+    }
+    touch(r.group, r.start, r.len);
+  }
+
+  void see_release(const Event& e, Prealloc::Kind kind) {
+    if (!geometry_.holds_block(e.block)) return;
+    PlantedPrealloc pa;
+    pa.kind = kind;
+    pa.group = geometry_.group_of(e.block);
+    pa.start = geometry_.cluster_in_group(e.block);
+    // Of an inode's, the event counts clusters; of a group's as well.
+    pa.len = static_cast<std::uint32_t>(std::min<std::uint64_t>(e.count, UINT32_MAX));
+    pa.owner = kind == Prealloc::Kind::inode ? e.ino : PlantedPrealloc::kNobody;
+    pa.logical = kNowhereInFile - geometry_.blocks_per_group;
+    if (is_new(pa.group, pa.start, pa.len)) join(pa);
+    touch(pa.group, pa.start, pa.len);
+  }
+
+  // A piece that continues another one's clusters, of the same owner, is the same preallocation's.
+  void join(const PlantedPrealloc& piece) {
+    const auto end = by_end_.find(span(piece.group, piece.start, piece.len).lower());
+    if (end != by_end_.end()) {
+      PlantedPrealloc& pa = found_[end->second];
+      const bool same_owner = piece.kind == Prealloc::Kind::group || piece.owner == pa.owner;
+      if (pa.kind == piece.kind && pa.group == piece.group && same_owner) {
+        pa.len += piece.len;
+        const std::size_t index = end->second;
+        by_end_.erase(end);
+        by_end_[span(pa.group, pa.start, pa.len).upper()] = index;
+        return;
+      }
+    }
+    by_end_[span(piece.group, piece.start, piece.len).upper()] = found_.size();
+    found_.push_back(piece);
+  }
+
+  // More stream goals than any kernel keeps; one inode of each residue is enough.
+  static constexpr std::uint64_t kStreams = 1 << 16;
+
+  const state::Geometry& geometry_;
+  const state::Source& source_;
+  Clusters touched_;
+  std::vector<PlantedPrealloc> found_;
+  std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
+  std::vector<allocator::PlantedStreamGoal> streams_;
+  std::unordered_set<std::uint64_t> streams_seen_;
+};
+
+// A group's bitmap with what is known of its preallocations in use.
+std::vector<std::uint64_t> words_with(const state::Source& source, std::uint32_t group,
+                                      const std::vector<const PlantedPrealloc*>& preallocs) {
+  const auto& image = source.groups[group].words;
+  std::vector<std::uint64_t> words(image.begin(), image.end());
+  for (const PlantedPrealloc* pa : preallocs) bitmap::set_range(words, pa->start, pa->len);
+  return words;
+}
+
+// Puts groups in front of others in an order that is given by ranks.
+class Ranking {
+ public:
+  Ranking(std::vector<std::uint32_t>& rank, std::uint32_t group_count) : rank_(rank) {
+    order_.resize(group_count);
+    std::iota(order_.begin(), order_.end(), 0u);
+    if (!rank.empty())
+      std::sort(order_.begin(), order_.end(),
+                [&](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; });
+  }
+  void put_before(std::uint32_t group, std::uint32_t other) {
+    const auto from = std::find(order_.begin(), order_.end(), group);
+    const auto to = std::find(order_.begin(), order_.end(), other);
+    if (to < from) std::rotate(to, from, from + 1);
+  }
+  void store() {
+    rank_.resize(order_.size());
+    for (std::uint32_t i = 0; i < order_.size(); ++i) rank_[order_[i]] = i;
+  }
+
+ private:
+  std::vector<std::uint32_t>& rank_;
+  std::vector<std::uint32_t> order_;
+};
+
+}  // namespace
+
+void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group_count) {
+  Ranking largest(rank_by_largest, group_count);
+  Ranking average(rank_by_average, group_count);
+  for (const Precedence& p : learnt)
+    (p.lists == state::OrderLists::largest ? largest : average).put_before(p.group, p.other);
+  largest.store();
+  average.store();
+  precedences += learnt.size();
+}
+
+Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSource& events,
+                                    const std::vector<GroupShown>& groups) {
+  Evidence evidence(source);
+  for (;;) {
+    E4R_TRY(const auto batch, events.next());
+    if (batch.empty()) break;
+    for (const Event& e : batch) evidence.see(e);
+  }
+  WarmStart out;
+  out.preallocs = evidence.take_preallocs();
+  out.streams = evidence.take_streams();
+  out.groups = groups;
+  std::unordered_map<std::uint32_t, std::vector<const PlantedPrealloc*>> of_group;
+  for (const PlantedPrealloc& pa : out.preallocs) {
+    out.shown_by_trace += pa.len;
+    of_group[pa.group].push_back(&pa);
+  }
+  std::vector<PlantedPrealloc> more;
+  for (const GroupShown& shown : groups) {
+    if (shown.group >= source.geometry.groups || source.groups[shown.group].corrupt) continue;
+    const auto words = words_with(source, shown.group, of_group[shown.group]);
+    const HiddenRuns hidden = find_hidden_runs(source.geometry, words, shown);
+    for (const HiddenRuns::Run& run : hidden.runs) {
+      PlantedPrealloc pa;
+      pa.kind = Prealloc::Kind::group;
+      pa.owner = PlantedPrealloc::kNobody;
+      pa.group = shown.group;
+      pa.start = run.start;
+      pa.len = run.len;
+      more.push_back(pa);
+      out.found_by_counters += run.len;
+    }
+    out.not_found += hidden.not_found;
+    out.groups_not_explained += hidden.explained ? 0 : 1;
+  }
+  out.preallocs.insert(out.preallocs.end(), more.begin(), more.end());
+  return out;
+}
+
+}  // namespace e4r::replay

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "allocator/preallocations.h"
+#include "allocator/stream_goals.h"
+#include "state/fs_state.h"
+#include "trace/source.h"
+#include "util/status.h"
+
+namespace e4r::replay {
+
+// What the kernel's mb_groups shows of a group: its buddy, in which preallocations are in use.
+// Orders 0 to 13.
+struct GroupShown {
+  static constexpr std::size_t kOrders = 14;
+  std::uint32_t group = 0;
+  std::uint32_t free = 0;        // clusters
+  std::uint32_t fragments = 0;   // runs of free clusters
+  std::uint32_t first_free = 0;  // no cluster before it is free; there may be none at it
+  std::array<std::uint32_t, kOrders> counters = {};
+};
+
+// What a file system that has been mounted for a while holds in memory, and no bitmap shows, when a
+// recording begins. Every buddy is loaded: a look at mb_groups loads them.
+struct WarmStart {
+  // The recorded kernel took `group` where `other` would have come first: on the list where both
+  // were from the start, `group` is in front.
+  struct Precedence {
+    state::OrderLists lists = state::OrderLists::largest;
+    std::uint32_t group = 0;
+    std::uint32_t other = 0;
+  };
+
+  std::vector<allocator::PlantedPrealloc> preallocs;
+  std::vector<allocator::PlantedStreamGoal> streams;
+  std::vector<GroupShown> groups;  // as given
+  // The order in which groups came to their lists (kernels that keep such lists): nothing shows it
+  // but the groups that searches take, so Session works it out by following the trace. By group;
+  // empty: ascending.
+  std::vector<std::uint32_t> rank_by_largest, rank_by_average;
+  std::uint64_t precedences = 0;  // that were learnt
+  // Puts groups in front of others, one after the other.
+  void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
+
+  // Clusters of preallocations: that the trace shows (used or given back, never made); of which
+  // only mb_groups knows, and where is found from its counters; and nowhere to be found.
+  std::uint64_t shown_by_trace = 0;
+  std::uint64_t found_by_counters = 0;
+  std::uint64_t not_found = 0;
+  std::uint64_t groups_not_explained = 0;  // whose counters are still not the kernel's
+};
+
+// Works it out from the start image, the events, and mb_groups of the same moment as the image
+// (empty: none). The model is that of Linux 6.1: preallocations lie at an end of a run of clusters
+// that are free on disk, since what has been handed out of them is in use there.
+[[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
+                                                  trace::EventSource& events,
+                                                  const std::vector<GroupShown>& groups);
+
+}  // namespace e4r::replay

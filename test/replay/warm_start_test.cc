@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Recordings that begin in the midst of things: what memory held then is worked out of the rest.
+#include "replay/warm_start.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "replay/hidden_runs.h"
+#include "replay/session.h"
+#include "support/drivers.h"
+#include "support/rig.h"
+#include "support/workload.h"
+#include "trace/e4t/file.h"
+#include "trace/packed.h"
+
+namespace e4r::test {
+namespace {
+
+namespace bitmap = state::bitmap;
+using replay::GroupShown;
+using replay::WarmStart;
+
+GroupShown shown_of(const state::Group& group) {
+  GroupShown out;
+  out.group = group.number;
+  out.free = group.free;
+  out.fragments = group.fragments;
+  out.first_free = group.first_free;
+  std::copy_n(group.counters.begin(), out.counters.size(), out.counters.begin());
+  return out;
+}
+
+// A run of the model, of which the first half is only known by what it left.
+class HalfSeen {
+ public:
+  HalfSeen(std::string_view policy, const ModelShape& shape, std::uint64_t seed)
+      : policy_(*allocator::find_policy(policy)), fs_(shape) {
+    Rng rng(seed);
+    const std::uint32_t all = shape.groups * shape.clusters_per_group;
+    ModelFiles old = add_old_files(fs_, rng, 8, all / 40, 30);
+    Rig rig(policy_, fs_);
+    tunables_ = rig.tunables;
+    WorkloadOptions options;
+    options.seed = seed;
+    options.largest = std::max(all / 150, 20u);
+    options.most_files = 40;
+    Workload work(rig.allocator, fs_, std::move(old), options);
+    work.run(300);
+    work.commit_everything();
+    for (std::uint32_t group = 0; group < rig.state.group_count(); ++group) rig.state.load(group);
+    const std::size_t seen_from = work.events().size();
+    look(rig.state);
+    work.run(300);
+    EXPECT_TRUE(work.problems().empty());
+    events_.assign(work.events().begin() + static_cast<std::ptrdiff_t>(seen_from),
+                   work.events().end());
+  }
+
+  [[nodiscard]] const state::Source& source() const { return source_; }
+  [[nodiscard]] std::span<const trace::Event> events() const { return events_; }
+  [[nodiscard]] const std::vector<GroupShown>& shown() const { return shown_; }
+  [[nodiscard]] const allocator::Policy& policy() const { return policy_; }
+  [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
+  [[nodiscard]] std::uint64_t hidden() const { return hidden_; }
+
+ private:
+  // Takes what an image would have, and mb_groups.
+  void look(const state::FsState& state) {
+    source_.geometry = fs_.geometry();
+    source_.metadata = fs_.source().metadata;
+    words_.resize(state.group_count());
+    for (std::uint32_t number = 0; number < state.group_count(); ++number) {
+      state.settled_words(number, words_[number]);
+      const std::uint32_t free =
+          bitmap::count_clear(words_[number], source_.geometry.clusters_per_group);
+      hidden_ += free - state.group(number).free;
+      source_.groups.push_back({words_[number], free, free, false, false});
+      shown_.push_back(shown_of(state.group(number)));
+    }
+  }
+
+  const allocator::Policy& policy_;
+  ModelFs fs_;
+  allocator::Tunables tunables_;
+  state::Source source_;
+  std::vector<std::vector<std::uint64_t>> words_;
+  std::vector<GroupShown> shown_;
+  std::vector<trace::Event> events_;
+  std::uint64_t hidden_ = 0;  // clusters
+};
+
+trace::PackedTrace packed(std::span<const trace::Event> events) {
+  std::string bytes;
+  trace::e4t::Writer writer(bytes);
+  writer.begin();
+  trace::TraceSummary summary;
+  for (const trace::Event& e : events) summary.add(e, nullptr);
+  writer.add(events, trace::Generation::v6_1);
+  summary.generation = trace::Generation::v6_1;
+  writer.finish(summary);
+  auto trace = trace::load_packed_bytes(bytes, "half");
+  EXPECT_TRUE(trace.ok()) << trace.error().message;
+  return *trace;
+}
+
+double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& warm,
+                         double* alone = nullptr) {
+  replay::SessionOptions options;
+  options.warm = warm;
+  options.check = true;
+  replay::Session session(half.source(), packed(half.events()), options);
+  const replay::Setup setup = {&half.policy(), half.tunables()};
+  auto run = session.follow(setup);
+  EXPECT_TRUE(run.ok()) << run.error().message;
+  if (alone != nullptr) {
+    auto free_run = session.free_run(setup);
+    EXPECT_TRUE(free_run.ok());
+    *alone = free_run->engine->agreement().percent_identical().value_or(0);
+  }
+  return run->engine->agreement().percent_identical().value_or(0);
+}
+
+class WarmStarts : public testing::TestWithParam<std::string_view> {};
+
+// Not each is exact: of a preallocation that nothing touches again only the counters tell, and these
+// traces, unlike a kernel's, do not say where one is given back. What a kernel's do is measured in
+// guests (kernel/lab/record.sh).
+TEST_P(WarmStarts, AreFollowedAfterAShortLook) {
+  double sum = 0;
+  double cold_sum = 0;
+  double least = 100;
+  std::uint64_t hidden = 0, found = 0;
+  constexpr int kSeeds = 12;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const HalfSeen half(GetParam(), model_shape("blocks_4k_forty_groups"), seed);
+    MemorySource events(half.events());
+    auto warm = replay::deduce_warm_start(half.source(), events, half.shown());
+    ASSERT_TRUE(warm.ok());
+    hidden += half.hidden();
+    found += warm->shown_by_trace + warm->found_by_counters;
+    EXPECT_EQ(warm->shown_by_trace + warm->found_by_counters + warm->not_found, half.hidden());
+    const double cold = percent_identical(half, std::nullopt);
+    const double percent = percent_identical(half, *warm);
+    EXPECT_GE(percent, cold) << "seed " << seed;
+    sum += percent;
+    cold_sum += cold;
+    least = std::min(least, percent);
+  }
+  EXPECT_GT(hidden, 0u);
+  RecordProperty("least", std::to_string(least));
+  EXPECT_GT(sum / kSeeds, 92.0);
+  EXPECT_LT(cold_sum / kSeeds, 80.0);
+  EXPECT_GT(least, 80.0);
+  EXPECT_GT(static_cast<double>(found), 0.85 * static_cast<double>(hidden));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, WarmStarts, testing::Values("legacy", "linux-6.12", "linux-7.3"),
+                         [](const auto& param_info) {
+                           std::string name(param_info.param);
+                           for (char& c : name)
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           return name;
+                         });
+
+struct OneGroup {
+  OneGroup() {
+    geometry.groups = 1;
+    geometry.block_bits = 12;
+    geometry.blocks_per_group = geometry.clusters_per_group = 4096;
+    geometry.blocks_count = 4096;
+    words.assign(64, 0);
+  }
+  // What mb_groups would say with the runs in use.
+  GroupShown with(const std::vector<replay::HiddenRuns::Run>& runs) {
+    state::Source source;
+    source.geometry = geometry;
+    auto used = words;
+    for (const auto& run : runs) bitmap::set_range(used, run.start, run.len);
+    const std::uint32_t free = bitmap::count_clear(used, 4096);
+    source.groups.push_back({used, free, free, false, false});
+    state::FsState state(source, state::GroupIndex::none);
+    state.load(0);
+    return shown_of(state.group(0));
+  }
+  state::Geometry geometry;
+  std::vector<std::uint64_t> words;
+};
+
+TEST(HiddenRuns, AreFoundFromCountersAlone) {
+  Rng rng(11);
+  int found = 0;
+  int tried = 0;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    OneGroup g;
+    // Files of any length, with free runs of any length between them.
+    std::vector<replay::HiddenRuns::Run> runs;
+    for (std::uint32_t at = 0; at < 4096;) {
+      const auto used = static_cast<std::uint32_t>(rng.between(1, 200));
+      bitmap::set_range(g.words, at, std::min(used, 4096 - at));
+      at += used;
+      const auto free = static_cast<std::uint32_t>(rng.between(20, 300));
+      if (at + free < 4096) runs.push_back({at, free});
+      at += free;
+    }
+    std::vector<replay::HiddenRuns::Run> hidden;
+    for (std::uint64_t n = 0; n < 1 + rng.below(2); ++n) {
+      auto& run = runs[rng.below(runs.size())];
+      // Preallocations end at round numbers.
+      const std::uint32_t len = (run.start / 64 + 1) * 64 - run.start;
+      if (len > run.len || (!hidden.empty() && hidden.front().start == run.start)) continue;
+      hidden.push_back({run.start, len});
+    }
+    const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with(hidden));
+    // Another place with the same counters is as good an answer; no answer is not.
+    EXPECT_TRUE(out.explained) << "round " << round;
+    EXPECT_EQ(out.not_found, 0u);
+    tried += hidden.empty() ? 0 : 1;
+    const GroupShown again = g.with(out.runs);
+    EXPECT_EQ(again.counters, g.with(hidden).counters);
+    std::sort(hidden.begin(), hidden.end(), [](auto a, auto b) { return a.start < b.start; });
+    bool same = out.runs.size() == hidden.size();
+    for (std::size_t i = 0; same && i < hidden.size(); ++i)
+      same = out.runs[i].start == hidden[i].start && out.runs[i].len == hidden[i].len;
+    found += same && !hidden.empty() ? 1 : 0;
+  }
+  EXPECT_GT(tried, kRounds / 2);
+  EXPECT_GT(found, tried * 2 / 3);
+}
+
+TEST(HiddenRuns, NothingIsHiddenInAGroupThatIsAsShown) {
+  OneGroup g;
+  bitmap::set_range(g.words, 100, 1000);
+  const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with({}));
+  EXPECT_TRUE(out.explained);
+  EXPECT_TRUE(out.runs.empty());
+}
+
+TEST(HiddenRuns, CountersOfAnotherGroupAreNotExplained) {
+  OneGroup g;
+  bitmap::set_range(g.words, 100, 1000);
+  GroupShown other = g.with({});
+  other.free -= 7;
+  other.fragments += 40;
+  const auto out = replay::find_hidden_runs(g.geometry, g.words, other);
+  EXPECT_FALSE(out.explained);
+  EXPECT_EQ(out.not_found, 7u);
+  other.free += 100;  // more than the image has
+  EXPECT_EQ(replay::find_hidden_runs(g.geometry, g.words, other).not_found, 0u);
+}
+
+// A capture is input from outside: what cannot have been is not put into the state.
+TEST(WarmStart, WhatCannotHaveBeenIsLeftOut) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  Rig rig("legacy", fs);
+  allocator::PlantedPrealloc pa;
+  pa.kind = state::Prealloc::Kind::group;
+  pa.group = 0;
+  pa.start = 100;
+  pa.len = 16;
+  EXPECT_TRUE(rig.allocator.plant(pa));
+  EXPECT_FALSE(rig.allocator.plant(pa));  // in use now
+  pa.start = 0;
+  EXPECT_FALSE(rig.allocator.plant(pa));  // metadata
+  pa.start = UINT32_MAX;
+  EXPECT_FALSE(rig.allocator.plant(pa));
+  pa.start = 200;
+  pa.len = UINT32_MAX;
+  EXPECT_FALSE(rig.allocator.plant(pa));
+  pa.len = 0;
+  EXPECT_FALSE(rig.allocator.plant(pa));
+  pa.len = 4;
+  pa.group = UINT32_MAX;
+  EXPECT_FALSE(rig.allocator.plant(pa));
+  for (const std::string& line : rig.state.check(5)) ADD_FAILURE() << line;
+  WarmStart warm;
+  warm.preallocs = {pa};
+  warm.rank_by_average = {3, 2, 1};  // of another file system
+  warm.groups.push_back({});
+  warm.groups.back().group = UINT32_MAX;
+  replay::EngineOptions options;
+  options.warm = &warm;
+  options.check = true;
+  replay::Follow engine(fs.source(), *allocator::find_policy("legacy"), rig.tunables, options);
+  MemorySource none({});
+  EXPECT_TRUE(engine.run(none).ok());
+}
+
+}  // namespace
+}  // namespace e4r::test
