@@ -9,17 +9,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 namespace e4r::record {
 namespace {
 
+// What the recorder has open must not stay so for the watcher's sake: trace buffers, above all.
+void close_others(int one, int other) {
+  const auto low = static_cast<unsigned>(std::min(one, other));
+  const auto high = static_cast<unsigned>(std::max(one, other));
+  if (low > 3) ::close_range(3, low - 1, 0);
+  if (high > low + 1) ::close_range(low + 1, high - 1, 0);
+  ::close_range(high + 1, ~0U, 0);
+}
+
 // What the watcher does, in a process that was forked: only calls that are safe there. A byte on
 // the pipe means that all is well; its end, or no byte in time, that nobody else will thaw.
 [[noreturn]] void watch(int frozen, int pipe, int timeout_ms) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
   ::setsid();  // not of the terminal's, which may be stopped
+  close_others(frozen, pipe);
   pollfd wait = {pipe, POLLIN, 0};
   int ready = 0;
   do {

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <thread>
 
 #include "record/kernel_files.h"
 
@@ -14,6 +16,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "e4replay-";
 constexpr std::string_view kStats = "+mb_stats";
+constexpr int kTries = 20;
+constexpr std::chrono::milliseconds kPause{50};
 
 bool is_running(int pid) {
   return ::kill(pid, 0) == 0 || errno == EPERM;
@@ -23,8 +27,14 @@ Status remove(const std::string& name, const InstanceName& what) {
   tracefs_instance* instance = tracefs_instance_create(name.c_str());
   if (instance == nullptr) return error("tracefs: {}: {}", name, errno_text(errno));
   tracefs_trace_off(instance);
-  const bool gone = tracefs_instance_destroy(instance) == 0;
-  const int failed = errno;
+  bool gone = false;
+  int failed = 0;
+  // A recorder that was killed a moment ago may still have to let go of it.
+  for (int i = 0; i < kTries && !gone; ++i) {
+    if (i > 0) std::this_thread::sleep_for(kPause);
+    gone = tracefs_instance_destroy(instance) == 0;
+    failed = errno;
+  }
   tracefs_instance_free(instance);
   if (!gone) return error("tracefs: cannot remove {}: {}", name, errno_text(failed));
   if (what.stats_switched) switch_stats_off(what.device_name);

@@ -28,13 +28,14 @@ void tracefs_instance_free(struct tracefs_instance* instance);
 int tracefs_instance_set_buffer_size(struct tracefs_instance* instance, size_t size_kb, int cpu);
 int tracefs_instance_file_write(struct tracefs_instance* instance, const char* file,
                                 const char* text);
+int tracefs_instance_file_open(struct tracefs_instance* instance, const char* file, int mode);
 char* tracefs_instance_file_read(struct tracefs_instance* instance, const char* file, int* size);
 int tracefs_trace_on(struct tracefs_instance* instance);
 int tracefs_trace_off(struct tracefs_instance* instance);
 
 struct tep_handle* tracefs_local_events_system(const char* tracing_dir, const char* const* systems);
 
-struct tracefs_cpu* tracefs_cpu_open(struct tracefs_instance* instance, int cpu, bool nonblock);
+struct tracefs_cpu* tracefs_cpu_alloc_fd(int fd, int subbuf_size, bool nonblock);
 void tracefs_cpu_close(struct tracefs_cpu* cpu);
 int tracefs_cpu_read_size(struct tracefs_cpu* cpu);
 int tracefs_cpu_read(struct tracefs_cpu* cpu, void* buffer, bool nonblock);

@@ -6,6 +6,7 @@ extern "C" {  // which it does not say itself
 }
 
 #include <event-parse.h>
+#include <fcntl.h>
 #include "record/tracefs_api.h"
 
 #include <algorithm>
@@ -188,8 +189,13 @@ class TracefsTracer final : public Tracer {
     for (std::uint32_t number = 0; number < cpus; ++number) {
       CpuBuffer cpu;
       cpu.number = static_cast<int>(number);
-      cpu.file.reset(tracefs_cpu_open(instance_.get(), cpu.number, true));
-      if (!cpu.file) continue;  // never online
+      // Not to be held open by a command that is run meanwhile.
+      const std::string file = fmt::format("per_cpu/cpu{}/trace_pipe_raw", number);
+      const int fd = tracefs_instance_file_open(instance_.get(), file.c_str(),
+                                                O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+      if (fd < 0) continue;  // never online
+      cpu.file.reset(tracefs_cpu_alloc_fd(fd, tep_get_sub_buffer_size(tep_), true));
+      if (!cpu.file) return failed("open the trace buffers");
       constexpr auto kEndian =
           std::endian::native == std::endian::little ? KBUFFER_ENDIAN_LITTLE : KBUFFER_ENDIAN_BIG;
       cpu.page.reset(kbuffer_alloc(sizeof(long) == 8 ? KBUFFER_LSIZE_8 : KBUFFER_LSIZE_4, kEndian));

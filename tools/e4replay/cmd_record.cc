@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
@@ -88,6 +90,11 @@ class Ending {
     return false;
   }
 
+  // A command is not ended for the recording's sake.
+  void let_the_command_end() {
+    while (child_ && !status_) status_ = child_->wait(std::chrono::seconds(1));
+  }
+
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] std::optional<std::int64_t> status() const {
     return status_ ? std::optional<std::int64_t>(*status_) : std::nullopt;
@@ -162,14 +169,29 @@ void tell_end(const record::Recorder& recorder, const Options& options,
                     format_count(lost), cpus));
 }
 
+// Before anything is begun.
+Status check_command(const std::vector<std::string>& command) {
+  if (command.empty()) return {};
+  const std::string& program = command.front();
+  const bool path = program.find('/') != std::string::npos;
+  const bool found = path ? ::access(program.c_str(), X_OK) == 0 : !find_program(program).empty();
+  return found ? Status() : error("cannot run {}: there is no such program", program);
+}
+
 Result<int> run(const Options& options) {
   if (options.clean) return clean();
+  E4R_CHECK(check_command(options.command));
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
-  E4R_TRY(const auto recorder, record::Recorder::start(options.recorder));
+  E4R_TRY(auto recorder, record::Recorder::start(options.recorder));
   Progress progress(!options.no_progress);
   Ending ending(options, stop);
   E4R_CHECK(ending.start(options.command));
-  E4R_CHECK(follow(*recorder, ending, progress));
+  if (Status failed = follow(*recorder, ending, progress); !failed.ok()) {
+    progress.wipe();
+    recorder.reset();
+    ending.let_the_command_end();
+    return std::move(failed).error();
+  }
   E4R_TRY(const capture::EndFacts end, recorder->finish(ending.reason(), ending.status()));
   tell_end(*recorder, options, end);
   return end.exit_status ? static_cast<int>(*end.exit_status) : kDone;

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `e4replay record` on this machine's own kernel, on ext4 in a loop device: what it records is
+# verified, and whatever becomes of it the machine is as before.
+#   live.sh E4REPLAY
+# Exit status 77 where it cannot be tried: it needs root, loop devices, and events of ext4.
+set -euo pipefail
+e4replay=$(realpath "$1")
+skip() { echo "live.sh: $*" >&2 && exit 77; }
+[ "$(id -u)" = 0 ] || skip "needs root"
+tracing=/sys/kernel/tracing
+[ -e $tracing/events ] || mount -t tracefs nodev $tracing 2>/dev/null || skip "no tracefs"
+modprobe ext4 2>/dev/null || true
+[ -d $tracing/events/ext4/ext4_mballoc_alloc ] || skip "this kernel has no events of ext4"
+
+work=$(mktemp -d)
+fs=$work/fs
+mkdir "$fs"
+cleanup() {
+    [ -z "${writer:-}" ] || kill "$writer" 2>/dev/null || true
+    sleep 0.1
+    umount "$fs" 2>/dev/null || true
+    umount "$work/full" 2>/dev/null || true
+    [ -z "${loop:-}" ] || losetup -d "$loop" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap cleanup EXIT
+truncate -s 1G "$work/disk"
+mke2fs -q -t ext4 -E lazy_itable_init=0 "$work/disk"
+loop=$(losetup --find --show "$work/disk") || skip "no loop device"
+mount "$loop" "$fs" || skip "cannot mount ext4"
+knob=/sys/fs/ext4/${loop#/dev/}/mb_stats
+cd "$work"
+
+passed=0
+ok() { passed=$((passed + 1)) && echo "ok: $*"; }
+bad() { echo "live.sh: $*" >&2 && exit 1; }
+
+# as_before: nothing of a recorder is left in the kernel, and the file system takes writes.
+as_before() {
+    local left
+    left=$(find $tracing/instances -mindepth 1 -maxdepth 1 -name 'e4replay-*' -printf '%f ')
+    [ -z "$left" ] || bad "left in tracefs: $left"
+    [ "$(cat "$knob")" = 0 ] || bad "mb_stats is still on"
+    findmnt -no OPTIONS "$fs" | grep -q '^ro' || timeout 20 touch "$fs/touched" ||
+        bad "the file system is frozen"
+}
+# refused MESSAGE COMMAND...: status 1, one line that says so, no file.
+refused() {
+    local message=$1 status=0
+    shift
+    "$@" >refused.out 2>&1 || status=$?
+    [ $status = 1 ] || bad "status $status instead of 1: $*"
+    [ "$(wc -l <refused.out)" = 1 ] || bad "not one line: $(cat refused.out)"
+    grep -q -- "$message" refused.out || bad "not '$message': $(cat refused.out)"
+    [ ! -e none.e4c ] || bad "a file was left by $*"
+    as_before
+    ok "$message"
+}
+
+cat >busy <<'BUSY'
+#!/bin/bash
+# busy DIRECTORY FIRST COUNT: files of 1 to 300 KiB, some of them gone again
+for ((i = $2; i < $2 + $3; i++)); do
+    head -c $(((i * 7919 % 300 + 1) * 1024)) /dev/zero >"$1/f$i"
+    if ((i % 5 == 4)); then rm "$1/f$((i - 2))"; fi
+    if ((i % 40 == 39)); then sync "$1/f$i"; fi
+done
+sync
+BUSY
+chmod +x busy
+./busy "$fs" 1000 150
+
+# percent FILE: of the decisions that verify finds identical.
+percent() {
+    "$e4replay" verify "$1" --no-progress --json - >verify.json 2>verify.err || [ $? = 3 ] ||
+        bad "verify: $(cat verify.err)"
+    sed -n 's/^ *"percent_identical": \([0-9]*\).*/\1/p' verify.json | head -1
+}
+
+"$e4replay" record "$fs" -o mounted.e4c --no-progress -- ./busy "$fs" 2000 150 2>record.out
+grep -q "none\|writers waited" record.out || bad "$(cat record.out)"
+as_before
+[ "$(percent mounted.e4c)" -ge 99 ] || bad "mounted: $(percent mounted.e4c) % identical"
+ok "a mounted file system, $(percent mounted.e4c) % identical"
+"$e4replay" replay mounted.e4c -p legacy,cr1.5 --no-progress >replay.out 2>&1 ||
+    bad "replay: $(cat replay.out)"
+ok "and a replay answers"
+"$e4replay" freefrag mounted.e4c --extract-image start.img | tail -n +2 >ours
+e2freefrag start.img | tail -n +2 | cmp - ours || bad "e2freefrag sees another image"
+e2fsck -fn start.img >/dev/null 2>&1 && bad "an image without inodes cannot be whole"
+ok "e2freefrag reads the image alike"
+
+"$e4replay" record "$loop" -o timed.e4c --no-progress --for 1s --settle 2>/dev/null
+as_before
+"$e4replay" info timed.e4c | grep -q 'the time was up' || bad "--for"
+ok "for a time, after --settle"
+
+status=0
+"$e4replay" record "$fs/lost+found" -o status.e4c --no-progress -- sh -c 'exit 7' 2>/dev/null || status=$?
+[ $status = 7 ] || bad "status $status of a command that ends with 7"
+status=0
+# shellcheck disable=SC2016
+"$e4replay" record "$fs" -o killed.e4c --no-progress -- sh -c 'kill -9 $$' 2>/dev/null || status=$?
+[ $status = 137 ] || bad "status $status of a command that is killed"
+as_before
+ok "the command's status is handed on"
+
+for signal in INT TERM HUP; do
+    "$e4replay" record "$fs" -o $signal.e4c --no-progress --for 60s 2>$signal.out &
+    recorder=$!
+    sleep 0.7
+    kill -$signal $recorder
+    wait $recorder || bad "SIG$signal: status $?: $(cat $signal.out)"
+    as_before
+    "$e4replay" info $signal.e4c | grep -q interrupted || bad "SIG$signal: no end in the file"
+done
+ok "signals end a recording as a person would"
+
+# Killed at twenty instants, from the first steps to the midst of it, with a writer beside it.
+./busy "$fs" 5000 2000 &
+writer=$!
+for ((i = 0; i < 20; i++)); do
+    rm -f dead.e4c
+    "$e4replay" record "$fs" -o dead.e4c --no-progress --for 60s &
+    recorder=$!
+    sleep "0.$(printf %03d $((i * i * 2 + 5)))"
+    kill -9 $recorder
+    wait $recorder 2>/dev/null || true
+    timeout 20 touch "$fs/touched" || bad "frozen by a recorder that was killed"
+    "$e4replay" record --clean >/dev/null
+    as_before
+    if [ -s dead.e4c ]; then
+        "$e4replay" info dead.e4c >dead.out 2>&1 || grep -q 'cut short there\|ends within' dead.out ||
+            bad "$(cat dead.out)"
+    fi
+done
+kill $writer 2>/dev/null || true
+wait $writer 2>/dev/null || true
+ok "killed at twenty instants: nothing is left, files are readable"
+
+refused "lies on the file system" "$e4replay" record "$fs" -o "$fs/none.e4c" --for 1s
+refused "is there already" "$e4replay" record "$fs" -o timed.e4c --for 1s
+refused "not ext4" "$e4replay" record /proc -o none.e4c
+refused "is mounted on" "$e4replay" record "$loop" -o none.e4c --snapshot unmounted --for 1s
+refused "give --snapshot freeze" "$e4replay" record "$fs" -o none.e4c --snapshot reflink --for 1s
+refused "cannot run" "$e4replay" record "$fs" -o none.e4c --no-progress -- ./no-such-program
+if command -v setpriv >/dev/null; then
+    chmod 777 "$work"
+    refused "needs root\|no permission\|Permission denied" \
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$e4replay" record "$fs" -o none.e4c --for 1s
+fi
+mkdir full
+mount -t tmpfs -o size=8k none full
+status=0
+"$e4replay" record "$fs" -o full/run.e4c --no-progress -- ./busy "$fs" 9000 600 2>full.out || status=$?
+if [ $status != 1 ] || ! grep -q 'No space left' full.out; then
+    bad "full output: status $status: $(cat full.out)"
+fi
+as_before
+ok "a full output disk is an error"
+mount -o remount,ro "$fs"
+refused "read-only" "$e4replay" record "$fs" -o none.e4c --for 1s
+umount "$fs"
+
+# From before the mount: nothing is left to be worked out.
+cat >mounting <<'MOUNTING'
+#!/bin/bash
+mount "$1" "$2" && ./busy "$2" 1 60 && umount "$2"
+MOUNTING
+chmod +x mounting
+"$e4replay" record "$loop" -o cold.e4c --no-progress -- ./mounting "$loop" "$fs" 2>/dev/null
+[ "$(percent cold.e4c)" -ge 99 ] || bad "cold: $(percent cold.e4c) % identical"
+ok "from before the mount, $(percent cold.e4c) % identical"
+echo "live.sh: $passed checks passed on Linux $(uname -r)"
