@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <utility>
 
 #include "capture/start_image.h"
@@ -240,8 +241,8 @@ class FileRecorder final : public Recorder {
     KernelFiles files;
     const auto mount = find_mount(target_.dev);
     if (mount && snapshot_ != Snapshot::none) {
-      auto freeze = Freeze::begin(mount->point, kEndFreeze);
-      if (freeze.ok()) {
+      E4R_TRY(auto freeze, freeze_while_reading(mount->point));
+      if (freeze) {
         E4R_CHECK(tracer_->off());
         files = read_kernel_files(target_.device_name);
         facts.quiet = freeze->end().ok();
@@ -252,6 +253,20 @@ class FileRecorder final : public Recorder {
     if (mount) files = read_kernel_files(target_.device_name);
     E4R_CHECK(tracer_->off());
     return files;
+  }
+
+  // What is dirty is written first, which can take long and makes events. None when it cannot be.
+  Result<std::optional<Freeze>> freeze_while_reading(const std::string& mount_point) {
+    constexpr std::chrono::milliseconds kTick{20};
+    auto frozen =
+        std::async(std::launch::async, [&] { return Freeze::begin(mount_point, kEndFreeze); });
+    Status status;
+    while (frozen.wait_for(kTick) != std::future_status::ready)
+      if (status.ok()) status = take_events(false);
+    auto freeze = frozen.get();
+    if (!status.ok()) return std::move(status).error();
+    if (!freeze.ok()) return std::optional<Freeze>();
+    return std::optional<Freeze>(*std::move(freeze));
   }
 
   Status take_events(bool all) {
