@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstdio>
@@ -13,17 +12,13 @@
 #include <optional>
 
 #include "capture/capture.h"
-#include "capture/start_image.h"
-#include "capture/writer.h"
 #include "common/command.h"
+#include "e4replay/convert_capture.h"
 #include "e4replay/inputs.h"
 #include "e4replay/trace_info.h"
-#include "image/write_bitmaps.h"
 #include "trace/exactness.h"
-#include "trace/output.h"
 #include "trace/packed.h"
 #include "trace/writer.h"
-#include "util/file.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -116,6 +111,7 @@ struct Convert {
   TraceInput input;
   std::string output;
   std::string image;  // to put into a capture, or to write of one
+  bool anonymize = false;
 };
 
 // Reads `input`, writes what `keep` wants to `output`, and says how it went.
@@ -130,83 +126,18 @@ Result<int> copy(const TraceInput& input, const std::string& output, const Event
   return kDone;
 }
 
-// Copies the texts that a recorder noted beside the trace.
-Status copy_notes(const std::string& trace, capture::CaptureWriter& writer) {
-  namespace names = capture::text_name;
-  constexpr std::array<std::pair<const char*, std::string_view>, 3> kNotes = {{
-      {"tunables", names::kTunables},
-      {"mb_groups", names::kEndGroups},
-      {"mb_stats", names::kEndStats},
-  }};
-  for (const auto& [suffix, name] : kNotes) {
-    E4R_TRY(const auto text, noted("", nullptr, "", trace, suffix));
-    if (text) E4R_CHECK(writer.text(name, text->text));
-  }
-  return {};
-}
-
-Status copy_events(const TraceInput& input, capture::CaptureWriter& writer, std::uint64_t& count) {
-  E4R_TRY(const auto source, open_events(input.path, input.open));
-  for (;;) {
-    E4R_TRY(const auto batch, source->next());
-    if (batch.empty()) break;
-    E4R_CHECK(writer.events(batch, source->summary().generation));
-  }
-  count = source->summary().events;
-  say_notes(source->summary());
-  return writer.end_events(source->summary());
-}
-
-// A trace, the files beside it and a start image in one file.
-Result<int> make_capture(const Convert& options) {
-  E4R_TRY(auto file, OutputFile::create(options.output));
-  E4R_TRY(const auto writer, capture::CaptureWriter::create(std::move(file)));
-  capture::StartFacts start;
-  start.recorder = fmt::format("e4replay {}, of {}", E4R_VERSION, options.input.path);
-  start.snapshot = options.image.empty() ? "none" : "unmounted";
-  E4R_CHECK(writer->start(start));
-  E4R_CHECK(copy_notes(options.input.path, *writer));
-  if (!options.image.empty()) {
-    E4R_TRY(const auto image, capture::StartImage::read(options.image));
-    E4R_CHECK(image.pack([&](std::string_view part) { return writer->image(part); }));
-  }
-  capture::EndFacts end;
-  E4R_CHECK(copy_events(options.input, *writer, end.events));
-  end.reason = "the trace ended";
-  end.quiet = true;
-  E4R_CHECK(writer->finish(end));
-  fmt::print("{}: {} events{}\n", options.output, format_count(end.events),
-             options.image.empty() ? "" : ", with " + options.image);
-  return kDone;
-}
-
-// What a capture holds beside its events, as files beside a trace.
-Status write_notes(const Convert& options) {
-  E4R_TRY(const capture::Capture capture, capture::Capture::open(options.input.path));
-  if (capture.image().empty())
-    return error("{}: has no start image (--snapshot {})", options.input.path,
-                 capture.start().snapshot);
-  E4R_CHECK(image::write_copy(capture.image().path(), options.image));
-  namespace names = capture::text_name;
-  const bool quiet = capture.end() != nullptr && capture.end()->quiet;
-  const auto write = [&](std::string_view name, const char* suffix) -> Status {
-    const std::string* text = capture.text(name);
-    return text == nullptr ? Status() : write_output(*text, name_beside(options.output, suffix));
-  };
-  E4R_CHECK(write(names::kTunables, "tunables"));
-  // Counts of a kernel that had counted before cannot be held against a trace's alone.
-  if (quiet) E4R_CHECK(write(names::kEndGroups, "mb_groups"));
-  if (quiet && capture.text(names::kStartStats) == nullptr)
-    E4R_CHECK(write(names::kEndStats, "mb_stats"));
-  return {};
-}
-
 Result<int> run_convert(const Convert& options) {
-  if (options.output.ends_with(".e4c")) return make_capture(options);
+  const CaptureConversion conversion = {options.input.path, options.input.open, options.output,
+                                        options.image, options.anonymize};
+  if (options.output.ends_with(".e4c")) {
+    E4R_CHECK(make_capture(conversion));
+    return kDone;
+  }
+  if (options.anonymize) return usage_error("--anonymize writes captures: name the output .e4c");
   if (!options.image.empty()) {
     if (!capture::is_capture(options.input.path))
       return usage_error("--image is for captures (.e4c): to make one of a trace, or files of one");
-    E4R_CHECK(write_notes(options));
+    E4R_CHECK(write_files_of_capture(conversion));
   }
   return copy(options.input, options.output, nullptr);
 }
@@ -276,12 +207,17 @@ std::function<Result<int>()> declare(CLI::App& app) {
                               "  perf script --ns | e4replay trace convert - trace.e4t.zst\n"
                               "  e4replay trace convert trace.e4t trace.txt\n"
                               "  e4replay trace convert run.trace.zst run.e4c --image start.img\n"
-                              "  e4replay trace convert run.e4c run.e4t --image start.img\n");
+                              "  e4replay trace convert run.e4c run.e4t --image start.img\n"
+                              "  e4replay trace convert run.e4c to-share.e4c --anonymize\n");
   const auto convert = declare_output<Convert>(*convert_app);
   convert_app->add_option(
       "--image", convert->image,
       "the start image: to put into an .e4c, with what lies beside the trace; or "
       "to write of one, with what it notes");
+  convert_app->add_flag(
+      "--anonymize", convert->anonymize,
+      "to .e4c: without names and times, with other inode numbers; every decision "
+      "stays");
 
   CLI::App* cut_app = add(app, "cut", "write a part of a trace",
                           "  e4replay trace cut run.e4t begin.e4t --first 1000\n"

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/anonymize.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace e4r::capture {
+namespace {
+
+constexpr std::uint32_t kDevice = trace::make_dev(8, 0);
+constexpr std::uint64_t kEventNs = 1000;
+
+}  // namespace
+
+Anonymizer::Pool& Anonymizer::pool(std::uint64_t group, std::uint64_t residue) {
+  const std::uint64_t goals = std::max(options_.stream_goals, 1u);
+  Pool& out = pools_[group * goals + residue];
+  if (!out.numbers.empty()) return out;
+  const std::uint64_t first = group * options_.inodes_per_group + 1;
+  for (std::uint64_t i = 0; i < options_.inodes_per_group; ++i) {
+    const std::uint64_t ino = first + i;
+    if (ino >= options_.first_inode && ino % goals == residue) out.numbers.push_back(ino);
+  }
+  for (std::size_t i = out.numbers.size(); i > 1; --i)
+    std::swap(out.numbers[i - 1], out.numbers[rng_.below(i)]);
+  return out;
+}
+
+std::uint64_t Anonymizer::inode(std::uint64_t ino) {
+  if (ino < options_.first_inode || ino > options_.inodes_count || options_.inodes_per_group == 0)
+    return ino;
+  const auto known = inodes_.find(ino);
+  if (known != inodes_.end()) return known->second;
+  const std::uint64_t goals = std::max(options_.stream_goals, 1u);
+  Pool& from = pool((ino - 1) / options_.inodes_per_group, ino % goals);
+  // There are as many numbers as inodes can have them; a trace that lies keeps its own.
+  const std::uint64_t other = from.used < from.numbers.size() ? from.numbers[from.used++] : ino;
+  inodes_.emplace(ino, other);
+  return other;
+}
+
+void Anonymizer::apply(trace::Event& event) {
+  event.time_ns = ++events_ * kEventNs;
+  event.dev = kDevice;
+  event.mode &= S_IFMT;
+  event.ino = inode(event.ino);
+  event.parent = inode(event.parent);
+  const auto next = static_cast<std::uint32_t>(pids_.size() + 1);
+  if (event.pid != 0) event.pid = pids_.emplace(event.pid, next).first->second;
+}
+
+StartFacts anonymous(const StartFacts& facts) {
+  StartFacts out = facts;
+  out.time.clear();
+  out.kernel_version.clear();
+  out.device = "8:0";
+  out.device_name = facts.device_name.empty() ? "" : "disk";
+  out.mount_point = facts.mount_point.empty() ? "" : "/mnt";
+  out.mount_options.clear();
+  out.command.clear();
+  return out;
+}
+
+EndFacts anonymous(const EndFacts& facts) {
+  EndFacts out = facts;
+  out.time.clear();
+  return out;
+}
+
+std::string anonymous_tunables(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("mb_") || line.starts_with("possible_cpus:")) {
+      out += line + "\n";
+      continue;
+    }
+    if (line.find(" ext4 ") == std::string::npos) continue;
+    std::string options;
+    std::istringstream words(line.substr(line.find(" ext4 ") + 6));
+    for (std::string word; std::getline(words, word, ',');)
+      for (const std::string_view kept : {"mb_optimize_scan=", "stripe="})
+        if (word.starts_with(kept)) options += "," + word.substr(0, word.find(' '));
+    out += "/dev/disk /mnt ext4 rw" + options + " 0 0\n";
+  }
+  return out;
+}
+
+bool is_anonymous_text(std::string_view name) {
+  for (const std::string_view kept : {"/mb_groups", "/mb_stats", "/mb_structs_summary"})
+    if (name.ends_with(kept)) return true;
+  return false;
+}
+
+}  // namespace e4r::capture

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "e4replay/convert_capture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "capture/anonymize.h"
+#include "capture/capture.h"
+#include "capture/start_image.h"
+#include "capture/writer.h"
+#include "common/command.h"
+#include "e4replay/inputs.h"
+#include "image/image.h"
+#include "image/scrub.h"
+#include "image/write_bitmaps.h"
+#include "trace/output.h"
+#include "util/file.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+namespace names = capture::text_name;
+using capture::Capture;
+using capture::CaptureWriter;
+using capture::MemoryImage;
+
+// What becomes a capture.
+struct Material {
+  std::optional<Capture> capture;  // the input, if it is one
+  MemoryImage image;               // a copy, to be changed
+  std::string image_path;          // empty: none
+  capture::StartFacts start;
+  capture::EndFacts end;
+};
+
+// The bookkeeping blocks of an image, in memory.
+Result<MemoryImage> copy_of(const std::string& path) {
+  E4R_TRY(const auto blocks, capture::StartImage::read(path));
+  MemoryImage out;
+  E4R_CHECK(blocks.pack([&](std::string_view part) { return out.add(part); }));
+  return out;
+}
+
+Result<Material> gather(const CaptureConversion& conversion) {
+  Material out;
+  if (capture::is_capture(conversion.input)) {
+    E4R_TRY(out.capture, Capture::open(conversion.input));
+    out.start = out.capture->start();
+    if (out.capture->end() != nullptr) out.end = *out.capture->end();
+    if (!out.capture->image().empty()) out.image_path = out.capture->image().path();
+  } else {
+    out.start.recorder = fmt::format("e4replay {}, of {}", E4R_VERSION, conversion.input);
+    out.start.snapshot = conversion.image.empty() ? "none" : "unmounted";
+    out.end.reason = "the trace ended";
+    out.end.quiet = true;
+  }
+  if (!conversion.image.empty()) out.image_path = conversion.image;
+  if (conversion.anonymize && !out.image_path.empty()) {
+    E4R_TRY(out.image, copy_of(out.image_path));
+    out.image_path = out.image.path();
+    E4R_CHECK(image::scrub(out.image_path));
+  }
+  if (conversion.anonymize) {
+    out.start = capture::anonymous(out.start);
+    out.start.recorder = fmt::format("e4replay {}, anonymous", E4R_VERSION);
+    out.end = capture::anonymous(out.end);
+  }
+  return out;
+}
+
+// The texts of a capture, or what lies beside a trace, under the names that a capture has for them.
+Result<std::vector<std::pair<std::string, std::string>>> texts_of(
+    const CaptureConversion& conversion, const Material& material) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (material.capture) {
+    for (const auto& [name, text] : material.capture->texts())
+      if (name != names::kStart && name != names::kEnd) out.emplace_back(name, text);
+    return out;
+  }
+  constexpr std::array<std::pair<const char*, std::string_view>, 3> kNotes = {{
+      {"tunables", names::kTunables},
+      {"mb_groups", names::kEndGroups},
+      {"mb_stats", names::kEndStats},
+  }};
+  for (const auto& [suffix, name] : kNotes) {
+    E4R_TRY(const auto text, noted("", nullptr, "", conversion.input, suffix));
+    if (text) out.emplace_back(std::string(name), text->text);
+  }
+  return out;
+}
+
+Status write_texts(const CaptureConversion& conversion, const Material& material,
+                   CaptureWriter& writer) {
+  E4R_TRY(const auto texts, texts_of(conversion, material));
+  for (const auto& [name, text] : texts) {
+    if (conversion.anonymize && name == names::kTunables)
+      E4R_CHECK(writer.text(name, capture::anonymous_tunables(text)));
+    else if (!conversion.anonymize || capture::is_anonymous_text(name))
+      E4R_CHECK(writer.text(name, text));
+  }
+  return {};
+}
+
+// As many stream goals as the recorded kernel kept (StreamGoals).
+Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32_t possible_cpus,
+                                   std::uint32_t groups) {
+  if (trace.streams_without_start == 0) return 1u;
+  if (possible_cpus == 0)
+    return error(
+        "--anonymize: how many CPUs were possible is not recorded, and inode numbers decide with "
+        "it: give a capture of `e4replay record`");
+  return std::max(std::min(possible_cpus, (groups + 3) / 4), 1u);
+}
+
+// What is needed to give inodes other numbers.
+Result<capture::Anonymizer> anonymizer(const CaptureConversion& conversion,
+                                       const Material& material) {
+  if (material.image_path.empty())
+    return error("--anonymize: without a start image nothing says which inodes are of one group");
+  image::OpenOptions open;
+  open.load_bitmaps = false;
+  E4R_TRY(const image::Image image, image::Image::open(material.image_path, open));
+  E4R_TRY(const auto trace, load_events(conversion.input, conversion.open));
+  capture::AnonymizeOptions options;
+  options.inodes_per_group = image.geometry().inodes_per_group;
+  options.inodes_count = image.geometry().inodes_count;
+  options.first_inode = std::max(image.geometry().first_inode, 11u);
+  E4R_TRY(options.stream_goals, stream_goals(trace.summary(), material.start.possible_cpus,
+                                             image.geometry().groups_count));
+  options.seed = std::hash<std::string>()(image.geometry().uuid) ^ trace.events();
+  return capture::Anonymizer(options);
+}
+
+Status copy_events(const CaptureConversion& conversion, const Material& material,
+                   CaptureWriter& writer, std::uint64_t& count) {
+  std::optional<capture::Anonymizer> scramble;
+  if (conversion.anonymize) {
+    E4R_TRY(scramble, anonymizer(conversion, material));
+  }
+  E4R_TRY(const auto source, open_events(conversion.input, conversion.open));
+  std::vector<trace::Event> changed;
+  trace::TraceSummary summary;
+  for (;;) {
+    E4R_TRY(auto batch, source->next());
+    if (batch.empty()) break;
+    if (scramble) {
+      changed.assign(batch.begin(), batch.end());
+      for (trace::Event& event : changed) {
+        scramble->apply(event);
+        summary.add(event, nullptr);
+      }
+      batch = changed;
+    }
+    E4R_CHECK(writer.events(batch, source->summary().generation));
+  }
+  for (const std::string& note : trace::notes(source->summary())) warn(note);
+  count = source->summary().events;
+  if (!scramble) return writer.end_events(source->summary());
+  summary.generation = source->summary().generation;
+  summary.generation_guessed = source->summary().generation_guessed;
+  summary.recorded_as = source->summary().recorded_as;
+  return writer.end_events(summary);
+}
+
+}  // namespace
+
+Status make_capture(const CaptureConversion& conversion) {
+  E4R_TRY(Material material, gather(conversion));
+  E4R_TRY(auto file, trace::OutputFile::create(conversion.output));
+  E4R_TRY(const auto writer, CaptureWriter::create(std::move(file)));
+  E4R_CHECK(writer->start(material.start));
+  E4R_CHECK(write_texts(conversion, material, *writer));
+  if (!material.image_path.empty()) {
+    E4R_TRY(const auto image, capture::StartImage::read(material.image_path));
+    E4R_CHECK(image.pack([&](std::string_view part) { return writer->image(part); }));
+  }
+  std::uint64_t events = 0;
+  E4R_CHECK(copy_events(conversion, material, *writer, events));
+  material.end.events = events;
+  E4R_CHECK(writer->finish(material.end));
+  fmt::print("{}: {} events{}\n", conversion.output, format_count(events),
+             conversion.image.empty() ? "" : ", with " + conversion.image);
+  return {};
+}
+
+Status write_files_of_capture(const CaptureConversion& conversion) {
+  E4R_TRY(const Capture capture, Capture::open(conversion.input));
+  if (capture.image().empty())
+    return error("{}: has no start image (--snapshot {})", conversion.input,
+                 capture.start().snapshot);
+  E4R_CHECK(image::write_copy(capture.image().path(), conversion.image));
+  const bool quiet = capture.end() != nullptr && capture.end()->quiet;
+  const auto write = [&](std::string_view name, const char* suffix) -> Status {
+    const std::string* text = capture.text(name);
+    return text == nullptr ? Status() : write_output(*text, name_beside(conversion.output, suffix));
+  };
+  E4R_CHECK(write(names::kTunables, "tunables"));
+  // Counts of a kernel that had counted before cannot be held against a trace's alone.
+  if (quiet) E4R_CHECK(write(names::kEndGroups, "mb_groups"));
+  if (quiet && capture.text(names::kStartStats) == nullptr)
+    E4R_CHECK(write(names::kEndStats, "mb_stats"));
+  return {};
+}
+
+}  // namespace e4r::tools
