@@ -3,16 +3,23 @@
 # Records a file system that is mounted, aged and being written to.
 # From the host: E4REPLAY, MOUNT, KNOBS, RUN (program and arguments), FOR (time), RECORD (options).
 mount_disk "$MOUNT"
-mkdir "$FS/old" "$FS/new"
+mkdir "$FS/old"
 # shellcheck disable=SC2086 # words by intention
 "$BIN/"$RUN --seed 1 "$FS/old" >/dev/null
-# shellcheck disable=SC2086
-"$BIN/"$RUN --seed 2 "$FS/new" >/dev/null &
+(
+    for ((seed = 2; ; seed++)); do
+        mkdir "$FS/new$seed"
+        # shellcheck disable=SC2086
+        "$BIN/"$RUN --seed $seed "$FS/new$seed" >/dev/null
+        rm -rf "$FS/new$((seed - 1))"
+    done
+) &
 busy=$!
 sleep 0.5
 # shellcheck disable=SC2086
 "$E4REPLAY" record "$FS" -o "$E4R_RUN/record.e4c" --for "$FOR" --no-progress ${RECORD:-}
 kill $busy 2>/dev/null || true
 wait $busy || true
+while pkill -x "${RUN%% *}"; do sleep 0.1; done
 umount "$FS"
 [ -z "$(ls /sys/kernel/tracing/instances)" ]
