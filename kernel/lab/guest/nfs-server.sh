@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # The second guest of the nfs-* jobs: knfsd on ext4, until there is a file `stop`. The job asks for these
 # by files of their names:
 #   restart    nfsd ends and starts again two seconds later
 #   crash      the same; between, the file system loses what is not on its disk
+# SERVER_TRACE=1 leaves in the run's directory a trace of what nfsd asks of its disk.
 # shellcheck source=kernel/lab/guest/nfs.sh
 . "$LAB/guest/nfs.sh"
 
@@ -11,6 +12,10 @@ network $server_address
 make_export
 start_nfsd
 writeback_as_usual
+events="nfsd:nfsd_write_start nfsd:nfsd_write_done ext4:ext4_sync_file_enter ext4:ext4_sync_file_exit
+    jbd2:jbd2_start_commit jbd2:jbd2_commit_flushing jbd2:jbd2_commit_logging jbd2:jbd2_end_commit
+    block:block_bio_queue block:block_bio_complete"
+[ "${SERVER_TRACE:-0}" = 0 ] || start_trace
 touch "$E4R_RUN/ready"
 until [ -e "$E4R_RUN/stop" ]; do
     for request in restart crash; do
@@ -24,6 +29,7 @@ until [ -e "$E4R_RUN/stop" ]; do
     done
     sleep 0.1
 done
+[ "${SERVER_TRACE:-0}" = 0 ] || save_trace "$E4R_RUN/trace"
 rpc.nfsd 0
 exportfs -ua
 umount "$export_dir"
