@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The slow proof: stock and patched Linux 6.1 built and booted here as User Mode Linux, the series'
 # own tests run, both kernels compared, and fresh captures of each held against the model; the same
-# of Linux 6.12 or 7.3, in turn.
+# of Linux 6.12 or of 7.3, or write-behind for NFS between two guests, in turn.
 #   test/lab/run.sh        needs Debian's linux-source-6.1 (tools/setup.sh lab) and about 6 GB
 # Ends with "test/lab: all N steps passed"; stops at the first that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test lab
 lab=kernel/lab/lab
-# 6.1 always; of the others one, by the commit.
+# 6.1 always; of the other kernels, and NFS, one, by the commit.
 commit=$(git rev-parse HEAD 2>/dev/null || date +%F)
-others=(6.12 7.3)
+others=(6.12 7.3 nfs)
 other=${others[$(test/turn.sh base "$commit" ${#others[@]})]}
 passed=0
 
@@ -36,6 +36,29 @@ stock_has_no_cr1_5() {
     figures=$("$lab" run smoke --kernel base)
     grep -q '^cr1/hits ' <<<"$figures"
     [[ $figures != *cr1.5/hits* ]]
+}
+
+# What takes turns: write-behind for NFS, and another kernel.
+nfs() {
+    step "build the patched kernel with NFS" "$lab" build all --variant plain+nfs
+    step "eager writes to NFS do not wait for the flusher" \
+        "$lab" run nfs-stall --kernel all --set EAGER=eager
+    step "a writer to NFS that is held can be killed" "$lab" run nfs-kill --kernel all
+    step "and is told that the server's disk is full" "$lab" run nfs-enospc --kernel all
+    # A clock that stands still, as below: the figures do not depend on this machine.
+    step "write-behind holds little memory, and fsync is short" \
+        "$lab" ab nfs-loopback --base all --patched all -n 1 --set MIB=128 \
+        --set-patched SYSCTLS=fs.nfs.nfs_max_woutstanding=16 --below commits=1.01 \
+        --below fsync_ms=0.2 --below peak_dirty_mib=0.4 --below write_max_ms=0.2
+}
+
+other_kernel() {
+    step "unpack another kernel's source, $other" "$lab" fetch --base "$other"
+    step "build it" "$lab" build "$other"
+    step "the model of it follows it" "$lab" agree --again --kernel "$other" -p "linux-$other" \
+        --open-stats --seed 1 \
+        1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal
+    step "and another kernel" "$lab" predict --again --to "$other" midfrag posting-bigalloc
 }
 
 step "unpack the kernel's source" "$lab" fetch
@@ -73,11 +96,6 @@ step "so does the model of the extent status shrinker" "$lab" es-agree churn del
 step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
     1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
 step "and the shrinker of the patched kernel" "$lab" es-agree --kernel all --recorded evictable churn
-step "unpack another kernel's source, $other" "$lab" fetch --base "$other"
-step "build it" "$lab" build "$other"
-step "the model of it follows it" "$lab" agree --again --kernel "$other" -p "linux-$other" \
-    --open-stats --seed 1 \
-    1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal
 step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
-step "and another kernel" "$lab" predict --again --to "$other" midfrag posting-bigalloc
+if [ "$other" = nfs ]; then nfs; else other_kernel; fi
 echo "test/lab: all $passed steps passed"

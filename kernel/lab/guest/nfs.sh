@@ -12,6 +12,8 @@ server_address=192.168.7.1
 client_address=192.168.7.2
 export_dir=/mnt/fs
 mount_dir=/mnt/nfs
+# What runs a command on the client's side of the network, where that is in the same guest.
+client_side=()
 
 # network ADDRESS: of this guest.
 network() {
@@ -101,7 +103,7 @@ mount_nfs() {
         path=$export_dir
     fi
     mkdir -p "$mount_dir"
-    mount.nfs "$server_address:$path" "$mount_dir" -o "$options"
+    "${client_side[@]}" mount.nfs "$server_address:$path" "$mount_dir" -o "$options"
 }
 
 # client: this guest's part of the network, and the mount. With a server that is a guest of its own.
