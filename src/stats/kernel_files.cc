@@ -208,6 +208,17 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
   return out;
 }
 
+replay::GroupShown shown(const MbGroup& group) {
+  replay::GroupShown out;
+  out.group = group.number;
+  out.free = group.free;
+  out.fragments = group.fragments;
+  out.first_free = group.first_free;
+  std::copy_n(group.counters.begin(), std::min(group.counters.size(), out.counters.size()),
+              out.counters.begin());
+  return out;
+}
+
 MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
                                      const state::FsState& state) {
   MbGroupsComparison out;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocator/policy.h"
+#include "replay/warm_start.h"
 #include "state/fs_state.h"
 #include "util/status.h"
 
@@ -54,6 +55,8 @@ struct MbGroup {
   std::vector<std::uint32_t> counters;
 };
 [[nodiscard]] Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text);
+// The same for who works out a warm start.
+[[nodiscard]] replay::GroupShown shown(const MbGroup& group);
 
 struct MbGroupsComparison {
   std::uint64_t compared = 0;

@@ -164,15 +164,7 @@ Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
     if (!groups.ok())
       return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartGroups,
                    groups.error().message);
-    for (const stats::MbGroup& group : *groups) {
-      replay::GroupShown& out = shown.emplace_back();
-      out.group = group.number;
-      out.free = group.free;
-      out.fragments = group.fragments;
-      out.first_free = group.first_free;
-      std::copy_n(group.counters.begin(), std::min(group.counters.size(), out.counters.size()),
-                  out.counters.begin());
-    }
+    for (const stats::MbGroup& group : *groups) shown.push_back(stats::shown(group));
   }
   return replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown);
 }
