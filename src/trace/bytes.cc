@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "trace/decoder.h"
@@ -17,31 +18,37 @@ namespace {
 
 class MemorySource final : public ByteSource {
  public:
-  MemorySource(std::string_view bytes, std::size_t chunk) : rest_(bytes), chunk_(chunk) {}
+  MemorySource(std::string_view bytes, std::size_t chunk)
+      : all_(bytes), rest_(bytes), chunk_(chunk) {}
   Result<std::string_view> next() override {
     const std::string_view out = rest_.substr(0, chunk_);
     rest_.remove_prefix(out.size());
     return out;
   }
+  std::string_view whole() const override { return all_; }
 
  private:
-  std::string_view rest_;
+  std::string_view all_, rest_;
   std::size_t chunk_;
 };
 
 class MappedSource final : public ByteSource {
  public:
-  MappedSource(const char* data, std::size_t size) : data_(data), size_(size) {}
+  MappedSource(const char* data, std::size_t size, std::string warning = {})
+      : data_(data), size_(size), warning_(std::move(warning)) {}
   MappedSource(const MappedSource&) = delete;
   MappedSource& operator=(const MappedSource&) = delete;
   ~MappedSource() override { ::munmap(const_cast<char*>(data_), size_); }
   Result<std::string_view> next() override {
-    return std::exchange(done_, true) ? std::string_view() : std::string_view(data_, size_);
+    return std::exchange(done_, true) ? std::string_view() : whole();
   }
+  std::string warning() const override { return warning_; }
+  std::string_view whole() const override { return {data_, size_}; }
 
  private:
   const char* data_;
   std::size_t size_;
+  std::string warning_;
   bool done_ = false;
 };
 
@@ -83,6 +90,7 @@ class PushedBackSource final : public ByteSource {
     return head_;
   }
   std::string warning() const override { return rest_->warning(); }
+  std::string_view whole() const override { return rest_->whole(); }
 
  private:
   std::string copy_;
@@ -93,14 +101,41 @@ class PushedBackSource final : public ByteSource {
 
 // The whole of a regular file with a size; nothing when it cannot be mapped (the files of tracefs
 // say that they are empty).
-std::unique_ptr<ByteSource> map_file(int fd) {
+std::unique_ptr<ByteSource> map_file(int fd, std::string warning = {}) {
   struct stat st = {};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) return nullptr;
   const auto size = static_cast<std::size_t>(st.st_size);
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return nullptr;
   ::madvise(data, size, MADV_SEQUENTIAL);
-  return std::make_unique<MappedSource>(static_cast<const char*>(data), size);
+  return std::make_unique<MappedSource>(static_cast<const char*>(data), size, std::move(warning));
+}
+
+// A descriptor that is closed with the object.
+class OwnFd {
+ public:
+  explicit OwnFd(int fd) : fd_(fd) {}
+  OwnFd(const OwnFd&) = delete;
+  OwnFd& operator=(const OwnFd&) = delete;
+  ~OwnFd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Status write_all(int fd, std::string_view bytes, const std::string& where) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(fd, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0)
+      return error("{}: cannot write a copy of the input: {}: set TMPDIR to a directory with room",
+                   where, errno_text(errno));
+    bytes.remove_prefix(static_cast<std::size_t>(done));
+  }
+  return {};
 }
 
 Result<std::unique_ptr<ByteSource>> open_raw(const std::string& path) {
@@ -128,6 +163,27 @@ std::string input_name(const std::string& path) {
 
 std::unique_ptr<ByteSource> memory_bytes(std::string_view bytes, std::size_t chunk_size) {
   return std::make_unique<MemorySource>(bytes, std::max<std::size_t>(chunk_size, 1));
+}
+
+Result<std::unique_ptr<ByteSource>> in_one_piece(std::unique_ptr<ByteSource> bytes,
+                                                 const std::string& name) {
+  if (!bytes->whole().empty()) return bytes;
+  const char* chosen = std::getenv("TMPDIR");
+  const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  std::string path = where + "/e4replay.XXXXXX";
+  const OwnFd fd(::mkostemp(path.data(), O_CLOEXEC));
+  if (fd.get() < 0)
+    return error("{}: cannot create a file there for a copy of the input: {}", where,
+                 errno_text(errno));
+  ::unlink(path.c_str());
+  for (;;) {
+    E4R_TRY(const std::string_view chunk, bytes->next());
+    if (chunk.empty()) break;
+    E4R_CHECK(write_all(fd.get(), chunk, where));
+  }
+  auto mapped = map_file(fd.get(), bytes->warning());
+  if (mapped == nullptr) return error("{}: is empty, or cannot be mapped", name);
+  return mapped;
 }
 
 Result<Peeked> peek(std::unique_ptr<ByteSource> raw, std::size_t wanted) {

@@ -18,6 +18,9 @@ class ByteSource {
   [[nodiscard]] virtual Result<std::string_view> next() = 0;
   // Set at the end of a lenient source whose input was damaged: what was, and where.
   [[nodiscard]] virtual std::string warning() const { return {}; }
+  // All bytes, delivered or not, when they lie in memory in one piece while the source lives; else
+  // nothing.
+  [[nodiscard]] virtual std::string_view whole() const { return {}; }
 };
 
 struct ByteOptions {
@@ -44,6 +47,11 @@ struct ByteOptions {
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> decompress(std::unique_ptr<ByteSource> raw,
                                                              const std::string& name,
                                                              const ByteOptions& options);
+
+// The same bytes with a whole(): what does not lie in memory in one piece goes to a file in $TMPDIR
+// (or /tmp) that has no name any more. An Error names the input, or that directory.
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> in_one_piece(std::unique_ptr<ByteSource> bytes,
+                                                               const std::string& name);
 
 // A look ahead: `head` holds at least `wanted` bytes, or all that there are, and `source` delivers
 // everything from the beginning.

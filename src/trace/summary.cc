@@ -25,8 +25,8 @@ DeviceCount& device_entry(std::vector<DeviceCount>& devices, std::uint32_t dev) 
 }  // namespace
 
 std::string_view format_name(Format format) {
-  static constexpr std::array<std::string_view, 5> kNames = {
-      "unknown", "ftrace text", "trace-cmd report", "perf script", "e4t"};
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "unknown", "ftrace text", "trace-cmd report", "perf script", "e4t", "trace-cmd recording"};
   return kNames[static_cast<std::size_t>(format)];
 }
 

@@ -11,8 +11,8 @@
 
 namespace e4r::trace {
 
-enum class Format : std::uint8_t { unknown, ftrace, trace_cmd, perf, e4t };
-// "ftrace text", "trace-cmd report", "perf script", "e4t".
+enum class Format : std::uint8_t { unknown, ftrace, trace_cmd, perf, e4t, trace_dat };
+// "ftrace text", "trace-cmd report", "perf script", "e4t", "trace-cmd recording".
 [[nodiscard]] std::string_view format_name(Format format);
 
 // How much was seen of a device, of an event name.
@@ -31,12 +31,13 @@ struct NameCount {
 // What is known about a trace, other than its events.
 struct TraceSummary {
   Format format = Format::unknown;       // of the file
-  Format recorded_as = Format::unknown;  // of the text behind it: differs for .e4t
+  Format recorded_as = Format::unknown;  // of the recording behind it: differs for .e4t
   Generation generation = Generation::unknown;
   bool generation_guessed = false;  // criteria were digits up to 3: could be 6.5 or 6.6
-  std::uint64_t reread_before = 0;  // see OpenOptions::late_generation
-  std::uint64_t lines = 0;          // of text
-  std::uint64_t events = 0;         // delivered, lost_events markers included
+  std::string kernel, clock;  // release and trace clock, as "6.1.0-18-amd64", "mono", if recorded
+  std::uint64_t reread_before = 0;                      // see OpenOptions::late_generation
+  std::uint64_t lines = 0;                              // of text
+  std::uint64_t events = 0;                             // delivered, lost_events markers included
   std::array<std::uint64_t, kEventKinds> by_kind = {};  // delivered
   std::vector<DeviceCount> devices;         // all that were seen, delivered or not, in that order
   std::vector<std::uint64_t> cpus;          // events by CPU number, likewise

@@ -2,6 +2,8 @@
 #include "trace/trace.h"
 
 #include "trace/bytes.h"
+#include "trace/dat/reader.h"
+#include "trace/dat/recording.h"
 #include "trace/e4t/file.h"
 #include "trace/text/reader.h"
 #include "trace/text/scan.h"
@@ -12,12 +14,8 @@ namespace {
 // How far the recognition of a format looks: headers and some events.
 constexpr std::size_t kHead = 64 * 1024;
 
-// Recorders' own files, which hold no text.
+// Recorders' own files that are not read.
 Status reject_recordings(std::string_view head, const std::string& name) {
-  if (head.starts_with(std::string_view("\x17\x08\x44tracing", 10)))
-    return error(
-        "{}: is a trace-cmd recording: convert it with 'trace-cmd report -t {} > trace.txt'", name,
-        name);
   if (head.starts_with("PERFILE2"))
     return error("{}: is a perf recording: convert it with 'perf script --ns -i {} > trace.txt'",
                  name, name);
@@ -31,14 +29,21 @@ Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> byt
                                                  const OpenOptions& options) {
   E4R_TRY(Peeked peeked, peek(std::move(bytes), kHead));
   E4R_CHECK(reject_recordings(peeked.head, name));
+  if (options.format == Format::trace_dat ||
+      (options.format == Format::unknown && peeked.head.starts_with(dat::kMagic)))
+    return dat::dat_trace(std::move(peeked.source), name, options);
+  if (options.buffer)
+    return error("{}: is no trace-cmd recording, so it has no buffer to choose", name);
   if (options.format == Format::e4t ||
       (options.format == Format::unknown && peeked.head.starts_with(e4t::kMagic)))
     return e4t::e4t_trace(std::move(peeked.source), name, options);
   const Format format =
       options.format != Format::unknown ? options.format : recognise_text(peeked.head);
   if (format == Format::unknown)
-    return error("{}: is no trace: neither ftrace, trace-cmd report nor perf script text, nor .e4t",
-                 name);
+    return error(
+        "{}: is no trace: neither ftrace, trace-cmd report nor perf script text, nor a "
+        "trace-cmd recording, nor .e4t",
+        name);
   return text_trace(std::move(peeked.source), format, name, options);
 }
 

@@ -28,6 +28,8 @@ struct OpenOptions {
   bool late_generation = false;
   // Read as this format; unknown: find out.
   Format format = Format::unknown;
+  // Of a trace-cmd recording, this buffer only: "" is the top one, else an instance's name.
+  std::optional<std::string> buffer;
   // Decompress in a thread of its own.
   bool read_ahead = true;
 };
@@ -50,7 +52,7 @@ class Trace : public EventSource {
 };
 
 // Opens a trace of any format, compressed or not; "-" is standard input. Says which format when
-// none fits, and what to do with a trace.dat or perf.data file.
+// none fits, and what to do with a perf.data file.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace(const std::string& path,
                                                         const OpenOptions& options = {});
 

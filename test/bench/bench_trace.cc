@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "trace/bytes.h"
+#include "trace/dat/pages.h"
 #include "trace/e4t/file.h"
 #include "trace/packed.h"
+#include "trace/tep/decoder.h"
 #include "trace/text/printer.h"
 
 namespace {
@@ -140,6 +143,33 @@ void BM_Cursor(benchmark::State& state) {
   count(state, packed->events(), packed->packed_bytes());
 }
 BENCHMARK(BM_Cursor)->Unit(benchmark::kMillisecond);
+
+// Binary records of our events as a live recorder has them: those of a small recording, again and
+// again.
+void BM_DecodeRecords(benchmark::State& state) {
+  const auto source = open_bytes(TRACE_DATA "/dat-7-series.dat", {});
+  if (!source.ok()) give_up(source.error());
+  const std::string_view file = (*source)->whole();
+  std::vector<std::string> warnings;
+  const auto recording = dat::read_recording(file, false, warnings);
+  if (!recording.ok()) give_up(recording.error());
+  auto decoder = RecordDecoder::create(recording->formats, recording->big_endian);
+  if (!decoder.ok()) give_up(decoder.error());
+  const dat::Buffer& buffer = recording->buffers.front();
+  dat::CpuRecords cpu(file, recording->big_endian, recording->page, buffer, buffer.cpus.front());
+  std::vector<std::vector<std::byte>> records;
+  Event event;
+  for (auto r = cpu.next(); r.ok() && *r; r = cpu.next())
+    if (decoder->decode({0, 1, (*r)->data}, event) == RecordDecoder::Outcome::event)
+      records.emplace_back((*r)->data.begin(), (*r)->data.end());
+  for (auto _ : state)
+    for (const auto& record : records) {
+      benchmark::DoNotOptimize(decoder->decode({0, 1, record}, event));
+      benchmark::DoNotOptimize(event.block);
+    }
+  count(state, records.size(), 0);
+}
+BENCHMARK(BM_DecodeRecords);
 
 // From the file to a packed trace, as a replay begins; decompression has a thread of its own.
 void BM_LoadPackedFile(benchmark::State& state) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "trace/support.h"
@@ -55,6 +56,36 @@ TEST(TraceCommand, InfoSaysAloudWhichDeviceItTook) {
   const Ran chosen = run("info --device 7:0 " + data("perf.txt"));
   EXPECT_EQ(chosen.status, 0);
   EXPECT_EQ(chosen.output.find("taking"), std::string::npos);
+}
+
+TEST(TraceCommand, TakesRecordingsOfTraceCmd) {
+  const TemporaryDirectory directory;
+  const std::string recording = data("dat-7-series.dat"), packed = directory / "a.e4t";
+  const Ran info = run("info " + recording);
+  EXPECT_EQ(info.status, 0);
+  for (const char* part : {"format            trace-cmd recording\n", "clock             mono\n",
+                           "release           6.1.192-all", "6.1 with CR1.5"})
+    EXPECT_NE(info.output.find(part), std::string::npos) << part << "\n" << info.output;
+  EXPECT_EQ(run("convert - " + packed + " < " + recording).status, 0);
+  EXPECT_NE(run("info " + packed).output.find("e4t, from trace-cmd recording\n"),
+            std::string::npos);
+  EXPECT_NE(run("info " + packed).output.find("release           6.1.192-all"), std::string::npos);
+  EXPECT_EQ(run("cut " + recording + " " + (directory / "b.txt") + " --first 10").output,
+            (directory / "b.txt") + ": 10 of 95 events\n");
+  const Ran side = run("info --buffer side " + data("dat-7-instance.dat"));
+  EXPECT_NE(side.output.find("jbd2_commit_flushing"), std::string::npos);
+  EXPECT_EQ(side.output.find("\n  ext4_request_blocks"), std::string::npos);
+}
+
+TEST(TraceCommand, ACutRecordingIsOneLineAndStatusOne) {
+  const TemporaryDirectory directory;
+  const std::string cut = directory / "cut.dat";
+  std::ofstream(cut, std::ios::binary)
+      << test::file_bytes(data("dat-7-two-cpus.dat")).substr(0, 9000);
+  const Ran ran = run("info " + cut);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_TRUE(ran.output.starts_with("e4replay: " + cut + ": ")) << ran.output;
+  EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1) << ran.output;
 }
 
 TEST(TraceCommand, ConvertAndCut) {

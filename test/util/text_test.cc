@@ -4,10 +4,18 @@
 #include <filesystem>
 
 #include "util/file.h"
+#include "util/printable.h"
 #include "util/text_table.h"
 
 namespace e4r {
 namespace {
+
+TEST(Printable, LeavesNothingThatATerminalWouldObey) {
+  EXPECT_EQ(printable("a~ b"), "a~ b");
+  EXPECT_EQ(printable("a\n\x1b[2J\xc3\xa4"), "a??[2J??");
+  EXPECT_EQ(printable(std::string("\0b", 2)), "?b");
+  EXPECT_EQ(printable("abcdef", 3), "abc");
+}
 
 TEST(TextTable, AlignsAndTrims) {
   TextTable table;

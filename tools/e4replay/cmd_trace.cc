@@ -33,11 +33,14 @@ struct TraceInput {
 
   void declare(CLI::App& app) {
     app.add_option("TRACE", path,
-                   "ftrace, trace-cmd report or perf script text, or .e4t; plain, "
-                   ".gz or .zst; - for standard input")
+                   "ftrace, trace-cmd report or perf script text, a trace-cmd recording "
+                   "(trace.dat), or .e4t; plain, .gz or .zst; - for standard input")
         ->required();
     app.add_flag("--lenient", open.lenient,
                  "skip malformed lines and damaged data, and count them");
+    app.add_option_function<std::string>(
+        "--buffer", [this](const std::string& name) { open.buffer = name; },
+        "of a trace.dat, the events of this instance only; '' is the top buffer");
     app.add_option_function<std::string>(
         "--device", parsed(parse_device, [this](std::uint32_t d) { open.device = d; }),
         "take the events of this device (MAJOR:MINOR)");
@@ -205,6 +208,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
   CLI::App* convert_app = add(app, "convert", "pack a trace into .e4t, or print one as ftrace text",
                               "  e4replay trace convert trace.txt.gz trace.e4t\n"
                               "  perf script --ns | e4replay trace convert - trace.e4t.zst\n"
+                              "  e4replay trace convert trace.dat trace.e4t\n"
                               "  e4replay trace convert trace.e4t trace.txt\n"
                               "  e4replay trace convert run.trace.zst run.e4c --image start.img\n"
                               "  e4replay trace convert run.e4c run.e4t --image start.img\n"

@@ -59,6 +59,7 @@ Result<std::optional<capture::Capture>> open_capture(const InputOptions& options
 Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
   trace::OpenOptions open;
   open.lenient = options.lenient;
+  open.buffer = options.buffer;
   if (!options.device.empty()) {
     E4R_TRY(open.device, trace::parse_device(options.device));
   }
@@ -87,7 +88,8 @@ void declare_inputs(CLI::App& app, InputOptions& o) {
                  "(`e4replay record`), which needs nothing else")
       ->required()
       ->type_name("IMAGE|FILE.e4c");
-  app.add_option("trace", o.trace, "trace (ftrace, trace-cmd, perf text, .e4t, .e4c; .gz, .zst; -)")
+  app.add_option("trace", o.trace,
+                 "trace (ftrace, trace-cmd, perf text, trace.dat, .e4t, .e4c; .gz, .zst; -)")
       ->type_name("TRACE");
   app.add_option("--set", o.settings, "set a tunable; may be given again")
       ->type_name("NAME=VALUE")
@@ -100,6 +102,8 @@ void declare_inputs(CLI::App& app, InputOptions& o) {
       ->type_name("MAJ:MIN");
   app.add_option("--generation", o.generation, "kernel that printed the trace: 6.1, 6.5 or cr1.5")
       ->type_name("GEN");
+  app.add_option("--buffer", o.buffer, "of a trace.dat, this instance only; '': the top buffer")
+      ->type_name("NAME");
   app.add_flag("--lenient", o.lenient, "skip malformed trace lines instead of stopping");
   app.add_flag("--strict", o.strict, "stop at a damaged group instead of leaving it out");
   app.add_flag("--check", o.check, "verify the allocator's invariants on the way");
@@ -114,7 +118,8 @@ void declare_inputs(CLI::App& app, InputOptions& o) {
 
 std::string name_beside(const std::string& trace, const std::string& suffix) {
   static constexpr std::array<std::string_view, 2> kPacked = {".zst", ".gz"};
-  static constexpr std::array<std::string_view, 4> kTraces = {".trace", ".e4t", ".txt", ".perf"};
+  static constexpr std::array<std::string_view, 5> kTraces = {".trace", ".e4t", ".txt", ".perf",
+                                                              ".dat"};
   return strip(strip(trace, kPacked), kTraces) + "." + suffix;
 }
 

@@ -27,8 +27,9 @@ namespace e4r::tools {
 // A trace and how to read it.
 struct TraceOptions {
   std::string trace;
-  std::string device;      // MAJOR:MINOR; empty: the only or the busiest one
-  std::string generation;  // empty: found out
+  std::string device;                 // MAJOR:MINOR; empty: the only or the busiest one
+  std::string generation;             // empty: found out
+  std::optional<std::string> buffer;  // of a trace.dat; none: all
   bool lenient = false;
 };
 [[nodiscard]] Result<trace::PackedTrace> open_trace(const TraceOptions& options);

@@ -56,7 +56,7 @@ std::string generation_text(const TraceSummary& s) {
   if (s.streams_without_start > 0)
     return fmt::format("{} ({} searches for streams have no start in their goal)", kernel_of(s),
                        format_count(s.streams_without_start));
-  if (!s.generation_guessed) return std::string(generation_name(s.generation));
+  if (!s.generation_guessed || !s.kernel.empty()) return std::string(generation_name(s.generation));
   return fmt::format(
       "{}, judging by criteria that are digits up to 3 (6.5 and 6.6 print digits, "
       "too: if it was one of those, give --generation 6.5)",
@@ -92,6 +92,8 @@ std::string info_text(const TraceInfo& info) {
   lines.add("trace", "{}", info.name);
   lines.add("format", "{}", format_text(s));
   lines.add("kernel", "{}", generation_text(s));
+  if (!s.kernel.empty()) lines.add("release", "{}", s.kernel);
+  if (!s.clock.empty()) lines.add("clock", "{}", s.clock);
   device_lines(lines, info);
   lines.add("CPUs", "{}", cpu_text(s));
   lines.add("time", "{} to {} s ({} s)", seconds(s.first_ns), seconds(s.last_ns),
@@ -132,6 +134,8 @@ boost::json::object info_json(const TraceInfo& info) {
           {"recorded_as", format_name(s.recorded_as)},
           {"generation", kernel_of(s)},
           {"generation_guessed", s.generation_guessed},
+          {"release", s.kernel},
+          {"clock", s.clock},
           {"device", device_name(info.device)},
           {"devices", devices},
           {"cpus", cpus},

@@ -29,6 +29,8 @@ enum Fact : std::uint64_t {
   kUnknownCount = 28,  // how often the kUnknownEvent behind it was seen
   kUnknownEvent = 29,
   kWarning = 31,
+  kKernel = 33,
+  kClock = 35,
 };
 
 class FactWriter {
@@ -70,7 +72,7 @@ void set_number(std::uint64_t fact, std::uint64_t value, Totals& totals, TraceSu
       totals.chain = static_cast<std::uint32_t>(value);
       break;
     case kRecordedAs:
-      s.recorded_as = enum_of(value, Format::e4t);
+      s.recorded_as = enum_of(value, Format::trace_dat);
       break;
     case kGeneration:
       s.generation = enum_of(value, Generation::v6_5);
@@ -130,6 +132,8 @@ std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary&
     w.text(kUnknownEvent, unknown.name);
   }
   for (const std::string& warning : s.warnings) w.text(kWarning, warning);
+  if (!s.kernel.empty()) w.text(kKernel, s.kernel);
+  if (!s.clock.empty()) w.text(kClock, s.clock);
   return w.take();
 }
 
@@ -154,6 +158,8 @@ bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSu
     p += value;
     if (fact == kUnknownEvent) s.unknown_events.push_back({std::move(text), unknown_count});
     if (fact == kWarning) s.warnings.push_back(std::move(text));
+    if (fact == kKernel) s.kernel = std::move(text);
+    if (fact == kClock) s.clock = std::move(text);
   }
   return true;
 }

@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include "util/printable.h"
+
 namespace e4r::trace {
 namespace {
 
@@ -122,7 +124,7 @@ std::optional<EventFormat> parse_event_format(std::string_view text, std::string
   for (std::string_view line; !head.empty();) {
     line = cut(head, "\n");
     const std::string_view key = cut(line, ":");
-    if (key == "name") out.name = trim(line);
+    if (key == "name") out.name = printable(trim(line));
     if (key == "ID") out.id = number<std::int64_t>(line).value_or(-1);
   }
   const std::string_view fields = cut(text, "print fmt:");

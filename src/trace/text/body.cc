@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "trace/summary.h"
 #include "trace/text/fields.h"
+#include "trace/trace.h"
 
 namespace e4r::trace {
 namespace {
@@ -167,6 +167,18 @@ void print_body(std::string& out, const Event& event, Generation generation) {
 
 const RecordBody& record_body(EventKind kind) {
   return kFunctions[static_cast<std::size_t>(kind)].record;
+}
+
+Status note_misread(const BodyContext& context, const OpenOptions& options,
+                    const std::string& where, TraceSummary& summary) {
+  if (!context.criterion.misread() || summary.reread_before > 0) return {};
+  if (!options.late_generation)
+    return error(
+        "{}: criterion 4 shows a 6.5 or 6.6 kernel, but earlier criteria were taken "
+        "for 6.1's: give --generation 6.5",
+        where);
+  summary.reread_before = summary.events;
+  return {};
 }
 
 void report_bodies(const BodyContext& context, TraceSummary& summary) {

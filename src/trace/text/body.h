@@ -10,6 +10,7 @@
 #include "trace/tep/record.h"
 #include "trace/text/criterion.h"
 #include "trace/text/scan.h"
+#include "util/status.h"
 
 namespace e4r::trace {
 
@@ -33,6 +34,12 @@ struct BodyContext {
 
 // Writes what is common to the bodies read so far into a summary.
 void report_bodies(const BodyContext& context, TraceSummary& summary);
+
+// After an mballoc_alloc: when its criterion has shown that earlier ones were misread, the Error
+// that says so at `where`, or, for callers that can go back, the summary's reread_before.
+struct OpenOptions;
+[[nodiscard]] Status note_misread(const BodyContext& context, const OpenOptions& options,
+                                  const std::string& where, TraceSummary& summary);
 
 // Reads an event's body, "dev 8,1 ino 12 ...", the same in every text format, into the fields of
 // `event` that its kind has; kind, cpu, pid and time are left alone, every other field must have

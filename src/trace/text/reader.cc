@@ -111,19 +111,9 @@ class TextTrace final : public Trace {
     if (!lines_.terminated())
       summary_.warnings.push_back(fmt::format("{}:{}: the last line has no newline: it may be cut",
                                               name(), lines_.number()));
-    if (event.kind == EventKind::mballoc_alloc) return check_generation();
-    return true;
-  }
-
-  // After a criterion: it may have shown that earlier ones were misread.
-  Result<bool> check_generation() {
-    if (!context_.criterion.misread() || summary_.reread_before > 0) return true;
-    if (!options_.late_generation)
-      return error(
-          "{}:{}: criterion 4 shows a 6.5 or 6.6 kernel, but earlier criteria were taken "
-          "for 6.1's: give --generation 6.5",
-          name(), lines_.number());
-    summary_.reread_before = summary_.events;
+    if (event.kind == EventKind::mballoc_alloc && context_.criterion.misread())
+      E4R_CHECK(note_misread(context_, options_, fmt::format("{}:{}", name(), lines_.number()),
+                             summary_));
     return true;
   }
 

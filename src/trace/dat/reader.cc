@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trace/dat/reader.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <optional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "trace/dat/pages.h"
+#include "trace/tep/decoder.h"
+
+namespace e4r::trace::dat {
+namespace {
+
+// Of all CPUs together, unpacked: several hundred times what trace-cmd's chunks come to.
+constexpr std::size_t kMaxHeld = std::size_t{1} << 29;
+constexpr std::size_t kMaxWarnings = 20;
+
+// A kernel from 6.5 on prints five criteria, though 6.5 and 6.6 print them as digits.
+bool has_five_rungs(std::string_view release) {
+  unsigned major = 0, minor = 0;
+  const char* end = release.data() + release.size();
+  const auto [dot, ec] = std::from_chars(release.data(), end, major);
+  if (ec != std::errc() || dot == end || *dot != '.') return false;
+  if (std::from_chars(dot + 1, end, minor).ec != std::errc()) return false;
+  return std::pair(major, minor) >= std::pair(6U, 5U);
+}
+
+class DatTrace final : public Trace {
+ public:
+  DatTrace(std::unique_ptr<ByteSource> bytes, std::string name, const OpenOptions& options)
+      : Trace(std::move(name)), bytes_(std::move(bytes)), options_(options), batch_(kBatch) {
+    summary_.format = summary_.recorded_as = Format::trace_dat;
+  }
+
+  Status open() {
+    file_ = bytes_->whole();
+    auto recording = read_recording(file_, options_.lenient, summary_.warnings);
+    if (!recording.ok()) return named(recording.error());
+    recording_ = *std::move(recording);
+    Generation declared = options_.generation;
+    if (declared == Generation::unknown && has_five_rungs(recording_.release))
+      declared = Generation::v6_5;
+    auto decoder = RecordDecoder::create(recording_.formats, recording_.big_endian, declared);
+    if (!decoder.ok()) return named(decoder.error());
+    decoder_.emplace(*std::move(decoder));
+    E4R_CHECK(choose_buffers());
+    summary_.kernel = recording_.release;
+    if (std::string warning = bytes_->warning(); !warning.empty())
+      summary_.warnings.push_back(std::move(warning));
+    for (std::size_t i = 0; i < lanes_.size(); ++i) E4R_CHECK(advance(i));
+    return {};
+  }
+
+  Result<std::span<const Event>> next() override {
+    std::size_t filled = 0;
+    while (filled + 2 <= kBatch && !queue_.empty()) {
+      const std::size_t lane = queue_.top().second;
+      queue_.pop();
+      E4R_CHECK(take(lanes_[lane], filled));
+      E4R_CHECK(advance(lane));
+    }
+    if (queue_.empty()) end();
+    report_bodies(decoder_->context(), summary_);
+    return std::span<const Event>(batch_.data(), filled);
+  }
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+
+  // What one CPU has in one buffer, and the record whose turn comes.
+  struct Lane {
+    CpuRecords records;
+    std::size_t buffer = 0;
+    BufferRecord record = {};
+    std::uint64_t time_ns = 0;
+    std::size_t held = 0;
+  };
+  using Turn = std::pair<std::uint64_t, std::size_t>;  // time, lane
+
+  Error named(const Error& e) const { return error("{}: {}", name(), e.message); }
+
+  // Damage: an Error, or a warning when lenient.
+  Status damage(const Error& e) {
+    if (!options_.lenient) return named(e);
+    if (summary_.warnings.size() < kMaxWarnings) summary_.warnings.push_back(named(e).message);
+    ++summary_.skipped_lines;
+    return {};
+  }
+
+  Status choose_buffers() {
+    std::string names;
+    for (const Buffer& b : recording_.buffers) {
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", b.name);
+      if (options_.buffer && *options_.buffer != b.name) continue;
+      summary_.clock = b.clock;
+      for (const CpuPart& part : b.cpus)
+        if (part.size > 0)
+          lanes_.push_back(
+              {CpuRecords(file_, recording_.big_endian, recording_.page, b, part), chosen_});
+      chosen_names_.push_back(b.name);
+      ++chosen_;
+    }
+    kinds_.resize(std::max<std::size_t>(chosen_, 1));
+    if (chosen_ == 0 && options_.buffer)
+      return error("{}: has no buffer '{}', only {}", name(), *options_.buffer, names);
+    return {};
+  }
+
+  // Makes a lane's next record its turn. Damage of a page or chunk is passed over when lenient.
+  Status advance(std::size_t index) {
+    Lane& lane = lanes_[index];
+    for (;;) {
+      const auto record = lane.records.next();
+      held_ += lane.records.held() - std::exchange(lane.held, lane.records.held());
+      if (held_ > kMaxHeld) return error("{}: claims more data at a time than memory has", name());
+      if (!record.ok()) {
+        E4R_CHECK(damage(record.error()));
+        continue;
+      }
+      if (!*record) return {};
+      lane.record = **record;
+      lane.time_ns = recording_.time.apply(lane.record.stamp);
+      queue_.emplace(lane.time_ns, index);
+      return {};
+    }
+  }
+
+  // Puts what a lane's record stands for, an event or a loss and an event, into the batch.
+  Status take(const Lane& lane, std::size_t& filled) {
+    if (lane.record.lost) {
+      Event lost;
+      lost.cpu = static_cast<std::uint16_t>(lane.records.cpu());
+      lost.count = *lane.record.lost;
+      lost.time_ns = last_time_;
+      deliver(lost, filled);
+    }
+    const RawRecord raw = {static_cast<int>(lane.records.cpu()), lane.time_ns, lane.record.data};
+    Event& event = batch_[filled];
+    switch (decoder_->decode(raw, event)) {
+      case RecordDecoder::Outcome::other:
+        summary_.add_unknown(decoder_->other_name().empty() ? "(no format)"
+                                                            : decoder_->other_name());
+        return {};
+      case RecordDecoder::Outcome::malformed:
+        return damage(error("{}", decoder_->problem()));
+      case RecordDecoder::Outcome::event:
+        break;
+    }
+    last_time_ = event.time_ns;
+    kinds_[lane.buffer] |= std::uint64_t{1} << static_cast<unsigned>(event.kind);
+    if (event.kind == EventKind::mballoc_alloc)
+      E4R_CHECK(note_misread(decoder_->context(), options_, name(), summary_));
+    deliver(event, filled);
+    return {};
+  }
+  void deliver(const Event& event, std::size_t& filled) {
+    batch_[filled] = event;
+    filled += summary_.add(event, options_.device ? &*options_.device : nullptr);
+  }
+
+  // Buffers that have recorded the same events would have them replayed twice.
+  void look_for_doubles() {
+    for (std::size_t a = 0; a < chosen_; ++a)
+      for (std::size_t b = a + 1; b < chosen_; ++b) {
+        const std::uint64_t both = kinds_[a] & kinds_[b];
+        if (both == 0) continue;
+        summary_.warnings.push_back(
+            fmt::format("{}: buffers '{}' and '{}' both have {}: choose one with --buffer", name(),
+                        chosen_names_[a], chosen_names_[b],
+                        event_name(static_cast<EventKind>(std::countr_zero(both)))));
+        return;
+      }
+  }
+
+  void end() {
+    if (std::exchange(ended_, true)) return;
+    look_for_doubles();
+    // The kernel's own count has what the marks between the records have.
+    if (chosen_ == recording_.buffers.size() && recording_.overwritten > summary_.lost_events)
+      summary_.overwritten = recording_.overwritten - summary_.lost_events;
+  }
+
+  std::unique_ptr<ByteSource> bytes_;
+  std::string_view file_;
+  OpenOptions options_;
+  std::vector<Event> batch_;
+  Recording recording_;
+  std::optional<RecordDecoder> decoder_;
+  std::vector<Lane> lanes_;
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> queue_;
+  std::size_t chosen_ = 0;
+  std::vector<std::string> chosen_names_;
+  std::vector<std::uint64_t> kinds_;  // by buffer: a bit for each kind
+  std::size_t held_ = 0;
+  std::uint64_t last_time_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Trace>> dat_trace(std::unique_ptr<ByteSource> bytes, std::string name,
+                                         const OpenOptions& options) {
+  E4R_TRY(bytes, in_one_piece(std::move(bytes), name));
+  auto trace = std::make_unique<DatTrace>(std::move(bytes), std::move(name), options);
+  E4R_CHECK(trace->open());
+  return std::unique_ptr<Trace>(std::move(trace));
+}
+
+}  // namespace e4r::trace::dat
