@@ -7,6 +7,7 @@ extern "C" {  // which it does not say itself
 
 #include <event-parse.h>
 #include <fcntl.h>
+#include <unistd.h>
 #include "record/tracefs_api.h"
 
 #include <algorithm>
@@ -146,13 +147,15 @@ class TracefsTracer final : public Tracer {
       return error(
           "no tracefs here: recording needs root and a kernel with tracing "
           "(mount -t tracefs nodev /sys/kernel/tracing)");
-    errno = 0;
-    instance_.reset(tracefs_instance_create(options_.instance.c_str()));
+    // Asked first: the library leaves memory behind when it cannot make one.
+    const std::string place = std::string(root) + "/instances";
+    if (::access(place.c_str(), W_OK | X_OK) == 0)
+      instance_.reset(tracefs_instance_create(options_.instance.c_str()));
     if (instance_)
       return tracefs_trace_off(instance_.get()) == 0 ? Status() : failed("write tracefs");
     const char* advice = errno == EROFS ? "tracefs is mounted read-only" : "recording needs root";
-    return error("{}/instances/{}: cannot be made: {}: {}", root, options_.instance,
-                 errno_text(errno), advice);
+    return error("{}/{}: cannot be made: {}: {}", place, options_.instance, errno_text(errno),
+                 advice);
   }
 
   Status load_formats() {
