@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/command.h"
+#include "common/version.h"
 
 namespace e4r::tools {
 namespace {
@@ -35,7 +36,7 @@ int run_commands(int argc, char** argv) {
   const Program& self = program();
   CLI::App app(std::string(self.description), std::string(self.name));
   app.footer(std::string(self.examples));
-  app.set_version_flag("--version", fmt::format("{} {}", self.name, E4R_VERSION));
+  app.set_version_flag("--version", version_line());
   app.require_subcommand(0, 1);
   std::vector<std::pair<CLI::App*, std::function<Result<int>()>>> entries;
   for (const Command& command : commands()) {

@@ -12,6 +12,7 @@
 #include "common/child.h"
 #include "common/command.h"
 #include "common/guarded.h"
+#include "common/version.h"
 #include "lazyinit/journal.h"
 #include "lazyinit/mkfs.h"
 #include "mke2fs-lazy/mkfs_summary.h"
@@ -142,6 +143,10 @@ int run(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words == std::vector<std::string>{"--help"}) {
     fmt::print("{}", kHelp);
+    return kDone;
+  }
+  if (words == std::vector<std::string>{"--version"}) {
+    fmt::print("{}\n", version_line());
     return kDone;
   }
   const auto options = lazyinit::parse_mkfs_options(words);

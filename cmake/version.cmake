@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4r_version: what --version says. One small file is compiled anew when the commit changes.
+set(E4R_COMMIT "auto" CACHE STRING "commit for --version; auto: git's, if this is a checkout")
+set(commit_args -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${PROJECT_BINARY_DIR}/commit/commit.h)
+if(NOT E4R_COMMIT STREQUAL "auto")
+  list(APPEND commit_args -DCOMMIT=${E4R_COMMIT})
+endif()
+add_custom_target(e4r_commit
+  COMMAND ${CMAKE_COMMAND} ${commit_args} -P ${PROJECT_SOURCE_DIR}/cmake/commit.cmake
+  BYPRODUCTS ${PROJECT_BINARY_DIR}/commit/commit.h
+  VERBATIM)
+add_library(e4r_version STATIC common/version.cc)
+add_dependencies(e4r_version e4r_commit)
+target_include_directories(e4r_version PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/commit)
+target_compile_definitions(e4r_version PRIVATE E4R_VERSION="${PROJECT_VERSION}")
+target_link_libraries(e4r_version PRIVATE e4r_options)
