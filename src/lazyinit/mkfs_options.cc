@@ -258,6 +258,19 @@ std::string_view name_of(TableInit init) {
   return "";
 }
 
+std::vector<std::string> mkfs_keys() {
+  std::vector<std::string> out;
+  for (const auto& [name, init] : kInits) out.push_back("itable_init=" + std::string(name));
+  for (const char* key :
+       {"itable_threads=", "verify=full", "verify=sample", "init_itable=", "noinit_itable"})
+    out.emplace_back(key);
+  return out;
+}
+
+std::string_view mkfs_letters() {
+  return kLetters;
+}
+
 Result<MkfsOptions> parse_mkfs_options(std::span<const std::string> arguments) {
   MkfsOptions as_it_is;
   as_it_is.arguments.assign(arguments.begin(), arguments.end());

@@ -57,6 +57,12 @@ struct MkfsOptions {
 // on as it is.
 [[nodiscard]] Result<MkfsOptions> parse_mkfs_options(std::span<const std::string> arguments);
 
+// The keys of -E above, with each value where there are few: "itable_init=lazy", "itable_threads=".
+[[nodiscard]] std::vector<std::string> mkfs_keys();
+
+// The options of mke2fs, as getopt(3) wants them.
+[[nodiscard]] std::string_view mkfs_letters();
+
 // "lazy", "zero", ...; "keep" has no name and is empty.
 [[nodiscard]] std::string_view name_of(TableInit init);
 

@@ -5,6 +5,7 @@
 #include "trace/dat/reader.h"
 #include "trace/dat/recording.h"
 #include "trace/e4t/file.h"
+#include "trace/generation_words.h"
 #include "trace/text/reader.h"
 #include "trace/text/scan.h"
 
@@ -73,9 +74,8 @@ std::string device_name(std::uint32_t dev) {
 }
 
 Result<Generation> parse_generation(std::string_view text) {
-  if (text == "6.1") return Generation::v6_1;
-  if (text == "6.5") return Generation::v6_5;
-  if (text == "cr1.5") return Generation::cr1_5;
+  for (const auto& [word, generation] : kGenerationWords)
+    if (text == word) return generation;
   return error("'{}' is no kernel generation: give 6.1, 6.5 or cr1.5", text);
 }
 

@@ -59,6 +59,16 @@ TEST(MkfsOptions, KeysAreTakenFromEveryForm) {
   }
 }
 
+TEST(MkfsOptions, EveryKeyThatIsCompletedIsTaken) {
+  for (const std::string& key : mkfs_keys()) {
+    const std::string word = key.ends_with('=') ? key + "5" : key;
+    const bool is_init = key.starts_with("itable_init=");
+    const Words words = {"-E", is_init ? word : "itable_init=prezeroed," + word, "x"};
+    EXPECT_TRUE(parsed(words).ours) << word;
+    EXPECT_EQ(handed_on(words)[1].find(key), std::string::npos) << word;
+  }
+}
+
 TEST(MkfsOptions, OnlyMke2fssLastListIsAddedTo) {
   EXPECT_EQ(handed_on({"-E", "stride=4", "-E", "itable_init=probe,nodiscard", "x"}),
             (Words{"-E", "stride=4", "-E", "nodiscard," + kLazy, "x"}));

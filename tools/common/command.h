@@ -6,11 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/completion.h"
 #include "util/status.h"
-
-namespace CLI {
-class App;
-}
 
 namespace e4r::tools {
 
@@ -35,6 +32,8 @@ struct Program {
   std::string_view name;
   std::string_view description;  // the first line of --help
   std::string_view examples;     // and its last
+  // What completes a value, by the placeholder that --help shows for it (`--completion SHELL`).
+  completion::ValueOf value_of;
 };
 [[nodiscard]] const Program& program();
 // Commands of a group ("trace info") are declared by nesting: `declare` may add subcommands.

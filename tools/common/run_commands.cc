@@ -21,6 +21,13 @@ std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int a
   return fmt::format("'{}' is no subcommand: there are {}", argv[1], known);
 }
 
+int print_completion(const std::string& shell, const CLI::App& app) {
+  const auto script = completion::script(shell, completion::node_of(app, program().value_of));
+  if (!script.ok()) return usage_error(script.error().message);
+  fmt::print("{}", *script);
+  return kDone;
+}
+
 }  // namespace
 
 void warn(std::string_view message) {
@@ -37,6 +44,8 @@ int run_commands(int argc, char** argv) {
   CLI::App app(std::string(self.description), std::string(self.name));
   app.footer(std::string(self.examples));
   app.set_version_flag("--version", version_line());
+  std::string shell;
+  app.add_option("--completion", shell)->group("");  // for builds: not shown
   app.require_subcommand(0, 1);
   std::vector<std::pair<CLI::App*, std::function<Result<int>()>>> entries;
   for (const Command& command : commands()) {
@@ -51,6 +60,7 @@ int run_commands(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return usage_error(what_went_wrong(app, e, argc, argv));
   }
+  if (!shell.empty()) return print_completion(shell, app);
   for (const auto& [sub, action] : entries) {
     if (!sub->parsed()) continue;
     const Result<int> result = action();

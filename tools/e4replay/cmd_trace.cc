@@ -45,8 +45,9 @@ struct TraceInput {
         "--device", parsed(parse_device, [this](std::uint32_t d) { open.device = d; }),
         "take the events of this device (MAJOR:MINOR)");
     app.add_option_function<std::string>(
-        "--generation", parsed(parse_generation, [this](Generation g) { open.generation = g; }),
-        "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally found out");
+           "--generation", parsed(parse_generation, [this](Generation g) { open.generation = g; }),
+           "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally found out")
+        ->type_name("GEN");
   }
 
   // An option's callback: what does not parse is a usage error.
@@ -203,7 +204,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
                            "  e4replay trace info --json - run.e4t\n");
   const auto info = std::make_shared<Info>();
   info->input.declare(*info_app);
-  info_app->add_option("--json", info->json, "write it as JSON to this file; - instead of text");
+  info_app->add_option("--json", info->json, "write it as JSON to this file; - instead of text")
+      ->type_name("FILE");
 
   CLI::App* convert_app = add(app, "convert", "pack a trace into .e4t, or print one as ftrace text",
                               "  e4replay trace convert trace.txt.gz trace.e4t\n"
@@ -214,10 +216,11 @@ std::function<Result<int>()> declare(CLI::App& app) {
                               "  e4replay trace convert run.e4c run.e4t --image start.img\n"
                               "  e4replay trace convert run.e4c to-share.e4c --anonymize\n");
   const auto convert = declare_output<Convert>(*convert_app);
-  convert_app->add_option(
-      "--image", convert->image,
-      "the start image: to put into an .e4c, with what lies beside the trace; or "
-      "to write of one, with what it notes");
+  convert_app
+      ->add_option("--image", convert->image,
+                   "the start image: to put into an .e4c, with what lies beside the trace; or "
+                   "to write of one, with what it notes")
+      ->type_name("FILE");
   convert_app->add_flag(
       "--anonymize", convert->anonymize,
       "to .e4c: without names and times, with other inode numbers; every decision "

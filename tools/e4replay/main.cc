@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/command.h"
 #include "common/guarded.h"
+#include "e4replay/values.h"
 
 namespace e4r::tools {
 
@@ -25,6 +26,7 @@ const Program& program() {
       "e4replay",
       "e4replay: replay ext4 allocation traces offline under several allocator policies",
       kExamples,
+      value_of,
   };
   return kProgram;
 }

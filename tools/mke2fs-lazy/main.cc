@@ -15,6 +15,7 @@
 #include "common/version.h"
 #include "lazyinit/journal.h"
 #include "lazyinit/mkfs.h"
+#include "mke2fs-lazy/completion.h"
 #include "mke2fs-lazy/mkfs_summary.h"
 #include "util/progress.h"
 #include "util/units.h"
@@ -139,6 +140,16 @@ Result<int> after_mke2fs(const MkfsOptions& options) {
   return kFailed;
 }
 
+int print_completion(const std::string& shell) {
+  const auto script = completion::script(shell, mkfs_options_node());
+  if (!script.ok()) {
+    complain(script.error().message);
+    return kUsage;
+  }
+  fmt::print("{}", *script);
+  return kDone;
+}
+
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words == std::vector<std::string>{"--help"}) {
@@ -149,6 +160,7 @@ int run(int argc, char** argv) {
     fmt::print("{}\n", version_line());
     return kDone;
   }
+  if (words.size() == 2 && words.front() == "--completion") return print_completion(words.back());
   const auto options = lazyinit::parse_mkfs_options(words);
   const auto mke2fs = find_mke2fs();
   if (!options.ok()) {

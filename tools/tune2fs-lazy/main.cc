@@ -34,6 +34,15 @@ constexpr const char* kExamples =
     "`tune2fs-lazy SUBCOMMAND --help` has more, tune2fs-lazy(8) all. Exit status: 0 done,\n"
     "1 could not, 2 wrong command line, 3 verify found a flag that lies.\n";
 
+// What completes a value, by its placeholder.
+completion::Value value_of(std::string_view placeholder) {
+  using completion::Value;
+  if (placeholder == "IMAGE" || placeholder == "FILE") return {Value::Kind::file};
+  if (placeholder == "OPTION")
+    return {Value::Kind::words, {{"init_itable="}, {"noinit_itable"}, {"default"}}};
+  return {};
+}
+
 }  // namespace
 
 const Program& program() {
@@ -41,6 +50,7 @@ const Program& program() {
       "tune2fs-lazy",
       "tune2fs-lazy: lazily initialised inode tables of an unmounted ext4 file system",
       kExamples,
+      value_of,
   };
   return kProgram;
 }

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the programs in TOOLS print for a shell is understood by it, and completes.
+#   completion_test.sh fish|zsh TOOLS
+# Skipped (77) where that shell is not installed. bash: test/golden/completion-bash.
+set -euo pipefail
+shell=$1 tools=$2
+command -v "$shell" >/dev/null || { echo "no $shell here" && exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export HOME=$work LC_ALL=C.UTF-8 TERM=dumb
+unset XDG_CONFIG_HOME XDG_DATA_HOME
+
+fail() {
+    echo "completion_test: $shell: $*" >&2
+    exit 1
+}
+
+# offers LINE WORD...: with the cursor at the end of LINE, Tab offers these words and no others.
+offers() {
+    local got wanted
+    wanted=$(printf '%s\n' "${@:2}" | sort)
+    got=$("offers_$shell" "$1" | sort)
+    [ "$got" = "$wanted" ] || fail "'$1' offers: ${got//$'\n'/ }"
+}
+
+offers_fish() {
+    (cd "$work" && fish --no-config -c "
+        for file in *.fish; source \$file; end
+        complete -C '$1'") | cut -f 1
+}
+
+# A zsh with a terminal completes the line and runs it: a function prints the words it was given.
+offers_zsh() {
+    (cd "$work" && zsh -f "$work/press_tab" "$1")
+}
+cat >"$work/press_tab" <<'TEXT'
+zmodload zsh/zpty
+zpty shell 'zsh -f -i'
+zpty -w shell "PROMPT= RPROMPT= fpath=($PWD \$fpath) && autoload -Uz compinit && compinit -D -u"
+zpty -w shell "unsetopt zle_bracketed_paste 2>/dev/null; zle_highlight=(none); LISTMAX=10000"
+for tool in e4replay mke2fs-lazy tune2fs-lazy; do
+    zpty -w shell "function $tool { print -r -- '<<''<'\"\$*\"'>>''>' }"
+done
+zpty -w shell "print -r -- rea''dy"
+zpty -r -m shell ignored '*ready*'
+zpty -w -n shell $1$'\t'
+sleep 1
+zpty -w -n shell $'\n'
+zpty -r -m shell out '*<<<*>>>*' && print -r -- ${${out##*<<<}%%>>>*}
+TEXT
+
+for tool in e4replay mke2fs-lazy tune2fs-lazy; do
+    case $shell in
+    fish) file=$tool.fish ;;
+    zsh) file=_$tool ;;
+    esac
+    "$tools/$tool" --completion "$shell" >"$work/$file"
+    "$shell" -n "$work/$file" || fail "$file is not understood"
+done
+touch "$work/disk.img"
+
+if [ "$shell" = fish ]; then
+    offers 'e4replay trace ' info convert cut
+    offers 'e4replay replay --hi' --histogram
+    offers 'e4replay replay disk.img -p cr1.5,leg' cr1.5,legacy
+    offers 'e4replay verify disk.img -p linux-7.3-' linux-7.3-group-goal
+    offers 'e4replay replay --set mb_str' mb_stream_req= mb_stripe=
+    offers 'e4replay replay --json d' disk.img
+    offers 'e4replay replay d' disk.img
+    offers 'e4replay record --clock ' boot mono mono_raw
+    offers 'tune2fs-lazy enable --feature ' metadata_csum uninit_bg
+    offers 'tune2fs-lazy verify --fix=' --fix=clear --fix=zero
+    offers 'tune2fs-lazy verify d' disk.img
+    offers 'mke2fs-lazy -E nodiscard,itable_init=p' nodiscard,itable_init=p{robe,rezeroed}
+else
+    offers 'e4replay repl' replay
+    offers 'e4replay trace conv' 'trace convert'
+    offers 'e4replay replay --hi' 'replay --histogram'
+    offers 'e4replay replay disk.img -p cr1.5,leg' 'replay disk.img -p cr1.5,legacy'
+    offers 'e4replay verify disk.img --policy=line' 'verify disk.img --policy=linear'
+    offers 'e4replay replay --set mb_stri' 'replay --set mb_stripe='
+    offers 'e4replay replay d' 'replay disk.img'
+    offers 'e4replay trace info --json d' 'trace info --json disk.img'
+    offers 'tune2fs-lazy verify --fix=z' 'verify --fix=zero'
+    offers 'mke2fs-lazy -E nodiscard,itable_init=pro' '-E nodiscard,itable_init=probe'
+fi

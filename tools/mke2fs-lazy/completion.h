@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "common/completion.h"
+
+namespace e4r::tools {
+
+// The options that the command line is read with, for completion: mke2fs's letters, our keys of -E.
+[[nodiscard]] completion::Node mkfs_options_node();
+
+}  // namespace e4r::tools
