@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|package|lint|lab|qemu]...    default: build
+#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|qemu]...    default: build
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
@@ -12,6 +12,7 @@ test=(libgtest-dev libbenchmark-dev e2fsprogs git make patch xz-utils fish zsh)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)
+debian=(debhelper dpkg-dev fakeroot git lintian)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
@@ -26,11 +27,12 @@ for group in "${@:-build}"; do
     test) wanted+=("${build[@]}" "${test[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
     package) wanted+=("${build[@]}" "${package[@]}") ;;
+    debian) wanted+=("${test[@]}" "${build[@]}" "${debian[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     lab) wanted+=("${lab[@]}") ;;
     qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, lint, lab or qemu" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab or qemu" >&2
         exit 2
         ;;
     esac
