@@ -3,8 +3,9 @@
 # Records file systems that are mounted, aged and being written to, with `e4replay record` in a
 # guest, and holds `e4replay verify` against each: one table for docs/recording.md.
 #
-# Usage: record.sh [--kernel base|SERIES] [--seed N]... [--for TIME] [--again] [--into FILE]
-#                  [--record OPTIONS] [KIND...]
+# Usage: record.sh [--kernel base|SERIES] [--target uml|qemu] [--seed N]... [--for TIME] [--again]
+#                  [--into FILE] [--record OPTIONS] [KIND...]
+#   --target qemu     with two CPUs (default: uml, one)
 #   --for TIME        how long to record (default: 3s)
 #   --record OPTIONS  more of `e4replay record`, such as "--settle"
 #   --again           record anew although there is a capture
@@ -21,6 +22,7 @@ source "$lab_dir/lib/guest.sh"
 source "$lab_dir/lib/kinds.sh"
 
 tree=base
+target=uml
 seeds=()
 for=3s
 again=0
@@ -30,6 +32,7 @@ kinds=()
 while [ $# -gt 0 ]; do
     case $1 in
     --kernel) tree=$2 && shift ;;
+    --target) target=$2 && shift ;;
     --seed) seeds+=("$2") && shift ;;
     --for) for=$2 && shift ;;
     --record) record=$2 && shift ;;
@@ -61,10 +64,10 @@ take() {
     make_start_image "$1" "$2" "$work/disk"
     DISKS=("$work/disk")
     APPEND=$(kind_field "$1" append)
-    TIMEOUT=${TIMEOUT:-300}
+    TIMEOUT=${TIMEOUT:-600}
     VARS=("E4REPLAY=$e4replay" "MOUNT=$(kind_field "$1" mount)" "KNOBS=$(kind_field "$1" knobs)"
         "RUN=$(kind_field "$1" run)" "FOR=$for" "RECORD=$record")
-    guest "$work" "$tree" uml plain "$lab_dir/jobs/record.sh"
+    guest "$work" "$tree" "$target" plain "$lab_dir/jobs/record.sh"
     mv "$work/record.e4c" "$3"
     rm -rf "$work"
 }
@@ -92,7 +95,7 @@ table() {
     echo "|---|---|---|---|---|---|---|---|---|---|"
     for kind in "${kinds[@]}"; do
         for seed in "${seeds[@]}"; do
-            file=$out/${kind}-s$seed-$tree${record// /}.e4c
+            file=$out/${kind}-s$seed-$tree-$target${record// /}.e4c
             if [ $again = 1 ] || [ ! -e "$file" ]; then take "$kind" "$seed" "$file"; fi
             status=0
             row "$kind" "$seed" "$file" || status=$?

@@ -92,6 +92,8 @@ step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --s
 step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
     holes aged-1k linear
 step "and is told the same by trace-cmd and by tracefs" "$lab" recorders
+step "a busy file system, recorded while it is mounted" \
+    "$lab" record --again --for 3s 4k-delalloc
 step "and what is drawn at random" "$lab" random -n 2 --seed 20
 step "so does the model of the extent status shrinker" "$lab" es-agree churn delalloc-1k
 step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
