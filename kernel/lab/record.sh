@@ -82,7 +82,7 @@ row() {
     fi
     jq -r --arg kind "$1" --arg seed "$2" '
         .runs[0].agreement as $a | .warm_start as $w |
-        [$kind, $seed, $a.requests, ($a.percent_identical * 1000 | round / 1000), $a.last_divergence,
+        [$kind, $seed, $a.requests, ($a.percent_identical * 1000 | floor / 1000), $a.last_divergence,
          $a.free_run.identical, $w.clusters_shown_by_trace, $w.clusters_found_by_counters,
          $w.clusters_not_found, $a.final_groups_equal] |
         "| " + (map(tostring) | join(" | ")) + " |"' "$report"
