@@ -44,6 +44,8 @@ Status parse(Options& o) {
   constexpr std::uint64_t kLeast = 64 << 10, kMost = std::uint64_t{4} << 30;
   if (buffer < kLeast || buffer > kMost) return error("--buffer {}: give 64K to 4G", o.buffer);
   o.recorder.buffer_kb = buffer >> 10;
+  if (!o.duration.empty() && !o.command.empty())
+    return error("--for and a command: give one of them, which ends the recording");
   if (!o.duration.empty()) {
     E4R_TRY(o.most, parse_duration(o.duration));
     if (o.most.count() == 0) return error("--for {}: no time to record", o.duration);
