@@ -95,9 +95,13 @@ bool is_rotational(const std::string& device_name) {
          first_line(base + "/../queue/rotational") == "1";
 }
 
+bool StatsSwitch::is_off(const std::string& device_name) {
+  return first_line(sysfs(device_name) + "/mb_stats") == "0";
+}
+
 StatsSwitch::StatsSwitch(const std::string& device_name) {
+  if (!is_off(device_name)) return;
   const std::string path = sysfs(device_name) + "/mb_stats";
-  if (first_line(path) != "0") return;
   std::ofstream file(path);
   file << "1" << std::flush;
   if (file) path_ = path;

@@ -42,7 +42,8 @@ class StatsSwitch {
     return *this;
   }
   ~StatsSwitch();
-  [[nodiscard]] bool switched() const { return !path_.empty(); }
+  // Whether there is anything to switch.
+  [[nodiscard]] static bool is_off(const std::string& device_name);
 
  private:
   std::string path_;  // empty: nothing to put back

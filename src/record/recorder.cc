@@ -129,20 +129,22 @@ class FileRecorder final : public Recorder {
     facts.events = summary_.events;
     facts.lost = tracer_->losses();
     E4R_CHECK(writer_->finish(facts));
+    stats_ = StatsSwitch();
     tracer_.reset();
     return facts;
   }
 
  private:
   Status prepare_tracing() {
-    if (target_.mount) stats_ = StatsSwitch(target_.device_name);
+    // The instance's name says what is switched on, and must be there before it is.
+    const bool counting = target_.mount && StatsSwitch::is_off(target_.device_name);
     TracerOptions options;
     options.dev = target_.dev;
     options.clock = options_.clock;
     options.buffer_kb = options_.buffer_kb;
-    options.instance =
-        to_string({static_cast<int>(::getpid()), target_.device_name, stats_.switched()});
+    options.instance = to_string({static_cast<int>(::getpid()), target_.device_name, counting});
     E4R_TRY(tracer_, Tracer::create(options));
+    if (counting) stats_ = StatsSwitch(target_.device_name);
     return {};
   }
 
@@ -279,9 +281,9 @@ class FileRecorder final : public Recorder {
   RecorderOptions options_;
   Target target_;
   Snapshot snapshot_ = Snapshot::automatic;
-  StatsSwitch stats_;
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::unique_ptr<Tracer> tracer_;
+  StatsSwitch stats_;  // is put back before the instance, which says so, goes
   capture::StartFacts facts_;
   trace::TraceSummary summary_;
   std::uint64_t image_bytes_ = 0;
