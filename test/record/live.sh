@@ -58,6 +58,16 @@ refused() {
     ok "$message"
 }
 
+# wait_for_tracing PID: until that recorder has begun.
+wait_for_tracing() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        if [ "$(cat $tracing/instances/e4replay-"$1"-*/tracing_on 2>/dev/null)" = 1 ]; then return; fi
+        sleep 0.1
+    done
+    bad "recorder $1 has not begun after a minute"
+}
+
 # A loaded machine takes its time.
 record() { "$e4replay" record --max-freeze 60s "$@"; }
 cat >busy <<'BUSY'
@@ -111,7 +121,7 @@ ok "the command's status is handed on"
 for signal in INT TERM HUP; do
     "$e4replay" record --max-freeze 60s "$fs" -o $signal.e4c --no-progress --for 60s 2>$signal.out &
     recorder=$!
-    sleep 1.5
+    wait_for_tracing $recorder
     kill -$signal $recorder
     wait $recorder || bad "SIG$signal: status $?: $(cat $signal.out)"
     as_before
