@@ -81,7 +81,7 @@ kernel_image() {
 
 # Version of the unpacked source: 6.1.192.
 tree_version() {
-    make -s -C "$1" kernelversion 2>/dev/null
+    make -s --no-print-directory -C "$1" kernelversion 2>/dev/null
 }
 
 # totals FILE: the last row of agree.sh's table in FILE: sums, of captures with one writer and of the
