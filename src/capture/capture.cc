@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "capture/container.h"
-#include "capture/little_endian.h"
 #include "util/units.h"
 
 namespace e4r::capture {
@@ -103,9 +102,7 @@ std::vector<std::string> Capture::notes() const {
   if (cut_short_)
     out.push_back(
         fmt::format("{}: is cut short (its recorder was killed?): what is there is used", path_));
-  std::uint64_t lost = 0;
-  for (const Losses& l : end_.lost) lost += l.events;
-  if (lost > 0)
+  if (const std::uint64_t lost = all_lost(end_.lost); lost > 0)
     out.push_back(
         fmt::format("{}: {} events were lost while recording: no exact answer behind the "
                     "first of them",

@@ -1,40 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/container.h"
 
-#include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
-#include "capture/little_endian.h"
+#include "trace/frame_sum.h"
+#include "util/little_endian.h"
 
 namespace e4r::capture {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
-// kind, whether it is compressed, two of zero, stored bytes, plain bytes, checksum
-constexpr std::size_t kFrameBytes = 16;
+// A frame's head: kind, whether it is compressed, two of zero, stored bytes, plain bytes, checksum.
+using trace::kFrameBytes;
 constexpr std::size_t kEndBytes = 12;  // parts, chain
 constexpr int kLevel = 3;
-
-std::uint32_t crc(std::uint32_t start, std::string_view bytes) {
-  if (bytes.empty()) return start;  // a null pointer means something else
-  return static_cast<std::uint32_t>(
-      crc32(start, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
-}
-
-// Of a frame without its checksum, and of what it holds.
-std::uint32_t checksum(std::string_view frame, std::string_view stored) {
-  return crc(crc(0, frame.substr(0, kFrameBytes - 4)), stored);
-}
-
-std::uint32_t extend(std::uint32_t chain, std::uint32_t sum) {
-  std::array<char, 4> bytes;
-  put_le(bytes.data(), sum);
-  return crc(chain, {bytes.data(), bytes.size()});
-}
 
 bool is_part(char kind) {
   return kind == static_cast<char>(PartKind::text) || kind == static_cast<char>(PartKind::image) ||
@@ -73,11 +55,11 @@ Status ContainerWriter::add(PartKind kind, std::string_view bytes) {
   packed_[1] = pays ? 1 : 0;
   put_le(&packed_[4], static_cast<std::uint32_t>(stored.size()));
   put_le(&packed_[8], static_cast<std::uint32_t>(bytes.size()));
-  const std::uint32_t sum = checksum(packed_, stored);
+  const std::uint32_t sum = trace::frame_sum(packed_, stored);
   put_le(&packed_[12], sum);
   if (kind != PartKind::end) {
     ++parts_;
-    chain_ = extend(chain_, sum);
+    chain_ = trace::extend_chain(chain_, sum);
   }
   return write(packed_);
 }
@@ -148,14 +130,14 @@ Result<Part> ContainerReader::next_frame() {
   E4R_TRY(stored_, take(stored));
   if (stored_.size() < stored) return end_here();
   const auto sum = get_le<std::uint32_t>(&frame[12]);
-  if (checksum(frame, stored_) != sum) return damaged("a part's checksum is wrong");
+  if (trace::frame_sum(frame, stored_) != sum) return damaged("a part's checksum is wrong");
   if (end) {
     ended_ = true;
     E4R_CHECK(check_end(stored_));
     return Part{PartKind::end, frame_at_, {}};
   }
   ++parts_;
-  chain_ = extend(chain_, sum);
+  chain_ = trace::extend_chain(chain_, sum);
   return Part{static_cast<PartKind>(frame[0]), frame_at_, {}};
 }
 

@@ -78,7 +78,6 @@ class ContainerReader {
   [[nodiscard]] bool cut_short() const { return cut_short_; }
 
  private:
-  struct Frame;
   Result<Part> next_frame();
   Result<Part> end_here();
   Status read_header();

@@ -50,4 +50,10 @@ Result<EndFacts> parse_end_facts(std::string_view text) {
   return parse<EndFacts>(text);
 }
 
+std::uint64_t all_lost(const std::vector<Losses>& lost) {
+  std::uint64_t sum = 0;
+  for (const Losses& cpu : lost) sum += cpu.events;
+  return sum;
+}
+
 }  // namespace e4r::capture

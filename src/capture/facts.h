@@ -53,6 +53,9 @@ struct EndFacts {
   bool quiet = false;  // the kernel's files are of the moment of the last event
 };
 
+// Events that all CPUs lost together.
+[[nodiscard]] std::uint64_t all_lost(const std::vector<Losses>& lost);
+
 [[nodiscard]] std::string to_json(const StartFacts& facts);
 [[nodiscard]] std::string to_json(const EndFacts& facts);
 // Members that are missing keep their defaults, others are ignored. The Error is a line for what

@@ -7,10 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "capture/container.h"
-#include "capture/little_endian.h"
+#include "util/little_endian.h"
 
 namespace e4r::capture {
 namespace {
@@ -69,18 +68,10 @@ Status ImagePacker::finish() {
   return status;
 }
 
-MemoryImage::~MemoryImage() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-std::string MemoryImage::path() const {
-  return fmt::format("/proc/self/fd/{}", fd_);
-}
-
 Status MemoryImage::create(std::uint64_t size) {
   if (size == 0 || size > kMaxImage) return error("an image of {} bytes", size);
-  fd_ = ::memfd_create("e4replay start image", MFD_CLOEXEC);
-  if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(size)) != 0)
+  fd_ = Fd(::memfd_create("e4replay start image", MFD_CLOEXEC));
+  if (!fd_.is_open() || ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0)
     return error("cannot hold the start image in memory: {}", errno_text(errno));
   size_ = size;
   return {};
@@ -89,7 +80,7 @@ Status MemoryImage::create(std::uint64_t size) {
 Status MemoryImage::add(std::string_view part) {
   if (part.size() < kHeadBytes) return error("a part of the start image is too short");
   const auto size = get_le<std::uint64_t>(part.data());
-  if (fd_ < 0) E4R_CHECK(create(size));
+  if (empty()) E4R_CHECK(create(size));
   if (size != size_) return error("parts of two start images");
   part.remove_prefix(kHeadBytes);
   while (!part.empty()) {
@@ -101,7 +92,7 @@ Status MemoryImage::add(std::string_view part) {
       return error("a piece of the start image lies outside of it");
     kept_ += length;
     if (kept_ > most_kept(size_)) return error("more of the start image than a replay reads");
-    if (::pwrite(fd_, part.data(), length, static_cast<off_t>(offset)) !=
+    if (::pwrite(fd_.get(), part.data(), length, static_cast<off_t>(offset)) !=
         static_cast<ssize_t>(length))
       return error("cannot hold the start image in memory: {}", errno_text(errno));
     part.remove_prefix(length);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "util/fd.h"
 #include "util/status.h"
 
 // The start image inside a capture: pieces of it, each with its place; what has none is zero.
@@ -34,31 +35,18 @@ class ImagePacker {
 // An image in memory, as large as it says and as heavy as its pieces. Movable.
 class MemoryImage {
  public:
-  MemoryImage() = default;
-  MemoryImage(MemoryImage&& other) noexcept { swap(other); }
-  MemoryImage& operator=(MemoryImage&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~MemoryImage();
-
   // One part of an ImagePacker's. The Error says what is wrong with it, such as more bytes than
   // bitmaps and descriptors of an image of that size can be.
   [[nodiscard]] Status add(std::string_view part);
-  [[nodiscard]] bool empty() const { return fd_ < 0; }
+  [[nodiscard]] bool empty() const { return !fd_.is_open(); }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   // A name under which it can be opened as long as this object lives.
-  [[nodiscard]] std::string path() const;
+  [[nodiscard]] std::string path() const { return fd_.path(); }
 
  private:
-  void swap(MemoryImage& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(size_, other.size_);
-    std::swap(kept_, other.kept_);
-  }
   Status create(std::uint64_t size);
 
-  int fd_ = -1;
+  Fd fd_;
   std::uint64_t size_ = 0;
   std::uint64_t kept_ = 0;  // bytes
 };

@@ -11,14 +11,7 @@ namespace e4r::capture {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 1 << 20;
-// A file system of an older size can have data behind it; nothing of it is asked for.
 constexpr std::uint64_t kBootBytes = 1024;  // before the superblock, not the file system's
-
-image::OpenOptions without_bitmaps() {
-  image::OpenOptions out;
-  out.load_bitmaps = false;
-  return out;
-}
 
 }  // namespace
 
@@ -27,7 +20,7 @@ void StartImage::warm(const std::string& device_path) {
 }
 
 Result<StartImage> StartImage::read(const std::string& device_path) {
-  E4R_TRY(const image::Image fs, image::Image::open(device_path, without_bitmaps()));
+  E4R_TRY(const image::Image fs, image::Image::open(device_path, {.load_bitmaps = false}));
   E4R_TRY(const image::InputFile file, image::InputFile::open(device_path));
   StartImage out;
   const std::uint64_t block_size = fs.geometry().block_size;

@@ -1,55 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 
 namespace e4r::capture {
 namespace {
 
 constexpr std::size_t kEventBytes = 256 * 1024;  // in a part
 
-class GrowingFile final : public trace::OutputFile {
- public:
-  GrowingFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-  GrowingFile(const GrowingFile&) = delete;
-  GrowingFile& operator=(const GrowingFile&) = delete;
-  ~GrowingFile() override { ::close(fd_); }
-
-  Status write(std::string_view bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t done = ::write(fd_, bytes.data(), bytes.size());
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) return error("{}: cannot write: {}", path_, errno_text(errno));
-      bytes.remove_prefix(static_cast<std::size_t>(done));
-    }
-    return {};
-  }
-  Status commit() override {
-    if (::fsync(fd_) != 0 && errno != EINVAL)
-      return error("{}: cannot write: {}", path_, errno_text(errno));
-    return {};
-  }
-
- private:
-  int fd_;
-  std::string path_;
-};
-
 }  // namespace
 
-Result<std::unique_ptr<trace::OutputFile>> create_growing_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0 && errno == EEXIST)
-    return error("{}: is there already: remove it, or give another name with -o", path);
-  if (fd < 0) return error("{}: cannot create: {}", path, errno_text(errno));
-  return std::unique_ptr<trace::OutputFile>(std::make_unique<GrowingFile>(fd, path));
-}
-
 Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& path) {
-  E4R_TRY(auto file, create_growing_file(path));
+  E4R_TRY(auto file, trace::OutputFile::create_growing(path));
   return create(std::move(file));
 }
 

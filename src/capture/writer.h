@@ -46,9 +46,4 @@ class CaptureWriter {
   bool began_ = false;
 };
 
-// A file that has its name from the beginning and is written as things come. It stays when it is
-// not committed.
-[[nodiscard]] Result<std::unique_ptr<trace::OutputFile>> create_growing_file(
-    const std::string& path);
-
 }  // namespace e4r::capture

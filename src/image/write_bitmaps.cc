@@ -12,26 +12,12 @@
 #include <vector>
 
 #include "image/ext2_handle.h"
+#include "util/fd.h"
 
 namespace e4r::image {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 20;
-
-// A file descriptor that closes itself.
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 bool all_zero(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -149,7 +135,7 @@ bool same_file(int a, const std::string& path) {
 
 Status make_copy(const InputFile& from, const std::string& to, const std::string& out) {
   const Fd fd(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (fd.get() < 0) return error("cannot write {}: {}", out, errno_text(errno));
+  if (!fd.is_open()) return error("cannot write {}: {}", out, errno_text(errno));
   return copy_sparse(from, fd.get(), out);
 }
 

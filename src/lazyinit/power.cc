@@ -8,12 +8,8 @@
 namespace e4r::lazyinit {
 namespace {
 
-// The attribute's text without its newline; empty when there is none.
 std::string attribute(const std::filesystem::path& supply, const char* name) {
-  auto text = read_file((supply / name).string());
-  if (!text.ok()) return {};
-  if (text->ends_with('\n')) text->pop_back();
-  return *text;
+  return read_attribute((supply / name).string());
 }
 
 }  // namespace

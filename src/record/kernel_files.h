@@ -20,14 +20,14 @@ namespace e4r::record {
 // e4replay takes with --tunables.
 [[nodiscard]] std::string read_tunables(const std::string& device_name);
 
-// CPUs that may ever come online; 0 when sysfs does not say.
-[[nodiscard]] std::uint32_t possible_cpus();
 // "0-3,8" has 5 CPUs, and the last is 8.
 struct CpuList {
   std::uint32_t count = 0;
   std::uint32_t last = 0;
 };
 [[nodiscard]] CpuList parse_cpu_list(const std::string& text);
+// CPUs that may ever come online; their count is 0 when sysfs does not say.
+[[nodiscard]] CpuList possible_cpus();
 
 [[nodiscard]] bool is_rotational(const std::string& device_name);
 
@@ -36,9 +36,9 @@ class StatsSwitch {
  public:
   StatsSwitch() = default;
   explicit StatsSwitch(const std::string& device_name);
-  StatsSwitch(StatsSwitch&& other) noexcept { path_.swap(other.path_); }
+  StatsSwitch(StatsSwitch&& other) noexcept { device_name_.swap(other.device_name_); }
   StatsSwitch& operator=(StatsSwitch&& other) noexcept {
-    path_.swap(other.path_);
+    device_name_.swap(other.device_name_);
     return *this;
   }
   ~StatsSwitch();
@@ -46,7 +46,7 @@ class StatsSwitch {
   [[nodiscard]] static bool is_off(const std::string& device_name);
 
  private:
-  std::string path_;  // empty: nothing to put back
+  std::string device_name_;  // empty: nothing to put back
 };
 // Puts it back for a recorder that could not.
 void switch_stats_off(const std::string& device_name);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "util/fd.h"
 #include "util/status.h"
 
 namespace e4r::record {
@@ -15,18 +16,12 @@ class LoopCopy {
   // `device_name`: as the kernel has it, "loop0". The Error: no loop device, a part of a file only,
   // or a file system that cannot share blocks.
   [[nodiscard]] static Result<LoopCopy> make(const std::string& device_name);
-  LoopCopy(LoopCopy&& other) noexcept { std::swap(fd_, other.fd_); }
-  LoopCopy& operator=(LoopCopy&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~LoopCopy();
   // Can be opened as long as this object lives.
-  [[nodiscard]] std::string path() const;
+  [[nodiscard]] std::string path() const { return fd_.path(); }
 
  private:
-  LoopCopy() = default;
-  int fd_ = -1;
+  explicit LoopCopy(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
 };
 
 }  // namespace e4r::record

@@ -109,9 +109,8 @@ class FileRecorder final : public Recorder {
       last_flush_ = Steady::now();
       E4R_CHECK(writer_->flush());
     }
-    Progress out = {summary_.events, 0, writer_->bytes_written(), tracer_->buffer_kb()};
-    for (const capture::Losses& l : tracer_->losses()) out.lost += l.events;
-    return out;
+    return Progress{summary_.events, capture::all_lost(tracer_->losses()), writer_->bytes_written(),
+                    tracer_->buffer_kb()};
   }
 
   Result<capture::EndFacts> finish(const std::string& reason,
@@ -221,7 +220,7 @@ class FileRecorder final : public Recorder {
     out.clock = clock_name(options_.clock);
     out.events = "minimal";
     out.snapshot = snapshot_name(snapshot_);
-    out.possible_cpus = possible_cpus();
+    out.possible_cpus = possible_cpus().count;
     out.rotational = is_rotational(target_.device_name);
     out.mounted = target_.mount.has_value();
     out.settled = options_.settle;

@@ -36,11 +36,6 @@ using trace::EventKind;
 // An event is in its buffer this long after its time stamp, or longer still if the machine stands.
 constexpr std::uint64_t kSlackNs = 200'000'000;
 
-std::string system_of(EventKind kind) {
-  const std::string_view name = trace::event_name(kind);
-  return std::string(name.substr(0, name.find('_')));
-}
-
 clockid_t clock_id(TraceClock clock) {
   switch (clock) {
     case TraceClock::mono_raw:
@@ -182,21 +177,21 @@ class TracefsTracer final : public Tracer {
       if (!needed) return {};
       return error("this kernel has no event {}: it cannot be recorded for a replay", name);
     }
-    const std::string directory = fmt::format("events/{}/{}/", system_of(kind), name);
+    const std::string directory = fmt::format("events/{}/{}/", trace::event_system(kind), name);
     E4R_CHECK(write(directory + "filter", fmt::format("dev == {}", options_.dev)));
     return write(directory + "enable", "1");
   }
 
   Status open_buffers() {
-    const std::uint32_t cpus = std::max<std::uint32_t>(possible_cpus(), 1);
-    for (std::uint32_t number = 0; number < cpus; ++number) {
+    // Numbers may have gaps.
+    for (std::uint32_t number = 0, last = possible_cpus().last; number <= last; ++number) {
       CpuBuffer cpu;
       cpu.number = static_cast<int>(number);
       // Not to be held open by a command that is run meanwhile.
       const std::string file = fmt::format("per_cpu/cpu{}/trace_pipe_raw", number);
       const int fd = tracefs_instance_file_open(instance_.get(), file.c_str(),
                                                 O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-      if (fd < 0) continue;  // never online
+      if (fd < 0) continue;  // none, or never online
       cpu.file.reset(tracefs_cpu_alloc_fd(fd, tep_get_sub_buffer_size(tep_), true));
       if (!cpu.file) return failed("open the trace buffers");
       constexpr auto kEndian =

@@ -35,9 +35,9 @@ void Engine::warm_up(const WarmStart& warm) {
   for (const allocator::PlantedPrealloc& pa : warm.preallocs) allocator_.plant(pa);
   allocator_.plant(warm.streams);
   // The kernel moves its mark of the first free cluster down at once, up not always.
-  for (const GroupShown& shown : warm.groups) {
-    if (shown.group >= state_.group_count()) continue;
-    state::Group& group = state_.group(shown.group);
+  for (const state::MbGroup& shown : warm.groups) {
+    if (shown.number >= state_.group_count()) continue;
+    state::Group& group = state_.group(shown.number);
     group.first_free = std::min(group.first_free, shown.first_free);
   }
   std::vector<std::uint32_t> ascending(state_.group_count());

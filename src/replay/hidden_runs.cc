@@ -18,7 +18,7 @@ namespace bitmap = state::bitmap;
 struct Counts {
   std::int64_t fragments = 0;
   std::int64_t free = 0;
-  std::array<std::int32_t, GroupShown::kOrders> chunks = {};
+  std::array<std::int32_t, state::MbGroup::kOrders> chunks = {};
 
   friend bool operator==(const Counts&, const Counts&) = default;
   Counts& operator+=(const Counts& o) {
@@ -58,7 +58,7 @@ struct Piece {
 
 class Search {
  public:
-  Search(const state::Geometry& geometry, bitmap::ConstWords words, const GroupShown& shown)
+  Search(const state::Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
       : geometry_(geometry) {
     for (std::uint32_t at = bitmap::find_clear(words, limit(), 0); at < limit();) {
       const std::uint32_t end = bitmap::find_set(words, limit(), at);
@@ -68,7 +68,7 @@ class Search {
     }
     wanted_.fragments = shown.fragments;
     wanted_.free = shown.free;
-    for (std::size_t i = 0; i < GroupShown::kOrders; ++i)
+    for (std::size_t i = 0; i < state::MbGroup::kOrders; ++i)
       wanted_.chunks[i] = static_cast<std::int32_t>(shown.counters[i]);
   }
 
@@ -184,7 +184,7 @@ class Search {
 }  // namespace
 
 HiddenRuns find_hidden_runs(const state::Geometry& geometry, bitmap::ConstWords words,
-                            const GroupShown& shown) {
+                            const state::MbGroup& shown) {
   return Search(geometry, words, shown).run();
 }
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "replay/warm_start.h"
 #include "state/bitmap.h"
 #include "state/geometry.h"
+#include "state/mb_group.h"
 
 namespace e4r::replay {
 
@@ -25,6 +25,7 @@ struct HiddenRuns {
 // counters of the bitmap those that are shown. Where several do, the one whose far end is aligned
 // to the largest power of two is taken: that is how preallocations are cut.
 [[nodiscard]] HiddenRuns find_hidden_runs(const state::Geometry& geometry,
-                                          state::bitmap::ConstWords words, const GroupShown& shown);
+                                          state::bitmap::ConstWords words,
+                                          const state::MbGroup& shown);
 
 }  // namespace e4r::replay

@@ -191,7 +191,7 @@ void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group
 }
 
 Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSource& events,
-                                    const std::vector<GroupShown>& groups) {
+                                    const std::vector<state::MbGroup>& groups) {
   Evidence evidence(source);
   for (;;) {
     E4R_TRY(const auto batch, events.next());
@@ -208,15 +208,15 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
     of_group[pa.group].push_back(&pa);
   }
   std::vector<PlantedPrealloc> more;
-  for (const GroupShown& shown : groups) {
-    if (shown.group >= source.geometry.groups || source.groups[shown.group].corrupt) continue;
-    const auto words = words_with(source, shown.group, of_group[shown.group]);
+  for (const state::MbGroup& shown : groups) {
+    if (shown.number >= source.geometry.groups || source.groups[shown.number].corrupt) continue;
+    const auto words = words_with(source, shown.number, of_group[shown.number]);
     const HiddenRuns hidden = find_hidden_runs(source.geometry, words, shown);
     for (const HiddenRuns::Run& run : hidden.runs) {
       PlantedPrealloc pa;
       pa.kind = Prealloc::Kind::group;
       pa.owner = PlantedPrealloc::kNobody;
-      pa.group = shown.group;
+      pa.group = shown.number;
       pa.start = run.start;
       pa.len = run.len;
       more.push_back(pa);

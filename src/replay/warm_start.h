@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "allocator/preallocations.h"
 #include "allocator/stream_goals.h"
 #include "state/fs_state.h"
+#include "state/mb_group.h"
 #include "trace/source.h"
 #include "util/status.h"
 
 namespace e4r::replay {
-
-// What the kernel's mb_groups shows of a group: its buddy, in which preallocations are in use.
-// Orders 0 to 13.
-struct GroupShown {
-  static constexpr std::size_t kOrders = 14;
-  std::uint32_t group = 0;
-  std::uint32_t free = 0;        // clusters
-  std::uint32_t fragments = 0;   // runs of free clusters
-  std::uint32_t first_free = 0;  // no cluster before it is free; there may be none at it
-  std::array<std::uint32_t, kOrders> counters = {};
-};
 
 // What a file system that has been mounted for a while holds in memory, and no bitmap shows, when a
 // recording begins. Every buddy is loaded: a look at mb_groups loads them.
@@ -37,7 +26,7 @@ struct WarmStart {
 
   std::vector<allocator::PlantedPrealloc> preallocs;
   std::vector<allocator::PlantedStreamGoal> streams;
-  std::vector<GroupShown> groups;  // as given
+  std::vector<state::MbGroup> groups;  // as given
   // The order in which groups came to their lists (kernels that keep such lists): nothing shows it
   // but the groups that searches take, so Session works it out by following the trace. By group;
   // empty: ascending.
@@ -59,6 +48,6 @@ struct WarmStart {
 // that are free on disk, since what has been handed out of them is in use there.
 [[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
                                                   trace::EventSource& events,
-                                                  const std::vector<GroupShown>& groups);
+                                                  const std::vector<state::MbGroup>& groups);
 
 }  // namespace e4r::replay

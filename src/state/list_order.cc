@@ -37,20 +37,16 @@ bool FsState::put_before(OrderLists lists, std::uint32_t number, std::uint32_t o
   if (index_ != GroupIndex::lists || number == other_number || number >= groups_.size() ||
       other_number >= groups_.size())
     return false;
-  Group& group = groups_[number];
-  Group& other = groups_[other_number];
-  if (lists == OrderLists::largest) {
-    const bool there = group.by_largest.is_linked() && other.by_largest.is_linked() &&
-                       !group.moved_by_largest && !other.moved_by_largest &&
-                       group.largest_order == other.largest_order;
-    return there &&
-           move_before(largest_[static_cast<std::size_t>(group.largest_order)], group, other);
-  }
-  const bool there = group.by_average.is_linked() && other.by_average.is_linked() &&
-                     !group.moved_by_average && !other.moved_by_average &&
-                     group.average_order == other.average_order;
-  return there &&
-         move_before(average_[static_cast<std::size_t>(group.average_order)], group, other);
+  const auto move = [&](auto& all, auto hook, auto moved, auto order) {
+    Group& group = groups_[number];
+    Group& other = groups_[other_number];
+    return (group.*hook).is_linked() && (other.*hook).is_linked() && !(group.*moved) &&
+           !(other.*moved) && group.*order == other.*order &&
+           move_before(all[static_cast<std::size_t>(group.*order)], group, other);
+  };
+  return lists == OrderLists::largest
+             ? move(largest_, &Group::by_largest, &Group::moved_by_largest, &Group::largest_order)
+             : move(average_, &Group::by_average, &Group::moved_by_average, &Group::average_order);
 }
 
 }  // namespace e4r::state

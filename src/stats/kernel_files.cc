@@ -8,6 +8,8 @@
 namespace e4r::stats {
 namespace {
 
+using state::MbGroup;
+
 using allocator::Counters;
 
 struct CriterionSection {
@@ -87,12 +89,14 @@ std::optional<MbGroup> parse_group(std::string_view line) {
   group.free = static_cast<std::uint32_t>(*free);
   group.fragments = static_cast<std::uint32_t>(*fragments);
   group.first_free = static_cast<std::uint32_t>(*first);
-  while (const auto counter = take_number(line))
-    group.counters.push_back(static_cast<std::uint32_t>(*counter));
+  group.printed = 0;
+  while (const auto counter = take_number(line)) {
+    if (group.printed < MbGroup::kOrders)
+      group.counters[group.printed] = static_cast<std::uint32_t>(*counter);
+    ++group.printed;
+  }
   return group;
 }
-
-constexpr std::size_t kPrintedOrders = 14;  // ext4_mb_seq_groups_show
 
 // What differs between the kernel's line and the state, or an empty text.
 std::string difference(const MbGroup& kernel, const state::Group& group) {
@@ -104,8 +108,8 @@ std::string difference(const MbGroup& kernel, const state::Group& group) {
     return say("free extents", kernel.fragments, group.fragments);
   if (kernel.first_free != group.first_free)
     return say("first free cluster", kernel.first_free, group.first_free);
-  if (kernel.counters.size() < kPrintedOrders)
-    return say("counters in the line", kernel.counters.size(), kPrintedOrders);
+  if (kernel.printed != MbGroup::kOrders)
+    return say("counters in the line", kernel.printed, MbGroup::kOrders);
   for (std::size_t order = 0; order < kernel.counters.size(); ++order) {
     const std::uint32_t ours = order < group.counters.size() ? group.counters[order] : 0;
     if (kernel.counters[order] != ours)
@@ -205,17 +209,6 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
     if (auto group = parse_group(line)) out.push_back(std::move(*group));
   if (out.empty())
     return error("this is no mb_groups: it should have lines like '#0 : 1234 5 6 [ 1 2 ... ]'");
-  return out;
-}
-
-replay::GroupShown shown(const MbGroup& group) {
-  replay::GroupShown out;
-  out.group = group.number;
-  out.free = group.free;
-  out.fragments = group.fragments;
-  out.first_free = group.first_free;
-  std::copy_n(group.counters.begin(), std::min(group.counters.size(), out.counters.size()),
-              out.counters.begin());
   return out;
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "allocator/policy.h"
-#include "replay/warm_start.h"
 #include "state/fs_state.h"
+#include "state/mb_group.h"
 #include "util/status.h"
 
 // The kernel's own account of the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1 to
@@ -46,17 +46,7 @@ struct MbStatsComparison {
 [[nodiscard]] MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
                                                  const std::vector<MbStat>& replay);
 
-// One line of mb_groups; the kernel prints the counters of orders 0 to 13.
-struct MbGroup {
-  std::uint32_t number = 0;
-  std::uint32_t free = 0;
-  std::uint32_t fragments = 0;
-  std::uint32_t first_free = 0;
-  std::vector<std::uint32_t> counters;
-};
-[[nodiscard]] Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text);
-// The same for who works out a warm start.
-[[nodiscard]] replay::GroupShown shown(const MbGroup& group);
+[[nodiscard]] Result<std::vector<state::MbGroup>> parse_mb_groups(std::string_view text);
 
 struct MbGroupsComparison {
   std::uint64_t compared = 0;
@@ -64,7 +54,7 @@ struct MbGroupsComparison {
   std::string first;            // the first difference, for a person
   [[nodiscard]] bool equal() const { return compared > 0 && differing == 0; }
 };
-[[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
+[[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const state::FsState& state);
 
 }  // namespace e4r::stats

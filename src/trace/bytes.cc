@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "trace/decoder.h"
+#include "util/fd.h"
 
 namespace e4r::trace {
 namespace {
@@ -111,33 +112,6 @@ std::unique_ptr<ByteSource> map_file(int fd, std::string warning = {}) {
   return std::make_unique<MappedSource>(static_cast<const char*>(data), size, std::move(warning));
 }
 
-// A descriptor that is closed with the object.
-class OwnFd {
- public:
-  explicit OwnFd(int fd) : fd_(fd) {}
-  OwnFd(const OwnFd&) = delete;
-  OwnFd& operator=(const OwnFd&) = delete;
-  ~OwnFd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-Status write_all(int fd, std::string_view bytes, const std::string& where) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(fd, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0)
-      return error("{}: cannot write a copy of the input: {}: set TMPDIR to a directory with room",
-                   where, errno_text(errno));
-    bytes.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return {};
-}
-
 Result<std::unique_ptr<ByteSource>> open_raw(const std::string& path) {
   if (path == "-")
     return chunks_of(std::make_unique<FdDecoder>(STDIN_FILENO, input_name(path), false));
@@ -171,15 +145,17 @@ Result<std::unique_ptr<ByteSource>> in_one_piece(std::unique_ptr<ByteSource> byt
   const char* chosen = std::getenv("TMPDIR");
   const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
   std::string path = where + "/e4replay.XXXXXX";
-  const OwnFd fd(::mkostemp(path.data(), O_CLOEXEC));
-  if (fd.get() < 0)
+  const Fd fd(::mkostemp(path.data(), O_CLOEXEC));
+  if (!fd.is_open())
     return error("{}: cannot create a file there for a copy of the input: {}", where,
                  errno_text(errno));
   ::unlink(path.c_str());
   for (;;) {
     E4R_TRY(const std::string_view chunk, bytes->next());
     if (chunk.empty()) break;
-    E4R_CHECK(write_all(fd.get(), chunk, where));
+    if (const int failed = write_all(fd.get(), chunk); failed != 0)
+      return error("{}: cannot write a copy of the input: {}: set TMPDIR to a directory with room",
+                   where, errno_text(failed));
   }
   auto mapped = map_file(fd.get(), bytes->warning());
   if (mapped == nullptr) return error("{}: is empty, or cannot be mapped", name);

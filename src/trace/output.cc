@@ -11,47 +11,66 @@
 #include <utility>
 #include <vector>
 
+#include "util/fd.h"
+
 namespace e4r::trace {
 namespace {
 
-class PlainFile final : public OutputFile {
+// What PlainFile and GrowingFile have in common.
+class FdFile : public OutputFile {
+ public:
+  FdFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+
+  Status write(std::string_view bytes) override {
+    const int done = write_all(fd_.get(), bytes);
+    return done == 0 ? Status() : failed("write", done);
+  }
+
+ protected:
+  Status sync() {
+    if (::fsync(fd_.get()) != 0 && errno != EINVAL) return failed("write", errno);
+    return {};
+  }
+  Status close() {
+    const int done = fd_.close();
+    return done == 0 ? Status() : failed("write", done);
+  }
+  [[nodiscard]] Error failed(std::string_view what, int errnum) const {
+    return error("{}: cannot {}: {}", path_, what, errno_text(errnum));
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  Fd fd_;
+  std::string path_;
+};
+
+class PlainFile final : public FdFile {
  public:
   PlainFile(int fd, std::string temporary, std::string path)
-      : fd_(fd), temporary_(std::move(temporary)), path_(std::move(path)) {}
+      : FdFile(fd, std::move(path)), temporary_(std::move(temporary)) {}
   PlainFile(const PlainFile&) = delete;
   PlainFile& operator=(const PlainFile&) = delete;
   ~PlainFile() override {
-    if (fd_ < 0) return;
-    ::close(fd_);
-    ::unlink(temporary_.c_str());
-  }
-
-  Status write(std::string_view bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t done = ::write(fd_, bytes.data(), bytes.size());
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) return failed("write");
-      bytes.remove_prefix(static_cast<std::size_t>(done));
-    }
-    return {};
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
 
   Status commit() override {
-    if (::fsync(fd_) != 0 && errno != EINVAL) return failed("write");
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed("rename to its name");
-    const int fd = std::exchange(fd_, -1);
-    if (::close(fd) != 0) return failed("write");
-    return {};
+    E4R_CHECK(sync());
+    if (::rename(temporary_.c_str(), path().c_str()) != 0)
+      return failed("rename to its name", errno);
+    temporary_.clear();
+    return close();
   }
 
  private:
-  Error failed(std::string_view what) const {
-    return error("{}: cannot {}: {}", path_, what, errno_text(errno));
-  }
+  std::string temporary_;  // empty: it has its name
+};
 
-  int fd_;
-  std::string temporary_;
-  std::string path_;
+class GrowingFile final : public FdFile {
+ public:
+  using FdFile::FdFile;
+  Status commit() override { return sync(); }
 };
 
 class ZstdFile final : public OutputFile {
@@ -102,6 +121,14 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& path) 
   std::unique_ptr<OutputFile> file = std::make_unique<PlainFile>(fd, std::move(temporary), path);
   if (path.ends_with(".zst")) file = std::make_unique<ZstdFile>(std::move(file));
   return file;
+}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::create_growing(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0 && errno == EEXIST)
+    return error("{}: is there already: remove it, or give another name with -o", path);
+  if (fd < 0) return error("{}: cannot create: {}", path, errno_text(errno));
+  return std::unique_ptr<OutputFile>(std::make_unique<GrowingFile>(fd, path));
 }
 
 }  // namespace e4r::trace

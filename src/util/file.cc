@@ -32,6 +32,11 @@ Result<std::string> read_file(const std::string& path) {
   return text;
 }
 
+std::string read_attribute(const std::string& path) {
+  const auto text = read_file(path);
+  return text.ok() ? text->substr(0, text->find('\n')) : std::string();
+}
+
 Status write_output(const std::string& text, const std::string& path) {
   if (path == "-") return write_stream(text, stdout, "standard output");
   // A device or a pipe cannot be replaced by a renamed file.

@@ -10,6 +10,10 @@ namespace e4r {
 // The whole of a small file.
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
+// The first line of an attribute in sysfs or procfs, without its newline; empty when it cannot be
+// read.
+[[nodiscard]] std::string read_attribute(const std::string& path);
+
 // Writes `text` to `path`, "-" being standard output. A file appears whole or not at all: it is
 // written beside its place and renamed.
 [[nodiscard]] Status write_output(const std::string& text, const std::string& path);

@@ -7,7 +7,7 @@
 #include "capture/container.h"
 #include "capture/facts.h"
 #include "capture/image_parts.h"
-#include "capture/little_endian.h"
+#include "util/little_endian.h"
 
 namespace e4r::capture {
 namespace {

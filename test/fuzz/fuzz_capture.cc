@@ -41,14 +41,10 @@ std::string container(std::string_view parts) {
   return out;
 }
 
-std::vector<replay::GroupShown> shown_in(const capture::Capture& capture) {
-  std::vector<replay::GroupShown> out;
+std::vector<state::MbGroup> shown_in(const capture::Capture& capture) {
   const std::string* text = capture.text(capture::text_name::kStartGroups);
-  const auto groups = text == nullptr ? Result<std::vector<stats::MbGroup>>(error("none"))
-                                      : stats::parse_mb_groups(*text);
-  if (groups.ok())
-    for (const stats::MbGroup& group : *groups) out.push_back(stats::shown(group));
-  return out;
+  auto groups = stats::parse_mb_groups(text == nullptr ? std::string_view() : *text);
+  return groups.ok() ? *std::move(groups) : std::vector<state::MbGroup>();
 }
 
 void follow(const capture::Capture& capture, const trace::PackedTrace& trace) {

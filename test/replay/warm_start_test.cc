@@ -18,12 +18,12 @@ namespace e4r::test {
 namespace {
 
 namespace bitmap = state::bitmap;
-using replay::GroupShown;
 using replay::WarmStart;
+using state::MbGroup;
 
-GroupShown shown_of(const state::Group& group) {
-  GroupShown out;
-  out.group = group.number;
+MbGroup shown_of(const state::Group& group) {
+  MbGroup out;
+  out.number = group.number;
   out.free = group.free;
   out.fragments = group.fragments;
   out.first_free = group.first_free;
@@ -59,7 +59,7 @@ class HalfSeen {
 
   [[nodiscard]] const state::Source& source() const { return source_; }
   [[nodiscard]] std::span<const trace::Event> events() const { return events_; }
-  [[nodiscard]] const std::vector<GroupShown>& shown() const { return shown_; }
+  [[nodiscard]] const std::vector<MbGroup>& shown() const { return shown_; }
   [[nodiscard]] const allocator::Policy& policy() const { return policy_; }
   [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
   [[nodiscard]] std::uint64_t hidden() const { return hidden_; }
@@ -85,7 +85,7 @@ class HalfSeen {
   allocator::Tunables tunables_;
   state::Source source_;
   std::vector<std::vector<std::uint64_t>> words_;
-  std::vector<GroupShown> shown_;
+  std::vector<MbGroup> shown_;
   std::vector<trace::Event> events_;
   std::uint64_t hidden_ = 0;  // clusters
 };
@@ -123,9 +123,9 @@ double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& w
 
 class WarmStarts : public testing::TestWithParam<std::string_view> {};
 
-// Not each is exact: of a preallocation that nothing touches again only the counters tell, and these
-// traces, unlike a kernel's, do not say where one is given back. What a kernel's do is measured in
-// guests (kernel/lab/record.sh).
+// Not each is exact: of a preallocation that nothing touches again only the counters tell, and
+// these traces, unlike a kernel's, do not say where one is given back. What a kernel's do is
+// measured in guests (kernel/lab/record.sh).
 TEST_P(WarmStarts, AreFollowedAfterAShortLook) {
   double sum = 0;
   double cold_sum = 0;
@@ -172,7 +172,7 @@ struct OneGroup {
     words.assign(64, 0);
   }
   // What mb_groups would say with the runs in use.
-  GroupShown with(const std::vector<replay::HiddenRuns::Run>& runs) {
+  MbGroup with(const std::vector<replay::HiddenRuns::Run>& runs) {
     state::Source source;
     source.geometry = geometry;
     auto used = words;
@@ -217,7 +217,7 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
     EXPECT_TRUE(out.explained) << "round " << round;
     EXPECT_EQ(out.not_found, 0u);
     tried += hidden.empty() ? 0 : 1;
-    const GroupShown again = g.with(out.runs);
+    const MbGroup again = g.with(out.runs);
     EXPECT_EQ(again.counters, g.with(hidden).counters);
     std::sort(hidden.begin(), hidden.end(), [](auto a, auto b) { return a.start < b.start; });
     bool same = out.runs.size() == hidden.size();
@@ -240,7 +240,7 @@ TEST(HiddenRuns, NothingIsHiddenInAGroupThatIsAsShown) {
 TEST(HiddenRuns, CountersOfAnotherGroupAreNotExplained) {
   OneGroup g;
   bitmap::set_range(g.words, 100, 1000);
-  GroupShown other = g.with({});
+  MbGroup other = g.with({});
   other.free -= 7;
   other.fragments += 40;
   const auto out = replay::find_hidden_runs(g.geometry, g.words, other);
@@ -278,7 +278,7 @@ TEST(WarmStart, WhatCannotHaveBeenIsLeftOut) {
   warm.preallocs = {pa};
   warm.rank_by_average = {3, 2, 1};  // of another file system
   warm.groups.push_back({});
-  warm.groups.back().group = UINT32_MAX;
+  warm.groups.back().number = UINT32_MAX;
   replay::EngineOptions options;
   options.warm = &warm;
   options.check = true;

@@ -46,8 +46,7 @@ void add_end(Lines& lines, const capture::Capture& capture) {
   if (!end->time.empty())
     lines.add("end", "{}: {} after {:.1f} s{}", end->time, end->reason, end->elapsed_s,
               end->exit_status ? fmt::format(", status {}", *end->exit_status) : "");
-  std::uint64_t lost = 0;
-  for (const capture::Losses& l : end->lost) lost += l.events;
+  const std::uint64_t lost = capture::all_lost(end->lost);
   lines.add("events", "{}{}", format_count(end->events),
             lost == 0 ? ", none lost" : fmt::format(", {} lost", format_count(lost)));
 }

@@ -159,13 +159,10 @@ void tell_end(const record::Recorder& recorder, const Options& options,
   if (recorder.facts().frozen_s > 0)
     fmt::print(stderr, ", writers waited {:.3f} s", recorder.facts().frozen_s);
   fmt::print(stderr, ")\n");
-  std::uint64_t lost = 0;
   std::string cpus;
-  for (const capture::Losses& l : end.lost) {
-    lost += l.events;
+  for (const capture::Losses& l : end.lost)
     cpus += fmt::format("{}CPU {}: {}", cpus.empty() ? "" : ", ", l.cpu, format_count(l.events));
-  }
-  if (lost > 0)
+  if (const std::uint64_t lost = capture::all_lost(end.lost); lost > 0)
     warn(
         fmt::format("{} events were lost ({}): a replay is not exact behind the first of them; "
                     "record again with a larger --buffer",

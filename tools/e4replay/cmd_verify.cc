@@ -19,7 +19,7 @@ struct Options {
 
 // The kernel's own account, given or beside the trace.
 struct KernelFiles {
-  std::optional<std::vector<stats::MbGroup>> groups;
+  std::optional<std::vector<state::MbGroup>> groups;
   std::optional<std::vector<stats::MbStat>> stats;
 };
 

@@ -54,9 +54,7 @@ Result<std::optional<capture::Capture>> open_capture(const InputOptions& options
   return std::optional<capture::Capture>(std::move(capture));
 }
 
-}  // namespace
-
-Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
+Result<trace::OpenOptions> trace_options(const TraceOptions& options) {
   trace::OpenOptions open;
   open.lenient = options.lenient;
   open.buffer = options.buffer;
@@ -66,6 +64,13 @@ Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
   if (!options.generation.empty()) {
     E4R_TRY(open.generation, trace::parse_generation(options.generation));
   }
+  return open;
+}
+
+}  // namespace
+
+Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
+  E4R_TRY(const trace::OpenOptions open, trace_options(options));
   return load_events(options.trace, open);
 }
 
@@ -163,13 +168,13 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
 
 // What the file system of a capture held in memory when recording began.
 Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
-  std::vector<replay::GroupShown> shown;
+  std::vector<state::MbGroup> shown;
   if (const std::string* text = inputs.capture->text(capture::text_name::kStartGroups)) {
     auto groups = stats::parse_mb_groups(*text);
     if (!groups.ok())
       return error("{}: {}: {}", inputs.capture->path(), capture::text_name::kStartGroups,
                    groups.error().message);
-    for (const stats::MbGroup& group : *groups) shown.push_back(stats::shown(group));
+    shown = *std::move(groups);
   }
   return replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown);
 }
@@ -187,7 +192,9 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   progress.show("reading " + options.image);
   E4R_TRY(image::Image image, image::Image::open(image_path, open));
   progress.show("reading " + options.trace);
-  E4R_TRY(trace::PackedTrace trace, open_trace(options));
+  E4R_TRY(const trace::OpenOptions events, trace_options(options));
+  E4R_TRY(trace::PackedTrace trace,
+          capture ? capture->load_trace(events) : trace::load_packed(options.trace, events));
   progress.wipe();
   if (capture)
     for (const std::string& note : capture->notes()) warn(note);

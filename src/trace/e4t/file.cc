@@ -1,43 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "trace/e4t/file.h"
 
-#include <zlib.h>
-
 #include <array>
 #include <cstring>
 #include <vector>
 
 #include "trace/e4t/facts.h"
+#include "trace/frame_sum.h"
+#include "util/little_endian.h"
 
 namespace e4r::trace::e4t {
 namespace {
 
-// A file is a header and frames: blocks ('B') and one end ('E').
+// A file is a header and frames: blocks ('B') and one end ('E'). A frame's head: type, generation,
+// two bytes of zero, payload bytes, events, checksum.
 constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
-constexpr std::size_t kFrameBytes =
-    16;  // type, generation, two of zero, payload bytes, events, checksum
 constexpr std::size_t kMaxEndBytes = 1 << 20;
 constexpr std::size_t kBatch = 256;
 
-void put_u32(std::uint8_t* p, std::uint32_t value) {
-  for (int i = 0; i < 4; ++i) p[i] = static_cast<std::uint8_t>(value >> 8 * i);
-}
-std::uint32_t get_u32(const std::uint8_t* p) {
-  return p[0] | p[1] << 8 | p[2] << 16 | static_cast<std::uint32_t>(p[3]) << 24;
-}
-
-// Of a frame's first twelve bytes and its payload.
-std::uint32_t checksum(const std::uint8_t* frame, std::span<const std::uint8_t> payload) {
-  const uLong head = crc32(0, frame, kFrameBytes - 4);
-  if (payload.empty())
-    return static_cast<std::uint32_t>(head);  // a null pointer means something else
-  return static_cast<std::uint32_t>(crc32(head, payload.data(), static_cast<uInt>(payload.size())));
-}
-
-std::uint32_t extend_chain(std::uint32_t chain, std::uint32_t sum) {
-  std::array<std::uint8_t, 4> bytes;
-  put_u32(bytes.data(), sum);
-  return static_cast<std::uint32_t>(crc32(chain, bytes.data(), bytes.size()));
+std::string_view text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Cuts the file into pieces of known size, each copied into a buffer with room behind it.
@@ -157,9 +139,9 @@ class E4tTrace final : public Trace {
     f.type = static_cast<char>(f.bytes[0]);
     if (f.bytes[1] <= static_cast<int>(Generation::v6_5))
       f.generation = static_cast<Generation>(f.bytes[1]);
-    f.size = get_u32(&f.bytes[4]);
-    f.events = get_u32(&f.bytes[8]);
-    f.sum = get_u32(&f.bytes[12]);
+    f.size = get_le<std::uint32_t>(&f.bytes[4]);
+    f.events = get_le<std::uint32_t>(&f.bytes[8]);
+    f.sum = get_le<std::uint32_t>(&f.bytes[12]);
     if (f.type == 'B' && f.size <= kMaxBlockBytes && f.events <= kBlockEvents) return read_block(f);
     if (f.type == 'E' && f.size <= kMaxEndBytes) return read_end(f);
     return last_damage("at byte {}: no frame of .e4t", block_offset_);
@@ -172,7 +154,7 @@ class E4tTrace final : public Trace {
                          pieces_.offset());
     ++totals_.blocks;
     totals_.chain = extend_chain(totals_.chain, f.sum);
-    if (checksum(f.bytes.data(), payload) != f.sum)
+    if (frame_sum(text(f.bytes), text(payload)) != f.sum)
       return damage("at byte {}: a block's checksum is wrong", block_offset_);
     block_ = BlockDecoder(payload, f.events);
     summary_.generation = f.generation;
@@ -183,7 +165,7 @@ class E4tTrace final : public Trace {
     E4R_TRY(const auto payload, pieces_.take(f.size));
     ended_ = true;
     Totals stored;
-    if (payload.size() < f.size || checksum(f.bytes.data(), payload) != f.sum ||
+    if (payload.size() < f.size || frame_sum(text(f.bytes), text(payload)) != f.sum ||
         !decode_facts(payload, stored, summary_))
       return damage("at byte {}: the end mark is damaged", block_offset_);
     if (stored != totals_)
@@ -241,13 +223,13 @@ void Writer::write_block() {
 void Writer::write_frame(char type, std::span<const std::uint8_t> payload, std::uint32_t events) {
   std::array<std::uint8_t, kFrameBytes> head = {static_cast<std::uint8_t>(type),
                                                 static_cast<std::uint8_t>(generation_)};
-  put_u32(&head[4], static_cast<std::uint32_t>(payload.size()));
-  put_u32(&head[8], events);
-  const std::uint32_t sum = checksum(head.data(), payload);
-  put_u32(&head[12], sum);
+  put_le(&head[4], static_cast<std::uint32_t>(payload.size()));
+  put_le(&head[8], events);
+  const std::uint32_t sum = frame_sum(text(head), text(payload));
+  put_le(&head[12], sum);
   if (type == 'B') chain_ = extend_chain(chain_, sum);
-  out_.append(reinterpret_cast<const char*>(head.data()), head.size());
-  out_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+  out_ += text(head);
+  out_ += text(payload);
 }
 
 std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
