@@ -26,7 +26,7 @@ struct StartFacts {
   std::string mount_options;
   std::string command;   // empty: recorded by the clock
   std::string clock;     // of the trace's times
-  std::string events;    // "minimal"
+  std::string events;    // "minimal" or "full"
   std::string snapshot;  // how the start image was taken: "freeze", "unmounted", ...
   std::uint32_t possible_cpus = 0;
   bool rotational = false;

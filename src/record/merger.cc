@@ -6,7 +6,7 @@
 
 namespace e4r::record {
 
-std::span<const trace::Event> Merger::take_before(std::uint64_t until) {
+std::span<trace::Event> Merger::take_before(std::uint64_t until) {
   out_.clear();
   using Head = std::tuple<std::uint64_t, std::size_t>;  // time, CPU
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;

@@ -20,7 +20,7 @@ class Merger {
 
   // What happened before `until` on any CPU, all of which must have been added. Valid until the
   // next call.
-  [[nodiscard]] std::span<const trace::Event> take_before(std::uint64_t until);
+  [[nodiscard]] std::span<trace::Event> take_before(std::uint64_t until);
 
  private:
   std::vector<std::deque<trace::Event>> queues_;

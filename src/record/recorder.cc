@@ -19,6 +19,8 @@
 #include "capture/start_image.h"
 #include "capture/writer.h"
 #include "record/freeze.h"
+#include "record/input_join.h"
+#include "record/input_reader.h"
 #include "record/kernel_files.h"
 #include "record/loop_copy.h"
 #include "record/stale.h"
@@ -102,6 +104,7 @@ class FileRecorder final : public Recorder {
   [[nodiscard]] const Target& target() const override { return target_; }
   [[nodiscard]] const capture::StartFacts& facts() const override { return facts_; }
   [[nodiscard]] std::uint64_t image_bytes() const override { return image_bytes_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const override { return notes_; }
 
   Result<Progress> pump() override {
     E4R_CHECK(take_events(false));
@@ -128,6 +131,9 @@ class FileRecorder final : public Recorder {
     facts.events = summary_.events;
     facts.lost = tracer_->losses();
     E4R_CHECK(writer_->finish(facts));
+    if (join_.missed() > 0)
+      notes_.push_back(fmt::format("--events full: nothing was seen of {} of {} requests",
+                                   join_.missed(), join_.missed() + join_.completed()));
     stats_ = StatsSwitch();
     tracer_.reset();
     return facts;
@@ -144,7 +150,18 @@ class FileRecorder final : public Recorder {
     options.instance = to_string({static_cast<int>(::getpid()), target_.device_name, counting});
     E4R_TRY(tracer_, Tracer::create(options));
     if (counting) stats_ = StatsSwitch(target_.device_name);
+    if (options_.full) see_inputs();
     return {};
+  }
+
+  // A recording without them is still one.
+  void see_inputs() {
+    auto reader = InputReader::create(target_.dev, options_.clock);
+    if (reader.ok())
+      inputs_ = *std::move(reader);
+    else
+      notes_.push_back("--events full: " + reader.error().message +
+                       ": recorded without file sizes and open writers");
   }
 
   // What nobody uses goes from the cache of inodes, and their preallocations with them.
@@ -218,7 +235,7 @@ class FileRecorder final : public Recorder {
     }
     out.command = options_.command;
     out.clock = clock_name(options_.clock);
-    out.events = "minimal";
+    out.events = inputs_ ? "full" : "minimal";
     out.snapshot = snapshot_name(snapshot_);
     out.possible_cpus = possible_cpus().count;
     out.rotational = is_rotational(target_.device_name);
@@ -270,8 +287,11 @@ class FileRecorder final : public Recorder {
     return std::optional<Freeze>(*std::move(freeze));
   }
 
+  // What the tracer hands over was over a while ago: its inputs are there.
   Status take_events(bool all) {
-    return tracer_->read(all, [this](std::span<const trace::Event> events) {
+    if (inputs_) E4R_CHECK(inputs_->read([this](const e4r_input& input) { join_.add(input); }));
+    return tracer_->read(all, [this](std::span<trace::Event> events) {
+      if (inputs_) join_.complete(events);
       for (const trace::Event& event : events) summary_.add(event, nullptr);
       return writer_->events(events, tracer_->generation());
     });
@@ -282,9 +302,12 @@ class FileRecorder final : public Recorder {
   Snapshot snapshot_ = Snapshot::automatic;
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<InputReader> inputs_;  // null: none are seen
+  InputJoin join_;
   StatsSwitch stats_;  // is put back before the instance, which says so, goes
   capture::StartFacts facts_;
   trace::TraceSummary summary_;
+  std::vector<std::string> notes_;
   std::uint64_t image_bytes_ = 0;
   Steady::time_point began_, last_flush_;
   bool started_ = false;

@@ -33,6 +33,7 @@ struct RecorderOptions {
   TraceClock clock = TraceClock::mono;
   std::size_t buffer_kb = 4096;
   std::chrono::milliseconds max_freeze{2000};
+  bool full = false;    // with file sizes and open writers, which no event carries (InputReader)
   bool settle = false;  // drop the inodes from the cache first, and with them preallocations
   std::string command;  // that will be run; for the capture's facts
   std::string program;  // that records: name and version
@@ -57,6 +58,8 @@ class Recorder {
 
   [[nodiscard]] virtual const Target& target() const = 0;
   [[nodiscard]] virtual const capture::StartFacts& facts() const = 0;
+  // Lines for a person: what was asked for and cannot be had here.
+  [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
   // Bytes of the start image that were read.
   [[nodiscard]] virtual std::uint64_t image_bytes() const = 0;
 

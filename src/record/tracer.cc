@@ -16,7 +16,6 @@ extern "C" {  // which it does not say itself
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <ctime>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -35,18 +34,6 @@ using trace::EventKind;
 
 // An event is in its buffer this long after its time stamp, or longer still if the machine stands.
 constexpr std::uint64_t kSlackNs = 200'000'000;
-
-clockid_t clock_id(TraceClock clock) {
-  switch (clock) {
-    case TraceClock::mono_raw:
-      return CLOCK_MONOTONIC_RAW;
-    case TraceClock::boot:
-      return CLOCK_BOOTTIME;
-    case TraceClock::mono:
-      break;
-  }
-  return CLOCK_MONOTONIC;
-}
 
 struct FreeInstance {
   void operator()(tracefs_instance* instance) const {
@@ -293,31 +280,6 @@ class TracefsTracer final : public Tracer {
 };
 
 }  // namespace
-
-Result<TraceClock> parse_clock(const std::string& name) {
-  for (const TraceClock clock : {TraceClock::mono, TraceClock::mono_raw, TraceClock::boot})
-    if (name == clock_name(clock)) return clock;
-  return error("'{}' is no clock to record by: give mono, mono_raw or boot", name);
-}
-
-const char* clock_name(TraceClock clock) {
-  switch (clock) {
-    case TraceClock::mono_raw:
-      return "mono_raw";
-    case TraceClock::boot:
-      return "boot";
-    case TraceClock::mono:
-      break;
-  }
-  return "mono";
-}
-
-std::uint64_t read_clock(TraceClock clock) {
-  timespec now = {};
-  ::clock_gettime(clock_id(clock), &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 Result<std::unique_ptr<Tracer>> Tracer::create(const TracerOptions& options) {
   auto out = std::make_unique<TracefsTracer>(options);

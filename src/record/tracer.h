@@ -9,18 +9,12 @@
 #include <vector>
 
 #include "capture/facts.h"
+#include "record/clock.h"
 #include "trace/event.h"
 #include "trace/summary.h"
 #include "util/status.h"
 
 namespace e4r::record {
-
-// Clocks of a trace that this process can read as well: it needs to know what is over.
-enum class TraceClock : std::uint8_t { mono, mono_raw, boot };
-[[nodiscard]] Result<TraceClock> parse_clock(const std::string& name);
-[[nodiscard]] const char* clock_name(TraceClock clock);
-// Now, in nanoseconds.
-[[nodiscard]] std::uint64_t read_clock(TraceClock clock);
 
 struct TracerOptions {
   std::uint32_t dev = 0;  // whose events
@@ -44,8 +38,8 @@ class Tracer {
 
   // Hands over what has become known since the last call, in the order of time over all CPUs; with
   // `all`, everything: tracing is off. What the kernel dropped comes as lost_events markers, and
-  // makes the buffers grow.
-  using Sink = std::function<Status(std::span<const trace::Event>)>;
+  // makes the buffers grow. The sink may change the events.
+  using Sink = std::function<Status(std::span<trace::Event>)>;
   [[nodiscard]] virtual Status read(bool all, const Sink& sink) = 0;
 
   [[nodiscard]] virtual trace::Generation generation() const = 0;

@@ -108,6 +108,26 @@ as_before
 "$e4replay" info timed.e4c | grep -q 'the time was up' || bad "--for"
 ok "for a time, after --settle"
 
+# Each request with its file's size, where a BPF program can be had; else it is said, and recorded.
+record "$fs" -o full.e4c --events full --no-progress -- ./busy "$fs" 400 200 2>full.out
+as_before
+"$e4replay" trace convert full.e4c full.txt >/dev/null
+asked=$(grep -c 'ext4_request_blocks:' full.txt)
+known=$(grep -c 'ext4_request_blocks: .* i_size [0-9]* i_writecount [0-9]' full.txt || true)
+if grep -q 'recorded without file sizes' full.out; then
+    [ "$known" = 0 ] || bad "$known sizes from nowhere"
+    echo "not tried: --events full: $(grep -o 'full: .*' full.out)"
+else
+    [ "$asked" -gt 100 ] && [ "$known" = "$asked" ] || bad "sizes of $known of $asked requests"
+    "$e4replay" info full.e4c | grep -q 'with file sizes and open writers' || bad "info is silent"
+fi
+[ "$(percent full.e4c)" -ge 99 ] || bad "full: $(percent full.e4c) % identical"
+"$e4replay" record --max-freeze 60s "$fs" -o raw.e4c --events full --clock mono_raw --no-progress \
+    -- ./busy "$fs" 700 20 2>full.out
+grep -q 'recorded without file sizes' full.out || bad "mono_raw: $(cat full.out)"
+as_before
+ok "with file sizes of $known of $asked requests, $(percent full.e4c) % identical"
+
 status=0
 record "$fs/lost+found" -o status.e4c --no-progress -- sh -c 'exit 7' 2>/dev/null || status=$?
 [ $status = 7 ] || bad "status $status of a command that ends with 7"

@@ -47,8 +47,9 @@ void add_end(Lines& lines, const capture::Capture& capture) {
     lines.add("end", "{}: {} after {:.1f} s{}", end->time, end->reason, end->elapsed_s,
               end->exit_status ? fmt::format(", status {}", *end->exit_status) : "");
   const std::uint64_t lost = capture::all_lost(end->lost);
-  lines.add("events", "{}{}", format_count(end->events),
-            lost == 0 ? ", none lost" : fmt::format(", {} lost", format_count(lost)));
+  lines.add("events", "{}{}{}", format_count(end->events),
+            lost == 0 ? ", none lost" : fmt::format(", {} lost", format_count(lost)),
+            capture.start().events == "full" ? "; with file sizes and open writers" : "");
 }
 
 std::string snapshot_text(const capture::StartFacts& start) {

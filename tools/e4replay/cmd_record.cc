@@ -50,7 +50,9 @@ Status parse(Options& o) {
     E4R_TRY(o.most, parse_duration(o.duration));
     if (o.most.count() == 0) return error("--for {}: no time to record", o.duration);
   }
-  if (o.events != "minimal") return error("--events {}: there is minimal only", o.events);
+  o.recorder.full = o.events == "full";
+  if (!o.recorder.full && o.events != "minimal")
+    return error("--events {}: give minimal or full", o.events);
   if (o.recorder.target.empty())
     return error("what is to be recorded is missing: give a mount point");
   for (const std::string& word : o.command)
@@ -183,6 +185,8 @@ Result<int> run(const Options& options) {
   E4R_CHECK(check_command(options.command));
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
   E4R_TRY(auto recorder, record::Recorder::start(options.recorder));
+  for (const std::string& note : recorder->notes()) warn(note);
+  const std::size_t noted = recorder->notes().size();
   Progress progress(!options.no_progress);
   Ending ending(options, stop);
   E4R_CHECK(ending.start(options.command));
@@ -196,6 +200,7 @@ Result<int> run(const Options& options) {
   }
   E4R_TRY(const capture::EndFacts end, recorder->finish(ending.reason(), ending.status()));
   tell_end(*recorder, options, end);
+  for (std::size_t i = noted; i < recorder->notes().size(); ++i) warn(recorder->notes()[i]);
   return end.exit_status ? static_cast<int>(*end.exit_status) : kDone;
 }
 
@@ -231,7 +236,9 @@ std::function<Result<int>()> declare(CLI::App& app) {
   app.add_option("--buffer", options->buffer,
                  "trace buffer of each CPU to begin with (8M); it grows when events are lost")
       ->type_name("SIZE");
-  app.add_option("--events", options->events, "what to record: minimal")->type_name("SET");
+  app.add_option("--events", options->events,
+                 "what to record: minimal, or full: file sizes and open writers too (BPF)")
+      ->type_name("SET");
   app.add_flag("--clean", options->clean, "put back what a killed recorder has left, and end");
   app.add_flag("--no-progress", options->no_progress, "no status line on the terminal");
   return [options]() -> Result<int> {

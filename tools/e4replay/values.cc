@@ -83,6 +83,7 @@ Value value_of(std::string_view placeholder) {
   if (placeholder == "MODEL[,MODEL...]") return {Kind::words, models(), true};
   if (placeholder == "HOW") return {Kind::words, snapshots()};
   if (placeholder == "CLOCK") return {Kind::words, clocks()};
+  if (placeholder == "SET") return {Kind::words, {{"minimal"}, {"full"}}};
   if (placeholder == "GEN") return {Kind::words, generations()};
   return {};
 }

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The BPF program of `e4replay record --events full`, compiled by clang for any kernel with BTF and
+# kept inside the executable.
+set(E4R_BPF AUTO CACHE STRING "the BPF program of `record --events full`: AUTO, ON or OFF")
+set_property(CACHE E4R_BPF PROPERTY STRINGS AUTO ON OFF)
+set(E4R_HAVE_BPF OFF)
+if(NOT E4R_BPF STREQUAL OFF)
+  find_program(E4R_BPF_CLANG clang)
+  pkg_check_modules(LIBBPF IMPORTED_TARGET libbpf)
+  if(E4R_BPF_CLANG AND LIBBPF_FOUND)
+    set(E4R_HAVE_BPF ON)
+  elseif(E4R_BPF STREQUAL ON)
+    message(FATAL_ERROR "E4R_BPF needs clang and libbpf (Debian: clang, libbpf-dev)")
+  endif()
+endif()
+
+# e4r_embed_bpf(SOURCE OUTPUT NAME DEPENDS...): OUTPUT is a C++ file that defines the array
+# e4r::record::NAME and NAMEBytes.
+function(e4r_embed_bpf source output name)
+  set(object ${output}.o)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${E4R_BPF_CLANG} -O2 -g -Wall -Wextra -Wno-unused-parameter -target bpf
+      -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
+      -fdebug-compilation-dir=. -c ${source} -o ${object}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${object} -DOUTPUT=${output} -DNAMESPACE=e4r::record -DNAME=${name}
+      -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${source} ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+endfunction()

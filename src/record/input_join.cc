@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/input_join.h"
+
+#include <algorithm>
+
+namespace e4r::record {
+namespace {
+
+using trace::Event;
+using trace::EventKind;
+
+// The two are made within microseconds of each other, unless the thread is put off in between.
+constexpr std::uint64_t kApartNs = 100'000'000;
+
+std::uint32_t kind_of(const Event& event) {
+  switch (event.kind) {
+    case EventKind::request_blocks:
+      return E4R_INPUT_REQUEST;
+    case EventKind::mballoc_alloc:
+    case EventKind::mballoc_prealloc:
+      return E4R_INPUT_CLOSING;
+    default:
+      return 0;
+  }
+}
+
+bool is_of(const e4r_input& input, const Event& event) {
+  const bool request = event.kind == EventKind::request_blocks;
+  return input.kind == kind_of(event) && input.ino == event.ino && input.pid == event.pid &&
+         input.logical == (request ? event.logical : event.orig.logical) &&
+         input.len == (request ? event.count : event.orig.len);
+}
+
+}  // namespace
+
+void InputJoin::add(const e4r_input& input) {
+  if (input.kind != E4R_INPUT_REQUEST && input.kind != E4R_INPUT_CLOSING) return;
+  queues_[input.cpu].push_back(input);
+}
+
+bool InputJoin::take(const Event& event, e4r_input& input) {
+  auto& queue = queues_[event.cpu];
+  while (!queue.empty() && queue.front().time_ns + kApartNs < event.time_ns) queue.pop_front();
+  const auto found = std::find_if(queue.begin(), queue.end(),
+                                  [&](const auto& other) { return is_of(other, event); });
+  if (found == queue.end() || found->time_ns > event.time_ns + kApartNs) return false;
+  input = *found;
+  queue.erase(found);  // those before it are of events that were lost, or that it overtook
+  return true;
+}
+
+std::uint16_t InputJoin::cpu_of_group(const e4r_input& input) {
+  Group& group = groups_.try_emplace(input.group_offset, Group{input.cpu, {}}).first->second;
+  if (++group.seen[input.cpu] > group.seen[group.cpu]) group.cpu = input.cpu;
+  return static_cast<std::uint16_t>(group.cpu);
+}
+
+void InputJoin::set_group_cpu(std::span<Event> events, const Event& closing,
+                              const e4r_input& input) {
+  const auto request = open_.find(closing.pid);
+  if (input.group_offset == 0) return;
+  const std::uint16_t cpu = cpu_of_group(input);
+  if (request != open_.end()) events[request->second].cpu = cpu;
+}
+
+void InputJoin::complete(std::span<Event> events) {
+  open_.clear();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    Event& event = events[i];
+    if (kind_of(event) == 0) continue;
+    const bool request = event.kind == EventKind::request_blocks;
+    if (request) open_[event.pid] = i;
+    e4r_input input;
+    const bool there = take(event, input);
+    if (request) ++(there ? completed_ : missed_);
+    if (!there) continue;
+    if (request) {
+      event.has_inputs = true;
+      event.i_size = input.i_size;
+      event.i_writecount = input.i_writecount;
+      continue;
+    }
+    if (event.kind == EventKind::mballoc_alloc) event.orig_goal_len = input.orig_goal_len;
+    set_group_cpu(events, event, input);
+  }
+}
+
+}  // namespace e4r::record
