@@ -207,6 +207,10 @@ if [ $status != 1 ] || ! grep -q 'No space left' full.out; then
 fi
 as_before
 ok "a full output disk is an error"
+rm -f full/run.e4c
+head -c 8k /dev/zero >full/rest
+refused "No space left" record "$fs" -o full/none.e4c --for 1s
+[ ! -e full/none.e4c ] || bad "an empty file was left"
 mount -o remount,ro "$fs"
 refused "read-only" record "$fs" -o none.e4c --for 1s
 umount "$fs"
