@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "age/ager.h"
+
+#include <algorithm>
+
+namespace e4r::age {
+namespace {
+
+// A process is given a sixteenth of a group to begin in (ext4_inode_to_goal_block).
+constexpr std::uint64_t kColours = 16;
+// A flex group of this many groups or more keeps its first for directories.
+constexpr std::uint32_t kFlexWithDirectories = 4;
+// What delayed allocation asks for at a time (MAX_WRITEPAGES_EXTENT_LEN).
+constexpr std::uint64_t kDelayedBlocks = 2048;
+
+}  // namespace
+
+Ager::Ager(const state::Source& source, const allocator::Policy& policy,
+           const allocator::Tunables& tunables, AgerOptions options)
+    : geometry_(source.geometry),
+      state_(source, allocator::group_index(policy, tunables)),
+      allocator_(state_, policy, tunables),
+      options_(std::move(options)),
+      files_(options_.inodes.size()),
+      bytes_(options_.inodes.size(), 0) {
+  // As after a look at mb_groups.
+  for (std::uint32_t group = 0; group < state_.group_count(); ++group) {
+    state_.load(group);
+    state_.mark_read(state_.group(group));
+  }
+}
+
+Status Ager::apply(const Operation& operation) {
+  ++tally_.operations;
+  if (operation.kind == Operation::Kind::sync) {
+    if (geometry_.journal) state_.commit(transaction_++);
+    return {};
+  }
+  if (operation.slot >= files_.size()) return error("there is no slot {}", operation.slot);
+  if (operation.kind != Operation::Kind::remove) return write(operation.slot, operation.bytes);
+  empty(operation.slot);
+  return {};
+}
+
+Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
+  const std::uint32_t bits = geometry_.block_bits;
+  const std::uint64_t end = bytes_[slot] + bytes;
+  const std::uint64_t blocks = (end + (1ull << bits) - 1) >> bits;
+  if (blocks > UINT32_MAX) return error("slot {}: a file of {} blocks", slot, blocks);
+  const bool delayed = options_.writing == Writing::delayed;
+  while (files_[slot].blocks() < blocks) {
+    const std::uint64_t have = files_[slot].blocks();
+    // The size grows page by page, and a page is there before its blocks count into it.
+    constexpr std::uint64_t kPageBytes = 4096;
+    const std::uint64_t page = (have << bits) / kPageBytes * kPageBytes;
+    const std::uint64_t i_size = delayed ? end : std::max(bytes_[slot], page);
+    const std::uint64_t most = delayed ? kDelayedBlocks : 1;
+    E4R_CHECK(allocate_blocks(slot, std::min(blocks - have, most), i_size));
+  }
+  bytes_[slot] = end;
+  // The last one who had it open for writing closes it.
+  if (!delayed) allocator_.discard_inode(options_.inodes[slot], 0);
+  return {};
+}
+
+Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size) {
+  const ExtentTree& file = files_[slot];
+  const bool delayed = options_.writing == Writing::delayed;
+  allocator::Request request;
+  request.ino = options_.inodes[slot];
+  request.len = static_cast<std::uint32_t>(want);
+  request.logical = static_cast<std::uint32_t>(file.blocks());
+  request.flags = mb::hint_data;
+  if (delayed) request.flags |= mb::delalloc_reserved | mb::use_reserved;
+  request.goal = inode_goal(slot);
+  if (file.blocks() > 0) {
+    request.goal = file.next_block();
+    request.left_block = file.next_block() - 1;
+    request.left_logical = request.logical - 1;
+  }
+  request.size_hint = i_size;
+  request.inputs_exact = true;
+  request.open_for_write = !delayed;
+  ++tally_.requests;
+  const allocator::Decision decision = allocator_.allocate(request);
+  if (!decision.success || decision.len == 0)
+    return error("no space is left for {} blocks: ask for less utilisation", want);
+  tally_.blocks += decision.len;
+  return put(slot, {decision.block, decision.len});
+}
+
+Status Ager::put(std::uint32_t slot, const ExtentTree::Run& run) {
+  std::vector<ExtentTree::NodeGoal> nodes;
+  if (!files_[slot].append(run, 1u << geometry_.block_bits, nodes))
+    return error("slot {}: more extents than an extent tree of depth 2 holds", slot);
+  for (const ExtentTree::NodeGoal& node : nodes) {
+    E4R_TRY(const std::uint64_t block, new_node(slot, node));
+    files_[slot].add_node(block);
+  }
+  return {};
+}
+
+Result<std::uint64_t> Ager::new_node(std::uint32_t slot, const ExtentTree::NodeGoal& goal) {
+  using Kind = ExtentTree::NodeGoal::Kind;
+  allocator::Request request;
+  request.ino = options_.inodes[slot];
+  request.len = 1;
+  request.goal = goal.kind == Kind::inode ? inode_goal(slot) : goal.block;
+  if (goal.kind == Kind::before && goal.block > geometry_.first_data_block)
+    request.flags = mb::hint_try_goal;
+  if (options_.writing == Writing::delayed) request.flags |= mb::use_reserved;
+  request.inputs_exact = true;
+  ++tally_.requests;
+  ++tally_.tree_nodes;
+  const allocator::Decision decision = allocator_.allocate(request);
+  if (!decision.success) return error("no space is left for a node of an extent tree");
+  return decision.block;
+}
+
+void Ager::empty(std::uint32_t slot) {
+  allocator_.discard_inode(options_.inodes[slot], 0);
+  files_[slot].empty([this](const ExtentTree::Run& run) { free(run.block, run.count); });
+  bytes_[slot] = 0;
+}
+
+void Ager::free(std::uint64_t block, std::uint64_t count) {
+  while (count > 0) {
+    const std::uint32_t group = geometry_.group_of(block);
+    const std::uint32_t start = geometry_.cluster_in_group(block);
+    const std::uint64_t here = std::min<std::uint64_t>(count, geometry_.clusters_in(group) - start);
+    // What was handed out can be given back.
+    static_cast<void>(state_.free_clusters(group, start, static_cast<std::uint32_t>(here),
+                                           transaction_, !geometry_.journal));
+    block += here;
+    count -= here;
+  }
+}
+
+std::uint64_t Ager::inode_goal(std::uint32_t slot) const {
+  std::uint32_t group = (options_.inodes[slot] - 1) / geometry_.inodes_per_group;
+  const std::uint32_t flex = geometry_.flex_bg ? geometry_.flex_size() : 1;
+  if (flex >= kFlexWithDirectories) group = (group & ~(flex - 1)) + 1;
+  const std::uint64_t first = geometry_.first_block(group);
+  if (options_.writing == Writing::delayed) return first;
+  const std::uint64_t last = geometry_.blocks_count - 1;
+  const std::uint64_t span =
+      first + geometry_.blocks_per_group <= last ? geometry_.blocks_per_group : last - first;
+  return first + options_.pid % kColours * (span / kColours);
+}
+
+}  // namespace e4r::age

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "age/extent_tree.h"
+#include "age/workload.h"
+#include "allocator/allocator.h"
+#include "state/fs_state.h"
+#include "util/status.h"
+
+namespace e4r::age {
+
+// When a file's blocks are allocated.
+enum class Writing : std::uint8_t {
+  delayed,  // delalloc: all of a write at once, after the file was closed; 2,048 blocks at most
+  direct,   // nodelalloc: block by block, as it is written, the file being open
+};
+
+struct AgerOptions {
+  Writing writing = Writing::delayed;
+  // nodelalloc: the kernel spreads processes over sixteen parts of a group, by their number.
+  std::uint32_t pid = 0;
+  std::vector<std::uint32_t> inodes;  // of the slots; each must exist in the file system
+};
+
+struct AgerTally {
+  std::uint64_t operations = 0;
+  std::uint64_t requests = 0;    // to the allocator
+  std::uint64_t tree_nodes = 0;  // of these, for nodes of extent trees
+  std::uint64_t blocks = 0;      // that files have been given
+};
+
+// A file system that operations are done on: of ext4 (Linux 6.1) the part between a system call and
+// the allocator, as far as it decides what is asked for. Files are written at their end and emptied
+// whole; inodes and directories are there from the start. One CPU, one writer.
+class Ager {
+ public:
+  // `source` must outlive the object; it must not be bigalloc, and must map files by extents.
+  Ager(const state::Source& source, const allocator::Policy& policy,
+       const allocator::Tunables& tunables, AgerOptions options);
+
+  // The Error of a file system that is full, and of a slot that there is none.
+  [[nodiscard]] Status apply(const Operation& operation);
+
+  [[nodiscard]] const state::FsState& state() const { return state_; }
+  [[nodiscard]] const allocator::Counters& counters() const { return allocator_.counters(); }
+  [[nodiscard]] const AgerTally& tally() const { return tally_; }
+  // By slot.
+  [[nodiscard]] const std::vector<ExtentTree>& files() const { return files_; }
+
+ private:
+  struct File {
+    std::uint64_t bytes = 0;
+  };
+  Status write(std::uint32_t slot, std::uint64_t bytes);
+  Status allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size);
+  Status put(std::uint32_t slot, const ExtentTree::Run& run);
+  [[nodiscard]] Result<std::uint64_t> new_node(std::uint32_t slot,
+                                               const ExtentTree::NodeGoal& goal);
+  void empty(std::uint32_t slot);
+  void free(std::uint64_t block, std::uint64_t count);
+  [[nodiscard]] std::uint64_t inode_goal(std::uint32_t slot) const;
+
+  const state::Geometry& geometry_;
+  state::FsState state_;
+  allocator::Allocator allocator_;
+  AgerOptions options_;
+  std::vector<ExtentTree> files_;
+  std::vector<std::uint64_t> bytes_;
+  std::uint64_t transaction_ = 1;
+  AgerTally tally_;
+};
+
+}  // namespace e4r::age

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace e4r::age {
+
+// The extent tree of a file that grows at its end and is emptied whole: its extents, and which
+// blocks are its nodes (fs/ext4/extents.c, Linux 6.1). Four entries fit into the inode.
+class ExtentTree {
+ public:
+  // Blocks [block, block + count) of the device.
+  struct Run {
+    std::uint64_t block = 0;
+    std::uint64_t count = 0;
+  };
+  // Where a new node is wanted.
+  struct NodeGoal {
+    enum class Kind : std::uint8_t {
+      inode,   // where the inode's first data would be
+      before,  // at this block, and there first: in front of the node that was the first
+      data,    // where the data that needs it was wanted
+    };
+    Kind kind = Kind::inode;
+    std::uint64_t block = 0;
+  };
+
+  // Puts a run at the end of the file, of at most 32,768 blocks. `nodes` receives where new nodes
+  // are wanted, in the order in which the kernel asks for them: add_node() must follow for each.
+  // False for a file of more extents than a tree of depth 2 holds.
+  [[nodiscard]] bool append(const Run& run, std::uint32_t block_size, std::vector<NodeGoal>& nodes);
+  void add_node(std::uint64_t block);
+
+  // What emptying frees, in the kernel's order.
+  template <class Free>
+  void empty(Free free);
+
+  [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
+  [[nodiscard]] std::span<const Run> extents() const { return extents_; }
+  // The block behind the last one; 0 when there is none.
+  [[nodiscard]] std::uint64_t next_block() const {
+    return extents_.empty() ? 0 : extents_.back().block + extents_.back().count;
+  }
+
+ private:
+  static constexpr std::uint64_t kRoot = 4;
+  static constexpr std::uint64_t kLongest = 1 << 15;  // blocks of a written extent
+
+  std::vector<Run> extents_;
+  std::vector<std::uint64_t> leaves_;   // blocks; empty: the extents are in the inode
+  std::vector<std::uint64_t> indexes_;  // nodes above the leaves; empty: the inode is above them
+  std::vector<bool> wanted_;            // nodes to come: whether each is a leaf
+  std::uint64_t node_entries_ = 0;
+  std::uint64_t blocks_ = 0;
+};
+
+template <class Free>
+void ExtentTree::empty(Free free) {
+  const std::uint64_t per_leaf = node_entries_;
+  while (!extents_.empty()) {
+    free(extents_.back());
+    extents_.pop_back();
+    if (leaves_.empty() || extents_.size() > (leaves_.size() - 1) * per_leaf) continue;
+    free(Run{leaves_.back(), 1});
+    leaves_.pop_back();
+    if (indexes_.empty() || leaves_.size() > (indexes_.size() - 1) * per_leaf) continue;
+    free(Run{indexes_.back(), 1});
+    indexes_.pop_back();
+  }
+  blocks_ = 0;
+}
+
+}  // namespace e4r::age

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "age/profile.h"
+#include "util/rng.h"
+
+namespace e4r::age {
+
+// The files that there are, in the order in which they were made, and which of them is to go so
+// that the ages of the others come nearer to a histogram. An age is a share of the time since the
+// first file was made; time is counted in files made. A histogram with a step much higher than
+// those before it cannot be reached: who is not young first does not become old.
+class Population {
+ public:
+  explicit Population(const std::vector<Step>& ages);
+
+  void add(std::uint32_t slot);
+  [[nodiscard]] std::uint64_t size() const { return alive_; }
+  // Any of them; there must be one.
+  [[nodiscard]] std::uint32_t any(Rng& rng) const;
+  // Takes one out, of the step of ages that has most too many: the frailest of some of them. There
+  // must be one.
+  [[nodiscard]] std::uint32_t take(Rng& rng);
+
+ private:
+  struct Birth {
+    std::uint64_t number = 0;
+    std::uint32_t slot = 0;
+    bool alive = false;
+  };
+  [[nodiscard]] std::uint64_t alive_among(std::size_t count) const;
+  [[nodiscard]] std::uint64_t older_than(double share) const;
+  [[nodiscard]] std::size_t nth_alive(std::uint64_t n) const;
+  void forget_the_gone();
+
+  static constexpr std::size_t kSpare = 1024;
+  std::vector<Step> shares_;  // limits up to 1, of all time; weights that add up to 1
+  std::vector<Birth> births_;
+  std::vector<std::uint32_t> sums_;  // of those alive: a Fenwick tree over births_
+  std::uint64_t made_ = 0;
+  std::uint64_t alive_ = 0;
+};
+
+}  // namespace e4r::age

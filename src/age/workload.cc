@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "age/workload.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+namespace e4r::age {
+namespace {
+
+// So much of the room is one file at most: a single file is no age.
+constexpr std::uint64_t kLargestShare = 64;
+// Blocks that were freed and wait for a commit, as a share of what is free besides.
+constexpr std::uint64_t kWaitingShare = 4;
+
+}  // namespace
+
+std::string text_of(const Operation& operation) {
+  switch (operation.kind) {
+    case Operation::Kind::write:
+      return fmt::format("w {} {}", operation.slot, operation.bytes);
+    case Operation::Kind::append:
+      return fmt::format("a {} {}", operation.slot, operation.bytes);
+    case Operation::Kind::remove:
+      return fmt::format("r {}", operation.slot);
+    case Operation::Kind::sync:
+      break;
+  }
+  return "s";
+}
+
+Result<Until> parse_until(const std::string& text) {
+  Until out;
+  std::istringstream parts(text);
+  bool any = false;
+  for (std::string part; std::getline(parts, part, ',');) {
+    std::istringstream words(part);
+    std::string key, value, more;
+    words >> key >> value;
+    if (value.ends_with('x')) value.pop_back();
+    double number = 0;
+    const auto [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool is_number = ec == std::errc() && end == value.data() + value.size();
+    if (!is_number || words >> more || (key != "utilisation" && key != "turnover"))
+      return error("'{}': give 'utilisation 0.8', 'turnover 10x', or both with a comma", text);
+    if (key == "utilisation" && !(number > 0 && number <= 0.97))
+      return error("utilisation {}: give a share above 0, up to 0.97", value);
+    if (key == "turnover" && !(number >= 0 && number <= 10000))
+      return error("turnover {}: give 0 to 10000 file system sizes", value);
+    (key == "utilisation" ? out.utilisation : out.turnover) = number;
+    any = true;
+  }
+  if (!any) return error("give 'utilisation 0.8', 'turnover 10x', or both with a comma");
+  return out;
+}
+
+Result<Workload> Workload::create(const Profile& profile, const WorkloadOptions& options) {
+  Workload out(profile, options);
+  if (out.room_ == 0)
+    return error("{:.1f} % of the blocks are in use already: no room for files up to {:.1f} %",
+                 100.0 * static_cast<double>(options.used) / static_cast<double>(options.blocks),
+                 100 * options.until.utilisation);
+  if (options.slots == 0) return error("no slots: there is no inode to write to");
+  return out;
+}
+
+Workload::Workload(const Profile& profile, const WorkloadOptions& options)
+    : profile_(profile),
+      options_(options),
+      rng_(options.seed),
+      files_(profile.ages),
+      sizes_(options.slots, 0),
+      vacant_(options.slots) {
+  std::iota(vacant_.rbegin(), vacant_.rend(), 0u);
+  for (const Step& step : profile_.sizes) weights_ += step.weight;
+  const auto top =
+      static_cast<std::uint64_t>(options.until.utilisation * static_cast<double>(options.blocks));
+  room_ = top - std::min(top, options.used);
+  largest_ = std::max<std::uint64_t>(room_ / kLargestShare, 1) * options.block_size;
+  wanted_ =
+      static_cast<std::uint64_t>(options.until.turnover * static_cast<double>(options.blocks)) *
+      options.block_size;
+}
+
+std::uint64_t Workload::blocks_of(std::uint64_t bytes) const {
+  return (bytes + options_.block_size - 1) / options_.block_size;
+}
+
+// Evenly by the logarithm between the limits of its step.
+std::uint64_t Workload::draw_size() {
+  const auto uniform = [this] { return static_cast<double>(rng_.next() >> 11) * 0x1p-53; };
+  double ticket = uniform() * weights_;
+  std::size_t at = 0;
+  while (at + 1 < profile_.sizes.size() && ticket >= profile_.sizes[at].weight)
+    ticket -= profile_.sizes[at++].weight;
+  const double high = profile_.sizes[at].limit;
+  const double low = at == 0 ? high / 2 : std::max(profile_.sizes[at - 1].limit, 1.0);
+  if (high < 1) return 0;
+  const double drawn = low >= high ? high : low * std::exp2(uniform() * std::log2(high / low));
+  return std::min(static_cast<std::uint64_t>(drawn), largest_);
+}
+
+void Workload::write(Operation& operation, std::uint32_t slot, std::uint64_t bytes) {
+  const std::uint64_t before = blocks_of(sizes_[slot]);
+  operation = {sizes_[slot] == 0 ? Operation::Kind::write : Operation::Kind::append, slot, bytes};
+  sizes_[slot] += bytes;
+  const std::uint64_t more = blocks_of(sizes_[slot]) - before;
+  taken_ += more;
+  written_ += more * options_.block_size;
+}
+
+void Workload::create_one(Operation& operation) {
+  const std::uint32_t slot = vacant_.back();
+  vacant_.pop_back();
+  files_.add(slot);
+  write(operation, slot, draw_size());
+}
+
+// A file grows, or is written again. False when there is none, or it is large enough.
+bool Workload::change_one(Operation& operation) {
+  const double all = profile_.append_share + profile_.rewrite_share;
+  const double ticket = static_cast<double>(rng_.next() >> 11) * 0x1p-53;
+  if (ticket >= all || files_.size() == 0) return false;
+  const std::uint32_t slot = files_.any(rng_);
+  if (ticket < profile_.append_share) {
+    const std::uint64_t bytes = draw_size();
+    if (sizes_[slot] + bytes > largest_) return false;
+    write(operation, slot, bytes);
+    return true;
+  }
+  rewriting_ = slot;
+  operation = {Operation::Kind::remove, slot, 0};
+  freed_ += blocks_of(sizes_[slot]);
+  taken_ -= blocks_of(sizes_[slot]);
+  sizes_[slot] = 0;
+  return true;
+}
+
+void Workload::remove_one(Operation& operation) {
+  const std::uint32_t slot = files_.take(rng_);
+  operation = {Operation::Kind::remove, slot, 0};
+  freed_ += blocks_of(sizes_[slot]);
+  taken_ -= blocks_of(sizes_[slot]);
+  sizes_[slot] = 0;
+  vacant_.push_back(slot);
+}
+
+bool Workload::next(Operation& operation) {
+  if (ended_) return false;
+  const bool full = taken_ >= room_ || vacant_.empty();
+  const std::uint64_t free = options_.blocks - std::min(options_.blocks, options_.used + taken_);
+  const bool end = full && rewriting_ == kNone && written_ >= wanted_;
+  if (end || static_cast<double>(since_sync_) >= profile_.sync_every ||
+      freed_ * kWaitingShare > free) {
+    operation = {};
+    since_sync_ = freed_ = 0;
+    ended_ = end;
+    return true;
+  }
+  ++since_sync_;
+  if (rewriting_ != kNone) {
+    write(operation, std::exchange(rewriting_, kNone), draw_size());
+  } else if (full) {
+    remove_one(operation);
+  } else if (!change_one(operation)) {
+    create_one(operation);
+  }
+  return true;
+}
+
+}  // namespace e4r::age

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "age/population.h"
+#include "age/profile.h"
+#include "util/rng.h"
+#include "util/status.h"
+
+namespace e4r::age {
+
+// One operation of a program on its files. A slot is a place for a file: an inode that stays.
+struct Operation {
+  enum class Kind : std::uint8_t {
+    write,   // `bytes` into the file in `slot`, which is empty
+    append,  // `bytes` more
+    remove,  // it is emptied
+    sync,    // what is dirty is written, and the journal commits
+  };
+  Kind kind = Kind::sync;
+  std::uint32_t slot = 0;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+// "w SLOT BYTES", "a SLOT BYTES", "r SLOT", "s".
+[[nodiscard]] std::string text_of(const Operation& operation);
+
+// How far a file system is to be aged.
+struct Until {
+  double utilisation = 0.8;  // of its blocks, what was in use at the start included
+  double turnover = 1;       // bytes written, in file system sizes
+};
+// "utilisation 0.8, turnover 10x", either part alone, in any order.
+[[nodiscard]] Result<Until> parse_until(const std::string& text);
+
+struct WorkloadOptions {
+  std::uint64_t blocks = 0;      // of the file system
+  std::uint64_t used = 0;        // of these, in use at the start
+  std::uint32_t block_size = 0;  // bytes
+  std::uint32_t slots = 0;
+  Until until;
+  std::uint64_t seed = 1;
+};
+
+// Draws operations that bring a file system to an age. They depend on nothing that the file system
+// does, so that every policy, and a real kernel, gets the same. Sizes come from the profile; which
+// file goes is chosen so that the ages of those that stay come near the profile's (as Geriatrix
+// does, Kadekodi et al., USENIX ATC 2018).
+class Workload {
+ public:
+  // The Error of what cannot be: less room than utilisation asks for, too few slots.
+  [[nodiscard]] static Result<Workload> create(const Profile& profile,
+                                               const WorkloadOptions& options);
+  // The next one; false when the age is reached and everything is synced.
+  [[nodiscard]] bool next(Operation& operation);
+
+  [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
+  // What next() will have written in the end, in bytes.
+  [[nodiscard]] std::uint64_t bytes_wanted() const { return wanted_; }
+  [[nodiscard]] std::uint64_t files() const { return files_.size(); }
+  // There were too few slots to fill so much of the file system.
+  [[nodiscard]] bool out_of_slots() const { return vacant_.empty() && taken_ < room_; }
+
+ private:
+  Workload(const Profile& profile, const WorkloadOptions& options);
+  [[nodiscard]] std::uint64_t blocks_of(std::uint64_t bytes) const;
+  [[nodiscard]] std::uint64_t draw_size();
+  void remove_one(Operation& operation);
+  void create_one(Operation& operation);
+  bool change_one(Operation& operation);
+  void write(Operation& operation, std::uint32_t slot, std::uint64_t bytes);
+
+  Profile profile_;
+  WorkloadOptions options_;
+  Rng rng_;
+  Population files_;
+  std::vector<std::uint64_t> sizes_;   // bytes, by slot
+  std::vector<std::uint32_t> vacant_;  // slots; the last one is taken next
+  double weights_ = 0;                 // of all sizes
+  std::uint64_t room_ = 0;             // blocks that files may have
+  std::uint64_t taken_ = 0;            // blocks that they have
+  std::uint64_t largest_ = 0;          // bytes of one file
+  std::uint64_t written_ = 0, wanted_ = 0;
+  std::uint64_t since_sync_ = 0;
+  std::uint64_t freed_ = 0;  // blocks, since the last sync
+  std::uint32_t rewriting_ = kNone;
+  bool ended_ = false;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+};
+
+}  // namespace e4r::age

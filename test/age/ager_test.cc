@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "age/ager.h"
+#include "support/model_fs.h"
+
+namespace e4r::age {
+namespace {
+
+constexpr std::uint32_t kSlots = 60;
+
+struct Case {
+  const test::ModelShape* shape;
+  const allocator::Policy* policy;
+  Writing writing;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const test::ModelShape& shape : test::model_shapes()) {
+    if (shape.cluster_bits != 0 || !shape.extents) continue;
+    const auto policies = allocator::policies();
+    // Each shape under two of them, so that all have their turn.
+    for (std::size_t i = 0; i < 2; ++i)
+      for (const Writing writing : {Writing::delayed, Writing::direct})
+        out.push_back({&shape, policies[(out.size() / 2) % policies.size()], writing});
+  }
+  return out;
+}
+
+std::uint64_t settled_free(const state::FsState& state) {
+  std::vector<std::uint64_t> words;
+  std::uint64_t free = 0;
+  for (std::uint32_t group = 0; group < state.group_count(); ++group) {
+    state.settled_words(group, words);
+    for (std::uint32_t at = 0; at < state.geometry().clusters_in(group); ++at)
+      free += state::bitmap::test(words, at) ? 0 : 1;
+  }
+  return free;
+}
+
+std::uint64_t blocks_of(const Ager& ager) {
+  std::uint64_t sum = 0;
+  for (const ExtentTree& file : ager.files()) sum += file.blocks();
+  return sum;
+}
+
+class AgerCase : public testing::TestWithParam<Case> {};
+
+TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
+  test::ModelFs fs(*GetParam().shape);
+  const state::Source& source = fs.source();
+  const auto tunables = allocator::defaults_for(source.geometry);
+  AgerOptions options;
+  options.writing = GetParam().writing;
+  options.pid = 5;
+  options.inodes.resize(kSlots);
+  std::iota(options.inodes.begin(), options.inodes.end(), 12u);
+  for (std::uint32_t i = 0; i < kSlots; ++i)
+    options.inodes[i] += i % source.geometry.groups * source.geometry.inodes_per_group;
+  Ager ager(source, *GetParam().policy, tunables, options);
+  const std::uint64_t free = settled_free(ager.state());
+
+  WorkloadOptions wanted;
+  wanted.blocks = source.geometry.blocks_count - source.geometry.first_data_block;
+  wanted.used = wanted.blocks - free;
+  wanted.block_size = 1u << source.geometry.block_bits;
+  wanted.slots = kSlots;
+  wanted.until = {0.7, 2};
+  Profile profile = *find_profile("wang-lanl");
+  profile.sync_every = 15;
+  auto workload = Workload::create(profile, wanted);
+  ASSERT_TRUE(workload.ok()) << workload.error().message;
+  Operation operation;
+  for (std::uint64_t i = 0; workload->next(operation) && i < 3000; ++i) {
+    const Status done = ager.apply(operation);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    if (i % 100 != 0) continue;
+    for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
+    // Nodes of trees are in use besides.
+    const std::uint64_t used = free - settled_free(ager.state());
+    ASSERT_GE(used, blocks_of(ager));
+    ASSERT_LE(used - blocks_of(ager), ager.tally().tree_nodes);
+  }
+  EXPECT_GT(ager.tally().blocks, 0u);
+  for (std::uint32_t slot = 0; slot < kSlots; ++slot)
+    ASSERT_TRUE(ager.apply({Operation::Kind::remove, slot, 0}).ok());
+  ASSERT_TRUE(ager.apply({}).ok());
+  EXPECT_EQ(settled_free(ager.state()), free);
+  std::vector<std::uint64_t> words;
+  for (std::uint32_t group = 0; group < source.geometry.groups; ++group) {
+    ager.state().settled_words(group, words);
+    for (std::uint32_t at = 0; at < source.geometry.clusters_in(group); ++at)
+      ASSERT_EQ(state::bitmap::test(words, at), fs.used(group, at)) << group << "/" << at;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, AgerCase, testing::ValuesIn(cases()), [](const auto& test) {
+  std::string name = std::to_string(test.index) + "_" + test.param.shape->name;
+  return name + (test.param.writing == Writing::delayed ? "_delayed" : "_direct");
+});
+
+TEST(Ager, SaysWhatCannotBe) {
+  test::ModelFs fs(test::model_shape("one_group"));
+  const auto tunables = allocator::defaults_for(fs.geometry());
+  AgerOptions options;
+  options.inodes = {12};
+  Ager ager(fs.source(), *allocator::find_policy("legacy"), tunables, options);
+  EXPECT_EQ(ager.apply({Operation::Kind::write, 1, 1}).error().message, "there is no slot 1");
+  const Status full = ager.apply({Operation::Kind::write, 0, std::uint64_t{4096} * 5000});
+  ASSERT_FALSE(full.ok());
+  EXPECT_NE(full.error().message.find("no space is left"), std::string::npos);
+  for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
+}
+
+}  // namespace
+}  // namespace e4r::age

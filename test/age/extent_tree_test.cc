@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "age/extent_tree.h"
+
+namespace e4r::age {
+namespace {
+
+using Kind = ExtentTree::NodeGoal::Kind;
+
+constexpr std::uint32_t kBlock = 1024;                  // bytes
+constexpr std::uint64_t kPerNode = (kBlock - 12) / 12;  // entries
+
+// Appends runs that never touch, one block each; nodes lie from `node` on.
+struct Grower {
+  ExtentTree tree;
+  std::uint64_t block = 1000, node = 5'000'000;
+  std::vector<ExtentTree::NodeGoal> nodes;
+
+  bool grow() {
+    if (!tree.append({block, 1}, kBlock, nodes)) return false;
+    block += 2;
+    for (std::size_t i = 0; i < nodes.size(); ++i) tree.add_node(node++);
+    return true;
+  }
+  void grow_to(std::uint64_t extents) {
+    while (tree.extents().size() < extents) ASSERT_TRUE(grow());
+  }
+};
+
+TEST(ExtentTree, JoinsWhatTouches) {
+  ExtentTree tree;
+  std::vector<ExtentTree::NodeGoal> nodes;
+  ASSERT_TRUE(tree.append({100, 5}, kBlock, nodes));
+  ASSERT_TRUE(tree.append({105, 3}, kBlock, nodes));
+  ASSERT_EQ(tree.extents().size(), 1u);
+  EXPECT_EQ(tree.extents()[0].count, 8u);
+  EXPECT_EQ(tree.next_block(), 108u);
+  ASSERT_TRUE(tree.append({109, 1}, kBlock, nodes));
+  ASSERT_TRUE(tree.append({90, 1}, kBlock, nodes));
+  EXPECT_EQ(tree.extents().size(), 3u);
+  EXPECT_EQ(tree.blocks(), 10u);
+  // An extent has 32,768 blocks at the most.
+  ExtentTree longest;
+  ASSERT_TRUE(longest.append({1, 32760}, kBlock, nodes));
+  ASSERT_TRUE(longest.append({32761, 8}, kBlock, nodes));
+  EXPECT_EQ(longest.extents().size(), 1u);
+  ASSERT_TRUE(longest.append({32769, 1}, kBlock, nodes));
+  EXPECT_EQ(longest.extents().size(), 2u);
+}
+
+TEST(ExtentTree, AsksForNodesWhenItIsFull) {
+  Grower g;
+  g.grow_to(4);
+  EXPECT_TRUE(g.nodes.empty()) << "four fit into the inode";
+  ASSERT_TRUE(g.grow());
+  ASSERT_EQ(g.nodes.size(), 1u);
+  EXPECT_EQ(g.nodes[0].kind, Kind::inode);
+  g.grow_to(kPerNode);
+  EXPECT_TRUE(g.nodes.empty());
+  const std::uint64_t behind = g.tree.next_block();
+  ASSERT_TRUE(g.grow());
+  ASSERT_EQ(g.nodes.size(), 1u);
+  EXPECT_EQ(g.nodes[0].kind, Kind::data);
+  EXPECT_EQ(g.nodes[0].block, behind);
+  // Four leaves are full: the inode's entries move into an index node in front of the first leaf.
+  g.grow_to(4 * kPerNode);
+  ASSERT_TRUE(g.grow());
+  ASSERT_EQ(g.nodes.size(), 2u);
+  EXPECT_EQ(g.nodes[0].kind, Kind::before);
+  EXPECT_EQ(g.nodes[0].block, 5'000'000u - 1);
+  EXPECT_EQ(g.nodes[1].kind, Kind::data);
+  // A full index node: another, and the leaf below it.
+  g.grow_to(kPerNode * kPerNode);
+  ASSERT_TRUE(g.grow());
+  ASSERT_EQ(g.nodes.size(), 2u);
+  EXPECT_EQ(g.nodes[0].kind, Kind::data);
+  EXPECT_EQ(g.nodes[1].kind, Kind::data);
+  while (g.tree.extents().size() < 4 * kPerNode * kPerNode) ASSERT_TRUE(g.grow());
+  EXPECT_FALSE(g.grow()) << "of more than depth 2";
+}
+
+TEST(ExtentTree, FreesEverythingOnceFromTheEnd) {
+  for (const std::uint64_t extents :
+       {std::uint64_t{1}, std::uint64_t{4}, std::uint64_t{5}, kPerNode, kPerNode + 1,
+        4 * kPerNode + 1, kPerNode * kPerNode + 1}) {
+    Grower g;
+    g.grow_to(extents);
+    const std::uint64_t nodes = g.node - 5'000'000;
+    std::set<std::uint64_t> freed;
+    std::uint64_t last_data = UINT64_MAX;
+    g.tree.empty([&](const ExtentTree::Run& run) {
+      EXPECT_TRUE(freed.insert(run.block).second) << run.block;
+      if (run.block >= 5'000'000) return;
+      EXPECT_LT(run.block, last_data);
+      last_data = run.block;
+    });
+    EXPECT_EQ(freed.size(), extents + nodes) << extents;
+    EXPECT_EQ(g.tree.blocks(), 0u);
+    EXPECT_TRUE(g.grow()) << "it can be written again";
+    EXPECT_TRUE(g.nodes.empty());
+  }
+}
+
+}  // namespace
+}  // namespace e4r::age
