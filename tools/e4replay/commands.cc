@@ -7,6 +7,7 @@
 namespace e4r::tools {
 
 // One per cmd_*.cc.
+const Command& age_command();
 const Command& freefrag_command();
 const Command& info_command();
 const Command& policies_command();
@@ -17,8 +18,8 @@ const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
-      record_command(), replay_command(),   verify_command(),   info_command(),
-      kTraceCommand,    freefrag_command(), policies_command(), shrinker_command(),
+      record_command(),   replay_command(), verify_command(),   info_command(),     kTraceCommand,
+      freefrag_command(), age_command(),    policies_command(), shrinker_command(),
   };
   return kTable;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "e4replay/values.h"
+#include "age/profile.h"
 
 #include <algorithm>
 #include <array>
@@ -57,6 +58,12 @@ std::vector<Word> clocks() {
   return out;
 }
 
+std::vector<Word> profiles() {
+  std::vector<Word> out;
+  for (const age::Profile& profile : age::profiles()) out.push_back({profile.name, profile.source});
+  return out;
+}
+
 std::vector<Word> generations() {
   std::vector<Word> out;
   for (const auto& [word, generation] : trace::kGenerationWords)
@@ -65,8 +72,8 @@ std::vector<Word> generations() {
 }
 
 bool is_file(std::string_view placeholder) {
-  static constexpr std::array<std::string_view, 7> kFiles = {
-      "IMAGE", "IMAGE|FILE.e4c", "TRACE", "FILE", "FILE.e4c", "OUT", "TARGET"};
+  static constexpr std::array<std::string_view, 8> kFiles = {
+      "SIZE|IMAGE", "IMAGE", "IMAGE|FILE.e4c", "TRACE", "FILE", "FILE.e4c", "OUT", "TARGET"};
   return std::ranges::find(kFiles, placeholder) != kFiles.end();
 }
 
@@ -84,6 +91,8 @@ Value value_of(std::string_view placeholder) {
   if (placeholder == "HOW") return {Kind::words, snapshots()};
   if (placeholder == "CLOCK") return {Kind::words, clocks()};
   if (placeholder == "SET") return {Kind::words, {{"minimal"}, {"full"}}};
+  if (placeholder == "PROFILE") return {Kind::words, profiles()};
+  if (placeholder == "HOW-WRITTEN") return {Kind::words, {{"delalloc"}, {"nodelalloc"}}};
   if (placeholder == "GEN") return {Kind::words, generations()};
   return {};
 }

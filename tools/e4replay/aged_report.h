@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "age/ager.h"
+#include "image/geometry.h"
+#include "stats/free_extents.h"
+
+namespace e4r::tools {
+
+// What `e4replay age` tells.
+struct AgedReport {
+  std::string target, output;
+  image::Geometry geometry;
+  age::Profile profile;
+  std::string policy;
+  std::uint64_t seed = 0;
+  std::array<std::uint64_t, 4> operations = {};  // by Operation::Kind
+  std::uint64_t bytes_written = 0;
+  double elapsed_s = 0;
+  age::AgerTally tally;
+  std::uint64_t files = 0;  // with blocks
+  std::uint64_t extents = 0;
+  std::uint64_t most_extents = 0;
+  std::uint64_t one_extent = 0;
+  stats::FreeExtents before, after;
+};
+
+[[nodiscard]] AgedReport start_report(const std::string& target, const image::Geometry& geometry,
+                                      const state::Source& source);
+void finish_report(AgedReport& report, const age::Ager& ager);
+
+[[nodiscard]] std::string aged_text(const AgedReport& report);
+// The document of schema e4replay/1.
+[[nodiscard]] std::string aged_json(const AgedReport& report);
+
+}  // namespace e4r::tools

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+
+#include "age/ager.h"
+#include "common/child.h"
+#include "common/command.h"
+#include "e4replay/aged_report.h"
+#include "image/write_bitmaps.h"
+#include "replay/load.h"
+#include "util/fd.h"
+#include "util/file.h"
+#include "util/progress.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+struct Options {
+  std::string target;  // SIZE or IMAGE
+  std::string output;
+  std::string profile = "agrawal";
+  std::string until = "utilisation 0.8, turnover 1x";
+  std::string policy = "legacy";
+  std::string writing = "delalloc";
+  std::string slots;  // a file of inode numbers
+  std::string real;   // where the operations go
+  std::string json;
+  std::vector<std::string> settings;
+  std::uint64_t seed = 1;
+  std::uint32_t pid = 0;
+  bool no_progress = false;
+};
+
+// An image that is to be read, made for it or there already.
+class StartImage {
+ public:
+  StartImage() = default;
+  StartImage(StartImage&& other) noexcept { made_.swap(other.made_), path_.swap(other.path_); }
+  StartImage& operator=(StartImage&& other) noexcept {
+    made_.swap(other.made_), path_.swap(other.path_);
+    return *this;
+  }
+  ~StartImage() {
+    if (!made_.empty()) ::unlink(made_.c_str());
+  }
+  // A file system of that size, beside where the aged one is to be; or an image that there is.
+  static Result<StartImage> open(const std::string& target, const std::string& output) {
+    StartImage out;
+    out.path_ = target;
+    std::error_code ec;
+    if (std::filesystem::exists(target, ec)) return out;
+    const auto size = parse_size(target);
+    if (!size.ok()) return error("{}: is neither an image nor a size such as 10G", target);
+    E4R_TRY(const std::string mke2fs, find_mke2fs());
+    const std::string path = fmt::format("{}.{}.start", output, ::getpid());
+    const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd.is_open())
+      return error("{}: cannot create a file beside it: {}", output, errno_text(errno));
+    out.made_ = out.path_ = path;
+    if (::ftruncate(fd.get(), static_cast<off_t>(*size)) != 0)
+      return error("{}: a file beside it cannot be {} bytes long: {}", output, *size,
+                   errno_text(errno));
+    E4R_TRY(const int status, run_child(mke2fs, {"mke2fs", "-q", "-F", "-t", "ext4", "-E",
+                                                 "nodiscard,lazy_itable_init=1", path}));
+    if (status != 0) return error("mke2fs made no file system of {}: status {}", target, status);
+    return out;
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string made_;  // to be removed
+  std::string path_;
+};
+
+// As many as there are inodes that are no directories', spread over the flex groups as directories
+// would be.
+std::vector<std::uint32_t> spread_inodes(const image::Geometry& g, std::uint32_t flex_groups) {
+  std::vector<std::uint32_t> out;
+  const std::uint32_t per_flex = g.inodes_per_group * (g.groups_count / flex_groups);
+  const std::uint32_t first = std::max(g.first_inode, 11u) + 1;
+  for (std::uint32_t i = 0; i < per_flex; ++i)
+    for (std::uint32_t flex = 0; flex < flex_groups; ++flex) {
+      const std::uint64_t ino = std::uint64_t{flex} * per_flex + i + 1;
+      if (ino >= first && ino <= g.inodes_count) out.push_back(static_cast<std::uint32_t>(ino));
+    }
+  return out;
+}
+
+Result<std::vector<std::uint32_t>> read_slots(const std::string& path, const image::Geometry& g) {
+  E4R_TRY(const std::string text, read_file(path));
+  std::vector<std::uint32_t> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto ino = parse_u64(line);
+    if (!ino.ok() || *ino == 0 || *ino > g.inodes_count)
+      return error(
+          "{}: line {}: '{}' is no inode of the image: give numbers of 1 to {}, one a line", path,
+          out.size() + 1, line, g.inodes_count);
+    out.push_back(static_cast<std::uint32_t>(*ino));
+  }
+  return out;
+}
+
+Result<std::vector<std::uint32_t>> inodes_of(const Options& options, const image::Geometry& g,
+                                             const state::Geometry& shape) {
+  if (!options.slots.empty()) return read_slots(options.slots, g);
+  const std::uint32_t flex = shape.flex_bg ? shape.flex_size() : 1;
+  return spread_inodes(g, std::max(g.groups_count / flex, 1u));
+}
+
+Status check_shape(const image::Image& image, const std::string& name) {
+  if (image.geometry().cluster_ratio_bits != 0)
+    return error("{}: is bigalloc, which ageing does not do", name);
+  if (!image.geometry().features.extents)
+    return error("{}: maps files by indirect blocks, which ageing does not do", name);
+  if (!image.bad_groups().empty())
+    return error("{}: has damaged groups: repair it with e2fsck first", name);
+  return {};
+}
+
+// Does all operations, and writes them down where that is asked for.
+Status do_all(age::Workload& workload, age::Ager& ager, const Options& options,
+              AgedReport& report) {
+  Progress progress(!options.no_progress);
+  std::string script;
+  age::Operation operation;
+  const auto began = std::chrono::steady_clock::now();
+  for (std::uint64_t count = 0; workload.next(operation); ++count) {
+    E4R_CHECK(ager.apply(operation));
+    ++report.operations[static_cast<std::size_t>(operation.kind)];
+    if (!options.real.empty()) script += age::text_of(operation) + "\n";
+    if (progress.active() && count % 4096 == 0)
+      progress.show(fmt::format("{} of {} written, {} files", format_size(workload.bytes_written()),
+                                format_size(workload.bytes_wanted()),
+                                format_count(workload.files())));
+  }
+  report.elapsed_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  progress.wipe();
+  return options.real.empty() ? Status() : write_output(script, options.real);
+}
+
+struct Chosen {
+  age::Profile profile;
+  age::WorkloadOptions workload;
+  age::AgerOptions ager;
+  const allocator::Policy* policy = nullptr;
+};
+
+// What is wrong with the command line, if anything is.
+Status choose(const Options& options, Chosen& chosen) {
+  E4R_TRY(chosen.profile, age::find_profile(options.profile));
+  E4R_TRY(chosen.workload.until, age::parse_until(options.until));
+  chosen.workload.seed = options.seed;
+  chosen.policy = allocator::find_policy(options.policy);
+  if (chosen.policy == nullptr)
+    return error("unknown policy '{}': `e4replay policies` lists them", options.policy);
+  if (options.writing != "delalloc" && options.writing != "nodelalloc")
+    return error("--writing {}: give delalloc or nodelalloc", options.writing);
+  chosen.ager.writing =
+      options.writing == "delalloc" ? age::Writing::delayed : age::Writing::direct;
+  chosen.ager.pid = options.pid;
+  allocator::Tunables scratch;
+  for (const std::string& setting : options.settings)
+    E4R_CHECK(allocator::set_tunable(scratch, setting));
+  if (options.output.empty()) return error("-o is missing: where does the aged image go?");
+  return {};
+}
+
+Result<int> run(const Options& options) {
+  Chosen chosen;
+  if (const Status status = choose(options, chosen); !status.ok())
+    return usage_error(status.error().message);
+  E4R_TRY(const StartImage start, StartImage::open(options.target, options.output));
+  image::OpenOptions open;
+  open.name = options.target;
+  E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
+  E4R_CHECK(check_shape(image, options.target));
+  const state::Source source = replay::source_from(image);
+  E4R_TRY(chosen.ager.inodes, inodes_of(options, image.geometry(), source.geometry));
+  allocator::Tunables tunables = allocator::defaults_for(source.geometry);
+  for (const std::string& setting : options.settings)
+    E4R_CHECK(allocator::set_tunable(tunables, setting));
+
+  AgedReport report = start_report(options.target, image.geometry(), source);
+  chosen.workload.blocks = source.geometry.blocks_count;
+  chosen.workload.used = source.geometry.blocks_count - report.before.blocks;
+  chosen.workload.block_size = image.geometry().block_size;
+  chosen.workload.slots = static_cast<std::uint32_t>(chosen.ager.inodes.size());
+  E4R_TRY(age::Workload workload, age::Workload::create(chosen.profile, chosen.workload));
+  age::Ager ager(source, *chosen.policy, tunables, chosen.ager);
+  E4R_CHECK(do_all(workload, ager, options, report));
+
+  std::vector<std::uint64_t> words;
+  E4R_CHECK(image::write_with_bitmaps(start.path(), options.output,
+                                      [&](image::Group group) -> std::span<const std::uint64_t> {
+                                        ager.state().settled_words(group, words);
+                                        return words;
+                                      }));
+  report.output = options.output;
+  report.profile = chosen.profile;
+  report.policy = chosen.policy->name;
+  report.seed = options.seed;
+  report.bytes_written = workload.bytes_written();
+  finish_report(report, ager);
+  if (workload.out_of_slots())
+    warn(fmt::format(
+        "all {} files that there can be are there before so much is in use as was asked "
+        "for; a file system with more inodes (mke2fs -i) holds more of them",
+        format_count(chosen.workload.slots)));
+  if (!options.json.empty()) E4R_CHECK(write_output(aged_json(report), options.json));
+  if (options.json != "-") E4R_CHECK(write_output(aged_text(report), "-"));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("target", options->target,
+                 "a size (10G): mke2fs makes the file system; or the image of one, read only")
+      ->required()
+      ->type_name("SIZE|IMAGE");
+  app.add_option("-o,--output", options->output, "where the aged image goes")->type_name("OUT");
+  app.add_option("--profile", options->profile, "sizes and ages of files: a profile, or a file")
+      ->type_name("PROFILE");
+  app.add_option("--until", options->until,
+                 "when it is old enough (utilisation 0.8, turnover 1x: what was written, in sizes "
+                 "of the file system)")
+      ->type_name("WHEN");
+  app.add_option("--seed", options->seed, "of all that is drawn (1)")->type_name("N");
+  app.add_option("-p,--policy", options->policy, "policy that allocates (legacy)")
+      ->type_name("POLICY");
+  app.add_option("--set", options->settings, "set a tunable; may be given again")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--writing", options->writing,
+                 "delalloc: a write is allocated at once; nodelalloc: block by block")
+      ->type_name("HOW-WRITTEN");
+  app.add_option("--slots", options->slots,
+                 "inode numbers of the files to write, one a line (default: spread over the disk)")
+      ->type_name("FILE");
+  app.add_option("--pid", options->pid, "of the writer: decides where nodelalloc begins (0)")
+      ->type_name("N");
+  app.add_option("--real", options->real, "write the operations down, for a mounted file system")
+      ->type_name("FILE");
+  app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
+      ->type_name("FILE");
+  app.add_flag("--no-progress", options->no_progress, "no progress line on the terminal");
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+const Command& age_command() {
+  static const Command kCommand = {
+      "age", "make an aged file system by writing and removing files on the model",
+      "  e4replay age 10G -o aged.img\n"
+      "  e4replay age 100G --profile meyer --until 'utilisation 0.9, turnover 10x' -o aged.img\n"
+      "  e4replay age start.img -p cr1.5 --seed 7 -o aged.img\n"
+      "  e4replay freefrag aged.img\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools
