@@ -94,6 +94,8 @@ step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64
 step "and is told the same by trace-cmd and by tracefs" "$lab" recorders
 step "a busy file system, recorded while it is mounted" \
     "$lab" record --again --for 3s 4k-delalloc
+step "a file system aged by the model is what the kernel makes of it" "$lab" age --profile wang-lanl \
+    --until 'utilisation 0.8, turnover 2x'
 step "and what is drawn at random" "$lab" random -n 2 --seed 20
 step "so does the model of the extent status shrinker" "$lab" es-agree churn delalloc-1k
 step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \

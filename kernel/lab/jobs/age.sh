@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# The operations of `e4replay age` on a mounted file system (kernel/lab/age.sh).
+#   STEP=prepare   makes FILES empty files in DIRS directories; their inodes go to `slots`
+#   STEP=run       does what SCRIPT says, nodelalloc, every buddy loaded, no commit but the script's
+# timeout: 900
+if [ "$STEP" = prepare ]; then
+    mount_disk noinit_itable
+    "$BIN/aged" --prepare "$FILES" --dirs "$DIRS" "$FS" >"$E4R_RUN/slots"
+else
+    mount_disk "nodelalloc,commit=30000,noinit_itable${MOUNT:+,$MOUNT}"
+    cat "$(mb_proc)/mb_groups" >/dev/null
+    ! [ -n "${TRACE:-}" ] || start_trace
+    "$BIN/aged" --script "$SCRIPT" --dirs "$DIRS" --pid 0 "$FS" >>"$E4R_RUN/figures"
+    ! [ -n "${TRACE:-}" ] || save_trace "$E4R_RUN/run.trace"
+fi
+umount "$FS"
