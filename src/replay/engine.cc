@@ -215,6 +215,15 @@ void Engine::count(const Op& op, const allocator::Decision& decision) {
     ++tally_.failed;
 }
 
+std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
+                               const allocator::Decision& decision) {
+  const FileExtent extent = {decision.orig.logical, decision.block,
+                             state_.geometry().to_blocks(decision.len)};
+  write_order_.add(op.ino, file, extent);
+  file.map(extent);
+  return extent.end();
+}
+
 void Engine::record_data(const Op& op) {
   const std::uint64_t blocks = state_.geometry().to_blocks(op.len);
   if (op.block == 0 || blocks == 0) return;

@@ -15,6 +15,7 @@
 #include "replay/op_stream.h"
 #include "replay/translation.h"
 #include "replay/warm_start.h"
+#include "replay/write_order.h"
 
 namespace e4r::replay {
 
@@ -78,6 +79,8 @@ class Engine {
   [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
     return translation_.files();
   }
+  // In which order they were handed out.
+  [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
  protected:
   Engine(const state::Source& source, const allocator::Policy& policy,
@@ -102,6 +105,8 @@ class Engine {
   void note_decision(const Op& op, const allocator::Decision& decision, bool forced = false);
   // Counts one that the recorded kernel did not need.
   void note_extra(const Op& op, const allocator::Decision& decision);
+  // Adds to the file what was handed out for its data; returns where in the file that ends.
+  std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
   // Keeps which file blocks the recorded answer stands for.
   void record_data(const Op& op);
   // The file system had a past before the trace.
@@ -137,6 +142,7 @@ class Engine {
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   Explanation explanation_;
+  WriteOrder write_order_;
   bool explaining_ = false;        // the decision under way
   std::uint64_t closed_ = 0;       // decisions that the trace closed, so far
   std::uint64_t allocations_ = 0;  // that were asked for

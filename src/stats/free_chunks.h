@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "state/fs_state.h"
+
+namespace e4r::stats {
+
+// Free space in pieces of 1, 16 and 128 MiB that begin at a multiple of their size, counted from
+// the first block of group 0. Up to the size of a group these are what the buddy system would call
+// chunks of that size; larger ones are whole groups in a row, which no single request can get.
+struct FreeChunks {
+  static constexpr std::array<std::uint32_t, 3> kSizeBits = {20, 24, 27};  // log2 of bytes
+  std::array<std::uint64_t, kSizeBits.size()> count = {};
+  friend bool operator==(const FreeChunks&, const FreeChunks&) = default;
+};
+
+// Counts them, bitmap after bitmap, groups in ascending order.
+class FreeChunkScan {
+ public:
+  explicit FreeChunkScan(const state::Geometry& geometry) : geometry_(geometry) {}
+  // The next `clusters` clusters; set bits are in use.
+  void add(state::bitmap::ConstWords words, std::uint32_t clusters);
+  [[nodiscard]] FreeChunks finish();
+
+ private:
+  void close(std::uint64_t end);
+
+  const state::Geometry& geometry_;
+  FreeChunks chunks_;
+  std::uint64_t at_ = 0;     // clusters seen
+  std::uint64_t start_ = 0;  // clusters [start_, at_) are free
+};
+
+// Of the state as it would be on disk after a sync and unmount, and of the start image.
+[[nodiscard]] FreeChunks settled_free_chunks(const state::FsState& state);
+[[nodiscard]] FreeChunks source_free_chunks(const state::Source& source);
+
+}  // namespace e4r::stats
