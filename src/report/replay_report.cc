@@ -24,6 +24,9 @@ RunReport summarize(const replay::Run& run) {
   out.free_extents = stats::settled_free_extents(
       engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
   out.files = stats::file_fragmentation(engine.files());
+  out.layout = stats::file_layout_score(engine.files());
+  out.free_chunks = stats::settled_free_chunks(engine.state());
+  out.write_order = engine.write_order();
   out.elapsed_s = run.elapsed_s;
   out.explanation = engine.explanation();
   return out;
