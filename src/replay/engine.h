@@ -9,6 +9,7 @@
 
 #include "allocator/allocator.h"
 #include "replay/agreement.h"
+#include "replay/cost_profile.h"
 #include "replay/explain.h"
 #include "replay/file_facts.h"
 #include "replay/intake.h"
@@ -75,6 +76,8 @@ class Engine {
   [[nodiscard]] const allocator::Policy& policy() const { return allocator_.policy(); }
   [[nodiscard]] const allocator::Tunables& tunables() const { return allocator_.tunables(); }
   [[nodiscard]] const state::FsState& state() const { return state_; }
+  // What searches cost in the course of the trace.
+  [[nodiscard]] const CostProfile& costs() const { return costs_; }
   // Blocks of every file that the trace allocated, as the replay has placed them.
   [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
     return translation_.files();
@@ -133,6 +136,7 @@ class Engine {
   void on_free_inode(const Op& op);
   void on_commit(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
+  void count_cost();
   [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
@@ -143,6 +147,9 @@ class Engine {
   std::vector<BlockRange> scratch_;
   Explanation explanation_;
   WriteOrder write_order_;
+  CostProfile costs_;
+  std::uint64_t considered_ = 0;   // groups, so far
+  std::uint64_t examined_ = 0;     // extents, so far
   bool explaining_ = false;        // the decision under way
   std::uint64_t closed_ = 0;       // decisions that the trace closed, so far
   std::uint64_t allocations_ = 0;  // that were asked for

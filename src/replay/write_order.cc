@@ -8,7 +8,9 @@ void WriteOrder::add(std::uint64_t ino, const FileLayout& file, const FileExtent
   neighbours += extent.len - 1;
   in_order += extent.len - 1;
   if (file.find(extent.end()) != nullptr) ++neighbours;
-  if (extent.logical > 0 && file.find(extent.logical - 1) != nullptr) {
+  const auto extents = file.extents();
+  const bool grows = !extents.empty() && extents.back().end() == extent.logical;
+  if (grows || (extent.logical > 0 && file.find(extent.logical - 1) != nullptr)) {
     ++neighbours;
     ++continued;
     if (last_ino_ == ino && last_.end() == extent.logical)

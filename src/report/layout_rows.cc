@@ -71,15 +71,15 @@ void add_chunks(std::vector<Row>& out, std::size_t i) {
   const std::uint64_t bytes = 1ull << FreeChunks::kSizeBits[i];
   const std::string key = fmt::format("free_space/chunks_{}m", bytes >> 20);
   out.push_back({kFreeSpace, fmt::format("  chunks of {} MiB", bytes >> 20), key, Show::always,
-                 [i](Run r, Report) -> Value { return r.free_chunks.count[i]; },
-                 [i](Report p) -> Value { return p.chunks_before.count[i]; }});
+                 [i](Run r, Report) -> Value { return r.space.chunks.count[i]; },
+                 [i](Report p) -> Value { return p.space_before.chunks.count[i]; }});
   const auto share = [i, bytes](const FreeChunks& chunks, const stats::FreeExtents& free,
                                 Report p) {
     return percent(chunks.count[i] * (bytes / p.geometry.block_size), free.blocks);
   };
   out.push_back({kFreeSpace, "    of free space, %", key + "_percent", Show::always,
-                 [share](Run r, Report p) { return share(r.free_chunks, r.free_extents, p); },
-                 [share](Report p) { return share(p.chunks_before, p.before, p); }});
+                 [share](Run r, Report p) { return share(r.space.chunks, r.free_extents, p); },
+                 [share](Report p) { return share(p.space_before.chunks, p.before, p); }});
 }
 
 // Part of free space that lies in free extents of at least `bytes`, a power of two.

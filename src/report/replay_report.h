@@ -27,7 +27,8 @@ struct RunReport {
   stats::FreeExtents free_extents;
   stats::FileFragmentation files;
   stats::FileLayoutScore layout;
-  stats::FreeChunks free_chunks;
+  stats::FreeSpace space;
+  replay::CostProfile costs;
   replay::WriteOrder write_order;
   double elapsed_s = 0;
   std::string explanation;  // of the decision that was asked for, or of the first divergence
@@ -55,7 +56,7 @@ struct ReplayReport {
   std::string device;
   trace::TraceSummary trace;
   stats::FreeExtents before;  // of the start image
-  stats::FreeChunks chunks_before;
+  stats::FreeSpace space_before;
   // Of a file system that had been mounted before: what it held in memory, as far as that shows.
   std::optional<replay::WarmStart> warm;
   // How far the model follows the recorded kernel on this trace: what the answers are worth.

@@ -2,6 +2,7 @@
 #include "stats/free_chunks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace e4r::stats {
 
@@ -14,38 +15,33 @@ void FreeChunkScan::close(std::uint64_t end) {
     const std::uint32_t bits = FreeChunks::kSizeBits[i] - geometry_.block_bits;
     const std::uint64_t from = (first + (1ull << bits) - 1) >> bits;
     const std::uint64_t to = last >> bits;
-    if (to > from) chunks_.count[i] += to - from;
+    if (to > from) space_.chunks.count[i] += to - from;
   }
 }
 
 void FreeChunkScan::add(state::bitmap::ConstWords words, std::uint32_t clusters) {
-  for (std::uint32_t used = 0;;) {
-    used = state::bitmap::find_set(words, clusters, used);
+  GroupFree& group = space_.groups.emplace_back();
+  for (std::uint32_t at = 0; at < clusters;) {
+    const std::uint32_t used = state::bitmap::find_set(words, clusters, at);
+    if (used > at) {
+      ++group.runs;
+      group.clusters += used - at;
+    }
     if (used == clusters) break;
     if (at_ + used > start_) close(at_ + used);
-    used = state::bitmap::find_clear(words, clusters, used);
-    start_ = at_ + used;
+    at = state::bitmap::find_clear(words, clusters, used);
+    start_ = at_ + at;
   }
   at_ += clusters;
 }
 
-FreeChunks FreeChunkScan::finish() {
+FreeSpace FreeChunkScan::finish() {
   if (at_ > start_) close(at_);
   start_ = at_;
-  return chunks_;
+  return std::move(space_);
 }
 
-FreeChunks settled_free_chunks(const state::FsState& state) {
-  FreeChunkScan scan(state.geometry());
-  std::vector<std::uint64_t> words;
-  for (std::uint32_t group = 0; group < state.group_count(); ++group) {
-    state.settled_words(group, words);
-    scan.add(words, state.geometry().clusters_in(group));
-  }
-  return scan.finish();
-}
-
-FreeChunks source_free_chunks(const state::Source& source) {
+FreeSpace source_free_space(const state::Source& source) {
   FreeChunkScan scan(source.geometry);
   for (std::uint32_t group = 0; group < source.groups.size(); ++group)
     scan.add(source.groups[group].words, source.geometry.clusters_in(group));

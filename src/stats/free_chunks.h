@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "state/fs_state.h"
 
@@ -17,25 +18,36 @@ struct FreeChunks {
   friend bool operator==(const FreeChunks&, const FreeChunks&) = default;
 };
 
+// Free clusters of a group, and how many runs they are in that group.
+struct GroupFree {
+  std::uint32_t clusters = 0;
+  std::uint32_t runs = 0;
+  friend bool operator==(const GroupFree&, const GroupFree&) = default;
+};
+
+struct FreeSpace {
+  FreeChunks chunks;
+  std::vector<GroupFree> groups;
+};
+
 // Counts them, bitmap after bitmap, groups in ascending order.
 class FreeChunkScan {
  public:
   explicit FreeChunkScan(const state::Geometry& geometry) : geometry_(geometry) {}
   // The next `clusters` clusters; set bits are in use.
   void add(state::bitmap::ConstWords words, std::uint32_t clusters);
-  [[nodiscard]] FreeChunks finish();
+  [[nodiscard]] FreeSpace finish();
 
  private:
   void close(std::uint64_t end);
 
   const state::Geometry& geometry_;
-  FreeChunks chunks_;
+  FreeSpace space_;
   std::uint64_t at_ = 0;     // clusters seen
   std::uint64_t start_ = 0;  // clusters [start_, at_) are free
 };
 
-// Of the state as it would be on disk after a sync and unmount, and of the start image.
-[[nodiscard]] FreeChunks settled_free_chunks(const state::FsState& state);
-[[nodiscard]] FreeChunks source_free_chunks(const state::Source& source);
+// Of the start image; of a state, settled_free() counts it.
+[[nodiscard]] FreeSpace source_free_space(const state::Source& source);
 
 }  // namespace e4r::stats

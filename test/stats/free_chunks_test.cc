@@ -83,7 +83,7 @@ TEST_P(FreeChunksOf, RandomBitmapsAgreeWithOneByOne) {
       }
       scan.add(words, g.clusters_in(group));
     }
-    EXPECT_EQ(scan.finish().count, one_by_one(free, g.block_bits).count);
+    EXPECT_EQ(scan.finish().chunks.count, one_by_one(free, g.block_bits).count);
   }
 }
 
@@ -93,7 +93,17 @@ TEST(FreeChunks, AFreeDeviceIsAllChunks) {
   FreeChunkScan scan(g);
   scan.add(words, 32768);
   scan.add(words, 32768);
-  EXPECT_EQ(scan.finish().count, (std::array<std::uint64_t, 3>{256, 16, 2}));
+  EXPECT_EQ(scan.finish().chunks.count, (std::array<std::uint64_t, 3>{256, 16, 2}));
+}
+
+TEST(FreeChunks, GroupsAreCountedApart) {
+  const state::Geometry g = geometry_of({12, 0, 128, 3, 28});
+  FreeChunkScan scan(g);
+  scan.add(std::vector<std::uint64_t>{~0ull << 3, ~0ull}, 128);
+  scan.add(std::vector<std::uint64_t>{0, ~0ull >> 1 & ~1ull}, 128);
+  scan.add(std::vector<std::uint64_t>{~0ull, ~0ull << 4}, 100);
+  const std::vector<GroupFree> want = {{3, 1}, {66, 2}, {4, 1}};
+  EXPECT_EQ(scan.finish().groups, want);
 }
 
 // One cluster in use at the start of each group: no whole group is free, the rest of each is.
@@ -104,7 +114,7 @@ TEST(FreeChunks, ChunksBeginAtMultiplesOfTheirSize) {
   FreeChunkScan scan(g);
   scan.add(words, 32768);
   scan.add(words, 32768);
-  EXPECT_EQ(scan.finish().count, (std::array<std::uint64_t, 3>{254, 14, 0}));
+  EXPECT_EQ(scan.finish().chunks.count, (std::array<std::uint64_t, 3>{254, 14, 0}));
 }
 
 // With blocks of 4 KiB both count from block 0.
@@ -115,7 +125,7 @@ TEST(FreeChunks, AreThoseOfE2freefrag) {
   test::fill_image(path, {.seed = 5, .max_free = 6000, .max_used = 9, .skip_percent = 40});
   const auto image = image::Image::open(path);
   ASSERT_TRUE(image.ok()) << image.error().message;
-  const FreeChunks chunks = source_free_chunks(replay::source_from(*image));
+  const FreeChunks chunks = source_free_space(replay::source_from(*image)).chunks;
   for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {
     const std::uint64_t kb = 1ull << (FreeChunks::kSizeBits[i] - 10);
     const std::string out = test::run({"e2freefrag", "-c", std::to_string(kb), path}).out;
