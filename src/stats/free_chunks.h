@@ -39,12 +39,13 @@ class FreeChunkScan {
   [[nodiscard]] FreeSpace finish();
 
  private:
-  void close(std::uint64_t end);
+  void run(std::uint32_t from, std::uint32_t to);
+  void close();
 
   const state::Geometry& geometry_;
   FreeSpace space_;
-  std::uint64_t at_ = 0;     // clusters seen
-  std::uint64_t start_ = 0;  // clusters [start_, at_) are free
+  std::uint64_t at_ = 0;               // clusters seen
+  std::uint64_t start_ = 0, end_ = 0;  // of the free run seen last
 };
 
 // Of the start image; of a state, settled_free() counts it.
