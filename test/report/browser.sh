@@ -78,6 +78,9 @@ for pair in posting-256g:posting-256g.e4t.zst churn-4k:churn-4k.trace.zst; do
     page=$work/${pair%:*}.html
     "$e4replay" replay "${pair%:*}.img" "${pair#*:}" -p legacy,cr1.5 --html "$page" >/dev/null
     [ "$(stat -c %s "$page")" -lt 2000000 ]
-    ! grep -Eq '(src|href)="?https?:|@import|url\(' "$page"
+    if grep -Eq '(src|href)="?https?:|@import|url\(' "$page"; then
+        echo "$page loads something" >&2
+        exit 1
+    fi
     for width in 1200 400; do look "${pair%:*}" "$page" $width; done
 done
