@@ -59,14 +59,15 @@ std::string free_space(const ReplayReport& report) {
   return "<h2>Free space</h2>\n" +
          figure("histogram", "Free extents by size.",
                 "Each bar: extents from this size to twice it.") +
-         "<details><summary>As a table</summary><div class=\"wide\" tabindex=\"0\">\n" +
+         "<details><summary>As a table</summary><div class=\"wide\" tabindex=\"0\" role=\"region\" "
+         "aria-label=\"free extents\">\n" +
          html_histogram(report) +
          "</div></details>\n<figure><figcaption><b>Groups.</b> Each cell is a group, the first at "
          "the top left, at the start and at the end; point at one, or move with the arrow keys. "
          "<label>Colour: <select id=\"measure\"><option value=\"share\">free share</option>"
          "<option value=\"average\">average free extent</option></select></label></figcaption>\n"
          "<div class=\"maps\" id=\"maps\"></div><p class=\"readout\" id=\"cell\" "
-         "aria-live=\"polite\"></p></figure>\n";
+         "aria-live=\"polite\">No group is chosen.</p></figure>\n";
 }
 
 }  // namespace
@@ -78,7 +79,8 @@ std::string replay_html(const ReplayReport& report) {
       "<title>e4replay: {}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{}</style></head>\n"
       "<body>\n{}<noscript><p class=\"note\">The plots need JavaScript; the tables do not.</p>"
       "</noscript>\n<main>\n{}{}<h2>Files</h2>\n{}<h2>All figures</h2>\n"
-      "<div class=\"wide\" tabindex=\"0\">\n{}</div>\n</main>\n"
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"all "
+      "figures\">\n{}</div>\n</main>\n"
       "<script type=\"application/json\" id=\"data\">{}</script>\n<script>{}</script>\n"
       "</body></html>\n",
       html_escape(report.trace_path), kPageCSS, summary(report), searches(report),
