@@ -183,13 +183,28 @@ void Engine::on_allocate(const Op& op) {
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
                                      allocator::Guide* guide) {
   explaining_ = closed_ == options_.explain && explanation_.text().empty();
-  if (!explaining_) return allocator_.allocate(request, guide);
-  explanation_.begin(op, closed_, request, state_.geometry(),
-                     state_.find_inode_preallocs(request.ino));
-  allocator_.observe(&explanation_);
+  if (explaining_) {
+    explanation_.begin(op, closed_, request, state_.geometry(),
+                       state_.find_inode_preallocs(request.ino));
+    allocator_.observe(&explanation_);
+  }
   const allocator::Decision decision = allocator_.allocate(request, guide);
-  allocator_.observe(nullptr);
+  if (explaining_) allocator_.observe(nullptr);
+  if (decision.prealloc)
+    costs_.add(closed_, 0, 0);  // without a search
+  else
+    count_cost();
   return decision;
+}
+
+// What the counters have gained by the request that was served last.
+void Engine::count_cost() {
+  std::uint64_t considered = 0;
+  for (const auto& of : counters().by_criterion) considered += of.groups_considered;
+  const std::uint64_t examined = counters().extents_scanned;
+  costs_.add(closed_, considered - considered_, examined - examined_);
+  considered_ = considered;
+  examined_ = examined;
 }
 
 void Engine::note_decision(const Op& op, const allocator::Decision& decision, bool forced) {
@@ -213,6 +228,15 @@ void Engine::count(const Op& op, const allocator::Decision& decision) {
     tally_.allocated_blocks += state_.geometry().to_blocks(decision.len);
   else
     ++tally_.failed;
+}
+
+std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
+                               const allocator::Decision& decision) {
+  const FileExtent extent = {decision.orig.logical, decision.block,
+                             state_.geometry().to_blocks(decision.len)};
+  write_order_.add(op.ino, file, extent);
+  file.map(extent);
+  return extent.end();
 }
 
 void Engine::record_data(const Op& op) {

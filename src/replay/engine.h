@@ -9,12 +9,14 @@
 
 #include "allocator/allocator.h"
 #include "replay/agreement.h"
+#include "replay/cost_profile.h"
 #include "replay/explain.h"
 #include "replay/file_facts.h"
 #include "replay/intake.h"
 #include "replay/op_stream.h"
 #include "replay/translation.h"
 #include "replay/warm_start.h"
+#include "replay/write_order.h"
 
 namespace e4r::replay {
 
@@ -74,10 +76,14 @@ class Engine {
   [[nodiscard]] const allocator::Policy& policy() const { return allocator_.policy(); }
   [[nodiscard]] const allocator::Tunables& tunables() const { return allocator_.tunables(); }
   [[nodiscard]] const state::FsState& state() const { return state_; }
+  // What searches cost in the course of the trace.
+  [[nodiscard]] const CostProfile& costs() const { return costs_; }
   // Blocks of every file that the trace allocated, as the replay has placed them.
   [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
     return translation_.files();
   }
+  // In which order they were handed out.
+  [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
  protected:
   Engine(const state::Source& source, const allocator::Policy& policy,
@@ -102,6 +108,8 @@ class Engine {
   void note_decision(const Op& op, const allocator::Decision& decision, bool forced = false);
   // Counts one that the recorded kernel did not need.
   void note_extra(const Op& op, const allocator::Decision& decision);
+  // Adds to the file what was handed out for its data; returns where in the file that ends.
+  std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
   // Keeps which file blocks the recorded answer stands for.
   void record_data(const Op& op);
   // The file system had a past before the trace.
@@ -128,6 +136,7 @@ class Engine {
   void on_free_inode(const Op& op);
   void on_commit(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
+  void count_cost();
   [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
@@ -137,6 +146,10 @@ class Engine {
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   Explanation explanation_;
+  WriteOrder write_order_;
+  CostProfile costs_;
+  std::uint64_t considered_ = 0;   // groups, so far
+  std::uint64_t examined_ = 0;     // extents, so far
   bool explaining_ = false;        // the decision under way
   std::uint64_t closed_ = 0;       // decisions that the trace closed, so far
   std::uint64_t allocations_ = 0;  // that were asked for

@@ -36,11 +36,11 @@ void Follow::decide(const Op& op, std::uint64_t index) {
   inputs_.known.push_back(decision.inputs);
   if (is_data(op)) facts_.asked(request, decision.inputs, state_.geometry());
   if (!decision.success) return;
-  const std::uint64_t blocks = state_.geometry().to_blocks(decision.len);
   if (is_data(op)) {
-    translation_.file(op.ino).map({decision.orig.logical, decision.block, blocks});
+    (void)map_data(op, translation_.file(op.ino), decision);
     record_data(op);
   } else if (op.block != 0) {
+    const std::uint64_t blocks = state_.geometry().to_blocks(decision.len);
     translation_.recorded_metadata(op.block, decision.block,
                                    std::min(blocks, state_.geometry().to_blocks(op.len)));
   }

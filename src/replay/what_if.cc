@@ -90,9 +90,7 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
     note(op, decision, first);
     facts_.asked(request, decision.inputs, geometry);
     if (!decision.success) return;
-    const std::uint64_t blocks = geometry.to_blocks(decision.len);
-    file.map({decision.orig.logical, decision.block, blocks});
-    at = decision.orig.logical + blocks;
+    at = map_data(op, file, decision);
   }
   if (!first) return;
   ++tally_.absorbed;

@@ -123,6 +123,15 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   return out;
 }
 
+// The rows that the start image has figures for, under the keys of a run.
+void put_start(json::object& image, const ReplayReport& report) {
+  for (const Row& row : rows()) {
+    if (!row.start) continue;
+    const Value value = row.start(report);
+    if (!std::holds_alternative<std::monostate>(value)) put(image, row.key, json_of(value));
+  }
+}
+
 json::object trace_json(const ReplayReport& report) {
   const trace::TraceSummary& t = report.trace;
   json::object kinds;
@@ -145,6 +154,7 @@ json::object trace_json(const ReplayReport& report) {
 std::string replay_json(const ReplayReport& report) {
   json::object image = image_json(report.image_path, report.geometry);
   image["bad_groups"] = report.bad_groups;
+  put_start(image, report);
   image["free_extents"] =
       free_extents_json(report.before, report.geometry.block_size, report.before.blocks);
   json::array runs;

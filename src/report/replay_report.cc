@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/replay_report.h"
 
-#include <bit>
+#include <algorithm>
+#include <utility>
 
 namespace e4r::report {
 
@@ -21,9 +22,14 @@ RunReport summarize(const replay::Run& run) {
   out.tally = engine.tally();
   out.counters = engine.counters();
   out.mb_stats = stats::mb_stats(engine.policy(), engine.counters());
-  out.free_extents = stats::settled_free_extents(
-      engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
+  stats::SettledFree free =
+      stats::settled_free(engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
+  out.free_extents = free.extents;
+  out.space = std::move(free.space);
   out.files = stats::file_fragmentation(engine.files());
+  out.layout = stats::file_layout_score(engine.files());
+  out.costs = engine.costs();
+  out.write_order = engine.write_order();
   out.elapsed_s = run.elapsed_s;
   out.explanation = engine.explanation();
   return out;

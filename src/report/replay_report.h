@@ -8,8 +8,10 @@
 #include "image/geometry.h"
 #include "replay/session.h"
 #include "replay/warm_start.h"
+#include "stats/free_chunks.h"
 #include "stats/free_extents.h"
 #include "stats/kernel_files.h"
+#include "stats/layout.h"
 #include "stats/settled.h"
 #include "trace/summary.h"
 
@@ -24,6 +26,10 @@ struct RunReport {
   allocator::Counters counters;
   stats::FreeExtents free_extents;
   stats::FileFragmentation files;
+  stats::FileLayoutScore layout;
+  stats::FreeSpace space;
+  replay::CostProfile costs;
+  replay::WriteOrder write_order;
   double elapsed_s = 0;
   std::string explanation;  // of the decision that was asked for, or of the first divergence
 
@@ -50,6 +56,7 @@ struct ReplayReport {
   std::string device;
   trace::TraceSummary trace;
   stats::FreeExtents before;  // of the start image
+  stats::FreeSpace space_before;
   // Of a file system that had been mounted before: what it held in memory, as far as that shows.
   std::optional<replay::WarmStart> warm;
   // How far the model follows the recorded kernel on this trace: what the answers are worth.

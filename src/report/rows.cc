@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "report/layout_rows.h"
 #include "util/units.h"
 
 namespace e4r::report {
@@ -147,6 +148,7 @@ std::vector<Row> make_rows() {
   out.push_back(stat_row(pa, "  discarded", "discarded", Show::always));
   add_free_extents(out);
   add_files(out);
+  add_layout_rows(out);
   return out;
 }
 

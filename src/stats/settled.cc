@@ -12,14 +12,17 @@ BlockSpace space_of(const state::Geometry& g) {
 
 }  // namespace
 
-FreeExtents settled_free_extents(const state::FsState& state, std::uint32_t chunk_bits) {
-  FreeExtentScan scan(space_of(state.geometry()), chunk_bits);
+SettledFree settled_free(const state::FsState& state, std::uint32_t chunk_bits) {
+  FreeExtentScan extents(space_of(state.geometry()), chunk_bits);
+  FreeChunkScan chunks(state.geometry());
   std::vector<std::uint64_t> words;
   for (std::uint32_t group = 0; group < state.group_count(); ++group) {
     state.settled_words(group, words);
-    scan.add(words, state.geometry().clusters_in(group));
+    const std::uint32_t clusters = state.geometry().clusters_in(group);
+    extents.add(words, clusters);
+    chunks.add(words, clusters);
   }
-  return scan.finish();
+  return {extents.finish(), chunks.finish()};
 }
 
 FreeExtents source_free_extents(const state::Source& source, std::uint32_t chunk_bits) {

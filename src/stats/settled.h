@@ -6,14 +6,18 @@
 
 #include "replay/file_layout.h"
 #include "state/fs_state.h"
+#include "stats/free_chunks.h"
 #include "stats/free_extents.h"
 
 namespace e4r::stats {
 
-// Free extents of the state as they would be on disk after a sync and unmount: preallocations
-// given back, freed clusters free. Chunks of 2^chunk_bits blocks.
-[[nodiscard]] FreeExtents settled_free_extents(const state::FsState& state,
-                                               std::uint32_t chunk_bits);
+// Free space of the state as it would be on disk after a sync and unmount: preallocations given
+// back, freed clusters free. The extents have chunks of 2^chunk_bits blocks.
+struct SettledFree {
+  FreeExtents extents;
+  FreeSpace space;
+};
+[[nodiscard]] SettledFree settled_free(const state::FsState& state, std::uint32_t chunk_bits);
 
 // The start image's free extents, by the same count.
 [[nodiscard]] FreeExtents source_free_extents(const state::Source& source,

@@ -51,7 +51,7 @@ AgedReport start_report(const std::string& target, const image::Geometry& geomet
 void finish_report(AgedReport& report, const age::Ager& ager) {
   report.tally = ager.tally();
   report.after =
-      stats::settled_free_extents(ager.state(), mebibyte_bits(ager.state().geometry().block_bits));
+      stats::settled_free(ager.state(), mebibyte_bits(ager.state().geometry().block_bits)).extents;
   for (const age::ExtentTree& file : ager.files()) {
     const std::uint64_t extents = file.extents().size();
     report.files += extents > 0;

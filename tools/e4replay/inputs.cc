@@ -243,6 +243,7 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   out.trace = inputs.trace.summary();
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
   out.before = stats::source_free_extents(inputs.source, block_bits < 20 ? 20 - block_bits : 0);
+  out.space_before = stats::source_free_space(inputs.source);
   return out;
 }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/headline.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "util/units.h"
+
+namespace e4r::report {
+namespace {
+
+// Groups considered and extents examined for one request.
+Value steps_per_request(const RunReport& run) {
+  std::uint64_t steps = run.counters.extents_scanned;
+  for (const auto& of : run.counters.by_criterion) steps += of.groups_considered;
+  if (run.tally.requests == 0) return {};
+  return static_cast<double>(steps) / static_cast<double>(run.tally.requests);
+}
+
+Value extents_per_file(const RunReport& run) {
+  if (run.files.files == 0) return {};
+  return run.files.extents_per_file();
+}
+
+double number(const Value& value) {
+  if (const auto* whole = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*whole);
+  const auto* ratio = std::get_if<double>(&value);
+  return ratio == nullptr ? 0 : *ratio;
+}
+
+// What a run's figure is against the first one's; empty when either has none.
+std::string against_first(const Figure& figure, std::size_t run) {
+  constexpr double kSame = 0.0005, kManyTimes = 3;
+  const double from = number(figure.values.front());
+  if (from <= 0 || std::holds_alternative<std::monostate>(figure.values[run])) return {};
+  const double times = number(figure.values[run]) / from;
+  if (std::abs(times - 1) < kSame) return figure.lead + " " + figure.same;
+  if (times > kManyTimes)
+    return fmt::format("{} {:.1f}\u00a0times {}", figure.lead, times, figure.same);
+  return fmt::format("{} {:.1f}\u00a0% {}", figure.lead, std::abs(times - 1) * 100,
+                     times < 1 ? figure.fewer : figure.more);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += i + 1 == parts.size() ? " and " : ", ";
+    out += parts[i];
+  }
+  return out;
+}
+
+std::string against_first(const std::vector<Figure>& figures, std::size_t run) {
+  std::vector<std::string> parts;
+  for (const Figure& figure : figures)
+    if (std::string part = against_first(figure, run); !part.empty())
+      parts.push_back(std::move(part));
+  return parts.empty() ? "nothing is known to differ" : joined(parts);
+}
+
+// What is the same of several policies is said once.
+struct Told {
+  std::string what;
+  std::vector<std::string> policies;
+};
+
+std::string of_one(const ReplayReport& report, const std::vector<Figure>& figures) {
+  const auto text = [&](std::size_t i) { return text_of(figures[i].values.front()); };
+  return fmt::format(
+      "Under {}, a request takes {} steps on average, a file lies in {} extents, and a free extent "
+      "is {} KB long ({} KB at the start).",
+      report.runs.front().policy->name, text(0), text(1), text(2),
+      format_count(report.before.average() * (report.geometry.block_size / 1024)));
+}
+
+}  // namespace
+
+std::vector<Figure> key_figures(const ReplayReport& report) {
+  Figure steps = {"Steps of search per request",
+                  "searches take",
+                  "fewer steps",
+                  "more steps",
+                  "as many steps",
+                  {}};
+  Figure extents = {"Extents per file", "files lie in",    "fewer extents",
+                    "more extents",     "as many extents", {}};
+  Figure free = {"Average free extent, KB", "free extents are", "shorter", "longer", "as long", {}};
+  for (const RunReport& run : report.runs) {
+    steps.values.push_back(steps_per_request(run));
+    extents.values.push_back(extents_per_file(run));
+    free.values.emplace_back(run.free_extents.average() * (report.geometry.block_size / 1024));
+  }
+  return {steps, extents, free};
+}
+
+std::string headline(const ReplayReport& report) {
+  const std::vector<Figure> figures = key_figures(report);
+  if (report.runs.empty()) return {};
+  if (report.runs.size() == 1) return of_one(report, figures);
+  std::vector<Told> told;
+  for (std::size_t run = 1; run < report.runs.size(); ++run) {
+    const std::string what = against_first(figures, run);
+    const auto same = std::find_if(told.begin(), told.end(),
+                                   [&](const Told& before) { return before.what == what; });
+    Told& here = same == told.end() ? told.emplace_back(Told{what, {}}) : *same;
+    here.policies.emplace_back(report.runs[run].policy->name);
+  }
+  std::string out;
+  for (const Told& one : told)
+    out += fmt::format("{}Under {}, against {}, {}.", out.empty() ? "" : " ", joined(one.policies),
+                       report.runs.front().policy->name, one.what);
+  return out;
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/rows.h"
+
+namespace e4r::report {
+
+// A figure that says much of a replay, and how to put it into words: "searches take", "12.3 %",
+// "fewer steps"; "as many steps" when nothing differs, or after "4.5 times".
+struct Figure {
+  std::string label;
+  std::string lead, fewer, more, same;
+  std::vector<Value> values;  // of each run
+};
+
+// The three that say most: what searches cost, in how many pieces files lie, how long free extents
+// are.
+[[nodiscard]] std::vector<Figure> key_figures(const ReplayReport& report);
+
+// These in words: each further policy against the first, or what the only one did.
+[[nodiscard]] std::string headline(const ReplayReport& report);
+
+}  // namespace e4r::report

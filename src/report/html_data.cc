@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/html_data.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "report/json_parts.h"
+
+namespace e4r::report {
+namespace {
+
+namespace json = boost::json;
+using stats::FreeExtents;
+
+double rounded(double value) {
+  return std::round(value * 100) / 100;
+}
+
+// The start image's and each run's.
+std::vector<const FreeExtents*> free_columns(const ReplayReport& report) {
+  std::vector<const FreeExtents*> out = {&report.before};
+  for (const RunReport& run : report.runs) out.push_back(&run.free_extents);
+  return out;
+}
+
+json::object histogram(const ReplayReport& report) {
+  const std::vector<const FreeExtents*> columns = free_columns(report);
+  std::size_t first = FreeExtents::kBuckets, last = 0;
+  for (std::size_t k = 1; k < FreeExtents::kBuckets; ++k)
+    for (const FreeExtents* column : columns)
+      if (column->buckets[k].extents > 0) {
+        first = std::min(first, k);
+        last = k;
+      }
+  json::array from, extents, percent;
+  for (std::size_t k = first; k <= last; ++k)
+    from.emplace_back(bucket_kb(k, report.geometry.block_size / 1024));
+  for (const FreeExtents* column : columns) {
+    json::array counts, shares;
+    for (std::size_t k = first; k <= last; ++k) {
+      counts.emplace_back(column->buckets[k].extents);
+      shares.emplace_back(column->blocks == 0
+                              ? 0.0
+                              : rounded(100 * static_cast<double>(column->buckets[k].blocks) /
+                                        static_cast<double>(column->blocks)));
+    }
+    extents.push_back(std::move(counts));
+    percent.push_back(std::move(shares));
+  }
+  return {{"from_kb", std::move(from)},
+          {"extents", std::move(extents)},
+          {"percent", std::move(percent)}};
+}
+
+using PerCriterion = allocator::Counters::PerCriterion;
+
+json::array per_criterion(const ReplayReport& report, const std::vector<std::size_t>& criteria,
+                          std::uint64_t PerCriterion::*member) {
+  json::array out;
+  for (const RunReport& run : report.runs) {
+    json::array values;
+    for (const std::size_t c : criteria) values.emplace_back(run.counters.by_criterion[c].*member);
+    out.push_back(std::move(values));
+  }
+  return out;
+}
+
+json::object criteria(const ReplayReport& report) {
+  std::vector<std::size_t> used;
+  json::array names;
+  for (std::size_t c = 0; c < allocator::kCriteria; ++c) {
+    const auto any = [&](const RunReport& run) {
+      const PerCriterion& of = run.counters.by_criterion[c];
+      return of.hits + of.groups_considered + of.extents_scanned > 0;
+    };
+    if (std::none_of(report.runs.begin(), report.runs.end(), any)) continue;
+    used.push_back(c);
+    names.emplace_back(mb::criterion_name(static_cast<mb::Criterion>(c)));
+  }
+  return {{"names", std::move(names)},
+          {"hits", per_criterion(report, used, &PerCriterion::hits)},
+          {"groups", per_criterion(report, used, &PerCriterion::groups_considered)},
+          {"extents", per_criterion(report, used, &PerCriterion::extents_scanned)}};
+}
+
+json::array costs(const ReplayReport& report) {
+  json::array out;
+  for (const RunReport& run : report.runs) {
+    json::array requests, steps, most;
+    for (const replay::CostProfile::Bucket& bucket : run.costs.buckets()) {
+      requests.emplace_back(bucket.requests);
+      steps.emplace_back(bucket.steps);
+      most.emplace_back(bucket.most);
+    }
+    out.push_back({{"width", run.costs.width()},
+                   {"decisions", run.costs.decisions()},
+                   {"requests", std::move(requests)},
+                   {"steps", std::move(steps)},
+                   {"most", std::move(most)}});
+  }
+  return out;
+}
+
+std::string extents_label(std::size_t bucket) {
+  if (bucket < 2) return bucket == 0 ? "1" : "2";
+  const std::uint64_t most = 1ull << bucket;
+  if (bucket + 1 == stats::FileLayoutScore::kBuckets) return fmt::format("over {}", most / 2);
+  return fmt::format("{} to {}", most / 2 + 1, most);
+}
+
+json::object files(const ReplayReport& report) {
+  std::size_t buckets = 1;
+  for (const RunReport& run : report.runs)
+    for (std::size_t k = 0; k < run.layout.by_extents.size(); ++k)
+      if (run.layout.by_extents[k] > 0) buckets = std::max(buckets, k + 1);
+  json::array labels, counts;
+  for (std::size_t k = 0; k < buckets; ++k) labels.emplace_back(extents_label(k));
+  for (const RunReport& run : report.runs)
+    counts.emplace_back(
+        json::array(run.layout.by_extents.begin(),
+                    run.layout.by_extents.begin() + static_cast<std::ptrdiff_t>(buckets)));
+  return {{"labels", std::move(labels)}, {"files", std::move(counts)}};
+}
+
+json::array summed(const std::vector<stats::GroupFree>& groups, std::size_t per_cell,
+                   std::uint32_t stats::GroupFree::*member) {
+  json::array out;
+  for (std::size_t first = 0; first < groups.size(); first += per_cell) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = first; i < std::min(first + per_cell, groups.size()); ++i)
+      sum += groups[i].*member;
+    out.emplace_back(sum);
+  }
+  return out;
+}
+
+json::object map(const ReplayReport& report) {
+  const image::Geometry& g = report.geometry;
+  const std::size_t groups = report.space_before.groups.size();
+  const std::size_t per_cell = std::max<std::size_t>((groups + kMostCells - 1) / kMostCells, 1);
+  json::array free, runs;
+  const auto add = [&](const stats::FreeSpace& space) {
+    free.push_back(summed(space.groups, per_cell, &stats::GroupFree::clusters));
+    runs.push_back(summed(space.groups, per_cell, &stats::GroupFree::runs));
+  };
+  add(report.space_before);
+  for (const RunReport& run : report.runs) add(run.space);
+  const std::uint64_t ratio = 1ull << g.cluster_ratio_bits;
+  return {{"groups", groups},
+          {"per_cell", per_cell},
+          {"clusters", (g.blocks_count - g.first_data_block + ratio - 1) / ratio},
+          {"clusters_per_group", g.blocks_per_group / ratio},
+          {"cluster_kb", g.block_size / 1024 * ratio},
+          {"free", std::move(free)},
+          {"runs", std::move(runs)}};
+}
+
+}  // namespace
+
+std::string html_data(const ReplayReport& report) {
+  json::array policies;
+  for (const RunReport& run : report.runs) policies.emplace_back(run.policy->name);
+  const json::object data = {
+      {"policies", std::move(policies)}, {"criteria", criteria(report)}, {"cost", costs(report)},
+      {"histogram", histogram(report)},  {"map", map(report)},           {"files", files(report)}};
+  std::string out;
+  for (const char c : json::serialize(data)) c == '<' ? out += "\\u003c" : out += c;
+  return out;
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/html_text.h"
+
+#include <algorithm>
+
+#include "report/json_parts.h"
+#include "report/rows.h"
+#include "util/units.h"
+
+namespace e4r::report {
+namespace {
+
+std::string cell(std::string_view text) {
+  return fmt::format("<td>{}</td>", html_escape(text));
+}
+
+std::string fact(const std::string& text) {
+  return fmt::format("<p class=\"facts\">{}</p>\n", html_escape(text));
+}
+
+std::string head(const ReplayReport& report) {
+  std::string out = "<thead><tr><th></th><th>start</th>";
+  for (const RunReport& run : report.runs)
+    out += fmt::format("<th>{}</th>", html_escape(run.policy->name));
+  if (report.runs.size() == 2) out += "<th>change</th>";
+  return out + "</tr></thead>\n";
+}
+
+std::string fidelity(const ReplayReport& report) {
+  const auto percent = report.recorded->percent_identical();
+  return fmt::format("Model: {} of {} recorded decisions identical under {} ({})",
+                     format_count(report.recorded->identical),
+                     format_count(report.recorded->requests), report.recorded_policy,
+                     percent ? fmt::format("{:.3f} %", *percent) : "-");
+}
+
+}  // namespace
+
+std::string html_escape(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string html_facts(const ReplayReport& report) {
+  const image::Geometry& g = report.geometry;
+  std::string out =
+      fact(fmt::format("Image {}: {}, {} blocks, {} groups", report.image_path,
+                       format_size(g.blocks_count * g.block_size), format_size(g.block_size),
+                       format_count(g.groups_count))) +
+      fact(fmt::format("Trace {}: {} events, {} requests, Linux {}", report.trace_path,
+                       format_count(report.trace.events),
+                       format_count(report.trace.count(trace::EventKind::request_blocks)),
+                       trace::kernel_of(report.trace)));
+  if (report.contradictions.any())
+    out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
+  if (report.recorded) out += fact(fidelity(report));
+  for (const RunReport& run : report.runs)
+    if (run.unverified())
+      out += fact(fmt::format("{} is unverified: it was held against no kernel", run.policy->name));
+  return out;
+}
+
+std::string html_rows(const ReplayReport& report) {
+  std::string out = "<table class=\"all\">\n" + head(report) + "<tbody>\n";
+  std::string section;
+  for (const Row& row : rows()) {
+    const std::vector<Value> values = values_of(row, report);
+    if (!shown(row, values)) continue;
+    if (row.section != section)
+      out += fmt::format("<tr class=\"section\"><td colspan=\"{}\">{}</td></tr>\n",
+                         report.runs.size() + 3, html_escape(section = row.section));
+    out +=
+        "<tr class=\"row\">" + cell(row.label) + cell(row.start ? text_of(row.start(report)) : "");
+    for (const Value& value : values) out += cell(text_of(value));
+    if (values.size() == 2) out += cell(change_text(values[0], values[1]));
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table>\n";
+}
+
+std::string html_histogram(const ReplayReport& report) {
+  using stats::FreeExtents;
+  std::vector<std::pair<std::string, const FreeExtents*>> columns = {{"start", &report.before}};
+  for (const RunReport& run : report.runs)
+    columns.emplace_back(run.policy->name, &run.free_extents);
+  std::string out =
+      "<table class=\"bars\">\n<thead><tr><th>size</th><th></th><th>extents</th>"
+      "<th>of free blocks</th></tr></thead>\n";
+  const std::uint64_t block_kb = report.geometry.block_size / 1024;
+  for (std::size_t bucket = 0; bucket < FreeExtents::kBuckets; ++bucket) {
+    if (std::none_of(columns.begin(), columns.end(),
+                     [&](const auto& c) { return c.second->buckets[bucket].extents != 0; }))
+      continue;
+    out += "<tbody>\n";
+    std::string size = fmt::format("{} to {}", format_size(bucket_kb(bucket, block_kb) * 1024),
+                                   format_size(bucket_kb(bucket + 1, block_kb) * 1024));
+    for (const auto& [name, extents] : columns) {
+      const FreeExtents::Bucket& b = extents->buckets[bucket];
+      const double percent = extents->blocks == 0 ? 0
+                                                  : 100.0 * static_cast<double>(b.blocks) /
+                                                        static_cast<double>(extents->blocks);
+      out += fmt::format("<tr>{}{}{}<td>{:.2f} %</td></tr>\n", cell(size), cell(name),
+                         cell(format_count(b.extents)), percent);
+      size.clear();
+    }
+    out += "</tbody>\n";
+  }
+  return out + "</table>\n";
+}
+
+std::string html_slowest(const ReplayReport& report) {
+  std::string out;
+  for (const RunReport& run : report.runs) {
+    if (run.costs.slowest().empty()) continue;
+    out += fmt::format(
+        "<div><h3>{}</h3>\n<table class=\"slow\"><thead><tr><th>decision</th><th>groups "
+        "considered</th><th>extents examined</th></tr></thead><tbody>\n",
+        html_escape(run.policy->name));
+    for (const replay::CostProfile::Decision& d : run.costs.slowest())
+      out += fmt::format("<tr><td>{}</td>{}{}</tr>\n", d.number, cell(format_count(d.groups)),
+                         cell(format_count(d.extents)));
+    out += "</tbody></table></div>\n";
+  }
+  return out;
+}
+
+}  // namespace e4r::report

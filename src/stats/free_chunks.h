@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "state/fs_state.h"
+
+namespace e4r::stats {
+
+// Free space in pieces of 1, 16 and 128 MiB that begin at a multiple of their size, counted from
+// the first block of group 0. Up to the size of a group these are what the buddy system would call
+// chunks of that size; larger ones are whole groups in a row, which no single request can get.
+struct FreeChunks {
+  static constexpr std::array<std::uint32_t, 3> kSizeBits = {20, 24, 27};  // log2 of bytes
+  std::array<std::uint64_t, kSizeBits.size()> count = {};
+  friend bool operator==(const FreeChunks&, const FreeChunks&) = default;
+};
+
+// Free clusters of a group, and how many runs they are in that group.
+struct GroupFree {
+  std::uint32_t clusters = 0;
+  std::uint32_t runs = 0;
+  friend bool operator==(const GroupFree&, const GroupFree&) = default;
+};
+
+struct FreeSpace {
+  FreeChunks chunks;
+  std::vector<GroupFree> groups;
+};
+
+// Counts them, bitmap after bitmap, groups in ascending order.
+class FreeChunkScan {
+ public:
+  explicit FreeChunkScan(const state::Geometry& geometry) : geometry_(geometry) {}
+  // The next `clusters` clusters; set bits are in use.
+  void add(state::bitmap::ConstWords words, std::uint32_t clusters);
+  [[nodiscard]] FreeSpace finish();
+
+ private:
+  void run(std::uint32_t from, std::uint32_t to);
+  void close();
+
+  const state::Geometry& geometry_;
+  FreeSpace space_;
+  std::uint64_t at_ = 0;               // clusters seen
+  std::uint64_t start_ = 0, end_ = 0;  // of the free run seen last
+};
+
+// Of the start image; of a state, settled_free() counts it.
+[[nodiscard]] FreeSpace source_free_space(const state::Source& source);
+
+}  // namespace e4r::stats

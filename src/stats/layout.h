@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+
+#include "replay/file_layout.h"
+
+namespace e4r::stats {
+
+// How files lie for a reader who goes from their first block to their last (docs/metrics.md). A
+// block's predecessor is the nearest block before it that the file has; holes are passed over.
+struct FileLayoutScore {
+  // Bucket k counts files of 2^(k-1)+1 to 2^k extents (bucket 0: of one), the last all with more.
+  static constexpr std::size_t kBuckets = 17;
+
+  std::uint64_t files = 0;       // with at least one block
+  std::uint64_t successors = 0;  // blocks that have a predecessor
+  std::uint64_t following = 0;   // of these: right behind it on the device
+  std::uint64_t distance = 0;  // blocks between the others and where a predecessor ends, summed up
+  double median = 0;           // over files of two blocks and more: following / successors
+  std::array<std::uint64_t, kBuckets> by_extents = {};
+
+  // Times that a reader of every file has to leave the place where a block ended.
+  [[nodiscard]] std::uint64_t seeks() const { return successors - following; }
+};
+
+[[nodiscard]] FileLayoutScore file_layout_score(
+    const std::unordered_map<std::uint64_t, replay::FileLayout>& files);
+
+}  // namespace e4r::stats

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page: what comes from outside stays text, and what the script draws is right.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "report/headline.h"
+#include "report/html_data.h"
+#include "report/html_text.h"
+#include "report/replay_report.h"
+
+namespace e4r::report {
+namespace {
+
+namespace json = boost::json;
+
+RunReport make_run(const char* policy) {
+  RunReport run;
+  run.policy = allocator::find_policy(policy);
+  run.tally.requests = 100;
+  run.counters.extents_scanned = 300;
+  run.counters[mb::Criterion::cr0].groups_considered = 100;
+  run.files.files = 10;
+  run.files.extents = 20;
+  run.free_extents.add(0, 64);
+  run.space.groups = {{40, 2}, {24, 1}};
+  run.layout.by_extents[0] = 4;
+  run.layout.by_extents[3] = 6;
+  run.costs.add(1, 10, 20);
+  return run;
+}
+
+ReplayReport make_report(const std::vector<const char*>& policies) {
+  ReplayReport report;
+  report.geometry.block_size = 4096;
+  report.geometry.blocks_count = 200;
+  report.geometry.blocks_per_group = 100;
+  report.geometry.groups_count = 2;
+  report.before.add(0, 128);
+  report.space_before.groups = {{100, 1}, {28, 3}};
+  for (const char* policy : policies) report.runs.push_back(make_run(policy));
+  return report;
+}
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+TEST(Html, NamesStayText) {
+  const std::string plain = replay_html(make_report({"legacy"}));
+  ReplayReport report = make_report({"legacy"});
+  report.trace_path = "</title></script><script>alert(1)</script>";
+  report.image_path = "\"><img src=x onerror=alert(1)>&amp;";
+  const std::string page = replay_html(report);
+  for (const char* tag : {"<script", "</script", "<img", "</title", "</style"})
+    EXPECT_EQ(count_of(page, tag), count_of(plain, tag)) << tag;
+  EXPECT_NE(page.find("&lt;/script&gt;&lt;script&gt;alert(1)"), std::string::npos);
+  EXPECT_NE(page.find("&quot;&gt;&lt;img src=x onerror=alert(1)&gt;&amp;amp;"), std::string::npos);
+}
+
+TEST(Html, EscapesWhatMarksUp) {
+  EXPECT_EQ(html_escape("a<b>&\"c"), "a&lt;b&gt;&amp;&quot;c");
+}
+
+// The element that holds the data cannot be ended from within.
+TEST(Html, DataIsJsonWithoutAnOpeningBracket) {
+  const std::string data = html_data(make_report({"legacy", "cr1.5"}));
+  EXPECT_EQ(data.find('<'), std::string::npos);
+  const json::value parsed = json::parse(data);
+  EXPECT_EQ(parsed.at("policies").as_array().size(), 2u);
+}
+
+TEST(Html, DataHoldsWhatIsDrawn) {
+  const json::value data = json::parse(html_data(make_report({"legacy"})));
+  EXPECT_EQ(data.at("map").at("free"), json::parse("[[100,28],[40,24]]"));
+  EXPECT_EQ(data.at("map").at("runs"), json::parse("[[1,3],[2,1]]"));
+  EXPECT_EQ(data.at("map").at("clusters").to_number<int>(), 200);
+  EXPECT_EQ(data.at("files").at("labels"), json::parse(R"(["1","2","3 to 4","5 to 8"])"));
+  EXPECT_EQ(data.at("files").at("files"), json::parse("[[4,0,0,6]]"));
+  EXPECT_EQ(data.at("histogram").at("from_kb"), json::parse("[256,512]"));
+  EXPECT_EQ(data.at("histogram").at("extents"), json::parse("[[0,1],[1,0]]"));
+  EXPECT_EQ(data.at("cost").at(0).at("steps"), json::parse("[30]"));
+  EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
+}
+
+// Many groups are summed up in cells.
+TEST(Html, TheMapHasNoMoreThanSoManyCells) {
+  ReplayReport report = make_report({"legacy"});
+  report.space_before.groups.assign(2 * kMostCells + 1, {3, 1});
+  report.runs[0].space.groups.assign(2 * kMostCells + 1, {2, 1});
+  const json::value map = json::parse(html_data(report)).at("map");
+  EXPECT_EQ(map.at("per_cell").to_number<int>(), 3);
+  const json::array& cells = map.at("free").at(0).as_array();
+  EXPECT_LE(cells.size(), kMostCells);
+  EXPECT_EQ(cells[0].to_number<int>(), 9);
+  EXPECT_EQ(cells.back().to_number<std::size_t>(), 3 * ((2 * kMostCells + 1 - 1) % 3 + 1));
+}
+
+TEST(Html, ARunOfNothingIsAPage) {
+  ReplayReport report;
+  report.geometry.block_size = 1024;
+  report.geometry.blocks_per_group = 8192;
+  report.runs.resize(1);
+  report.runs[0].policy = allocator::find_policy("legacy");
+  EXPECT_EQ(count_of(replay_html(report), "</html>"), 1u);
+}
+
+TEST(Headline, SaysHowFiguresDiffer) {
+  ReplayReport report = make_report({"legacy", "cr1.5"});
+  EXPECT_EQ(headline(report),
+            "Under cr1.5, against legacy, searches take as many steps, files lie in as many "
+            "extents and free extents are as long.");
+  report.runs[1].counters.extents_scanned = 100;
+  report.runs[1].files.extents = 25;
+  report.runs[1].free_extents = {};
+  report.runs[1].free_extents.add(0, 640);
+  EXPECT_EQ(headline(report),
+            "Under cr1.5, against legacy, searches take 50.0\u00a0% fewer steps, files lie in "
+            "25.0\u00a0% more extents and free extents are 10.0\u00a0times as long.");
+}
+
+TEST(Headline, SaysOnceWhatIsTheSameOfSeveral) {
+  ReplayReport report = make_report({"legacy", "cr1.5", "linear", "linux-7.3"});
+  report.runs[2].files.extents = 10;
+  EXPECT_EQ(headline(report),
+            "Under cr1.5 and linux-7.3, against legacy, searches take as many steps, files lie in "
+            "as many extents and free extents are as long. Under linear, against legacy, searches "
+            "take as many steps, files lie in 50.0\u00a0% fewer extents and free extents are as "
+            "long.");
+}
+
+TEST(Headline, LeavesOutWhatThereIsNot) {
+  ReplayReport report = make_report({"legacy", "cr1.5"});
+  report.runs[1].files = {};
+  report.runs[0].counters = {};
+  EXPECT_EQ(headline(report), "Under cr1.5, against legacy, free extents are as long.");
+}
+
+TEST(Headline, OfOnePolicySaysWhatItDid) {
+  EXPECT_EQ(headline(make_report({"legacy"})),
+            "Under legacy, a request takes 4.00 steps on average, a file lies in 2.00 extents, and "
+            "a free extent is 256 KB long (512 KB at the start).");
+}
+
+}  // namespace
+}  // namespace e4r::report
