@@ -11,18 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-// Puts a value at "a/b/c", making the objects on the way.
-void put(json::object& into, std::string_view key, json::value value) {
-  const auto slash = key.find('/');
-  if (slash == std::string_view::npos) {
-    into[key] = std::move(value);
-    return;
-  }
-  json::value& child = into[key.substr(0, slash)];
-  if (!child.is_object()) child = json::object();
-  put(child.get_object(), key.substr(slash + 1), std::move(value));
-}
-
 json::object tunables_json(const allocator::Tunables& tunables) {
   json::object out;
   for (const allocator::TunableInfo& info : allocator::tunable_table())
@@ -110,10 +98,7 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   json::object out = {{"policy", run.policy->name},
                       {"verified", !run.unverified()},
                       {"tunables", tunables_json(run.tunables)}};
-  for (const Row& row : rows()) {
-    const Value value = row.run(run, report);
-    if (!std::holds_alternative<std::monostate>(value)) put(out, row.key, json_of(value));
-  }
+  put_rows(out, run, report);
   out["free_extents"] =
       free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
   out["agreement"] = verification_json(run);
