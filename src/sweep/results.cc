@@ -41,7 +41,7 @@ Figures figures_of(const Lines& lines) {
 std::string points_jsonl(const Lines& lines) {
   std::string out;
   for (const std::string& line : lines)
-    if (!line.empty()) out += line + "\n";
+    if (!line.empty()) out.append(line).append("\n");
   return out;
 }
 

@@ -150,7 +150,7 @@ Result<Store> Store::begin(const std::string& directory, const std::string& mani
   if (!has(names, kManifest)) E4R_CHECK(write_whole(out.file(kManifest), manifest));
   std::string journal;
   for (const std::string& line : out.finished_.lines)
-    if (!line.empty()) journal += line + "\n";
+    if (!line.empty()) journal.append(line).append("\n");
   const std::string path = out.file(kJournal);
   E4R_CHECK(write_whole(path, journal));
   out.journal_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));

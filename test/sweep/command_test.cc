@@ -119,6 +119,25 @@ TEST_F(SweepCommand, EachPointIsAReplay) {
   EXPECT_EQ(points, 6);
 }
 
+TEST_F(SweepCommand, AnE4cAnswersAsItsImageAndTraceDo) {
+  const std::string packed = dir_.file("t.e4c");
+  const auto made = test::run({E4REPLAY, "trace", "convert", trace_, packed, "--image", image_});
+  ASSERT_EQ(made.status, 0) << made.err;
+  const auto swept = test::run({E4REPLAY, "sweep", packed, capture(), "-p", "linux-6.12,legacy",
+                                "--set", "mb_max_to_scan=3,200", "--where",
+                                "policy == legacy || mb_max_to_scan > 3", "-o", dir_.file("out")});
+  ASSERT_EQ(swept.status, 0) << swept.err;
+  std::vector<std::string> figures;
+  std::istringstream lines(text("out", "points.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto from = line.find("\"policy\"");
+    figures.push_back(line.substr(from, line.find("\"crc\"") - from));
+  }
+  ASSERT_EQ(figures.size(), 6u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(figures[i], figures[i + 3]) << i;
+  EXPECT_NE(figures[1], figures[2]);
+}
+
 // A kill is as good as a stop: what was finished is not done again, and the end is the same.
 TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
   constexpr int kPoints = 120;
