@@ -64,7 +64,7 @@ class SweepCommand : public ::testing::Test {
                  "/points.journal 2>/dev/null | wc -l)\" -ge 3 ] ||\n"
                  "    [ -e " +
                  dir_.file(out) +
-                 "/points.jsonl ]; do :; done\n"
+                 "/points.jsonl ]; do sleep 0.01; done\n"
                  "kill -" +
                  signal + " $pid; wait $pid; exit $?");
   }
@@ -140,7 +140,7 @@ TEST_F(SweepCommand, AnE4cAnswersAsItsImageAndTraceDo) {
 
 // A kill is as good as a stop: what was finished is not done again, and the end is the same.
 TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
-  constexpr int kPoints = 120;
+  constexpr int kPoints = 20;
   ASSERT_EQ(test::run(sweep("whole", kPoints)).status, 0);
   int status = 0;
   for (int attempt = 0; attempt < 5 && status != 137; ++attempt) {
@@ -155,24 +155,24 @@ TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
   std::ofstream(dir_.file("killed") + "/points.journal", std::ios::app) << "{\"point\":9,\"capt";
   const auto resumed = test::run(sweep("killed", kPoints, {"--resume"}));
   ASSERT_EQ(resumed.status, 0) << resumed.err;
-  EXPECT_NE(resumed.err.find("of 120 points are there"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("of 20 points are there"), std::string::npos) << resumed.err;
   EXPECT_NE(resumed.err.find("damaged or torn lines: 1;"), std::string::npos) << resumed.err;
   expect_same("whole", "killed");
   const auto again = test::run(sweep("killed", kPoints, {"--resume"}));
   EXPECT_EQ(again.status, 0);
-  EXPECT_EQ(again.err, dir_.file("killed") + ": 120 of 120 points are there\n");
+  EXPECT_EQ(again.err, dir_.file("killed") + ": 20 of 20 points are there\n");
   expect_same("whole", "killed");
 }
 
 TEST_F(SweepCommand, ASignalStopsItAndSaysHowToGoOn) {
-  constexpr int kPoints = 120;
+  constexpr int kPoints = 20;
   test::Outcome stopped;
   for (int attempt = 0; attempt < 5 && stopped.status != 130; ++attempt) {
     std::filesystem::remove_all(dir_.file("out"));
     stopped = interrupted("out", sweep("out", kPoints, {"--threads", "1"}), "TERM");
   }
   ASSERT_EQ(stopped.status, 130) << stopped.err;
-  EXPECT_NE(stopped.err.find("of 120 points left; the same command with --resume goes on"),
+  EXPECT_NE(stopped.err.find("of 20 points left; the same command with --resume goes on"),
             std::string::npos)
       << stopped.err;
   const std::string journal = text("out", "points.journal");
@@ -185,11 +185,11 @@ TEST_F(SweepCommand, ASignalStopsItAndSaysHowToGoOn) {
 // As a batch system would run them, one of them twice; and with a stand-in for GNU parallel.
 TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   const Words best = {"--best", "files/extents"};
-  ASSERT_EQ(test::run(sweep("whole", 20, best)).status, 0);
+  ASSERT_EQ(test::run(sweep("whole", 6, best)).status, 0);
   const std::string env = "cd " + dir_.path() + " && export E4REPLAY=" E4REPLAY " && ";
   const auto script = [&](const std::string& kind) {
     const auto made = test::run(
-        sweep("parts-" + kind, 20, {"--emit", kind, "--jobs", "3", "--best", "files/extents"}));
+        sweep("parts-" + kind, 6, {"--emit", kind, "--jobs", "3", "--best", "files/extents"}));
     EXPECT_EQ(made.status, 0) << made.err;
     std::ofstream(dir_.file(kind + ".sh")) << made.out;
   };
@@ -203,7 +203,7 @@ TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   }
   const auto early = merge();
   EXPECT_EQ(early.status, 1);
-  EXPECT_EQ(early.err, "e4replay: 7 of 20 points are missing: 7-13; run their jobs again\n");
+  EXPECT_EQ(early.err, "e4replay: 2 of 6 points are missing: 3-4; run their jobs again\n");
   EXPECT_FALSE(std::filesystem::exists(dir_.file("joined")));
   ASSERT_EQ(shell(env + "SLURM_ARRAY_TASK_ID=2 sh slurm.sh").status, 0);
   const auto merged = merge();
