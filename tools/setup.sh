@@ -6,10 +6,11 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
-       libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev zstd
-       tar)
+       libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
+       libsqlite3-dev zstd tar)
 # clang and libbpf-dev: for `record --events full`, which a build can do without.
-test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch xz-utils fish zsh)
+test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch xz-utils fish
+      zsh)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)

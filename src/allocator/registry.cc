@@ -30,6 +30,11 @@ namespace {
 constexpr auto kPolicies = std::to_array<const Policy*>({E4R_POLICIES(E4R_ADDRESS)});
 #undef E4R_ADDRESS
 
+bool has_rung(const Policy& policy, mb::Criterion criterion) {
+  return std::any_of(policy.ladder.begin(), policy.ladder.end(),
+                     [criterion](const Rung& rung) { return rung.criterion == criterion; });
+}
+
 }  // namespace
 
 std::span<const Policy* const> policies() {
@@ -46,6 +51,18 @@ const Policy* find_policy(std::string_view name) {
 state::GroupIndex group_index(const Policy& policy, const Tunables& tunables) {
   const bool optimized = !policy.walk_only && tunables.mb_optimize_scan != 0;
   return optimized ? policy.kernel.groups.index : state::GroupIndex::none;
+}
+
+bool has_tunable(const Policy& policy, const TunableInfo& tunable) {
+  const auto is = [&](std::uint64_t Tunables::*member) { return tunable.member == member; };
+  if (is(&Tunables::mb_cr1_5_max_trim_order)) return has_rung(policy, mb::Criterion::cr1_5);
+  if (is(&Tunables::mb_best_avail_max_trim_order))
+    return has_rung(policy, mb::Criterion::best_avail);
+  if (is(&Tunables::mb_optimize_scan) || is(&Tunables::mb_max_linear_groups))
+    return !policy.walk_only;
+  if (is(&Tunables::mb_max_inode_prealloc)) return policy.kernel.preallocs.recent_first;
+  if (is(&Tunables::possible_cpus)) return policy.kernel.stream.by_inode;
+  return true;
 }
 
 }  // namespace e4r::allocator

@@ -92,10 +92,14 @@ Result<Run> Session::free_run(const Setup& setup) {
   return run<FreeRun>(setup, inputs_);
 }
 
-Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) {
+Result<Run> Session::what_if(const Setup& setup) const {
+  return run<WhatIf>(setup, inputs_);
+}
+
+Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) const {
   std::vector<std::optional<Result<Run>>> results(setups.size());
   parallel_for(thread_count(options_.threads), setups.size(),
-               [&](std::size_t i) { results[i] = run<WhatIf>(setups[i], inputs_); });
+               [&](std::size_t i) { results[i] = what_if(setups[i]); });
   std::vector<Run> runs;
   for (auto& result : results) {
     E4R_TRY(Run run, *std::move(result));

@@ -52,8 +52,10 @@ class Session {
   // Lets the setup decide alone from start to end and compares with the trace.
   [[nodiscard]] Result<Run> free_run(const Setup& setup);
 
+  // Replays under one setup. May be called from several threads at once.
+  [[nodiscard]] Result<Run> what_if(const Setup& setup) const;
   // Replays under each setup, in threads; the runs come in the order of the setups.
-  [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups);
+  [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups) const;
 
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
   // As follow() has completed it; null without one.

@@ -25,7 +25,41 @@ json::array histogram_json(const stats::FreeExtents& extents, std::uint64_t bloc
   return rows;
 }
 
+// Puts a value at "a/b/c", making the objects on the way.
+void put(json::object& into, std::string_view key, json::value value) {
+  const auto slash = key.find('/');
+  if (slash == std::string_view::npos) {
+    into[key] = std::move(value);
+    return;
+  }
+  json::value& child = into[key.substr(0, slash)];
+  if (!child.is_object()) child = json::object();
+  put(child.get_object(), key.substr(slash + 1), std::move(value));
+}
+
 }  // namespace
+
+void put_rows(json::object& into, const RunReport& run, const ReplayReport& report) {
+  for (const Row& row : rows()) {
+    const Value value = row.run(run, report);
+    if (!std::holds_alternative<std::monostate>(value)) put(into, row.key, json_of(value));
+  }
+}
+
+void put_start_rows(json::object& into, const ReplayReport& report) {
+  for (const Row& row : rows()) {
+    if (!row.start) continue;
+    const Value value = row.start(report);
+    if (!std::holds_alternative<std::monostate>(value)) put(into, row.key, json_of(value));
+  }
+}
+
+const json::value* find_at(const json::object& in, std::string_view key) {
+  const auto slash = key.find('/');
+  const json::value* const child = in.if_contains(key.substr(0, slash));
+  if (slash == std::string_view::npos || child == nullptr) return child;
+  return child->is_object() ? find_at(child->get_object(), key.substr(slash + 1)) : nullptr;
+}
 
 std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb) {
   return bucket == 0 ? 0 : block_kb << (bucket - 1);

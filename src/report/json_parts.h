@@ -15,6 +15,15 @@ namespace e4r::report {
 // A number, or null for none.
 [[nodiscard]] boost::json::value json_of(const Value& value);
 
+// Puts the figure of every row that the run has at its key, levels as objects within each other:
+// what the document of a replay has for a run.
+void put_rows(boost::json::object& into, const RunReport& run, const ReplayReport& report);
+// The same for those that the start image has figures for.
+void put_start_rows(boost::json::object& into, const ReplayReport& report);
+// The value at a row's key; null when there is none.
+[[nodiscard]] const boost::json::value* find_at(const boost::json::object& in,
+                                                std::string_view key);
+
 [[nodiscard]] boost::json::object image_json(const std::string& path, const image::Geometry& geo);
 
 // {"count":, "min_kb":, "max_kb":, "avg_kb":, "histogram": [...]}; buckets without an extent are

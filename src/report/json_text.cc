@@ -12,6 +12,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::size_t kOneLine = static_cast<std::size_t>(-1);  // as a depth
+
 void write(std::string& out, const json::value& value, std::size_t depth);
 
 // Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
@@ -42,7 +44,12 @@ void write_string(std::string& out, std::string_view text) {
   out += json::serialize(json::string_view(clean));
 }
 
+std::size_t deeper(std::size_t depth) {
+  return depth == kOneLine ? kOneLine : depth + 1;
+}
+
 void new_line(std::string& out, std::size_t depth) {
+  if (depth == kOneLine) return;
   out += '\n';
   out.append(2 * depth, ' ');
 }
@@ -52,10 +59,10 @@ void write_object(std::string& out, const json::object& object, std::size_t dept
   out += '{';
   for (const auto& [key, value] : object) {
     out += before;
-    new_line(out, depth + 1);
+    new_line(out, deeper(depth));
     write_string(out, key);
-    out += ": ";
-    write(out, value, depth + 1);
+    out += depth == kOneLine ? ":" : ": ";
+    write(out, value, deeper(depth));
     before = ",";
   }
   if (!object.empty()) new_line(out, depth);
@@ -67,8 +74,8 @@ void write_array(std::string& out, const json::array& array, std::size_t depth) 
   out += '[';
   for (const json::value& value : array) {
     out += before;
-    new_line(out, depth + 1);
-    write(out, value, depth + 1);
+    new_line(out, deeper(depth));
+    write(out, value, deeper(depth));
     before = ",";
   }
   if (!array.empty()) new_line(out, depth);
@@ -89,6 +96,12 @@ void write(std::string& out, const json::value& value, std::size_t depth) {
 }
 
 }  // namespace
+
+std::string json_line(const json::value& value) {
+  std::string out;
+  write(out, value, kOneLine);
+  return out;
+}
 
 std::string json_text(const json::value& value) {
   std::string out;

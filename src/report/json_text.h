@@ -11,4 +11,7 @@ namespace e4r::report {
 // are no UTF-8 (a path, a label) become U+FFFD.
 [[nodiscard]] std::string json_text(const boost::json::value& value);
 
+// The same in one line, without blanks and without a newline at the end.
+[[nodiscard]] std::string json_line(const boost::json::value& value);
+
 }  // namespace e4r::report

@@ -27,8 +27,8 @@ Value distance_kb(const FileLayoutScore& layout, std::uint64_t among, const Repl
 using OfRun = Value (*)(const RunReport&, const ReplayReport&);
 
 void add(std::vector<Row>& out, const char* section, const char* label, const char* key,
-         OfRun run) {
-  out.push_back({section, label, key, Show::always, run, {}});
+         Better better, OfRun run) {
+  out.push_back({section, label, key, Show::always, run, {}, better});
 }
 
 using Run = const RunReport&;
@@ -36,31 +36,31 @@ using Report = const ReplayReport&;
 
 void add_files(std::vector<Row>& out) {
   constexpr const char* kSection = "layout of files written";
-  add(out, kSection, "  layout score, %", "layout/score_percent",
+  add(out, kSection, "  layout score, %", "layout/score_percent", Better::higher,
       [](Run r, Report) { return percent(r.layout.following, r.layout.successors); });
-  add(out, kSection, "  score of the median file, %", "layout/median_score_percent",
+  add(out, kSection, "  score of the median file, %", "layout/median_score_percent", Better::higher,
       [](Run r, Report) -> Value {
         if (r.layout.successors == 0) return {};
         return 100 * r.layout.median;
       });
-  add(out, kSection, "  seeks to read each once", "layout/seeks",
+  add(out, kSection, "  seeks to read each once", "layout/seeks", Better::lower,
       [](Run r, Report) -> Value { return r.layout.seeks(); });
-  add(out, kSection, "  average seek, KB", "layout/avg_seek_kb",
+  add(out, kSection, "  average seek, KB", "layout/avg_seek_kb", Better::lower,
       [](Run r, Report p) { return distance_kb(r.layout, r.layout.seeks(), p); });
-  add(out, kSection, "  seeks of a file, KB", "layout/seek_kb_per_file",
+  add(out, kSection, "  seeks of a file, KB", "layout/seek_kb_per_file", Better::lower,
       [](Run r, Report p) { return distance_kb(r.layout, r.layout.files, p); });
 }
 
 void add_write_order(std::vector<Row>& out) {
   constexpr const char* kSection = "order of allocations";
-  add(out, kSection, "  next to the one before, %", "write_order/adjacent_percent",
+  add(out, kSection, "  next to the one before, %", "write_order/adjacent_percent", Better::higher,
       [](Run r, Report) {
         const replay::WriteOrder& order = r.write_order;
         return percent(order.adjacent, order.allocations > 0 ? order.allocations - 1 : 0);
       });
-  add(out, kSection, "  blocks in file order, %", "write_order/in_order_percent",
+  add(out, kSection, "  blocks in file order, %", "write_order/in_order_percent", Better::higher,
       [](Run r, Report) { return percent(r.write_order.in_order, r.write_order.neighbours); });
-  add(out, kSection, "  joints interrupted, %", "write_order/interrupted_percent",
+  add(out, kSection, "  joints interrupted, %", "write_order/interrupted_percent", Better::lower,
       [](Run r, Report) { return percent(r.write_order.interrupted, r.write_order.continued); });
 }
 
@@ -72,14 +72,16 @@ void add_chunks(std::vector<Row>& out, std::size_t i) {
   const std::string key = fmt::format("free_space/chunks_{}m", bytes >> 20);
   out.push_back({kFreeSpace, fmt::format("  chunks of {} MiB", bytes >> 20), key, Show::always,
                  [i](Run r, Report) -> Value { return r.space.chunks.count[i]; },
-                 [i](Report p) -> Value { return p.space_before.chunks.count[i]; }});
+                 [i](Report p) -> Value { return p.space_before.chunks.count[i]; },
+                 Better::higher});
   const auto share = [i, bytes](const FreeChunks& chunks, const stats::FreeExtents& free,
                                 Report p) {
     return percent(chunks.count[i] * (bytes / p.geometry.block_size), free.blocks);
   };
   out.push_back({kFreeSpace, "    of free space, %", key + "_percent", Show::always,
                  [share](Run r, Report p) { return share(r.space.chunks, r.free_extents, p); },
-                 [share](Report p) { return share(p.space_before.chunks, p.before, p); }});
+                 [share](Report p) { return share(p.space_before.chunks, p.before, p); },
+                 Better::higher});
 }
 
 // Part of free space that lies in free extents of at least `bytes`, a power of two.
@@ -94,7 +96,7 @@ Value in_extents_of(const stats::FreeExtents& free, std::uint64_t bytes, Report 
 void add_runs(std::vector<Row>& out, const char* size, const char* key, std::uint64_t bytes) {
   out.push_back({kFreeSpace, fmt::format("  in extents >= {}, %", size), key, Show::always,
                  [bytes](Run r, Report p) { return in_extents_of(r.free_extents, bytes, p); },
-                 [bytes](Report p) { return in_extents_of(p.before, bytes, p); }});
+                 [bytes](Report p) { return in_extents_of(p.before, bytes, p); }, Better::higher});
 }
 
 }  // namespace

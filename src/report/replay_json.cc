@@ -11,18 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-// Puts a value at "a/b/c", making the objects on the way.
-void put(json::object& into, std::string_view key, json::value value) {
-  const auto slash = key.find('/');
-  if (slash == std::string_view::npos) {
-    into[key] = std::move(value);
-    return;
-  }
-  json::value& child = into[key.substr(0, slash)];
-  if (!child.is_object()) child = json::object();
-  put(child.get_object(), key.substr(slash + 1), std::move(value));
-}
-
 json::object tunables_json(const allocator::Tunables& tunables) {
   json::object out;
   for (const allocator::TunableInfo& info : allocator::tunable_table())
@@ -110,10 +98,7 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   json::object out = {{"policy", run.policy->name},
                       {"verified", !run.unverified()},
                       {"tunables", tunables_json(run.tunables)}};
-  for (const Row& row : rows()) {
-    const Value value = row.run(run, report);
-    if (!std::holds_alternative<std::monostate>(value)) put(out, row.key, json_of(value));
-  }
+  put_rows(out, run, report);
   out["free_extents"] =
       free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
   out["agreement"] = verification_json(run);
@@ -121,15 +106,6 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   out["requests_per_s"] =
       run.elapsed_s > 0 ? static_cast<double>(run.tally.requests) / run.elapsed_s : 0;
   return out;
-}
-
-// The rows that the start image has figures for, under the keys of a run.
-void put_start(json::object& image, const ReplayReport& report) {
-  for (const Row& row : rows()) {
-    if (!row.start) continue;
-    const Value value = row.start(report);
-    if (!std::holds_alternative<std::monostate>(value)) put(image, row.key, json_of(value));
-  }
 }
 
 json::object trace_json(const ReplayReport& report) {
@@ -154,7 +130,7 @@ json::object trace_json(const ReplayReport& report) {
 std::string replay_json(const ReplayReport& report) {
   json::object image = image_json(report.image_path, report.geometry);
   image["bad_groups"] = report.bad_groups;
-  put_start(image, report);
+  put_start_rows(image, report);
   image["free_extents"] =
       free_extents_json(report.before, report.geometry.block_size, report.before.blocks);
   json::array runs;

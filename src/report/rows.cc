@@ -32,32 +32,34 @@ Value considered(Run run, Report) {
 }
 
 Row stat_row(const std::string& section, const std::string& label, const std::string& name,
-             Show show) {
+             Show show, Better better = Better::none) {
   return {section,
           label,
           "mb_stats/" + name,
           show,
           [name](Run run, Report) { return mb_stat(run, name); },
-          {}};
+          {},
+          better};
 }
 
 void add_tally(std::vector<Row>& out) {
   using replay::Tally;
-  const auto add = [&](const char* label, const char* key, Show show,
-                       std::uint64_t Tally::*member) {
+  const auto add = [&](const char* label, const char* key, Show show, std::uint64_t Tally::*member,
+                       Better better = Better::none) {
     out.push_back({"",
                    label,
                    key,
                    show,
                    [member](Run run, Report) -> Value { return run.tally.*member; },
-                   {}});
+                   {},
+                   better});
   };
   add("requests", "requests", Show::always, &Tally::requests);
   add("blocks allocated", "allocated_blocks", Show::always, &Tally::allocated_blocks);
-  add("failed, no space", "failed", Show::always, &Tally::failed);
+  add("failed, no space", "failed", Show::always, &Tally::failed, Better::lower);
   add("metadata requests", "metadata_requests", Show::nonzero, &Tally::metadata);
   add("  for mappings of files, as recorded", "mapping_requests", Show::nonzero, &Tally::mapping);
-  add("requests more than recorded", "extra_requests", Show::nonzero, &Tally::extra);
+  add("requests more than recorded", "extra_requests", Show::nonzero, &Tally::extra, Better::lower);
   add("recorded requests not needed", "absorbed_requests", Show::nonzero, &Tally::absorbed);
   add("refused before the allocator", "refused_requests", Show::nonzero, &Tally::refused);
   add("clusters freed", "freed_clusters", Show::nonzero, &Tally::freed_clusters);
@@ -74,51 +76,56 @@ constexpr std::array kRungs = {Rung{"cr0_stats", "CR0"},     Rung{"cr1_stats", "
                                Rung{"cr2_stats", "CR2"},     Rung{"cr3_stats", "CR3"}};
 
 // One row per rung of a counter that each rung has.
-void add_per_rung(std::vector<Row>& out, const std::string& title, const std::string& counter) {
+void add_per_rung(std::vector<Row>& out, const std::string& title, const std::string& counter,
+                  Better better) {
   for (const auto& [section, name] : kRungs)
     out.push_back(stat_row(title, "  " + std::string(name), fmt::format("{}/{}", section, counter),
-                           Show::nonzero));
+                           Show::nonzero, better));
 }
 
 // A row that is always shown; `start` may be null.
 using OfRun = Value (*)(Run, Report);
 using OfStart = Value (*)(Report);
-Row always(const char* section, const char* label, const char* key, OfRun run, OfStart start) {
-  return {section, label, key, Show::always, run, start};
+Row always(const char* section, const char* label, const char* key, OfRun run, OfStart start,
+           Better better) {
+  return {section, label, key, Show::always, run, start, better};
 }
 
 void add_free_extents(std::vector<Row>& out) {
-  const auto add = [&](const char* label, const char* key, OfRun run, OfStart start) {
-    out.push_back(always("free extents at the end", label, key, run, start));
+  const auto add = [&](const char* label, const char* key, Better better, OfRun run,
+                       OfStart start) {
+    out.push_back(always("free extents at the end", label, key, run, start, better));
   };
   add(
-      "  count", "free_extents/count", [](Run r, Report) -> Value { return r.free_extents.count; },
+      "  count", "free_extents/count", Better::lower,
+      [](Run r, Report) -> Value { return r.free_extents.count; },
       [](Report p) -> Value { return p.before.count; });
   add(
-      "  smallest, KB", "free_extents/min_kb",
+      "  smallest, KB", "free_extents/min_kb", Better::none,
       [](Run r, Report p) -> Value { return kb(p, r.free_extents.min); },
       [](Report p) -> Value { return kb(p, p.before.min); });
   add(
-      "  largest, KB", "free_extents/max_kb",
+      "  largest, KB", "free_extents/max_kb", Better::higher,
       [](Run r, Report p) -> Value { return kb(p, r.free_extents.max); },
       [](Report p) -> Value { return kb(p, p.before.max); });
   add(
-      "  average, KB", "free_extents/avg_kb",
+      "  average, KB", "free_extents/avg_kb", Better::higher,
       [](Run r, Report p) -> Value { return kb(p, r.free_extents.average()); },
       [](Report p) -> Value { return kb(p, p.before.average()); });
 }
 
 void add_files(std::vector<Row>& out) {
-  const auto add = [&](const char* label, const char* key, OfRun run) {
-    out.push_back(always("files written", label, key, run, nullptr));
+  const auto add = [&](const char* label, const char* key, Better better, OfRun run) {
+    out.push_back(always("files written", label, key, run, nullptr, better));
   };
-  add("  count", "files/count", [](Run r, Report) -> Value { return r.files.files; });
-  add("  extents", "files/extents", [](Run r, Report) -> Value { return r.files.extents; });
-  add("  extents per file", "files/avg_extents",
+  add("  count", "files/count", Better::none, [](Run r, Report) -> Value { return r.files.files; });
+  add("  extents", "files/extents", Better::lower,
+      [](Run r, Report) -> Value { return r.files.extents; });
+  add("  extents per file", "files/avg_extents", Better::lower,
       [](Run r, Report) -> Value { return r.files.extents_per_file(); });
-  add("  most extents in one", "files/max_extents",
+  add("  most extents in one", "files/max_extents", Better::lower,
       [](Run r, Report) -> Value { return r.files.most_extents; });
-  add("  in one extent", "files/single_extent",
+  add("  in one extent", "files/single_extent", Better::higher,
       [](Run r, Report) -> Value { return r.files.one_extent; });
 }
 
@@ -127,25 +134,33 @@ std::vector<Row> make_rows() {
   add_tally(out);
   out.push_back(stat_row("", "calls of the allocator", "reqs", Show::never));
   out.push_back(stat_row("", "served in full", "success", Show::nonzero));
-  add_per_rung(out, "searches ended by", "hits");
-  out.push_back({"groups considered", "  all", "groups_considered", Show::always, considered, {}});
-  add_per_rung(out, "groups considered", "groups_considered");
-  out.push_back(stat_row("groups scanned", "  all", "groups_scanned", Show::always));
+  add_per_rung(out, "searches ended by", "hits", Better::none);
+  out.push_back({"groups considered",
+                 "  all",
+                 "groups_considered",
+                 Show::always,
+                 considered,
+                 {},
+                 Better::lower});
+  add_per_rung(out, "groups considered", "groups_considered", Better::lower);
+  out.push_back(stat_row("groups scanned", "  all", "groups_scanned", Show::always, Better::lower));
+  out.push_back(stat_row("groups scanned", "  buddies generated", "buddies_generated",
+                         Show::nonzero, Better::lower));
   out.push_back(
-      stat_row("groups scanned", "  buddies generated", "buddies_generated", Show::nonzero));
-  out.push_back(stat_row("extents scanned", "  all", "extents_scanned", Show::always));
-  add_per_rung(out, "extents scanned", "extents_scanned");
-  add_per_rung(out, "rungs left with nothing after all groups", "useless_loops");
-  add_per_rung(out, "bad suggestions", "bad_suggestions");
+      stat_row("extents scanned", "  all", "extents_scanned", Show::always, Better::lower));
+  add_per_rung(out, "extents scanned", "extents_scanned", Better::lower);
+  add_per_rung(out, "rungs left with nothing after all groups", "useless_loops", Better::lower);
+  add_per_rung(out, "bad suggestions", "bad_suggestions", Better::lower);
   const std::string hits = "outcome of searches";
-  out.push_back(stat_row(hits, "  at the goal", "goal_hits", Show::always));
-  out.push_back(stat_row(hits, "  full goal length", "len_goal_hits", Show::always));
+  out.push_back(stat_row(hits, "  at the goal", "goal_hits", Show::always, Better::higher));
+  out.push_back(
+      stat_row(hits, "  full goal length", "len_goal_hits", Show::always, Better::higher));
   out.push_back(stat_row(hits, "  whole buddy chunk", "2^n_hits", Show::nonzero));
-  out.push_back(stat_row(hits, "  ended by mb_max_to_scan", "breaks", Show::always));
+  out.push_back(stat_row(hits, "  ended by mb_max_to_scan", "breaks", Show::always, Better::lower));
   out.push_back(stat_row(hits, "  lost to another writer", "lost", Show::nonzero));
   const std::string pa = "preallocation, clusters";
   out.push_back(stat_row(pa, "  preallocated", "preallocated", Show::always));
-  out.push_back(stat_row(pa, "  discarded", "discarded", Show::always));
+  out.push_back(stat_row(pa, "  discarded", "discarded", Show::always, Better::lower));
   add_free_extents(out);
   add_files(out);
   add_layout_rows(out);
@@ -190,6 +205,13 @@ std::string change_text(const Value& from, const Value& to) {
 std::span<const Row> rows() {
   static const std::vector<Row> kRows = make_rows();
   return kRows;
+}
+
+const Row* find_row(std::string_view key) {
+  const auto all = rows();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Row& r) { return r.key == key; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 std::string text_of(const Value& value) {

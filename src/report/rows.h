@@ -18,6 +18,9 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // When the table shows a row; the JSON document always has it.
 enum class Show : std::uint8_t { always, nonzero /* in any run */, never };
 
+// Which way a figure is better; none: it tells what was done, not how well.
+enum class Better : std::uint8_t { none, lower, higher };
+
 // One figure that a run is told by. The table and the JSON document show the same rows: `label`
 // under `section` in the one, `key` (levels separated by '/') in the other.
 struct Row {
@@ -28,10 +31,14 @@ struct Row {
   std::function<Value(const RunReport& run, const ReplayReport& report)> run;
   // The same figure of the start image; empty where there is none.
   std::function<Value(const ReplayReport& report)> start;
+  Better better = Better::none;
 };
 
 // All rows, in the order in which they are shown.
 [[nodiscard]] std::span<const Row> rows();
+
+// The row of that key; null when there is none.
+[[nodiscard]] const Row* find_row(std::string_view key);
 
 // The row's figure for each run, and whether the table shows the row.
 [[nodiscard]] std::vector<Value> values_of(const Row& row, const ReplayReport& report);

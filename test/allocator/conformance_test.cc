@@ -84,6 +84,29 @@ TEST_P(PolicyTest, LastRungTakesAnyFreeCluster) {
   EXPECT_FALSE(last.good(search, rig.state.group(0)));
 }
 
+// What becomes of a workload with the tunable set so.
+std::vector<trace::Event> with(const Policy& policy, const allocator::TunableInfo& info,
+                               std::uint64_t value) {
+  ModelFs fs(model_shapes().front());
+  Rng rng(5);
+  ModelFiles old = add_old_files(fs, rng, 6, 2000, 20);
+  allocator::Tunables tunables = allocator::defaults_for(fs.geometry());
+  tunables.*(info.member) = value;
+  Rig rig(policy, fs, tunables);
+  Workload work(rig.allocator, fs, std::move(old), {.seed = 9});
+  work.run(400);
+  return work.events();
+}
+
+TEST_P(PolicyTest, ATunableThatItDoesNotHaveMakesNoDifference) {
+  for (const allocator::TunableInfo& info : allocator::tunable_table()) {
+    if (allocator::has_tunable(*GetParam(), info)) continue;
+    const std::vector<trace::Event> least = with(*GetParam(), info, 0);
+    for (const std::uint64_t value : {std::uint64_t{1}, std::uint64_t{2}, info.max})
+      EXPECT_EQ(least, with(*GetParam(), info, std::min(value, info.max))) << info.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, PolicyTest, testing::ValuesIn(all_policies()),
                          [](const auto& tested) { return identifier(tested.param->name); });
 

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+
+#include "allocator/policy.h"
 
 namespace e4r::allocator {
 namespace {
@@ -112,6 +115,26 @@ TEST(Tunables, AMountLineIsHeldToTheSameLimits) {
   EXPECT_EQ(t.mb_stripe, 0u);
   EXPECT_EQ(read_recorded_tunables(t, "/dev/a /mnt ext4 rw,stripe=16 0 0\n"), 1u);
   EXPECT_EQ(t.mb_stripe, 16u);
+}
+
+TEST(Tunables, BelongToThePoliciesThatReadThem) {
+  const auto who = [](std::string_view name) {
+    std::string out;
+    for (const TunableInfo& info : tunable_table())
+      for (const Policy* policy : policies())
+        if (info.name == name && has_tunable(*policy, info))
+          out += (out.empty() ? "" : " ") + std::string(policy->name);
+    return out;
+  };
+  EXPECT_EQ(who("mb_cr1_5_max_trim_order"), "cr1.5");
+  EXPECT_EQ(who("mb_best_avail_max_trim_order"),
+            "linux-6.5 linux-6.12 linux-7.3 linux-7.3-group-goal");
+  EXPECT_EQ(who("mb_max_inode_prealloc"), "linear legacy cr1.5");
+  EXPECT_EQ(who("possible_cpus"), "linux-7.3 linux-7.3-group-goal");
+  const std::string all = "linear legacy cr1.5 linux-6.5 linux-6.12 linux-7.3 linux-7.3-group-goal";
+  EXPECT_EQ(who("mb_optimize_scan"), all.substr(7));
+  EXPECT_EQ(who("mb_max_linear_groups"), all.substr(7));
+  EXPECT_EQ(who("mb_max_to_scan"), all);
 }
 
 TEST(Tunables, AFailedSettingChangesNothing) {

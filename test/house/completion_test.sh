@@ -69,6 +69,7 @@ if [ "$shell" = fish ]; then
     offers 'e4replay replay --json d' disk.img
     offers 'e4replay replay d' disk.img
     offers 'e4replay record --clock ' boot mono mono_raw
+    offers 'e4replay sweep --best files/' files/{extents,avg_extents,max_extents,single_extent}
     offers 'tune2fs-lazy enable --feature ' metadata_csum uninit_bg
     offers 'tune2fs-lazy verify --fix=' --fix=clear --fix=zero
     offers 'tune2fs-lazy verify d' disk.img
@@ -81,6 +82,7 @@ else
     offers 'e4replay verify disk.img --policy=line' 'verify disk.img --policy=linear'
     offers 'e4replay replay --set mb_stri' 'replay --set mb_stripe='
     offers 'e4replay replay d' 'replay disk.img'
+    offers 'e4replay sweep --best files/ext' 'sweep --best files/extents'
     offers 'e4replay trace info --json d' 'trace info --json disk.img'
     offers 'tune2fs-lazy verify --fix=z' 'verify --fix=zero'
     offers 'mke2fs-lazy -E nodiscard,itable_init=pro' '-E nodiscard,itable_init=probe'

@@ -41,9 +41,9 @@ std::string details(const allocator::Policy& p) {
   usual.flex_bg = true;
   usual.log_groups_per_flex = 4;
   allocator::Tunables defaults = allocator::defaults_for(usual);
-  if (p.walk_only) defaults.mb_optimize_scan = 0;
   for (const allocator::TunableInfo& info : allocator::tunable_table())
-    text += fmt::format("  {:<28} {:>5}  {}\n", info.name, defaults.*(info.member), info.meaning);
+    if (allocator::has_tunable(p, info))
+      text += fmt::format("  {:<28} {:>5}  {}\n", info.name, defaults.*(info.member), info.meaning);
   return text;
 }
 

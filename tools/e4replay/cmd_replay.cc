@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <CLI/CLI.hpp>
-#include <sstream>
 
 #include "common/command.h"
+#include "e4replay/fidelity.h"
 #include "e4replay/inputs.h"
 #include "image/write_bitmaps.h"
 #include "util/file.h"
-#include "util/units.h"
 
 namespace e4r::tools {
 namespace {
@@ -20,75 +19,11 @@ struct Options {
   bool force = false;
 };
 
-Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
-  std::vector<const allocator::Policy*> out;
-  std::istringstream names(text);
-  for (std::string name; std::getline(names, name, ',');) {
-    const allocator::Policy* policy = allocator::find_policy(name);
-    if (policy == nullptr) {
-      std::string known;
-      for (const allocator::Policy* p : allocator::policies())
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
-      return error("unknown policy '{}': known are {}", name, known);
-    }
-    out.push_back(policy);
-  }
-  if (out.empty()) return error("-p needs a policy, such as legacy or cr1.5");
-  return out;
-}
-
 Status print(const report::ReplayReport& report, const Options& options) {
   if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
   if (!options.html.empty()) E4R_CHECK(write_output(replay_html(report), options.html));
   if (options.in.json == "-" || options.html == "-") return {};
   return write_output(replay_text(report, options.histogram), "-");
-}
-
-// What a person can do about a model that does not follow the trace.
-std::string advice(const report::ReplayReport& report) {
-  const bool modelled = replay::is_modelled(report.trace);
-  std::string out = modelled ? ""
-                             : fmt::format("no policy here decides like Linux {}; ",
-                                           trace::kernel_of(report.trace));
-  out += fmt::format(
-      "check that {} is the image from before the trace, that the recorder's tunables "
-      "lie beside the trace or are given with --tunables, and that no events were "
-      "lost (`e4replay trace info`)",
-      report.image_path);
-  return out;
-}
-
-// The Error of a model that does not follow the recorded kernel, or cannot be seen to.
-Status check_fidelity(const report::ReplayReport& report) {
-  const replay::Agreement& a = *report.recorded;
-  if (a.follows()) return {};
-  constexpr const char* kForce = "--force answers all the same";
-  const replay::Divergence* first = a.first_divergence();
-  if (first == nullptr)
-    return error(
-        "{}: no closed decision in it, so nothing shows that the model follows the recorded "
-        "kernel; record ext4_mballoc_alloc and ext4_mballoc_prealloc as well; {}",
-        report.trace_path, kForce);
-  return error(
-      "{}: the model follows only {:.1f} % of {} recorded decisions under {}, and below {:.0f} % "
-      "its answers mean nothing: first divergence at decision {}, event {}, in {}; {}; "
-      "`e4replay verify` shows more; {}",
-      report.trace_path, *a.percent_identical(), format_count(a.requests), report.recorded_policy,
-      replay::Agreement::kFollows, format_count(first->decision), format_count(first->event),
-      first->fields, advice(report), kForce);
-}
-
-void warn_of_fidelity(const report::ReplayReport& report) {
-  constexpr double kTrusted = 99.0;
-  const auto percent = report.recorded->percent_identical();
-  if (!percent)
-    warn(fmt::format("{} closes no decision: nothing shows what this answer is worth",
-                     report.trace_path));
-  else if (*percent < kTrusted)
-    warn(
-        fmt::format("the model follows only {:.1f} % of the recorded decisions: is {} the image "
-                    "from before the trace? `e4replay verify` shows where they part",
-                    *percent, report.image_path));
 }
 
 // The start image with the block bitmaps that the replay ended with.
@@ -107,13 +42,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
-  {
-    E4R_TRY(const replay::Run followed, session.follow_recorded(inputs.recorded));
-    report.recorded = followed.engine->agreement();
-    report.recorded_policy = followed.engine->policy().name;
-    if (session.warm() != nullptr) report.warm = *session.warm();
-    report.contradictions = followed.engine->contradictions();
-  }
+  E4R_CHECK(follow_into(session, inputs.recorded, report));
   if (!options.force) E4R_CHECK(check_fidelity(report));
   session.explain(options.in.explain);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));

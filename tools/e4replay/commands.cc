@@ -14,12 +14,13 @@ const Command& policies_command();
 const Command& record_command();
 const Command& replay_command();
 const Command& shrinker_command();
+const Command& sweep_command();
 const Command& verify_command();
 
 std::span<const Command> commands() {
   static const std::array kTable = {
-      record_command(),   replay_command(), verify_command(),   info_command(),     kTraceCommand,
-      freefrag_command(), age_command(),    policies_command(), shrinker_command(),
+      record_command(), replay_command(),   sweep_command(), verify_command(),   info_command(),
+      kTraceCommand,    freefrag_command(), age_command(),   policies_command(), shrinker_command(),
   };
   return kTable;
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <sstream>
 
 #include "common/command.h"
 #include "replay/fit.h"
@@ -212,6 +213,23 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   if (own_image && out.capture->start().mounted) {
     E4R_TRY(out.warm, find_warm_start(out));
   }
+  return out;
+}
+
+Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
+  std::vector<const allocator::Policy*> out;
+  std::istringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) {
+    const allocator::Policy* policy = allocator::find_policy(name);
+    if (policy == nullptr) {
+      std::string known;
+      for (const allocator::Policy* p : allocator::policies())
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
+      return error("unknown policy '{}': known are {}", name, known);
+    }
+    out.push_back(policy);
+  }
+  if (out.empty()) return error("-p needs a policy, such as legacy or cr1.5");
   return out;
 }
 

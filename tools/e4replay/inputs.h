@@ -88,6 +88,10 @@ struct NotedText {
                                                      const std::string& trace,
                                                      const std::string& suffix);
 
+// The policies of a list "legacy,cr1.5", in its order. Errors: an unknown name (the message lists
+// those there are), an empty list.
+[[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
+
 // Tunables with every --set applied.
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
                                     const std::vector<std::string>& settings);

@@ -17,7 +17,7 @@ constexpr const char* kExamples =
     "\n"
     "`e4replay SUBCOMMAND --help` has more. Exit status: 0 done, 1 could not, 2 wrong command "
     "line,\n"
-    "3 verify found disagreement.\n";
+    "3 verify found disagreement, 130 a signal stopped a sweep.\n";
 
 }  // namespace
 

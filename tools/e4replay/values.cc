@@ -10,6 +10,7 @@
 #include "record/recorder.h"
 #include "record/tracer.h"
 #include "shrinker/reclaim.h"
+#include "sweep/ranking.h"
 #include "trace/generation_words.h"
 
 namespace e4r::tools {
@@ -31,6 +32,14 @@ std::vector<Word> tunables() {
   std::vector<Word> out;
   for (const allocator::TunableInfo& info : allocator::tunable_table())
     out.push_back({std::string(info.name) + "=", std::string(info.meaning)});
+  return out;
+}
+
+std::vector<Word> metrics() {
+  std::vector<Word> out;
+  for (const report::Row* row : sweep::metrics())
+    out.push_back(
+        {row->key, row->better == report::Better::lower ? "lower is better" : "higher is better"});
   return out;
 }
 
@@ -72,8 +81,9 @@ std::vector<Word> generations() {
 }
 
 bool is_file(std::string_view placeholder) {
-  static constexpr std::array<std::string_view, 8> kFiles = {
-      "SIZE|IMAGE", "IMAGE", "IMAGE|FILE.e4c", "TRACE", "FILE", "FILE.e4c", "OUT", "TARGET"};
+  static constexpr std::array<std::string_view, 9> kFiles = {
+      "SIZE|IMAGE", "IMAGE",  "IMAGE|FILE.e4c",      "TRACE", "FILE", "FILE.e4c",
+      "OUT",        "TARGET", "FILE.e4c|IMAGE:TRACE"};
   return std::ranges::find(kFiles, placeholder) != kFiles.end();
 }
 
@@ -85,7 +95,9 @@ Value value_of(std::string_view placeholder) {
   if (placeholder == "CMD...") return {Kind::command};
   if (placeholder == "POLICY" || placeholder == "NAME") return {Kind::words, policies()};
   if (placeholder == "POLICY[,POLICY...]") return {Kind::words, policies(), true};
-  if (placeholder == "NAME=VALUE") return {Kind::words, tunables()};
+  if (placeholder == "DIR") return {Kind::directory};
+  if (placeholder == "METRIC") return {Kind::words, metrics()};
+  if (placeholder == "NAME=VALUE" || placeholder == "NAME=VALUES") return {Kind::words, tunables()};
   if (placeholder == "MODEL") return {Kind::words, models()};
   if (placeholder == "MODEL[,MODEL...]") return {Kind::words, models(), true};
   if (placeholder == "HOW") return {Kind::words, snapshots()};

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sweep/manifest.h"
+
+#include <array>
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+
+#include "report/json_text.h"
+#include "sweep/line.h"
+#include "util/little_endian.h"
+#include "util/units.h"
+
+namespace e4r::sweep {
+namespace {
+
+namespace json = boost::json;
+
+constexpr json::string_view kSchema = "e4replay-sweep/1";
+
+json::object capture_json(const CaptureId& id) {
+  json::object tunables;
+  for (const allocator::TunableInfo& info : allocator::tunable_table())
+    tunables[info.name] = id.recorded.*(info.member);
+  return {{"name", id.name},
+          {"trace_bytes", id.trace_bytes},
+          {"trace_crc32c", fmt::format("{:08x}", id.trace_sum)},
+          {"image_crc32c", fmt::format("{:08x}", id.image_sum)},
+          {"recorded_tunables", std::move(tunables)}};
+}
+
+struct Member {
+  std::string_view key;
+  std::string_view what;  // for a message
+};
+constexpr std::array kMembers = {Member{"program", "program"},       Member{"policies", "policies"},
+                                 Member{"tunables", "--set values"}, Member{"where", "--where"},
+                                 Member{"captures", "captures"},     Member{"points", "points"},
+                                 Member{"first", "first point"},     Member{"last", "last point"}};
+
+json::value member(const json::object& document, std::string_view key) {
+  const json::value* found = document.if_contains(key);
+  return found == nullptr ? json::value() : *found;
+}
+
+json::string_view to_json(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+constexpr const char* kDamaged = "it is damaged, or another tool's";
+
+Result<json::object> document_of(std::string_view text) {
+  boost::system::error_code failed;
+  const json::value document = json::parse(to_json(text), failed);
+  if (failed || !document.is_object() ||
+      member(document.get_object(), "schema") != json::value(kSchema))
+    return Error{kDamaged};
+  return document.get_object();
+}
+
+// The texts of a list of them, or of a list of objects with that member.
+Result<std::vector<std::string>> texts_of(const json::value& list, std::string_view key) {
+  std::vector<std::string> out;
+  if (!list.is_array()) return Error{kDamaged};
+  for (const json::value& element : list.get_array()) {
+    const json::value text = element.is_object() ? member(element.get_object(), key) : element;
+    if (!text.is_string()) return Error{kDamaged};
+    out.emplace_back(text.get_string());
+  }
+  return out;
+}
+
+Result<std::vector<Axis>> axes_of(const json::value& tunables) {
+  std::vector<Axis> out;
+  if (!tunables.is_object()) return Error{kDamaged};
+  for (const auto& [name, values] : tunables.get_object()) {
+    std::string text = std::string(name) + "=";
+    if (!values.is_array()) return Error{kDamaged};
+    for (const json::value& value : values.get_array())
+      text += (text.back() == '=' ? "" : ",") + json::serialize(value);
+    auto axis = parse_axis(text);
+    if (!axis.ok()) return Error{kDamaged};
+    out.push_back(*std::move(axis));
+  }
+  return out;
+}
+
+Result<PlanSpec> spec_of(const json::object& document) {
+  PlanSpec out;
+  E4R_TRY(out.captures, texts_of(member(document, "captures"), "name"));
+  E4R_TRY(const std::vector<std::string> policies, texts_of(member(document, "policies"), ""));
+  for (const std::string& name : policies) {
+    out.policies.push_back(allocator::find_policy(name));
+    if (out.policies.back() == nullptr) return Error{kDamaged};
+  }
+  E4R_TRY(out.axes, axes_of(member(document, "tunables")));
+  const json::value where = member(document, "where");
+  if (!where.is_string()) return Error{kDamaged};
+  out.where = where.get_string();
+  return out;
+}
+
+// Which capture is not the same, and how.
+std::string captures_differ(const json::value& found, const json::value& wanted) {
+  const auto names = [](const json::value& list) {
+    json::array out;
+    if (list.is_array())
+      for (const json::value& capture : list.get_array())
+        out.push_back(capture.is_object() ? member(capture.get_object(), "name") : json::value());
+    return out;
+  };
+  const json::array of_found = names(found), of_wanted = names(wanted);
+  if (of_found != of_wanted)
+    return fmt::format("its captures are {}, not {}", report::json_line(of_found),
+                       report::json_line(of_wanted));
+  for (std::size_t i = 0; i < of_wanted.size(); ++i)
+    if (found.get_array()[i] != wanted.get_array()[i])
+      return fmt::format("{} is no longer what it was (size, checksum or recorded tunables)",
+                         report::json_line(of_wanted[i]));
+  return {};
+}
+
+}  // namespace
+
+Status identify_trace(const std::string& path, CaptureId& id) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed))
+    return error("{}: is no regular file: a sweep notes its checksum", path);
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(1 << 20);
+  id.trace_bytes = 0;
+  id.trace_sum = 0;
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+         file.gcount() > 0) {
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(file.gcount()));
+    id.trace_sum = checksum(bytes, id.trace_sum);
+    id.trace_bytes += bytes.size();
+  }
+  if (!file.eof()) return error("{}: cannot be read", path);
+  return {};
+}
+
+std::uint32_t source_sum(const state::Source& source) {
+  const state::Geometry& g = source.geometry;
+  std::string head;
+  for (const std::uint64_t value : std::initializer_list<std::uint64_t>{
+           g.blocks_count, g.first_data_block, g.blocks_per_group, g.clusters_per_group, g.groups,
+           g.inodes_per_group, g.block_bits, g.cluster_bits, g.log_groups_per_flex, g.stripe,
+           g.flex_bg, g.desc_csum, g.journal, g.extents})
+    append_le(head, value);
+  for (const state::BlockSpan& range : source.metadata) {
+    append_le(head, std::uint64_t{range.first});
+    append_le(head, std::uint64_t{range.end});
+  }
+  std::uint32_t sum = checksum(head);
+  for (const state::GroupSource& group : source.groups) {
+    std::string facts;
+    for (const std::uint64_t value : std::initializer_list<std::uint64_t>{
+             group.disk_free, group.init_free, group.block_uninit, group.corrupt})
+      append_le(facts, value);
+    for (const std::uint64_t word : group.words) append_le(facts, word);
+    sum = checksum(facts, sum);
+  }
+  return sum;
+}
+
+Range all_of(const Plan& plan) {
+  return {1, plan.points.size()};
+}
+
+Result<Range> parse_range(std::string_view text, const Plan& plan) {
+  const auto dash = text.find('-');
+  const auto first = parse_u64(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : parse_u64(text.substr(dash + 1));
+  if (!first.ok() || !last.ok() || *first == 0 || *first > *last)
+    return error("'{}' is no range of points: give A-B, counted from 1", text);
+  if (*last > plan.points.size())
+    return error("{}: there are {} points", text, format_count(plan.points.size()));
+  return Range{*first, *last};
+}
+
+std::string manifest_text(std::string_view program, const Plan& plan,
+                          const std::vector<CaptureId>& captures, const Range& range) {
+  json::array of_captures, policies;
+  json::object tunables;
+  for (const CaptureId& id : captures) of_captures.push_back(capture_json(id));
+  for (const allocator::Policy* policy : plan.spec.policies)
+    policies.emplace_back(json::string_view(policy->name));
+  for (const Axis& axis : plan.spec.axes)
+    tunables[axis.tunable->name] = json::array(axis.values.begin(), axis.values.end());
+  return report::json_text(json::object{{"schema", kSchema},
+                                        {"program", program},
+                                        {"captures", std::move(of_captures)},
+                                        {"policies", std::move(policies)},
+                                        {"tunables", std::move(tunables)},
+                                        {"where", plan.spec.where},
+                                        {"combinations", plan.combinations},
+                                        {"rejected", plan.rejected},
+                                        {"merged", plan.merged},
+                                        {"points", plan.points.size()},
+                                        {"first", range.first},
+                                        {"last", range.last}});
+}
+
+Result<Range> range_of(std::string_view text, const Plan& plan) {
+  E4R_TRY(const json::object document, document_of(text));
+  const json::value first = member(document, "first"), last = member(document, "last");
+  const auto within = [&plan](const json::value& v) {
+    return v.is_int64() && v.get_int64() >= 1 &&
+           static_cast<std::uint64_t>(v.get_int64()) <= plan.points.size();
+  };
+  if (!within(first) || !within(last)) return Error{kDamaged};
+  return Range{static_cast<std::uint64_t>(first.get_int64()),
+               static_cast<std::uint64_t>(last.get_int64())};
+}
+
+Result<WholeManifest> whole_manifest(std::string_view text, std::string_view program) {
+  E4R_TRY(json::object document, document_of(text));
+  if (const json::value of = member(document, "program"); of != json::value(to_json(program)))
+    return error("is of {}, and this is {}", report::json_line(of), program);
+  E4R_TRY(PlanSpec spec, spec_of(document));
+  auto plan = make_plan(std::move(spec));
+  if (!plan.ok() || member(document, "points") != json::value(plan->points.size()))
+    return Error{kDamaged};
+  document["first"] = 1;
+  document["last"] = plan->points.size();
+  return WholeManifest{*std::move(plan), report::json_text(document)};
+}
+
+Status same_sweep(std::string_view found_text, std::string_view wanted_text) {
+  if (found_text == wanted_text) return {};
+  E4R_TRY(const json::object found, document_of(found_text));
+  const json::object wanted = json::parse(wanted_text).get_object();
+  for (const auto& [key, what] : kMembers) {
+    const json::value of_found = member(found, key);
+    const json::value of_wanted = member(wanted, key);
+    // As texts: an object's members are in the order of the axes, which numbers the points.
+    const std::string a = report::json_line(of_found), b = report::json_line(of_wanted);
+    if (a == b) continue;
+    if (key == "captures") return Error{captures_differ(of_found, of_wanted)};
+    return error("it has {} {}, not {}", what, a, b);
+  }
+  return error("it is not what this program writes");
+}
+
+}  // namespace e4r::sweep

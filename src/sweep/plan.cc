@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sweep/plan.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "sweep/where.h"
+#include "util/printable.h"
+#include "util/units.h"
+
+namespace e4r::sweep {
+namespace {
+
+constexpr std::size_t kLongestName = 4096;
+
+// One of the parts of a list: "7", "1..9" or "1..9:2".
+Status add_values(std::string_view part, Axis& axis) {
+  const std::string_view name = axis.tunable->name;
+  const auto dots = part.find("..");
+  if (dots == std::string_view::npos) {
+    const auto value = parse_u64(part);
+    if (!value.ok()) return error("{}: {}", name, value.error().message);
+    axis.values.push_back(*value);
+    return {};
+  }
+  const std::string_view behind = part.substr(dots + 2);
+  const auto colon = behind.find(':');
+  const auto from = parse_u64(part.substr(0, dots));
+  const auto to = parse_u64(behind.substr(0, colon));
+  const auto step = parse_u64(colon == std::string_view::npos ? "1" : behind.substr(colon + 1));
+  if (!from.ok() || !to.ok() || !step.ok())
+    return error("{}: '{}' is no range: give A..B or A..B:STEP", name, printable(part));
+  if (*step == 0) return error("{}: '{}': a step of 0 leads nowhere", name, part);
+  if (*from > *to) return error("{}: '{}' runs backwards: give {}..{}", name, part, *to, *from);
+  if ((*to - *from) / *step >= kMostCombinations)
+    return error("{}: '{}' has more than {} values", name, part, format_count(kMostCombinations));
+  for (std::uint64_t value = *from;; value += *step) {
+    axis.values.push_back(value);
+    if (*to - value < *step) return {};
+  }
+}
+
+Status check_values(const Axis& axis) {
+  std::set<std::uint64_t> seen;
+  for (const std::uint64_t value : axis.values) {
+    if (value > axis.tunable->max)
+      return error("{}: {} is more than {}", axis.tunable->name, value, axis.tunable->max);
+    if (!seen.insert(value).second)
+      return error("{}: {} is given twice", axis.tunable->name, value);
+  }
+  return {};
+}
+
+// The first element that is equal to one before it; the end when there is none.
+template <class List, class Of>
+auto repeated(const List& list, Of of) {
+  for (auto it = list.begin(); it != list.end(); ++it)
+    if (std::any_of(list.begin(), it, [&](const auto& before) { return of(before) == of(*it); }))
+      return it;
+  return list.end();
+}
+
+Status check_spec(const PlanSpec& spec) {
+  if (spec.captures.empty()) return error("no capture to replay");
+  if (spec.policies.empty()) return error("no policy to replay under");
+  if (const auto it = repeated(spec.captures, [](const auto& c) { return c; });
+      it != spec.captures.end())
+    return error("{} is given twice", printable(*it, kLongestName));
+  if (const auto it = repeated(spec.policies, [](const auto* p) { return p; });
+      it != spec.policies.end())
+    return error("policy {} is given twice", (*it)->name);
+  if (const auto it = repeated(spec.axes, [](const Axis& a) { return a.tunable; });
+      it != spec.axes.end())
+    return error("--set {} is given twice: give all its values in one", it->tunable->name);
+  return {};
+}
+
+Result<std::uint64_t> count_combinations(const PlanSpec& spec) {
+  std::uint64_t count = 1;
+  const auto times = [&count](std::size_t n) {
+    count *= n;
+    return count <= kMostCombinations;
+  };
+  bool fits = times(spec.captures.size()) && times(spec.policies.size());
+  for (const Axis& axis : spec.axes) fits = fits && times(axis.values.size());
+  if (!fits)
+    return error("more than {} combinations: give fewer values, or several sweeps",
+                 format_count(kMostCombinations));
+  return count;
+}
+
+Vocabulary vocabulary_of(const PlanSpec& spec) {
+  Vocabulary out;
+  for (const Axis& axis : spec.axes) out.tunables.push_back(axis.tunable->name);
+  for (const allocator::Policy* policy : spec.policies) out.policies.push_back(policy->name);
+  for (const std::string& capture : spec.captures) out.captures.push_back(capture);
+  return out;
+}
+
+// Goes on to the next combination of values, the last axis fastest; false after the last.
+bool advance(const std::vector<Axis>& axes, std::vector<std::size_t>& at) {
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    if (++at[i] < axes[i].values.size()) return true;
+    at[i] = 0;
+  }
+  return false;
+}
+
+// All combinations of one policy on one capture.
+void add_points(const Where& where, std::uint32_t capture, const allocator::Policy& policy,
+                Plan& plan) {
+  const std::vector<Axis>& axes = plan.spec.axes;
+  std::vector<std::size_t> at(axes.size());
+  std::vector<std::uint64_t> values(axes.size());
+  std::set<std::vector<std::optional<std::uint64_t>>> seen;
+  do {
+    for (std::size_t i = 0; i < axes.size(); ++i) values[i] = axes[i].values[at[i]];
+    if (!where.holds({values, policy.name, plan.spec.captures[capture]})) {
+      ++plan.rejected;
+      continue;
+    }
+    Point point = {capture, &policy, {}};
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      point.values.push_back(allocator::has_tunable(policy, *axes[i].tunable)
+                                 ? std::optional(values[i])
+                                 : std::nullopt);
+    if (seen.insert(point.values).second)
+      plan.points.push_back(std::move(point));
+    else
+      ++plan.merged;
+  } while (advance(axes, at));
+}
+
+}  // namespace
+
+Result<Axis> parse_axis(std::string_view text) {
+  const auto equals = text.find('=');
+  // The name, or the error that there is none such: whatever says so for one value.
+  allocator::Tunables scratch;
+  const std::string probe = equals == std::string_view::npos
+                                ? std::string(text)
+                                : std::string(text.substr(0, equals)) + "=0";
+  E4R_CHECK(allocator::set_tunable(scratch, probe));
+  Axis axis;
+  for (const allocator::TunableInfo& info : allocator::tunable_table())
+    if (info.name == text.substr(0, equals)) axis.tunable = &info;
+  std::string_view rest = text.substr(equals + 1);
+  for (bool more = true; more;) {
+    const auto comma = rest.find(',');
+    E4R_CHECK(add_values(rest.substr(0, comma), axis));
+    if (axis.values.size() > kMostCombinations)
+      return error("{}: more than {} values", axis.tunable->name, format_count(kMostCombinations));
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  E4R_CHECK(check_values(axis));
+  return axis;
+}
+
+allocator::Tunables Plan::tunables(const Point& point, const allocator::Tunables& recorded) const {
+  allocator::Tunables out = recorded;
+  for (std::size_t i = 0; i < spec.axes.size(); ++i)
+    if (point.values[i]) out.*(spec.axes[i].tunable->member) = *point.values[i];
+  return out;
+}
+
+Result<Plan> make_plan(PlanSpec spec) {
+  E4R_CHECK(check_spec(spec));
+  Plan plan;
+  plan.spec = std::move(spec);
+  E4R_TRY(plan.combinations, count_combinations(plan.spec));
+  const Vocabulary vocabulary = vocabulary_of(plan.spec);
+  auto where = Where::parse(plan.spec.where, vocabulary);
+  if (!where.ok()) return error("--where: {}", where.error().message);
+  for (std::uint32_t capture = 0; capture < plan.spec.captures.size(); ++capture)
+    for (const allocator::Policy* policy : plan.spec.policies)
+      add_points(*where, capture, *policy, plan);
+  if (plan.points.empty())
+    return error("--where: none of {} combinations meets it", format_count(plan.combinations));
+  return plan;
+}
+
+std::string settings_text(const Plan& plan, const Point& point) {
+  std::string out;
+  for (std::size_t i = 0; i < plan.spec.axes.size(); ++i)
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", plan.spec.axes[i].tunable->name,
+                       point.values[i] ? std::to_string(*point.values[i]) : "-");
+  return out;
+}
+
+}  // namespace e4r::sweep

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sweep/ranking.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <optional>
+
+#include "report/json_parts.h"
+#include "report/json_text.h"
+#include "util/printable.h"
+#include "util/text_table.h"
+#include "util/units.h"
+
+namespace e4r::sweep {
+namespace {
+
+namespace json = boost::json;
+
+std::optional<double> number(const report::Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  return std::nullopt;
+}
+
+report::Value figure_at(const Figures& figures, std::size_t index, std::string_view key) {
+  const report::Row* row = report::find_row(key);
+  return row == nullptr ? report::Value() : figure(figures, index, *row);
+}
+
+// The sum of the rows that cost is made of; none when one is missing.
+report::Value cost(const Figures& figures, std::size_t index) {
+  std::uint64_t sum = 0;
+  for (const std::string_view key : kCostRows) {
+    const report::Value value = figure_at(figures, index, key);
+    const auto* count = std::get_if<std::uint64_t>(&value);
+    if (count == nullptr) return {};
+    sum += *count;
+  }
+  return sum;
+}
+
+struct Candidate {
+  double cost = 0;
+  double pieces = 0;
+  std::size_t index = 0;
+};
+
+// Those that no other one beats in one figure without losing in the other.
+std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std::size_t>& points) {
+  std::vector<Candidate> all;
+  for (const std::size_t index : points) {
+    const auto price = number(cost(figures, index));
+    const auto pieces = number(figure_at(figures, index, kFragmentationRow));
+    if (price && pieces) all.push_back({*price, *pieces, index});
+  }
+  std::ranges::sort(all, [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.cost, a.pieces, a.index) < std::tie(b.cost, b.pieces, b.index);
+  });
+  std::vector<std::size_t> out;
+  const Candidate* least = nullptr;  // in pieces, of those before
+  for (const Candidate& c : all) {
+    const bool same = least != nullptr && c.cost == least->cost && c.pieces == least->pieces;
+    if (least != nullptr && c.pieces >= least->pieces && !same) continue;
+    out.push_back(c.index);
+    least = &c;
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+std::string_view direction(const report::Row& metric) {
+  return metric.better == report::Better::lower ? "lower" : "higher";
+}
+
+struct Column {
+  std::string title;
+  std::function<report::Value(std::size_t index)> value;
+};
+
+std::vector<Column> columns_of(const Figures& figures, const report::Row& metric) {
+  std::vector<Column> out;
+  const auto add = [&](std::string_view key) {
+    if (std::ranges::any_of(out, [&](const Column& c) { return c.title == key; })) return;
+    out.push_back({std::string(key),
+                   [&figures, key](std::size_t index) { return figure_at(figures, index, key); }});
+  };
+  add(metric.key);
+  for (const std::string_view key : kCostRows) add(key);
+  add(kFragmentationRow);
+  return out;
+}
+
+void add_row(const Plan& plan, std::size_t index, bool on_front, const std::vector<Column>& columns,
+             TextTable& table) {
+  const Point& point = plan.points[index];
+  std::vector<std::string> cells = {fmt::format("{} {}", on_front ? '*' : ' ', point.policy->name),
+                                    format_count(index + 1)};
+  for (const auto& value : point.values) cells.push_back(value ? std::to_string(*value) : "-");
+  for (const Column& column : columns) cells.push_back(report::text_of(column.value(index)));
+  table.row(std::move(cells));
+}
+
+std::string table_of(const Plan& plan, const Ranking& ranking, const std::vector<Column>& columns,
+                     std::size_t most) {
+  TextTable table;
+  std::vector<std::string> head = {"  policy", "point"};
+  for (const Axis& axis : plan.spec.axes) head.emplace_back(axis.tunable->name);
+  for (const Column& column : columns) head.push_back(column.title);
+  table.row(std::move(head));
+  table.rule();
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < ranking.order.size(); ++i) {
+    const std::size_t index = ranking.order[i];
+    const bool on_front = std::ranges::binary_search(ranking.front, index);
+    if (most == 0 || i < most || on_front)
+      add_row(plan, index, on_front, columns, table);
+    else
+      ++left_out;
+  }
+  std::string text = table.text();
+  if (left_out > 0) text += fmt::format("  and {} more\n", format_count(left_out));
+  return text;
+}
+
+json::array numbers(const std::vector<std::size_t>& points) {
+  json::array out;
+  for (const std::size_t index : points) out.push_back(index + 1);
+  return out;
+}
+
+}  // namespace
+
+std::vector<const report::Row*> metrics() {
+  std::vector<const report::Row*> out;
+  for (const report::Row& row : report::rows())
+    if (row.better != report::Better::none) out.push_back(&row);
+  return out;
+}
+
+Result<const report::Row*> find_metric(std::string_view key) {
+  const report::Row* row = report::find_row(key);
+  if (row != nullptr && row->better != report::Better::none) return row;
+  std::string known;
+  for (const report::Row* metric : metrics())
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", metric->key);
+  if (row != nullptr) return error("'{}' is neither better low nor high: there are {}", key, known);
+  return error("no figure '{}': there are {}", printable(key), known);
+}
+
+report::Value figure(const Figures& figures, std::size_t index, const report::Row& row) {
+  const auto at = static_cast<std::size_t>(&row - report::rows().data());
+  return at < figures[index].size() ? figures[index][at] : report::Value();
+}
+
+std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report::Row& metric) {
+  std::vector<Ranking> out;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    if (figures[i].empty()) continue;
+    if (out.empty() || out.back().capture != plan.points[i].capture)
+      out.push_back({plan.points[i].capture, {}, {}});
+    out.back().order.push_back(i);
+  }
+  const double sign = metric.better == report::Better::higher ? -1 : 1;
+  for (Ranking& ranking : out) {
+    ranking.front = front_of(figures, ranking.order);
+    std::ranges::stable_sort(ranking.order, [&](std::size_t a, std::size_t b) {
+      const auto of_a = number(figure(figures, a, metric));
+      const auto of_b = number(figure(figures, b, metric));
+      if (!of_a || !of_b) return of_a.has_value() && !of_b.has_value();
+      return sign * *of_a < sign * *of_b;
+    });
+  }
+  return out;
+}
+
+std::string ranking_text(const Plan& plan, const Figures& figures, const report::Row& metric,
+                         std::size_t most) {
+  std::string text;
+  const std::vector<Column> columns = columns_of(figures, metric);
+  for (const Ranking& ranking : rank(plan, figures, metric)) {
+    text += fmt::format("{}: {} points, by {} ({} is better)\n\n",
+                        printable(plan.spec.captures[ranking.capture], 4096),
+                        format_count(ranking.order.size()), metric.key, direction(metric));
+    text += table_of(plan, ranking, columns, most) + "\n";
+  }
+  return text + fmt::format(
+                    "*: none beats it in one without losing in the other: cost of searches "
+                    "({} + {}), pieces of files ({})\n",
+                    kCostRows[0], kCostRows[1], kFragmentationRow);
+}
+
+std::string summary_json(const Plan& plan, const Figures& figures, const report::Row& metric) {
+  json::array captures;
+  for (const Ranking& ranking : rank(plan, figures, metric)) {
+    json::array front;
+    for (const std::size_t index : ranking.front)
+      front.push_back(json::object{
+          {"point", index + 1},
+          {"cost", report::json_of(cost(figures, index))},
+          {"fragmentation", report::json_of(figure_at(figures, index, kFragmentationRow))}});
+    captures.push_back(json::object{{"capture", plan.spec.captures[ranking.capture]},
+                                    {"ranking", numbers(ranking.order)},
+                                    {"pareto", std::move(front)}});
+  }
+  return report::json_text(
+      json::object{{"schema", "e4replay-sweep-summary/1"},
+                   {"best_by", metric.key},
+                   {"better", direction(metric)},
+                   {"cost", {json::string_view(kCostRows[0]), json::string_view(kCostRows[1])}},
+                   {"fragmentation", kFragmentationRow},
+                   {"captures", std::move(captures)}});
+}
+
+}  // namespace e4r::sweep

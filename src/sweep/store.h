@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sweep/manifest.h"
+#include "util/fd.h"
+
+// The directory that a sweep's results go to:
+//   sweep.json       what sweep it is (manifest.h)
+//   points.journal   while it runs: finished points, in the order in which they were finished
+//   points.jsonl, points.csv, sweep.sqlite, summary.json   at the end, each whole or not there
+// A kill at any instant loses the points that were not finished and nothing else.
+namespace e4r::sweep {
+
+// Lines of finished points by index, as line.h has them; empty: not finished.
+using Lines = std::vector<std::string>;
+
+// What is finished, and what was not as it should be.
+struct Finished {
+  Lines lines;
+  std::uint64_t count = 0;
+  std::uint64_t damaged = 0;  // lines with a wrong checksum, torn, or of points outside the range
+};
+
+// Takes the whole lines of a text that are points of the range; the last may be torn.
+void take_lines(std::string_view text, const Plan& plan, const Range& range, Finished& into);
+
+class Store {
+ public:
+  // What there is to go on with, reading only: nothing when the directory is not there or empty.
+  // Errors: it is not empty and `resume` is false; it holds no sweep, or another than `manifest`.
+  [[nodiscard]] static Result<Finished> look(const std::string& directory,
+                                             const std::string& manifest, const Plan& plan,
+                                             const Range& range, bool resume);
+  // The error that look() would have for what needs no manifest to be seen.
+  [[nodiscard]] static Status check(const std::string& directory, bool resume);
+
+  // Looks again, makes the directory where there is none, keeps others out of it, removes what a
+  // kill has left, and begins a journal of what is finished. The plan must outlive the store.
+  [[nodiscard]] static Result<Store> begin(const std::string& directory,
+                                           const std::string& manifest, const Plan& plan,
+                                           const Range& range, bool resume);
+
+  // Writes a finished point down. Thread-safe.
+  [[nodiscard]] Status add(std::size_t index, std::string line);
+
+  [[nodiscard]] const Finished& finished() const { return finished_; }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] std::string file(std::string_view name) const;
+
+  // Puts the journal on disk: the sweep stops here for now.
+  [[nodiscard]] Status suspend();
+  // Removes the journal; the results have been written.
+  [[nodiscard]] Status end();
+
+ private:
+  Store(std::string directory, Fd lock, Finished finished)
+      : directory_(std::move(directory)), lock_(std::move(lock)), finished_(std::move(finished)) {}
+
+  std::string directory_;
+  Fd lock_;     // the directory, locked
+  Fd journal_;  // open for appending
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  Finished finished_;
+};
+
+}  // namespace e4r::sweep

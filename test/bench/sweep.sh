@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Threads and memory of sweeps on a bundled capture (default: posting-256g), on a machine that has
+# nothing else to do. Fails when a target is missed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+tools/setup.sh test
+cmake --preset release -DBUILD_TESTING=ON >/dev/null
+cmake --build --preset release --target bench_sweep
+tools/unpack_captures.sh build/release/captures "${1:-posting-256g}"
+exec build/release/test/bench/bench_sweep "build/release/captures/${1:-posting-256g}"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "report/replay_report.h"
+#include "sweep/line.h"
+#include "sweep/manifest.h"
+
+// Points without a replay.
+namespace e4r::sweep {
+
+// Two captures, two policies, a tunable that one of the policies does not have: six points.
+[[nodiscard]] inline Plan small_plan() {
+  PlanSpec spec;
+  spec.captures = {"a.e4c", "b \"c\",d"};
+  spec.policies = {allocator::find_policy("legacy"), allocator::find_policy("cr1.5")};
+  spec.axes = {*parse_axis("mb_cr1_5_max_trim_order=3,5")};
+  return *make_plan(std::move(spec));
+}
+
+// What a run of the point might have ended with.
+[[nodiscard]] inline std::string made_line(const Plan& plan, std::size_t index,
+                                           std::uint64_t scanned = 7) {
+  report::RunReport run;
+  run.policy = plan.points[index].policy;
+  run.tally.requests = 100 + index;
+  run.mb_stats = {{"extents_scanned", scanned}};
+  run.files.files = 3;
+  run.files.extents = 4;
+  report::ReplayReport report;
+  report.geometry.block_size = 4096;
+  return point_line(plan, index, run, report);
+}
+
+}  // namespace e4r::sweep

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "common/command.h"
+#include "common/stop.h"
+#include "common/version.h"
+#include "e4replay/sweep_inputs.h"
+#include "sweep/merge.h"
+#include "sweep/results.h"
+#include "util/file.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+using Captures = std::vector<std::unique_ptr<OpenCapture>>;
+
+struct Options {
+  std::vector<std::string> captures;
+  std::string policies = "legacy,cr1.5";
+  std::vector<std::string> settings;
+  std::string where;
+  std::string directory;
+  std::string points;
+  std::string best = "mb_stats/extents_scanned";
+  std::size_t top = 20;
+  unsigned threads = 0;
+  bool resume = false;
+  bool dry_run = false;
+  bool force = false;
+  bool no_progress = false;
+  bool merge = false;
+  std::string emit;
+  std::uint64_t jobs = 16;
+};
+
+// What the command line asks for.
+struct Wanted {
+  sweep::Plan plan;
+  sweep::Range range;
+  const report::Row* metric = nullptr;
+};
+
+Result<Wanted> wanted_of(const Options& options) {
+  sweep::PlanSpec spec;
+  spec.captures = options.captures;
+  spec.where = options.where;
+  E4R_TRY(spec.policies, parse_policies(options.policies));
+  for (const std::string& setting : options.settings) {
+    auto axis = sweep::parse_axis(setting);
+    if (!axis.ok()) return error("--set: {}", axis.error().message);
+    spec.axes.push_back(*std::move(axis));
+  }
+  Wanted out;
+  E4R_TRY(out.plan, sweep::make_plan(std::move(spec)));
+  out.range = sweep::all_of(out.plan);
+  if (!options.points.empty()) {
+    auto range = sweep::parse_range(options.points, out.plan);
+    if (!range.ok()) return error("--points: {}", range.error().message);
+    out.range = *range;
+  }
+  auto metric = sweep::find_metric(options.best);
+  if (!metric.ok()) return error("--best: {}", metric.error().message);
+  out.metric = *metric;
+  if (options.resume && options.directory.empty())
+    return error("--resume needs the directory: give it with -o");
+  return out;
+}
+
+// "12 points of 16 combinations: 4 merged ..."
+std::string overview(const Wanted& wanted) {
+  const sweep::Plan& plan = wanted.plan;
+  std::string text = fmt::format("{} points of {} combinations", format_count(plan.points.size()),
+                                 format_count(plan.combinations));
+  if (plan.rejected > 0) text += fmt::format(", {} not wanted", format_count(plan.rejected));
+  if (plan.merged > 0)
+    text += fmt::format(", {} the same as others (the policy does not have the tunable)",
+                        format_count(plan.merged));
+  if (wanted.range.count() != plan.points.size())
+    text += fmt::format("; of these {} to {}", format_count(wanted.range.first),
+                        format_count(wanted.range.last));
+  return text + "\n";
+}
+
+std::string listing(const Wanted& wanted) {
+  const sweep::Plan& plan = wanted.plan;
+  std::string text = overview(wanted);
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    if (!wanted.range.holds(i)) continue;
+    const sweep::Point& point = plan.points[i];
+    const std::string settings = settings_text(plan, point);
+    text += fmt::format("{} {} {}{}{}\n", i + 1, plan.spec.captures[point.capture],
+                        point.policy->name, settings.empty() ? "" : " ", settings);
+  }
+  return text;
+}
+
+Result<Captures> open_captures(const Options& options, const sweep::Plan& plan,
+                               Progress& progress) {
+  bool sets_cpus = false;
+  for (const sweep::Axis& axis : plan.spec.axes)
+    sets_cpus = sets_cpus || axis.tunable->name == "possible_cpus";
+  std::vector<CaptureName> names;
+  for (const std::string& word : options.captures) {
+    E4R_TRY(CaptureName name, parse_capture(word));
+    names.push_back(std::move(name));
+  }
+  Captures out;
+  for (const CaptureName& name : names) {
+    E4R_TRY(auto capture, OpenCapture::open(name, sets_cpus, options.threads, progress));
+    out.push_back(std::move(capture));
+  }
+  return out;
+}
+
+std::vector<std::size_t> missing(const Wanted& wanted, const sweep::Lines& lines) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (wanted.range.holds(i) && lines[i].empty()) out.push_back(i);
+  return out;
+}
+
+void tell_found(const Options& options, const Wanted& wanted, const sweep::Finished& found) {
+  if (found.count > 0)
+    fmt::print(stderr, "{}: {} of {} points are there\n", options.directory,
+               format_count(found.count), format_count(wanted.range.count()));
+  if (found.damaged > 0)
+    warn(fmt::format("{}: damaged or torn lines: {}; what is missing is done again",
+                     options.directory, format_count(found.damaged)));
+}
+
+// "12 of 100 points, 1:07 left".
+std::string status_line(std::uint64_t done, std::uint64_t now, std::uint64_t all, double seconds) {
+  std::string text = fmt::format("{} of {} points", format_count(done), format_count(all));
+  if (now == 0) return text;
+  const auto left = static_cast<std::uint64_t>(seconds / static_cast<double>(now) *
+                                               static_cast<double>(all - done));
+  return text + fmt::format(", {}:{:02} left", left / 60, left % 60);
+}
+
+// Where finished points go: the directory, if there is one.
+class Sink {
+ public:
+  Sink(const Options& options, const Wanted& wanted, Progress& progress)
+      : options_(options), wanted_(wanted), progress_(progress) {
+    memory_.lines.resize(wanted.plan.points.size());
+  }
+
+  Status begin(const std::string& manifest) {
+    if (options_.directory.empty()) return {};
+    E4R_TRY(sweep::Store store, sweep::Store::begin(options_.directory, manifest, wanted_.plan,
+                                                    wanted_.range, options_.resume));
+    store_.emplace(std::move(store));
+    before_ = store_->finished().count;
+    return {};
+  }
+
+  Status add(std::size_t index, std::string line) {
+    const std::lock_guard lock(mutex_);
+    if (store_) {
+      E4R_CHECK(store_->add(index, std::move(line)));
+    } else {
+      memory_.lines[index] = std::move(line);
+      ++memory_.count;
+    }
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - began_;
+    const std::uint64_t done = finished().count;
+    progress_.show(status_line(done, done - before_, wanted_.range.count(), since.count()));
+    return {};
+  }
+
+  [[nodiscard]] const sweep::Finished& finished() const {
+    return store_ ? store_->finished() : memory_;
+  }
+  [[nodiscard]] std::uint64_t left() const { return wanted_.range.count() - finished().count; }
+
+  // A signal came, or a replay failed: what is finished stays.
+  Status suspend() { return store_ ? store_->suspend() : Status(); }
+
+  Status write(const sweep::Figures& figures) {
+    if (!store_) return {};
+    return sweep::write_results(*store_, wanted_.plan, figures, *wanted_.metric);
+  }
+
+ private:
+  const Options& options_;
+  const Wanted& wanted_;
+  Progress& progress_;
+  std::mutex mutex_;
+  std::optional<sweep::Store> store_;
+  sweep::Finished memory_;
+  std::uint64_t before_ = 0;  // points that were there
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+int tell_stopped(const Options& options, const Wanted& wanted, const Sink& sink) {
+  fmt::print(stderr, "e4replay: stopped with {} of {} points left; {}\n", format_count(sink.left()),
+             format_count(wanted.range.count()),
+             options.directory.empty() ? "nothing is kept: -o DIR keeps what is finished"
+                                       : "the same command with --resume goes on");
+  return kStopped;
+}
+
+// Follows each capture that has points to run.
+Result<std::vector<sweep::Subject>> follow(const Options& options, const Wanted& wanted,
+                                           const std::vector<std::size_t>& points,
+                                           Captures& captures) {
+  std::vector<bool> needed(captures.size());
+  for (const std::size_t index : points) needed[wanted.plan.points[index].capture] = true;
+  std::vector<sweep::Subject> out;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    if (needed[i]) E4R_CHECK(captures[i]->follow(options.force));
+    out.push_back(captures[i]->subject());
+  }
+  return out;
+}
+
+Result<int> tell_result(const Options& options, const Wanted& wanted,
+                        const sweep::Figures& figures) {
+  E4R_CHECK(write_output(overview(wanted) + "\n" +
+                             sweep::ranking_text(wanted.plan, figures, *wanted.metric, options.top),
+                         "-"));
+  return kDone;
+}
+
+Result<int> sweep_all(const Options& options, const Wanted& wanted, Progress& progress) {
+  E4R_TRY(Captures captures, open_captures(options, wanted.plan, progress));
+  std::vector<sweep::CaptureId> ids;
+  for (const auto& capture : captures) ids.push_back(capture->id());
+  const std::string manifest = sweep::manifest_text(version_line(), wanted.plan, ids, wanted.range);
+  sweep::Finished found;
+  found.lines.resize(wanted.plan.points.size());
+  if (!options.directory.empty()) {
+    E4R_TRY(found, sweep::Store::look(options.directory, manifest, wanted.plan, wanted.range,
+                                      options.resume));
+  }
+  tell_found(options, wanted, found);
+  const std::vector<std::size_t> points = missing(wanted, found.lines);
+  E4R_TRY(const std::vector<sweep::Subject> subjects, follow(options, wanted, points, captures));
+  Sink sink(options, wanted, progress);
+  E4R_CHECK(sink.begin(manifest));
+  const std::atomic<bool>& stop = stop_on_signals();
+  const Status ran = sweep::run_points(
+      {wanted.plan, points, subjects, options.threads, &stop},
+      [&sink](std::size_t index, std::string line) { return sink.add(index, std::move(line)); });
+  progress.wipe();
+  E4R_CHECK(ran);
+  if (sink.left() > 0) {
+    E4R_CHECK(sink.suspend());
+    return tell_stopped(options, wanted, sink);
+  }
+  const sweep::Figures figures = sweep::figures_of(sink.finished().lines);
+  E4R_CHECK(sink.write(figures));
+  return tell_result(options, wanted, figures);
+}
+
+// The sweep's words for a shell, but for those that each job has of its own.
+std::string command_of(const Options& options) {
+  using sweep::shell_quoted;
+  std::string out = "sweep";
+  for (const std::string& capture : options.captures) out += " " + shell_quoted(capture);
+  out += " -p " + shell_quoted(options.policies);
+  for (const std::string& setting : options.settings) out += " --set " + shell_quoted(setting);
+  if (!options.where.empty()) out += " --where " + shell_quoted(options.where);
+  return out + (options.force ? " --force" : "");
+}
+
+Result<int> emit(const Options& options, const Wanted& wanted) {
+  if (options.directory.empty()) return usage_error("--emit needs the parts' directory: -o DIR");
+  if (!options.points.empty()) return usage_error("--emit and --points: give one of them");
+  if (options.jobs == 0) return usage_error("--jobs 0: give at least 1");
+  const std::uint64_t points = wanted.range.count();
+  const sweep::Jobs jobs = {command_of(options), options.best, options.directory, points,
+                            std::min(options.jobs, points)};
+  E4R_CHECK(write_output(
+      options.emit == "slurm" ? sweep::slurm_script(jobs) : sweep::parallel_script(jobs), "-"));
+  return kDone;
+}
+
+Result<int> merge(const Options& options) {
+  if (options.directory.empty()) return usage_error("--merge needs a directory to write: -o DIR");
+  if (!options.settings.empty() || !options.where.empty() || !options.points.empty() ||
+      !options.emit.empty() || options.resume || options.dry_run || options.force)
+    return usage_error("--merge takes directories, -o, --best and --top");
+  const auto metric = sweep::find_metric(options.best);
+  if (!metric.ok()) return usage_error("--best: " + metric.error().message);
+  E4R_CHECK(sweep::Store::check(options.directory, false));
+  E4R_TRY(const sweep::Joined joined, sweep::join(options.captures, version_line()));
+  const sweep::Lines& lines = joined.finished.lines;
+  if (const std::string missing = sweep::missing_points(lines); !missing.empty())
+    return error("{} of {} points are missing: {}; run their jobs again",
+                 format_count(lines.size() - joined.finished.count), format_count(lines.size()),
+                 missing);
+  const Wanted wanted = {joined.plan, sweep::all_of(joined.plan), *metric};
+  E4R_TRY(sweep::Store store, sweep::Store::begin(options.directory, joined.manifest, wanted.plan,
+                                                  wanted.range, false));
+  for (std::size_t i = 0; i < lines.size(); ++i) E4R_CHECK(store.add(i, lines[i]));
+  const sweep::Figures figures = sweep::figures_of(lines);
+  E4R_CHECK(write_results(store, wanted.plan, figures, **metric));
+  return tell_result(options, wanted, figures);
+}
+
+Result<int> run(const Options& options) {
+  if (options.merge) return merge(options);
+  const auto wanted = wanted_of(options);
+  if (!wanted.ok()) return usage_error(wanted.error().message);
+  if (!options.emit.empty()) return emit(options, *wanted);
+  if (options.dry_run) {
+    E4R_CHECK(write_output(listing(*wanted), "-"));
+    return kDone;
+  }
+  if (!options.directory.empty()) E4R_CHECK(sweep::Store::check(options.directory, options.resume));
+  Progress progress(!options.no_progress);
+  return sweep_all(options, *wanted, progress);
+}
+
+std::function<Result<int>()> declare(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("capture", o->captures,
+                 "captures (`e4replay record`), or start image and trace with a colon between")
+      ->required()
+      ->expected(1, 1 << 20)
+      ->type_name("FILE.e4c|IMAGE:TRACE");
+  app.add_option("-p,--policy", o->policies, "policies, comma-separated (legacy,cr1.5)")
+      ->type_name("POLICY[,POLICY...]");
+  app.add_option("--set", o->settings,
+                 "values of a tunable: a list of V, A..B and A..B:STEP; may be given again")
+      ->type_name("NAME=VALUES")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--where", o->where,
+                 "run only points for which this holds: comparisons of tunables, policy and "
+                 "capture with && || ! ( )")
+      ->type_name("EXPR");
+  app.add_option("-o,--output", o->directory, "directory for the results (default: table only)")
+      ->type_name("DIR");
+  app.add_flag("--resume", o->resume, "go on with what is in the directory");
+  app.add_option("--points", o->points, "only these of the points (--dry-run numbers them)")
+      ->type_name("A-B");
+  app.add_option("--best", o->best, "figure that orders the table (mb_stats/extents_scanned)")
+      ->type_name("METRIC");
+  app.add_option("--top", o->top, "points of each capture in the table (20); 0: all")
+      ->type_name("N");
+  app.add_flag("--dry-run", o->dry_run, "list the points and end");
+  app.add_option("--emit", o->emit, "print a script that runs the sweep in jobs: slurm or parallel")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"slurm", "parallel"}));
+  app.add_option("--jobs", o->jobs, "of --emit: how many jobs (16)")->type_name("N");
+  app.add_flag("--merge", o->merge, "join the parts in these directories into one result");
+  app.add_flag("--force", o->force,
+               "answer although the model follows less than 90 % of the recorded decisions");
+  app.add_option("--threads", o->threads, "threads to use (default: one per CPU)")->type_name("N");
+  app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
+  return [o] { return run(*o); };
+}
+
+}  // namespace
+
+const Command& sweep_command() {
+  static const Command kCommand = {
+      "sweep", "replay captures under many policies and tunables at once",
+      "  e4replay sweep run.e4c -p legacy,cr1.5 --set mb_order2_req=0..6 -o results\n"
+      "  e4replay sweep run.e4c -p cr1.5 --set mb_max_to_scan=50,100,200 \\\n"
+      "      --set mb_cr1_5_max_trim_order=0..8:2 --best files/extents\n"
+      "  e4replay sweep a.e4c start.img:run.trace.zst -p legacy,linux-7.3 --dry-run\n"
+      "  e4replay sweep run.e4c --set mb_min_to_scan=5..50:5 --set mb_max_to_scan=20..200:20 \\\n"
+      "      --where 'mb_min_to_scan < mb_max_to_scan || policy == legacy'\n"
+      "  e4replay sweep run.e4c -p legacy,cr1.5 --set mb_order2_req=0..6 -o results --resume\n"
+      "  e4replay sweep run.e4c --set mb_max_to_scan=1..400 -o parts --emit slurm --jobs 50 "
+      ">job.sh\n"
+      "  e4replay sweep --merge parts/part-* -o results\n"
+      "Exit status 130 when a signal stopped it; --resume goes on.\n",
+      declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "e4replay/sweep_inputs.h"
+
+#include <filesystem>
+
+#include "common/command.h"
+#include "e4replay/fidelity.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace {
+
+bool is_there(const std::string& path) {
+  std::error_code failed;
+  const auto type = std::filesystem::status(path, failed).type();
+  return type == std::filesystem::file_type::regular || type == std::filesystem::file_type::block;
+}
+
+// Points are counted by the sweep; until then the line tells how far following is.
+replay::SessionOptions quiet_session(const InputOptions& options, const Inputs& inputs,
+                                     Progress& progress, const bool& followed) {
+  replay::SessionOptions out = session_options(options, inputs, progress);
+  if (out.progress)
+    out.progress = [show = std::move(out.progress), &followed, name = options.image](
+                       const char* what, std::uint64_t events) {
+      if (!followed) show(fmt::format("{}: {}", name, what).c_str(), events);
+    };
+  return out;
+}
+
+}  // namespace
+
+Result<CaptureName> parse_capture(const std::string& word) {
+  if (is_there(word)) {
+    if (capture::is_capture(word)) return CaptureName{word, word, ""};
+    return error("{}: is no capture (.e4c): give a start image and its trace as IMAGE:TRACE", word);
+  }
+  std::vector<CaptureName> found;
+  for (std::size_t at = 0; (at = word.find(':', at)) != std::string::npos; ++at) {
+    CaptureName split = {word, word.substr(0, at), word.substr(at + 1)};
+    if (is_there(split.image) && is_there(split.trace)) found.push_back(std::move(split));
+  }
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) return error("{}: has several colons between two files", word);
+  const auto colon = word.find(':');
+  if (colon == std::string::npos)
+    return error("{}: there is no such file: give FILE.e4c or IMAGE:TRACE", word);
+  const std::string image = word.substr(0, colon);
+  return error("{}: there is no file {}: give FILE.e4c or IMAGE:TRACE", word,
+               is_there(image) ? word.substr(colon + 1) : image);
+}
+
+OpenCapture::OpenCapture(InputOptions options, Inputs inputs, Progress& progress)
+    : options_(std::move(options)),
+      inputs_(std::move(inputs)),
+      progress_(progress),
+      session_(inputs_.source, inputs_.trace,
+               quiet_session(options_, inputs_, progress_, followed_)),
+      report_(start_report(options_, inputs_)) {}
+
+Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, bool sets_cpus,
+                                                       unsigned threads, Progress& progress) {
+  InputOptions options;
+  options.image = name.image;
+  options.trace = name.trace;
+  options.threads = threads;
+  if (sets_cpus) options.settings = {"possible_cpus=0"};  // so it is not looked for
+  sweep::CaptureId id;
+  id.name = name.name;
+  E4R_CHECK(sweep::identify_trace(name.trace.empty() ? name.image : name.trace, id));
+  E4R_TRY(Inputs inputs, open_inputs(options, progress));
+  id.image_sum = sweep::source_sum(inputs.source);
+  id.recorded = inputs.recorded;
+  std::unique_ptr<OpenCapture> out(
+      new OpenCapture(std::move(options), std::move(inputs), progress));
+  out->id_ = std::move(id);
+  return out;
+}
+
+Status OpenCapture::follow(bool force) {
+  const Status done = follow_into(session_, inputs_.recorded, report_);
+  followed_ = true;
+  progress_.wipe();
+  E4R_CHECK(done);
+  if (!force) E4R_CHECK(check_fidelity(report_));
+  warn_of_fidelity(report_);
+  return {};
+}
+
+sweep::Subject OpenCapture::subject() const {
+  return {followed_ ? &session_ : nullptr, &report_, inputs_.recorded};
+}
+
+}  // namespace e4r::tools

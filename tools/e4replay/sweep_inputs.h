@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "e4replay/inputs.h"
+#include "sweep/manifest.h"
+#include "sweep/run.h"
+
+// The captures of a sweep: named, opened, followed.
+namespace e4r::tools {
+
+// Image and trace behind one word of the command line: FILE.e4c, or IMAGE:TRACE at the one colon
+// that has a file on either side.
+struct CaptureName {
+  std::string name;   // the word
+  std::string image;  // or the capture, and no trace
+  std::string trace;
+};
+[[nodiscard]] Result<CaptureName> parse_capture(const std::string& word);
+
+// One of them with all that its points share.
+class OpenCapture {
+ public:
+  // Reads image, trace and what was noted beside it. `sets_cpus`: the sweep sets possible_cpus.
+  [[nodiscard]] static Result<std::unique_ptr<OpenCapture>> open(const CaptureName& name,
+                                                                 bool sets_cpus, unsigned threads,
+                                                                 Progress& progress);
+  OpenCapture(const OpenCapture&) = delete;
+  OpenCapture& operator=(const OpenCapture&) = delete;
+
+  // The agreement pass, once for all points; the error is check_fidelity's unless `force`.
+  [[nodiscard]] Status follow(bool force);
+
+  [[nodiscard]] const sweep::CaptureId& id() const { return id_; }
+  // Without a session as long as it has not been followed.
+  [[nodiscard]] sweep::Subject subject() const;
+
+ private:
+  OpenCapture(InputOptions options, Inputs inputs, Progress& progress);
+
+  InputOptions options_;
+  Inputs inputs_;
+  Progress& progress_;
+  sweep::CaptureId id_;
+  replay::Session session_;
+  report::ReplayReport report_;
+  bool followed_ = false;
+};
+
+}  // namespace e4r::tools
