@@ -50,6 +50,9 @@ AgedReport start_report(const std::string& target, const image::Geometry& geomet
 
 void finish_report(AgedReport& report, const age::Ager& ager) {
   report.tally = ager.tally();
+  report.extents_scanned = ager.counters().extents_scanned;
+  for (const auto& criterion : ager.counters().by_criterion)
+    report.groups_considered += criterion.groups_considered;
   report.after =
       stats::settled_free(ager.state(), mebibyte_bits(ager.state().geometry().block_bits)).extents;
   for (const age::ExtentTree& file : ager.files()) {
@@ -67,6 +70,7 @@ std::string aged_text(const AgedReport& r) {
       "{}: {}, {} blocks, {} groups; profile {}, seed {}, policy {}\n"
       "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs\n"
       "written      {}, {:.2f} times the file system; {} requests, {} of them for tree nodes\n"
+      "searches     {} groups considered, {} extents scanned\n"
       "utilisation  {:.1f} %\n"
       "files        {}, {:.3f} extents in each, {:.1f} % in one, most {}\n",
       r.output, format_size(size_of(r)), format_size(block), format_count(r.geometry.groups_count),
@@ -74,7 +78,8 @@ std::string aged_text(const AgedReport& r) {
       format_count(r.operations[0]), format_count(r.operations[1]), format_count(r.operations[2]),
       format_count(r.operations[3]), format_size(r.bytes_written),
       share(r.bytes_written, size_of(r)), format_count(r.tally.requests),
-      format_count(r.tally.tree_nodes), 100 * utilisation(r), format_count(r.files),
+      format_count(r.tally.tree_nodes), format_count(r.groups_considered),
+      format_count(r.extents_scanned), 100 * utilisation(r), format_count(r.files),
       share(r.extents, r.files), 100 * share(r.one_extent, r.files), format_count(r.most_extents));
   const auto row = [&](const char* name, const stats::FreeExtents& free) {
     return fmt::format("{:<12} {} free extents, {} on average, the largest {}; {} whole MiB free\n",
@@ -103,6 +108,8 @@ std::string aged_json(const AgedReport& r) {
                             {"utilisation", utilisation(r)},
                             {"requests", r.tally.requests},
                             {"tree_nodes", r.tally.tree_nodes},
+                            {"groups_considered", r.groups_considered},
+                            {"extents_scanned", r.extents_scanned},
                             {"elapsed_s", r.elapsed_s}};
   doc["files"] = json::object{{"count", r.files},
                               {"extents", r.extents},

@@ -22,6 +22,8 @@ struct AgedReport {
   std::uint64_t bytes_written = 0;
   double elapsed_s = 0;
   age::AgerTally tally;
+  std::uint64_t groups_considered = 0;  // by all searches
+  std::uint64_t extents_scanned = 0;
   std::uint64_t files = 0;  // with blocks
   std::uint64_t extents = 0;
   std::uint64_t most_extents = 0;
