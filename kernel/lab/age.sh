@@ -75,7 +75,7 @@ age() {
     "$e4replay" age "$run/disk" -o "$run/model" --profile "$1" --seed "$2" --until "$until" \
         -p "$policy" --writing nodelalloc --slots "$run/slots" --real "$run/script" \
         --json "$run/aged.json" --no-progress >/dev/null
-    guest_step "$run" STEP=run "SCRIPT=$run/script" "MOUNT=${MOUNT:-}" "TRACE=${TRACE:-}"
+    guest_step "$run" STEP=run "SCRIPT=$run/script"
     free_blocks "$run/disk" >"$run/kernel.free"
     free_blocks "$run/model" >"$run/model.free"
     groups=$(wc -l <"$run/kernel.free")

@@ -22,7 +22,9 @@ Ager::Ager(const state::Source& source, const allocator::Policy& policy,
       allocator_(state_, policy, tunables),
       options_(std::move(options)),
       files_(options_.inodes.size()),
-      bytes_(options_.inodes.size(), 0) {
+      bytes_(options_.inodes.size(), 0),
+      is_dirty_(options_.inodes.size(), false),
+      was_emptied_(options_.inodes.size(), false) {
   // As after a look at mb_groups.
   for (std::uint32_t group = 0; group < state_.group_count(); ++group) {
     state_.load(group);
@@ -32,20 +34,42 @@ Ager::Ager(const state::Source& source, const allocator::Policy& policy,
 
 Status Ager::apply(const Operation& operation) {
   ++tally_.operations;
-  if (operation.kind == Operation::Kind::sync) {
-    if (geometry_.journal) state_.commit(transaction_++);
-    return {};
-  }
+  if (operation.kind == Operation::Kind::sync) return sync();
   if (operation.slot >= files_.size()) return error("there is no slot {}", operation.slot);
   if (operation.kind != Operation::Kind::remove) return write(operation.slot, operation.bytes);
   empty(operation.slot);
   return {};
 }
 
+// Writes back what is dirty, and commits.
+Status Ager::sync() {
+  for (const std::uint32_t slot : dirty_)
+    if (is_dirty_[slot]) E4R_CHECK(fill(slot, bytes_[slot], false));
+  for (const std::uint32_t slot : dirty_) is_dirty_[slot] = false;
+  dirty_.clear();
+  if (geometry_.journal) state_.commit(transaction_++);
+  return {};
+}
+
 Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
+  const std::uint64_t had = bytes_[slot];
+  bytes_[slot] += bytes;
+  if (options_.writing == Writing::delayed && !was_emptied_[slot]) {
+    if (!is_dirty_[slot]) dirty_.push_back(slot);
+    is_dirty_[slot] = true;
+    return {};
+  }
+  was_emptied_[slot] = false;
+  E4R_CHECK(fill(slot, had, true));
+  // The last one who had it open for writing closes it.
+  allocator_.discard_inode(options_.inodes[slot], 0);
+  return {};
+}
+
+// Allocates what the file's size asks for and it has not; its size was `had` before.
+Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   const std::uint32_t bits = geometry_.block_bits;
-  const std::uint64_t end = bytes_[slot] + bytes;
-  const std::uint64_t blocks = (end + (1ull << bits) - 1) >> bits;
+  const std::uint64_t blocks = (bytes_[slot] + (1ull << bits) - 1) >> bits;
   if (blocks > UINT32_MAX) return error("slot {}: a file of {} blocks", slot, blocks);
   const bool delayed = options_.writing == Writing::delayed;
   while (files_[slot].blocks() < blocks) {
@@ -53,17 +77,15 @@ Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
     // The size grows page by page, and a page is there before its blocks count into it.
     constexpr std::uint64_t kPageBytes = 4096;
     const std::uint64_t page = (have << bits) / kPageBytes * kPageBytes;
-    const std::uint64_t i_size = delayed ? end : std::max(bytes_[slot], page);
+    const std::uint64_t i_size = delayed ? bytes_[slot] : std::max(had, page);
     const std::uint64_t most = delayed ? kDelayedBlocks : 1;
-    E4R_CHECK(allocate_blocks(slot, std::min(blocks - have, most), i_size));
+    E4R_CHECK(allocate_blocks(slot, std::min(blocks - have, most), i_size, open));
   }
-  bytes_[slot] = end;
-  // The last one who had it open for writing closes it.
-  if (!delayed) allocator_.discard_inode(options_.inodes[slot], 0);
   return {};
 }
 
-Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size) {
+Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size,
+                             bool open) {
   const ExtentTree& file = files_[slot];
   const bool delayed = options_.writing == Writing::delayed;
   allocator::Request request;
@@ -80,7 +102,7 @@ Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64
   }
   request.size_hint = i_size;
   request.inputs_exact = true;
-  request.open_for_write = !delayed;
+  request.open_for_write = open;
   ++tally_.requests;
   const allocator::Decision decision = allocator_.allocate(request);
   if (!decision.success || decision.len == 0)
@@ -121,6 +143,8 @@ void Ager::empty(std::uint32_t slot) {
   allocator_.discard_inode(options_.inodes[slot], 0);
   files_[slot].empty([this](const ExtentTree::Run& run) { free(run.block, run.count); });
   bytes_[slot] = 0;
+  is_dirty_[slot] = false;  // what was never written back needs no room
+  was_emptied_[slot] = true;
 }
 
 void Ager::free(std::uint64_t block, std::uint64_t count) {

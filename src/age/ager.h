@@ -14,8 +14,10 @@ namespace e4r::age {
 
 // When a file's blocks are allocated.
 enum class Writing : std::uint8_t {
-  delayed,  // delalloc: all of a write at once, after the file was closed; 2,048 blocks at most
-  direct,   // nodelalloc: block by block, as it is written, the file being open
+  // delalloc: at the next sync, or as it is closed when it had been emptied (auto_da_alloc); 2,048
+  // blocks at most at a time
+  delayed,
+  direct,  // nodelalloc: block by block, as it is written, the file being open
 };
 
 struct AgerOptions {
@@ -51,11 +53,10 @@ class Ager {
   [[nodiscard]] const std::vector<ExtentTree>& files() const { return files_; }
 
  private:
-  struct File {
-    std::uint64_t bytes = 0;
-  };
+  Status sync();
   Status write(std::uint32_t slot, std::uint64_t bytes);
-  Status allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size);
+  Status fill(std::uint32_t slot, std::uint64_t had, bool open);
+  Status allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size, bool open);
   Status put(std::uint32_t slot, const ExtentTree::Run& run);
   [[nodiscard]] Result<std::uint64_t> new_node(std::uint32_t slot,
                                                const ExtentTree::NodeGoal& goal);
@@ -69,6 +70,9 @@ class Ager {
   AgerOptions options_;
   std::vector<ExtentTree> files_;
   std::vector<std::uint64_t> bytes_;
+  std::vector<std::uint32_t> dirty_;  // slots, in the order in which they became so
+  std::vector<bool> is_dirty_;
+  std::vector<bool> was_emptied_;  // and not written since
   std::uint64_t transaction_ = 1;
   AgerTally tally_;
 };

@@ -102,6 +102,33 @@ INSTANTIATE_TEST_SUITE_P(Shapes, AgerCase, testing::ValuesIn(cases()), [](const 
   return name + (test.param.writing == Writing::delayed ? "_delayed" : "_direct");
 });
 
+// What is gone before it is written back was never allocated; what was emptied is when it is
+// closed.
+TEST(Ager, DelaysUntilSync) {
+  test::ModelFs fs(test::model_shape("two_groups"));
+  AgerOptions options;
+  options.inodes = {12, 13};
+  Ager ager(fs.source(), *allocator::find_policy("legacy"), allocator::defaults_for(fs.geometry()),
+            options);
+  const auto apply = [&](Operation::Kind kind, std::uint32_t slot, std::uint64_t bytes) {
+    ASSERT_TRUE(ager.apply({kind, slot, bytes}).ok());
+  };
+  apply(Operation::Kind::write, 0, 10'000);
+  apply(Operation::Kind::write, 1, 10'000);
+  apply(Operation::Kind::append, 1, 10'000);
+  apply(Operation::Kind::remove, 0, 0);
+  EXPECT_EQ(ager.tally().requests, 0u);
+  apply(Operation::Kind::sync, 0, 0);
+  EXPECT_EQ(ager.tally().blocks, 5u);
+  EXPECT_EQ(ager.tally().requests, 1u) << "what was written twice is asked for once";
+  apply(Operation::Kind::write, 0, 4096);
+  EXPECT_EQ(ager.tally().blocks, 6u);
+  apply(Operation::Kind::append, 0, 4096);
+  EXPECT_EQ(ager.tally().blocks, 6u) << "the second time it waits";
+  apply(Operation::Kind::sync, 0, 0);
+  EXPECT_EQ(ager.tally().blocks, 7u);
+}
+
 TEST(Ager, SaysWhatCannotBe) {
   test::ModelFs fs(test::model_shape("one_group"));
   const auto tunables = allocator::defaults_for(fs.geometry());
@@ -109,8 +136,9 @@ TEST(Ager, SaysWhatCannotBe) {
   options.inodes = {12};
   Ager ager(fs.source(), *allocator::find_policy("legacy"), tunables, options);
   EXPECT_EQ(ager.apply({Operation::Kind::write, 1, 1}).error().message, "there is no slot 1");
-  const Status full = ager.apply({Operation::Kind::write, 0, std::uint64_t{4096} * 5000});
-  ASSERT_FALSE(full.ok());
+  ASSERT_TRUE(ager.apply({Operation::Kind::write, 0, std::uint64_t{4096} * 5000}).ok());
+  const Status full = ager.apply({});
+  ASSERT_FALSE(full.ok()) << "what was delayed finds no room";
   EXPECT_NE(full.error().message.find("no space is left"), std::string::npos);
   for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
 }

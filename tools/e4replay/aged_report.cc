@@ -115,9 +115,13 @@ std::string aged_json(const AgedReport& r) {
                               {"extents", r.extents},
                               {"most_extents", r.most_extents},
                               {"one_extent", r.one_extent}};
-  const auto block = static_cast<std::uint32_t>(r.geometry.block_size);
-  doc["start"] = report::free_extents_json(r.before, block, r.before.blocks);
-  doc["aged"] = report::free_extents_json(r.after, block, r.after.blocks);
+  const auto put = [&](const char* name, const stats::FreeExtents& free) {
+    auto extents = report::free_extents_json(free, r.geometry.block_size, free.blocks);
+    extents["whole_mib"] = free.free_chunks;
+    doc[name] = std::move(extents);
+  };
+  put("start", r.before);
+  put("aged", r.after);
   return report::json_text(doc);
 }
 

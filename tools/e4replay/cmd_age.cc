@@ -244,7 +244,7 @@ std::function<Result<int>()> declare(CLI::App& app) {
       ->expected(1)
       ->take_all();
   app.add_option("--writing", options->writing,
-                 "delalloc: a write is allocated at once; nodelalloc: block by block")
+                 "delalloc: allocated at the next sync; nodelalloc: block by block, at once")
       ->type_name("HOW-WRITTEN");
   app.add_option("--slots", options->slots,
                  "inode numbers of the files to write, one a line (default: spread over the disk)")

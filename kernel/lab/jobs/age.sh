@@ -8,10 +8,8 @@ if [ "$STEP" = prepare ]; then
     mount_disk noinit_itable
     "$BIN/aged" --prepare "$FILES" --dirs "$DIRS" "$FS" >"$E4R_RUN/slots"
 else
-    mount_disk "nodelalloc,commit=30000,noinit_itable${MOUNT:+,$MOUNT}"
+    mount_disk nodelalloc,commit=30000,noinit_itable
     cat "$(mb_proc)/mb_groups" >/dev/null
-    ! [ -n "${TRACE:-}" ] || start_trace
     "$BIN/aged" --script "$SCRIPT" --dirs "$DIRS" --pid 0 "$FS" >>"$E4R_RUN/figures"
-    ! [ -n "${TRACE:-}" ] || save_trace "$E4R_RUN/run.trace"
 fi
 umount "$FS"
