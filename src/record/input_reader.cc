@@ -23,7 +23,8 @@ std::string& complaint() {
   return text;
 }
 
-int keep_complaint(libbpf_print_level level, const char* format, va_list arguments) {
+[[gnu::format(printf, 2, 0)]] int keep_complaint(libbpf_print_level level, const char* format,
+                                                 va_list arguments) {
   if (level != LIBBPF_WARN || !complaint().empty()) return 0;
   char line[256];
   std::vsnprintf(line, sizeof line, format, arguments);
