@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sweep/merge.h"
+#include "util/shell.h"
 
 namespace e4r::sweep {
 namespace {
@@ -28,12 +29,6 @@ std::string run_part(const Jobs& jobs, std::string_view threads) {
 }
 
 }  // namespace
-
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 std::string slurm_script(const Jobs& jobs) {
   return "#!/bin/sh\n" +

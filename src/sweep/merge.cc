@@ -13,12 +13,7 @@ Status take_part(const std::string& directory, const std::string& manifest, cons
   E4R_TRY(const Range range, range_of(manifest, plan));
   Finished part;
   part.lines.resize(plan.points.size());
-  for (const char* name : {"points.jsonl", "points.journal"}) {
-    const std::string path = fmt::format("{}/{}", directory, name);
-    if (::access(path.c_str(), F_OK) != 0) continue;
-    E4R_TRY(const std::string text, read_file(path));
-    take_lines(text, plan, range, part);
-  }
+  E4R_CHECK(take_files(directory, plan, range, part));
   into.damaged += part.damaged;
   for (std::size_t i = 0; i < part.lines.size(); ++i) {
     if (part.lines[i].empty()) continue;

@@ -39,7 +39,4 @@ struct Jobs {
 // A script that runs all parts with GNU parallel and joins them.
 [[nodiscard]] std::string parallel_script(const Jobs& jobs);
 
-// The text in single quotes, as a shell reads it.
-[[nodiscard]] std::string shell_quoted(std::string_view text);
-
 }  // namespace e4r::sweep

@@ -2,7 +2,6 @@
 #include "sweep/results.h"
 
 #include "sweep/line.h"
-#include "trace/output.h"
 
 namespace e4r::sweep {
 namespace {
@@ -21,12 +20,6 @@ std::string csv_value(const report::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value)) return std::to_string(*count);
   if (const auto* ratio = std::get_if<double>(&value)) return fmt::format("{}", *ratio);
   return {};
-}
-
-Status write_whole(const std::string& path, std::string_view text) {
-  E4R_TRY(const auto file, trace::OutputFile::create(path));
-  E4R_CHECK(file->write(text));
-  return file->commit();
 }
 
 }  // namespace
@@ -65,10 +58,10 @@ std::string points_csv(const Plan& plan, const Figures& figures) {
 Status write_results(Store& store, const Plan& plan, const Figures& figures,
                      const report::Row& metric) {
   const Lines& lines = store.finished().lines;
-  E4R_CHECK(write_whole(store.file("points.jsonl"), points_jsonl(lines)));
-  E4R_CHECK(write_whole(store.file("points.csv"), points_csv(plan, figures)));
+  E4R_CHECK(store.write("points.jsonl", points_jsonl(lines)));
+  E4R_CHECK(store.write("points.csv", points_csv(plan, figures)));
   E4R_CHECK(write_sqlite(store.file("sweep.sqlite"), plan, figures));
-  E4R_CHECK(write_whole(store.file("summary.json"), summary_json(plan, figures, metric)));
+  E4R_CHECK(store.write("summary.json", summary_json(plan, figures, metric)));
   return store.end();
 }
 

@@ -81,12 +81,6 @@ Result<std::string> read_if_there(const std::string& path) {
   return read_file(path);
 }
 
-Status write_whole(const std::string& path, std::string_view text) {
-  E4R_TRY(const auto file, trace::OutputFile::create(path));
-  E4R_CHECK(file->write(text));
-  return file->commit();
-}
-
 Result<Fd> lock_directory(const std::string& directory) {
   if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
     return error("{}: cannot make the directory: {}", directory, errno_text(errno));
@@ -115,6 +109,15 @@ void take_lines(std::string_view text, const Plan& plan, const Range& range, Fin
   }
 }
 
+Status take_files(const std::string& directory, const Plan& plan, const Range& range,
+                  Finished& into) {
+  for (const char* name : {kPoints, kJournal}) {
+    E4R_TRY(const std::string text, read_if_there(fmt::format("{}/{}", directory, name)));
+    take_lines(text, plan, range, into);
+  }
+  return {};
+}
+
 Status Store::check(const std::string& directory, bool resume) {
   E4R_CHECK(check_parent(directory));
   const auto found = holds_sweep(directory, resume);
@@ -127,15 +130,12 @@ Result<Finished> Store::look(const std::string& directory, const std::string& ma
   out.lines.resize(plan.points.size());
   E4R_TRY(const bool there, holds_sweep(directory, resume));
   if (!there) return out;
-  const std::string base = directory + "/";
-  E4R_TRY(const std::string found, read_file(base + kManifest));
+  const std::string path = fmt::format("{}/{}", directory, kManifest);
+  E4R_TRY(const std::string found, read_file(path));
   if (const Status same = same_sweep(found, manifest); !same.ok())
-    return error("{}: is of another sweep: {}; give another directory with -o", base + kManifest,
+    return error("{}: is of another sweep: {}; give another directory with -o", path,
                  same.error().message);
-  for (const char* name : {kPoints, kJournal}) {
-    E4R_TRY(const std::string text, read_if_there(base + name));
-    take_lines(text, plan, range, out);
-  }
+  E4R_CHECK(take_files(directory, plan, range, out));
   return out;
 }
 
@@ -147,12 +147,12 @@ Result<Store> Store::begin(const std::string& directory, const std::string& mani
   for (const std::string& name : names)
     if (is_leftover(name)) ::unlink((directory + "/" + name).c_str());
   Store out(directory, std::move(lock), std::move(finished));
-  if (!has(names, kManifest)) E4R_CHECK(write_whole(out.file(kManifest), manifest));
+  if (!has(names, kManifest)) E4R_CHECK(out.write(kManifest, manifest));
   std::string journal;
   for (const std::string& line : out.finished_.lines)
     if (!line.empty()) journal.append(line).append("\n");
   const std::string path = out.file(kJournal);
-  E4R_CHECK(write_whole(path, journal));
+  E4R_CHECK(out.write(kJournal, journal));
   out.journal_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!out.journal_.is_open()) return error("{}: {}", path, errno_text(errno));
   return out;
@@ -160,6 +160,12 @@ Result<Store> Store::begin(const std::string& directory, const std::string& mani
 
 std::string Store::file(std::string_view name) const {
   return fmt::format("{}/{}", directory_, name);
+}
+
+Status Store::write(std::string_view name, std::string_view text) const {
+  E4R_TRY(const auto out, trace::OutputFile::create(file(name)));
+  E4R_CHECK(out->write(text));
+  return out->commit();
 }
 
 Status Store::add(std::size_t index, std::string line) {

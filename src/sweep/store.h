@@ -30,6 +30,10 @@ struct Finished {
 // Takes the whole lines of a text that are points of the range; the last may be torn.
 void take_lines(std::string_view text, const Plan& plan, const Range& range, Finished& into);
 
+// The same of the files in which a directory's sweep keeps them, those that are there.
+[[nodiscard]] Status take_files(const std::string& directory, const Plan& plan, const Range& range,
+                                Finished& into);
+
 class Store {
  public:
   // What there is to go on with, reading only: nothing when the directory is not there or empty.
@@ -52,6 +56,8 @@ class Store {
   [[nodiscard]] const Finished& finished() const { return finished_; }
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::string file(std::string_view name) const;
+  // Puts a file there, whole or not at all.
+  [[nodiscard]] Status write(std::string_view name, std::string_view text) const;
 
   // Puts the journal on disk: the sweep stops here for now.
   [[nodiscard]] Status suspend();

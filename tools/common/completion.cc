@@ -48,10 +48,6 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   return out;
 }
 
-std::string quoted(std::string_view text) {
-  return "'" + replaced(text, "'", "'\\''") + "'";
-}
-
 Result<std::string> script(std::string_view shell, const Node& program) {
   if (shell == "bash") return bash_script(program);
   if (shell == "zsh") return zsh_script(program);

@@ -73,10 +73,8 @@ using ValueOf = Value (*)(std::string_view placeholder);
 [[nodiscard]] std::string zsh_script(const Node& program);
 [[nodiscard]] std::string fish_script(const Node& program);
 
-// "tune2fs-lazy" as a part of a function's name, and a text in single quotes as bash and zsh have
-// them.
+// "tune2fs-lazy" as a part of a function's name.
 [[nodiscard]] std::string identifier(std::string_view name);
-[[nodiscard]] std::string quoted(std::string_view text);
 // `text` with every `from` become `to`.
 [[nodiscard]] std::string replaced(std::string_view text, std::string_view from,
                                    std::string_view to);

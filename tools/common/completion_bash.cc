@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "common/completion.h"
+#include "util/shell.h"
 
 namespace e4r::tools::completion {
 namespace {
@@ -114,8 +115,8 @@ std::string command_row(const Node& node, const std::string& path) {
     commands += (commands.empty() ? "" : " ") + command.name;
   for (const Option& option : node.options)
     for (const std::string& name : option.names) options += (options.empty() ? "" : " ") + name;
-  return fmt::format("    {})\n        commands={}\n        options={}\n        ;;\n", quoted(path),
-                     quoted(commands), quoted(options));
+  return fmt::format("    {})\n        commands={}\n        options={}\n        ;;\n",
+                     shell_quoted(path), shell_quoted(commands), shell_quoted(options));
 }
 
 std::string what_to_set(const Value& value) {
@@ -132,7 +133,7 @@ std::string what_to_set(const Value& value) {
       break;
   }
   return fmt::format("kind={} words={}", value.list ? "list" : "words",
-                     quoted(joined(value.words)));
+                     shell_quoted(joined(value.words)));
 }
 
 // The rows of `_NAME_value`.
@@ -142,9 +143,10 @@ std::string value_rows(const Node& node, const std::string& path) {
     if (option.takes == Option::Takes::nothing) continue;
     std::string patterns;
     for (const std::string& name : option.names)
-      patterns += fmt::format("{}{}", patterns.empty() ? "" : " | ",
-                              quoted(fmt::format("{} {}{}", path, name,
-                                                 option.takes == Option::Takes::maybe ? "=" : "")));
+      patterns +=
+          fmt::format("{}{}", patterns.empty() ? "" : " | ",
+                      shell_quoted(fmt::format("{} {}{}", path, name,
+                                               option.takes == Option::Takes::maybe ? "=" : "")));
     out += fmt::format("    {}) {} ;;\n", patterns, what_to_set(option.value));
   }
   std::size_t place = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "common/completion.h"
+#include "util/shell.h"
 
 namespace e4r::tools::completion {
 namespace {
@@ -17,7 +18,7 @@ std::string escaped(std::string_view text) {
 std::string choice(std::string_view text, std::string_view meaning) {
   std::string row = replaced(replaced(text, "\\", "\\\\"), ":", "\\:");
   if (!meaning.empty()) row.append(":").append(meaning);
-  return quoted(row);
+  return shell_quoted(row);
 }
 
 std::string choices(const Value& value, const std::string& function) {
@@ -82,7 +83,7 @@ class Writer {
       if (option.takes != Option::Takes::nothing)
         row += fmt::format("{}{}:{}", option.takes == Option::Takes::maybe ? "::" : ":",
                            escaped(option.placeholder), action(option.value));
-      out += fmt::format(" \\\n        {}", quoted(row));
+      out += fmt::format(" \\\n        {}", shell_quoted(row));
     }
     return out;
   }
@@ -95,8 +96,8 @@ class Writer {
       const bool command = operand.value.kind == Value::Kind::command;
       const std::string where = operand.rest ? (command ? "*:" : "*") : fmt::format("{}", place);
       out += fmt::format(" \\\n        {}",
-                         quoted(fmt::format("{}:{}:{}", where, escaped(operand.placeholder),
-                                            action(operand.value))));
+                         shell_quoted(fmt::format("{}:{}:{}", where, escaped(operand.placeholder),
+                                                  action(operand.value))));
     }
     return out;
   }

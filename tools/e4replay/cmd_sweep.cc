@@ -9,6 +9,7 @@
 #include "sweep/merge.h"
 #include "sweep/results.h"
 #include "util/file.h"
+#include "util/shell.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -257,7 +258,6 @@ Result<int> sweep_all(const Options& options, const Wanted& wanted, Progress& pr
 
 // The sweep's words for a shell, but for those that each job has of its own.
 std::string command_of(const Options& options) {
-  using sweep::shell_quoted;
   std::string out = "sweep";
   for (const std::string& capture : options.captures) out += " " + shell_quoted(capture);
   out += " -p " + shell_quoted(options.policies);
