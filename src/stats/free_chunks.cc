@@ -61,11 +61,4 @@ FreeSpace FreeChunkScan::finish() {
   return std::move(space_);
 }
 
-FreeSpace source_free_space(const state::Source& source) {
-  FreeChunkScan scan(source.geometry);
-  for (std::uint32_t group = 0; group < source.groups.size(); ++group)
-    scan.add(source.groups[group].words, source.geometry.clusters_in(group));
-  return scan.finish();
-}
-
 }  // namespace e4r::stats

@@ -48,7 +48,4 @@ class FreeChunkScan {
   std::uint64_t start_ = 0, end_ = 0;  // of the free run seen last
 };
 
-// Of the start image; of a state, settled_free() counts it.
-[[nodiscard]] FreeSpace source_free_space(const state::Source& source);
-
 }  // namespace e4r::stats

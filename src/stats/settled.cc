@@ -10,26 +10,33 @@ BlockSpace space_of(const state::Geometry& g) {
   return {g.first_data_block, g.blocks_count, g.cluster_bits};
 }
 
-}  // namespace
-
-SettledFree settled_free(const state::FsState& state, std::uint32_t chunk_bits) {
-  FreeExtentScan extents(space_of(state.geometry()), chunk_bits);
-  FreeChunkScan chunks(state.geometry());
-  std::vector<std::uint64_t> words;
-  for (std::uint32_t group = 0; group < state.group_count(); ++group) {
-    state.settled_words(group, words);
-    const std::uint32_t clusters = state.geometry().clusters_in(group);
+// `words_of` has the bitmap of a group, good until it is asked for the next.
+template <class WordsOf>
+SettledFree scan(const state::Geometry& geometry, std::uint32_t chunk_bits, WordsOf words_of) {
+  FreeExtentScan extents(space_of(geometry), chunk_bits);
+  FreeChunkScan chunks(geometry);
+  for (std::uint32_t group = 0; group < geometry.groups; ++group) {
+    const state::bitmap::ConstWords words = words_of(group);
+    const std::uint32_t clusters = geometry.clusters_in(group);
     extents.add(words, clusters);
     chunks.add(words, clusters);
   }
   return {extents.finish(), chunks.finish()};
 }
 
-FreeExtents source_free_extents(const state::Source& source, std::uint32_t chunk_bits) {
-  FreeExtentScan scan(space_of(source.geometry), chunk_bits);
-  for (std::uint32_t group = 0; group < source.groups.size(); ++group)
-    scan.add(source.groups[group].words, source.geometry.clusters_in(group));
-  return scan.finish();
+}  // namespace
+
+SettledFree settled_free(const state::FsState& state, std::uint32_t chunk_bits) {
+  std::vector<std::uint64_t> words;
+  return scan(state.geometry(), chunk_bits, [&](std::uint32_t group) {
+    state.settled_words(group, words);
+    return state::bitmap::ConstWords(words);
+  });
+}
+
+SettledFree source_free(const state::Source& source, std::uint32_t chunk_bits) {
+  return scan(source.geometry, chunk_bits,
+              [&](std::uint32_t group) { return source.groups[group].words; });
 }
 
 FileFragmentation file_fragmentation(

@@ -19,9 +19,13 @@ struct SettledFree {
 };
 [[nodiscard]] SettledFree settled_free(const state::FsState& state, std::uint32_t chunk_bits);
 
-// The start image's free extents, by the same count.
-[[nodiscard]] FreeExtents source_free_extents(const state::Source& source,
-                                              std::uint32_t chunk_bits);
+// The start image's, by the same count.
+[[nodiscard]] SettledFree source_free(const state::Source& source, std::uint32_t chunk_bits);
+
+// log2 of the blocks in a chunk of 1 MiB; of one block where that is larger.
+[[nodiscard]] constexpr std::uint32_t mebibyte_bits(std::uint32_t block_bits) {
+  return block_bits < 20 ? 20 - block_bits : 0;
+}
 
 // How the files that a trace wrote lie on the device at its end.
 struct FileFragmentation {

@@ -9,6 +9,7 @@
 
 #include "image/image.h"
 #include "replay/load.h"
+#include "stats/settled.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
@@ -125,7 +126,8 @@ TEST(FreeChunks, AreThoseOfE2freefrag) {
   test::fill_image(path, {.seed = 5, .max_free = 6000, .max_used = 9, .skip_percent = 40});
   const auto image = image::Image::open(path);
   ASSERT_TRUE(image.ok()) << image.error().message;
-  const FreeChunks chunks = source_free_space(replay::source_from(*image)).chunks;
+  const FreeChunks chunks =
+      source_free(replay::source_from(*image), mebibyte_bits(12)).space.chunks;
   for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {
     const std::uint64_t kb = 1ull << (FreeChunks::kSizeBits[i] - 10);
     const std::string out = test::run({"e2freefrag", "-c", std::to_string(kb), path}).out;

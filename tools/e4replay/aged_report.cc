@@ -15,10 +15,6 @@
 namespace e4r::tools {
 namespace {
 
-std::uint32_t mebibyte_bits(std::uint32_t block_bits) {
-  return block_bits < 20 ? 20 - block_bits : 0;
-}
-
 double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
@@ -44,7 +40,7 @@ AgedReport start_report(const std::string& target, const image::Geometry& geomet
   AgedReport out;
   out.target = target;
   out.geometry = geometry;
-  out.before = stats::source_free_extents(source, mebibyte_bits(source.geometry.block_bits));
+  out.before = stats::source_free(source, stats::mebibyte_bits(source.geometry.block_bits)).extents;
   return out;
 }
 
@@ -54,7 +50,8 @@ void finish_report(AgedReport& report, const age::Ager& ager) {
   for (const auto& criterion : ager.counters().by_criterion)
     report.groups_considered += criterion.groups_considered;
   report.after =
-      stats::settled_free(ager.state(), mebibyte_bits(ager.state().geometry().block_bits)).extents;
+      stats::settled_free(ager.state(), stats::mebibyte_bits(ager.state().geometry().block_bits))
+          .extents;
   for (const age::ExtentTree& file : ager.files()) {
     const std::uint64_t extents = file.extents().size();
     report.files += extents > 0;

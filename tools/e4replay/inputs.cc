@@ -260,8 +260,9 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   out.device = trace::device_name(inputs.trace.device());
   out.trace = inputs.trace.summary();
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
-  out.before = stats::source_free_extents(inputs.source, block_bits < 20 ? 20 - block_bits : 0);
-  out.space_before = stats::source_free_space(inputs.source);
+  stats::SettledFree before = stats::source_free(inputs.source, stats::mebibyte_bits(block_bits));
+  out.before = before.extents;
+  out.space_before = std::move(before.space);
   return out;
 }
 
