@@ -43,9 +43,10 @@ Status Ager::apply(const Operation& operation) {
 
 // Writes back what is dirty, and commits.
 Status Ager::sync() {
-  for (const std::uint32_t slot : dirty_)
+  for (const std::uint32_t slot : dirty_) {
     if (is_dirty_[slot]) E4R_CHECK(fill(slot, bytes_[slot], false));
-  for (const std::uint32_t slot : dirty_) is_dirty_[slot] = false;
+    is_dirty_[slot] = false;
+  }
   dirty_.clear();
   if (geometry_.journal) state_.commit(transaction_++);
   return {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/input_reader.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include <cerrno>
@@ -65,14 +64,6 @@ class BpfReader final : public InputReader {
     const int count = ring_buffer__consume(buffer_.get());
     sink_ = nullptr;
     return count >= 0 ? Status() : failed("read the BPF program's buffer");
-  }
-
-  [[nodiscard]] std::uint64_t dropped() const override {
-    std::uint64_t value = 0;
-    const bpf_map* map = section(".bss");
-    const std::uint32_t first = 0;
-    if (map == nullptr || bpf_map__value_size(map) != sizeof value) return 0;
-    return bpf_map_lookup_elem(bpf_map__fd(map), &first, &value) == 0 ? value : 0;
   }
 
  private:

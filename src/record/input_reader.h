@@ -22,10 +22,8 @@ class InputReader {
   virtual ~InputReader() = default;
 
   using Sink = std::function<void(const e4r_input&)>;
-  // Hands over what has come since the last call.
+  // Hands over what has come since the last call. What found no room in between is missing.
   [[nodiscard]] virtual Status read(const Sink& sink) = 0;
-  // Of how many allocations it saw nothing, for want of room.
-  [[nodiscard]] virtual std::uint64_t dropped() const = 0;
 };
 
 }  // namespace e4r::record

@@ -15,6 +15,7 @@
 #include "common/child.h"
 #include "common/command.h"
 #include "e4replay/aged_report.h"
+#include "e4replay/inputs.h"
 #include "image/write_bitmaps.h"
 #include "replay/load.h"
 #include "util/fd.h"
@@ -171,8 +172,7 @@ Status choose(const Options& options, Chosen& chosen) {
       options.writing == "delalloc" ? age::Writing::delayed : age::Writing::direct;
   chosen.ager.pid = options.pid;
   allocator::Tunables scratch;
-  for (const std::string& setting : options.settings)
-    E4R_CHECK(allocator::set_tunable(scratch, setting));
+  E4R_CHECK(apply_settings(scratch, options.settings));
   if (options.output.empty()) return error("-o is missing: where does the aged image go?");
   return {};
 }
@@ -189,8 +189,7 @@ Result<int> run(const Options& options) {
   const state::Source source = replay::source_from(image);
   E4R_TRY(chosen.ager.inodes, inodes_of(options, image.geometry(), source.geometry));
   allocator::Tunables tunables = allocator::defaults_for(source.geometry);
-  for (const std::string& setting : options.settings)
-    E4R_CHECK(allocator::set_tunable(tunables, setting));
+  E4R_CHECK(apply_settings(tunables, options.settings));
 
   AgedReport report = start_report(options.target, image.geometry(), source);
   chosen.workload.blocks = source.geometry.blocks_count;

@@ -106,6 +106,18 @@ Status write_texts(const CaptureConversion& conversion, const Material& material
   return {};
 }
 
+// The input's events, from the capture that is open already if it is one.
+Result<std::unique_ptr<trace::Trace>> events_of(const CaptureConversion& conversion,
+                                                const Material& material) {
+  return material.capture ? material.capture->open_trace(conversion.open)
+                          : trace::open_trace(conversion.input, conversion.open);
+}
+Result<trace::PackedTrace> packed_events_of(const CaptureConversion& conversion,
+                                            const Material& material) {
+  return material.capture ? material.capture->load_trace(conversion.open)
+                          : trace::load_packed(conversion.input, conversion.open);
+}
+
 // As many stream goals as the recorded kernel kept (StreamGoals).
 Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32_t possible_cpus,
                                    std::uint32_t groups) {
@@ -125,7 +137,7 @@ Result<capture::Anonymizer> anonymizer(const CaptureConversion& conversion,
   image::OpenOptions open;
   open.load_bitmaps = false;
   E4R_TRY(const image::Image image, image::Image::open(material.image_path, open));
-  E4R_TRY(const auto trace, load_events(conversion.input, conversion.open));
+  E4R_TRY(const auto trace, packed_events_of(conversion, material));
   capture::AnonymizeOptions options;
   options.inodes_per_group = image.geometry().inodes_per_group;
   options.inodes_count = image.geometry().inodes_count;
@@ -142,7 +154,7 @@ Status copy_events(const CaptureConversion& conversion, const Material& material
   if (conversion.anonymize) {
     E4R_TRY(scramble, anonymizer(conversion, material));
   }
-  E4R_TRY(const auto source, open_events(conversion.input, conversion.open));
+  E4R_TRY(const auto source, events_of(conversion, material));
   std::vector<trace::Event> changed;
   trace::TraceSummary summary;
   for (;;) {
