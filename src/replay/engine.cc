@@ -177,6 +177,7 @@ void Engine::on_allocate(const Op& op) {
   }
   ++closed_;
   decide(op, index);
+  if (options_.watch && closed_ % options_.watch_every == 0) options_.watch(closed_, state_);
 }
 
 // The decision to explain is written down from here to where it is counted.

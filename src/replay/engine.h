@@ -20,6 +20,9 @@
 
 namespace e4r::replay {
 
+// Called after a decision of that number, with the state as it is then.
+using Watch = std::function<void(std::uint64_t decision, const state::FsState& state)>;
+
 struct EngineOptions {
   // Verify every result (inside its group, clear of metadata) and, every `check_every` operations,
   // every invariant of the state.
@@ -28,6 +31,8 @@ struct EngineOptions {
   const WarmStart* warm = nullptr;  // null: mounted a moment ago. Used while the engine is made.
   std::uint64_t explain = 0;        // write down this decision, counted from 1; 0: none
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
+  Watch watch;                    // called every `watch_every` decisions; may be empty
+  std::uint64_t watch_every = 1;  // at least 1
 };
 
 // What happened, beyond the allocator's own counters.

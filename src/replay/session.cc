@@ -41,6 +41,8 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   options.check = options_.check;
   options.warm = warm();
   options.explain = explain_;
+  options.watch = setup.watch;
+  options.watch_every = setup.watch_every;
   if (options_.progress)
     options.progress = [this, name = setup.policy->name](std::uint64_t events) {
       options_.progress(name.data(), events);

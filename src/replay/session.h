@@ -14,6 +14,8 @@ namespace e4r::replay {
 struct Setup {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
+  Watch watch = nullptr;  // as in EngineOptions
+  std::uint64_t watch_every = 1;
 };
 
 // An engine that has run, and how long it took.

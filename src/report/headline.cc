@@ -22,18 +22,12 @@ Value extents_per_file(const RunReport& run) {
   return run.files.extents_per_file();
 }
 
-double number(const Value& value) {
-  if (const auto* whole = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*whole);
-  const auto* ratio = std::get_if<double>(&value);
-  return ratio == nullptr ? 0 : *ratio;
-}
-
 // What a run's figure is against the first one's; empty when either has none.
 std::string against_first(const Figure& figure, std::size_t run) {
   constexpr double kSame = 0.0005, kManyTimes = 3;
-  const double from = number(figure.values.front());
-  if (from <= 0 || std::holds_alternative<std::monostate>(figure.values[run])) return {};
-  const double times = number(figure.values[run]) / from;
+  const auto from = number_of(figure.values.front()), to = number_of(figure.values[run]);
+  if (!from || *from <= 0 || !to) return {};
+  const double times = *to / *from;
   if (std::abs(times - 1) < kSame) return figure.lead + " " + figure.same;
   if (times > kManyTimes)
     return fmt::format("{} {:.1f}\u00a0times {}", figure.lead, times, figure.same);

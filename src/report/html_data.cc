@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
+#include <set>
 
 #include "report/json_parts.h"
+#include "report/page.h"
 
 namespace e4r::report {
 namespace {
@@ -123,14 +125,44 @@ json::object files(const ReplayReport& report) {
   return {{"labels", std::move(labels)}, {"files", std::move(counts)}};
 }
 
-json::array summed(const std::vector<stats::GroupFree>& groups, std::size_t per_cell,
-                   std::uint32_t stats::GroupFree::*member) {
+// What the groups of a cell have together.
+struct CellFree {
+  std::uint64_t clusters = 0;
+  std::uint64_t runs = 0;
+};
+
+CellFree sum_of(const std::vector<stats::GroupFree>& groups, std::size_t cell,
+                std::size_t per_cell) {
+  CellFree out;
+  for (std::size_t i = cell * per_cell; i < std::min((cell + 1) * per_cell, groups.size()); ++i) {
+    out.clusters += groups[i].clusters;
+    out.runs += groups[i].runs;
+  }
+  return out;
+}
+
+// The cells that change from frame to frame, in the order of the frames.
+json::array history(const RunReport& run, const std::vector<stats::GroupFree>& start,
+                    std::size_t per_cell) {
+  std::vector<stats::GroupFree> now = start;
   json::array out;
-  for (std::size_t first = 0; first < groups.size(); first += per_cell) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = first; i < std::min(first + per_cell, groups.size()); ++i)
-      sum += groups[i].*member;
-    out.emplace_back(sum);
+  for (const stats::SpaceHistory::Frame& frame : run.history.frames()) {
+    std::set<std::size_t> touched;
+    for (const stats::SpaceHistory::Change& change : frame.changes) {
+      now[change.group] = change.now;
+      touched.insert(change.group / per_cell);
+    }
+    json::array cells, free, runs;
+    for (const std::size_t cell : touched) {
+      const CellFree sum = sum_of(now, cell, per_cell);
+      cells.emplace_back(cell);
+      free.emplace_back(sum.clusters);
+      runs.emplace_back(sum.runs);
+    }
+    out.push_back({{"decision", frame.decision},
+                   {"cells", std::move(cells)},
+                   {"free", std::move(free)},
+                   {"runs", std::move(runs)}});
   }
   return out;
 }
@@ -141,11 +173,21 @@ json::object map(const ReplayReport& report) {
   const std::size_t per_cell = std::max<std::size_t>((groups + kMostCells - 1) / kMostCells, 1);
   json::array free, runs;
   const auto add = [&](const stats::FreeSpace& space) {
-    free.push_back(summed(space.groups, per_cell, &stats::GroupFree::clusters));
-    runs.push_back(summed(space.groups, per_cell, &stats::GroupFree::runs));
+    json::array clusters, fragments;
+    for (std::size_t cell = 0; cell * per_cell < groups; ++cell) {
+      const CellFree sum = sum_of(space.groups, cell, per_cell);
+      clusters.emplace_back(sum.clusters);
+      fragments.emplace_back(sum.runs);
+    }
+    free.push_back(std::move(clusters));
+    runs.push_back(std::move(fragments));
   };
+  json::array histories;
   add(report.space_before);
-  for (const RunReport& run : report.runs) add(run.space);
+  for (const RunReport& run : report.runs) {
+    add(run.space);
+    histories.push_back(history(run, report.space_before.groups, per_cell));
+  }
   const std::uint64_t ratio = 1ull << g.cluster_ratio_bits;
   return {{"groups", groups},
           {"per_cell", per_cell},
@@ -153,7 +195,8 @@ json::object map(const ReplayReport& report) {
           {"clusters_per_group", g.blocks_per_group / ratio},
           {"cluster_kb", g.block_size / 1024 * ratio},
           {"free", std::move(free)},
-          {"runs", std::move(runs)}};
+          {"runs", std::move(runs)},
+          {"history", std::move(histories)}};
 }
 
 }  // namespace
@@ -164,9 +207,7 @@ std::string html_data(const ReplayReport& report) {
   const json::object data = {
       {"policies", std::move(policies)}, {"criteria", criteria(report)}, {"cost", costs(report)},
       {"histogram", histogram(report)},  {"map", map(report)},           {"files", files(report)}};
-  std::string out;
-  for (const char c : json::serialize(data)) c == '<' ? out += "\\u003c" : out += c;
-  return out;
+  return script_json(data);
 }
 
 }  // namespace e4r::report

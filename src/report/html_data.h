@@ -7,9 +7,8 @@
 
 namespace e4r::report {
 
-// What the page's script draws (html/page.js), as JSON without a '<' in it, so that nothing in a
-// name ends the element that it stands in. File systems of more than kMostCells groups are summed
-// up in as many cells.
+// What the page's script draws (html/replay.js), by script_json(). File systems of more than
+// kMostCells groups are summed up in as many cells.
 inline constexpr std::size_t kMostCells = 4096;
 [[nodiscard]] std::string html_data(const ReplayReport& report);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "report/json_parts.h"
+#include "report/page.h"
 #include "report/rows.h"
 #include "util/units.h"
 
@@ -35,23 +36,6 @@ std::string fidelity(const ReplayReport& report) {
 }
 
 }  // namespace
-
-std::string html_escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::string html_facts(const ReplayReport& report) {
   const image::Geometry& g = report.geometry;

@@ -2,15 +2,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "report/replay_report.h"
 
 // Parts of the page that are there without its script.
 namespace e4r::report {
-
-// As text between tags and in quoted attributes.
-[[nodiscard]] std::string html_escape(std::string_view text);
 
 // Image, trace, and what the answers are worth.
 [[nodiscard]] std::string html_facts(const ReplayReport& report);

@@ -5,8 +5,10 @@
 
 namespace e4r::report {
 
-// src/report/html/page.css and page.js, as the build has put them in.
-extern const std::string_view kPageCSS;
-extern const std::string_view kPageJS;
+// src/report/html/*, as the build has put them in.
+extern const std::string_view kPageCss;
+extern const std::string_view kPartsJs;
+extern const std::string_view kReplayJs;
+extern const std::string_view kSweepJs;
 
 }  // namespace e4r::report

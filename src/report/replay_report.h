@@ -13,6 +13,7 @@
 #include "stats/kernel_files.h"
 #include "stats/layout.h"
 #include "stats/settled.h"
+#include "stats/space_history.h"
 #include "trace/summary.h"
 
 namespace e4r::report {
@@ -28,6 +29,7 @@ struct RunReport {
   stats::FileFragmentation files;
   stats::FileLayoutScore layout;
   stats::FreeSpace space;
+  stats::SpaceHistory history;  // of replay --html
   replay::CostProfile costs;
   replay::WriteOrder write_order;
   double elapsed_s = 0;

@@ -167,14 +167,8 @@ std::vector<Row> make_rows() {
   return out;
 }
 
-double number(const Value& value) {
-  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
-  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
-  return 0;
-}
-
 bool empty(const Value& value) {
-  return number(value) == 0;
+  return number_of(value).value_or(0) == 0;
 }
 
 }  // namespace
@@ -191,14 +185,12 @@ bool shown(const Row& row, const std::vector<Value>& values) {
 }
 
 std::string change_text(const Value& from, const Value& to) {
-  if (std::holds_alternative<std::monostate>(from) || std::holds_alternative<std::monostate>(to))
-    return {};
-  const double a = number(from);
-  const double b = number(to);
-  if (a == b) return "=";
-  if (a == 0) return "new";
-  const double percent = (b - a) / a * 100;
-  if (percent > 999) return fmt::format("x{:.1f}", b / a);
+  const auto a = number_of(from), b = number_of(to);
+  if (!a || !b) return {};
+  if (*a == *b) return "=";
+  if (*a == 0) return "new";
+  const double percent = (*b - *a) / *a * 100;
+  if (percent > 999) return fmt::format("x{:.1f}", *b / *a);
   return fmt::format("{:+.1f} %", percent);
 }
 
@@ -212,6 +204,12 @@ const Row* find_row(std::string_view key) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Row& r) { return r.key == key; });
   return found == all.end() ? nullptr : &*found;
+}
+
+std::optional<double> number_of(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  return std::nullopt;
 }
 
 std::string text_of(const Value& value) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,9 @@ struct Row {
 // The row's figure for each run, and whether the table shows the row.
 [[nodiscard]] std::vector<Value> values_of(const Row& row, const ReplayReport& report);
 [[nodiscard]] bool shown(const Row& row, const std::vector<Value>& values);
+
+// The figure as a number.
+[[nodiscard]] std::optional<double> number_of(const Value& value);
 
 // How the second figure differs from the first: "-94.2 %", "x12.5", "=", "new", or nothing when one
 // of them is absent.

@@ -6,7 +6,7 @@
 
 #include "report/headline.h"
 #include "report/html_data.h"
-#include "report/html_text.h"
+#include "report/page.h"
 #include "report/replay_report.h"
 
 namespace e4r::report {
@@ -83,6 +83,20 @@ TEST(Html, DataHoldsWhatIsDrawn) {
   EXPECT_EQ(data.at("histogram").at("extents"), json::parse("[[0,1],[1,0]]"));
   EXPECT_EQ(data.at("cost").at(0).at("steps"), json::parse("[30]"));
   EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
+}
+
+// Each frame has the cells that changed since the one before it, as whole cells.
+TEST(Html, FramesHoldTheCellsThatChange) {
+  ReplayReport report = make_report({"legacy"});
+  report.space_before.groups.assign(2 * kMostCells, {10, 1});
+  report.runs[0].space.groups.assign(2 * kMostCells, {4, 2});
+  stats::SpaceHistory& history = report.runs[0].history;
+  EXPECT_EQ(json::parse(html_data(report)).at("map").at("history"), json::parse("[[]]"));
+  history = stats::SpaceHistory(
+      std::vector<stats::SpaceHistory::Frame>{{5, {{1, {4, 3}}, {2, {9, 2}}}}, {9, {{3, {1, 1}}}}});
+  EXPECT_EQ(json::parse(html_data(report)).at("map").at("history"),
+            json::parse(R"([[{"decision":5,"cells":[0,1],"free":[14,19],"runs":[4,3]},
+                             {"decision":9,"cells":[1],"free":[10],"runs":[3]}]])"));
 }
 
 // Many groups are summed up in cells.

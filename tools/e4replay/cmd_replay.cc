@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "common/command.h"
 #include "e4replay/fidelity.h"
@@ -37,18 +38,36 @@ Status write_image(const Options& options, const Inputs& inputs, const replay::E
                                    });
 }
 
+// Has each run write down what becomes of the groups' free space.
+void watch(const report::ReplayReport& report, std::vector<replay::Setup>& setups,
+           std::vector<stats::SpaceHistory>& histories) {
+  constexpr std::uint64_t kFrames = 32;
+  const std::uint64_t decisions = report.recorded ? report.recorded->requests : 0;
+  histories.assign(setups.size(), stats::SpaceHistory(report.space_before.groups));
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    setups[i].watch_every = std::max<std::uint64_t>(decisions / kFrames, 1);
+    setups[i].watch = [&history = histories[i]](std::uint64_t decision,
+                                                const state::FsState& state) {
+      history.add(decision, state);
+    };
+  }
+}
+
 Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
-                                    const std::vector<replay::Setup>& setups, Progress& progress) {
+                                    std::vector<replay::Setup>& setups, Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
   E4R_CHECK(follow_into(session, inputs.recorded, report));
   if (!options.force) E4R_CHECK(check_fidelity(report));
   session.explain(options.in.explain);
+  std::vector<stats::SpaceHistory> histories;
+  if (!options.html.empty()) watch(report, setups, histories);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
-  for (const replay::Run& run : runs) {
-    E4R_CHECK(check_explained(options.in, run));
-    report.runs.push_back(report::summarize(run));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    E4R_CHECK(check_explained(options.in, runs[i]));
+    report.runs.push_back(report::summarize(runs[i]));
+    if (!histories.empty()) report.runs.back().history = std::move(histories[i]);
   }
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);

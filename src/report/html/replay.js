@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page of `e4replay replay`.
+const ends = data.policies;         // series 1, 2, ...
+const columns = ['start', ...ends]; // series 0, 1, 2, ...
+
+// ---- Bars side by side, one group per label, heights on a log scale.
+
+function barGroup(label, x, step, bars, scale, base, title) {
+  const wide = Math.max(1, Math.min(22, step * 0.8 / bars.length));
+  const left = x + (step - wide * bars.length) / 2;
+  const rects = bars.map(({value, colour}, i) => value > 0 ? svg('rect', {
+    x: left + i * wide, width: Math.max(wide - 1, 1), y: scale.at(value),
+    height: Math.max(base - scale.at(value), 1), fill: colour}) : null);
+  return svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
+      svg('title', {}, title),
+      svg('rect', {class: 'hit', x, width: step, y: 8, height: base - 8}), ...rects);
+}
+
+function groupedBars(labels, titles, series, label) {
+  return (width) => {
+    const height = 250, left = 54, base = height - 42;
+    const most = Math.max(1, ...series.flatMap((one) => one.values));
+    const scale = logScale(0.5, most, base, 12);
+    const step = Math.min((width - left) / labels.length, 130);
+    const slanted = step < 58;
+    const groups = labels.map((name, i) => {
+      const bars = series.map((one) => ({value: one.values[i], colour: one.colour}));
+      const middle = left + (i + 0.5) * step;
+      const tick = text(middle, base + 14, slanted ? 'end' : 'middle', name);
+      if (slanted) tick.setAttribute('transform', `rotate(-40 ${middle} ${base + 8})`);
+      return svg('g', {}, barGroup(name, left + i * step, step, bars, scale, base, titles[i]),
+                 tick);
+    });
+    scale.ticks.shift();
+    return [frame(width, height, label, ...yAxis(scale, left, left + step * labels.length), ...groups)];
+  };
+}
+
+function drawHistogram() {
+  const {from_kb: from, extents, percent} = data.histogram;
+  const labels = from.map((kb) => sizeKb(kb));
+  const titles = from.map((kb, i) => `${sizeKb(kb)} to ${sizeKb(2 * kb)}: ` + columns.map(
+      (name, s) => `${name} ${count(extents[s][i])} extents, ${count(percent[s][i])} % of free space`)
+      .join('; '));
+  const series = columns.map((_, s) => ({values: extents[s], colour: colourOf(s)}));
+  byId('histogram').append(legend(columns.map((name, s) => key(name, colourOf(s)))));
+  plot('histogram', groupedBars(labels, titles, series, 'Free extents by size'));
+}
+
+function drawFiles() {
+  const {labels, files} = data.files;
+  const titles = labels.map((label, i) => `${label} extents: ` +
+      ends.map((name, s) => `${name} ${count(files[s][i])} files`).join('; '));
+  const series = ends.map((_, s) => ({values: files[s], colour: colourOf(s + 1)}));
+  byId('files').append(legend(ends.map((name, s) => key(name, colourOf(s + 1)))));
+  plot('files', groupedBars(labels, titles, series, 'Files by number of extents'));
+}
+
+// ---- What each criterion had of a total: bars of one length, cheap criteria dark, dear ones bright.
+
+const criterionColour = (i) => viridis(data.criteria.names.length < 2 ? 0.5 :
+    0.08 + 0.88 * i / (data.criteria.names.length - 1));
+
+function stackedBar(name, values, x, y, width) {
+  const total = values.reduce((a, b) => a + b, 0);
+  let at = x;
+  const parts = values.map((value, i) => {
+    if (value === 0) return null;
+    const length = width * value / total;
+    const title = `${name}, ${data.criteria.names[i]}: ${count(value)} of ${count(total)}, ` +
+        `${count(100 * value / total)} %`;
+    const part = svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
+        svg('title', {}, title),
+        svg('rect', {x: at, y, width: length, height: 17, fill: criterionColour(i),
+                     stroke: 'var(--line)', 'stroke-width': 0.5}),
+        svg('rect', {class: 'hit', x: at, y, width: length, height: 17}));
+    at += length;
+    return part;
+  });
+  return svg('g', {}, ...parts, text(x + width + 6, y + 13, 'start', count(total)));
+}
+
+function drawCriteria() {
+  const measures = [['searches ended by', data.criteria.hits],
+                    ['groups considered', data.criteria.groups],
+                    ['extents examined', data.criteria.extents]];
+  const names = data.criteria.names.map((name, i) => key(name, criterionColour(i)));
+  byId('criteria').append(legend(names));
+  plot('criteria', (width) => {
+    const longest = Math.max(...ends.map((name) => name.length));
+    const left = Math.min(120, 10 + 7 * longest), right = 76;
+    const nodes = [];
+    let y = 6;
+    for (const [title, values] of measures) {
+      const heading = text(0, y + 12, 'start', title);
+      heading.setAttribute('font-weight', 600);
+      nodes.push(heading);
+      y += 19;
+      ends.forEach((name, i) => {
+        nodes.push(text(left - 8, y + 13, 'end', name));
+        nodes.push(stackedBar(`${name}: ${title}`, values[i], left, y, width - left - right));
+        y += 22;
+      });
+      y += 6;
+    }
+    return [frame(width, y, 'Share of each criterion', ...nodes)];
+  });
+}
+
+// ---- Cost in the course of the trace: the dearest of each bucket as a dot, means as a line, which
+// has fewer points, so that it shows a course where most requests cost nothing.
+
+// [bucket, mean] of each point.
+function means(cost) {
+  const points = 64, each = Math.max(1, Math.ceil(cost.steps.length / points));
+  const sum = (values, from) => values.slice(from, from + each).reduce((a, b) => a + b, 0);
+  const out = [];
+  for (let i = 0; i < cost.steps.length; i += each) {
+    const requests = sum(cost.requests, i);
+    const middle = (i + Math.min(i + each, cost.steps.length)) / 2;
+    if (requests > 0) out.push([middle, sum(cost.steps, i) / requests]);
+  }
+  return out;
+}
+
+function costLines(cost, series, x, scale) {
+  const dots = cost.most.map((most, i) => most === 0 ? '' :
+      `M${x(i + 0.5).toFixed(1)} ${scale.at(most).toFixed(1)}h0`).join('');
+  const path = means(cost).map(([bucket, mean], i) =>
+      `${i === 0 ? 'M' : 'L'}${x(bucket).toFixed(1)} ${scale.at(mean).toFixed(1)}`).join('');
+  return svg('g', {style: `color:${colourOf(series)}`},
+      svg('path', {d: dots, stroke: 'currentColor', 'stroke-width': 3, 'stroke-linecap': 'round',
+                   opacity: 0.5, fill: 'none'}),
+      svg('path', {d: path, stroke: 'currentColor', 'stroke-width': 2,
+                   'stroke-linejoin': 'round', 'stroke-dasharray': kDashes[(series - 1) % 4],
+                   fill: 'none'}));
+}
+
+function drawCost() {
+  const names = ends.map((name, s) => key(name, colourOf(s + 1)));
+  byId('cost').append(legend(names));
+  plot('cost', (width) => {
+    const height = 250, left = 54, base = height - 34, right = width - 4;
+    const drawn = data.cost.flatMap((cost) => [...cost.most, ...means(cost).map(([, y]) => y)])
+        .filter((steps) => steps > 0);
+    const scale = logScale(Math.min(1, ...drawn), Math.max(1, ...drawn), base, 10);
+    const whole = Math.max(...data.cost.map((cost) => cost.decisions), 1);
+    const place = (decision) => left + decision / whole * (right - left);
+    const lines = data.cost.map((cost, s) =>
+        costLines(cost, s + 1, (i) => place(Math.min(i * cost.width, whole)), scale));
+    const marks = [0, 0.25, 0.5, 0.75, 1].map((part) => text(place(part * whole), base + 16,
+        part === 1 ? 'end' : part === 0 ? 'start' : 'middle', count(Math.round(part * whole))));
+    return [frame(width, height, 'Cost of searches over the decisions of the trace',
+        ...yAxis(scale, left, right), ...lines, ...marks,
+        text((left + right) / 2, height - 2, 'middle', 'decision'))];
+  });
+}
+
+// ---- Maps of the groups.
+
+const map = data.map;
+const cells = map.free[0].length;
+const clustersOf = (cell) => {
+  const whole = map.per_cell * map.clusters_per_group;
+  return Math.min(whole, map.clusters - cell * whole);
+};
+const kMeasures = {
+  share: (s, i) => 100 * map.free[s][i] / clustersOf(i),
+  average: (s, i) => map.runs[s][i] === 0 ? 0 : map.cluster_kb * map.free[s][i] / map.runs[s][i],
+};
+const unitOf = (measure, value) => measure === 'share' ? `${count(value)} %` : sizeKb(value);
+const frames = Math.max(...map.history.map((frames) => frames.length));
+// The maps show this frame: 0 is the start, `frames` the last on the way, one more the end.
+const state = {measure: 'share', cell: 0, canvases: [], frame: frames + 1};
+const atEnd = {free: map.free, runs: map.runs};
+
+// Puts the groups' free space into `map` as it was at the frame.
+function showFrame(frame) {
+  state.frame = frame;
+  map.free = atEnd.free.map((values, s) => s === 0 || frame > frames ? values : [...atEnd.free[0]]);
+  map.runs = atEnd.runs.map((values, s) => s === 0 || frame > frames ? values : [...atEnd.runs[0]]);
+  if (frame > frames) return;
+  map.history.forEach((history, s) => {
+    for (const change of history.slice(0, frame))
+      change.cells.forEach((cell, i) => {
+        map.free[s + 1][cell] = change.free[i];
+        map.runs[s + 1][cell] = change.runs[i];
+      });
+  });
+}
+
+function whenText() {
+  if (state.frame > frames) return 'the end';
+  if (state.frame === 0) return 'the start';
+  const longest = map.history.find((history) => history.length === frames);
+  return `decision ${count(longest[state.frame - 1].decision)}`;
+}
+
+// Of each map: its title and the value of a cell.
+function mapKinds() {
+  const value = (s) => (i) => kMeasures[state.measure](s, i);
+  const when = state.frame > frames ? 'end' : 'then';
+  const kinds = columns.map((name, s) => ({title: s === 0 ? 'start' : `${when}, ${name}`, value: value(s)}));
+  const [one, other] = ends.length > 1 ? [1, ends.length] : [0, 1];
+  kinds.push({title: `${columns[other]} minus ${columns[one]}`, difference: true,
+              value: (i) => value(other)(i) - value(one)(i)});
+  return kinds;
+}
+
+function drawMap(canvas, kind, most, columnsOfCells) {
+  const size = Math.max(1, Math.floor(canvas.parentNode.clientWidth / columnsOfCells));
+  const rows = Math.ceil(cells / columnsOfCells);
+  canvas.width = size * columnsOfCells;
+  canvas.height = size * rows;
+  canvas.style.width = `${canvas.width}px`;
+  const context = canvas.getContext('2d');
+  const gap = size > 7 ? 1 : 0;
+  for (let i = 0; i < cells; ++i) {
+    const share = most === 0 ? 0 : kind.value(i) / most;
+    context.fillStyle = kind.difference ? between(kDiverging, (share + 1) / 2) : viridis(share);
+    context.fillRect(i % columnsOfCells * size, Math.floor(i / columnsOfCells) * size,
+                     size - gap, size - gap);
+  }
+  canvas.e4r = {size, columnsOfCells};
+}
+
+const markColour = getComputedStyle(document.documentElement).getPropertyValue('--mark');
+
+function markCell(canvas) {
+  const {size, columnsOfCells} = canvas.e4r;
+  const context = canvas.getContext('2d');
+  context.strokeStyle = markColour;
+  context.lineWidth = 2;
+  context.strokeRect(state.cell % columnsOfCells * size - 0.5,
+                     Math.floor(state.cell / columnsOfCells) * size - 0.5, size + 1, size + 1);
+}
+
+function scaleBar(kind, most) {
+  const bar = html('canvas', {width: 128, height: 8, 'aria-hidden': 'true'});
+  const context = bar.getContext('2d');
+  for (let x = 0; x < 128; ++x) {
+    context.fillStyle = kind.difference ? between(kDiverging, x / 127) : viridis(x / 127);
+    context.fillRect(x, 0, 1, 8);
+  }
+  const low = kind.difference ? `−${unitOf(state.measure, most)}` : unitOf(state.measure, 0);
+  return html('div', {class: 'scale'}, low, bar, (kind.difference ? '+' : '') + unitOf(state.measure, most));
+}
+
+function cellText(cell) {
+  const first = cell * map.per_cell, last = Math.min(first + map.per_cell, map.groups) - 1;
+  const where = map.per_cell === 1 ? `group ${first}` : `groups ${first} to ${last}`;
+  const parts = columns.map((name, s) => `${name}: ${count(map.free[s][cell])} clusters free ` +
+      `(${count(kMeasures.share(s, cell))} %) in ${count(map.runs[s][cell])} extents, ` +
+      `average ${sizeKb(kMeasures.average(s, cell))}`);
+  return `${where} — ${parts.join('; ')}`;
+}
+
+function choose(cell) {
+  if (cell < 0 || cell >= cells) return;
+  state.cell = cell;
+  byId('cell').textContent = cellText(cell);
+  drawMaps();
+  for (const one of state.canvases) markCell(one.canvas);
+}
+
+// The largest value of the maps, or of the difference, as they are now.
+function largest(kinds, difference) {
+  let most = 0;
+  for (const kind of kinds.filter((one) => !!one.difference === difference))
+    for (let i = 0; i < cells; ++i) most = Math.max(most, Math.abs(kind.value(i)));
+  return most;
+}
+
+function drawMaps() {
+  const kinds = mapKinds(), frame = state.frame;
+  // Colours mean the same in every frame as at the end, unless a frame goes beyond that.
+  const now = [largest(kinds, false), largest(kinds, true)];
+  showFrame(frames + 1);
+  const [most, least] = [Math.max(largest(kinds, false), now[0]), Math.max(largest(kinds, true), now[1])];
+  showFrame(frame);
+  const across = Math.min(cells, Math.max(8, Math.ceil(Math.sqrt(cells * 1.8))));
+  state.canvases.forEach(({canvas, scale, title}, i) => {
+    title.textContent = kinds[i].title;
+    const limit = kinds[i].difference ? least : most;
+    drawMap(canvas, kinds[i], limit, across);
+    scale.replaceChildren(scaleBar(kinds[i], limit));
+  });
+}
+
+function cellAt(canvas, event) {
+  const {size, columnsOfCells} = canvas.e4r;
+  const box = canvas.getBoundingClientRect();
+  const ratio = canvas.width / box.width;
+  const column = Math.floor((event.clientX - box.left) * ratio / size);
+  const row = Math.floor((event.clientY - box.top) * ratio / size);
+  return column < columnsOfCells ? row * columnsOfCells + column : -1;
+}
+
+function moveBy(canvas, event) {
+  const steps = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -canvas.e4r.columnsOfCells,
+                 ArrowDown: canvas.e4r.columnsOfCells, Home: -state.cell,
+                 End: cells - 1 - state.cell};
+  if (!(event.key in steps)) return;
+  event.preventDefault();
+  choose(state.cell + steps[event.key]);
+}
+
+function makeMaps() {
+  const host = byId('maps');
+  for (const kind of mapKinds()) {
+    const title = html('h4', {}, kind.title);
+    const canvas = html('canvas', {tabindex: 0, role: 'img', 'aria-describedby': 'cell',
+      'aria-label': `map of the groups, ${kind.title}; arrow keys move from group to group`});
+    const scale = html('div', {});
+    canvas.addEventListener('mousemove', (event) => {
+      const cell = cellAt(canvas, event);
+      if (cell !== state.cell) choose(cell);
+    });
+    canvas.addEventListener('focus', () => choose(state.cell));
+    canvas.addEventListener('keydown', (event) => moveBy(canvas, event));
+    host.append(html('div', {}, title, canvas, scale));
+    state.canvases.push({canvas, scale, title});
+  }
+  byId('measure').addEventListener('change', (event) => {
+    state.measure = event.target.value;
+    drawMaps();
+  });
+  const time = byId('time');
+  time.max = frames + 1;
+  time.value = frames + 1;
+  time.parentNode.hidden = frames === 0;
+  const tell = () => {
+    byId('when').textContent = whenText();
+    time.setAttribute('aria-valuetext', whenText());
+  };
+  time.addEventListener('input', () => {
+    showFrame(Number(time.value));
+    tell();
+    drawMaps();
+    byId('cell').textContent = cellText(state.cell);
+  });
+  tell();
+  plots.push(drawMaps);
+  drawMaps();
+}
+
+drawCriteria();
+drawCost();
+drawHistogram();
+makeMaps();
+drawFiles();

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// A page for a browser: one file that needs no other and no network. Text and tables are there
+// without a script; its script draws the plots.
+namespace e4r::report {
+
+struct Page {
+  std::string title;        // of the window
+  std::string heading;      // what kind of page it is
+  std::string headline;     // the point of it, in words
+  std::string summary;      // HTML below the headline
+  std::string body;         // HTML
+  std::string data;         // what the script draws, of script_json()
+  std::string_view script;  // draws the plots, behind html/parts.js
+};
+
+// The document. Title, heading and headline are text; all else is put in as it is.
+[[nodiscard]] std::string html_page(const Page& page);
+
+// As text between tags and in quoted attributes.
+[[nodiscard]] std::string html_escape(std::string_view text);
+
+// JSON without a '<' in it, so that nothing in a name ends the element that it stands in.
+[[nodiscard]] std::string script_json(const boost::json::value& value);
+
+// The place of a plot that the script puts into the element of that id.
+[[nodiscard]] std::string html_figure(std::string_view id, std::string_view title,
+                                      std::string_view text);
+
+// A figure on a card: what it is of, what it is, and how it differs. `series` has its colour.
+struct CardLine {
+  std::size_t series = 0;
+  std::string name;
+  std::string value;
+  std::string change;
+};
+[[nodiscard]] std::string html_card(std::string_view title, const std::vector<CardLine>& lines);
+
+}  // namespace e4r::report
