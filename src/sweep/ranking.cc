@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <optional>
 
 #include "report/json_parts.h"
 #include "report/json_text.h"
@@ -16,29 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::optional<double> number(const report::Value& value) {
-  if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
-  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
-  return std::nullopt;
-}
-
-report::Value figure_at(const Figures& figures, std::size_t index, std::string_view key) {
-  const report::Row* row = report::find_row(key);
-  return row == nullptr ? report::Value() : figure(figures, index, *row);
-}
-
-// The sum of the rows that cost is made of; none when one is missing.
-report::Value cost(const Figures& figures, std::size_t index) {
-  std::uint64_t sum = 0;
-  for (const std::string_view key : kCostRows) {
-    const report::Value value = figure_at(figures, index, key);
-    const auto* count = std::get_if<std::uint64_t>(&value);
-    if (count == nullptr) return {};
-    sum += *count;
-  }
-  return sum;
-}
-
 struct Candidate {
   double cost = 0;
   double pieces = 0;
@@ -49,8 +25,8 @@ struct Candidate {
 std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std::size_t>& points) {
   std::vector<Candidate> all;
   for (const std::size_t index : points) {
-    const auto price = number(cost(figures, index));
-    const auto pieces = number(figure_at(figures, index, kFragmentationRow));
+    const auto price = report::number_of(search_cost(figures, index));
+    const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
     if (price && pieces) all.push_back({*price, *pieces, index});
   }
   std::ranges::sort(all, [](const Candidate& a, const Candidate& b) {
@@ -82,7 +58,7 @@ std::vector<Column> columns_of(const Figures& figures, const report::Row& metric
   const auto add = [&](std::string_view key) {
     if (std::ranges::any_of(out, [&](const Column& c) { return c.title == key; })) return;
     out.push_back({std::string(key),
-                   [&figures, key](std::size_t index) { return figure_at(figures, index, key); }});
+                   [&figures, key](std::size_t index) { return figure_of(figures, index, key); }});
   };
   add(metric.key);
   for (const std::string_view key : kCostRows) add(key);
@@ -152,6 +128,22 @@ report::Value figure(const Figures& figures, std::size_t index, const report::Ro
   return at < figures[index].size() ? figures[index][at] : report::Value();
 }
 
+report::Value figure_of(const Figures& figures, std::size_t index, std::string_view key) {
+  const report::Row* row = report::find_row(key);
+  return row == nullptr ? report::Value() : figure(figures, index, *row);
+}
+
+report::Value search_cost(const Figures& figures, std::size_t index) {
+  std::uint64_t sum = 0;
+  for (const std::string_view key : kCostRows) {
+    const report::Value value = figure_of(figures, index, key);
+    const auto* count = std::get_if<std::uint64_t>(&value);
+    if (count == nullptr) return {};
+    sum += *count;
+  }
+  return sum;
+}
+
 std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report::Row& metric) {
   std::vector<Ranking> out;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
@@ -164,8 +156,8 @@ std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report
   for (Ranking& ranking : out) {
     ranking.front = front_of(figures, ranking.order);
     std::ranges::stable_sort(ranking.order, [&](std::size_t a, std::size_t b) {
-      const auto of_a = number(figure(figures, a, metric));
-      const auto of_b = number(figure(figures, b, metric));
+      const auto of_a = report::number_of(figure(figures, a, metric));
+      const auto of_b = report::number_of(figure(figures, b, metric));
       if (!of_a || !of_b) return of_a.has_value() && !of_b.has_value();
       return sign * *of_a < sign * *of_b;
     });
@@ -196,8 +188,8 @@ std::string summary_json(const Plan& plan, const Figures& figures, const report:
     for (const std::size_t index : ranking.front)
       front.push_back(json::object{
           {"point", index + 1},
-          {"cost", report::json_of(cost(figures, index))},
-          {"fragmentation", report::json_of(figure_at(figures, index, kFragmentationRow))}});
+          {"cost", report::json_of(search_cost(figures, index))},
+          {"fragmentation", report::json_of(figure_of(figures, index, kFragmentationRow))}});
     captures.push_back(json::object{{"capture", plan.spec.captures[ranking.capture]},
                                     {"ranking", numbers(ranking.order)},
                                     {"pareto", std::move(front)}});

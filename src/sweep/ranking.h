@@ -26,6 +26,12 @@ inline constexpr std::string_view kFragmentationRow = "files/extents";
 [[nodiscard]] report::Value figure(const Figures& figures, std::size_t index,
                                    const report::Row& row);
 
+// The same by the row's key; none too when there is no such row.
+[[nodiscard]] report::Value figure_of(const Figures& figures, std::size_t index,
+                                      std::string_view key);
+// The sum of kCostRows; none when one of them is missing.
+[[nodiscard]] report::Value search_cost(const Figures& figures, std::size_t index);
+
 // The finished points of one capture. Those of different captures are not held against each other.
 struct Ranking {
   std::uint32_t capture = 0;

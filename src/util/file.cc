@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace e4r {
@@ -35,6 +36,17 @@ Result<std::string> read_file(const std::string& path) {
 std::string read_attribute(const std::string& path) {
   const auto text = read_file(path);
   return text.ok() ? text->substr(0, text->find('\n')) : std::string();
+}
+
+Status check_output(const std::string& path) {
+  if (path == "-" || path.starts_with("/dev/")) return {};
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return error("cannot write {}: {}", path, errno_text(EISDIR));
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  if (access(parent.empty() ? "." : parent.c_str(), W_OK) != 0)
+    return error("cannot write {}: {}", path, errno_text(errno));
+  return {};
 }
 
 Status write_output(const std::string& text, const std::string& path) {

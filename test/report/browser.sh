@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The page of `replay --html` in a headless Chromium: no error, every plot drawn, keys work, in time.
+# The pages of `replay --html` and `sweep --html` in a headless Chromium: no error, every plot drawn,
+# keys, selects and the slider work, in time.
 #   test/report/browser.sh E4REPLAY CAPTURES      exit status 77: there is no Chromium
 set -euo pipefail
 e4replay=$1 captures=$2
@@ -11,76 +12,128 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Behind the page's own script: looks at what it has drawn and says so in an element.
-cat >"$work/probe.html" <<'PROBE'
-<pre id="verdict"></pre><script>
-{
-  const said = [...(window.errors || [])];
-  const expect = (holds, what) => { if (!holds) said.push(what); };
-  const drawn = (id, least) => {
-    const shapes = [...document.querySelectorAll(`#${id} svg rect, #${id} svg path`)];
-    const visible = shapes.filter((one) => {
-      const box = one.getBBox();
-      return box.width + box.height > 2 && getComputedStyle(one).fill !== 'transparent';
-    });
-    expect(visible.length >= least, `${id}: ${visible.length} shapes`);
-  };
-  drawn('criteria', 6); drawn('cost', 4); drawn('histogram', 6); drawn('files', 2);
-  const maps = [...document.querySelectorAll('#maps canvas[tabindex]')];
-  expect(maps.length === 4, `${maps.length} maps`);
-  const colours = (canvas) => {
-    const copy = document.createElement('canvas');
-    copy.width = canvas.width;
-    copy.height = canvas.height;
-    const context = copy.getContext('2d', {willReadFrequently: true});
-    context.drawImage(canvas, 0, 0);
-    const pixels = context.getImageData(0, 0, copy.width, copy.height).data;
-    const found = new Set();
-    for (let i = 0; i < pixels.length; i += 4) found.add(pixels.slice(i, i + 3).join());
-    return found.size;
-  };
-  maps.forEach((map, i) => expect(colours(map) > 2, `map ${i}: ${colours(map)} colours`));
-  const readout = () => document.getElementById('cell').textContent;
-  maps[0].focus();
-  expect(readout().startsWith('group 0 '), `focused: ${readout()}`);
-  maps[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', cancelable: true}));
-  expect(readout().startsWith('group 1 '), `moved: ${readout()}`);
-  const measure = document.getElementById('measure');
-  measure.value = 'average';
-  measure.dispatchEvent(new Event('change'));
-  expect(document.querySelector('#maps .scale').textContent.includes('iB'), 'other measure');
+# Behind the page's own script: what looks at the page and says so in an element.
+cat >"$work/common.js" <<'COMMON'
+const said = [...(window.errors || [])];
+const expect = (holds, what) => { if (!holds) said.push(what); };
+const byId = (id) => document.getElementById(id);
+const drawn = (id, least) => {
+  const shapes = [...document.querySelectorAll(`#${id} svg rect, #${id} svg path, #${id} svg circle`)];
+  const visible = shapes.filter((one) => {
+    const box = one.getBBox();
+    const style = getComputedStyle(one);
+    return box.width + box.height > 2 && style.fill !== 'rgba(0, 0, 0, 0)' && style.fill !== 'transparent';
+  });
+  expect(visible.length >= least, `${id}: ${visible.length} shapes`);
+};
+const choose = (id, value, event = 'change') => {
+  byId(id).value = value;
+  byId(id).dispatchEvent(new Event(event));
+};
+const finish = () => {
   expect(document.documentElement.scrollWidth <= window.innerWidth, 'wider than the window');
   const boxes = [...document.querySelectorAll('.item[tabindex="0"]')];
-  expect(boxes.every((one) => one.getAttribute('aria-label')), 'items without a name');
+  expect(boxes.length > 0 && boxes.every((one) => one.getAttribute('aria-label')), 'items without a name');
   expect(performance.now() < 3000, `took ${Math.round(performance.now())} ms`);
-  document.getElementById('verdict').textContent = said.length === 0 ? 'all is well' : said.join('; ');
-}
-</script>
+  const verdict = document.createElement('pre');
+  verdict.id = 'verdict';
+  verdict.textContent = said.length === 0 ? 'all is well' : said.join('; ');
+  document.body.append(verdict);
+};
+COMMON
+
+cat >"$work/replay.js" <<'PROBE'
+drawn('criteria', 6); drawn('cost', 0); drawn('histogram', 6); drawn('files', 2);
+expect(document.querySelectorAll('#cost svg path').length >= 4, 'no lines of cost');
+const maps = [...document.querySelectorAll('#maps canvas[tabindex]')];
+expect(maps.length === 4, `${maps.length} maps`);
+const pixels = (canvas) => {
+  const copy = document.createElement('canvas');
+  copy.width = canvas.width;
+  copy.height = canvas.height;
+  const context = copy.getContext('2d', {willReadFrequently: true});
+  context.drawImage(canvas, 0, 0);
+  return context.getImageData(0, 0, copy.width, copy.height).data;
+};
+const colours = (canvas) => {
+  const found = new Set(), all = pixels(canvas);
+  for (let i = 0; i < all.length; i += 4) found.add(all.slice(i, i + 3).join());
+  return found.size;
+};
+maps.forEach((map, i) => expect(colours(map) > 2, `map ${i}: ${colours(map)} colours`));
+// Through time: at the start the maps are alike and nothing differs; at the end they are as before.
+const same = (one, other) => one.length === other.length && one.every((value, i) => value === other[i]);
+const end = maps.map(pixels), last = Number(byId('time').max);
+expect(last >= 30, `${last} steps of time`);
+choose('time', 0, 'input');
+expect(same(pixels(maps[0]), pixels(maps[1])), 'the first frame is not the start');
+expect(byId('when').textContent === 'the start', `when: ${byId('when').textContent}`);
+choose('time', last >> 1, 'input');
+expect(/^decision [0-9,]+$/.test(byId('when').textContent), `when: ${byId('when').textContent}`);
+expect(!same(pixels(maps[1]), end[1]) && !same(pixels(maps[1]), pixels(maps[0])), 'half-way is start or end');
+choose('time', last, 'input');
+maps.forEach((map, i) => expect(same(pixels(map), end[i]), `map ${i}: the end is another`));
+const readout = () => byId('cell').textContent;
+maps[0].focus();
+expect(readout().startsWith('group 0 '), `focused: ${readout()}`);
+maps[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', cancelable: true}));
+expect(readout().startsWith('group 1 '), `moved: ${readout()}`);
+choose('measure', 'average');
+expect(document.querySelector('#maps .scale').textContent.includes('iB'), 'other measure');
+finish();
 PROBE
 
-# look CAPTURE PAGE WIDTH
+cat >"$work/sweep.js" <<'PROBE'
+drawn('line-a', 6); drawn('line-b', 6); drawn('heat', 12); drawn('pareto', 2);
+const marked = document.querySelectorAll('#heat rect[stroke-width="3"]:not([stroke="none"])').length;
+expect(marked === 1, `${marked} cells marked as advised`);
+const shown = (id) => byId(id).textContent;
+for (const [select, plot, value] of [['along', 'line-a', 1], ['figure-a', 'line-a', 2], ['figure-b', 'line-b', 0],
+                                     ['figure-c', 'heat', 1], ['fixed-0', 'pareto', 1]]) {
+  const before = byId(plot).innerHTML;
+  choose(select, value);
+  expect(byId(plot).innerHTML !== before, `${select} changes nothing`);
+}
+choose('across', 1);
+expect(shown('heat').includes('two different'), 'one tunable twice');
+choose('down', 0);
+drawn('heat', 12);
+choose('policy', 0);
+expect(shown('heat').includes('no points over these two'), 'a policy without the tunable');
+drawn('line-a', 3);
+finish();
+PROBE
+
+# look NAME PAGE PROBE WIDTH
 look() {
     sed -e '0,/<head>/s//<head><script>window.errors = []; window.onerror = (what) => errors.push(what);<\/script>/' \
         "$2" >"$work/probed.html"
-    cat "$work/probe.html" >>"$work/probed.html"
+    { echo '<script>{' && cat "$work/common.js" "$work/$3.js" && echo '}</script>'; } >>"$work/probed.html"
     timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
-        --window-size="$3,900" --enable-logging=stderr --dump-dom "file://$work/probed.html" \
+        --window-size="$4,900" --enable-logging=stderr --dump-dom "file://$work/probed.html" \
         >"$work/dom" 2>"$work/log"
     if ! grep -q '<pre id="verdict">all is well</pre>' "$work/dom" || grep 'CONSOLE' "$work/log"; then
-        echo "$1 at $3: $(grep -o '<pre id="verdict">[^<]*' "$work/dom")" >&2
+        echo "$1 at $4: $(grep -o '<pre id="verdict">[^<]*' "$work/dom")" >&2
         exit 1
     fi
-    echo "$1 at $3: all is well"
+    echo "$1 at $4: all is well"
+}
+
+# page NAME PAGE PROBE
+page() {
+    [ "$(stat -c %s "$2")" -lt 2000000 ]
+    if grep -Eq '(src|href)="?https?:|@import|url\(' "$2"; then
+        echo "$2 loads something" >&2
+        exit 1
+    fi
+    for width in 1200 400; do look "$1" "$2" "$3" $width; done
 }
 
 cd "$captures"
 for pair in posting-256g:posting-256g.e4t.zst churn-4k:churn-4k.trace.zst; do
-    page=$work/${pair%:*}.html
-    "$e4replay" replay "${pair%:*}.img" "${pair#*:}" -p legacy,cr1.5 --html "$page" >/dev/null
-    [ "$(stat -c %s "$page")" -lt 2000000 ]
-    if grep -Eq '(src|href)="?https?:|@import|url\(' "$page"; then
-        echo "$page loads something" >&2
-        exit 1
-    fi
-    for width in 1200 400; do look "${pair%:*}" "$page" $width; done
+    "$e4replay" replay "${pair%:*}.img" "${pair#*:}" -p legacy,cr1.5 --html "$work/page.html" >/dev/null
+    page "${pair%:*}" "$work/page.html" replay
 done
+"$e4replay" sweep smallfiles-256g.img:smallfiles-256g.e4t.zst -p legacy,cr1.5 \
+    --set mb_cr1_5_max_trim_order=3..6 --set mb_max_to_scan=20,100,200 --html "$work/page.html" >/dev/null
+page sweep "$work/page.html" sweep

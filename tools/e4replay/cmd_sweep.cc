@@ -6,8 +6,10 @@
 #include "common/stop.h"
 #include "common/version.h"
 #include "e4replay/sweep_inputs.h"
+#include "sweep/advice.h"
 #include "sweep/merge.h"
 #include "sweep/results.h"
+#include "sweep/sweep_html.h"
 #include "util/file.h"
 #include "util/shell.h"
 #include "util/units.h"
@@ -25,6 +27,7 @@ struct Options {
   std::string directory;
   std::string points;
   std::string best = "mb_stats/extents_scanned";
+  std::string html;
   std::size_t top = 20;
   unsigned threads = 0;
   bool resume = false;
@@ -219,8 +222,13 @@ Result<std::vector<sweep::Subject>> follow(const Options& options, const Wanted&
 
 Result<int> tell_result(const Options& options, const Wanted& wanted,
                         const sweep::Figures& figures) {
+  const sweep::Plan& plan = wanted.plan;
+  if (!options.html.empty())
+    E4R_CHECK(write_output(sweep::sweep_html(plan, figures, *wanted.metric), options.html));
+  if (options.html == "-") return kDone;
   E4R_CHECK(write_output(overview(wanted) + "\n" +
-                             sweep::ranking_text(wanted.plan, figures, *wanted.metric, options.top),
+                             ranking_text(plan, figures, *wanted.metric, options.top) + "\n" +
+                             sweep::advice_text(plan, figures),
                          "-"));
   return kDone;
 }
@@ -269,6 +277,7 @@ std::string command_of(const Options& options) {
 Result<int> emit(const Options& options, const Wanted& wanted) {
   if (options.directory.empty()) return usage_error("--emit needs the parts' directory: -o DIR");
   if (!options.points.empty()) return usage_error("--emit and --points: give one of them");
+  if (!options.html.empty()) return usage_error("--emit prints a script: give --html to --merge");
   if (options.jobs == 0) return usage_error("--jobs 0: give at least 1");
   const std::uint64_t points = wanted.range.count();
   const sweep::Jobs jobs = {command_of(options), options.best, options.directory, points,
@@ -282,10 +291,11 @@ Result<int> merge(const Options& options) {
   if (options.directory.empty()) return usage_error("--merge needs a directory to write: -o DIR");
   if (!options.settings.empty() || !options.where.empty() || !options.points.empty() ||
       !options.emit.empty() || options.resume || options.dry_run || options.force)
-    return usage_error("--merge takes directories, -o, --best and --top");
+    return usage_error("--merge takes directories, -o, --best, --top and --html");
   const auto metric = sweep::find_metric(options.best);
   if (!metric.ok()) return usage_error("--best: " + metric.error().message);
   E4R_CHECK(sweep::Store::check(options.directory, false));
+  if (!options.html.empty()) E4R_CHECK(check_output(options.html));
   E4R_TRY(const sweep::Joined joined, sweep::join(options.captures, version_line()));
   const sweep::Lines& lines = joined.finished.lines;
   if (const std::string missing = sweep::missing_points(lines); !missing.empty())
@@ -311,6 +321,7 @@ Result<int> run(const Options& options) {
     return kDone;
   }
   if (!options.directory.empty()) E4R_CHECK(sweep::Store::check(options.directory, options.resume));
+  if (!options.html.empty()) E4R_CHECK(check_output(options.html));
   Progress progress(!options.no_progress);
   return sweep_all(options, *wanted, progress);
 }
@@ -342,6 +353,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
       ->type_name("METRIC");
   app.add_option("--top", o->top, "points of each capture in the table (20); 0: all")
       ->type_name("N");
+  app.add_option("--html", o->html, "write the result as a page as well; -: instead")
+      ->type_name("FILE");
   app.add_flag("--dry-run", o->dry_run, "list the points and end");
   app.add_option("--emit", o->emit, "print a script that runs the sweep in jobs: slurm or parallel")
       ->type_name("KIND")
@@ -361,6 +374,7 @@ const Command& sweep_command() {
   static const Command kCommand = {
       "sweep", "replay captures under many policies and tunables at once",
       "  e4replay sweep run.e4c -p legacy,cr1.5 --set mb_order2_req=0..6 -o results\n"
+      "  e4replay sweep run.e4c --set mb_cr1_5_max_trim_order=0..7 --html trim.html\n"
       "  e4replay sweep run.e4c -p cr1.5 --set mb_max_to_scan=50,100,200 \\\n"
       "      --set mb_cr1_5_max_trim_order=0..8:2 --best files/extents\n"
       "  e4replay sweep a.e4c start.img:run.trace.zst -p legacy,linux-7.3 --dry-run\n"

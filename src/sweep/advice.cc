@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sweep/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "util/printable.h"
+#include "util/units.h"
+
+namespace e4r::sweep {
+namespace {
+
+// A point by what it is chosen for.
+struct Candidate {
+  std::size_t index = 0;
+  double cost = 0;
+  double pieces = 0;
+  double product = 0;
+};
+
+std::optional<Candidate> candidate(const Figures& figures, std::size_t index) {
+  const auto cost = report::number_of(search_cost(figures, index));
+  const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
+  const auto requests = report::number_of(figure_of(figures, index, "requests"));
+  if (!cost || !pieces || !requests) return std::nullopt;
+  return Candidate{index, *cost, *pieces, (*requests + *cost) * *pieces};
+}
+
+bool equal(const Candidate& a, const Candidate& b) {
+  return a.cost == b.cost && a.pieces == b.pieces;
+}
+
+Advice choose(std::uint32_t capture, const std::vector<Candidate>& all,
+              const std::vector<Candidate>& best) {
+  const auto least = [](const std::vector<Candidate>& of, auto by) {
+    return *std::ranges::min_element(
+        of, [&](const Candidate& a, const Candidate& b) { return by(a) < by(b); });
+  };
+  const Candidate balanced =
+      least(best, [](const Candidate& c) { return std::tuple(c.product, c.index); });
+  Advice out;
+  out.capture = capture;
+  out.cheapest =
+      least(best, [](const Candidate& c) { return std::tuple(c.cost, c.pieces, c.index); }).index;
+  out.fewest =
+      least(best, [](const Candidate& c) { return std::tuple(c.pieces, c.cost, c.index); }).index;
+  out.balanced = balanced.index;
+  out.dearest =
+      least(all, [](const Candidate& c) { return std::tuple(-c.cost, c.pieces, c.index); }).index;
+  out.points = all.size();
+  out.as_good = static_cast<std::uint64_t>(std::ranges::count_if(
+                    all, [&](const Candidate& c) { return equal(c, balanced); })) -
+                1;
+  return out;
+}
+
+report::Value ratio(const report::Value& above, const report::Value& below) {
+  const auto a = report::number_of(above), b = report::number_of(below);
+  if (!a || !b || *b == 0) return {};
+  return *a / *b;
+}
+
+// "0.05 steps of search per request, 1.00 extents per file".
+std::string figures_text(const Figures& figures, std::size_t index) {
+  return fmt::format("{} steps of search per request and {} extents per file",
+                     report::text_of(steps_per_request(figures, index)),
+                     report::text_of(extents_per_file(figures, index)));
+}
+
+std::string against_dearest(const Figures& figures, const Advice& advice) {
+  const auto cost = report::number_of(search_cost(figures, advice.balanced));
+  const auto most = report::number_of(search_cost(figures, advice.dearest));
+  if (!cost || !most || *most <= *cost) return {};
+  return fmt::format(", {:.1f} % fewer steps than the dearest", 100 * (1 - *cost / *most));
+}
+
+std::string others(std::uint64_t as_good) {
+  if (as_good == 0) return {};
+  return as_good == 1 ? " (another point equals it)"
+                      : fmt::format(" ({} other points equal it)", format_count(as_good));
+}
+
+}  // namespace
+
+report::Value steps_per_request(const Figures& figures, std::size_t index) {
+  return ratio(search_cost(figures, index), figure_of(figures, index, "requests"));
+}
+
+report::Value extents_per_file(const Figures& figures, std::size_t index) {
+  // Written down, a ratio without decimals looks like a count.
+  const auto value = report::number_of(figure_of(figures, index, "files/avg_extents"));
+  return value ? report::Value(*value) : report::Value();
+}
+
+std::vector<Advice> advise(const Plan& plan, const Figures& figures) {
+  std::vector<Advice> out;
+  for (const Ranking& ranking : rank(plan, figures, *report::find_row(kFragmentationRow))) {
+    std::vector<Candidate> all, best;
+    for (const std::size_t index : ranking.order) {
+      const auto one = candidate(figures, index);
+      if (!one) continue;
+      all.push_back(*one);
+      if (std::ranges::binary_search(ranking.front, index)) best.push_back(*one);
+    }
+    if (!best.empty()) out.push_back(choose(ranking.capture, all, best));
+  }
+  return out;
+}
+
+std::string point_name(const Plan& plan, std::size_t index) {
+  const Point& point = plan.points[index];
+  std::string out(point.policy->name);
+  std::string_view before = " with ";
+  for (std::size_t i = 0; i < point.values.size(); ++i) {
+    if (!point.values[i]) continue;
+    out += fmt::format("{}{}={}", before, plan.spec.axes[i].tunable->name, *point.values[i]);
+    before = " ";
+  }
+  return out;
+}
+
+std::vector<std::string> sentences(const Plan& plan, const Figures& figures, const Advice& advice) {
+  const auto of = [&](std::size_t index) { return figures_text(figures, index); };
+  if (advice.as_good + 1 == advice.points)
+    return {fmt::format("Nothing that was tried makes a difference to searches or files: {}.",
+                        of(advice.balanced))};
+  const std::string here =
+      fmt::format("{}{}: {}{}.", point_name(plan, advice.balanced), others(advice.as_good),
+                  of(advice.balanced), against_dearest(figures, advice));
+  if (advice.cheapest == advice.fewest)
+    return {
+        fmt::format("Of {} points, the cheapest in searches leaves files in fewest extents too: {}",
+                    format_count(advice.points), here)};
+  std::vector<std::string> out = {
+      fmt::format("The best balance of {} points is {}", format_count(advice.points), here)};
+  if (advice.balanced != advice.cheapest)
+    out.push_back(fmt::format("Searches are cheapest under {}: {}.",
+                              point_name(plan, advice.cheapest), of(advice.cheapest)));
+  if (advice.balanced != advice.fewest)
+    out.push_back(fmt::format("Files lie in fewest extents under {}: {}.",
+                              point_name(plan, advice.fewest), of(advice.fewest)));
+  return out;
+}
+
+std::string advice_text(const Plan& plan, const Figures& figures) {
+  std::string out;
+  for (const Advice& advice : advise(plan, figures)) {
+    out += printable(plan.spec.captures[advice.capture], 4096) + ":\n";
+    for (const std::string& sentence : sentences(plan, figures, advice))
+      out += "  " + sentence + "\n";
+  }
+  return out;
+}
+
+}  // namespace e4r::sweep

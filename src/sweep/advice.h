@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sweep/ranking.h"
+
+// What a sweep says to someone who asks which setting to take.
+namespace e4r::sweep {
+
+// For the finished points of one capture, by index: three answers that are all on the Pareto front,
+// and none where figures are missing. Of points that are equal in both the first stands for all.
+struct Advice {
+  std::uint32_t capture = 0;
+  std::size_t cheapest = 0;  // least cost; of those, fewest pieces
+  std::size_t fewest = 0;    // fewest pieces; of those, least cost
+  // Least product of what a request costs and of pieces. A request counts as one step and those of
+  // its search: once searches cost next to nothing, pieces decide.
+  std::size_t balanced = 0;
+  std::size_t dearest = 0;    // most cost
+  std::uint64_t points = 0;   // that have both figures
+  std::uint64_t as_good = 0;  // of them, other ones that equal `balanced` in both
+};
+[[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures);
+
+// Groups considered and extents examined for one request; none: the point has no such figures.
+[[nodiscard]] report::Value steps_per_request(const Figures& figures, std::size_t index);
+// In how many extents a file lies.
+[[nodiscard]] report::Value extents_per_file(const Figures& figures, std::size_t index);
+
+// "cr1.5 with mb_order2_req=3".
+[[nodiscard]] std::string point_name(const Plan& plan, std::size_t index);
+
+// The advice in words.
+[[nodiscard]] std::vector<std::string> sentences(const Plan& plan, const Figures& figures,
+                                                 const Advice& advice);
+// The same of all captures for a terminal, each sentence on a line; empty where there is none.
+[[nodiscard]] std::string advice_text(const Plan& plan, const Figures& figures);
+
+}  // namespace e4r::sweep

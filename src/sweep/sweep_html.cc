@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A sweep's page. Headline, cards and table are there without a script; plots are drawn by
+// report/html/sweep.js.
+#include "sweep/sweep_html.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cctype>
+#include <unordered_map>
+
+#include "report/json_parts.h"
+#include "report/page.h"
+#include "report/page_assets.h"
+#include "sweep/advice.h"
+#include "util/units.h"
+
+namespace e4r::sweep {
+namespace {
+
+namespace json = boost::json;
+using report::html_escape;
+
+constexpr std::size_t kMostRows = 20;  // of the table, for each capture, and those on the front
+
+// ---- What the script draws.
+
+json::array axes(const Plan& plan) {
+  json::array out;
+  for (const Axis& axis : plan.spec.axes)
+    out.push_back(json::object{{"name", axis.tunable->name},
+                               {"meaning", axis.tunable->meaning},
+                               {"values", json::array(axis.values.begin(), axis.values.end())}});
+  return out;
+}
+
+// For each point its place on the axis; -1: its policy does not have the tunable.
+json::array places(const Plan& plan, const std::vector<std::size_t>& points, std::size_t axis) {
+  std::unordered_map<std::uint64_t, std::int64_t> place;
+  for (const std::uint64_t value : plan.spec.axes[axis].values) place.emplace(value, place.size());
+  json::array out;
+  for (const std::size_t index : points) {
+    const auto& value = plan.points[index].values[axis];
+    out.emplace_back(value ? place.at(*value) : -1);
+  }
+  return out;
+}
+
+// A figure that can be drawn: a row, or what the front is made of.
+struct Drawn {
+  std::string key;
+  std::string label;
+  bool higher = false;  // is better
+  std::function<report::Value(std::size_t index)> of;
+};
+
+std::vector<Drawn> all_drawn(const Figures& figures) {
+  std::vector<Drawn> out;
+  out.push_back({"cost", "steps of search, all", false,
+                 [&](std::size_t i) { return search_cost(figures, i); }});
+  out.push_back({"steps_per_request", "steps of search per request", false,
+                 [&](std::size_t i) { return steps_per_request(figures, i); }});
+  for (const report::Row* row : metrics()) {
+    const std::size_t name = row->label.find_first_not_of(' ');
+    const std::string label = row->label.substr(name == std::string::npos ? 0 : name);
+    out.push_back({row->key, row->section.empty() ? label : row->section + ": " + label,
+                   row->better == report::Better::higher,
+                   [&figures, row](std::size_t i) { return figure(figures, i, *row); }});
+  }
+  return out;
+}
+
+// Those that differ in any of the points; the first two always.
+json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>& points,
+                          const report::Row& metric) {
+  json::array out;
+  for (const Drawn& drawn : all_drawn(figures)) {
+    json::array values;
+    bool differs = drawn.key == metric.key || out.size() < 2;
+    for (const std::size_t index : points) {
+      values.push_back(report::json_of(drawn.of(index)));
+      differs = differs || values.back() != values.front();
+    }
+    if (differs)
+      out.push_back(json::object{{"key", drawn.key},
+                                 {"label", drawn.label},
+                                 {"higher", drawn.higher},
+                                 {"values", std::move(values)}});
+  }
+  return out;
+}
+
+std::string data_of(const Plan& plan, const Figures& figures, const report::Row& metric) {
+  std::vector<std::size_t> points;
+  std::vector<std::uint64_t> front;
+  for (const Ranking& ranking : rank(plan, figures, metric))
+    for (const std::size_t index : ranking.front) front.push_back(index + 1);
+  for (std::size_t i = 0; i < figures.size(); ++i)
+    if (!figures[i].empty()) points.push_back(i);
+  json::array policies, numbers, captures, of_policy, at;
+  for (const allocator::Policy* policy : plan.spec.policies) policies.emplace_back(policy->name);
+  for (const std::size_t index : points) {
+    const Point& point = plan.points[index];
+    numbers.emplace_back(index + 1);
+    captures.emplace_back(point.capture);
+    of_policy.emplace_back(std::ranges::find(plan.spec.policies, point.policy) -
+                           plan.spec.policies.begin());
+  }
+  for (std::size_t axis = 0; axis < plan.spec.axes.size(); ++axis)
+    at.push_back(places(plan, points, axis));
+  json::array advised;
+  for (const Advice& advice : advise(plan, figures)) advised.push_back(advice.balanced + 1);
+  return report::script_json(
+      json::object{{"captures", json::array(plan.spec.captures.begin(), plan.spec.captures.end())},
+                   {"policies", std::move(policies)},
+                   {"axes", axes(plan)},
+                   {"points", json::object{{"number", std::move(numbers)},
+                                           {"capture", std::move(captures)},
+                                           {"policy", std::move(of_policy)},
+                                           {"at", std::move(at)}}},
+                   {"figures", drawn_figures(figures, points, metric)},
+                   {"metric", metric.key},
+                   {"front", json::array(front.begin(), front.end())},
+                   {"advised", std::move(advised)}});
+}
+
+// ---- What is there without it.
+
+report::CardLine card_line(const Plan& plan, const char* name, const report::Value& value,
+                           const report::Value& balanced, std::size_t index) {
+  const auto policy =
+      std::ranges::find(plan.spec.policies, plan.points[index].policy) - plan.spec.policies.begin();
+  return {static_cast<std::size_t>(policy) + 1, name, report::text_of(value),
+          report::change_text(balanced, value)};
+}
+
+std::string card(const Plan& plan, const Figures& figures, const std::string& title,
+                 std::size_t index, std::size_t balanced) {
+  std::vector<report::CardLine> lines;
+  const auto add = [&](const char* name, const std::function<report::Value(std::size_t)>& of) {
+    lines.push_back(card_line(plan, name, of(index),
+                              index == balanced ? report::Value() : of(balanced), index));
+  };
+  add("steps per request", [&](std::size_t i) { return steps_per_request(figures, i); });
+  add("extents per file", [&](std::size_t i) { return extents_per_file(figures, i); });
+  add("free extent, KB",
+      [&](std::size_t i) { return figure_of(figures, i, "free_extents/avg_kb"); });
+  return report::html_card(title + ": " + point_name(plan, index), lines);
+}
+
+// One for each point that the advice names.
+std::string cards(const Plan& plan, const Figures& figures, const Advice& advice) {
+  std::vector<std::pair<std::size_t, std::string>> named;
+  const auto name = [&](std::size_t index, const char* title) {
+    const auto same = std::ranges::find(named, index, &std::pair<std::size_t, std::string>::first);
+    if (same == named.end())
+      named.emplace_back(index, title);
+    else
+      same->second += std::string(", ") + title;
+  };
+  name(advice.balanced, "best balance");
+  name(advice.cheapest, "cheapest searches");
+  name(advice.fewest, "fewest extents");
+  name(advice.dearest, "dearest searches");
+  std::string out = "<div class=\"cards\">\n";
+  for (auto& [index, title] : named) {
+    title[0] = static_cast<char>(std::toupper(title[0]));
+    out += card(plan, figures, title, index, advice.balanced);
+  }
+  return out + "</div>\n";
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : " ") + part;
+  return out;
+}
+
+std::string headline(const Plan& plan, const Figures& figures, const std::vector<Advice>& all) {
+  if (all.empty()) return "No point has figures to choose by.";
+  if (all.size() == 1) return joined(sentences(plan, figures, all.front()));
+  return fmt::format("{} points of {} captures, and what to take for each",
+                     format_count(plan.points.size()), all.size());
+}
+
+std::string summary(const Plan& plan, const Figures& figures, const std::vector<Advice>& all) {
+  std::string out;
+  for (const Advice& advice : all) {
+    out += fmt::format("<h3>{}</h3>\n", html_escape(plan.spec.captures[advice.capture]));
+    if (all.size() > 1)
+      out += fmt::format("<p>{}</p>\n", html_escape(joined(sentences(plan, figures, advice))));
+    out += cards(plan, figures, advice);
+  }
+  return out +
+         "<p class=\"note\">A step is a group considered or an extent examined. Best balance: the "
+         "least product of extents and of what a request costs, itself counted as one step. "
+         "Changes are against the best balance; a free extent's size is the average.</p>\n";
+}
+
+std::string table_head(const Plan& plan, const report::Row& metric) {
+  std::string out = "<thead><tr><th>policy</th><th>point</th>";
+  for (const Axis& axis : plan.spec.axes)
+    out += fmt::format("<th>{}</th>", html_escape(axis.tunable->name));
+  return out + fmt::format(
+                   "<th>{}</th><th>steps per request</th><th>extents per file</th></tr>"
+                   "</thead>\n",
+                   html_escape(metric.key));
+}
+
+std::string table_row(const Plan& plan, const Figures& figures, const report::Row& metric,
+                      std::size_t index, bool on_front) {
+  const Point& point = plan.points[index];
+  std::string out = fmt::format("<tr class=\"row\"><td>{} {}</td><td>{}</td>", on_front ? '*' : ' ',
+                                html_escape(point.policy->name), format_count(index + 1));
+  for (const auto& value : point.values)
+    out += fmt::format("<td>{}</td>", value ? std::to_string(*value) : "–");
+  for (const report::Value& value :
+       {figure(figures, index, metric), steps_per_request(figures, index),
+        extents_per_file(figures, index)})
+    out += fmt::format("<td>{}</td>", report::text_of(value));
+  return out + "</tr>\n";
+}
+
+std::string tables(const Plan& plan, const Figures& figures, const report::Row& metric) {
+  std::string out;
+  for (const Ranking& ranking : rank(plan, figures, metric)) {
+    out += fmt::format(
+        "<h3>{}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"best "
+        "points\"><table>\n{}<tbody>\n",
+        html_escape(plan.spec.captures[ranking.capture]), table_head(plan, metric));
+    std::size_t rows = 0;
+    for (const std::size_t index : ranking.order) {
+      const bool on_front = std::ranges::binary_search(ranking.front, index);
+      if (++rows <= kMostRows || on_front) out += table_row(plan, figures, metric, index, on_front);
+    }
+    out += "</tbody></table></div>\n";
+    if (rows > kMostRows)
+      out += fmt::format("<p class=\"note\">The first {}, and those marked, of {}.</p>\n",
+                         kMostRows, format_count(rows));
+  }
+  return out +
+         "<p class=\"note\">*: no other point beats it in steps without losing in extents of "
+         "files, or the other way round.</p>\n";
+}
+
+std::string select(std::string_view id, std::string_view label) {
+  return fmt::format("<label>{} <select id=\"{}\"></select></label>\n", label, id);
+}
+
+std::string plots(const Plan& plan) {
+  std::string out = "<div class=\"controls\" id=\"controls\">\n" + select("capture", "Capture") +
+                    "<span id=\"fixed\"></span></div>\n<h2>Along one tunable</h2>\n";
+  if (plan.spec.axes.size() > 1)
+    out +=
+        "<p class=\"note\">Where other tunables are left open, the best point of each place."
+        "</p>\n<div class=\"controls\">" +
+        select("along", "Along") + "</div>\n";
+  out += "<div class=\"pair\">\n";
+  out += "<figure><figcaption>" + select("figure-a", "") +
+         "</figcaption><div class=\"plot\" id=\"line-a\"></div></figure>\n" +
+         "<figure><figcaption>" + select("figure-b", "") +
+         "</figcaption><div class=\"plot\" id=\"line-b\"></div></figure>\n</div>\n";
+  if (plan.spec.axes.size() > 1)
+    out += "<h2>Over two tunables</h2>\n<div class=\"controls\">" + select("figure-c", "Figure") +
+           select("across", "across") + select("down", "down") + select("policy", "policy") +
+           "</div>\n<div class=\"plot\" id=\"heat\"></div>\n";
+  return out + "<h2>Cost of searches against pieces of files</h2>\n" +
+         report::html_figure("pareto", "All points.",
+                             "To the left: cheaper; further down: fewer extents. The line joins "
+                             "those that no other point beats in both.");
+}
+
+}  // namespace
+
+std::string sweep_html(const Plan& plan, const Figures& figures, const report::Row& metric) {
+  const std::vector<Advice> advice = advise(plan, figures);
+  return report::html_page(
+      {.title = fmt::format("e4replay: {} points", format_count(plan.points.size())),
+       .heading = "Allocator sweep",
+       .headline = headline(plan, figures, advice),
+       .summary = summary(plan, figures, advice),
+       .body = plots(plan) + "<h2>Best points</h2>\n" + tables(plan, figures, metric),
+       .data = data_of(plan, figures, metric),
+       .script = report::kSweepJs});
+}
+
+}  // namespace e4r::sweep

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sweep/advice.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "sweep/sweep_html.h"
+
+namespace e4r::sweep {
+namespace {
+
+namespace json = boost::json;
+
+// Points of one capture, or of two, each with 100 requests and ten files.
+class AdviceTest : public ::testing::Test {
+ protected:
+  void plan(const std::vector<std::string>& axes, std::vector<std::string> captures = {"a.e4c"}) {
+    PlanSpec spec;
+    spec.captures = std::move(captures);
+    spec.policies = {allocator::find_policy("cr1.5")};
+    for (const std::string& axis : axes) spec.axes.push_back(*parse_axis(axis));
+    plan_ = *make_plan(std::move(spec));
+    figures_.assign(plan_.points.size(), {});
+  }
+  void set(std::size_t index, std::uint64_t steps, std::uint64_t extents) {
+    figures_[index].resize(report::rows().size());
+    put(index, "requests", std::uint64_t{100});
+    put(index, "mb_stats/extents_scanned", steps);
+    put(index, "groups_considered", std::uint64_t{0});
+    put(index, "files/extents", extents);
+    put(index, "files/avg_extents", static_cast<double>(extents) / 10);
+  }
+  void put(std::size_t index, std::string_view key, const report::Value& value) {
+    const auto at = static_cast<std::size_t>(report::find_row(key) - report::rows().data());
+    figures_[index][at] = value;
+  }
+  std::string words(std::size_t capture = 0) {
+    std::string out;
+    for (const std::string& one : sentences(plan_, figures_, advise(plan_, figures_)[capture]))
+      out += one + "\n";
+    return out;
+  }
+  json::value page_data() {
+    const std::string page = sweep_html(plan_, figures_, **find_metric("files/extents"));
+    const std::string_view opening = "id=\"data\">";
+    const std::size_t from = page.find(opening) + opening.size();
+    return json::parse(std::string_view(page).substr(from, page.find("</script>", from) - from));
+  }
+
+  Plan plan_;
+  Figures figures_;
+};
+
+TEST_F(AdviceTest, CheapestFewestAndBalanced) {
+  plan({"mb_order2_req=0..4"});
+  set(0, 10, 40);     // 110 x 40: the cheapest
+  set(1, 50, 20);     // 150 x 20
+  set(2, 100, 12);    // 200 x 12: the least product
+  set(3, 10000, 10);  // the fewest
+  set(4, 20000, 11);  // the dearest, beaten by the one before
+  const auto all = advise(plan_, figures_);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].cheapest, 0u);
+  EXPECT_EQ(all[0].fewest, 3u);
+  EXPECT_EQ(all[0].balanced, 2u);
+  EXPECT_EQ(all[0].dearest, 4u);
+  EXPECT_EQ(all[0].points, 5u);
+  EXPECT_EQ(all[0].as_good, 0u);
+  EXPECT_EQ(words(),
+            "The best balance of 5 points is cr1.5 with mb_order2_req=2: 1.00 steps of search per "
+            "request and 1.20 extents per file, 99.5 % fewer steps than the dearest.\n"
+            "Searches are cheapest under cr1.5 with mb_order2_req=0: 0.10 steps of search per "
+            "request and 4.00 extents per file.\n"
+            "Files lie in fewest extents under cr1.5 with mb_order2_req=3: 100.00 steps of search "
+            "per request and 1.00 extents per file.\n");
+}
+
+// Searches that cost nothing do not outweigh all pieces.
+TEST_F(AdviceTest, NoStepsAtAllAreNotWorthManyExtents) {
+  plan({"mb_order2_req=0,1"});
+  set(0, 0, 20);
+  set(1, 5, 10);
+  EXPECT_EQ(advise(plan_, figures_)[0].balanced, 1u);
+}
+
+TEST_F(AdviceTest, OneThatIsBestInBothIsSaidOnce) {
+  plan({"mb_order2_req=0..2"});
+  set(0, 10, 10);
+  set(1, 10, 10);
+  set(2, 30, 12);
+  EXPECT_EQ(words(),
+            "Of 3 points, the cheapest in searches leaves files in fewest extents too: cr1.5 with "
+            "mb_order2_req=0 (another point equals it): 0.10 steps of search per request and 1.00 "
+            "extents per file, 66.7 % fewer steps than the dearest.\n");
+}
+
+TEST_F(AdviceTest, SaysWhenNothingMakesADifference) {
+  plan({"mb_order2_req=0..2"});
+  for (std::size_t i = 0; i < 3; ++i) set(i, 50, 10);
+  EXPECT_EQ(words(),
+            "Nothing that was tried makes a difference to searches or files: 0.50 steps of search "
+            "per request and 1.00 extents per file.\n");
+}
+
+TEST_F(AdviceTest, PointsWithoutFiguresCountForNothing) {
+  plan({"mb_order2_req=0..3"});
+  set(1, 10, 10);
+  set(2, 20, 20);
+  set(3, 5, 5);
+  put(3, "requests", std::monostate());  // on the front, but not to be weighed
+  const auto all = advise(plan_, figures_);
+  ASSERT_EQ(all.size(), 0u);
+  put(3, "files/extents", std::monostate());
+  ASSERT_EQ(advise(plan_, figures_).size(), 1u);
+  EXPECT_EQ(advise(plan_, figures_)[0].points, 2u);
+}
+
+TEST_F(AdviceTest, TunablesThatThePolicyHasNotAreNotNamed) {
+  PlanSpec spec;
+  spec.captures = {"a"};
+  spec.policies = {allocator::find_policy("legacy"), allocator::find_policy("cr1.5")};
+  spec.axes = {*parse_axis("mb_cr1_5_max_trim_order=2"), *parse_axis("mb_order2_req=3")};
+  plan_ = *make_plan(std::move(spec));
+  EXPECT_EQ(point_name(plan_, 0), "legacy with mb_order2_req=3");
+  EXPECT_EQ(point_name(plan_, 1), "cr1.5 with mb_cr1_5_max_trim_order=2 mb_order2_req=3");
+}
+
+TEST_F(AdviceTest, PageHoldsWhatIsDrawn) {
+  plan({"mb_order2_req=1,4", "mb_max_to_scan=10,20"}, {"a", "b"});
+  for (std::size_t i = 0; i < 8; ++i)
+    if (i != 5) set(i, 10 * i, 100 - i);
+  const json::value data = page_data();
+  EXPECT_EQ(data.at("captures"), json::parse(R"(["a","b"])"));
+  const json::value& points = data.at("points");
+  EXPECT_EQ(points.at("number"), json::parse("[1,2,3,4,5,7,8]"));
+  EXPECT_EQ(points.at("capture"), json::parse("[0,0,0,0,1,1,1]"));
+  EXPECT_EQ(points.at("at"), json::parse("[[0,0,1,1,0,1,1],[0,1,0,1,0,0,1]]"));
+  EXPECT_EQ(data.at("axes").at(0).at("values"), json::parse("[1,4]"));
+  const json::value& cost = data.at("figures").at(0);
+  EXPECT_EQ(cost.at("key"), "cost");
+  EXPECT_EQ(cost.at("values"), json::parse("[0,10,20,30,40,60,70]"));
+  EXPECT_EQ(data.at("front"), json::parse("[1,2,3,4,5,7,8]"));
+}
+
+TEST_F(AdviceTest, NamesOnThePageStayText) {
+  const std::string name = "</title></script><script>alert(1)</script>\"<img src=x>";
+  const auto tags = [&](const std::string& capture) {
+    plan({"mb_order2_req=1,4"}, {capture});
+    set(0, 10, 20);
+    set(1, 20, 10);
+    const std::string page = sweep_html(plan_, figures_, **find_metric("files/extents"));
+    std::size_t n = 0;
+    for (const char* tag : {"<script", "</script", "<img", "</title"})
+      for (auto at = page.find(tag); at != std::string::npos; at = page.find(tag, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(tags(name), tags("plain"));
+}
+
+TEST_F(AdviceTest, NothingFinishedIsSaid) {
+  plan({"mb_order2_req=1,4"});
+  EXPECT_NE(sweep_html(plan_, figures_, **find_metric("files/extents"))
+                .find("No point has figures to choose by."),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace e4r::sweep
