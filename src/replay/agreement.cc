@@ -104,6 +104,7 @@ void Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
   same_groups_scanned += r.groups && r.kind ? 1 : 0;
   if (r.all() && !was_forced) {
     ++identical;
+    course.at(requests).join({1, 1});
     return;
   }
   std::string fields = differing(r);
@@ -117,6 +118,7 @@ void Agreement::count_not_taken(const Op& op) {
 
 void Agreement::diverge(const Op& op, bool race, std::string fields, std::string modelled) {
   races += race ? 1 : 0;
+  course.at(requests).join({1, 0});
   last_divergence = requests;
   if (divergences.size() == kListed) return;
   divergences.push_back({requests, op.ordinal, op.time_ns, op.pid, op.ino, race, std::move(fields),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "replay/course.h"
 #include "replay/op_stream.h"
 
 namespace e4r::replay {
@@ -40,7 +41,17 @@ struct Agreement {
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
   std::vector<Divergence> divergences;  // the first kListed of them
-  std::uint64_t last_divergence = 0;    // the number of the last one's decision; 0: none
+  // Decisions in the course of the trace.
+  struct Share {
+    std::uint64_t requests = 0;
+    std::uint64_t identical = 0;
+    void join(const Share& other) {
+      requests += other.requests;
+      identical += other.identical;
+    }
+  };
+  Course<Share> course;
+  std::uint64_t last_divergence = 0;  // the number of the last one's decision; 0: none
 
   // Share of all decisions in percent; none when there were no decisions.
   [[nodiscard]] std::optional<double> percent(std::uint64_t of) const {

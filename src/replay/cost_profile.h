@@ -5,13 +5,14 @@
 #include <span>
 #include <vector>
 
+#include "replay/course.h"
+
 namespace e4r::replay {
 
 // What searches cost in the course of a trace: groups considered and extents examined, together
-// *steps*. Kept in as many buckets as a plot has points, however long the trace is.
+// *steps*.
 class CostProfile {
  public:
-  static constexpr std::size_t kBuckets = 512;
   static constexpr std::size_t kSlowest = 10;
 
   // Of the requests in a run of decisions.
@@ -19,6 +20,7 @@ class CostProfile {
     std::uint64_t requests = 0;
     std::uint64_t steps = 0;  // of all of them
     std::uint64_t most = 0;   // of one
+    void join(const Bucket& other);
   };
   // A decision, by its number in the trace (from 1, as Engine counts them), without requests that
   // it needed beyond its first.
@@ -32,20 +34,16 @@ class CostProfile {
   // A request that took so much; decisions come in ascending order, from 1.
   void add(std::uint64_t decision, std::uint64_t groups, std::uint64_t extents);
 
-  // Bucket i holds decisions [1 + i * width(), 1 + (i + 1) * width()).
-  [[nodiscard]] std::span<const Bucket> buckets() const { return buckets_; }
-  [[nodiscard]] std::uint64_t width() const { return std::uint64_t{1} << shift_; }
+  [[nodiscard]] const Course<Bucket>& course() const { return course_; }
   [[nodiscard]] std::uint64_t decisions() const { return last_; }
   // Those with most steps, most first; of equal ones the earlier first.
   [[nodiscard]] std::span<const Decision> slowest() const { return slowest_; }
 
  private:
-  void fold();
   void rank(const Decision& decision);
 
-  std::vector<Bucket> buckets_;
+  Course<Bucket> course_;
   std::vector<Decision> slowest_;
-  std::uint32_t shift_ = 0;
   std::uint64_t last_ = 0;  // decision
 };
 

@@ -90,12 +90,12 @@ json::array costs(const ReplayReport& report) {
   json::array out;
   for (const RunReport& run : report.runs) {
     json::array requests, steps, most;
-    for (const replay::CostProfile::Bucket& bucket : run.costs.buckets()) {
+    for (const replay::CostProfile::Bucket& bucket : run.costs.course().buckets()) {
       requests.emplace_back(bucket.requests);
       steps.emplace_back(bucket.steps);
       most.emplace_back(bucket.most);
     }
-    out.push_back({{"width", run.costs.width()},
+    out.push_back({{"width", run.costs.course().width()},
                    {"decisions", run.costs.decisions()},
                    {"requests", std::move(requests)},
                    {"steps", std::move(steps)},

@@ -10,5 +10,6 @@ extern const std::string_view kPageCss;
 extern const std::string_view kPartsJs;
 extern const std::string_view kReplayJs;
 extern const std::string_view kSweepJs;
+extern const std::string_view kVerifyJs;
 
 }  // namespace e4r::report

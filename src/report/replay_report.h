@@ -77,8 +77,9 @@ struct ReplayReport {
 // The same comparison as a self-contained HTML page, histograms included.
 [[nodiscard]] std::string replay_html(const ReplayReport& report);
 
-// What verify says of one run.
+// What verify says of one run, for a terminal and as a page.
 [[nodiscard]] std::string verify_text(const ReplayReport& report);
+[[nodiscard]] std::string verify_html(const ReplayReport& report);
 
 // The JSON document of `replay` and `verify` (schema e4replay/1), indented, with a newline.
 [[nodiscard]] std::string replay_json(const ReplayReport& report);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 
+#include "report/agreement_rows.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
 #include "report/rows.h"
@@ -50,18 +51,12 @@ std::string header(const ReplayReport& report) {
   return text;
 }
 
-// "12.345 %", or "-" of no decisions.
-std::string share(const replay::Agreement& a, std::uint64_t n) {
-  const auto percent = a.percent(n);
-  return percent ? fmt::format("{:.3f} %", *percent) : "-";
-}
-
 std::string fidelity(const ReplayReport& report) {
   if (!report.recorded) return {};
   const replay::Agreement& a = *report.recorded;
   return fmt::format("model  {} of {} recorded decisions identical under {} ({})\n",
                      format_count(a.identical), format_count(a.requests), report.recorded_policy,
-                     share(a, a.identical));
+                     share_text(a, a.identical));
 }
 
 // Which of the policies nobody has seen a kernel decide like.
@@ -160,22 +155,11 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
 
 namespace {
 
-void agreement_rows(const replay::Agreement& a, TextTable& table) {
-  const auto add = [&](const char* label, std::uint64_t n) {
-    table.row({label, format_count(n), share(a, n)});
-  };
-  table.row({"decisions", format_count(a.requests)});
-  add("identical", a.identical);
-  add("  same block", a.same_block);
-  add("  same length", a.same_length);
-  add("  same criterion", a.same_criterion);
-  add("  same extents found", a.same_found);
-  add("  same groups scanned", a.same_groups_scanned);
-  if (a.last_divergence > 0)
-    table.row({"last divergence, decision", format_count(a.last_divergence)});
-  if (a.races > 0) table.row({"overlapping another thread", format_count(a.races)});
-  if (a.forced > 0) table.row({"put right (resync)", format_count(a.forced)});
-  if (a.conflicts > 0) table.row({"clusters in conflict", format_count(a.conflicts)});
+void add_agreement(const replay::Agreement& a, TextTable& table) {
+  for (const AgreementRow& row : agreement_rows(a))
+    table.row(row.share ? std::vector<std::string>{row.label, format_count(row.count),
+                                                   share_text(a, row.count)}
+                        : std::vector<std::string>{row.label, format_count(row.count)});
 }
 
 std::string divergence(const replay::Agreement& a) {
@@ -192,23 +176,10 @@ std::string divergence(const replay::Agreement& a) {
 
 std::string kernel_files(const RunReport& run) {
   std::string text;
-  if (run.groups) {
-    const auto& g = *run.groups;
-    text += g.equal() ? fmt::format("mb_groups: all {} groups equal\n", format_count(g.compared))
-                      : fmt::format("mb_groups: {} of {} groups differ, first {}\n",
-                                    format_count(g.differing), format_count(g.compared), g.first);
-  }
-  if (run.kernel_stats) {
-    const auto& s = *run.kernel_stats;
-    text += fmt::format("mb_stats: {} of {} counters equal", s.compared - s.differing.size(),
-                        s.compared);
-    if (!s.missing.empty())
-      text += fmt::format(" (missing in the kernel's text: {})", fmt::join(s.missing, ", "));
-    if (!s.not_modelled.empty())
-      text += fmt::format(" (not modelled: {})", fmt::join(s.not_modelled, ", "));
-    text += "\n";
-    for (const std::string& line : s.differing) text += "  " + line + "\n";
-  }
+  for (const std::string& line : {groups_text(run), stats_text(run)})
+    if (!line.empty()) text += line + "\n";
+  if (run.kernel_stats)
+    for (const std::string& line : run.kernel_stats->differing) text += "  " + line + "\n";
   return text;
 }
 
@@ -220,11 +191,11 @@ std::string verify_text(const ReplayReport& report) {
     TextTable table;
     text += fmt::format("\npolicy {}{}\n", run.policy->name,
                         run.agreement ? ", following the recorded kernel" : ", free-running");
-    if (run.agreement) agreement_rows(*run.agreement, table);
+    if (run.agreement) add_agreement(*run.agreement, table);
     if (run.free_run && run.agreement)
       table.row({"free-running, identical", format_count(run.free_run->identical),
-                 share(*run.free_run, run.free_run->identical)});
-    if (run.free_run && !run.agreement) agreement_rows(*run.free_run, table);
+                 share_text(*run.free_run, run.free_run->identical)});
+    if (run.free_run && !run.agreement) add_agreement(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);
     if (!run.explanation.empty()) text += "\n" + run.explanation;

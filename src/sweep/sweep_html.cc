@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cctype>
+#include <cmath>
 #include <unordered_map>
 
 #include "report/json_parts.h"
@@ -71,6 +72,14 @@ std::vector<Drawn> all_drawn(const Figures& figures) {
   return out;
 }
 
+// Ratios as exactly as a plot shows them.
+report::Value rounded(const report::Value& value) {
+  const auto* ratio = std::get_if<double>(&value);
+  if (ratio == nullptr || *ratio == 0) return value;
+  const double unit = std::pow(10, 4 - std::floor(std::log10(std::abs(*ratio))));
+  return std::round(*ratio * unit) / unit;
+}
+
 // Those that differ in any of the points; the first two always.
 json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>& points,
                           const report::Row& metric) {
@@ -79,7 +88,7 @@ json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>
     json::array values;
     bool differs = drawn.key == metric.key || out.size() < 2;
     for (const std::size_t index : points) {
-      values.push_back(report::json_of(drawn.of(index)));
+      values.push_back(report::json_of(rounded(drawn.of(index))));
       differs = differs || values.back() != values.front();
     }
     if (differs)

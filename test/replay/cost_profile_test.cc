@@ -26,20 +26,22 @@ TEST(CostProfile, AgreesWithAListOfAllRequests) {
         if (more == 0) first.push_back(d);
       }
     }
-    ASSERT_LE(profile.buckets().size(), CostProfile::kBuckets);
-    ASSERT_EQ(profile.buckets().size(), (decisions + profile.width() - 1) / profile.width());
-    ASSERT_TRUE(profile.width() == 1 || decisions > profile.width() / 2 * CostProfile::kBuckets);
-    std::vector<CostProfile::Bucket> want(profile.buckets().size());
+    ASSERT_LE(profile.course().buckets().size(), Course<CostProfile::Bucket>::kBuckets);
+    ASSERT_EQ(profile.course().buckets().size(),
+              (decisions + profile.course().width() - 1) / profile.course().width());
+    ASSERT_TRUE(profile.course().width() == 1 ||
+                decisions > profile.course().width() / 2 * Course<CostProfile::Bucket>::kBuckets);
+    std::vector<CostProfile::Bucket> want(profile.course().buckets().size());
     for (const auto& d : all) {
-      CostProfile::Bucket& bucket = want[(d.number - 1) / profile.width()];
+      CostProfile::Bucket& bucket = want[(d.number - 1) / profile.course().width()];
       ++bucket.requests;
       bucket.steps += d.steps();
       bucket.most = std::max(bucket.most, d.steps());
     }
     for (std::size_t i = 0; i < want.size(); ++i) {
-      ASSERT_EQ(profile.buckets()[i].requests, want[i].requests) << i;
-      ASSERT_EQ(profile.buckets()[i].steps, want[i].steps) << i;
-      ASSERT_EQ(profile.buckets()[i].most, want[i].most) << i;
+      ASSERT_EQ(profile.course().buckets()[i].requests, want[i].requests) << i;
+      ASSERT_EQ(profile.course().buckets()[i].steps, want[i].steps) << i;
+      ASSERT_EQ(profile.course().buckets()[i].most, want[i].most) << i;
     }
     std::stable_sort(first.begin(), first.end(),
                      [](const auto& a, const auto& b) { return a.steps() > b.steps(); });

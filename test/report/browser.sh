@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The pages of `replay --html` and `sweep --html` in a headless Chromium: no error, every plot drawn,
+# The pages of `replay`, `sweep` and `verify` (--html) in a headless Chromium: no error, every plot drawn,
 # keys, selects and the slider work, in time.
 #   test/report/browser.sh E4REPLAY CAPTURES      exit status 77: there is no Chromium
 set -euo pipefail
@@ -104,6 +104,14 @@ drawn('line-a', 3);
 finish();
 PROBE
 
+cat >"$work/verify.js" <<'PROBE'
+expect(document.querySelectorAll('#course svg path').length === 2, 'a line for each way');
+const spans = [...document.querySelectorAll('#course svg path')].map((one) => one.getBBox());
+expect(spans.every((box) => box.width > 100 && box.height > 50), 'lines without a course');
+expect(document.querySelectorAll('table.parted tbody tr').length === 20, 'decisions that differ');
+finish();
+PROBE
+
 # look NAME PAGE PROBE WIDTH
 look() {
     sed -e '0,/<head>/s//<head><script>window.errors = []; window.onerror = (what) => errors.push(what);<\/script>/' \
@@ -137,3 +145,5 @@ done
 "$e4replay" sweep smallfiles-256g.img:smallfiles-256g.e4t.zst -p legacy,cr1.5 \
     --set mb_cr1_5_max_trim_order=3..6 --set mb_max_to_scan=20,100,200 --html "$work/page.html" >/dev/null
 page sweep "$work/page.html" sweep
+"$e4replay" verify churn-4k.img churn-4k.trace.zst -p cr1.5 --html "$work/page.html" >/dev/null || [ $? = 3 ]
+page verify "$work/page.html" verify

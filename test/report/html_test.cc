@@ -112,6 +112,64 @@ TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   EXPECT_EQ(cells.back().to_number<std::size_t>(), 3 * ((2 * kMostCells + 1 - 1) % 3 + 1));
 }
 
+// A run of four decisions, held against a kernel's in both ways; the second differs when it runs
+// freely, and one counter at the end.
+ReplayReport make_verified() {
+  ReplayReport report = make_report({"legacy"});
+  RunReport& run = report.runs[0];
+  replay::Agreement same;
+  for (std::uint64_t i = 1; i <= 4; ++i) same.course.at(i).join({1, 1});
+  same.requests = same.identical = 4;
+  run.agreement = same;
+  same.identical = 3;
+  same.course = {};
+  for (std::uint64_t i = 1; i <= 4; ++i) same.course.at(i).join({1, i == 2 ? 0u : 1u});
+  same.divergences.push_back({2, 9, 0, 1, 12, false, "block", "<kernel>", "&model"});
+  run.free_run = same;
+  run.kernel_stats = stats::MbStatsComparison{3, {"lost: <2>"}, {}, {}};
+  return report;
+}
+
+std::string headline_of(const ReplayReport& report) {
+  const std::string page = verify_html(report);
+  const std::string opening = "<p class=\"headline\">";
+  const std::size_t from = page.find(opening) + opening.size();
+  return page.substr(from, page.find("</p>", from) - from);
+}
+
+TEST(Html, VerifySaysWhereModelAndKernelPart) {
+  ReplayReport report = make_verified();
+  RunReport& run = report.runs[0];
+  EXPECT_EQ(headline_of(report),
+            "Under legacy, 4 of 4 decisions (100.000 %) are the recorded kernel's; left to itself, "
+            "the model parts from it at decision 2, in block.");
+  run.free_run = run.agreement;
+  EXPECT_EQ(
+      headline_of(report),
+      "Under legacy, 4 of 4 decisions (100.000 %) are the recorded kernel's, but its counters "
+      "at the end are not.");
+  run.kernel_stats.reset();
+  EXPECT_EQ(headline_of(report),
+            "Under legacy, all 4 decisions are the recorded kernel's, following it and left to "
+            "itself from start to end.");
+  run.agreement.reset();
+  EXPECT_EQ(headline_of(report),
+            "Under legacy, all 4 decisions are the recorded kernel's, left to itself from start to "
+            "end.");
+  run.agreement = make_verified().runs[0].free_run;
+  EXPECT_EQ(headline_of(report),
+            "Under legacy, 3 of 4 decisions (75.000 %) are the recorded kernel's; they part at "
+            "decision 2, in block.");
+}
+
+TEST(Html, VerifyHoldsWhatIsDrawnAndNamesStayText) {
+  const std::string page = verify_html(make_verified());
+  EXPECT_NE(page.find("&lt;kernel&gt;"), std::string::npos);
+  EXPECT_NE(page.find("&amp;model"), std::string::npos);
+  EXPECT_NE(page.find("<li>lost: &lt;2&gt;</li>"), std::string::npos);
+  EXPECT_NE(page.find("\"requests\":[1,1,1,1],\"identical\":[1,0,1,1]"), std::string::npos);
+}
+
 TEST(Html, ARunOfNothingIsAPage) {
   ReplayReport report;
   report.geometry.block_size = 1024;

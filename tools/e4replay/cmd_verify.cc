@@ -14,6 +14,7 @@ struct Options {
   std::string policy;
   std::string mb_groups;
   std::string mb_stats;
+  std::string html;
   bool free_run = false;
 };
 
@@ -109,7 +110,8 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
 
 Status print(const report::ReplayReport& report, const Options& options) {
   if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
-  if (options.in.json == "-") return {};
+  if (!options.html.empty()) E4R_CHECK(write_output(verify_html(report), options.html));
+  if (options.in.json == "-" || options.html == "-") return {};
   return write_output(verify_text(report), "-");
 }
 
@@ -144,6 +146,8 @@ std::function<Result<int>()> declare(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--mb-stats", options->mb_stats,
                  "the kernel's mb_stats at the end (default: NAME.mb_stats beside the trace)")
+      ->type_name("FILE");
+  app.add_option("--html", options->html, "write the result as a page as well; -: instead")
       ->type_name("FILE");
   return [options] { return run(*options); };
 }

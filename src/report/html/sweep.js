@@ -109,7 +109,7 @@ function policyLine(policy, best, figure, x, scale, left, right) {
     nodes.push(svg('path', {d: path, fill: 'none', stroke: colourOf(series), 'stroke-width': 2,
                             'stroke-dasharray': dash, 'stroke-linejoin': 'round'}));
   }
-  for (const point of along.length > 400 ? along.filter((one) => advised.has(points.number[one])) : along)
+  for (const point of along.length > 60 ? along.filter((one) => advised.has(points.number[one])) : along)
     nodes.push(marker(x(alongOf(point)), scale.at(figure.values[point]), point, figure, series));
   return nodes;
 }
@@ -263,12 +263,13 @@ for (const which of ['a', 'b', 'c'])
        (value) => { state[which] = figures[value]; });
 fill('across', names, state.across, (value) => { state.across = value; });
 fill('down', names, state.down, (value) => { state.down = value; });
-// The policy with most of the tunables, for the map.
+// The map is of the policy with most of the tunables; of those, of the one that is recommended.
 const reach = policies.map((_, policy) => {
   const point = points.policy.indexOf(policy);
   return point < 0 ? 0 : axes.filter((axis, a) => points.at[a][point] >= 0).length;
 });
-state.policy = reach.indexOf(Math.max(...reach));
+const recommended = points.policy[points.number.indexOf(data.advised[0])];
+state.policy = reach[recommended] === Math.max(...reach) ? recommended : reach.indexOf(Math.max(...reach));
 fill('policy', policies, state.policy, (value) => { state.policy = value; });
 if (axes.length > 1) fillFixed();
 plot('line-a', lines('a'));

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/agreement_rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "util/units.h"
+
+namespace e4r::report {
+
+std::string share_text(const replay::Agreement& agreement, std::uint64_t of) {
+  const auto percent = agreement.percent(of);
+  return percent ? fmt::format("{:.3f} %", *percent) : "-";
+}
+
+std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
+  std::vector<AgreementRow> out = {{"decisions", a.requests, false},
+                                   {"identical", a.identical, true},
+                                   {"  same block", a.same_block, true},
+                                   {"  same length", a.same_length, true},
+                                   {"  same criterion", a.same_criterion, true},
+                                   {"  same extents found", a.same_found, true},
+                                   {"  same groups scanned", a.same_groups_scanned, true}};
+  const auto add = [&](const char* label, std::uint64_t count) {
+    if (count > 0) out.push_back({label, count, false});
+  };
+  add("last divergence, decision", a.last_divergence);
+  add("overlapping another thread", a.races);
+  add("put right (resync)", a.forced);
+  add("clusters in conflict", a.conflicts);
+  return out;
+}
+
+std::string groups_text(const RunReport& run) {
+  if (!run.groups) return {};
+  const stats::MbGroupsComparison& g = *run.groups;
+  return g.equal() ? fmt::format("mb_groups: all {} groups equal", format_count(g.compared))
+                   : fmt::format("mb_groups: {} of {} groups differ, first {}",
+                                 format_count(g.differing), format_count(g.compared), g.first);
+}
+
+std::string stats_text(const RunReport& run) {
+  if (!run.kernel_stats) return {};
+  const stats::MbStatsComparison& s = *run.kernel_stats;
+  std::string text =
+      fmt::format("mb_stats: {} of {} counters equal", s.compared - s.differing.size(), s.compared);
+  if (!s.missing.empty())
+    text += fmt::format(" (missing in the kernel's text: {})", fmt::join(s.missing, ", "));
+  if (!s.not_modelled.empty())
+    text += fmt::format(" (not modelled: {})", fmt::join(s.not_modelled, ", "));
+  return text;
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page of `e4replay verify`.
+const {ways} = data;
+
+// The part of each bucket's decisions that is identical, as a line of steps.
+function shareLine(way, series, x, scale) {
+  let path = '';
+  way.requests.forEach((requests, i) => {
+    if (requests === 0) return;
+    const y = scale.at(100 * way.identical[i] / requests).toFixed(1);
+    const from = x(i * way.width), to = x(Math.min((i + 1) * way.width, way.decisions));
+    path += `${path === '' ? 'M' : 'L'}${from.toFixed(1)} ${y}H${to.toFixed(1)}`;
+  });
+  return svg('path', {d: path, fill: 'none', stroke: colourOf(series), 'stroke-width': 2,
+                      'stroke-dasharray': kDashes[(series - 1) % kDashes.length]});
+}
+
+// As many to point at as fingers and tab keys can bear.
+const kItems = 64;
+
+// What points at buckets [from, to), for all ways together.
+function bucketItem(from, to, width, last, x, base) {
+  const sum = (values) => values.slice(from, to).reduce((a, b) => a + b, 0);
+  const shares = ways.map((way) =>
+      `${way.name} ${count(sum(way.identical))} of ${count(sum(way.requests))}`);
+  const end = Math.min(to * width, last);
+  const title = `decisions ${count(from * width + 1)} to ${count(end)}: identical ${shares.join(', ')}`;
+  return svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
+      svg('title', {}, title),
+      svg('rect', {class: 'hit', x: x(from * width), width: Math.max(x(end) - x(from * width), 1),
+                   y: 8, height: base - 8}));
+}
+
+byId('course').append(legend(ways.map((way, i) => key(way.name, colourOf(i + 1)))));
+plot('course', (width) => {
+  const height = 220, left = 54, right = width - 8, base = height - 34;
+  const scale = {at: (share) => base + (10 - base) * share / 100, ticks: [0, 25, 50, 75, 100],
+                 text: (share) => `${share} %`};
+  const whole = Math.max(1, ...ways.map((way) => way.decisions));
+  const x = (decision) => left + decision / whole * (right - left);
+  // All ways count the same decisions, so they have the same buckets.
+  const buckets = ways.length === 0 ? 0 : ways[0].requests.length, items = [];
+  const each = Math.max(1, Math.ceil(buckets / kItems));
+  for (let i = 0; i < buckets; i += each)
+    items.push(bucketItem(i, Math.min(i + each, buckets), ways[0].width, whole, x, base));
+  const marks = [0, 0.25, 0.5, 0.75, 1].map((part) => text(x(part * whole), base + 16,
+      part === 1 ? 'end' : part === 0 ? 'start' : 'middle', count(Math.round(part * whole))));
+  return [frame(width, height, 'Share of identical decisions over the trace', ...yAxis(scale, left, right),
+      ...ways.map((way, i) => shareLine(way, i + 1, x, scale)), ...items, ...marks,
+      text((left + right) / 2, height - 2, 'middle', 'decision'))];
+});
