@@ -180,17 +180,31 @@ void Engine::on_allocate(const Op& op) {
   if (options_.watch && closed_ % options_.watch_every == 0) options_.watch(closed_, state_);
 }
 
+// Where the first request of the decision under way is to be written down; null: nowhere.
+Explanation* Engine::to_explain() {
+  const std::vector<std::uint64_t>& wanted = options_.explain;
+  while (next_to_explain_ < wanted.size() && wanted[next_to_explain_] < closed_) ++next_to_explain_;
+  if (next_to_explain_ == wanted.size() || wanted[next_to_explain_] != closed_) return nullptr;
+  Explanation& out = explanations_[closed_];
+  return out.text().empty() ? &out : nullptr;
+}
+
+std::string Engine::explanation(std::uint64_t decision) const {
+  const auto found = explanations_.find(decision);
+  return found == explanations_.end() ? std::string() : found->second.text();
+}
+
 // The decision to explain is written down from here to where it is counted.
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
                                      allocator::Guide* guide) {
-  explaining_ = closed_ == options_.explain && explanation_.text().empty();
-  if (explaining_) {
-    explanation_.begin(op, closed_, request, state_.geometry(),
+  explaining_ = to_explain();
+  if (explaining_ != nullptr) {
+    explaining_->begin(op, closed_, request, state_.geometry(),
                        state_.find_inode_preallocs(request.ino));
-    allocator_.observe(&explanation_);
+    allocator_.observe(explaining_);
   }
   const allocator::Decision decision = allocator_.allocate(request, guide);
-  if (explaining_) allocator_.observe(nullptr);
+  if (explaining_ != nullptr) allocator_.observe(nullptr);
   if (decision.prealloc)
     costs_.add(closed_, 0, 0);  // without a search
   else
@@ -209,8 +223,8 @@ void Engine::count_cost() {
 }
 
 void Engine::note_decision(const Op& op, const allocator::Decision& decision, bool forced) {
-  if (explaining_) explanation_.end(op, decision, forced);
-  explaining_ = false;
+  if (explaining_ != nullptr) explaining_->end(op, decision, forced);
+  explaining_ = nullptr;
   count(op, decision);
   if (is_data(op)) return;
   ++tally_.metadata;

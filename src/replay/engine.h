@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,8 +29,8 @@ struct EngineOptions {
   // every invariant of the state.
   bool check = false;
   std::uint64_t check_every = 4096;
-  const WarmStart* warm = nullptr;  // null: mounted a moment ago. Used while the engine is made.
-  std::uint64_t explain = 0;        // write down this decision, counted from 1; 0: none
+  const WarmStart* warm = nullptr;     // null: mounted a moment ago. Used while the engine is made.
+  std::vector<std::uint64_t> explain;  // decisions to write down, counted from 1, ascending
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
   Watch watch;                    // called every `watch_every` decisions; may be empty
   std::uint64_t watch_every = 1;  // at least 1
@@ -68,8 +69,8 @@ class Engine {
   // Runs the whole trace, once. The Error is the event source's, or the first broken invariant.
   Status run(trace::EventSource& events);
 
-  // The decision that EngineOptions::explain asked for; empty when there is none of that number.
-  [[nodiscard]] const std::string& explanation() const { return explanation_.text(); }
+  // A decision that EngineOptions::explain asked for; empty when there is none of that number.
+  [[nodiscard]] std::string explanation(std::uint64_t decision) const;
   // Decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closed_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
@@ -142,6 +143,7 @@ class Engine {
   void on_commit(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
   void count_cost();
+  Explanation* to_explain();
   [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
@@ -150,16 +152,17 @@ class Engine {
   const state::Source& source_;
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
-  Explanation explanation_;
+  std::map<std::uint64_t, Explanation> explanations_;  // by decision
+  std::size_t next_to_explain_ = 0;                    // of EngineOptions::explain
   WriteOrder write_order_;
   CostProfile costs_;
-  std::uint64_t considered_ = 0;   // groups, so far
-  std::uint64_t examined_ = 0;     // extents, so far
-  bool explaining_ = false;        // the decision under way
-  std::uint64_t closed_ = 0;       // decisions that the trace closed, so far
-  std::uint64_t allocations_ = 0;  // that were asked for
-  std::uint64_t transaction_ = 0;  // running
-  bool committing_ = false;        // the one before it has not ended
+  std::uint64_t considered_ = 0;       // groups, so far
+  std::uint64_t examined_ = 0;         // extents, so far
+  Explanation* explaining_ = nullptr;  // of the request under way
+  std::uint64_t closed_ = 0;           // decisions that the trace closed, so far
+  std::uint64_t allocations_ = 0;      // that were asked for
+  std::uint64_t transaction_ = 0;      // running
+  bool committing_ = false;            // the one before it has not ended
 };
 
 // Whether the operation is for a file's data.

@@ -40,7 +40,7 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   EngineOptions options;
   options.check = options_.check;
   options.warm = warm();
-  options.explain = explain_;
+  options.explain = setup.explain;
   options.watch = setup.watch;
   options.watch_every = setup.watch_every;
   if (options_.progress)

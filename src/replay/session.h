@@ -16,6 +16,7 @@ struct Setup {
   allocator::Tunables tunables;
   Watch watch = nullptr;  // as in EngineOptions
   std::uint64_t watch_every = 1;
+  std::vector<std::uint64_t> explain = {};  // as in EngineOptions
 };
 
 // An engine that has run, and how long it took.
@@ -40,9 +41,6 @@ class Session {
  public:
   Session(const state::Source& source, trace::PackedTrace trace, SessionOptions options)
       : source_(source), trace_(std::move(trace)), options_(std::move(options)) {}
-
-  // The number of the decision that the next runs write down (Engine::explanation); 0: none.
-  void explain(std::uint64_t decision) { explain_ = decision; }
 
   // Follows the recorded kernel from event to event and works out the inputs of each decision that
   // the trace does not carry. Must come before the others.
@@ -72,7 +70,6 @@ class Session {
   trace::PackedTrace trace_;
   SessionOptions options_;
   InputTable inputs_;
-  std::uint64_t explain_ = 0;
 };
 
 }  // namespace e4r::replay

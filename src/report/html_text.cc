@@ -35,6 +35,25 @@ std::string fidelity(const ReplayReport& report) {
                      percent ? fmt::format("{:.3f} %", *percent) : "-");
 }
 
+// A search through thousands of groups says the same of each: the head and the end of a long text.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kHead = 40, kTail = 12;
+  std::vector<std::string_view> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+  }
+  if (lines.size() <= kHead + kTail + 1) return text;
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i == kHead)
+      out += fmt::format("    ... {} lines ...\n", format_count(lines.size() - kHead - kTail));
+    if (i < kHead || i >= lines.size() - kTail) out += fmt::format("{}\n", lines[i]);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string html_facts(const ReplayReport& report) {
@@ -112,9 +131,16 @@ std::string html_slowest(const ReplayReport& report) {
         "<div><h3>{}</h3>\n<table class=\"slow\"><thead><tr><th>decision</th><th>groups "
         "considered</th><th>extents examined</th></tr></thead><tbody>\n",
         html_escape(run.policy->name));
-    for (const replay::CostProfile::Decision& d : run.costs.slowest())
+    for (std::size_t i = 0; i < run.costs.slowest().size(); ++i) {
+      const replay::CostProfile::Decision& d = run.costs.slowest()[i];
       out += fmt::format("<tr><td>{}</td>{}{}</tr>\n", d.number, cell(format_count(d.groups)),
                          cell(format_count(d.extents)));
+      if (i < run.explained.size() && !run.explained[i].empty())
+        out += fmt::format(
+            "<tr class=\"why\"><td colspan=\"3\"><details><summary>why</summary>"
+            "<pre>{}</pre></details></td></tr>\n",
+            html_escape(shortened(run.explained[i])));
+    }
     out += "</tbody></table></div>\n";
   }
   return out;

@@ -14,7 +14,8 @@ namespace e4r::report {
 [[nodiscard]] std::string html_rows(const ReplayReport& report);
 // Free extents by size, a row per bucket and column.
 [[nodiscard]] std::string html_histogram(const ReplayReport& report);
-// The decisions with most steps under each policy; empty when none took any.
+// The decisions with most steps under each policy and why they took them, where that was written
+// down; empty when none took any.
 [[nodiscard]] std::string html_slowest(const ReplayReport& report);
 
 }  // namespace e4r::report

@@ -40,7 +40,7 @@ std::string searches(const ReplayReport& report) {
   if (slowest.empty()) return out;
   return out + (report.runs.size() > 2 ? "<details>" : "<details open>") +
          "<summary>The decisions that took most steps</summary>\n<p class=\"note\">"
-         "<code>--explain N</code> writes down decision N under each policy.</p>\n<div "
+         "<code>--explain N</code> writes down any other, N, under each policy.</p>\n<div "
          "class=\"pair wide\">\n" +
          slowest + "</div></details>\n";
 }

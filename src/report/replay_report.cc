@@ -31,7 +31,6 @@ RunReport summarize(const replay::Run& run) {
   out.costs = engine.costs();
   out.write_order = engine.write_order();
   out.elapsed_s = run.elapsed_s;
-  out.explanation = engine.explanation();
   return out;
 }
 

@@ -29,7 +29,8 @@ struct RunReport {
   stats::FileFragmentation files;
   stats::FileLayoutScore layout;
   stats::FreeSpace space;
-  stats::SpaceHistory history;  // of replay --html
+  stats::SpaceHistory history;         // of replay --html
+  std::vector<std::string> explained;  // of replay --html: those of costs.slowest(), in their order
   replay::CostProfile costs;
   replay::WriteOrder write_order;
   double elapsed_s = 0;

@@ -6,6 +6,7 @@
 
 #include "report/headline.h"
 #include "report/html_data.h"
+#include "report/html_text.h"
 #include "report/page.h"
 #include "report/replay_report.h"
 
@@ -110,6 +111,21 @@ TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   EXPECT_LE(cells.size(), kMostCells);
   EXPECT_EQ(cells[0].to_number<int>(), 9);
   EXPECT_EQ(cells.back().to_number<std::size_t>(), 3 * ((2 * kMostCells + 1 - 1) % 3 + 1));
+}
+
+// Why a slow decision took so long stands with it; of a long text its two ends.
+TEST(Html, SlowDecisionsAreExplained) {
+  ReplayReport report = make_report({"legacy"});
+  EXPECT_EQ(html_slowest(report).find("<pre>"), std::string::npos);
+  std::string text;
+  for (int i = 1; i <= 100; ++i) text += "line " + std::to_string(i) + " of <group>\n";
+  report.runs[0].explained = {text};
+  const std::string html = html_slowest(report);
+  for (const char* there :
+       {"line 1 of &lt;group&gt;", "line 40 ", "... 48 lines ...", "line 89 ", "line 100 of"})
+    EXPECT_NE(html.find(there), std::string::npos) << there;
+  EXPECT_EQ(html.find("line 41 "), std::string::npos);
+  EXPECT_EQ(html.find("line 88 "), std::string::npos);
 }
 
 // A run of four decisions, held against a kernel's in both ways; the second differs when it runs

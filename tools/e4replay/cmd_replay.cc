@@ -53,22 +53,42 @@ void watch(const report::ReplayReport& report, std::vector<replay::Setup>& setup
   }
 }
 
+// The decisions with most steps, written down by runs of their own: which they are shows at the
+// end.
+Status explain_slowest(const replay::Session& session, std::vector<replay::Setup> setups,
+                       report::ReplayReport& report) {
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    setups[i].watch = nullptr;
+    setups[i].explain.clear();
+    for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
+      setups[i].explain.push_back(slow.number);
+    std::ranges::sort(setups[i].explain);
+  }
+  E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
+      report.runs[i].explained.push_back(runs[i].engine->explanation(slow.number));
+  return {};
+}
+
 Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
-                                    std::vector<replay::Setup>& setups, Progress& progress) {
+                                    std::vector<replay::Setup> setups, Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
   E4R_CHECK(follow_into(session, inputs.recorded, report));
   if (!options.force) E4R_CHECK(check_fidelity(report));
-  session.explain(options.in.explain);
+  if (options.in.explain != 0)
+    for (replay::Setup& setup : setups) setup.explain = {options.in.explain};
   std::vector<stats::SpaceHistory> histories;
   if (!options.html.empty()) watch(report, setups, histories);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    E4R_CHECK(check_explained(options.in, runs[i]));
     report.runs.push_back(report::summarize(runs[i]));
+    E4R_TRY(report.runs.back().explanation, explained(options.in, runs[i]));
     if (!histories.empty()) report.runs.back().history = std::move(histories[i]);
   }
+  if (!options.html.empty()) E4R_CHECK(explain_slowest(session, std::move(setups), report));
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
     E4R_CHECK(write_image(options, inputs, *runs.front().engine));
@@ -92,7 +112,7 @@ Result<int> run(const Options& options) {
     E4R_CHECK(apply_settings(setup.tunables, options.in.settings));
     setups.push_back(setup);
   }
-  auto report = replay(options, inputs, setups, progress);
+  auto report = replay(options, inputs, std::move(setups), progress);
   progress.wipe();
   if (!report.ok()) return std::move(report).error();
   warn_of_fidelity(*report);

@@ -68,12 +68,16 @@ void compare(const KernelFiles& kernel, const replay::Run& run, report::RunRepor
   if (kernel.stats) report.kernel_stats = stats::compare_mb_stats(*kernel.stats, report.mb_stats);
 }
 
-// The decision written down, by a second run.
-Result<std::string> explain(replay::Session& session, const replay::Setup& setup,
-                            std::uint64_t decision, bool free_run) {
-  session.explain(decision);
-  E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow(setup));
-  return run.engine->explanation();
+// The decision that was asked for, or else the first that differs, written down by a second run.
+Result<std::string> explain(replay::Session& session, replay::Setup setup, const Options& options,
+                            const replay::Agreement& agreement) {
+  const replay::Divergence* diverged = agreement.first_divergence();
+  if (options.in.explain == 0 && diverged == nullptr) return std::string();
+  setup.explain = {options.in.explain != 0 ? options.in.explain : diverged->decision};
+  E4R_TRY(const replay::Run run,
+          options.free_run ? session.free_run(setup) : session.follow(setup));
+  if (options.in.explain != 0) return explained(options.in, run);
+  return run.engine->explanation(setup.explain.front());
 }
 
 Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs,
@@ -82,7 +86,6 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
-  session.explain(options.in.explain);
   E4R_TRY(replay::Run followed, policy == nullptr ? session.follow_recorded(inputs.recorded)
                                                   : session.follow({policy, inputs.recorded}));
   const replay::Setup setup = {&followed.engine->policy(), inputs.recorded};
@@ -93,17 +96,13 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
         inputs.trace.name());
   report.contradictions = followed.engine->contradictions();
   if (session.warm() != nullptr) report.warm = *session.warm();
-  E4R_CHECK(check_explained(options.in, followed));
   E4R_TRY(const replay::Run alone, session.free_run(setup));
   const replay::Run& told = options.free_run ? alone : followed;
   report::RunReport run = report::summarize(told);
   if (!options.free_run) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
   compare(kernel, told, run);
-  const replay::Divergence* diverged = told.engine->agreement().first_divergence();
-  if (options.in.explain == 0 && diverged != nullptr) {
-    E4R_TRY(run.explanation, explain(session, setup, diverged->decision, options.free_run));
-  }
+  E4R_TRY(run.explanation, explain(session, setup, options, told.engine->agreement()));
   report.runs.push_back(std::move(run));
   return report;
 }

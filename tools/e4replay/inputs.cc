@@ -266,8 +266,10 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   return out;
 }
 
-Status check_explained(const InputOptions& options, const replay::Run& run) {
-  if (options.explain == 0 || !run.engine->explanation().empty()) return {};
+Result<std::string> explained(const InputOptions& options, const replay::Run& run) {
+  if (options.explain == 0) return std::string();
+  std::string text = run.engine->explanation(options.explain);
+  if (!text.empty()) return text;
   return error("--explain {}: the trace decides {} times, or this range had been served before",
                options.explain, run.engine->decisions());
 }

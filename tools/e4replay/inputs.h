@@ -102,7 +102,8 @@ struct NotedText {
 // The report's head: image, trace, free extents before.
 [[nodiscard]] report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs);
 
-// The Error when the decision to explain does not exist.
-[[nodiscard]] Status check_explained(const InputOptions& options, const replay::Run& run);
+// The decision that --explain names, as the run has written it down; empty when none was asked for.
+// The Error when there is none of that number.
+[[nodiscard]] Result<std::string> explained(const InputOptions& options, const replay::Run& run);
 
 }  // namespace e4r::tools
