@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tables of docs/studies/trim-order.md: files of one size, written on file systems in pieces, under
 # CR1.5 with each trim order.
-#   trim-order.sh [--size 16G] [--profile agrawal] [--turnovers "0.5 2 10"] [--files "64K 512K 4M"]
+#   trim-order.sh [--size 16G] [--profile agrawal] [--turnovers "0 2 10"] [--files "64K 512K 4M"]
 #                 [--orders "0 1 ..."] [--writing delalloc] [--set NAME=VALUE]... [BUILD]
 # Prints a table of tabs; trim-order.jq makes one of Markdown of it, or draws it. BUILD: default
 # build/release. About two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-size=16G profile=agrawal turnovers="0.5 2 10" files="64K 512K 4M" orders="0 1 2 3 4 5 6 7 8"
+size=16G profile=agrawal turnovers="0 2 10" files="64K 512K 4M" orders="0 1 2 3 4 5 6 7 8"
 writing=delalloc settings=() build=build/release
 while [ $# -gt 0 ]; do
     case $1 in
@@ -28,7 +28,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 e4replay=$build/tools/e4replay
 
-# aged TURNOVER: a file system of which 80 % are in use after that much was written.
+# aged TURNOVER: a file system of which 80 % are in use, after that much was written at least.
 aged() {
     "$e4replay" age "$size" -o "$work/aged" --profile "$profile" --until "utilisation 0.8, turnover ${1}x" \
         --writing "$writing" --json "$work/aged.json" --no-progress >/dev/null 2>&1
@@ -47,11 +47,13 @@ printf 'turnover\tfree_kb\tfile\tpolicy\torder\tsteps\textents\tfree_extents\twh
 for turnover in $turnovers; do
     aged "$turnover"
     free_kb=$(jq .aged.avg_kb "$work/aged.json")
+    # At least what it takes to fill it.
+    written=$(jq '.age.turnover * 10 | round / 10' "$work/aged.json")
     for file in $files; do
         bytes=$(numfmt --from=iec "$file")
-        printf '%s\t%s\t%s\tlegacy\t-\t%s\n' "$turnover" "$free_kb" "$file" "$(row "$bytes" legacy)"
+        printf '%s\t%s\t%s\tlegacy\t-\t%s\n' "$written" "$free_kb" "$file" "$(row "$bytes" legacy)"
         for order in $orders; do
-            printf '%s\t%s\t%s\tcr1.5\t%s\t%s\n' "$turnover" "$free_kb" "$file" "$order" \
+            printf '%s\t%s\t%s\tcr1.5\t%s\t%s\n' "$written" "$free_kb" "$file" "$order" \
                 "$(row "$bytes" cr1.5 --set mb_cr1_5_max_trim_order="$order")"
         done
     done
