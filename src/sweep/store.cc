@@ -186,7 +186,7 @@ Status Store::suspend() {
 }
 
 Status Store::end() {
-  if (::unlink(file(kJournal).c_str()) != 0)
+  if (::unlink(file(kJournal).c_str()) != 0 && errno != ENOENT)
     return error("cannot remove {}: {}", file(kJournal), errno_text(errno));
   return {};
 }

@@ -61,7 +61,8 @@ class Store {
 
   // Puts the journal on disk: the sweep stops here for now.
   [[nodiscard]] Status suspend();
-  // Removes the journal; the results have been written.
+  // Removes the journal; the results have been written. It may be gone: where a lock of one node is
+  // none of another, a job that is run twice at once ends in the same files twice.
   [[nodiscard]] Status end();
 
  private:

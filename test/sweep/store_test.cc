@@ -93,6 +93,17 @@ TEST_F(StoreTest, GoesOnFromAJournalCutAnywhere) {
   }
 }
 
+// As on two nodes that do not see each other's locks: the other one has ended and taken the journal
+// away.
+TEST_F(StoreTest, EndsWhereAnotherHasEnded) {
+  auto store = begin(false);
+  ASSERT_TRUE(store.ok());
+  for (std::size_t i = 0; i < 6; ++i) ASSERT_TRUE(store->add(i, made_line(plan_, i)).ok());
+  ASSERT_TRUE(std::filesystem::remove(where_ + "/points.journal"));
+  const Status written = write(*store);
+  EXPECT_TRUE(written.ok()) << written.error().message;
+}
+
 TEST_F(StoreTest, DamagedResultsAreDoneAgain) {
   {
     auto store = begin(false);
