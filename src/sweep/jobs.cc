@@ -16,7 +16,7 @@ std::string heading(const Jobs& jobs, std::string_view how) {
 }
 
 std::string merge_command(const Jobs& jobs) {
-  return fmt::format("\"${{E4REPLAY:-e4replay}}\" sweep --merge {}/part-* --best {} -o {}",
+  return fmt::format("\"${{E4REPLAY:-e4replay}}\" sweep --merge {}/part-* --best {} -o {} --resume",
                      shell_quoted(jobs.directory), shell_quoted(jobs.best),
                      shell_quoted(jobs.directory + "/all"));
 }
@@ -30,22 +30,31 @@ std::string run_part(const Jobs& jobs, std::string_view threads) {
 
 }  // namespace
 
+// Nodes that fail requeue a job only where the cluster's JobRequeue or the job says so. Slurm opens
+// --output before the job runs and fails it when there is no such directory: the job opens its own.
 std::string slurm_script(const Jobs& jobs) {
-  return "#!/bin/sh\n" +
-         fmt::format("#SBATCH --job-name=e4replay-sweep\n#SBATCH --array=1-{}\n", jobs.jobs) +
+  return "#!/bin/sh\n#SBATCH --job-name=e4replay-sweep\n" +
+         fmt::format("#SBATCH --array=1-{}\n", jobs.jobs) +
+         "#SBATCH --requeue\n#SBATCH --output=/dev/null\n" +
          heading(jobs, "give this to sbatch; a job that is run again goes on.") +
-         "# When all have ended: " + merge_command(jobs) + "\n" +
-         "set -eu\njob=$SLURM_ARRAY_TASK_ID\n" + arithmetic(jobs) +
-         fmt::format("mkdir -p {}\nexec ", shell_quoted(jobs.directory)) +
+         "# What a job says is in log-N beside its part-N. When all have ended, sh with this file\n"
+         "# joins the parts, or says what is missing.\nset -eu\n" +
+         fmt::format("if [ -z \"${{SLURM_ARRAY_TASK_ID:-}}\" ]; then\n    exec {}\nfi\n",
+                     merge_command(jobs)) +
+         "job=$SLURM_ARRAY_TASK_ID\n" + arithmetic(jobs) +
+         fmt::format("mkdir -p {0}\nexec >>{0}/log-\"$job\" 2>&1\nexec ",
+                     shell_quoted(jobs.directory)) +
          run_part(jobs, "\"${SLURM_CPUS_PER_TASK:-1}\"");
 }
 
+// -q: parallel hands words to a shell, and the script's name may have blanks.
 std::string parallel_script(const Jobs& jobs) {
   return "#!/bin/sh\n" +
          heading(jobs, "runs them with GNU parallel and joins the parts; run again, it goes on.") +
          "set -eu\n" +
-         fmt::format("if [ $# -eq 0 ]; then\n    mkdir -p {0}\n    seq {1} | parallel sh \"$0\"\n",
-                     shell_quoted(jobs.directory), jobs.jobs) +
+         fmt::format(
+             "if [ $# -eq 0 ]; then\n    mkdir -p {0}\n    seq {1} | parallel -q sh \"$0\"\n",
+             shell_quoted(jobs.directory), jobs.jobs) +
          "    exec " + merge_command(jobs) + "\nfi\njob=$1\n" + arithmetic(jobs) + "exec " +
          run_part(jobs, "1");
 }

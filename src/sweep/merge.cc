@@ -32,7 +32,8 @@ Result<Joined> join(const std::vector<std::string>& directories, std::string_vie
   Joined out;
   for (const std::string& directory : directories) {
     const std::string path = directory + "/sweep.json";
-    if (::access(path.c_str(), F_OK) != 0) return error("{}: holds no sweep", directory);
+    if (::access(path.c_str(), F_OK) != 0)
+      return error("{}: holds no sweep: run its job again, or leave it out", directory);
     E4R_TRY(const std::string manifest, read_file(path));
     const auto whole = whole_manifest(manifest, program);
     if (!whole.ok()) return error("{}: {}", path, whole.error().message);

@@ -34,7 +34,7 @@ struct Jobs {
   std::uint64_t points = 0;
   std::uint64_t jobs = 0;  // at most `points`
 };
-// A script for `sbatch`: an array job, one part a task.
+// A script for `sbatch`: an array job, one part a task. Outside of such a task it joins the parts.
 [[nodiscard]] std::string slurm_script(const Jobs& jobs);
 // A script that runs all parts with GNU parallel and joins them.
 [[nodiscard]] std::string parallel_script(const Jobs& jobs);

@@ -209,15 +209,44 @@ TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   const auto merged = merge();
   ASSERT_EQ(merged.status, 0) << merged.err;
   expect_same("whole", "joined");
+  EXPECT_EQ(text("parts-slurm", "log-2"), test::run(sweep("part", 6, {"--points", "3-4"})).out);
 
   script("parallel");
   std::filesystem::create_directory(dir_.file("bin"));
   std::ofstream(dir_.file("bin/parallel"))
-      << "#!/bin/sh\nwhile read -r job; do \"$@\" $job; done\n";
+      << "#!/bin/sh\n[ \"$1\" = -q ] && shift || exit 9\nwhile read -r job; do \"$@\" $job; done\n";
   std::filesystem::permissions(dir_.file("bin/parallel"), std::filesystem::perms::owner_all);
   const auto ran = shell(env + "PATH=$PWD/bin:$PATH sh parallel.sh");
   ASSERT_EQ(ran.status, 0) << ran.err;
   expect_same("whole", "parts-parallel/all");
+}
+
+// The emitted script by hand joins what its jobs have left, or says what is missing; and again,
+// also when it was killed while it did.
+TEST_F(SweepCommand, TheSlurmScriptByHandJoinsTheParts) {
+  ASSERT_EQ(test::run(sweep("whole", 6)).status, 0);
+  std::ofstream(dir_.file("job.sh"))
+      << test::run(sweep("it's", 6, {"--emit", "slurm", "--jobs", "2"})).out;
+  const auto script = [this](const std::string& task) {
+    return shell("export E4REPLAY=" E4REPLAY " " + task + "; sh " + dir_.file("job.sh"));
+  };
+  ASSERT_EQ(script("SLURM_ARRAY_TASK_ID=2").status, 0);
+  const auto early = script("");
+  EXPECT_EQ(early.status, 1);
+  EXPECT_EQ(early.err, "e4replay: 3 of 6 points are missing: 1-3; run their jobs again\n");
+  ASSERT_EQ(script("SLURM_ARRAY_TASK_ID=1").status, 0);
+  for (int turn = 0; turn < 2; ++turn) {
+    const auto joined = script("");
+    ASSERT_EQ(joined.status, 0) << joined.err;
+    expect_same("whole", "it's/all");
+  }
+  const std::string lines = text("whole", "points.jsonl");
+  std::ofstream(dir_.file("it's/all/points.journal")) << lines.substr(0, lines.size() / 2);
+  for (const char* name : {"points.jsonl", "points.csv", "sweep.sqlite", "summary.json"})
+    std::filesystem::remove(dir_.file("it's/all/") + name);
+  const auto joined = script("");
+  ASSERT_EQ(joined.status, 0) << joined.err;
+  expect_same("whole", "it's/all");
 }
 
 TEST_F(SweepCommand, ACaptureThatHasChangedIsRefused) {

@@ -69,7 +69,8 @@ TEST_F(MergeTest, PartsMayShareWhatTheyAgreeOn) {
 
 TEST_F(MergeTest, RefusesWhatDoesNotBelongTogether) {
   const std::string a = part("a", {1, 4}, {1});
-  EXPECT_EQ(refusal({a, dir_.path()}), dir_.path() + ": holds no sweep");
+  EXPECT_EQ(refusal({a, dir_.path()}),
+            dir_.path() + ": holds no sweep: run its job again, or leave it out");
   EXPECT_EQ(refusal({a}, "e4replay 2"),
             a + "/sweep.json: is of \"e4replay 1\", and this is e4replay 2");
   PlanSpec spec = plan_.spec;
@@ -100,6 +101,8 @@ TEST(Jobs, SharesAreAllPointsOnce) {
   const std::string script = slurm_script(jobs);
   EXPECT_NE(script.find("#SBATCH --array=1-7\n"), std::string::npos);
   EXPECT_NE(script.find("'it'\\''s'/part-\"$job\" --resume\n"), std::string::npos) << script;
+  // Lost with its node, a job comes again wherever the cluster's JobRequeue stands.
+  EXPECT_NE(script.find("\n#SBATCH --requeue\n"), std::string::npos);
   const auto from = script.find("first=");
   const std::string sums = script.substr(from, script.find("mkdir") - from);
   const auto shares =

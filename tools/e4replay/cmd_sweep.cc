@@ -290,11 +290,11 @@ Result<int> emit(const Options& options, const Wanted& wanted) {
 Result<int> merge(const Options& options) {
   if (options.directory.empty()) return usage_error("--merge needs a directory to write: -o DIR");
   if (!options.settings.empty() || !options.where.empty() || !options.points.empty() ||
-      !options.emit.empty() || options.resume || options.dry_run || options.force)
-    return usage_error("--merge takes directories, -o, --best, --top and --html");
+      !options.emit.empty() || options.dry_run || options.force)
+    return usage_error("--merge takes directories, -o, --best, --top, --html and --resume");
   const auto metric = sweep::find_metric(options.best);
   if (!metric.ok()) return usage_error("--best: " + metric.error().message);
-  E4R_CHECK(sweep::Store::check(options.directory, false));
+  E4R_CHECK(sweep::Store::check(options.directory, options.resume));
   if (!options.html.empty()) E4R_CHECK(check_output(options.html));
   E4R_TRY(const sweep::Joined joined, sweep::join(options.captures, version_line()));
   const sweep::Lines& lines = joined.finished.lines;
@@ -304,8 +304,9 @@ Result<int> merge(const Options& options) {
                  missing);
   const Wanted wanted = {joined.plan, sweep::all_of(joined.plan), *metric};
   E4R_TRY(sweep::Store store, sweep::Store::begin(options.directory, joined.manifest, wanted.plan,
-                                                  wanted.range, false));
-  for (std::size_t i = 0; i < lines.size(); ++i) E4R_CHECK(store.add(i, lines[i]));
+                                                  wanted.range, options.resume));
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (store.finished().lines[i] != lines[i]) E4R_CHECK(store.add(i, lines[i]));
   const sweep::Figures figures = sweep::figures_of(lines);
   E4R_CHECK(write_results(store, wanted.plan, figures, **metric));
   return tell_result(options, wanted, figures);
