@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|qemu]...    default: build
+#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|qemu|cluster|browser]...
+#                                            default: build
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
@@ -21,6 +22,9 @@ lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-u
      jq postmark dmsetup e2fsprogs python3-ply python3-git nfs-kernel-server nfs-common rpcbind
      uml-utilities iproute2 trace-cmd)
 qemu=(qemu-system-x86)
+# Where `sweep --emit` is tested, and the page of `replay --html`.
+cluster=(slurm-wlm munge parallel)
+browser=(chromium)
 
 wanted=()
 for group in "${@:-build}"; do
@@ -33,8 +37,10 @@ for group in "${@:-build}"; do
     lint) wanted+=("${lint[@]}") ;;
     lab) wanted+=("${lab[@]}") ;;
     qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
+    cluster) wanted+=("${cluster[@]}") ;;
+    browser) wanted+=("${browser[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab or qemu" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, qemu, cluster or browser" >&2
         exit 2
         ;;
     esac
@@ -57,7 +63,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
-# What comes with a service (NFS) is not started here.
+# What comes with a service (NFS, munge, Slurm) is not started here.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
     printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee $policy >/dev/null

@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What slurm.sh and parallel.sh share: a sweep in four jobs, two of which are held in mid-run, and what
+# has to come out of it. Makes $work and goes to a directory in it.
+#   . jobs.sh E4REPLAY CAPTURES
+
+e4replay=$(realpath "$1") captures=$(realpath "$2")
+points=32 jobs=4
+work=$(mktemp -d)
+# Marks what is started here: `ours` finds it, whoever its parent has become.
+export E4R_SWEEP_TEST=$work
+
+fail() {
+    echo "$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# ours: the processes that were started with the mark and still run.
+ours() (
+    unset E4R_SWEEP_TEST # the processes that look are none of them
+    grep -lzsxF "E4R_SWEEP_TEST=$work" /proc/[0-9]*/environ | tr -dc '0-9\n'
+)
+
+# kill_ours: all of them, and what these have started since.
+kill_ours() {
+    local pids turn
+    for ((turn = 0; turn < 100; ++turn)); do
+        mapfile -t pids < <(ours)
+        [ ${#pids[@]} -gt 0 ] || return 0
+        kill -9 "${pids[@]}" 2>/dev/null || true
+    done
+    fail "cannot kill ${pids[*]}"
+}
+
+# wait_for SECONDS WHAT COMMAND...: until the command succeeds.
+wait_for() {
+    local end=$((SECONDS + $1)) what=$2
+    shift 2
+    until "$@"; do
+        [ $SECONDS -lt $end ] || fail "waited in vain for $what"
+        sleep 0.1
+    done
+}
+
+# clean_up: what went wrong is told by what was said; then nothing is left.
+log=$work/log
+clean_up() {
+    local status=$?
+    kill_ours
+    [ $status -eq 0 ] || tail -n 40 "$log"/* parts/log-* said first second >&2 2>/dev/null || true
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+# Names as a user may have them; the captures by names that only hold in this directory.
+dir="$work/it's a sweep"
+mkdir "$dir"
+cd "$dir" || exit
+for name in midfrag-256g.{img,e4t.zst,tunables}; do
+    ln -s "$captures/$name" .
+done
+sweep=("$e4replay" sweep midfrag-256g.img:midfrag-256g.e4t.zst -p 'legacy,cr1.5'
+       --set mb_max_to_scan=1..16 --best files/extents)
+"${sweep[@]}" -o whole >table
+
+# Stands for e4replay in the jobs. The first time, jobs 1 and 2 are held when some of their points are
+# finished and others are not: stopped, with a file held-N that says who is to be killed. (When the
+# machine is so busy that a replay ends before it is stopped: once more.)
+cat >held <<HELD
+#!/bin/sh
+job=\${SLURM_ARRAY_TASK_ID:-\${PARALLEL_SEQ:-}}
+case \$job in
+1 | 2) [ -e "held-\$job" ] || hold=yes ;;
+esac
+[ -n "\${hold:-}" ] || exec "$e4replay" "\$@"
+journal=parts/part-\$job/points.journal
+for attempt in 1 2 3 4 5; do
+    rm -rf "parts/part-\$job"
+    "$e4replay" "\$@" &
+    until [ -s "\$journal" ] || ! kill -0 \$!; do sleep 0.01; done
+    kill -STOP \$! && [ "\$(grep -c . "\$journal")" -lt $((points / jobs)) ] && break
+done
+echo "\${SLURMD_NODENAME:-none} \$PPID \$\$ \$!" >"held.\$job"
+mv "held.\$job" "held-\$job"
+wait
+HELD
+chmod +x held
+export E4REPLAY="$dir/held"
+
+# emit KIND: its script, job.sh, in a place whose name has to be quoted.
+emit() {
+    "${sweep[@]}" -o parts --emit "$1" --jobs $jobs >job.sh
+}
+
+# both_held: jobs 1 and 2 are stopped in mid-run.
+both_held() {
+    [ -e held-1 ] && [ -e held-2 ]
+}
+
+# in_mid_run JOB: it has points and has not all of them.
+in_mid_run() {
+    local lines
+    lines=$(grep -c '' "parts/part-$1/points.journal") || fail "job $1 has no journal"
+    { [ "$lines" -ge 1 ] && [ "$lines" -lt $((points / jobs)) ]; } || fail "job $1 has $lines points"
+}
+
+# went_on FILE: it says that the job found some of its points.
+went_on() {
+    grep -qE "^parts/part-[12]: [1-7] of $((points / jobs)) points are there$" "$1" ||
+        fail "$1 does not say that a job went on: $(cat "$1")"
+}
+
+# refuses_to_join MISSING: --merge says what is missing and what to do, and writes nothing.
+refuses_to_join() {
+    local status=0
+    "$e4replay" sweep --merge parts/part-* -o early >/dev/null 2>said || status=$?
+    [ $status -eq 1 ] || fail "--merge of what is not whole ended with $status"
+    grep -qxE "e4replay: [0-9]+ of $points points are missing: $1; run their jobs again" said ||
+        fail "--merge said: $(cat said)"
+    [ ! -e early ] || fail "--merge of what is not whole has written"
+}
+
+# same_as_whole DIRECTORY: the five files that one run leaves, byte for byte, and nothing else.
+same_as_whole() {
+    local file
+    diff -r whole "$1" >&2 || fail "$1 is not what one run leaves"
+for file in points.jsonl points.csv sweep.sqlite summary.json sweep.json; do
+        [ -s "$1/$file" ] || fail "$1 has no $file"
+    done
+}
