@@ -60,7 +60,8 @@ Allocator::Allocator(state::FsState& state, const Policy& policy, const Tunables
       policy_(policy),
       tunables_(tunables),
       preallocs_(state_, tunables_, counters_, policy.kernel.preallocs),
-      streams_(policy.kernel.stream, state.group_count(), tunables.possible_cpus) {}
+      streams_(policy.kernel.stream, state.group_count(), tunables.possible_cpus),
+      start_(policy.kernel.start) {}
 
 Decision Allocator::allocate(const Request& request, Guide* guide) {
   held_.clear();
@@ -107,7 +108,7 @@ Decision Allocator::would_find(const Search& search, const Normalized& goal,
   trial.flags = search.flags | goal.flags;
   trial.groups = search.groups;
   trial.trial = true;
-  GroupSearch(trial, policy_).run(streams_, ino);
+  GroupSearch(trial, policy_).run(streams_, start_, ino);
   Decision out;
   out.success = trial.status == Search::Status::found;
   show(trial, out);
@@ -172,7 +173,8 @@ Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
   for (int tries = 1;; ++tries) {
-    GroupSearch(search, policy_).run(streams_, request.ino);
+    GroupSearch(search, policy_).run(streams_, start_, request.ino);
+    start_.ended(search.status == Search::Status::found ? search.best.group : 0);
     if (search.status == Search::Status::found || search.refused || tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);
     search.tell(&SearchObserver::retried, discarded);
@@ -184,6 +186,7 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
       !search.guide->accepts({false, search.goal, {}})) {
     impose(search);
     search.taken = search.best;
+    start_.ended(search.best.group);
   }
   if (search.status != Search::Status::found) return;
   if ((search.flags & mb::stream_alloc) != 0) streams_.moved(search.taken, request.ino);

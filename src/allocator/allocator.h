@@ -94,6 +94,7 @@ class Allocator {
   Counters counters_;
   Preallocations preallocs_;
   StreamGoals streams_;
+  SearchStart start_;
   SearchObserver* observer_ = nullptr;
   std::vector<std::uint64_t> held_;  // of a dictated result, what was in use; empty: nothing was
 };

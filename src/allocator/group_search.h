@@ -6,6 +6,7 @@
 #include "allocator/allocator.h"
 #include "allocator/policy.h"
 #include "allocator/read_ahead.h"
+#include "allocator/search_start.h"
 #include "allocator/stream_goals.h"
 
 namespace e4r::allocator {
@@ -23,8 +24,9 @@ class GroupSearch {
         read_ahead_(search, policy.kernel.read_ahead),
         indexed_(search.state.geometry().extents || policy.kernel.groups.without_extents) {}
 
-  // Runs the whole search. Requests for streams start where the inode's stream goes on.
-  void run(const StreamGoals& streams, std::uint64_t ino);
+  // Runs the whole search. Requests for streams start where the inode's stream goes on, unless all
+  // searches have one place to start at.
+  void run(const StreamGoals& streams, const SearchStart& start, std::uint64_t ino);
 
  private:
   using Group = state::Group;

@@ -9,6 +9,7 @@ const Kernel kLinux6_1 = {
     .read_ahead = kReadAhead6_1,
     .stripe = kStripe6_1,
     .stream = kOneStreamGoal,
+    .start = kStartAtGoal,
     .preallocs = kPreallocs6_1,
     .remembers = {.of_groups = true},
     .stats = StatNames::v6_1,
@@ -20,6 +21,7 @@ const Kernel kLinux6_1Cr1_5 = {
     .read_ahead = kReadAheadCr1_5,
     .stripe = kStripeCr1_5,
     .stream = kOneStreamGoal,
+    .start = kStartAtGoal,
     .preallocs = kPreallocs6_1,
     .remembers = {.of_groups = true},
     .stats = StatNames::v6_1,
@@ -32,6 +34,7 @@ const Kernel kLinux6_5 = {
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
     .stream = kOneStreamGoal,
+    .start = kStartAtGoal,
     .preallocs = kPreallocs6_4,
     .remembers = {.of_groups = false},
     .stats = StatNames::v6_5,
@@ -43,21 +46,37 @@ const Kernel kLinux6_12 = {
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
     .stream = kOneStreamGoal,
+    .start = kStartAtGoal,
     .preallocs = kPreallocs6_4,
     .remembers = {.of_groups = false},
     .stats = StatNames::v6_12,
 };
 
-const Kernel kLinux7_3 = {
-    .name = "Linux 6.17 to 7.3",
-    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
-    .read_ahead = kReadAhead6_8,
-    .stripe = kStripe6_8,
-    .stream = kStreamGoalsByInode,
-    .preallocs = kPreallocs6_4,
-    .remembers = {.of_groups = false},
-    .stats = StatNames::v6_17,
-};
+namespace {
+
+// Linux 6.17 to 7.3, or what differs from it in where searches begin.
+constexpr Kernel starting(std::string_view name, const StartRules& start) {
+  return {
+      .name = name,
+      .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
+      .read_ahead = kReadAhead6_8,
+      .stripe = kStripe6_8,
+      .stream = kStreamGoalsByInode,
+      .start = start,
+      .preallocs = kPreallocs6_4,
+      .remembers = {.of_groups = false},
+      .stats = StatNames::v6_17,
+  };
+}
+
+}  // namespace
+
+const Kernel kLinux7_3 = starting("Linux 6.17 to 7.3", kStartAtGoal);
+const Kernel kLinux7_3Rotalloc = starting("Linux 6.17 to 7.3 with rotalloc", kStartAtCursor);
+const Kernel kLinux7_3RotallocBehindGoal =
+    starting("Linux 6.17 to 7.3 with rotalloc behind the goal", kStartAtCursorBehindGoal);
+const Kernel kLinux7_3LowFirst =
+    starting("Linux 6.17 to 7.3 that searches from group 0 on", kStartAtFirstGroup);
 
 const Kernel kLinux7_3GroupGoal = {
     .name = "Linux 7.3.4 with kernel/patches/group-goal",
@@ -65,6 +84,7 @@ const Kernel kLinux7_3GroupGoal = {
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
     .stream = kStreamGoalsByInode,
+    .start = kStartAtGoal,
     .preallocs = kPreallocs6_4,
     .remembers = {.of_groups = true},
     .stats = StatNames::v6_17,

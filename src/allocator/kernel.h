@@ -5,6 +5,7 @@
 
 #include "allocator/preallocations.h"
 #include "allocator/read_ahead.h"
+#include "allocator/search_start.h"
 #include "allocator/stream_goals.h"
 #include "allocator/stripe.h"
 #include "state/fs_state.h"
@@ -48,6 +49,7 @@ struct Kernel {
   ReadAheadRules read_ahead;
   StripeRules stripe;
   StreamRules stream;
+  StartRules start;
   PreallocRules preallocs;
   GoalRules remembers;
   StatNames stats;
@@ -60,5 +62,9 @@ extern const Kernel kLinux6_5;           // 6.5 to 6.16, and 6.12 up to 6.12.76;
 extern const Kernel kLinux6_12;          // 6.12.77 to 6.12.117
 extern const Kernel kLinux7_3;           // 6.17 to 7.3
 extern const Kernel kLinux7_3GroupGoal;  // 7.3.4 that remembers the goal of a group preallocation
+// 6.17 to 7.3 whose searches begin elsewhere. There is no such kernel.
+extern const Kernel kLinux7_3Rotalloc;  // as posted for 6.18.6; from reading
+extern const Kernel kLinux7_3RotallocBehindGoal;
+extern const Kernel kLinux7_3LowFirst;
 
 }  // namespace e4r::allocator

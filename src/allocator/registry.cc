@@ -13,7 +13,10 @@
   row(linux_6_5)            \
   row(linux_6_12)           \
   row(linux_7_3)            \
-  row(linux_7_3_group_goal)
+  row(linux_7_3_group_goal) \
+  row(rotalloc)             \
+  row(rotalloc_own_goal)    \
+  row(low_first)
 // clang-format on
 
 namespace e4r::allocator {
@@ -61,7 +64,8 @@ bool has_tunable(const Policy& policy, const TunableInfo& tunable) {
   if (is(&Tunables::mb_optimize_scan) || is(&Tunables::mb_max_linear_groups))
     return !policy.walk_only;
   if (is(&Tunables::mb_max_inode_prealloc)) return policy.kernel.preallocs.recent_first;
-  if (is(&Tunables::possible_cpus)) return policy.kernel.stream.by_inode;
+  if (is(&Tunables::possible_cpus))
+    return policy.kernel.stream.by_inode && policy.kernel.start.from == StartRules::From::goal;
   return true;
 }
 

@@ -231,7 +231,8 @@ TEST_F(Cr15, TheListsGiveNoGroupThatTheInodeMayNotUse) {
     search.goal_len = kGoal;
     search.groups = 2;
     const allocator::StreamGoals streams(allocator::kOneStreamGoal, 2, 1);
-    allocator::GroupSearch(search, *allocator::find_policy(name)).run(streams, 12);
+    allocator::GroupSearch(search, *allocator::find_policy(name))
+        .run(streams, allocator::SearchStart(allocator::kStartAtGoal), 12);
     const bool found = search.status == allocator::Search::Status::found;
     EXPECT_EQ(found, name == std::string_view("legacy")) << "6.1's lists are not bounded";
   }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// rotalloc without its price for files that grow: the block behind a file's last one is tried where
+// it is, and only a search that follows begins at the cursor.
+#include "allocator/policy.h"
+#include "allocator/rungs.h"
+
+namespace e4r::allocator::policies_of_files {
+
+extern const Policy rotalloc_own_goal = {
+    .name = "rotalloc-own-goal",
+    .summary = "rotalloc that tries a file's own goal where it is before it rotates",
+    .source = "docs/studies/rotalloc.md, after the review of rotalloc",
+    .ladder = kBestAvailLadder,
+    .kernel = kLinux7_3RotallocBehindGoal,
+};
+
+}  // namespace e4r::allocator::policies_of_files
