@@ -2,6 +2,8 @@
 #include "age/ager.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 namespace e4r::age {
 namespace {
@@ -15,6 +17,16 @@ constexpr std::uint64_t kDelayedBlocks = 2048;
 
 }  // namespace
 
+void FreedRuns::add(std::uint32_t count) {
+  ++runs;
+  blocks[static_cast<std::size_t>(std::bit_width(count)) - 1] += count;
+}
+
+std::uint64_t FreedRuns::blocks_in(std::uint32_t order) const {
+  return std::accumulate(blocks.begin() + std::min<std::size_t>(order, blocks.size()), blocks.end(),
+                         std::uint64_t{0});
+}
+
 Ager::Ager(const state::Source& source, const allocator::Policy& policy,
            const allocator::Tunables& tunables, AgerOptions options)
     : geometry_(source.geometry),
@@ -24,7 +36,8 @@ Ager::Ager(const state::Source& source, const allocator::Policy& policy,
       files_(options_.inodes.size()),
       bytes_(options_.inodes.size(), 0),
       is_dirty_(options_.inodes.size(), false),
-      was_emptied_(options_.inodes.size(), false) {
+      was_emptied_(options_.inodes.size(), false),
+      ever_used_(source) {
   // As after a look at mb_groups.
   for (std::uint32_t group = 0; group < state_.group_count(); ++group) {
     state_.load(group);
@@ -48,6 +61,7 @@ Status Ager::sync() {
     is_dirty_[slot] = false;
   }
   dirty_.clear();
+  for (const state::FreedList::Entry& run : state_.freed().entries()) tally_.freed.add(run.count);
   if (geometry_.journal) state_.commit(transaction_++);
   return {};
 }
@@ -109,6 +123,7 @@ Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64
   if (!decision.success || decision.len == 0)
     return error("no space is left for {} blocks: ask for less utilisation", want);
   tally_.blocks += decision.len;
+  ever_used_.add(decision.block, decision.len);
   return put(slot, {decision.block, decision.len});
 }
 
@@ -137,6 +152,7 @@ Result<std::uint64_t> Ager::new_node(std::uint32_t slot, const ExtentTree::NodeG
   ++tally_.tree_nodes;
   const allocator::Decision decision = allocator_.allocate(request);
   if (!decision.success) return error("no space is left for a node of an extent tree");
+  ever_used_.add(decision.block, 1);
   return decision.block;
 }
 
@@ -156,6 +172,7 @@ void Ager::free(std::uint64_t block, std::uint64_t count) {
     // What was handed out can be given back.
     static_cast<void>(state_.free_clusters(group, start, static_cast<std::uint32_t>(here),
                                            transaction_, !geometry_.journal));
+    if (!geometry_.journal) tally_.freed.add(static_cast<std::uint32_t>(here));
     block += here;
     count -= here;
   }

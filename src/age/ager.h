@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "age/ever_used.h"
 #include "age/extent_tree.h"
 #include "age/workload.h"
 #include "allocator/allocator.h"
@@ -27,11 +29,24 @@ struct AgerOptions {
   std::vector<std::uint32_t> inodes;  // of the slots; each must exist in the file system
 };
 
+// What commits gave back, in the pieces that `-o discard` would tell the device of: clusters that
+// one transaction freed in one group, neighbours together (ext4_process_freed_data, Linux 6.1).
+// Without a journal, extent by extent.
+struct FreedRuns {
+  std::uint64_t runs = 0;
+  std::array<std::uint64_t, 32> blocks = {};  // in runs of 2^i to 2^(i+1) - 1 blocks
+
+  void add(std::uint32_t count);
+  // In runs of 2^order blocks or more.
+  [[nodiscard]] std::uint64_t blocks_in(std::uint32_t order) const;
+};
+
 struct AgerTally {
   std::uint64_t operations = 0;
   std::uint64_t requests = 0;    // to the allocator
   std::uint64_t tree_nodes = 0;  // of these, for nodes of extent trees
   std::uint64_t blocks = 0;      // that files have been given
+  FreedRuns freed;
 };
 
 // A file system that operations are done on: of ext4 (Linux 6.1) the part between a system call and
@@ -49,6 +64,7 @@ class Ager {
   [[nodiscard]] const state::FsState& state() const { return state_; }
   [[nodiscard]] const allocator::Counters& counters() const { return allocator_.counters(); }
   [[nodiscard]] const AgerTally& tally() const { return tally_; }
+  [[nodiscard]] const EverUsed& ever_used() const { return ever_used_; }
   // By slot.
   [[nodiscard]] const std::vector<ExtentTree>& files() const { return files_; }
 
@@ -75,6 +91,7 @@ class Ager {
   std::vector<bool> was_emptied_;  // and not written since
   std::uint64_t transaction_ = 1;
   AgerTally tally_;
+  EverUsed ever_used_;
 };
 
 }  // namespace e4r::age

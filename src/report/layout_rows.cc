@@ -87,10 +87,7 @@ void add_chunks(std::vector<Row>& out, std::size_t i) {
 // Part of free space that lies in free extents of at least `bytes`, a power of two.
 Value in_extents_of(const stats::FreeExtents& free, std::uint64_t bytes, Report report) {
   const std::uint64_t least = std::max<std::uint64_t>(bytes / report.geometry.block_size, 1);
-  std::uint64_t blocks = 0;
-  for (std::size_t k = 1; k < stats::FreeExtents::kBuckets; ++k)
-    if (1ull << (k - 1) >= least) blocks += free.buckets[k].blocks;
-  return percent(blocks, free.blocks);
+  return percent(free.blocks_in(least), free.blocks);
 }
 
 void add_runs(std::vector<Row>& out, const char* size, const char* key, std::uint64_t bytes) {

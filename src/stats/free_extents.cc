@@ -21,6 +21,13 @@ void FreeExtents::add(std::uint64_t first, std::uint64_t length) {
   if (to > from) free_chunks += to - from;
 }
 
+std::uint64_t FreeExtents::blocks_in(std::uint64_t least) const {
+  std::uint64_t out = 0;
+  for (std::size_t k = 1; k < kBuckets; ++k)
+    if (1ull << (k - 1) >= least) out += buckets[k].blocks;
+  return out;
+}
+
 void FreeExtents::merge(const FreeExtents& other) {
   if (other.count == 0) return;
   min = count == 0 ? other.min : std::min(min, other.min);

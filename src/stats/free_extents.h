@@ -40,6 +40,8 @@ struct FreeExtents {
   void merge(const FreeExtents& other);
   // Whole blocks, rounded down; 0 when there is no free extent.
   [[nodiscard]] std::uint64_t average() const { return count == 0 ? 0 : blocks / count; }
+  // In extents of at least that many, which is a power of two.
+  [[nodiscard]] std::uint64_t blocks_in(std::uint64_t least) const;
   friend bool operator==(const FreeExtents&, const FreeExtents&) = default;
 };
 

@@ -129,6 +129,46 @@ TEST(Ager, DelaysUntilSync) {
   EXPECT_EQ(ager.tally().blocks, 7u);
 }
 
+// What a device that is told of no discard keeps room for, and what one that is would be told.
+TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
+  test::ModelFs fs(test::model_shape("two_groups"));
+  AgerOptions options;
+  options.inodes = {12, 13, 14};
+  Ager ager(fs.source(), *allocator::find_policy("legacy"), allocator::defaults_for(fs.geometry()),
+            options);
+  const std::uint64_t used = ager.ever_used().blocks();
+  EXPECT_EQ(used, fs.geometry().blocks_count - settled_free(ager.state()));
+  const auto apply = [&](Operation::Kind kind, std::uint32_t slot, std::uint64_t blocks) {
+    ASSERT_TRUE(ager.apply({kind, slot, blocks << fs.geometry().block_bits}).ok());
+  };
+  for (std::uint32_t slot = 0; slot < 3; ++slot) apply(Operation::Kind::write, slot, 20);
+  apply(Operation::Kind::sync, 0, 0);
+  EXPECT_EQ(ager.ever_used().blocks(), used + 60);
+  EXPECT_EQ(ager.tally().freed.runs, 0u);
+  const auto where = [&](std::uint32_t slot) { return ager.files()[slot].extents().front().block; };
+  ASSERT_EQ(where(1), where(0) + 20);
+  for (const std::uint32_t slot : {0u, 1u}) apply(Operation::Kind::remove, slot, 0);
+  apply(Operation::Kind::sync, 0, 0);
+  EXPECT_EQ(ager.tally().freed.runs, fs.geometry().journal ? 1u : 2u) << "neighbours are one run";
+  EXPECT_EQ(ager.tally().freed.blocks_in(0), 40u);
+  EXPECT_EQ(ager.tally().freed.blocks_in(5), fs.geometry().journal ? 40u : 0u);
+  EXPECT_EQ(ager.tally().freed.blocks_in(6), 0u);
+  EXPECT_EQ(ager.ever_used().blocks(), used + 60) << "once is for ever";
+}
+
+TEST(EverUsed, CountsPiecesFromBlockZero) {
+  state::Source source;  // no groups: nothing is in use
+  source.geometry.blocks_count = 100;
+  EverUsed ever(source);
+  EXPECT_EQ(ever.blocks(), 0u);
+  ever.add(15, 2);  // in two pieces of 16
+  ever.add(16, 1);
+  ever.add(99, 1);
+  EXPECT_EQ(ever.blocks(), 3u);
+  EXPECT_EQ(ever.pieces(4), 3u);
+  EXPECT_EQ(ever.pieces(6), 2u);
+}
+
 TEST(Ager, SaysWhatCannotBe) {
   test::ModelFs fs(test::model_shape("one_group"));
   const auto tunables = allocator::defaults_for(fs.geometry());

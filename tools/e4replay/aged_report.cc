@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <boost/json.hpp>
 
 #include "report/json_parts.h"
@@ -15,6 +17,13 @@
 namespace e4r::tools {
 namespace {
 
+namespace json = boost::json;
+
+constexpr std::uint64_t kKiB = 1024;
+// What devices discard at once (docs/metrics.md).
+constexpr std::array<std::pair<const char*, std::uint64_t>, 3> kGranules = {
+    {{"64k", 64 * kKiB}, {"1m", 1024 * kKiB}, {"16m", 16 * 1024 * kKiB}}};
+
 double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
@@ -25,12 +34,61 @@ std::uint64_t all_operations(const AgedReport& r) {
   return sum;
 }
 
+// Blocks that have a predecessor in their file.
+std::uint64_t successors(const AgedReport& r) {
+  return r.file_blocks - r.files;
+}
+
 std::uint64_t size_of(const AgedReport& r) {
   return r.geometry.blocks_count * r.geometry.block_size;
 }
 
+// log2 of the blocks in so many bytes, a power of two; 0 where a block is larger.
+std::uint32_t order_of(std::uint64_t bytes, std::uint32_t block_bits) {
+  const std::uint64_t blocks = std::max<std::uint64_t>(bytes >> block_bits, 1);
+  return static_cast<std::uint32_t>(std::bit_width(blocks)) - 1;
+}
+
+std::uint64_t seeks_in(const age::ExtentTree& file) {
+  std::uint64_t out = 0;
+  const auto extents = file.extents();
+  for (std::size_t i = 1; i < extents.size(); ++i)
+    out += extents[i].block != extents[i - 1].block + extents[i - 1].count;
+  return out;
+}
+
+// Those of docs/metrics.md, and what the device is told of.
+json::object space_json(const stats::SettledFree& free, std::uint32_t block_size) {
+  json::object out = report::free_extents_json(free.extents, block_size, free.extents.blocks);
+  out["whole_mib"] = free.extents.free_chunks;
+  const auto& chunks = free.space.chunks;
+  for (std::size_t i = 0; i < chunks.count.size(); ++i)
+    out[fmt::format("chunks_{}m", 1u << (chunks.kSizeBits[i] - 20))] = chunks.count[i];
+  for (const auto& [name, bytes] : kGranules)
+    out[fmt::format("in_{}_percent", name)] =
+        100 * share(free.extents.blocks_in(std::max<std::uint64_t>(bytes / block_size, 1)),
+                    free.extents.blocks);
+  return out;
+}
+
+json::object freed_json(const age::FreedRuns& freed, std::uint32_t block_bits) {
+  json::object out = {{"runs", freed.runs}, {"blocks", freed.blocks_in(0)}};
+  for (const auto& [name, bytes] : kGranules)
+    out[fmt::format("in_{}_percent", name)] =
+        100 * share(freed.blocks_in(order_of(bytes, block_bits)), freed.blocks_in(0));
+  return out;
+}
+
+json::object ever_used_json(const AgedReport& r) {
+  const std::uint64_t all = (size_of(r) + 64 * kKiB - 1) / (64 * kKiB);
+  return {{"blocks", r.ever_used},
+          {"percent", 100 * share(r.ever_used, r.geometry.blocks_count)},
+          {"pieces_64k", r.ever_used_64k},
+          {"pieces_64k_percent", 100 * share(r.ever_used_64k, all)}};
+}
+
 double utilisation(const AgedReport& r) {
-  return 1 - share(r.after.blocks, r.geometry.blocks_count);
+  return 1 - share(r.after.extents.blocks, r.geometry.blocks_count);
 }
 
 }  // namespace
@@ -40,7 +98,7 @@ AgedReport start_report(const std::string& target, const image::Geometry& geomet
   AgedReport out;
   out.target = target;
   out.geometry = geometry;
-  out.before = stats::source_free(source, stats::mebibyte_bits(source.geometry.block_bits)).extents;
+  out.before = stats::source_free(source, stats::mebibyte_bits(source.geometry.block_bits));
   return out;
 }
 
@@ -49,15 +107,18 @@ void finish_report(AgedReport& report, const age::Ager& ager) {
   report.extents_scanned = ager.counters().extents_scanned;
   for (const auto& criterion : ager.counters().by_criterion)
     report.groups_considered += criterion.groups_considered;
-  report.after =
-      stats::settled_free(ager.state(), stats::mebibyte_bits(ager.state().geometry().block_bits))
-          .extents;
+  const std::uint32_t block_bits = ager.state().geometry().block_bits;
+  report.after = stats::settled_free(ager.state(), stats::mebibyte_bits(block_bits));
+  report.ever_used = ager.ever_used().blocks();
+  report.ever_used_64k = ager.ever_used().pieces(order_of(64 * kKiB, block_bits));
   for (const age::ExtentTree& file : ager.files()) {
     const std::uint64_t extents = file.extents().size();
     report.files += extents > 0;
     report.one_extent += extents == 1;
     report.extents += extents;
     report.most_extents = std::max(report.most_extents, extents);
+    report.file_blocks += file.blocks();
+    report.seeks += seeks_in(file);
   }
 }
 
@@ -83,12 +144,11 @@ std::string aged_text(const AgedReport& r) {
                        name, format_count(free.count), format_size(free.average() * block),
                        format_size(free.max * block), format_count(free.free_chunks));
   };
-  return out + row("start", r.before) + row("aged", r.after) +
+  return out + row("start", r.before.extents) + row("aged", r.after.extents) +
          "Inodes are the start image's: e2fsck finds blocks in use that belong to nobody.\n";
 }
 
 std::string aged_json(const AgedReport& r) {
-  namespace json = boost::json;
   json::object doc;
   doc["schema"] = "e4replay/1";
   doc["image"] = report::image_json(r.output, r.geometry);
@@ -111,14 +171,14 @@ std::string aged_json(const AgedReport& r) {
   doc["files"] = json::object{{"count", r.files},
                               {"extents", r.extents},
                               {"most_extents", r.most_extents},
-                              {"one_extent", r.one_extent}};
-  const auto put = [&](const char* name, const stats::FreeExtents& free) {
-    auto extents = report::free_extents_json(free, r.geometry.block_size, free.blocks);
-    extents["whole_mib"] = free.free_chunks;
-    doc[name] = std::move(extents);
-  };
-  put("start", r.before);
-  put("aged", r.after);
+                              {"one_extent", r.one_extent},
+                              {"blocks", r.file_blocks},
+                              {"seeks", r.seeks},
+                              {"score_percent", 100 - 100 * share(r.seeks, successors(r))}};
+  doc["start"] = space_json(r.before, r.geometry.block_size);
+  doc["aged"] = space_json(r.after, r.geometry.block_size);
+  doc["freed"] = freed_json(r.tally.freed, order_of(r.geometry.block_size, 0));
+  doc["ever_used"] = ever_used_json(r);
   return report::json_text(doc);
 }
 

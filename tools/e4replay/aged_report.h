@@ -7,7 +7,7 @@
 
 #include "age/ager.h"
 #include "image/geometry.h"
-#include "stats/free_extents.h"
+#include "stats/settled.h"
 
 namespace e4r::tools {
 
@@ -28,7 +28,11 @@ struct AgedReport {
   std::uint64_t extents = 0;
   std::uint64_t most_extents = 0;
   std::uint64_t one_extent = 0;
-  stats::FreeExtents before, after;
+  std::uint64_t file_blocks = 0;
+  std::uint64_t seeks = 0;          // to read each file once (docs/metrics.md)
+  std::uint64_t ever_used = 0;      // blocks
+  std::uint64_t ever_used_64k = 0;  // pieces of 64 KiB
+  stats::SettledFree before, after;
 };
 
 [[nodiscard]] AgedReport start_report(const std::string& target, const image::Geometry& geometry,

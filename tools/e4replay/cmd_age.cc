@@ -193,7 +193,7 @@ Result<int> run(const Options& options) {
 
   AgedReport report = start_report(options.target, image.geometry(), source);
   chosen.workload.blocks = source.geometry.blocks_count;
-  chosen.workload.used = source.geometry.blocks_count - report.before.blocks;
+  chosen.workload.used = source.geometry.blocks_count - report.before.extents.blocks;
   chosen.workload.block_size = image.geometry().block_size;
   chosen.workload.slots = static_cast<std::uint32_t>(chosen.ager.inodes.size());
   E4R_TRY(age::Workload workload, age::Workload::create(chosen.profile, chosen.workload));
