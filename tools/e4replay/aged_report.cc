@@ -49,12 +49,15 @@ std::uint32_t order_of(std::uint64_t bytes, std::uint32_t block_bits) {
   return static_cast<std::uint32_t>(std::bit_width(blocks)) - 1;
 }
 
-std::uint64_t seeks_in(const age::ExtentTree& file) {
-  std::uint64_t out = 0;
+// Adds what a reader of the file has to leave its place for.
+void count_seeks(const age::ExtentTree& file, AgedReport& report) {
   const auto extents = file.extents();
-  for (std::size_t i = 1; i < extents.size(); ++i)
-    out += extents[i].block != extents[i - 1].block + extents[i - 1].count;
-  return out;
+  for (std::size_t i = 1; i < extents.size(); ++i) {
+    const std::uint64_t end = extents[i - 1].block + extents[i - 1].count;
+    const std::uint64_t next = extents[i].block;
+    report.seeks += next != end;
+    report.seek_blocks += std::max(next, end) - std::min(next, end);
+  }
 }
 
 // Those of docs/metrics.md, and what the device is told of.
@@ -118,7 +121,7 @@ void finish_report(AgedReport& report, const age::Ager& ager) {
     report.extents += extents;
     report.most_extents = std::max(report.most_extents, extents);
     report.file_blocks += file.blocks();
-    report.seeks += seeks_in(file);
+    count_seeks(file, report);
   }
 }
 
@@ -168,13 +171,15 @@ std::string aged_json(const AgedReport& r) {
                             {"groups_considered", r.groups_considered},
                             {"extents_scanned", r.extents_scanned},
                             {"elapsed_s", r.elapsed_s}};
-  doc["files"] = json::object{{"count", r.files},
-                              {"extents", r.extents},
-                              {"most_extents", r.most_extents},
-                              {"one_extent", r.one_extent},
-                              {"blocks", r.file_blocks},
-                              {"seeks", r.seeks},
-                              {"score_percent", 100 - 100 * share(r.seeks, successors(r))}};
+  doc["files"] =
+      json::object{{"count", r.files},
+                   {"extents", r.extents},
+                   {"most_extents", r.most_extents},
+                   {"one_extent", r.one_extent},
+                   {"blocks", r.file_blocks},
+                   {"seeks", r.seeks},
+                   {"avg_seek_kb", share(r.seek_blocks * r.geometry.block_size / kKiB, r.seeks)},
+                   {"score_percent", 100 - 100 * share(r.seeks, successors(r))}};
   doc["start"] = space_json(r.before, r.geometry.block_size);
   doc["aged"] = space_json(r.after, r.geometry.block_size);
   doc["freed"] = freed_json(r.tally.freed, order_of(r.geometry.block_size, 0));

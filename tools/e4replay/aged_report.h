@@ -30,6 +30,7 @@ struct AgedReport {
   std::uint64_t one_extent = 0;
   std::uint64_t file_blocks = 0;
   std::uint64_t seeks = 0;          // to read each file once (docs/metrics.md)
+  std::uint64_t seek_blocks = 0;    // what lies between, summed up
   std::uint64_t ever_used = 0;      // blocks
   std::uint64_t ever_used_64k = 0;  // pieces of 64 KiB
   stats::SettledFree before, after;
