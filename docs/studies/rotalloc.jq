@@ -21,7 +21,9 @@ def of($policy): .lives | map(select(.policy == $policy)) | sort_by([.profile, .
 def ratios(f): [of(.p), of($w.policies[0])] | map(map(f)) | transpose | map(.[0] / .[1]);
 def against(f):
     if .p == $w.policies[0] then "1"
-    else ratios(f) | "\(geometric | times) (\(min | times) to \(max | times))" end;
+    else ratios(f) |
+        (geometric | times) + (if length > 1 then " (\(min | times) to \(max | times))" else "" end)
+    end;
 def sum(f): of(.p) | map(f) | add;
 def average(f): of(.p) | map(f) | mean | to(1);
 
