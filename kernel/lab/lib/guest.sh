@@ -48,7 +48,7 @@ uml_command() {
         root=/dev/root rootfstype=hostfs rootflags=/ rw "init=$lab_dir/guest/init"
         con=null con0=fd:0,fd:1 "E4R_RUN=$run")
     for disk in "${DISKS[@]}"; do
-        guest_command+=("ubd$letter=$disk")
+        guest_command+=("ubd$letter${NO_TRIM:+t}=$disk")
         letter=$((letter + 1))
     done
     # shellcheck disable=SC2206 # words by intention
@@ -92,7 +92,7 @@ wait_guest() {
 }
 
 # guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and judges it.
-# DISKS (array), MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and
+# DISKS (array), NO_TRIM, MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and
 # VARS (array of NAME=VALUE for the job) are taken from the caller. Leaves in RUN: log, dmesg, kernel,
 # figures and what the job wrote.
 guest() {

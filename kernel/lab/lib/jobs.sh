@@ -77,7 +77,8 @@ start_image() {
     echo "$file"
 }
 
-# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory.
+# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory. The disk is $DISK_FILE, or a
+# copy of the image that $IMAGE or the job names.
 run_job() {
     local tree=$1 target=$2 variant job image seed run slow limit
     job=$(job_file "$4")
@@ -91,7 +92,10 @@ run_job() {
     seed=${SEED:-$(job_field "$job" seed)}
     run=$(new_run "$(basename "$job" .sh)-${tree//,/+}")  # UML splits disk names at commas
     DISKS=()
-    if [ -n "$image" ]; then
+    if [ -n "${DISK_FILE:-}" ]; then
+        [[ $DISK_FILE != *[,:[:space:]]* ]] || die "'$DISK_FILE': a kernel's argument splits there"
+        DISKS=("$DISK_FILE")
+    elif [ -n "$image" ]; then
         known_kind "$image" || die "no image '$image' in kernel/lab/kinds.table"
         cp --sparse=always "$(start_image "$image" "${seed:-1}")" "$run/disk"
         DISKS=("$run/disk")

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Figures: what the lazyinit thread writes to a disk that already has a file system (--disk), from mount
+# to unmount: until the thread has ended, or for LIFE seconds while it does not run. Any kernel.
+#   MOUNT=init_itable=0   mount options; this one: no waits
+#   CONTROL="probe=1"     or state=pause: lazyinit_NAME=VALUE words, written before the first group
+#   LIFE=10               seconds from mount to unmount, at least
+# timeout: 900
+# shellcheck source=kernel/lab/guest/lazyinit.sh
+. "$LAB/guest/lazyinit.sh"
+[ -b "$DISK" ] || { say "no disk: lab run lazyinit-clone --disk FILE" && false; }
+
+# Bytes of write requests, those for zeros included, since boot.
+written() {
+    awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
+}
+
+groups=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
+before=$(zeroed_on_disk)
+from=$(written)
+mount=${MOUNT:-init_itable=0}
+if [ -n "${CONTROL:-}" ]; then
+    mount -o noinit_itable "$DISK" "$FS"
+    for control in $CONTROL; do set_lazy "${control%%=*}" "${control#*=}"; done
+    mount -o "remount,$mount" "$FS"
+else
+    mount -o "$mount" "$DISK" "$FS"
+fi
+started=$SECONDS
+sleep "${LIFE:-10}"
+case " ${CONTROL:-} " in
+*" state=pause "*) ;;
+*) wait_until 600 no_thread ;;
+esac
+figure seconds $((SECONDS - started))
+umount "$FS"
+figure written_bytes $(($(written) - from))
+figure groups "$groups"
+figure marked_before "$before"
+figure marked_after "$(zeroed_on_disk)"
+e2fsck -fn "$DISK"
