@@ -12,16 +12,18 @@ def words: {
   "file": "mke2fs on a sparse file",
   "finish": "tune2fs-lazy finish",
   "probe": "tune2fs-lazy finish --probe",
+  "old-probe": "... over old data",
   "set": "tune2fs-lazy set noinit_itable",
   "noinit": "mounted noinit_itable",
   "series-probe": "series, lazyinit_probe = 1",
+  "old-series-probe": "... over old data",
   "series-paused": "series, lazyinit_state = paused"}[.] // .;
 def ordered(f): reduce .[] as $one ([]; ($one | f) as $name | if index([$name]) then . else . + [$name] end);
 def each_of(f): map(f | mib | tostring) | unique_by(.) | join(", ");
 
 def table:
   . as $all |
-  "| | image, MiB | of that after mke2fs | tables marked in the image | when unmounted | writes of the guest, MiB | of its own, MiB | of that without data |",
+  "| | image, MiB | added by tune2fs-lazy | tables marked in the image | when unmounted | writes of the guest, MiB | of its own, MiB | of that without data |",
   "|---|---|---|---|---|---|---|---|",
   (ordered(.row)[] as $row | $all | map(select(.row == $row)) |
    "| \($row | words) | \(.[0].image_bytes | mib) | \(.[0].late_bytes | mib) | \(.[0].marked_before) of \(.[0].groups) | \(map(.marked_after) | unique | join(", ")) | \(each_of(.written_bytes)) | \(each_of(.own_bytes)) | \(each_of(.unwritten_bytes)) |");
