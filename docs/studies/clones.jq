@@ -35,12 +35,12 @@ def drawing:
   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\($left + $wide + 80)\" height=\"\($tall)\" viewBox=\"0 0 \($left + $wide + 80) \($tall)\" font-family=\"sans-serif\" font-size=\"12\">",
   "<style>text{fill:#333}.bar{fill:#0072b2}.axis{stroke:#bbb;stroke-width:.6}.ground{fill:#fff}@media(prefers-color-scheme:dark){text{fill:#ddd}.bar{fill:#56b4e9}.axis{stroke:#555}.ground{fill:#14171b}}</style>",
   "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>",
-  "<text x=\"\($left)\" y=\"20\">MiB that a clone no longer shares with its image</text>",
+  "<text x=\"\($left)\" y=\"20\">MiB that a clone no longer shares with its image (pale: reserved, without data)</text>",
   "<line class=\"axis\" x1=\"\($left)\" x2=\"\($left)\" y1=\"28\" y2=\"\($tall - 6)\"/>",
   ($rows | to_entries[] | (.key * $high + 34) as $y | .value as $row |
    "<text x=\"\($left - 8)\" y=\"\($y + $clones * 6 + 4)\" text-anchor=\"end\">\($row | words | esc)</text>",
    ($all | map(select(.row == $row)) | to_entries[] | (.value.own_bytes * $wide / $top | to(1)) as $bar |
-    "<rect class=\"bar\" x=\"\($left)\" y=\"\($y + .key * 12)\" width=\"\([$bar, 1] | max)\" height=\"10\"><title>\($row | words | esc), clone \(.value.clone): \(.value.own_bytes | mib) MiB</title></rect>",
+    "<rect class=\"bar\" fill-opacity=\"\(if .value.unwritten_bytes * 2 > .value.own_bytes then 0.4 else 1 end)\" x=\"\($left)\" y=\"\($y + .key * 12)\" width=\"\([$bar, 1] | max)\" height=\"10\"><title>\($row | words | esc), clone \(.value.clone): \(.value.own_bytes | mib) MiB</title></rect>",
     "<text x=\"\($left + $bar + 6)\" y=\"\($y + .key * 12 + 9)\" font-size=\"10\">\(.value.own_bytes | mib)</text>")),
   "</svg>";
 
