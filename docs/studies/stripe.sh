@@ -3,17 +3,19 @@
 # The tables of docs/studies/stripe.md: files of 64 KiB on file systems whose free extents hold the goal, but
 # nowhere aligned to the stripe.
 #   stripe.sh [--sizes "4G 16G 64G 256G"] [--stripes "0 512"] [--policies "POLICY..."]
-#             [--set NAME=VALUE]... [BUILD]
-# Prints a table of tabs. BUILD: default build/release. A few seconds.
+#             [--set NAME=VALUE]... [--keep IMAGE] [BUILD]
+# Prints a table of tabs. --keep: leaves the image of the last size. BUILD: default build/release. A few
+# seconds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sizes="4G 16G 64G 256G" stripes="0 512" policies="legacy cr1.5 linux-6.12 linux-7.3"
-settings=() build=build/release
+settings=() keep='' build=build/release
 while [ $# -gt 0 ]; do
     case $1 in
     --sizes) sizes=$2 && shift ;;
     --stripes) stripes=$2 && shift ;;
     --policies) policies=$2 && shift ;;
+    --keep) keep=$2 && shift ;;
     --set) settings+=(--set "$2") && shift ;;
     -*) sed -n 's/^#   //p' "$0" >&2 && exit 2 ;;
     *) build=$1 ;;
@@ -68,3 +70,4 @@ for size in $sizes; do
         done
     done
 done
+[ -z "$keep" ] || cp --sparse=always "$work/image" "$keep"
