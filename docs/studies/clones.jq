@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What clones.sh prints (jq -rs -f), as a table; or drawn, with --arg svg 1: for each way to make the image, a
-# bar for what each clone no longer shares with it.
+# What clones.sh prints (jq -L docs/studies -rs -f), as a table; or drawn, with --arg svg 1: for each way
+# to make the image, a bar for what each clone no longer shares with it.
+include "bars";
 
-def to(n): . * pow(10; n) | round / pow(10; n);
 def mib: . / 1048576 | if . >= 100 then to(0) elif . >= 1 then to(1) else to(3) end;
 def esc: gsub("&"; "&amp;") | gsub("<"; "&lt;");
 def words: {
@@ -18,7 +18,6 @@ def words: {
   "series-probe": "series, lazyinit_probe = 1",
   "old-series-probe": "... over old data",
   "series-paused": "series, lazyinit_state = paused"}[.] // .;
-def ordered(f): reduce .[] as $one ([]; ($one | f) as $name | if index([$name]) then . else . + [$name] end);
 def each_of(f): map(f | mib | tostring) | unique_by(.) | join(", ");
 
 def table:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tables ($show "tables") or picture of the lives that rotalloc.sh has lived. $w says which of them
 # count; the first of its policies is what the others are compared with.
+include "bars";
 
-def to(n): . * pow(10; n) | round / pow(10; n);
 def mean: add / length;
 def geometric: map(log) | mean | exp;
 def times:

@@ -73,6 +73,6 @@ wanted=$(jq -nc --arg set "$size $writing" --arg p "$profiles" --arg s "$seeds" 
     --arg u "$utilisations" --arg t "$turnovers" --arg a "$policies" '
     {set: $set, profiles: ($p / " "), seeds: ($s / " "), utilisations: ($u / " "),
      turnovers: ($t / " "), policies: ($a / " ")}')
-show() { jq -rs --argjson w "$wanted" --arg show "$1" -f docs/studies/rotalloc.jq "$points"; }
+show() { jq -L docs/studies -rs --argjson w "$wanted" --arg show "$1" -f docs/studies/rotalloc.jq "$points"; }
 show tables
 [ -z "$svg" ] || show picture >"$svg"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What trim-order.sh prints (jq -Rrs -f), as a table; or drawn, with --arg svg 1: for each size of file a
-# panel of extents per file over one of steps per request, a line for each age of the file system.
+# What trim-order.sh prints (jq -L docs/studies -Rrs -f), as a table; or drawn, with --arg svg 1: for each
+# size of file a panel of extents per file over one of steps per request, a line for each age of the file
+# system.
+include "bars";
 
 def colours: ["#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 def dashes: ["none", "7 4", "2 4", "12 3 2 3"];
-def to(n): . * pow(10; n) | round / pow(10; n);
-def px: to(1) | tostring;
 def text(x; y; anchor; size; what):
   "<text x=\"\(x | px)\" y=\"\(y | px)\" text-anchor=\"\(anchor)\" font-size=\"\(size)\">\(what)</text>";
 

@@ -71,13 +71,14 @@ Result<Run> Session::follow(const Setup& recorded) {
   return out;
 }
 
-Result<Run> Session::follow_recorded(const allocator::Tunables& recorded) {
+Result<Run> Session::follow_recorded(Setup recorded) {
   std::vector<std::string_view> names = names_of(trace_.summary());
   if (names.empty()) names = {"legacy"};
   Run best;
   InputTable inputs;  // of the best
   for (const std::string_view name : names) {
-    E4R_TRY(Run run, follow({allocator::find_policy(name), recorded}));
+    recorded.policy = allocator::find_policy(name);
+    E4R_TRY(Run run, follow(recorded));
     const Agreement& agreement = run.engine->agreement();
     const bool all = agreement.identical == agreement.requests;
     if (best.engine == nullptr || agreement.identical > best.engine->agreement().identical) {

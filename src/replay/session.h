@@ -45,9 +45,10 @@ class Session {
   // Follows the recorded kernel from event to event and works out the inputs of each decision that
   // the trace does not carry. Must come before the others.
   [[nodiscard]] Result<Run> follow(const Setup& recorded);
-  // The same under the policy whose decisions the trace holds; legacy when none of ours does. Where
-  // the trace alone does not say, under the one that more of its decisions follow.
-  [[nodiscard]] Result<Run> follow_recorded(const allocator::Tunables& recorded);
+  // The same under the policy whose decisions the trace holds, whatever the setup's is; legacy when
+  // none of ours does. Where the trace alone does not say, under the one that more of its decisions
+  // follow.
+  [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
 
   // Lets the setup decide alone from start to end and compares with the trace.
   [[nodiscard]] Result<Run> free_run(const Setup& setup);

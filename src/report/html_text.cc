@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/agreement_rows.h"
 #include "report/json_parts.h"
 #include "report/page.h"
 #include "report/rows.h"
@@ -28,11 +29,10 @@ std::string head(const ReplayReport& report) {
 }
 
 std::string fidelity(const ReplayReport& report) {
-  const auto percent = report.recorded->percent_identical();
   return fmt::format("Model: {} of {} recorded decisions identical under {} ({})",
                      format_count(report.recorded->identical),
                      format_count(report.recorded->requests), report.recorded_policy,
-                     percent ? fmt::format("{:.3f} %", *percent) : "-");
+                     share_text(*report.recorded, report.recorded->identical));
 }
 
 // A search through thousands of groups says the same of each: the head and the end of a long text.

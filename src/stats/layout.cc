@@ -8,7 +8,16 @@
 namespace e4r::stats {
 namespace {
 
-// What one file adds; returns its share of blocks that follow, or -1 when it has a single block.
+double median_of(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+}  // namespace
+
 double add_file(std::span<const replay::FileExtent> extents, FileLayoutScore& score) {
   std::uint64_t blocks = extents.front().len;
   std::uint64_t seeks = 0;
@@ -27,16 +36,6 @@ double add_file(std::span<const replay::FileExtent> extents, FileLayoutScore& sc
   if (blocks == 1) return -1;
   return static_cast<double>(blocks - 1 - seeks) / static_cast<double>(blocks - 1);
 }
-
-double median_of(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-}  // namespace
 
 FileLayoutScore file_layout_score(
     const std::unordered_map<std::uint64_t, replay::FileLayout>& files) {

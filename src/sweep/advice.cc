@@ -95,8 +95,12 @@ report::Value extents_per_file(const Figures& figures, std::size_t index) {
 }
 
 std::vector<Advice> advise(const Plan& plan, const Figures& figures) {
+  return advise(figures, rank(plan, figures, *report::find_row(kFragmentationRow)));
+}
+
+std::vector<Advice> advise(const Figures& figures, const std::vector<Ranking>& rankings) {
   std::vector<Advice> out;
-  for (const Ranking& ranking : rank(plan, figures, *report::find_row(kFragmentationRow))) {
+  for (const Ranking& ranking : rankings) {
     std::vector<Candidate> all, best;
     for (const std::size_t index : ranking.order) {
       const auto one = candidate(figures, index);

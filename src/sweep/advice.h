@@ -23,6 +23,9 @@ struct Advice {
   std::uint64_t as_good = 0;  // of them, other ones that equal `balanced` in both
 };
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures);
+// The same of captures that are ranked already, by whatever figure.
+[[nodiscard]] std::vector<Advice> advise(const Figures& figures,
+                                         const std::vector<Ranking>& rankings);
 
 // Groups considered and extents examined for one request; none: the point has no such figures.
 [[nodiscard]] report::Value steps_per_request(const Figures& figures, std::size_t index);

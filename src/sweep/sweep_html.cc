@@ -4,6 +4,7 @@
 #include "sweep/sweep_html.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -24,6 +25,15 @@ namespace json = boost::json;
 using report::html_escape;
 
 constexpr std::size_t kMostRows = 20;  // of the table, for each capture, and those on the front
+
+// A sweep, and what every part of its page says of it.
+struct Told {
+  const Plan& plan;
+  const Figures& figures;
+  const report::Row& metric;
+  std::vector<Ranking> rankings;
+  std::vector<Advice> advice;
+};
 
 // ---- What the script draws.
 
@@ -100,10 +110,11 @@ json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>
   return out;
 }
 
-std::string data_of(const Plan& plan, const Figures& figures, const report::Row& metric) {
+std::string data_of(const Told& told) {
+  const auto& [plan, figures, metric, rankings, all_advice] = told;
   std::vector<std::size_t> points;
   std::vector<std::uint64_t> front;
-  for (const Ranking& ranking : rank(plan, figures, metric))
+  for (const Ranking& ranking : rankings)
     for (const std::size_t index : ranking.front) front.push_back(index + 1);
   for (std::size_t i = 0; i < figures.size(); ++i)
     if (!figures[i].empty()) points.push_back(i);
@@ -119,7 +130,7 @@ std::string data_of(const Plan& plan, const Figures& figures, const report::Row&
   for (std::size_t axis = 0; axis < plan.spec.axes.size(); ++axis)
     at.push_back(places(plan, points, axis));
   json::array advised;
-  for (const Advice& advice : advise(plan, figures)) advised.push_back(advice.balanced + 1);
+  for (const Advice& advice : all_advice) advised.push_back(advice.balanced + 1);
   return report::script_json(
       json::object{{"captures", json::array(plan.spec.captures.begin(), plan.spec.captures.end())},
                    {"policies", std::move(policies)},
@@ -180,26 +191,23 @@ std::string cards(const Plan& plan, const Figures& figures, const Advice& advice
   return out + "</div>\n";
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : " ") + part;
-  return out;
+std::string words(const Told& told, const Advice& advice) {
+  return fmt::format("{}", fmt::join(sentences(told.plan, told.figures, advice), " "));
 }
 
-std::string headline(const Plan& plan, const Figures& figures, const std::vector<Advice>& all) {
-  if (all.empty()) return "No point has figures to choose by.";
-  if (all.size() == 1) return joined(sentences(plan, figures, all.front()));
+std::string headline(const Told& told) {
+  if (told.advice.empty()) return "No point has figures to choose by.";
+  if (told.advice.size() == 1) return words(told, told.advice.front());
   return fmt::format("{} points of {} captures, and what to take for each",
-                     format_count(plan.points.size()), all.size());
+                     format_count(told.plan.points.size()), told.advice.size());
 }
 
-std::string summary(const Plan& plan, const Figures& figures, const std::vector<Advice>& all) {
+std::string summary(const Told& told) {
   std::string out;
-  for (const Advice& advice : all) {
-    out += fmt::format("<h3>{}</h3>\n", html_escape(plan.spec.captures[advice.capture]));
-    if (all.size() > 1)
-      out += fmt::format("<p>{}</p>\n", html_escape(joined(sentences(plan, figures, advice))));
-    out += cards(plan, figures, advice);
+  for (const Advice& advice : told.advice) {
+    out += fmt::format("<h3>{}</h3>\n", html_escape(told.plan.spec.captures[advice.capture]));
+    if (told.advice.size() > 1) out += fmt::format("<p>{}</p>\n", html_escape(words(told, advice)));
+    out += cards(told.plan, told.figures, advice);
   }
   return out +
          "<p class=\"note\">A step is a group considered or an extent examined. Best balance: the "
@@ -231,9 +239,10 @@ std::string table_row(const Plan& plan, const Figures& figures, const report::Ro
   return out + "</tr>\n";
 }
 
-std::string tables(const Plan& plan, const Figures& figures, const report::Row& metric) {
+std::string tables(const Told& told) {
+  const auto& [plan, figures, metric, rankings, advice] = told;
   std::string out;
-  for (const Ranking& ranking : rank(plan, figures, metric)) {
+  for (const Ranking& ranking : rankings) {
     out += fmt::format(
         "<h3>{}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"best "
         "points\"><table>\n{}<tbody>\n",
@@ -258,7 +267,7 @@ std::string select(std::string_view id, std::string_view label) {
 }
 
 std::string plots(const Plan& plan) {
-  std::string out = "<div class=\"controls\" id=\"controls\">\n" + select("capture", "Capture") +
+  std::string out = "<div class=\"controls\">\n" + select("capture", "Capture") +
                     "<span id=\"fixed\"></span></div>\n<h2>Along one tunable</h2>\n";
   if (plan.spec.axes.size() > 1)
     out +=
@@ -283,14 +292,15 @@ std::string plots(const Plan& plan) {
 }  // namespace
 
 std::string sweep_html(const Plan& plan, const Figures& figures, const report::Row& metric) {
-  const std::vector<Advice> advice = advise(plan, figures);
+  Told told = {plan, figures, metric, rank(plan, figures, metric), {}};
+  told.advice = advise(figures, told.rankings);
   return report::html_page(
       {.title = fmt::format("e4replay: {} points", format_count(plan.points.size())),
        .heading = "Allocator sweep",
-       .headline = headline(plan, figures, advice),
-       .summary = summary(plan, figures, advice),
-       .body = plots(plan) + "<h2>Best points</h2>\n" + tables(plan, figures, metric),
-       .data = data_of(plan, figures, metric),
+       .headline = headline(told),
+       .summary = summary(told),
+       .body = plots(plan) + "<h2>Best points</h2>\n" + tables(told),
+       .data = data_of(told),
        .script = report::kSweepJs});
 }
 

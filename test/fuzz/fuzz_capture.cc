@@ -59,7 +59,7 @@ void follow(const capture::Capture& capture, const trace::PackedTrace& trace) {
   options.warm = *std::move(warm);
   options.check = true;
   replay::Session session(source, trace, options);
-  const auto run = session.follow_recorded(allocator::defaults_for(source.geometry));
+  const auto run = session.follow_recorded({nullptr, allocator::defaults_for(source.geometry)});
   if (run.ok()) return;
   std::fprintf(stderr, "fuzz_capture: %s\n", run.error().message.c_str());
   std::abort();

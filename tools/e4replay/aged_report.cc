@@ -34,11 +34,6 @@ std::uint64_t all_operations(const AgedReport& r) {
   return sum;
 }
 
-// Blocks that have a predecessor in their file.
-std::uint64_t successors(const AgedReport& r) {
-  return r.file_blocks - r.files;
-}
-
 std::uint64_t size_of(const AgedReport& r) {
   return r.geometry.blocks_count * r.geometry.block_size;
 }
@@ -49,15 +44,12 @@ std::uint32_t order_of(std::uint64_t bytes, std::uint32_t block_bits) {
   return static_cast<std::uint32_t>(std::bit_width(blocks)) - 1;
 }
 
-// Adds what a reader of the file has to leave its place for.
-void count_seeks(const age::ExtentTree& file, AgedReport& report) {
-  const auto extents = file.extents();
-  for (std::size_t i = 1; i < extents.size(); ++i) {
-    const std::uint64_t end = extents[i - 1].block + extents[i - 1].count;
-    const std::uint64_t next = extents[i].block;
-    report.seeks += next != end;
-    report.seek_blocks += std::max(next, end) - std::min(next, end);
-  }
+// The file's extents as those of a replay.
+std::vector<replay::FileExtent> extents_of(const age::ExtentTree& file) {
+  std::vector<replay::FileExtent> out;
+  for (const age::ExtentTree::Run& run : file.extents())
+    out.push_back({out.empty() ? 0 : out.back().end(), run.block, run.count});
+  return out;
 }
 
 // Those of docs/metrics.md, and what the device is told of.
@@ -115,13 +107,11 @@ void finish_report(AgedReport& report, const age::Ager& ager) {
   report.ever_used = ager.ever_used().blocks();
   report.ever_used_64k = ager.ever_used().pieces(order_of(64 * kKiB, block_bits));
   for (const age::ExtentTree& file : ager.files()) {
-    const std::uint64_t extents = file.extents().size();
-    report.files += extents > 0;
-    report.one_extent += extents == 1;
-    report.extents += extents;
-    report.most_extents = std::max(report.most_extents, extents);
-    report.file_blocks += file.blocks();
-    count_seeks(file, report);
+    const std::vector<replay::FileExtent> extents = extents_of(file);
+    if (extents.empty()) continue;
+    stats::add_file(extents, report.layout);
+    report.extents += extents.size();
+    report.most_extents = std::max<std::uint64_t>(report.most_extents, extents.size());
   }
 }
 
@@ -140,8 +130,9 @@ std::string aged_text(const AgedReport& r) {
       format_count(r.operations[3]), format_size(r.bytes_written),
       share(r.bytes_written, size_of(r)), format_count(r.tally.requests),
       format_count(r.tally.tree_nodes), format_count(r.groups_considered),
-      format_count(r.extents_scanned), 100 * utilisation(r), format_count(r.files),
-      share(r.extents, r.files), 100 * share(r.one_extent, r.files), format_count(r.most_extents));
+      format_count(r.extents_scanned), 100 * utilisation(r), format_count(r.layout.files),
+      share(r.extents, r.layout.files), 100 * share(r.layout.by_extents[0], r.layout.files),
+      format_count(r.most_extents));
   const auto row = [&](const char* name, const stats::FreeExtents& free) {
     return fmt::format("{:<12} {} free extents, {} on average, the largest {}; {} whole MiB free\n",
                        name, format_count(free.count), format_size(free.average() * block),
@@ -171,15 +162,17 @@ std::string aged_json(const AgedReport& r) {
                             {"groups_considered", r.groups_considered},
                             {"extents_scanned", r.extents_scanned},
                             {"elapsed_s", r.elapsed_s}};
+  const stats::FileLayoutScore& layout = r.layout;
+  const std::uint64_t distance_kb = layout.distance * r.geometry.block_size / kKiB;
   doc["files"] =
-      json::object{{"count", r.files},
+      json::object{{"count", layout.files},
                    {"extents", r.extents},
                    {"most_extents", r.most_extents},
-                   {"one_extent", r.one_extent},
-                   {"blocks", r.file_blocks},
-                   {"seeks", r.seeks},
-                   {"avg_seek_kb", share(r.seek_blocks * r.geometry.block_size / kKiB, r.seeks)},
-                   {"score_percent", 100 - 100 * share(r.seeks, successors(r))}};
+                   {"one_extent", layout.by_extents[0]},
+                   {"blocks", layout.successors + layout.files},
+                   {"seeks", layout.seeks()},
+                   {"avg_seek_kb", share(distance_kb, layout.seeks())},
+                   {"score_percent", 100 - 100 * share(layout.seeks(), layout.successors)}};
   doc["start"] = space_json(r.before, r.geometry.block_size);
   doc["aged"] = space_json(r.after, r.geometry.block_size);
   doc["freed"] = freed_json(r.tally.freed, order_of(r.geometry.block_size, 0));

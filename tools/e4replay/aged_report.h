@@ -7,6 +7,7 @@
 
 #include "age/ager.h"
 #include "image/geometry.h"
+#include "stats/layout.h"
 #include "stats/settled.h"
 
 namespace e4r::tools {
@@ -24,13 +25,9 @@ struct AgedReport {
   age::AgerTally tally;
   std::uint64_t groups_considered = 0;  // by all searches
   std::uint64_t extents_scanned = 0;
-  std::uint64_t files = 0;  // with blocks
-  std::uint64_t extents = 0;
+  stats::FileLayoutScore layout;  // but for its median
+  std::uint64_t extents = 0;      // of all files
   std::uint64_t most_extents = 0;
-  std::uint64_t one_extent = 0;
-  std::uint64_t file_blocks = 0;
-  std::uint64_t seeks = 0;          // to read each file once (docs/metrics.md)
-  std::uint64_t seek_blocks = 0;    // what lies between, summed up
   std::uint64_t ever_used = 0;      // blocks
   std::uint64_t ever_used_64k = 0;  // pieces of 64 KiB
   stats::SettledFree before, after;

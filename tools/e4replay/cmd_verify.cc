@@ -68,16 +68,17 @@ void compare(const KernelFiles& kernel, const replay::Run& run, report::RunRepor
   if (kernel.stats) report.kernel_stats = stats::compare_mb_stats(*kernel.stats, report.mb_stats);
 }
 
-// The decision that was asked for, or else the first that differs, written down by a second run.
+// The decision that was asked for, or else the first that differs. That one is known at the end
+// only, so a second run writes it down.
 Result<std::string> explain(replay::Session& session, replay::Setup setup, const Options& options,
-                            const replay::Agreement& agreement) {
-  const replay::Divergence* diverged = agreement.first_divergence();
-  if (options.in.explain == 0 && diverged == nullptr) return std::string();
-  setup.explain = {options.in.explain != 0 ? options.in.explain : diverged->decision};
+                            const replay::Run& told) {
+  if (options.in.explain != 0) return explained(options.in, told);
+  const replay::Divergence* diverged = told.engine->agreement().first_divergence();
+  if (diverged == nullptr) return std::string();
+  setup.explain = {diverged->decision};
   E4R_TRY(const replay::Run run,
           options.free_run ? session.free_run(setup) : session.follow(setup));
-  if (options.in.explain != 0) return explained(options.in, run);
-  return run.engine->explanation(setup.explain.front());
+  return run.engine->explanation(diverged->decision);
 }
 
 Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs,
@@ -86,9 +87,11 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
-  E4R_TRY(replay::Run followed, policy == nullptr ? session.follow_recorded(inputs.recorded)
-                                                  : session.follow({policy, inputs.recorded}));
-  const replay::Setup setup = {&followed.engine->policy(), inputs.recorded};
+  replay::Setup setup = {policy, inputs.recorded};
+  if (options.in.explain != 0) setup.explain = {options.in.explain};
+  E4R_TRY(const replay::Run followed,
+          policy == nullptr ? session.follow_recorded(setup) : session.follow(setup));
+  setup.policy = &followed.engine->policy();
   if (followed.engine->decisions() == 0)
     return error(
         "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
@@ -102,7 +105,7 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   if (!options.free_run) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
   compare(kernel, told, run);
-  E4R_TRY(run.explanation, explain(session, setup, options, told.engine->agreement()));
+  E4R_TRY(run.explanation, explain(session, setup, options, told));
   report.runs.push_back(std::move(run));
   return report;
 }

@@ -57,7 +57,7 @@ void warn_of_fidelity(const report::ReplayReport& report) {
 
 Status follow_into(replay::Session& session, const allocator::Tunables& recorded,
                    report::ReplayReport& report) {
-  E4R_TRY(const replay::Run followed, session.follow_recorded(recorded));
+  E4R_TRY(const replay::Run followed, session.follow_recorded({nullptr, recorded}));
   report.recorded = followed.engine->agreement();
   report.recorded_policy = followed.engine->policy().name;
   if (session.warm() != nullptr) report.warm = *session.warm();
