@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/command_line.h"
 #include "common/completion.h"
 #include "util/status.h"
 
@@ -25,7 +26,7 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
-  std::function<Result<int>()> (*declare)(CLI::App& app);
+  std::function<Result<int>()> (*declare)(CommandLine& app);
 };
 
 // What a program with subcommands says of itself, and what it has. Defined by each of them.

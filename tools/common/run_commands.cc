@@ -47,11 +47,11 @@ int run_commands(int argc, char** argv) {
   std::string shell;
   app.add_option("--completion", shell)->group("");  // for builds: not shown
   app.require_subcommand(0, 1);
-  std::vector<std::pair<CLI::App*, std::function<Result<int>()>>> entries;
+  std::vector<std::pair<CommandLine, std::function<Result<int>()>>> entries;
   for (const Command& command : commands()) {
-    CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
-    sub->footer("Examples:\n" + std::string(command.examples));
-    entries.emplace_back(sub, command.declare(*sub));
+    CommandLine sub = CommandLine(app).add_subcommand(
+        std::string(command.name), std::string(command.summary), std::string(command.examples));
+    entries.emplace_back(sub, command.declare(sub));
   }
   try {
     app.parse(argc, argv);
@@ -62,7 +62,7 @@ int run_commands(int argc, char** argv) {
   }
   if (!shell.empty()) return print_completion(shell, app);
   for (const auto& [sub, action] : entries) {
-    if (!sub->parsed()) continue;
+    if (!sub.parsed()) continue;
     const Result<int> result = action();
     if (result.ok()) return *result;
     fmt::print(stderr, "{}: {}\n", self.name, result.error().message);

@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -222,38 +220,37 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   app.add_option("target", options->target,
                  "a size (10G): mke2fs makes the file system; or the image of one, read only")
-      ->required()
-      ->type_name("SIZE|IMAGE");
-  app.add_option("-o,--output", options->output, "where the aged image goes")->type_name("OUT");
+      .required()
+      .type_name("SIZE|IMAGE");
+  app.add_option("-o,--output", options->output, "where the aged image goes").type_name("OUT");
   app.add_option("--profile", options->profile, "sizes and ages of files: a profile, or a file")
-      ->type_name("PROFILE");
+      .type_name("PROFILE");
   app.add_option("--until", options->until,
                  "when it is old enough (utilisation 0.8, turnover 1x: what was written, in sizes "
                  "of the file system)")
-      ->type_name("WHEN");
-  app.add_option("--seed", options->seed, "of all that is drawn (1)")->type_name("N");
+      .type_name("WHEN");
+  app.add_option("--seed", options->seed, "of all that is drawn (1)").type_name("N");
   app.add_option("-p,--policy", options->policy, "policy that allocates (legacy)")
-      ->type_name("POLICY");
+      .type_name("POLICY");
   app.add_option("--set", options->settings, "set a tunable; may be given again")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
+      .type_name("NAME=VALUE")
+      .may_repeat();
   app.add_option("--writing", options->writing,
                  "delalloc: allocated at the next sync; nodelalloc: block by block, at once")
-      ->type_name("HOW-WRITTEN");
+      .type_name("HOW-WRITTEN");
   app.add_option("--slots", options->slots,
                  "inode numbers of the files to write, one a line (default: spread over the disk)")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--pid", options->pid, "of the writer: decides where nodelalloc begins (0)")
-      ->type_name("N");
+      .type_name("N");
   app.add_option("--real", options->real, "write the operations down, for a mounted file system")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--no-progress", options->no_progress, "no progress line on the terminal");
   return [options] { return run(*options); };
 }

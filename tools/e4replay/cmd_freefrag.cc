@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -86,23 +85,22 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   options->open.load_bitmaps = false;
   app.add_option("image", options->image, "ext4 image or block device, read only; or a capture")
-      ->required()
-      ->type_name("IMAGE|FILE.e4c");
+      .required()
+      .type_name("IMAGE|FILE.e4c");
   app.add_option("--extract-image", options->extract,
                  "write the image as a sparse file as well: of a capture, what it holds of it")
-      ->type_name("OUT");
-  app.add_option("-c", options->chunk, "also count aligned chunks of this many KB")
-      ->type_name("KB");
+      .type_name("OUT");
+  app.add_option("-c", options->chunk, "also count aligned chunks of this many KB").type_name("KB");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--strict", options->open.strict,
                "stop at a damaged group instead of leaving it out");
   app.add_option("--threads", options->open.threads, "threads that read bitmaps (one per CPU)")
-      ->type_name("N");
+      .type_name("N");
   return [options] { return run(*options); };
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -119,13 +118,13 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   app.add_option("capture", options->path, "what `e4replay record` wrote")
-      ->required()
-      ->type_name("FILE.e4c");
+      .required()
+      .type_name("FILE.e4c");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
-      ->type_name("FILE");
+      .type_name("FILE");
   return [options] { return run(*options); };
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 
 #include "allocator/policy.h"
 #include "common/command.h"
@@ -47,9 +46,9 @@ std::string details(const allocator::Policy& p) {
   return text;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto name = std::make_shared<std::string>();
-  app.add_option("name", *name, "policy to describe")->type_name("NAME");
+  app.add_option("name", *name, "policy to describe").type_name("NAME");
   return [name]() -> Result<int> {
     if (name->empty()) {
       E4R_CHECK(write_output(overview(), "-"));

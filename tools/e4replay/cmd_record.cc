@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -211,34 +210,34 @@ std::string default_output() {
   return text.data();
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   record::RecorderOptions& r = options->recorder;
   r.program = fmt::format("e4replay {}", E4R_VERSION);
   app.add_option("target", r.target, "mount point, file in it, or block device of an ext4")
-      ->type_name("TARGET");
+      .type_name("TARGET");
   app.add_option("command", options->command, "record while this command runs (behind --)")
-      ->type_name("CMD...");
+      .type_name("CMD...");
   app.add_option("-o,--output", r.output, "the file to write (e4replay-DATE-TIME.e4c)")
-      ->type_name("FILE.e4c");
+      .type_name("FILE.e4c");
   app.add_option("--for", options->duration, "end after this time: 90s, 10m, 1h30m")
-      ->type_name("TIME");
+      .type_name("TIME");
   app.add_option("--snapshot", options->snapshot,
                  "how to take the start image: auto, freeze, reflink, unmounted or none")
-      ->type_name("HOW");
+      .type_name("HOW");
   app.add_option("--max-freeze", options->max_freeze,
                  "let writers wait no longer than this while the start image is read (2s)")
-      ->type_name("TIME");
+      .type_name("TIME");
   app.add_flag("--settle", r.settle,
                "first drop what is unused from the cache of inodes, and so most preallocations");
   app.add_option("--clock", options->clock, "of the trace: mono, mono_raw or boot")
-      ->type_name("CLOCK");
+      .type_name("CLOCK");
   app.add_option("--buffer", options->buffer,
                  "trace buffer of each CPU to begin with (8M); it grows when events are lost")
-      ->type_name("SIZE");
+      .type_name("SIZE");
   app.add_option("--events", options->events,
                  "what to record: minimal, or full: file sizes and open writers too (BPF)")
-      ->type_name("SET");
+      .type_name("SET");
   app.add_flag("--clean", options->clean, "put back what a killed recorder has left, and end");
   app.add_flag("--no-progress", options->no_progress, "no status line on the terminal");
   return [options]() -> Result<int> {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "common/command.h"
@@ -120,20 +119,20 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_inputs(app, options->in);
   app.add_option("-p,--policy", options->policies, "policies, comma-separated (legacy,cr1.5)")
-      ->type_name("POLICY[,POLICY...]");
+      .type_name("POLICY[,POLICY...]");
   app.add_option("--write-image", options->write_image,
                  "write a sparse copy of IMAGE with the replay's block bitmaps (its inodes stay "
                  "the start image's)")
-      ->type_name("OUT");
+      .type_name("OUT");
   app.add_flag("--force", options->force,
                "answer although the model follows less than 90 % of the recorded decisions");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
   app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
-      ->type_name("FILE");
+      .type_name("FILE");
   return [options] { return run(*options); };
 }
 

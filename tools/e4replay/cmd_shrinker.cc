@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <sstream>
 
 #include "common/command.h"
@@ -91,23 +90,23 @@ Result<int> run(const Options& options) {
   return options.verify && !report.recorded.agreement.agrees() ? kDisagreed : kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
   app.add_option("trace", o->trace, "trace with ext4_es_* events (text or .e4t; .gz, .zst; -)")
-      ->required()
-      ->type_name("TRACE");
+      .required()
+      .type_name("TRACE");
   app.add_option("-p,--policy", o->models, "reclaim models, comma-separated (default: all)")
-      ->type_name("MODEL[,MODEL...]");
+      .type_name("MODEL[,MODEL...]");
   app.add_option("--recorded", o->recorded, "the model of the recorded kernel (round-robin)")
-      ->type_name("MODEL");
+      .type_name("MODEL");
   app.add_flag("--verify", o->verify,
                "only hold that model against the trace; status 3 when anything differs");
   app.add_flag("--force", o->force,
                "answer although the model follows less than 90 % of the recorded calls or lookups");
-  app.add_option("--device", o->device, "take the events of this device")->type_name("MAJOR:MINOR");
+  app.add_option("--device", o->device, "take the events of this device").type_name("MAJOR:MINOR");
   app.add_flag("--lenient", o->lenient, "skip malformed lines and damaged data, and count them");
   app.add_option("--json", o->json, "write the figures as JSON as well; -: instead")
-      ->type_name("FILE");
+      .type_name("FILE");
   return [o] { return run(*o); };
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "common/command.h"
@@ -327,44 +326,43 @@ Result<int> run(const Options& options) {
   return sweep_all(options, *wanted, progress);
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
   app.add_option("capture", o->captures,
                  "captures (`e4replay record`), or start image and trace with a colon between")
-      ->required()
-      ->expected(1, 1 << 20)
-      ->type_name("FILE.e4c|IMAGE:TRACE");
+      .required()
+      .takes_the_rest()
+      .type_name("FILE.e4c|IMAGE:TRACE");
   app.add_option("-p,--policy", o->policies, "policies, comma-separated (legacy,cr1.5)")
-      ->type_name("POLICY[,POLICY...]");
+      .type_name("POLICY[,POLICY...]");
   app.add_option("--set", o->settings,
                  "values of a tunable: a list of V, A..B and A..B:STEP; may be given again")
-      ->type_name("NAME=VALUES")
-      ->expected(1)
-      ->take_all();
+      .type_name("NAME=VALUES")
+      .may_repeat();
   app.add_option("--where", o->where,
                  "run only points for which this holds: comparisons of tunables, policy and "
                  "capture with && || ! ( )")
-      ->type_name("EXPR");
+      .type_name("EXPR");
   app.add_option("-o,--output", o->directory, "directory for the results (default: table only)")
-      ->type_name("DIR");
+      .type_name("DIR");
   app.add_flag("--resume", o->resume, "go on with what is in the directory");
   app.add_option("--points", o->points, "only these of the points (--dry-run numbers them)")
-      ->type_name("A-B");
+      .type_name("A-B");
   app.add_option("--best", o->best, "figure that orders the table (mb_stats/extents_scanned)")
-      ->type_name("METRIC");
+      .type_name("METRIC");
   app.add_option("--top", o->top, "points of each capture in the table (20); 0: all")
-      ->type_name("N");
+      .type_name("N");
   app.add_option("--html", o->html, "write the result as a page as well; -: instead")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--dry-run", o->dry_run, "list the points and end");
   app.add_option("--emit", o->emit, "print a script that runs the sweep in jobs: slurm or parallel")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"slurm", "parallel"}));
-  app.add_option("--jobs", o->jobs, "of --emit: how many jobs (16)")->type_name("N");
+      .type_name("KIND")
+      .one_of({"slurm", "parallel"});
+  app.add_option("--jobs", o->jobs, "of --emit: how many jobs (16)").type_name("N");
   app.add_flag("--merge", o->merge, "join the parts in these directories into one result");
   app.add_flag("--force", o->force,
                "answer although the model follows less than 90 % of the recorded decisions");
-  app.add_option("--threads", o->threads, "threads to use (default: one per CPU)")->type_name("N");
+  app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
   return [o] { return run(*o); };
 }

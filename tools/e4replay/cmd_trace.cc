@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstdio>
@@ -31,33 +30,31 @@ struct TraceInput {
   std::string path;
   OpenOptions open;
 
-  void declare(CLI::App& app) {
+  void declare(CommandLine& app) {
     app.add_option("TRACE", path,
                    "ftrace, trace-cmd report or perf script text, a trace-cmd recording "
                    "(trace.dat), or .e4t; plain, .gz or .zst; - for standard input")
-        ->required();
+        .required();
     app.add_flag("--lenient", open.lenient,
                  "skip malformed lines and damaged data, and count them");
-    app.add_option_function<std::string>(
-        "--buffer", [this](const std::string& name) { open.buffer = name; },
-        "of a trace.dat, the events of this instance only; '' is the top buffer");
-    app.add_option_function<std::string>(
-        "--device", parsed(parse_device, [this](std::uint32_t d) { open.device = d; }),
-        "take the events of this device (MAJOR:MINOR)");
-    app.add_option_function<std::string>(
-           "--generation", parsed(parse_generation, [this](Generation g) { open.generation = g; }),
-           "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally found out")
-        ->type_name("GEN");
+    app.add_option("--buffer", open.buffer,
+                   "of a trace.dat, the events of this instance only; '' is the top buffer");
+    app.add_option("--device", parsed(parse_device, [this](std::uint32_t d) { open.device = d; }),
+                   "take the events of this device (MAJOR:MINOR)");
+    app.add_option("--generation",
+                   parsed(parse_generation, [this](Generation g) { open.generation = g; }),
+                   "the kernel that recorded it: 6.1, 6.5 (and later) or cr1.5; normally found out")
+        .type_name("GEN");
   }
 
   // An option's callback: what does not parse is a usage error.
   template <class T, class Set>
-  static std::function<void(const std::string&)> parsed(Result<T> (*parse)(std::string_view),
-                                                        Set set) {
-    return [parse, set](const std::string& text) {
-      const Result<T> value = parse(text);
-      if (!value.ok()) throw CLI::ValidationError(value.error().message);
-      set(*value);
+  static std::function<Status(const std::string&)> parsed(Result<T> (*parse)(std::string_view),
+                                                          Set set) {
+    return [parse, set](const std::string& text) -> Status {
+      E4R_TRY(const T value, parse(text));
+      set(value);
+      return {};
     };
   }
 };
@@ -155,14 +152,15 @@ struct Cut {
   std::uint64_t first = UINT64_MAX;
   std::uint64_t begin = 1, end = UINT64_MAX;
 
-  void set_range(const std::string& text) {
+  Status set_range(const std::string& text) {
     const auto dash = text.find('-');
     const auto low = parse_u64(text.substr(0, dash));
     const auto high = parse_u64(dash == std::string::npos ? "" : text.substr(dash + 1));
     if (!low.ok() || !high.ok() || *low == 0 || *high < *low)
-      throw CLI::ValidationError("'" + text + "' is no range of events: give FIRST-LAST, from 1");
+      return error("'{}' is no range of events: give FIRST-LAST, from 1", text);
     begin = *low;
     end = *high;
+    return {};
   }
   [[nodiscard]] bool wants(const Event& e, std::uint64_t number) const {
     const double time = static_cast<double>(e.time_ns) / 1e9;
@@ -171,71 +169,67 @@ struct Cut {
 };
 
 template <class Options>
-std::shared_ptr<Options> declare_output(CLI::App& app) {
+std::shared_ptr<Options> declare_output(CommandLine& app) {
   auto options = std::make_shared<Options>();
   options->input.declare(app);
   app.add_option("OUT", options->output,
                  "the file to write: .e4t or .txt (ftrace text), with .zst "
                  "behind it to compress; convert makes .e4c as well")
-      ->required();
+      .required();
   return options;
 }
 
-void declare_cut_options(CLI::App& app, Cut& cut) {
+void declare_cut_options(CommandLine& app, Cut& cut) {
   app.add_option("--from", cut.from, "begin at this time, in seconds as in the trace");
   app.add_option("--to", cut.to, "end at this time");
   app.add_option("--first", cut.first, "take this many events");
-  app.add_option_function<std::string>(
-      "--events", [&cut](const std::string& text) { cut.set_range(text); },
+  app.add_option(
+      "--events", [&cut](const std::string& text) { return cut.set_range(text); },
       "take events FIRST-LAST, counted from 1");
 }
 
-CLI::App* add(CLI::App& app, const char* name, const char* summary, const char* examples) {
-  CLI::App* sub = app.add_subcommand(name, summary);
-  sub->footer(std::string("Examples:\n") + examples);
-  return sub;
-}
-
-std::function<Result<int>()> declare(CLI::App& app) {
-  app.require_subcommand(1);
-  CLI::App* info_app = add(app, "info", "what is in a trace, and what an exact replay lacks",
-                           "  e4replay trace info run.trace.zst\n"
-                           "  ssh host cat trace | e4replay trace info -\n"
-                           "  e4replay trace info --json - run.e4t\n");
+std::function<Result<int>()> declare(CommandLine& app) {
+  app.require_subcommand();
+  CommandLine info_app =
+      app.add_subcommand("info", "what is in a trace, and what an exact replay lacks",
+                         "  e4replay trace info run.trace.zst\n"
+                         "  ssh host cat trace | e4replay trace info -\n"
+                         "  e4replay trace info --json - run.e4t\n");
   const auto info = std::make_shared<Info>();
-  info->input.declare(*info_app);
-  info_app->add_option("--json", info->json, "write it as JSON to this file; - instead of text")
-      ->type_name("FILE");
+  info->input.declare(info_app);
+  info_app.add_option("--json", info->json, "write it as JSON to this file; - instead of text")
+      .type_name("FILE");
 
-  CLI::App* convert_app = add(app, "convert", "pack a trace into .e4t, or print one as ftrace text",
-                              "  e4replay trace convert trace.txt.gz trace.e4t\n"
-                              "  perf script --ns | e4replay trace convert - trace.e4t.zst\n"
-                              "  e4replay trace convert trace.dat trace.e4t\n"
-                              "  e4replay trace convert trace.e4t trace.txt\n"
-                              "  e4replay trace convert run.trace.zst run.e4c --image start.img\n"
-                              "  e4replay trace convert run.e4c run.e4t --image start.img\n"
-                              "  e4replay trace convert run.e4c to-share.e4c --anonymize\n");
-  const auto convert = declare_output<Convert>(*convert_app);
+  CommandLine convert_app =
+      app.add_subcommand("convert", "pack a trace into .e4t, or print one as ftrace text",
+                         "  e4replay trace convert trace.txt.gz trace.e4t\n"
+                         "  perf script --ns | e4replay trace convert - trace.e4t.zst\n"
+                         "  e4replay trace convert trace.dat trace.e4t\n"
+                         "  e4replay trace convert trace.e4t trace.txt\n"
+                         "  e4replay trace convert run.trace.zst run.e4c --image start.img\n"
+                         "  e4replay trace convert run.e4c run.e4t --image start.img\n"
+                         "  e4replay trace convert run.e4c to-share.e4c --anonymize\n");
+  const auto convert = declare_output<Convert>(convert_app);
   convert_app
-      ->add_option("--image", convert->image,
-                   "the start image: to put into an .e4c, with what lies beside the trace; or "
-                   "to write of one, with what it notes")
-      ->type_name("FILE");
-  convert_app->add_flag(
-      "--anonymize", convert->anonymize,
-      "to .e4c: without names and times, with other inode numbers; every decision "
-      "stays");
+      .add_option("--image", convert->image,
+                  "the start image: to put into an .e4c, with what lies beside the trace; or "
+                  "to write of one, with what it notes")
+      .type_name("FILE");
+  convert_app.add_flag("--anonymize", convert->anonymize,
+                       "to .e4c: without names and times, with other inode numbers; every decision "
+                       "stays");
 
-  CLI::App* cut_app = add(app, "cut", "write a part of a trace",
-                          "  e4replay trace cut run.e4t begin.e4t --first 1000\n"
-                          "  e4replay trace cut run.e4t part.txt --from 12.5 --to 13\n"
-                          "  e4replay trace cut all.zst one.e4t --device 8:1\n");
-  const auto cut = declare_output<Cut>(*cut_app);
-  declare_cut_options(*cut_app, *cut);
+  CommandLine cut_app =
+      app.add_subcommand("cut", "write a part of a trace",
+                         "  e4replay trace cut run.e4t begin.e4t --first 1000\n"
+                         "  e4replay trace cut run.e4t part.txt --from 12.5 --to 13\n"
+                         "  e4replay trace cut all.zst one.e4t --device 8:1\n");
+  const auto cut = declare_output<Cut>(cut_app);
+  declare_cut_options(cut_app, *cut);
 
   return [=]() -> Result<int> {
-    if (info_app->parsed()) return run_info(*info);
-    if (convert_app->parsed()) return run_convert(*convert);
+    if (info_app.parsed()) return run_info(*info);
+    if (convert_app.parsed()) return run_convert(*convert);
     return copy(cut->input, cut->output,
                 [cut](const Event& e, std::uint64_t n) { return cut->wants(e, n); });
   };

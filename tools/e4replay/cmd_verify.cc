@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "common/command.h"
@@ -136,21 +135,21 @@ Result<int> run(const Options& options) {
   return report->runs.front().agrees() ? kDone : kDisagreed;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_inputs(app, options->in);
   app.add_option("-p,--policy", options->policy, "policy to hold against the recorded kernel")
-      ->type_name("POLICY");
+      .type_name("POLICY");
   app.add_flag("--free-run", options->free_run,
                "decide alone to the end instead of putting mismatches right");
   app.add_option("--mb-groups", options->mb_groups,
                  "the kernel's mb_groups at the end (default: NAME.mb_groups beside the trace)")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--mb-stats", options->mb_stats,
                  "the kernel's mb_stats at the end (default: NAME.mb_stats beside the trace)")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--html", options->html, "write the result as a page as well; -: instead")
-      ->type_name("FILE");
+      .type_name("FILE");
   return [options] { return run(*options); };
 }
 

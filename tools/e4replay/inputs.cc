@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -88,37 +86,36 @@ Result<trace::PackedTrace> load_events(const std::string& path, const trace::Ope
   return capture.load_trace(options);
 }
 
-void declare_inputs(CLI::App& app, InputOptions& o) {
+void declare_inputs(CommandLine& app, InputOptions& o) {
   app.add_option("image", o.image,
                  "start image: the file system as it was before the trace; or a capture "
                  "(`e4replay record`), which needs nothing else")
-      ->required()
-      ->type_name("IMAGE|FILE.e4c");
+      .required()
+      .type_name("IMAGE|FILE.e4c");
   app.add_option("trace", o.trace,
                  "trace (ftrace, trace-cmd, perf text, trace.dat, .e4t, .e4c; .gz, .zst; -)")
-      ->type_name("TRACE");
+      .type_name("TRACE");
   app.add_option("--set", o.settings, "set a tunable; may be given again")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
+      .type_name("NAME=VALUE")
+      .may_repeat();
   app.add_option("--tunables", o.tunables_file,
                  "the recorded kernel's tunables (default: NAME.tunables beside the trace)")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--device", o.device, "device in the trace (default: the only or busiest one)")
-      ->type_name("MAJ:MIN");
+      .type_name("MAJ:MIN");
   app.add_option("--generation", o.generation, "kernel that printed the trace: 6.1, 6.5 or cr1.5")
-      ->type_name("GEN");
+      .type_name("GEN");
   app.add_option("--buffer", o.buffer, "of a trace.dat, this instance only; '': the top buffer")
-      ->type_name("NAME");
+      .type_name("NAME");
   app.add_flag("--lenient", o.lenient, "skip malformed trace lines instead of stopping");
   app.add_flag("--strict", o.strict, "stop at a damaged group instead of leaving it out");
   app.add_flag("--check", o.check, "verify the allocator's invariants on the way");
   app.add_option("--explain", o.explain,
                  "write down decision N: request, goal, groups and why, result")
-      ->type_name("N");
+      .type_name("N");
   app.add_option("--json", o.json, "write JSON to FILE as well; -: instead of the text")
-      ->type_name("FILE");
-  app.add_option("--threads", o.threads, "threads to use (default: one per CPU)")->type_name("N");
+      .type_name("FILE");
+  app.add_option("--threads", o.threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o.no_progress, "no progress line on the terminal");
 }
 

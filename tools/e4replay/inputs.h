@@ -16,13 +16,11 @@
 #include "trace/packed.h"
 #include "util/progress.h"
 
-namespace CLI {
-class App;
-}
-
 // What `replay` and `verify` have in common: an image, a trace, and what the recorder noted beside
 // the trace; or one file (.e4c) that has all of it.
 namespace e4r::tools {
+
+class CommandLine;
 
 // A trace and how to read it.
 struct TraceOptions {
@@ -53,7 +51,7 @@ struct InputOptions : TraceOptions {
 };
 
 // Declares the options above on a subcommand.
-void declare_inputs(CLI::App& app, InputOptions& options);
+void declare_inputs(CommandLine& app, InputOptions& options);
 
 // Everything opened and read.
 struct Inputs {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lazyinit/disable.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "common/command.h"
@@ -90,11 +89,10 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
-  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)")
-      ->type_name("N");
+  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
   app.add_flag("--no-progress", options->no_progress, "no progress line");
   return [options] { return run(*options); };
 }

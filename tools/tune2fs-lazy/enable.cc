@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lazyinit/enable.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "common/command.h"
@@ -61,14 +60,14 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
   app.add_option("--feature", options->feature,
                  "uninit_bg: checksums of group descriptors, at once; metadata_csum: of all "
                  "metadata, by the installed tune2fs")
-      ->check(CLI::IsMember({"uninit_bg", "metadata_csum"}))
-      ->capture_default_str();
+      .one_of({"uninit_bg", "metadata_csum"})
+      .show_default();
   app.add_flag("--probe", options->probe, "flag tables that read as zeros already");
   return [options] { return run(*options); };
 }

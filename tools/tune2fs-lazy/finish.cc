@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "common/command.h"
@@ -76,18 +75,17 @@ Result<int> run(const Options& options) {
   return report(options, session, outcome);
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
-  CLI::Option* mult =
+  const DeclaredOption mult =
       app.add_option("--mult", options->mult, "after each group sleep N x the time that it took")
-          ->type_name("N");
+          .type_name("N");
   app.add_option("--max-rate", options->max_rate, "zero at most this many bytes per second")
-      ->type_name("SIZE")
-      ->excludes(mult);
+      .type_name("SIZE")
+      .excludes(mult);
   app.add_flag("--idle", options->idle, "only when nobody else wants disk or processor");
-  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)")
-      ->type_name("N");
+  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
   app.add_flag("--probe", options->probe, "read first; what reads as zeros is not written");
   app.add_flag("--pause-on-battery", options->pause_on_battery,
                "wait while the machine lives on its battery");

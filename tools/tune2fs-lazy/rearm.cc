@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "common/command.h"
@@ -34,10 +33,10 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
-  app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-")->type_name("A-B");
+  app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-").type_name("A-B");
   return [options] { return run(*options); };
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tune2fs-lazy/session.h"
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "common/command.h"
@@ -16,14 +15,14 @@ using lazyinit::FileSystem;
 using lazyinit::Tables;
 using lazyinit::Target;
 
-void declare_image(CLI::App& app, ImageOptions& options, bool writes) {
+void declare_image(CommandLine& app, ImageOptions& options, bool writes) {
   app.add_option("image", options.image, "ext4 image or block device")
-      ->required()
-      ->type_name("IMAGE");
+      .required()
+      .type_name("IMAGE");
   if (!writes) return;
   app.add_flag("--dry-run", options.dry_run, "do everything but write, and say what came of it");
   app.add_option("--undo", options.undo, "keep what is overwritten in FILE, for e2undo")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
 Result<Session> open_to_read(const ImageOptions& options) {

@@ -8,11 +8,9 @@
 #include "lazyinit/target.h"
 #include "util/status.h"
 
-namespace CLI {
-class App;
-}
-
 namespace e4r::tools {
+
+class CommandLine;
 
 // What every subcommand is given.
 struct ImageOptions {
@@ -22,7 +20,7 @@ struct ImageOptions {
 };
 
 // IMAGE; with `writes` also --dry-run and --undo FILE.
-void declare_image(CLI::App& app, ImageOptions& options, bool writes);
+void declare_image(CommandLine& app, ImageOptions& options, bool writes);
 
 // An image that is open, and its tables.
 struct Session {

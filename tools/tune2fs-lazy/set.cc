@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "common/command.h"
@@ -34,11 +33,11 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   app.add_option("value", options->value, "init_itable=N, noinit_itable or default")
-      ->required()
-      ->type_name("OPTION");
+      .required()
+      .type_name("OPTION");
   declare_image(app, options->image, true);
   return [options] { return run(*options); };
 }

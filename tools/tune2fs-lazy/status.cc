@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <memory>
 
@@ -193,15 +192,15 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, false);
   app.add_flag("--json", options->json, "for a program");
   app.add_flag("--groups", options->groups,
                "also every group; neighbours that are alike in one line");
-  app.add_option("--mult", options->mult, "estimate for this wait multiplier")->type_name("N");
+  app.add_option("--mult", options->mult, "estimate for this wait multiplier").type_name("N");
   app.add_option("--rate", options->rate, "estimate for this many bytes zeroed per second")
-      ->type_name("SIZE");
+      .type_name("SIZE");
   return [options] { return run(*options); };
 }
 

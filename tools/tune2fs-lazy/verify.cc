@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lazyinit/verify.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "common/command.h"
@@ -87,15 +86,14 @@ Result<int> run(const Options& options) {
   return options.image.dry_run ? kDisagreed : kDone;
 }
 
-std::function<Result<int>()> declare(CLI::App& app) {
+std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
   app.add_flag("--fix{clear}", options->fix,
                "take the flag from groups where it lies; --fix=zero: zero their tables as well")
-      ->check(CLI::IsMember({"clear", "zero"}));
-  app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-")->type_name("A-B");
-  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)")
-      ->type_name("N");
+      .one_of({"clear", "zero"});
+  app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-").type_name("A-B");
+  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
   app.add_flag("--no-progress", options->no_progress, "no progress line");
   return [options] { return run(*options); };
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+
+namespace e4r::tools {
+
+DeclaredOption DeclaredOption::type_name(const std::string& placeholder) {
+  option_->type_name(placeholder);
+  return *this;
+}
+
+DeclaredOption DeclaredOption::required() {
+  option_->required();
+  return *this;
+}
+
+DeclaredOption DeclaredOption::may_repeat() {
+  option_->expected(1)->take_all();
+  return *this;
+}
+
+DeclaredOption DeclaredOption::takes_the_rest() {
+  option_->expected(1, 1 << 20);
+  return *this;
+}
+
+DeclaredOption DeclaredOption::one_of(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+DeclaredOption DeclaredOption::excludes(DeclaredOption other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+DeclaredOption DeclaredOption::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+template <class T>
+DeclaredOption CommandLine::add_option(const std::string& names, T& value,
+                                       const std::string& meaning) {
+  return DeclaredOption(app_->add_option(names, value, meaning));
+}
+
+DeclaredOption CommandLine::add_option(const std::string& names,
+                                       std::function<Status(const std::string&)> take,
+                                       const std::string& meaning) {
+  const auto checked = [take = std::move(take)](const std::string& text) {
+    const Status status = take(text);
+    if (!status.ok()) throw CLI::ValidationError(status.error().message);
+  };
+  return DeclaredOption(app_->add_option_function<std::string>(names, checked, meaning));
+}
+
+DeclaredOption CommandLine::add_flag(const std::string& names, bool& value,
+                                     const std::string& meaning) {
+  return DeclaredOption(app_->add_flag(names, value, meaning));
+}
+
+DeclaredOption CommandLine::add_flag(const std::string& names, std::string& value,
+                                     const std::string& meaning) {
+  return DeclaredOption(app_->add_flag(names, value, meaning));
+}
+
+CommandLine CommandLine::add_subcommand(const std::string& name, const std::string& summary,
+                                        const std::string& examples) {
+  CLI::App* app = app_->add_subcommand(name, summary);
+  app->footer("Examples:\n" + examples);
+  return CommandLine(*app);
+}
+
+void CommandLine::require_subcommand() {
+  app_->require_subcommand(1);
+}
+
+bool CommandLine::parsed() const {
+  return app_->parsed();
+}
+
+using Text = const std::string&;
+template DeclaredOption CommandLine::add_option(Text, std::string&, Text);
+template DeclaredOption CommandLine::add_option(Text, std::optional<std::string>&, Text);
+template DeclaredOption CommandLine::add_option(Text, std::vector<std::string>&, Text);
+template DeclaredOption CommandLine::add_option(Text, std::uint32_t&, Text);
+template DeclaredOption CommandLine::add_option(Text, std::uint64_t&, Text);
+template DeclaredOption CommandLine::add_option(Text, double&, Text);
+
+}  // namespace e4r::tools
