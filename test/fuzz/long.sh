@@ -3,9 +3,10 @@
 # A long run of fuzz_pair on one core, at the lowest priority, that goes on where the last one ended.
 #   long.sh SECONDS [CORPUS]     default: build/fuzz/long
 # Builds the fuzzer without libFuzzer's tracing of comparisons, which takes half of the time, and
-# leaves leaks to the short runs of run.sh; a fifth more is gained by a small quarantine. Ends by
-# itself. Adds its executions and its seconds of one core to CORPUS.spent and prints the sums; what it
-# found, if anything, lies in CORPUS as crash-*, timeout-* or oom-*, and the exit status is not 0.
+# leaves leaks to the short runs of run.sh; a fifth more is gained by a small quarantine, a tenth by
+# -O3. Ends by itself. Adds its executions and its seconds of one core to CORPUS.spent and prints the
+# sums; what it found, if anything, lies in CORPUS as crash-*, timeout-* or oom-*, and the exit status
+# is not 0.
 #   long.sh --keep [CORPUS]      the fewest inputs that cover all, into test/fuzz/corpus/pair
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,7 +14,8 @@ fuzzer=build/fuzz-long/test/fuzz/fuzz_pair
 kept=test/fuzz/corpus/pair
 [ $# -ge 1 ] || { sed -n 's/^#  *long.sh/usage: long.sh/p' "$0" >&2; exit 2; }
 tools/setup.sh test fuzz
-cmake --preset fuzz -B build/fuzz-long -DCMAKE_CXX_FLAGS=-fno-sanitize-coverage=trace-cmp >/dev/null
+cmake --preset fuzz -B build/fuzz-long -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_FLAGS=-fno-sanitize-coverage=trace-cmp >/dev/null
 cmake --build build/fuzz-long --target fuzz_pair
 corpus=${2:-build/fuzz/long}
 mkdir -p "$corpus"

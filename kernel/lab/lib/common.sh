@@ -50,6 +50,12 @@ need() {
     done
 }
 
+# alone COMMAND...: waits until no other process of the lab is in such a command.
+alone() (
+    flock 9
+    "$@"
+) 9>"$E4R_LAB/lock"
+
 # Where a tree lives: "base", the number of another base, or the name of a series (lib/series.sh).
 tree_of() {
     [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9.,_-]*$ ]] || die "'$1' is not a name of a series"

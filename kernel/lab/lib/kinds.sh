@@ -57,8 +57,13 @@ project_build() {
 
 # build_project TARGET...: of the release preset.
 build_project() {
-    local build
-    build=$(project_build)
+    alone build_targets "$(project_build)" "$@"
+}
+
+# build_targets BUILD TARGET...
+build_targets() {
+    local build=$1
+    shift
     if [ ! -e "$build/build.ninja" ]; then
         (cd "$top_dir" && cmake --preset release >/dev/null) || die "cmake failed"
     fi
@@ -69,5 +74,5 @@ build_project() {
 }
 
 build_programs() {
-    make -s -C "$lab_dir/workloads" OUT="$E4R_LAB/bin"
+    alone make -s -C "$lab_dir/workloads" OUT="$E4R_LAB/bin"
 }
