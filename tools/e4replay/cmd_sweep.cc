@@ -276,6 +276,9 @@ std::string command_of(const Options& options) {
 Result<int> emit(const Options& options, const Wanted& wanted) {
   if (options.directory.empty()) return usage_error("--emit needs the parts' directory: -o DIR");
   if (!options.points.empty()) return usage_error("--emit and --points: give one of them");
+  if (options.dry_run) return usage_error("--emit and --dry-run: give one of them");
+  if (options.resume)
+    return usage_error("--emit and --resume: its jobs go on by themselves with what is there");
   if (!options.html.empty()) return usage_error("--emit prints a script: give --html to --merge");
   if (options.jobs == 0) return usage_error("--jobs 0: give at least 1");
   const std::uint64_t points = wanted.range.count();
@@ -317,6 +320,8 @@ Result<int> run(const Options& options) {
   if (!wanted.ok()) return usage_error(wanted.error().message);
   if (!options.emit.empty()) return emit(options, *wanted);
   if (options.dry_run) {
+    if (!options.html.empty())
+      return usage_error("--dry-run replays nothing, so there is no page: leave --html away");
     E4R_CHECK(write_output(listing(*wanted), "-"));
     return kDone;
   }
