@@ -120,8 +120,14 @@ struct GroupInfo {
   bool block_uninit = false;  // the flags count only with group checksums, and read as false
   bool inode_uninit = false;  // without them
   bool itable_zeroed = false;
+  // Clusters of metadata, any group's, that its bitmap calls free. Known once bitmaps are loaded.
+  std::uint32_t free_metadata = 0;
   GroupFault fault = GroupFault::none;
   [[nodiscard]] bool bad() const { return fault != GroupFault::none; }
+  // Whether what the descriptor says of places is to be believed.
+  [[nodiscard]] bool has_places() const {
+    return fault != GroupFault::descriptor_range && fault != GroupFault::descriptor_checksum;
+  }
 };
 
 }  // namespace e4r::image

@@ -49,6 +49,7 @@ struct Image::Impl {
   void warn_about_state();
   Status report_bad_groups();
   Status load();
+  Status claim_metadata();
   Status scan(const BitmapVisitor& visit);
   [[nodiscard]] Error locate(const Error& cause) const {
     return error("{}: {}", file.path(), cause.message);
@@ -113,9 +114,37 @@ Status Image::Impl::scan(const BitmapVisitor& visit) {
 Status Image::Impl::load() {
   const std::size_t size = geometry.words_per_group();
   words = std::make_unique_for_overwrite<std::uint64_t[]>(size * geometry.groups_count);
-  return scan([&](unsigned, Group group, std::span<const std::uint64_t> bits) {
+  E4R_CHECK(scan([&](unsigned, Group group, std::span<const std::uint64_t> bits) {
     std::copy(bits.begin(), bits.end(), words.get() + size * group);
-  });
+  }));
+  return claim_metadata();
+}
+
+// With flex_bg nobody asks whether bitmaps have the metadata in use. An allocation that meets some
+// fails in the kernel (ext4_mb_mark_diskspace_used(), which asks ext4_inode_block_valid()), so none
+// of it counts as free.
+Status Image::Impl::claim_metadata() {
+  const std::size_t size = geometry.words_per_group();
+  std::uint64_t all = 0;
+  Group where = 0;
+  for (const BlockRange& range : layout.ranges()) {
+    const Group last = geometry.group_of(range.end() - 1);
+    for (Group group = geometry.group_of(range.first); group <= last; ++group) {
+      const BlockRange bits = clusters_in_group(geometry, group, range);
+      const auto clear = set_bits({words.get() + size * group, size}, bits.first, bits.count);
+      if (clear > 0 && all == 0) where = group;
+      groups[group].free_metadata += static_cast<std::uint32_t>(clear);
+      all += clear;
+    }
+  }
+  if (all == 0) return {};
+  const std::string what =
+      fmt::format("{}: group {}: its block bitmap calls metadata free ({} clusters in all)",
+                  file.path(), where, all);
+  if (options.strict) return error("{}; check a copy with `e2fsck -fn {}`", what, file.path());
+  warnings.push_back(
+      fmt::format("{}; it counts as in use, check a copy with `e2fsck -fn {}`", what, file.path()));
+  return {};
 }
 
 Image::Image(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

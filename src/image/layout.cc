@@ -2,6 +2,7 @@
 #include "image/layout.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace e4r::image {
 namespace {
@@ -28,16 +29,6 @@ bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
   return true;
 }
 
-// Clusters of the group that the part of `blocks` inside it touches; count 0 when none does.
-BlockRange clusters_in_group(const Geometry& geo, Group group, const BlockRange& blocks) {
-  const Block start = geo.group_first_block(group);
-  const Block first = std::max(blocks.first, start);
-  const Block end = std::min(blocks.end(), start + geo.group_blocks(group));
-  if (first >= end) return {};
-  const std::uint64_t from = (first - start) >> geo.cluster_ratio_bits;
-  return {from, ((end - 1 - start) >> geo.cluster_ratio_bits) + 1 - from};
-}
-
 void sort_and_merge(std::vector<BlockRange>& ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
@@ -55,11 +46,23 @@ void sort_and_merge(std::vector<BlockRange>& ranges) {
 
 }  // namespace
 
-void set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count) {
-  each_word(first, count, [words](std::uint64_t word, std::uint64_t bits) {
+BlockRange clusters_in_group(const Geometry& geo, Group group, const BlockRange& blocks) {
+  const Block start = geo.group_first_block(group);
+  const Block first = std::max(blocks.first, start);
+  const Block end = std::min(blocks.end(), start + geo.group_blocks(group));
+  if (first >= end) return {};
+  const std::uint64_t from = (first - start) >> geo.cluster_ratio_bits;
+  return {from, ((end - 1 - start) >> geo.cluster_ratio_bits) + 1 - from};
+}
+
+std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count) {
+  std::uint64_t clear = 0;
+  each_word(first, count, [&](std::uint64_t word, std::uint64_t bits) {
+    clear += static_cast<std::uint64_t>(std::popcount(bits & ~words[word]));
     words[word] |= bits;
     return true;
   });
+  return clear;
 }
 
 bool all_set(std::span<const std::uint64_t> words, std::uint64_t first, std::uint64_t count) {
@@ -117,6 +120,7 @@ void Layout::collect(Group group, std::vector<BlockRange>& out) const {
   // With bigalloc on 1 KiB blocks the boot block is part of group 0 and precedes the superblock.
   const bool boot = group == 0 && geo_.block_size == 1024 && geo_.first_data_block == 0;
   add(info.first_block, base_blocks(group) + (boot ? 1 : 0));
+  if (!info.has_places()) return;
   add(info.block_bitmap, info.block_bitmap != 0 ? 1 : 0);
   add(info.inode_bitmap, info.inode_bitmap != 0 ? 1 : 0);
   add(info.inode_table, info.inode_table != 0 ? geo_.itable_blocks_per_group : 0);

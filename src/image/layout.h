@@ -44,8 +44,14 @@ class Layout {
   ext2_filsys fs_;
 };
 
-// Sets bits [first, first + count); the caller has checked that they are there.
-void set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count);
+// Clusters of the group that the part of `blocks` inside it touches, counted from its first; count
+// 0 when none does.
+[[nodiscard]] BlockRange clusters_in_group(const Geometry& geo, Group group,
+                                           const BlockRange& blocks);
+
+// Sets bits [first, first + count); the caller has checked that they are there. Returns how many
+// were clear.
+std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count);
 // Whether all of them are set.
 [[nodiscard]] bool all_set(std::span<const std::uint64_t> words, std::uint64_t first,
                            std::uint64_t count);

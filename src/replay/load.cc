@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/load.h"
 
+#include <algorithm>
+
 namespace e4r::replay {
 namespace {
 
@@ -44,8 +46,10 @@ state::Source source_from(const image::Image& image) {
     const image::GroupInfo& info = image.groups()[number];
     state::GroupSource group;
     group.words = image.bitmap(number);
-    group.disk_free = info.free_clusters;
-    group.init_free = info.free_clusters;
+    // Metadata that a bitmap calls free is in use here, and no free cluster either.
+    const std::uint32_t wrong = std::min(info.free_metadata, info.free_clusters);
+    group.disk_free = info.free_clusters - wrong;
+    group.init_free = group.disk_free;
     group.block_uninit = info.block_uninit;
     group.corrupt = info.bad();
     if (info.block_uninit)

@@ -101,6 +101,33 @@ TEST_F(Faults, BitmapThatCallsItsOwnMetadataFree) {
   expect_fault(4, GroupFault::bitmap_metadata);
 }
 
+// With flex_bg no kernel refuses such a bitmap, but an allocation that meets the block.
+TEST_F(Faults, MetadataThatIsCalledFreeIsInUse) {
+  make("^metadata_csum,^uninit_bg");
+  const auto before = Image::open(path_);
+  ASSERT_TRUE(before.ok());
+  const GroupInfo& owner = before->groups()[4];
+  const Group group = before->geometry().group_of(owner.inode_table);
+  ASSERT_NE(group, 4u);
+  const Block first = before->geometry().group_first_block(group);
+  Bytes bytes = bitmap_bytes(group);
+  for (const Block block : {owner.inode_table, owner.inode_table + 1, owner.block_bitmap})
+    bytes[(block - first) / 8] &= static_cast<unsigned char>(~(1u << ((block - first) % 8)));
+  const Patch patch(path_, test::bitmap_offset(path_, group), bytes);
+  const auto image = Image::open(path_);
+  ASSERT_TRUE(image.ok()) << image.error().message;
+  EXPECT_TRUE(image->bad_groups().empty());
+  ASSERT_EQ(image->warnings().size(), 1u);
+  EXPECT_NE(image->warnings().front().find("calls metadata free (3 clusters in all)"),
+            std::string::npos)
+      << image->warnings().front();
+  for (Group g = 0; g < good_.size(); ++g) {
+    EXPECT_EQ(image->groups()[g].free_metadata, g == group ? 3u : 0u) << g;
+    EXPECT_TRUE(std::ranges::equal(image->bitmap(g), good_[g])) << g;
+  }
+  EXPECT_FALSE(Image::open(path_, {.strict = true}).ok());
+}
+
 TEST_F(Faults, DescriptorChecksum) {
   for (const char* features : {"64bit", "^64bit", "^metadata_csum,uninit_bg"}) {
     make(features);
