@@ -183,6 +183,7 @@ Result<int> run(const Options& options) {
   image::OpenOptions open;
   open.name = options.target;
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
+  for (const std::string& warning : image.warnings()) warn(warning);
   E4R_CHECK(check_shape(image, options.target));
   const state::Source source = replay::source_from(image);
   E4R_TRY(chosen.ager.inodes, inodes_of(options, image.geometry(), source.geometry));
