@@ -77,7 +77,7 @@ step "apply every series" "$lab" apply all
 step "build the stock kernel" "$lab" build base
 step "build the patched kernel" "$lab" build all
 set -m # a group of its own, which can be ended as one
-builds >"$beside" 2>&1 &
+builds </dev/null >"$beside" 2>&1 &
 lane=$!
 set +m
 trap 'kill -- "-$lane" 2>/dev/null || true; rm -f "$beside" "$counted"' EXIT
