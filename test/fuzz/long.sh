@@ -38,7 +38,7 @@ status=0
 TIMEFORMAT='cpu %U %S'
 export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=1:max_malloc_fill_size=0
 { time nice -n 19 "$fuzzer" -max_total_time="$1" -max_len=512 -entropic=0 -timeout=60 \
-    -detect_leaks=0 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$corpus/" \
+    -detect_leaks=0 -reload=0 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$corpus/" \
     "$corpus" $kept || status=$?; } \
     2>"$corpus.log"
 ran=$(sed -n 's/^stat::number_of_executed_units: *//p' "$corpus.log")

@@ -71,7 +71,11 @@ seconds=${SECONDS_EACH:-16}
 stress 1k 128 defaults -b 1024
 stress 2k 128 defaults -b 2048
 stress 4k 128 defaults -b 4096
+# Without delayed allocation a page's first store gives it a block that is not marked unwritten (6.1
+# ext4_page_mkwrite(), ext4_should_dioread_nolock()): a direct read meanwhile sees what was there.
+more="$ARGS --exposing 1"
 stress 4k-nodelalloc 128 nodelalloc -b 4096
+more=$ARGS
 stress 4k-indirect 128 defaults -b 4096 -O ^extent,^64bit
 stress 4k-bigalloc 128 defaults -b 4096 -O bigalloc -C 65536
 # Each thread writes to all of them, in one batch too.

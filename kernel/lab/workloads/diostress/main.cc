@@ -8,6 +8,8 @@
 //   --tails PERCENT      of operations that are about the end of the file, extended by others
 //   --bad-sectors FILE   null_blk's attribute "badblocks": writes meet such sectors (--changers 0:
 //                        what is freed, or in the page cache, must not)
+//   --exposing 1         a page that is stored to through a mapping may show a direct read what the
+//                        disk held before (Linux without delayed allocation)
 //   --patience SECONDS   beyond --seconds, until threads that wait are given up
 //   --state FILE         writes there what the files left behind must hold, for
 //   --verify-only FILE   after a remount
@@ -77,6 +79,7 @@ Run::Run(const lab::Options& options)
       stress_(options),
       ops_left_(options.number("ops") > 0 ? options.number("ops") : kNoLimit) {
   stress_.block_size = block_size_of(options.directory());
+  stress_.exposing = options.number("exposing") > 0;
   if (!options.text("bad-sectors").empty()) bad_.emplace(options.text("bad-sectors"));
   const std::string& engines = options.text("engines");
   const auto wants = [&engines](const char* name) {
@@ -213,26 +216,13 @@ int verify_only(const lab::Options& options) {
 }  // namespace dio
 
 int main(int argc, char** argv) {
-  const lab::Options options(argc, argv,
-                             {{"seed", "1"},
-                              {"seconds", "0"},
-                              {"ops", "0"},
-                              {"round-ops", "150"},
-                              {"size", "2M"},
-                              {"threads", "2"},
-                              {"depth", "8"},
-                              {"engines", "sync,aio,uring"},
-                              {"changers", "1"},
-                              {"readers", "1"},
-                              {"mappers", "1"},
-                              {"files", "1"},
-                              {"keep", "4"},
-                              {"tails", "10"},
-                              {"bad-sectors", ""},
-                              {"patience", "60"},
-                              {"state", ""},
-                              {"verify-only", ""},
-                              {"self-test", "0"}});
+  const lab::Options options(
+      argc, argv,
+      {{"seed", "1"},      {"seconds", "0"}, {"ops", "0"},        {"round-ops", "150"},
+       {"size", "2M"},     {"threads", "2"}, {"depth", "8"},      {"engines", "sync,aio,uring"},
+       {"changers", "1"},  {"readers", "1"}, {"mappers", "1"},    {"files", "1"},
+       {"keep", "4"},      {"tails", "10"},  {"bad-sectors", ""}, {"exposing", "0"},
+       {"patience", "60"}, {"state", ""},    {"verify-only", ""}, {"self-test", "0"}});
   if (options.number("self-test") != 0) return dio::self_test();
   if (!options.text("verify-only").empty()) return dio::verify_only(options);
   if (options.number("seconds") == 0 && options.number("ops") == 0) {

@@ -192,8 +192,8 @@ void Reader::one_op(lab::Rng& rng) {
   const bool direct = rng.percent(75);
   const std::uint32_t hot = stress_.hot_sector(*target_);
   const std::uint32_t first = hot > apart ? hot - apart : 0;
-  const ReadWindow window =
-      target.model->begin_read(first, std::min(count, target.model->most() - first));
+  const ReadWindow window = target.model->begin_read(
+      first, std::min(count, target.model->most() - first), direct ? Via::sync : Via::buffered);
   long result = pread(direct ? target.direct : target.buffered, buffer_.data(),
                       window.legal.size() * kSector, static_cast<off_t>(first * kSector));
   if (fails_rightly(first, static_cast<std::uint32_t>(window.legal.size()), result)) return;
@@ -202,6 +202,7 @@ void Reader::one_op(lab::Rng& rng) {
   if (violation)
     stress_.report(*target_, direct ? "read directly" : "read from the page cache", *violation);
   stress_.add(Count::reads);
+  stress_.add(Count::sectors_exposed, target.model->take_exposed());
   stress_.add(Count::sectors_read, static_cast<std::uint64_t>(std::max(result, 0L)) / kSector);
 }
 

@@ -76,7 +76,7 @@ void Mapper::store(lab::Rng& rng, const Mapping& mapping) {
 void Mapper::load(lab::Rng& rng, const Mapping& mapping) {
   Model& model = *mapping.target().model;
   const auto [first, count] = draw(rng, model.for_mappings());
-  const ReadWindow window = model.begin_read(first, count);
+  const ReadWindow window = model.begin_read(first, count, Via::mapping);
   std::memcpy(buffer_.data(), mapping.at(first), count * kSector);
   const auto violation = model.end_read(window, buffer_.data(), count * long{kSector});
   if (violation) stress_.report(mapping.target(), "read from a mapping", *violation);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <istream>
 #include <ostream>
+#include <utility>
 
 namespace dio {
 
@@ -209,9 +210,9 @@ std::vector<Token> Model::legal_now(const Sector& sector) const {
   return legal;
 }
 
-ReadWindow Model::begin_read(std::uint32_t first, std::uint32_t count) {
+ReadWindow Model::begin_read(std::uint32_t first, std::uint32_t count, Via via) {
   const std::lock_guard lock(mutex_);
-  ReadWindow window{first, size_, ops_.size() + 1, shrinks_, {}, {}};
+  ReadWindow window{first, size_, ops_.size() + 1, shrinks_, {}, {}, via, clock_};
   for (std::uint32_t i = 0; i < count; ++i) {
     const Sector& sector = sectors_[first + i];
     window.legal.push_back(legal_now(sector));
@@ -251,6 +252,22 @@ bool Model::may_be_torn(const ReadWindow& window, std::uint32_t sector, const ch
   return storing && is_mix(data, file_, sector, tokens);
 }
 
+// Whether its page was being stored to while a direct read went on, by a store that may have been
+// the first: the page got its block then, with nothing written to it yet.
+bool Model::may_be_exposed(const ReadWindow& window, std::uint32_t sector) const {
+  if (!stores_expose_ || window.via == Via::mapping || window.via == Via::buffered) return false;
+  const Range page{sector - sector % kPageSectors, kPageSectors};
+  return std::any_of(ops_.begin(), ops_.end(), [&](const Op& op) {
+    return op.kind == Kind::mapped && page.meets({op.first, op.count}) &&
+           (op.end == 0 || op.end > window.time);
+  });
+}
+
+std::uint64_t Model::take_exposed() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(exposed_, 0);
+}
+
 std::optional<Violation> Model::end_read(const ReadWindow& window, const char* data, long bytes) {
   const std::lock_guard lock(mutex_);
   const auto got = static_cast<std::uint32_t>(std::max(bytes, 0L) / long{kSector});
@@ -268,6 +285,10 @@ std::optional<Violation> Model::end_read(const ReadWindow& window, const char* d
         (found.what == Found::payload && found.file == file_ && found.sector == sector);
     if (whole && wrote_since(window.next_seq, sector, found.token)) continue;
     if (!whole && may_be_torn(window, sector, data + i * kSector)) continue;
+    if (may_be_exposed(window, sector)) {
+      ++exposed_;
+      continue;
+    }
     return violation(sector, window.legal[i], found);
   }
   return {};

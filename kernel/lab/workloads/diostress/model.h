@@ -86,6 +86,8 @@ struct ReadWindow {
   std::uint64_t shrinks;   // how often the file had been truncated
   std::vector<std::vector<Token>> legal;
   std::vector<bool> storing;  // through a mapping
+  Via via;
+  std::uint64_t time;  // when the read began
 };
 
 struct Violation {
@@ -103,6 +105,10 @@ class Model {
   // Direct writes do not get these sectors from now on: whole pages, never truncated.
   void keep_for_mappings(Range pages);
   [[nodiscard]] Range for_mappings() const { return for_mappings_; }
+  // From now on a direct read may find anything in a page that is stored to meanwhile.
+  void let_stores_expose() { stores_expose_ = true; }
+  // Sectors of which it did, since the last time.
+  [[nodiscard]] std::uint64_t take_exposed();
 
   // The disk refuses to read and to write these from now on.
   void set_bad(std::vector<Range> bad);
@@ -125,7 +131,8 @@ class Model {
   // succeed with 0.
   void end(const Claimed& claimed, long result);
 
-  [[nodiscard]] ReadWindow begin_read(std::uint32_t first, std::uint32_t count);
+  // `via` is mapping, buffered, or what is direct.
+  [[nodiscard]] ReadWindow begin_read(std::uint32_t first, std::uint32_t count, Via via);
   // Compares `bytes` that were read, while whatever went on, with what was legal meanwhile.
   std::optional<Violation> end_read(const ReadWindow& window, const char* data, long bytes);
   // Compares sectors while nothing is in flight.
@@ -171,6 +178,7 @@ class Model {
   [[nodiscard]] bool wrote_since(std::uint64_t seq, std::uint32_t sector, Token token) const;
   [[nodiscard]] bool may_be_torn(const ReadWindow& window, std::uint32_t sector,
                                  const char* data) const;
+  [[nodiscard]] bool may_be_exposed(const ReadWindow& window, std::uint32_t sector) const;
   [[nodiscard]] Violation violation(std::uint32_t sector, const std::vector<Token>& legal,
                                     const Found& found) const;
   [[nodiscard]] std::string around(std::uint32_t sector, const std::vector<Token>& legal) const;
@@ -186,6 +194,8 @@ class Model {
   bool shrinking_ = false;
   bool alone_ = false;  // who extends wants nobody else to
   Range for_mappings_{0, 0};
+  bool stores_expose_ = false;
+  std::uint64_t exposed_ = 0;
   std::vector<Range> bad_;
   std::uint64_t clock_ = 0, shrinks_ = 0;
   std::vector<Sector> sectors_;

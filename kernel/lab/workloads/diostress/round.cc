@@ -91,6 +91,7 @@ void lay_out(Stress& stress, Target& target, const std::string& path, Model& mod
     allocate_chunk(stress, target, size, static_cast<std::uint32_t>(rng.between(1, 200)));
   if (rng.percent(70)) lab::check(fsync(target.buffered), path);
   model.keep_for_mappings(draw_mapped(rng, model));
+  if (stress.exposing) model.let_stores_expose();
 }
 
 void verify(Stress& stress, const Target& target, const std::string& when) {

@@ -236,7 +236,7 @@ void reading() {
   Bench bench;
   const Claimed old = bench.written(0, 2);
   const Claimed now = *bench.claim(0, 2);
-  ReadWindow window = bench.model.begin_read(0, 2);
+  ReadWindow window = bench.model.begin_read(0, 2, Via::sync);
   expect("read: old", bench.read_verdict(window, 2), "");
   bench.put(0, now.token);
   expect("read: new", bench.read_verdict(window, 2), "");
@@ -245,7 +245,7 @@ void reading() {
   bench.done(now);
   const Claimed later = bench.written(0, 2);
   expect("read: began meanwhile", bench.read_verdict(window, 2), "");
-  window = bench.model.begin_read(0, 2);
+  window = bench.model.begin_read(0, 2, Via::sync);
   bench.put(1, now.token);
   expect("read: superseded", bench.read_verdict(window, 2), "stale");
   bench.put(1, old.token);
@@ -269,7 +269,7 @@ void mapping() {
   const Claimed now = *bench.model.begin({Kind::mapped, Via::mapping, 2, 9, 2});
   expect("what is being stored is nobody's",
          !bench.model.begin({Kind::buffered, Via::buffered, 1, 10, 1}));
-  const ReadWindow window = bench.model.begin_read(8, 4);
+  const ReadWindow window = bench.model.begin_read(8, 4, Via::sync);
   bench.mix(9, now.token, old.token, 100);
   expect("read: half stored", bench.read_verdict(window, 4), "");
   bench.at(9)[300] ^= 1;
@@ -282,8 +282,41 @@ void mapping() {
   bench.mix(9, now.token, old.token, 100);
   expect("still half stored at the end", bench.verdict(), "torn");
   expect("read: stored meanwhile", bench.read_verdict(window, 4), "");
-  expect("read: half stored when all was over", bench.read_verdict(bench.model.begin_read(8, 4), 4),
-         "torn");
+  expect("read: half stored when all was over",
+         bench.read_verdict(bench.model.begin_read(8, 4, Via::sync), 4), "torn");
+}
+
+// What the disk held before, in a page that is being stored to.
+void exposing() {
+  Bench bench;
+  bench.model.keep_for_mappings({8, 16});
+  const Claimed first = *bench.stored(9, 1);
+  bench.put(9, first.token);
+  const auto soil = [&bench](std::uint32_t sector) {
+    std::memset(bench.at(sector), 0x5a, kSector);
+  };
+  const Claimed now = *bench.model.begin({Kind::mapped, Via::mapping, 2, 9, 2});
+  const ReadWindow direct = bench.model.begin_read(8, 16, Via::sync);
+  soil(12);
+  expect("exposed, where that is a mistake", bench.read_verdict(direct, 16), "foreign");
+  bench.model.let_stores_expose();
+  expect("exposed in the page of the store", bench.read_verdict(direct, 16), "");
+  expect("read from the page cache",
+         bench.read_verdict(bench.model.begin_read(8, 16, Via::buffered), 16), "foreign");
+  expect("read from the mapping",
+         bench.read_verdict(bench.model.begin_read(8, 16, Via::mapping), 16), "foreign");
+  bench.put_all(now);
+  bench.done(now);
+  expect("exposed when the store ended meanwhile", bench.read_verdict(direct, 16), "");
+  expect("exposed after the store",
+         bench.read_verdict(bench.model.begin_read(8, 16, Via::sync), 16), "foreign");
+  expect("exposed at the end", bench.verdict(), "foreign");
+  bench.put(12, kZeros);
+  soil(17);
+  expect("exposed in the next page", bench.read_verdict(direct, 16), "foreign");
+  const Claimed later = *bench.stored(16, 1);
+  expect("exposed by a store that began later",
+         later.count == 1 ? bench.read_verdict(direct, 16) : "x", "");
 }
 
 // Which results are right when the disk refuses sectors.
@@ -322,7 +355,7 @@ void half_written() {
   Bench bench;
   const Claimed old = bench.written(0, 2);
   const Claimed now = *bench.claim(0, 2);
-  const ReadWindow window = bench.model.begin_read(0, 2);
+  const ReadWindow window = bench.model.begin_read(0, 2, Via::sync);
   bench.mix(0, now.token, old.token, 100);
   expect("read: half written", bench.read_verdict(window, 2), "torn");
 }
@@ -355,6 +388,7 @@ int self_test() {
   extending();
   reading();
   mapping();
+  exposing();
   half_written();
   refusing();
   remembering();

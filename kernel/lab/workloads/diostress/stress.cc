@@ -28,6 +28,7 @@ constexpr const char* kNames[] = {"writes_sync",
                                   "sectors_read",
                                   "sectors_verified",
                                   "sectors_ambiguous",
+                                  "sectors_exposed",
                                   "rounds",
                                   "failures"};
 static_assert(std::size(kNames) == static_cast<unsigned>(Count::last));

@@ -41,6 +41,7 @@ enum class Count : unsigned {
   sectors_read,
   sectors_verified,
   sectors_ambiguous,
+  sectors_exposed,
   rounds,
   failures,
   last
@@ -94,6 +95,7 @@ class Stress {
   std::vector<Target> targets;
   std::uint64_t round = 0, round_seed = 0;
   std::uint32_t block_size = 4096;
+  bool exposing = false;  // what Model::let_stores_expose() is for
 
  private:
   std::uint64_t seed_;
