@@ -14,9 +14,13 @@ fuzzer=build/fuzz-long/test/fuzz/fuzz_pair
 kept=test/fuzz/corpus/pair
 [ $# -ge 1 ] || { sed -n 's/^#  *long.sh/usage: long.sh/p' "$0" >&2; exit 2; }
 tools/setup.sh test fuzz
-cmake --preset fuzz -B build/fuzz-long -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_CXX_FLAGS=-fno-sanitize-coverage=trace-cmp >/dev/null
-cmake --build build/fuzz-long --target fuzz_pair
+mkdir -p build
+{
+    flock 9 # one for each core may be started at the same time
+    cmake --preset fuzz -B build/fuzz-long -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_CXX_FLAGS=-fno-sanitize-coverage=trace-cmp >/dev/null
+    cmake --build build/fuzz-long --target fuzz_pair
+} 9>build/fuzz-long.lock
 corpus=${2:-build/fuzz/long}
 mkdir -p "$corpus"
 
