@@ -68,6 +68,7 @@ TEST_P(Shapes, MetadataIsInUse) {
       const Group group = geo.group_of(block);
       ASSERT_LT(group, geo.groups_count);
       const std::uint64_t bit = (block - geo.group_first_block(group)) >> geo.cluster_ratio_bits;
+      ASSERT_TRUE(image->bitmap(group)[bit / 64] >> (bit % 64) & 1) << "block " << block;
       ASSERT_TRUE(want[group][bit / 64] >> (bit % 64) & 1) << "block " << block;
     }
 }

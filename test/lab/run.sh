@@ -17,7 +17,8 @@ other=${others[$(test/turn.sh base "$commit" ${#others[@]})]}
 # What the steps beside the others print, until it is their turn.
 beside=$(mktemp)
 counted=$(mktemp)
-trap 'rm -f "$beside" "$counted"' EXIT
+lane=
+trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -f "$beside" "$counted"' EXIT
 
 # step DESCRIPTION COMMAND...
 step() {
@@ -80,7 +81,6 @@ set -m # a group of its own, which can be ended as one
 builds </dev/null >"$beside" 2>&1 &
 lane=$!
 set +m
-trap 'kill -- "-$lane" 2>/dev/null || true; rm -f "$beside" "$counted"' EXIT
 step "the stock kernel works and is stock" stock_has_no_cr1_5
 step "the patched kernel works and is patched" has_cr1_5 all
 for job in live pause prefetch two count error probe; do

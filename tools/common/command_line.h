@@ -23,7 +23,6 @@ class DeclaredOption {
   explicit DeclaredOption(CLI::Option* option) : option_(option) {}
   DeclaredOption type_name(const std::string& placeholder);  // as --help shows its value
   DeclaredOption required();
-  DeclaredOption expected(int values);
   DeclaredOption may_repeat();      // one value each time
   DeclaredOption takes_the_rest();  // of an operand: one or more
   DeclaredOption one_of(const std::vector<std::string>& words);
