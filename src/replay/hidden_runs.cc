@@ -181,10 +181,17 @@ class Search {
   Counts wanted_;  // what is shown
 };
 
+// A group of so many clusters can have these figures; bounds what is reckoned with them.
+bool is_possible(const state::MbGroup& shown, std::uint32_t clusters) {
+  const auto most = *std::max_element(shown.counters.begin(), shown.counters.end());
+  return std::max({shown.free, shown.fragments, most}) <= clusters;
+}
+
 }  // namespace
 
 HiddenRuns find_hidden_runs(const state::Geometry& geometry, bitmap::ConstWords words,
                             const state::MbGroup& shown) {
+  if (!is_possible(shown, geometry.clusters_per_group)) return {{}, false, 0};
   return Search(geometry, words, shown).run();
 }
 

@@ -23,7 +23,8 @@ struct HiddenRuns {
 
 // Looks for at most two runs, each at the beginning or the end of a free run, that make the
 // counters of the bitmap those that are shown. Where several do, the one whose far end is aligned
-// to the largest power of two is taken: that is how preallocations are cut.
+// to the largest power of two is taken: that is how preallocations are cut. Counters of more than
+// the group's clusters explain nothing.
 [[nodiscard]] HiddenRuns find_hidden_runs(const state::Geometry& geometry,
                                           state::bitmap::ConstWords words,
                                           const state::MbGroup& shown);

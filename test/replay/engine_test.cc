@@ -105,8 +105,8 @@ class Recording {
 std::unique_ptr<Engine> run(Recording& recording, std::span<const trace::Event> events,
                             const Policy& policy, Driver driver, InputTable& inputs,
                             const allocator::Tunables& tunables) {
-  auto [engine, status] =
-      replay_as(driver, recording.fs().source(), policy, tunables, events, inputs, 251);
+  auto [engine, status] = replay_as(driver, recording.fs().source(), policy, tunables, events,
+                                    inputs, checked_every(251));
   EXPECT_TRUE(status.ok()) << status.error().message;
   return std::move(engine);
 }

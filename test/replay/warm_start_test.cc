@@ -4,11 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <optional>
 
 #include "replay/hidden_runs.h"
 #include "replay/session.h"
 #include "support/drivers.h"
+#include "support/model_look.h"
 #include "support/rig.h"
 #include "support/workload.h"
 #include "trace/e4t/file.h"
@@ -20,16 +21,6 @@ namespace {
 namespace bitmap = state::bitmap;
 using replay::WarmStart;
 using state::MbGroup;
-
-MbGroup shown_of(const state::Group& group) {
-  MbGroup out;
-  out.number = group.number;
-  out.free = group.free;
-  out.fragments = group.fragments;
-  out.first_free = group.first_free;
-  std::copy_n(group.counters.begin(), out.counters.size(), out.counters.begin());
-  return out;
-}
 
 // A run of the model, of which the first half is only known by what it left.
 class HalfSeen {
@@ -48,46 +39,27 @@ class HalfSeen {
     Workload work(rig.allocator, fs_, std::move(old), options);
     work.run(300);
     work.commit_everything();
-    for (std::uint32_t group = 0; group < rig.state.group_count(); ++group) rig.state.load(group);
     const std::size_t seen_from = work.events().size();
-    look(rig.state);
+    look_.emplace(rig.state, fs_.source().metadata);
     work.run(300);
     EXPECT_TRUE(work.problems().empty());
     events_.assign(work.events().begin() + static_cast<std::ptrdiff_t>(seen_from),
                    work.events().end());
   }
 
-  [[nodiscard]] const state::Source& source() const { return source_; }
+  [[nodiscard]] const state::Source& source() const { return look_->source(); }
   [[nodiscard]] std::span<const trace::Event> events() const { return events_; }
-  [[nodiscard]] const std::vector<MbGroup>& shown() const { return shown_; }
+  [[nodiscard]] const std::vector<MbGroup>& shown() const { return look_->shown(); }
   [[nodiscard]] const allocator::Policy& policy() const { return policy_; }
   [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
-  [[nodiscard]] std::uint64_t hidden() const { return hidden_; }
+  [[nodiscard]] std::uint64_t hidden() const { return look_->hidden(); }
 
  private:
-  // Takes what an image would have, and mb_groups.
-  void look(const state::FsState& state) {
-    source_.geometry = fs_.geometry();
-    source_.metadata = fs_.source().metadata;
-    words_.resize(state.group_count());
-    for (std::uint32_t number = 0; number < state.group_count(); ++number) {
-      state.settled_words(number, words_[number]);
-      const std::uint32_t free =
-          bitmap::count_clear(words_[number], source_.geometry.clusters_per_group);
-      hidden_ += free - state.group(number).free;
-      source_.groups.push_back({words_[number], free, free, false, false});
-      shown_.push_back(shown_of(state.group(number)));
-    }
-  }
-
   const allocator::Policy& policy_;
   ModelFs fs_;
   allocator::Tunables tunables_;
-  state::Source source_;
-  std::vector<std::vector<std::uint64_t>> words_;
-  std::vector<MbGroup> shown_;
+  std::optional<ModelLook> look_;
   std::vector<trace::Event> events_;
-  std::uint64_t hidden_ = 0;  // clusters
 };
 
 trace::PackedTrace packed(std::span<const trace::Event> events) {
@@ -248,6 +220,9 @@ TEST(HiddenRuns, CountersOfAnotherGroupAreNotExplained) {
   EXPECT_EQ(out.not_found, 7u);
   other.free += 100;  // more than the image has
   EXPECT_EQ(replay::find_hidden_runs(g.geometry, g.words, other).not_found, 0u);
+  other = g.with({});
+  other.counters[3] = 0x80000000;  // of a damaged file
+  EXPECT_FALSE(replay::find_hidden_runs(g.geometry, g.words, other).explained);
 }
 
 // A capture is input from outside: what cannot have been is not put into the state.

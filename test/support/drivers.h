@@ -20,14 +20,19 @@ struct Replayed {
   Status status;
 };
 
+// The invariants are verified every so many operations.
+inline replay::EngineOptions checked_every(std::uint64_t operations) {
+  replay::EngineOptions options;
+  options.check = true;
+  options.check_every = operations;
+  return options;
+}
+
 // One run over the events. Following writes `inputs`, the others read them.
 inline Replayed replay_as(Driver driver, const state::Source& source,
                           const allocator::Policy& policy, const allocator::Tunables& tunables,
                           std::span<const trace::Event> events, replay::InputTable& inputs,
-                          std::uint64_t check_every = 1) {
-  replay::EngineOptions options;
-  options.check = true;
-  options.check_every = check_every;
+                          const replay::EngineOptions& options = checked_every(1)) {
   MemorySource stream(events);
   Replayed out;
   if (driver == Driver::follow) {

@@ -2,11 +2,14 @@
 #include "support/pair.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "replay/fit.h"
+#include "replay/warm_start.h"
 #include "support/drivers.h"
+#include "support/model_look.h"
 #include "support/trace_writer.h"
 
 namespace e4r::test {
@@ -160,6 +163,7 @@ class Recorder {
 
   void step();
   [[nodiscard]] const std::vector<Event>& events() const { return writer_.events(); }
+  [[nodiscard]] state::FsState& state() { return state_; }
 
  private:
   struct Taken {
@@ -361,18 +365,48 @@ void spoil(std::vector<Event>& events, const state::Geometry& g, Draw& draw) {
   }
 }
 
+// Overwrites figures of mb_groups.
+void spoil(std::vector<state::MbGroup>& shown, const state::Geometry& g, Draw& draw) {
+  for (std::uint32_t count = draw.below(12); count > 0 && !shown.empty(); --count) {
+    state::MbGroup& group = shown[draw.below(static_cast<std::uint32_t>(shown.size()))];
+    const std::uint32_t which = draw.below(4 + state::MbGroup::kOrders);
+    const auto figure =
+        static_cast<std::uint32_t>(draw.odd(which == 0 ? g.groups : g.clusters_per_group));
+    if (which >= 4) group.counters[which - 4] = figure;
+    if (which == 0) group.number = figure;
+    if (which == 1) group.free = figure;
+    if (which == 2) group.fragments = figure;
+    if (which == 3) group.first_free = figure;
+  }
+}
+
+// A start state and a trace, however they came about.
+struct Case {
+  const state::Source* source = nullptr;
+  std::vector<Event> events;
+  std::optional<replay::WarmStart> warm;
+  std::uint64_t check_every = 1;
+  std::uint64_t explained = 0;  // a decision, counted from 1
+  replay::InputTable inputs;
+};
+
 // One replay; what went wrong.
-std::string replay_once(Driver driver, const state::Source& source,
-                        const std::vector<Event>& events, const allocator::Policy& policy,
-                        const allocator::Tunables& tunables, replay::InputTable& inputs,
-                        std::uint64_t every) {
-  const Replayed replayed = replay_as(driver, source, policy, tunables, events, inputs, every);
+std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy,
+                        const allocator::Tunables& tunables) {
+  replay::EngineOptions options = checked_every(it.check_every);
+  options.warm = it.warm ? &*it.warm : nullptr;
+  if (it.explained != 0) options.explain = {it.explained};
+  const Replayed replayed =
+      replay_as(driver, *it.source, policy, tunables, it.events, it.inputs, options);
   if (!replayed.status.ok()) return replayed.status.error().message;
   const replay::Engine& engine = *replayed.engine;
   if (engine.state().bad_frees() > 0) return "ranges were given back that were free already";
   std::vector<std::uint64_t> words;
   for (std::uint32_t group = 0; group < engine.state().group_count(); ++group)
     engine.state().settled_words(group, words);
+  (void)engine.explanation(it.explained);
+  if (driver == Driver::follow && it.warm)
+    it.warm->learn(static_cast<const replay::Follow&>(engine).learnt(), it.source->geometry.groups);
   return {};
 }
 
@@ -381,30 +415,45 @@ std::string replay_once(Driver driver, const state::Source& source,
 std::string replay_pair(std::span<const std::uint8_t> bytes) {
   Draw draw(bytes);
   const Image image(draw);
-  const state::Source& source = image.source();
   const allocator::Policy& recorded = draw_policy(draw);
   const allocator::Policy& other = draw_policy(draw);
-  const allocator::Tunables tunables = draw_tunables(source.geometry, draw);
-  const allocator::Tunables others = draw_tunables(source.geometry, draw);
-  const std::uint64_t every = draw.one_in(8) ? 1 : 20 + draw.below(60);
+  const state::Geometry& geometry = image.source().geometry;
+  const allocator::Tunables tunables = draw_tunables(geometry, draw);
+  const allocator::Tunables others = draw_tunables(geometry, draw);
+  Case it;
+  it.source = &image.source();
+  it.check_every = draw.one_in(8) ? 1 : 20 + draw.below(60);
   // From the end backwards, so that a change of the one does not shift the other.
-  std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
-  Recorder recorder(source, recorded, tunables, draw);
-  while (draw.more() && recorder.events().size() < kMostEvents) recorder.step();
-  std::vector<Event> events = recorder.events();
+  const std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
   Draw spoiler(backwards);
-  spoil(events, source.geometry, spoiler);
-  {
-    MemorySource stream(events);
-    (void)replay::check_fit(source.geometry, stream);
+  Recorder recorder(image.source(), recorded, tunables, draw);
+  // Every other one begins in the midst of things.
+  std::optional<ModelLook> look;
+  if (const std::uint8_t past = spoiler.byte(); past >= 128) {
+    for (int step = past % 64; step > 0; --step) recorder.step();
+    it.source = &look.emplace(recorder.state(), image.source().metadata).source();
   }
-  replay::InputTable inputs;
-  std::string problem =
-      replay_once(Driver::follow, source, events, recorded, tunables, inputs, every);
-  if (problem.empty())
-    problem = replay_once(Driver::free_run, source, events, recorded, tunables, inputs, every);
-  if (problem.empty())
-    problem = replay_once(Driver::what_if, source, events, other, others, inputs, every);
+  const std::size_t seen_from = recorder.events().size();
+  while (draw.more() && recorder.events().size() < seen_from + kMostEvents) recorder.step();
+  it.events.assign(recorder.events().begin() + static_cast<std::ptrdiff_t>(seen_from),
+                   recorder.events().end());
+  spoil(it.events, geometry, spoiler);
+  MemorySource held_against(it.events);
+  (void)replay::check_fit(geometry, held_against);
+  it.explained = spoiler.below(64);
+  if (look) {
+    std::vector<state::MbGroup> shown;
+    if (!spoiler.one_in(4)) shown = look->shown();
+    spoil(shown, geometry, spoiler);
+    MemorySource stream(it.events);
+    it.warm = *replay::deduce_warm_start(*it.source, stream, shown);
+  }
+  std::string problem = replay_once(Driver::follow, it, recorded, tunables);
+  // Once more, with what that has shown of the order of lists.
+  if (problem.empty() && it.warm && it.warm->precedences > 0)
+    problem = replay_once(Driver::follow, it, recorded, tunables);
+  if (problem.empty()) problem = replay_once(Driver::free_run, it, recorded, tunables);
+  if (problem.empty()) problem = replay_once(Driver::what_if, it, other, others);
   return problem;
 }
 

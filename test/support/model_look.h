@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "state/fs_state.h"
+#include "state/mb_group.h"
+
+namespace e4r::test {
+
+// The group's line in mb_groups.
+[[nodiscard]] state::MbGroup shown_of(const state::Group& group);
+
+// What a look at a file system in use brings away: the image, in which nothing is in use that only
+// lies in memory, and mb_groups.
+class ModelLook {
+ public:
+  // Loads every group of the state, as a look at mb_groups does.
+  ModelLook(state::FsState& state, const std::vector<state::BlockSpan>& metadata);
+  ModelLook(ModelLook&&) = default;
+  ModelLook& operator=(ModelLook&&) = default;
+
+  [[nodiscard]] const state::Source& source() const { return source_; }
+  [[nodiscard]] const std::vector<state::MbGroup>& shown() const { return shown_; }
+  // Clusters that are free in the image and not in mb_groups.
+  [[nodiscard]] std::uint64_t hidden() const { return hidden_; }
+
+ private:
+  state::Source source_;
+  std::vector<std::vector<std::uint64_t>> words_;
+  std::vector<state::MbGroup> shown_;
+  std::uint64_t hidden_ = 0;
+};
+
+}  // namespace e4r::test
