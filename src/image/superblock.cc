@@ -73,7 +73,9 @@ const char* wrong_counts(const Super& sb) {
   if (clusters < 8 || clusters % 8 != 0 || clusters > bitmap_bits) return "clusters per group";
   if (sb.s_blocks_per_group != clusters << ratio_bits) return "blocks per group";
   if (sb.s_inodes_per_group == 0 || sb.s_inodes_per_group > bitmap_bits) return "inodes per group";
-  if (sb.s_first_data_block > (ratio_bits == 0 ? 1u : 0u)) return "first data block";
+  // The kernel and e2fsck refuse anything else (ext4_check_geometry, Linux 6.1).
+  const bool boot_block = sb.s_log_block_size == 0 && ratio_bits == 0;
+  if (sb.s_first_data_block != (boot_block ? 1u : 0u)) return "first data block";
   if (sb.s_first_data_block >= blocks_count(sb)) return "block count";
   if (sb.s_log_groups_per_flex > 31) return "flex_bg size";
   const std::uint64_t groups =

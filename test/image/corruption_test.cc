@@ -10,6 +10,7 @@
 #include "image/crc32c.h"
 #include "image/image.h"
 #include "support/ext2_images.h"
+#include "support/process.h"
 #include "support/raw_file.h"
 #include "support/temp_dir.h"
 #include "util/rng.h"
@@ -161,6 +162,22 @@ TEST_P(Corruption, TruncatedAnywhere) {
     std::filesystem::resize_file(path_, 8u << 20);  // the rest as a hole, as the message advises
     try_open();
     std::filesystem::resize_file(path_, size);
+  }
+}
+
+// Group 0 begins where the block size says, for the kernel and for e2fsck.
+TEST(FirstDataBlock, IsOneWithBlocksOfOneKiBAndElseNone) {
+  const test::TempDir dir;
+  const std::string path = dir.file("image");
+  for (const char* block_size : {"1024", "4096"}) {
+    test::make_image(path, 8u << 20, {"-t", "ext4", "-b", block_size, "-O", "^metadata_csum"});
+    ASSERT_TRUE(Image::open(path).ok());
+    const bool small = std::string(block_size) == "1024";
+    test::write_at(path, kSuper + 20, {static_cast<unsigned char>(small ? 0 : 1)});
+    const auto image = Image::open(path);
+    ASSERT_FALSE(image.ok()) << block_size;
+    EXPECT_NE(image.error().message.find("first data block"), std::string::npos);
+    EXPECT_NE(test::run({"e2fsck", "-fn", path}).status, 0);
   }
 }
 
