@@ -15,6 +15,11 @@ bool all_zero(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+Status bitmaps_readable(Target& target) {
+  E4R_TRY(const auto over, Ext2OverTarget::open(target));
+  return over->checked(ext2fs_read_bitmaps(over->fs()), "read the bitmaps");
+}
+
 Result<std::uint64_t> zero_slack(Target& target, const Tables& tables) {
   std::uint64_t changed = 0;
   std::vector<std::byte> block(tables.block_size());

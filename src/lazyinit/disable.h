@@ -9,6 +9,10 @@
 
 namespace e4r::lazyinit {
 
+// Whether write_out_groups() will be able to read every bitmap: an Error if not. Comes before
+// anything is written.
+[[nodiscard]] Status bitmaps_readable(Target& target);
+
 // The steps of taking lazy initialisation out of a file system, in this order; it is consistent
 // between any two of them and after a crash within one. First of all every table must be zero
 // where it is unused (zero_tables()) and every flag true (verify_tables()).

@@ -68,7 +68,7 @@ class Recorder {
   }
 
   Result<Use> read_use(std::uint32_t group, const Descriptor& d) {
-    if ((d.flags & EXT2_BG_INODE_UNINIT) != 0) return Use{};
+    if (tables_.has_group_checksums() && (d.flags & EXT2_BG_INODE_UNINIT) != 0) return Use{};
     const Superblock& super = tables_.super();
     if (d.inode_bitmap == 0 || d.inode_bitmap >= super.blocks)
       return error("{}: group {}: its inode bitmap lies outside of the file system: run e2fsck -f",
@@ -86,6 +86,17 @@ class Recorder {
   Ext4Tables& tables_;
   std::vector<std::byte> bitmap_;
 };
+
+// What becomes of every group.
+Result<std::vector<Change>> work_out_all(Target& target, Ext4Tables& tables) {
+  Recorder recorder(target, tables);
+  std::vector<Change> changes;
+  for (const Table& table : tables.tables()) {
+    E4R_TRY(const Change change, recorder.work_out(table.group));
+    changes.push_back(change);
+  }
+  return changes;
+}
 
 // Flags tables that read as zeros. Their content is not of this run: it is synced first.
 Status flag_zeros(Target& target, Ext4Tables& tables) {
@@ -114,6 +125,12 @@ Status freshly_checked(Target& target) {
                target.path(), target.path());
 }
 
+Status inode_bitmaps_agree(Target& target) {
+  E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::write));
+  E4R_TRY([[maybe_unused]] const auto changes, work_out_all(target, *tables));
+  return {};
+}
+
 Status add_group_checksums(Target& target) {
   {
     E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::write));
@@ -134,12 +151,7 @@ Result<Enabled> record_unused(Target& target, bool probe) {
   E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::write));
   if (!tables->has_group_checksums())
     return error("{}: has no group checksums: they come first", target.path());
-  Recorder recorder(target, *tables);
-  std::vector<Change> changes;
-  for (const Table& table : tables->tables()) {
-    E4R_TRY(const Change change, recorder.work_out(table.group));
-    changes.push_back(change);
-  }
+  E4R_TRY(const auto changes, work_out_all(target, *tables));
   for (std::uint32_t group = 0; group < changes.size(); ++group)
     tables->set_group(group, changes[group].flags, changes[group].unused);
   if (probe) E4R_CHECK(flag_zeros(target, *tables));

@@ -12,6 +12,11 @@ namespace e4r::lazyinit {
 // Error when there was none (s_lastcheck < s_mtime; tune2fs asks for the same).
 [[nodiscard]] Status freshly_checked(Target& target);
 
+// Whether record_unused() will take every inode bitmap, before anything is written for it: the
+// Error that it would give if not. A file system without descriptor checksums has no flags, whatever
+// its descriptors hold.
+[[nodiscard]] Status inode_bitmaps_agree(Target& target);
+
 // Turns on uninit_bg: valid checksums in every descriptor, no flag set, nothing counted as unused;
 // then the feature in all superblocks. Consistent at every instant: a checksum without the feature
 // is not looked at. Nothing is done to a file system that has descriptor checksums.
@@ -30,7 +35,7 @@ struct Enabled {
 // those that read as zeros. BLOCK_UNINIT stays. The file system needs descriptor checksums.
 //
 // Refuses a bitmap whose checksum is wrong or that has another number of free inodes than the
-// descriptor. Until then nothing has been written.
+// descriptor. Until then nothing has been written; inode_bitmaps_agree() says so beforehand.
 [[nodiscard]] Result<Enabled> record_unused(Target& target, bool probe);
 
 }  // namespace e4r::lazyinit

@@ -1,25 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A long run of fuzz_pair on one core, at the lowest priority, that goes on where the last one ended.
-#   long.sh SECONDS [CORPUS]     default: build/fuzz/long
+# A long run of a fuzzer on one core, at the lowest priority, that goes on where the last one ended:
+# of fuzz_pair, or of another whose inputs are choices (fuzz_lazyinit).
+#   long.sh [-f FUZZER] SECONDS [CORPUS]     default: fuzz_pair, build/fuzz/long
 # Builds the fuzzer without libFuzzer's tracing of comparisons, which takes half of the time, and
 # leaves leaks to the short runs of run.sh; a fifth more is gained by a small quarantine, a tenth by
 # -O3. Ends by itself. Adds its executions and its seconds of one core to CORPUS.spent and prints the
 # sums; what it found, if anything, lies in CORPUS as crash-*, timeout-* or oom-*, and the exit status
 # is not 0.
-#   long.sh --keep [CORPUS]      the fewest inputs that cover all, into test/fuzz/corpus/pair
+#   long.sh [-f FUZZER] --keep [CORPUS]      the fewest inputs that cover all, into test/fuzz/corpus
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-fuzzer=build/fuzz-long/test/fuzz/fuzz_pair
-kept=test/fuzz/corpus/pair
-[ $# -ge 1 ] || { sed -n 's/^#  *long.sh/usage: long.sh/p' "$0" >&2; exit 2; }
+name=fuzz_pair
+if [ "${1:-}" = -f ] && [ $# -ge 2 ]; then
+    name=$2
+    shift 2
+fi
+fuzzer=build/fuzz-long/test/fuzz/$name
+kept=test/fuzz/corpus/${name#fuzz_}
+if [ $# -lt 1 ] || [ ! -d "$kept" ]; then
+    sed -n 's/^#  *long.sh/usage: long.sh/p' "$0" >&2
+    exit 2
+fi
 tools/setup.sh test fuzz
 mkdir -p build
 {
     flock 9 # one for each core may be started at the same time
     cmake --preset fuzz -B build/fuzz-long -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_CXX_FLAGS=-fno-sanitize-coverage=trace-cmp >/dev/null
-    cmake --build build/fuzz-long --target fuzz_pair
+    cmake --build build/fuzz-long --target "$name"
 } 9>build/fuzz-long.lock
 corpus=${2:-build/fuzz/long}
 mkdir -p "$corpus"
@@ -27,12 +36,12 @@ mkdir -p "$corpus"
 if [ "$1" = --keep ]; then
     fewest=$(mktemp -d)
     trap 'rm -rf "$fewest"' EXIT
-    $fuzzer -set_cover_merge=1 -use_counters=0 -max_len=512 "$fewest" $kept "$corpus" 2>/dev/null
-    rm -f $kept/kept-*
+    $fuzzer -set_cover_merge=1 -use_counters=0 -max_len=512 "$fewest" "$kept" "$corpus" 2>/dev/null
+    rm -f "$kept"/kept-*
     number=0
     for file in "$fewest"/*; do
         number=$((number + 1))
-        cp "$file" "$(printf '%s/kept-%03d' $kept $number)"
+        cp "$file" "$(printf '%s/kept-%03d' "$kept" "$number")"
     done
     echo "$number inputs in $kept"
     exit
@@ -43,7 +52,7 @@ TIMEFORMAT='cpu %U %S'
 export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=1:max_malloc_fill_size=0
 { time nice -n 19 "$fuzzer" -max_total_time="$1" -max_len=512 -entropic=0 -timeout=60 \
     -detect_leaks=0 -reload=0 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$corpus/" \
-    "$corpus" $kept || status=$?; } \
+    "$corpus" "$kept" || status=$?; } \
     2>"$corpus.log"
 ran=$(sed -n 's/^stat::number_of_executed_units: *//p' "$corpus.log")
 if [ -z "$ran" ]; then

@@ -45,7 +45,7 @@ std::vector<std::byte> RecordingTarget::after_crash(std::size_t operations, Rng&
 
 Status RecordingTarget::log(Operation operation) {
   const std::lock_guard lock(mutex_);
-  if (log_.size() >= fail_from_) return error("{}: made to fail", path_);
+  if (log_.size() >= fail_from_) return error("{}: made to fail", path());
   apply(now_, operation.offset, operation.bytes, [] { return true; });
   log_.push_back(std::move(operation));
   return {};
@@ -56,36 +56,27 @@ bool RecordingTarget::spoilt(std::uint64_t offset, std::uint64_t length) const {
 }
 
 Status RecordingTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {
-  if (offset + bytes.size() > size() || spoilt(offset, bytes.size()))
-    return error("cannot read {} at byte {}", path_, offset);
+  if (spoilt(offset, bytes.size())) return error("cannot read {} at byte {}", path(), offset);
   const std::lock_guard lock(mutex_);
-  std::copy_n(now_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
-  return {};
+  return MemoryTarget::read(offset, bytes);
 }
 
 Status RecordingTarget::write(std::uint64_t offset, std::span<const std::byte> bytes) {
-  if (offset + bytes.size() > size()) return error("cannot write {} at byte {}", path_, offset);
+  E4R_CHECK(check("write", offset, bytes.size()));
   return log({false, offset, {bytes.begin(), bytes.end()}});
 }
 
 Result<lazyinit::Zeroed> RecordingTarget::zero(std::uint64_t offset, std::uint64_t length) {
-  if (offset + length > size()) return error("cannot zero {} at byte {}", path_, offset);
+  E4R_CHECK(check("zero", offset, length));
   E4R_CHECK(log({false, offset, std::vector<std::byte>(length)}));
   return lazyinit::Zeroed{lazyinit::ZeroMethod::write, length, 0};
 }
 
 Result<lazyinit::Probed> RecordingTarget::probe(std::uint64_t offset, std::uint64_t length) {
-  using lazyinit::Content;
-  if (offset + length > size()) return error("cannot probe {} at byte {}", path_, offset);
   if (spoilt(offset, length))
-    return lazyinit::Probed{Content::unreadable, std::max(offset, spoilt_.first), 0};
+    return lazyinit::Probed{lazyinit::Content::unreadable, std::max(offset, spoilt_.first), 0};
   const std::lock_guard lock(mutex_);
-  const auto begin = now_.begin() + static_cast<std::ptrdiff_t>(offset);
-  const auto end = begin + static_cast<std::ptrdiff_t>(length);
-  const auto at = std::find_if(begin, end, [](std::byte b) { return b != std::byte{0}; });
-  if (at == end) return lazyinit::Probed{Content::zeros, 0, length};
-  const auto first = static_cast<std::uint64_t>(std::distance(now_.begin(), at));
-  return lazyinit::Probed{Content::data, first, first - offset + 1};
+  return MemoryTarget::probe(offset, length);
 }
 
 Status RecordingTarget::sync() {

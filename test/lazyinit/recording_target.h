@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lazyinit/target.h"
+#include "lazyinit/memory_target.h"
 #include "util/rng.h"
 
 namespace e4r::test {
@@ -14,9 +14,10 @@ namespace e4r::test {
 // A target in memory that remembers every write, zeroing and sync in order, and can tell what a
 // disk would hold after losing power behind any of them: all that was synced, and of the rest any
 // part, down to single sectors.
-class RecordingTarget : public lazyinit::Target {
+class RecordingTarget : public MemoryTarget {
  public:
-  explicit RecordingTarget(std::vector<std::byte> bytes) : start_(bytes), now_(std::move(bytes)) {}
+  explicit RecordingTarget(std::vector<std::byte> bytes)
+      : MemoryTarget(now_, "recording"), start_(bytes), now_(std::move(bytes)) {}
 
   // Syncs do nothing from here on: what a program does that forgets them.
   void forget_syncs() { honest_ = false; }
@@ -32,15 +33,11 @@ class RecordingTarget : public lazyinit::Target {
   // becomes of the unsynced ones: none, all, or each 512-byte sector by chance.
   [[nodiscard]] std::vector<std::byte> after_crash(std::size_t operations, Rng& rng) const;
 
-  [[nodiscard]] const std::string& path() const override { return path_; }
-  [[nodiscard]] std::uint64_t size() const override { return now_.size(); }
-  [[nodiscard]] bool is_block_device() const override { return false; }
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
   [[nodiscard]] Result<lazyinit::Zeroed> zero(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] Result<lazyinit::Probed> probe(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] Status sync() override;
-  [[nodiscard]] Result<std::uint64_t> allocated() override { return now_.size(); }
 
  private:
   struct Operation {
@@ -52,7 +49,6 @@ class RecordingTarget : public lazyinit::Target {
   [[nodiscard]] Status log(Operation operation);
   [[nodiscard]] bool spoilt(std::uint64_t offset, std::uint64_t length) const;
 
-  const std::string path_ = "recording";
   const std::vector<std::byte> start_;
   std::vector<std::byte> now_;
   std::vector<Operation> log_;

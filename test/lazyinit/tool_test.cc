@@ -87,7 +87,18 @@ TEST_F(Tool, EnableRefusesCountsThatContradictTheBitmap) {
   make("no_checksums");
   ASSERT_EQ(run({"debugfs", "-w", "-R", "freei <11>", path_}).status, 0);
   edit_descriptor(path_, 0, true, [](DescriptorBytes d) { --d.data[0x0e]; });
+  const std::uint64_t hash = fingerprint(path_);
   expect_status(tool({"enable", path_}), 1, "group 0:");
+  EXPECT_EQ(fingerprint(path_), hash);
+}
+
+TEST_F(Tool, DisableRefusesABitmapThatIsDamagedBeforeItWrites) {
+  make("default_1k");
+  fill_unused(path_, FillFrom::first_unused_block);
+  write_at(path_, bitmap_offset(path_, 0) + 100, {0x55});
+  const std::uint64_t hash = fingerprint(path_);
+  expect_status(tool({"disable", path_}), 1, "Block bitmap checksum does not match");
+  EXPECT_EQ(fingerprint(path_), hash);
 }
 
 // Bytes of the superblock and of descriptors changed at random, checksums made right again or not:

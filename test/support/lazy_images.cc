@@ -80,9 +80,9 @@ std::vector<Shape> all_shapes() {
 }
 
 // Commands for debugfs: files in two directories, every third of the first directory removed.
-void populate(const std::string& path) {
+void populate(const std::string& path, std::size_t file_bytes) {
   const TempDir dir;
-  std::ofstream(dir.file("data")) << std::string(9000, 'd');
+  std::ofstream(dir.file("data")) << std::string(file_bytes, 'd');
   {
     std::ofstream commands(dir.file("commands"));
     commands << "mkdir one\nmkdir two\nmkdir one/deep\n";
@@ -128,11 +128,11 @@ const Shape& lazy_shape(const std::string& name) {
   throw std::runtime_error("no shape " + name);
 }
 
-void make_lazy_image(const std::string& path, const Shape& shape) {
+void make_lazy_image(const std::string& path, const Shape& shape, std::size_t file_bytes) {
   std::vector<std::string> options = shape.options;
   options.insert(options.end(), {"-E", "lazy_itable_init=1,nodiscard"});
   make_image(path, shape.bytes, options);
-  populate(path);
+  populate(path, file_bytes);
 }
 
 std::vector<ReferenceGroup> reference_groups(const std::string& path) {

@@ -17,8 +17,9 @@ namespace e4r::test {
 // A name's shape; throws when there is none.
 [[nodiscard]] const Shape& lazy_shape(const std::string& name);
 
-// Makes the image and puts some files and directories into it, with deleted ones among them.
-void make_lazy_image(const std::string& path, const Shape& shape);
+// Makes the image and puts some files and directories into it, with deleted ones among them; 24
+// files of so many bytes.
+void make_lazy_image(const std::string& path, const Shape& shape, std::size_t file_bytes = 9000);
 
 // A group as libext2fs has it (ext2fs_bg_*), offsets in bytes.
 struct ReferenceGroup {

@@ -8,6 +8,7 @@
 
 #include "replay/fit.h"
 #include "replay/warm_start.h"
+#include "support/draw.h"
 #include "support/drivers.h"
 #include "support/model_look.h"
 #include "support/trace_writer.h"
@@ -20,41 +21,6 @@ using trace::Event;
 using trace::EventKind;
 
 constexpr std::size_t kMostEvents = 120;
-
-// Numbers out of the bytes; zeros when they have run out.
-class Draw {
- public:
-  explicit Draw(std::span<const std::uint8_t> bytes) : left_(bytes) {}
-  [[nodiscard]] bool more() const { return !left_.empty(); }
-
-  std::uint8_t byte() {
-    if (left_.empty()) return 0;
-    const std::uint8_t b = left_.front();
-    left_ = left_.subspan(1);
-    return b;
-  }
-  std::uint64_t raw(int bytes) {
-    std::uint64_t n = 0;
-    for (int i = 0; i < bytes; ++i) n = n << 8 | byte();
-    return n;
-  }
-  std::uint32_t below(std::uint32_t limit) {
-    return limit <= 1 ? 0 : static_cast<std::uint32_t>(raw(limit > 256 ? 2 : 1) % limit);
-  }
-  bool one_in(std::uint32_t n) { return below(n) == 1; }
-  // Mostly below the limit; else beside it, at the end of the range, or anything.
-  std::uint64_t odd(std::uint64_t limit) {
-    const std::uint8_t how = byte();
-    if (how < 180) return below(static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, 65536)));
-    if (how < 210) return limit + below(5) - 2;
-    if (how < 225) return 0xffffffffull - below(4);
-    if (how < 235) return 0x80000000ull + below(4) - 2;
-    return raw(8);
-  }
-
- private:
-  std::span<const std::uint8_t> left_;
-};
 
 // A start image with groups of a few hundred clusters at most.
 class Image {

@@ -65,6 +65,7 @@ Result<int> run(const Options& options) {
     look.undo.clear();
     E4R_TRY(const Session session, open_to_write(look));
     E4R_CHECK(need_checksums(session));
+    E4R_CHECK(lazyinit::bitmaps_readable(*session.target));
     was = session.tables->file_system().checksums;
     if (was == FileSystem::Checksums::metadata_csum) {
       E4R_CHECK(refuse_undo(options));

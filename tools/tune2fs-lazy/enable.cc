@@ -24,6 +24,7 @@ Result<std::string> features_to_set(const Options& options) {
   E4R_TRY(const Session session, open_to_write(options.image));
   const auto now = session.tables->file_system().checksums;
   E4R_CHECK(lazyinit::freshly_checked(*session.target));
+  E4R_CHECK(lazyinit::inode_bitmaps_agree(*session.target));
   if (options.feature != "metadata_csum" || now == FileSystem::Checksums::metadata_csum)
     return std::string();
   return std::string("metadata_csum");
