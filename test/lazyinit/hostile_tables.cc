@@ -38,9 +38,8 @@ constexpr std::uint64_t kSuper = 1024;
 constexpr std::uint64_t kSuperBytes = 1024;
 
 Shape small(const char* name, const std::string& features, std::vector<std::string> more = {}) {
-  std::vector<std::string> options = {
-      "-t",  "ext4", "-b",  "1024", "-g",
-      "512", "-N",   "256", "-O",   "^has_journal,^resize_inode" + features};
+  std::vector<std::string> options = {"-t", "ext4", "-b", "1024", "-g", "256", "-N", "192"};
+  options.insert(options.end(), {"-O", "^has_journal,^resize_inode" + features});
   options.insert(options.end(), more.begin(), more.end());
   return {name, 640u << 10, options};
 }
