@@ -125,10 +125,6 @@ void Descriptors::recompute_checksum(std::uint32_t group) {
   changed_[group / super_->descs_per_block] = true;
 }
 
-bool Descriptors::changed() const {
-  return std::find(changed_.begin(), changed_.end(), true) != changed_.end();
-}
-
 Status Descriptors::write(Target& target) {
   const std::uint64_t size = super_->block_size;
   return each_run(

@@ -42,7 +42,6 @@ class Descriptors {
   // As the superblock's features have it now; for when these have changed.
   void recompute_checksum(std::uint32_t group);
 
-  [[nodiscard]] bool changed() const;
   // Writes the blocks that changed, neighbours in one call; not synced.
   [[nodiscard]] Status write(Target& target);
 
