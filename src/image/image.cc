@@ -199,9 +199,6 @@ Status Image::scan_bitmaps(const BitmapVisitor& visit) {
   return impl_->scan(visit);
 }
 
-std::vector<BlockRange> Image::metadata(Group group) const {
-  return impl_->layout.ranges(group);
-}
 std::vector<BlockRange> Image::metadata() const {
   return impl_->layout.ranges();
 }

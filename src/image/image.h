@@ -83,11 +83,9 @@ class Image {
   // lowest bad group becomes the Error.
   [[nodiscard]] Status scan_bitmaps(const BitmapVisitor& visit);
 
-  // Blocks that the group's descriptor and the layout rules set aside, wherever they lie:
-  // superblock copy with descriptors (reserved ones included), bitmaps, inode table. Ascending,
+  // Blocks that the groups' descriptors and the layout rules set aside, wherever they lie:
+  // superblock copies with descriptors (reserved ones included), bitmaps, inode tables. Ascending,
   // neighbours merged. Locations outside of the file system are left out.
-  [[nodiscard]] std::vector<BlockRange> metadata(Group group) const;
-  // The same of all groups together.
   [[nodiscard]] std::vector<BlockRange> metadata() const;
 
   // Blocks that hold what is known of free space, and no more: the superblock, the descriptors that

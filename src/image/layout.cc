@@ -126,13 +126,6 @@ void Layout::collect(Group group, std::vector<BlockRange>& out) const {
   add(info.inode_table, info.inode_table != 0 ? geo_.itable_blocks_per_group : 0);
 }
 
-std::vector<BlockRange> Layout::ranges(Group group) const {
-  std::vector<BlockRange> out;
-  collect(group, out);
-  sort_and_merge(out);
-  return out;
-}
-
 std::vector<BlockRange> Layout::ranges() const {
   std::vector<BlockRange> out;
   for (Group group = 0; group < geo_.groups_count; ++group) collect(group, out);

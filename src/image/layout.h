@@ -30,7 +30,6 @@ class Layout {
   [[nodiscard]] bool metadata_in_use(Group group, std::span<const std::uint64_t> words) const;
 
   // See Image::metadata().
-  [[nodiscard]] std::vector<BlockRange> ranges(Group group) const;
   [[nodiscard]] std::vector<BlockRange> ranges() const;
   // See Image::bookkeeping().
   [[nodiscard]] std::vector<BlockRange> bookkeeping() const;

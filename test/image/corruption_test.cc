@@ -53,7 +53,6 @@ void exercise(const Image& image) {
     EXPECT_GT(range.count, 0u);
     EXPECT_LE(range.end(), geo.blocks_count);
   }
-  (void)image.metadata(0);
   for (std::uint32_t ino : {0u, 1u, 2u, 7u, 8u, 11u, 12u, geo.inodes_count, geo.inodes_count + 1})
     if (image.inode(ino).ok()) (void)image.file_extents(ino, 1000);
 }
