@@ -10,6 +10,8 @@
 namespace e4r::image {
 namespace {
 
+constexpr int kFlags = EXT2_FLAG_64BITS | EXT2_FLAG_SOFTSUPP_FEATURES | EXT2_FLAG_SKIP_MMP;
+
 Error open_error(const InputFile& file, errcode_t code) {
   switch (code) {
     case EXT2_ET_UNSUPP_FEATURE:
@@ -39,11 +41,24 @@ Result<Ext2Handle> open_ext2(const InputFile& file) {
   if (fd < 0) return error("{}: {}", file.path(), errno_text(errno));
   ext2_filsys fs = nullptr;
   const errcode_t code =
-      ext2fs_open2(std::to_string(fd).c_str(), nullptr,
-                   EXT2_FLAG_64BITS | EXT2_FLAG_SOFTSUPP_FEATURES | EXT2_FLAG_SKIP_MMP, 0, 0,
-                   unixfd_io_manager, &fs);
+      ext2fs_open2(std::to_string(fd).c_str(), nullptr, kFlags, 0, 0, unixfd_io_manager, &fs);
   if (code != 0) return open_error(file, code);
   return Ext2Handle(fs);
+}
+
+Status change_ext2(const std::string& path, const std::string& named,
+                   const std::function<errcode_t(ext2_filsys fs)>& change) {
+  ext2_filsys raw = nullptr;
+  errcode_t code =
+      ext2fs_open2(path.c_str(), nullptr, kFlags | EXT2_FLAG_RW, 0, 0, unix_io_manager, &raw);
+  Ext2Handle fs(raw);
+  if (code == 0) code = change(fs.get());
+  if (code == 0) {
+    raw = fs.release();
+    code = ext2fs_close_free(&raw);
+  }
+  if (code != 0) return error("cannot change {}: {}", named, ext2_text(code));
+  return {};
 }
 
 }  // namespace e4r::image

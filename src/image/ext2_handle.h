@@ -6,6 +6,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include <bit>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,12 @@ using Ext2Handle = std::unique_ptr<struct_ext2_filsys, Ext2Closer>;
 // Opens through a duplicate of the file's own O_RDONLY descriptor. The superblock must have
 // passed check_superblock(), which bounds what libext2fs allocates.
 [[nodiscard]] Result<Ext2Handle> open_ext2(const InputFile& file);
+
+// Changes an image in place: opens `path`, calls `change`, and writes what that has marked dirty.
+// The image is a copy of our own, whoever has mounted what it is a copy of: nobody is waited for,
+// as libext2fs does where there is multiple-mount protection. `named` is the image in the Error.
+[[nodiscard]] Status change_ext2(const std::string& path, const std::string& named,
+                                 const std::function<errcode_t(ext2_filsys fs)>& change);
 
 // libext2fs's text of an error code.
 [[nodiscard]] std::string ext2_text(errcode_t code);

@@ -33,26 +33,19 @@ void scrub_superblock(ext2_super_block& super) {
 }  // namespace
 
 Status scrub(const std::string& path) {
-  ext2_filsys raw = nullptr;
-  const errcode_t opened =
-      ext2fs_open2(path.c_str(), nullptr, EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0,
-                   0, unix_io_manager, &raw);
-  if (opened != 0) return error("cannot change the start image: {}", ext2_text(opened));
-  Ext2Handle fs(raw);
-  if (ext2fs_has_feature_metadata_csum(fs->super) && !ext2fs_has_feature_csum_seed(fs->super)) {
-    fs->super->s_checksum_seed = fs->csum_seed;
-    ext2fs_set_feature_csum_seed(fs->super);
-  }
-  scrub_superblock(*fs->super);
-  for (dgrp_t group = 0; group < fs->group_desc_count; ++group)
-    ext2fs_group_desc_csum_set(fs.get(), group);
-  ext2fs_mark_super_dirty(fs.get());
-  fs->flags &= ~EXT2_FLAG_SUPER_ONLY;
-  fs->flags |= EXT2_FLAG_MASTER_SB_ONLY;
-  ext2_filsys done = fs.release();
-  if (const errcode_t code = ext2fs_close_free(&done); code != 0)
-    return error("cannot change the start image: {}", ext2_text(code));
-  return {};
+  return change_ext2(path, "the start image", [](ext2_filsys fs) -> errcode_t {
+    if (ext2fs_has_feature_metadata_csum(fs->super) && !ext2fs_has_feature_csum_seed(fs->super)) {
+      fs->super->s_checksum_seed = fs->csum_seed;
+      ext2fs_set_feature_csum_seed(fs->super);
+    }
+    scrub_superblock(*fs->super);
+    for (dgrp_t group = 0; group < fs->group_desc_count; ++group)
+      ext2fs_group_desc_csum_set(fs, group);
+    ext2fs_mark_super_dirty(fs);
+    fs->flags &= ~EXT2_FLAG_SUPER_ONLY;
+    fs->flags |= EXT2_FLAG_MASTER_SB_ONLY;
+    return 0;
+  });
 }
 
 }  // namespace e4r::image

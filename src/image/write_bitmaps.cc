@@ -108,22 +108,8 @@ errcode_t store_all(ext2_filsys fs, const NewBitmap& bitmap) {
     if (const errcode_t code = store(fs, group, bitmap(group), block, free)) return code;
   ext2fs_free_blocks_count_set(fs->super, free << fs->cluster_ratio_bits);
   ext2fs_mark_super_dirty(fs);
-  return 0;
-}
-
-Status rewrite(const std::string& path, const NewBitmap& bitmap) {
-  ext2_filsys raw = nullptr;
-  const errcode_t opened = ext2fs_open2(path.c_str(), nullptr, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0,
-                                        0, unix_io_manager, &raw);
-  if (opened != 0) return error("cannot change {}: {}", path, ext2_text(opened));
-  Ext2Handle fs(raw);
   fs->flags &= ~EXT2_FLAG_SUPER_ONLY;
-  if (const errcode_t code = store_all(fs.get(), bitmap))
-    return error("cannot write the bitmaps of {}: {}", path, ext2_text(code));
-  ext2_filsys done = fs.release();
-  if (const errcode_t code = ext2fs_close_free(&done); code != 0)
-    return error("cannot write {}: {}", path, ext2_text(code));
-  return {};
+  return 0;
 }
 
 bool same_file(int a, const std::string& path) {
@@ -158,8 +144,9 @@ Status copy_and_change(const std::string& source, const std::string& out, Change
 
 Status write_with_bitmaps(const std::string& source, const std::string& out,
                           const NewBitmap& bitmap) {
-  return copy_and_change(source, out,
-                         [&](const std::string& copy) { return rewrite(copy, bitmap); });
+  return copy_and_change(source, out, [&](const std::string& copy) {
+    return change_ext2(copy, out, [&](ext2_filsys fs) { return store_all(fs, bitmap); });
+  });
 }
 
 Status write_copy(const std::string& source, const std::string& out) {
