@@ -229,6 +229,16 @@ TEST_F(Tool, MetadataCsumOverStaleTables) {
   expect_clean(path_);
 }
 
+TEST_F(Tool, MetadataCsumNeedsAnOrphanFileThatIsOne) {
+  make("orphan_file");
+  // The last byte of the magic number, from the end of the file's first block.
+  const Outcome where = run({"debugfs", "-R", "bmap <12> 0", path_});
+  write_at(path_, std::stoull(where.out) * 1024 + 1024 - 5, {0x55});
+  const std::uint64_t hash = fingerprint(path_);
+  expect_status(tool({"disable", path_}), 1, "its orphan file, inode 12, is damaged");
+  EXPECT_EQ(fingerprint(path_), hash);
+}
+
 TEST_F(Tool, EnableWithProbeFlagsWhatIsZero) {
   make("no_checksums");
   expect_done(tool({"enable", path_, "--probe"}));
@@ -316,6 +326,26 @@ TEST_F(OnLoop, KernelGoesOnWithWhatEachCommandLeft) {
       EXPECT_EQ(listing(), before);
     }
   }
+}
+
+// With a wrong checksum in the orphan file the kernel would not mount it.
+TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
+  make("orphan_file");
+  const std::string before = listing();
+  const LoopDevice loop(path_);
+  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"disable"}, {"enable", "--feature", "metadata_csum"}}) {
+    SCOPED_TRACE(command.front());
+    expect_done(tool(on(command, loop.path())));
+    expect_clean(path_);
+    Mount mount(loop.path(), file("mnt"), "rw");
+    ASSERT_TRUE(mount.mounted());
+    use_inodes();
+    mount.unmount();
+    expect_clean(path_);
+  }
+  EXPECT_EQ(listing(), before);
 }
 
 TEST_F(OnLoop, KernelDoesWhatVerifyGaveBack) {

@@ -72,6 +72,7 @@ std::vector<Shape> all_shapes() {
   all.push_back(small_inodes("inode_128", "128", "^has_journal"));
   all.push_back(small_inodes("inode_512", "512", "^has_journal"));
   all.push_back(small_inodes("inode_1024_uninit_bg", "1024", "^metadata_csum,uninit_bg"));
+  all.push_back({"orphan_file", 64 * kMiB, {"-t", "ext4", "-b", "1024", "-O", "orphan_file"}});
   all.push_back({"few_inodes", 64 * kMiB, {"-t", "ext4", "-b", "1024", "-N", "128"}});
   all.push_back({"uninit_bg_64bit",
                  200 * kMiB,

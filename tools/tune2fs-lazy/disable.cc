@@ -6,6 +6,7 @@
 #include "common/command.h"
 #include "common/stop.h"
 #include "lazyinit/enable.h"
+#include "lazyinit/orphan_file.h"
 #include "lazyinit/verify.h"
 #include "tune2fs-lazy/session.h"
 #include "tune2fs-lazy/tune2fs.h"
@@ -52,12 +53,6 @@ Status refuse_undo(const Options& options) {
       "--undo does not reach what tune2fs rewrites to drop metadata_csum: copy the image instead");
 }
 
-Status drop_metadata_csum(const Options& options) {
-  if (!options.image.dry_run) return run_tune2fs("^metadata_csum,^uninit_bg", options.image.image);
-  fmt::print("would have run tune2fs -O ^metadata_csum,^uninit_bg {}\n", options.image.image);
-  return {};
-}
-
 Result<int> run(const Options& options) {
   FileSystem::Checksums was = FileSystem::Checksums::none;
   {
@@ -70,6 +65,7 @@ Result<int> run(const Options& options) {
     if (was == FileSystem::Checksums::metadata_csum) {
       E4R_CHECK(refuse_undo(options));
       E4R_CHECK(lazyinit::freshly_checked(*session.target));
+      E4R_CHECK(lazyinit::orphan_file_readable(*session.target));
     }
   }
   {
@@ -83,7 +79,8 @@ Result<int> run(const Options& options) {
     if (was == FileSystem::Checksums::uninit_bg)
       E4R_CHECK(lazyinit::drop_group_checksums(*session.target));
   }
-  if (was == FileSystem::Checksums::metadata_csum) E4R_CHECK(drop_metadata_csum(options));
+  if (was == FileSystem::Checksums::metadata_csum)
+    E4R_CHECK(change_metadata_csum(options.image, "^metadata_csum,^uninit_bg"));
   fmt::print("{}: {}initialised every table and dropped {}\n", options.image.image,
              would(options.image),
              was == FileSystem::Checksums::metadata_csum ? "metadata_csum" : "uninit_bg");

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "lazyinit/orphan_file.h"
 #include "tune2fs-lazy/session.h"
 #include "tune2fs-lazy/tune2fs.h"
 #include "util/units.h"
@@ -27,6 +28,7 @@ Result<std::string> features_to_set(const Options& options) {
   E4R_CHECK(lazyinit::inode_bitmaps_agree(*session.target));
   if (options.feature != "metadata_csum" || now == FileSystem::Checksums::metadata_csum)
     return std::string();
+  E4R_CHECK(lazyinit::orphan_file_readable(*session.target));
   return std::string("metadata_csum");
 }
 
@@ -36,9 +38,7 @@ Status set_features(const Options& options, const std::string& features) {
     return error(
         "--undo does not reach what tune2fs rewrites for metadata_csum: copy the image instead, "
         "or enable uninit_bg");
-  if (!options.image.dry_run) return run_tune2fs(features, options.image.image);
-  fmt::print("would have run tune2fs -O {} {}\n", features, options.image.image);
-  return {};
+  return change_metadata_csum(options.image, features);
 }
 
 Result<int> run(const Options& options) {

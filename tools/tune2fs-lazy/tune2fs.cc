@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/child.h"
+#include "lazyinit/orphan_file.h"
 
 namespace e4r::tools {
 namespace {
@@ -50,8 +51,7 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
-}  // namespace
-
+// tune2fs -O FEATURES IMAGE; its output becomes the Error when it fails.
 Status run_tune2fs(const std::string& features, const std::string& image) {
   std::vector<std::string> arguments = {find_program("tune2fs"), "-O", features, image};
   if (arguments.front().empty()) return error("tune2fs is not installed (Debian: e2fsprogs)");
@@ -76,6 +76,18 @@ Status run_tune2fs(const std::string& features, const std::string& image) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return error("tune2fs -O {} {} failed: {}", features, image, one_line(text));
+}
+
+}  // namespace
+
+Status change_metadata_csum(const ImageOptions& options, const std::string& features) {
+  if (options.dry_run) {
+    fmt::print("would have run tune2fs -O {} {}\n", features, options.image);
+    return {};
+  }
+  E4R_CHECK(run_tune2fs(features, options.image));
+  E4R_TRY(const auto target, open_target(options));
+  return lazyinit::renew_orphan_checksums(*target);
 }
 
 }  // namespace e4r::tools

@@ -3,16 +3,19 @@
 
 #include <string>
 
+#include "tune2fs-lazy/session.h"
 #include "util/status.h"
 
 namespace e4r::tools {
 
 // Runs the installed tune2fs with "-O FEATURES IMAGE" (PATH, then /usr/sbin and /sbin), nothing on
-// its standard input, its output kept. An Error has what it printed last. The image must not be
-// open here: tune2fs takes a device for itself alone.
+// its standard input, its output kept; FEATURES set or drop metadata_csum. Then gives the orphan
+// file its checksums, which tune2fs forgets (lazyinit/orphan_file.h). With --dry-run says so, and
+// that is all. An Error has what tune2fs printed last. The image must not be open here: tune2fs
+// takes a device for itself alone.
 //
 // Turning metadata_csum on or off rewrites inodes, directories, extents and attributes. tune2fs
 // knows how, and there is no reason to know it twice.
-[[nodiscard]] Status run_tune2fs(const std::string& features, const std::string& image);
+[[nodiscard]] Status change_metadata_csum(const ImageOptions& options, const std::string& features);
 
 }  // namespace e4r::tools
