@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <cstdio>
-#include <exception>
-
-#include "common/command.h"
-
 namespace e4r::tools {
 
 // The body of main: what is thrown (out of memory, a failing stream) is still one line on stderr.
-inline int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char** argv) {
-  try {
-    return body(argc, argv);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s: %s\n", name, e.what());
-    return kFailed;
-  }
-}
+// Standard streams that the caller has closed are /dev/null, so that no image is opened as one of
+// them and printed into. Output that could not be written is told, and makes of success a failure.
+[[nodiscard]] int guarded(const char* name, int (*body)(int argc, char** argv), int argc,
+                          char** argv);
 
 }  // namespace e4r::tools

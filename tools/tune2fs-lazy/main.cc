@@ -6,7 +6,7 @@
 
 namespace e4r::tools {
 
-// One per lazytune/*.cc.
+// One per file of theirs.
 const Command& disable_command();
 const Command& enable_command();
 const Command& finish_command();

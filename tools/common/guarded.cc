@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "common/guarded.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "common/command.h"
+
+namespace e4r::tools {
+namespace {
+
+void fill_standard_descriptors() {
+  int fd = 0;
+  do fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
+}  // namespace
+
+int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char** argv) {
+  fill_standard_descriptors();
+  int status = kFailed;
+  try {
+    status = body(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", name, e.what());
+    return kFailed;
+  }
+  if (status == kFailed || status == kUsage) return status;  // has been told why
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !failed_before) return status;
+  std::fprintf(stderr, "%s: cannot write standard output: %s\n", name,
+               errno != 0 ? std::strerror(errno) : "an earlier write failed");
+  return kFailed;
+}
+
+}  // namespace e4r::tools
