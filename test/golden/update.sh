@@ -6,6 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build/release}
 shift || true
+for tool in e4replay mke2fs-lazy tune2fs-lazy; do
+    [ -x "$build/tools/$tool" ] || { echo "update.sh: no $build/tools/$tool: build it first" >&2; exit 1; }
+done
 tools/unpack_captures.sh "$build/captures"
 if [ $# -eq 0 ]; then
     for cmd in test/golden/*/cmd; do

@@ -20,8 +20,16 @@ counted=$(mktemp)
 lane=
 trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -f "$beside" "$counted"' EXIT
 
+# Waits for the steps beside the others; ends with what they printed when they failed.
+join_lane() {
+    local status=0
+    wait "$lane" || status=$?
+    [ "$status" = 0 ] || { cat "$beside"; exit "$status"; }
+}
+
 # step DESCRIPTION COMMAND...
 step() {
+    if [ -n "$lane" ] && ! kill -0 "$lane" 2>/dev/null; then join_lane; fi
     local started=$SECONDS
     echo "== $1"
     "${@:2}"
@@ -116,8 +124,6 @@ step "the model follows the patched kernel" "$lab" agree --again --kernel all -p
     1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
 step "and the shrinker of the patched kernel" "$lab" es-agree --kernel all --recorded evictable churn
 step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
-status=0
-wait "$lane" || status=$?
+join_lane
 cat "$beside"
-[ "$status" = 0 ] || exit "$status"
 echo "test/lab: all $(wc -l <"$counted") steps passed"
