@@ -140,8 +140,12 @@ std::vector<BlockRange> Layout::bookkeeping() const {
   };
   const Block super = geo_.block_size == 1024 ? 1 : 0;
   add(super);
+  // Behind the superblock. That libext2fs works out from the first data block, which precedes it
+  // where bigalloc has 1 KiB blocks: but for descriptor block 0 it is a block short there.
+  const bool meta_bg = ext2fs_has_feature_meta_bg(fs_->super) != 0;
+  const std::uint32_t together = meta_bg ? fs_->super->s_first_meta_bg : geo_.desc_blocks;
   for (std::uint32_t i = 0; i < geo_.desc_blocks; ++i)
-    add(ext2fs_descriptor_block_loc2(fs_, std::max<Block>(super, geo_.first_data_block), i));
+    add(i < together ? super + 1 + i : ext2fs_descriptor_block_loc2(fs_, geo_.first_data_block, i));
   for (const GroupInfo& info : groups_) {
     if (!info.block_uninit && info.block_bitmap != 0) add(info.block_bitmap);
     if (!info.inode_uninit && info.inode_bitmap != 0) add(info.inode_bitmap);
