@@ -14,11 +14,11 @@ bad=0
 count=0
 while read -r patch; do
     count=$((count + 1))
-    # It asks for MAINTAINERS entries of new files. Who sends a patch signs it off.
+    # It asks for MAINTAINERS entries of new files.
     ignore=FILE_PATH_CHANGES
     # Trace headers have a style of their own, which checkpatch does not know.
     if grep -q '^+++ b/include/trace/' "$patches_dir/$patch"; then ignore+=,SPACING,SPLIT_STRING; fi
-    perl "$base_tree/scripts/checkpatch.pl" --root "$base_tree" --quiet --no-summary --no-signoff \
+    perl "$base_tree/scripts/checkpatch.pl" --root "$base_tree" --quiet --no-summary \
         --ignore "$ignore" "$patches_dir/$patch" || {
         note "$patch: see above"
         bad=$((bad + 1))

@@ -82,6 +82,7 @@ builds() {
 }
 
 step "unpack the kernel's source" "$lab" fetch
+step "every patch passes checkpatch" "$lab" checkpatch all
 step "apply every series" "$lab" apply all
 step "build the stock kernel" "$lab" build base
 step "build the patched kernel" "$lab" build all
