@@ -121,7 +121,7 @@ Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64
   ++tally_.requests;
   const allocator::Decision decision = allocator_.allocate(request);
   if (!decision.success || decision.len == 0)
-    return error("no space is left for {} blocks: ask for less utilisation", want);
+    return error("no space is left (blocks asked for: {}): ask for less utilisation", want);
   tally_.blocks += decision.len;
   ever_used_.add(decision.block, decision.len);
   return put(slot, {decision.block, decision.len});
