@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every test image of e2fsprogs with every bundled capture, none of which was taken on it: replay
-# under all policies together, verify under each. An exit status of 0 to 3, no signal, under 1 GiB,
-# under 10 s, and when it is 1, one line that says why.
+# Every test image of e2fsprogs with every bundled capture, none of which was taken on it, and with the
+# beginning of two of them folded into it (fold.pl), which fits and is no better: replay under all
+# policies together, verify under each. An exit status of 0 to 3, no signal, under 1 GiB, under 10 s,
+# and when it is 1, one line that says why.
 #   pairs.sh [--sample N] [--seed S] [BUILD]     default: all images, build/release
 # --sample takes N of the images, drawn by the seed, which is any text (default: the day of the year,
 # so that runs of many days see all). A BUILD with address sanitizer is not held to the limit of memory.
@@ -27,7 +28,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 limit=(bash -c 'ulimit -v 1048576; exec "$@"' --)
-if nm "$e4replay" 2>/dev/null | grep -q __asan_init; then limit=(); fi
+if grep -qa __asan_init "$e4replay"; then limit=(); fi
 mapfile -t policies < <("$e4replay" policies | awk '/^[a-z]/ { print $1 }')
 mapfile -t images < <(find "$build/e2fsprogs-bookworm/src/tests" -name image.gz | sort)
 total=${#images[@]}
@@ -50,6 +51,14 @@ if [ ${#policies[@]} -lt 3 ] || [ ${#images[@]} -eq 0 ] || [ "$total" -lt 200 ] 
     echo "pairs.sh: only ${#policies[@]} policies, $total images, ${#traces[@]} traces" >&2
     exit 1
 fi
+
+# Those that are folded, with the image that each was taken on.
+declare -A start_image=([churn-1k-nodelalloc]=churn-1k [churn-4k]=churn-4k)
+for name in "${!start_image[@]}"; do
+    zstd -qdc "$build/captures/$name.trace.zst" >"$work/whole"
+    head -n 4000 "$work/whole" >"$work/$name.head"
+done
+rm "$work/whole"
 
 declare -A seen=()
 bad=0
@@ -77,7 +86,13 @@ all=$(IFS=,; echo "${policies[*]}")
 for image in "${images[@]}"; do
     name=$(basename "$(dirname "$image")")
     gzip -dc "$image" >"$work/$name.img"
-    for trace in "${traces[@]}"; do
+    folded=()
+    for trace in "${!start_image[@]}"; do
+        test/e2fsprogs/fold.pl "$build/captures/${start_image[$trace]}.img" "$work/$name.img" \
+            <"$work/$trace.head" >"$work/$trace.trace"
+        folded+=("$work/$trace.trace")
+    done
+    for trace in "${traces[@]}" "${folded[@]}"; do
         attempt replay "$work/$name.img" "$trace" -p "$all" --force
         for policy in "${policies[@]}"; do
             attempt verify "$work/$name.img" "$trace" -p "$policy"
@@ -86,6 +101,10 @@ for image in "${images[@]}"; do
     rm -f "$work/$name.img"
 done
 for status in "${!seen[@]}"; do echo "status $status: ${seen[$status]} runs"; done | sort
-echo "${#images[@]} of $total images (seed $seed), ${#traces[@]} traces, $runs runs," \
-    "the slowest $slowest ms, $bad outside the limits"
+echo "${#images[@]} of $total images (seed $seed), ${#traces[@]} traces, ${#start_image[@]} folded," \
+    "$runs runs, the slowest $slowest ms, $bad outside the limits"
+if [ "${seen[0]:-0}" = 0 ] || [ "${seen[3]:-0}" = 0 ]; then
+    echo "pairs.sh: nothing was replayed (status 0), or nothing followed (3)" >&2
+    exit 1
+fi
 [ $bad = 0 ]
