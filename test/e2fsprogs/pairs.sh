@@ -52,9 +52,11 @@ if [ ${#policies[@]} -lt 3 ] || [ ${#images[@]} -eq 0 ] || [ "$total" -lt 200 ] 
     exit 1
 fi
 
-# Those that are folded, with the image that each was taken on.
-declare -A start_image=([churn-1k-nodelalloc]=churn-1k [churn-4k]=churn-4k)
-for name in "${!start_image[@]}"; do
+# Those that are folded, with the start image that the MANIFEST names.
+declare -A start_image=()
+for name in churn-1k-nodelalloc churn-4k; do
+    start_image[$name]=$(awk -v name="$name" '$1 == "capture" && $2 == name { print $3 }' \
+        traces/MANIFEST)
     zstd -qdc "$build/captures/$name.trace.zst" >"$work/whole"
     head -n 4000 "$work/whole" >"$work/$name.head"
 done
