@@ -32,7 +32,10 @@ Result<ContainerWriter> ContainerWriter::create(std::unique_ptr<trace::OutputFil
   std::array<char, kHeaderBytes> header = {};
   std::copy(kMagic.begin(), kMagic.end(), header.begin());
   put_le(&header[kMagic.size()], kVersion);
-  E4R_CHECK(out.write({header.data(), header.size()}));
+  if (Status status = out.write({header.data(), header.size()}); !status.ok()) {
+    out.abandon();
+    return std::move(status).error();
+  }
   return out;
 }
 

@@ -47,6 +47,8 @@ class ContainerWriter {
   [[nodiscard]] Status add(PartKind kind, std::string_view bytes);
   // Writes the end mark and commits the file.
   [[nodiscard]] Status finish();
+  // Removes a growing file that holds nothing to keep.
+  void abandon() { file_->abandon(); }
   [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
 
  private:

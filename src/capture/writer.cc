@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 namespace e4r::capture {
@@ -12,11 +10,9 @@ constexpr std::size_t kEventBytes = 256 * 1024;  // in a part
 
 }  // namespace
 
-Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& path) {
-  E4R_TRY(auto file, trace::OutputFile::create_growing(path));
-  auto writer = create(std::move(file));
-  if (!writer.ok()) ::unlink(path.c_str());  // it was not there before, and holds nothing
-  return writer;
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const OutputName& name) {
+  E4R_TRY(auto file, trace::OutputFile::create_growing(name));
+  return create(std::move(file));
 }
 
 Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(

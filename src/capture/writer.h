@@ -19,7 +19,7 @@ namespace e4r::capture {
 class CaptureWriter {
  public:
   // The file of that name, which must not exist, or `file`.
-  [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const std::string& path);
+  [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const OutputName& name);
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(
       std::unique_ptr<trace::OutputFile> file);
 
@@ -34,6 +34,8 @@ class CaptureWriter {
   // No more events.
   [[nodiscard]] Status end_events(const trace::TraceSummary& summary);
   [[nodiscard]] Status finish(const EndFacts& facts);
+  // Removes the file: nothing was recorded.
+  void abandon() { container_.abandon(); }
   [[nodiscard]] std::uint64_t bytes_written() const { return container_.bytes_written(); }
 
  private:

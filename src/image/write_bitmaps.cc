@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/write_bitmaps.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "image/ext2_handle.h"
-#include "util/fd.h"
+#include "util/output.h"
 
 namespace e4r::image {
 namespace {
@@ -113,43 +112,32 @@ errcode_t store_all(ext2_filsys fs, const NewBitmap& bitmap) {
 }
 
 bool same_file(int a, const std::string& path) {
-  struct stat sa = {};
-  struct stat sb = {};
-  return ::fstat(a, &sa) == 0 && ::stat(path.c_str(), &sb) == 0 && sa.st_dev == sb.st_dev &&
-         sa.st_ino == sb.st_ino;
-}
-
-Status make_copy(const InputFile& from, const std::string& to, const std::string& out) {
-  const Fd fd(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd.is_open()) return error("cannot write {}: {}", out, errno_text(errno));
-  return copy_sparse(from, fd.get(), out);
+  struct stat st = {};
+  return ::fstat(a, &st) == 0 && file_id(st) == file_id(path);
 }
 
 // Gives a changed copy its name when it is done.
 template <class Change>
-Status copy_and_change(const std::string& source, const std::string& out, Change change) {
+Status copy_and_change(const std::string& source, const OutputName& name, Change change) {
   E4R_TRY(const InputFile from, InputFile::open(source));
-  if (same_file(from.fd(), out))
-    return error("{} is the start image itself: give another name to write to", out);
-  const std::string temporary = fmt::format("{}.{}.tmp", out, ::getpid());
-  Status status = make_copy(from, temporary, out);
-  if (status.ok()) status = change(temporary);
-  if (status.ok() && ::rename(temporary.c_str(), out.c_str()) != 0)
-    status = error("cannot write {}: {}", out, errno_text(errno));
-  if (!status.ok()) ::unlink(temporary.c_str());
-  return status;
+  if (same_file(from.fd(), name.path()))
+    return error("{}: is the start image itself: give another name to write to", name.path());
+  E4R_TRY(Output out, Output::create(name, OutputKind::file, {.mode = 0600}));
+  E4R_CHECK(copy_sparse(from, out.fd(), name.path()));
+  E4R_CHECK(change(out.open_path()));
+  return out.commit();
 }
 
 }  // namespace
 
-Status write_with_bitmaps(const std::string& source, const std::string& out,
+Status write_with_bitmaps(const std::string& source, const OutputName& out,
                           const NewBitmap& bitmap) {
   return copy_and_change(source, out, [&](const std::string& copy) {
-    return change_ext2(copy, out, [&](ext2_filsys fs) { return store_all(fs, bitmap); });
+    return change_ext2(copy, out.path(), [&](ext2_filsys fs) { return store_all(fs, bitmap); });
   });
 }
 
-Status write_copy(const std::string& source, const std::string& out) {
+Status write_copy(const std::string& source, const OutputName& out) {
   return copy_and_change(source, out, [](const std::string&) { return Status(); });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "image/geometry.h"
+#include "util/output.h"
 #include "util/status.h"
 
 namespace e4r::image {
@@ -17,11 +18,12 @@ using NewBitmap = std::function<std::span<const std::uint64_t>(Group group)>;
 // Makes `out` a sparse copy of the image `source` with other block bitmaps: each group's bitmap,
 // its descriptor's free count and flags, the superblock's free count, and the checksums of all of
 // them. Nothing else changes: inodes are the source's, so e2fsck will find blocks that are in use
-// and belong to nobody. `out` appears whole or not at all; it must not be `source`.
-[[nodiscard]] Status write_with_bitmaps(const std::string& source, const std::string& out,
+// and belong to nobody. `out` is an output that needs a regular file (util/output.h); it must not
+// be `source`.
+[[nodiscard]] Status write_with_bitmaps(const std::string& source, const OutputName& out,
                                         const NewBitmap& bitmap);
 
-// A sparse copy of an image. `out` appears whole or not at all.
-[[nodiscard]] Status write_copy(const std::string& source, const std::string& out);
+// A sparse copy of an image, likewise.
+[[nodiscard]] Status write_copy(const std::string& source, const OutputName& out);
 
 }  // namespace e4r::image

@@ -50,11 +50,11 @@ struct Start {
 };
 
 Status check_output(const RecorderOptions& options, const Target& target) {
-  std::filesystem::path directory = std::filesystem::path(options.output).parent_path();
-  if (directory.empty()) directory = ".";
+  E4R_TRY(const std::string behind_links, output_target(options.output));
+  const std::string directory = directory_of(behind_links);
   struct stat st = {};
   if (::stat(directory.c_str(), &st) != 0)
-    return error("{}: {}: {}", options.output, directory.string(), errno_text(errno));
+    return error("{}: {}: {}", options.output, directory, errno_text(errno));
   if (trace::make_dev(major(st.st_dev), minor(st.st_dev)) == target.dev)
     return error(
         "{}: lies on the file system that is to be recorded; give a place elsewhere with -o",
@@ -84,7 +84,7 @@ class FileRecorder final : public Recorder {
   FileRecorder(const FileRecorder&) = delete;
   FileRecorder& operator=(const FileRecorder&) = delete;
   ~FileRecorder() override {
-    if (!started_ && writer_) ::unlink(options_.output.c_str());
+    if (!started_ && writer_) writer_->abandon();
   }
 
   Status begin() {

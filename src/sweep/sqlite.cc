@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <memory>
 
 #include "sweep/results.h"
-#include "util/fd.h"
+#include "util/output.h"
 
 namespace e4r::sweep {
 namespace {
@@ -123,24 +119,13 @@ Status make(const std::string& path, const Plan& plan, const Figures& figures) {
   return fill(db.get(), plan, figures);
 }
 
-// Puts the file on disk and gives it its name.
-Status settle(const std::string& temporary, const std::string& path) {
-  const Fd fd(::open(temporary.c_str(), O_RDONLY | O_CLOEXEC));
-  const bool done =
-      fd.is_open() && ::fsync(fd.get()) == 0 && std::rename(temporary.c_str(), path.c_str()) == 0;
-  return done ? Status() : Status(error("{}", errno_text(errno)));
-}
-
 }  // namespace
 
 Status write_sqlite(const std::string& path, const Plan& plan, const Figures& figures) {
-  const std::string temporary = path + ".tmp";
-  std::remove(temporary.c_str());
-  Status status = make(temporary, plan, figures);
-  if (status.ok()) status = settle(temporary, path);
-  if (status.ok()) return {};
-  std::remove(temporary.c_str());
-  return error("cannot write {}: {}", path, status.error().message);
+  E4R_TRY(Output out, Output::create(path, OutputKind::file, {.needs_name = true}));
+  if (const Status made = make(out.open_path(), plan, figures); !made.ok())
+    return error("cannot write {}: {}", path, made.error().message);
+  return out.commit();
 }
 
 }  // namespace e4r::sweep

@@ -118,6 +118,12 @@ Status take_files(const std::string& directory, const Plan& plan, const Range& r
   return {};
 }
 
+std::vector<std::string> Store::files(const std::string& directory) {
+  std::vector<std::string> out;
+  for (const std::string_view name : kFiles) out.push_back(fmt::format("{}/{}", directory, name));
+  return out;
+}
+
 Status Store::check(const std::string& directory, bool resume) {
   E4R_CHECK(check_parent(directory));
   const auto found = holds_sweep(directory, resume);

@@ -41,6 +41,8 @@ class Store {
   [[nodiscard]] static Result<Finished> look(const std::string& directory,
                                              const std::string& manifest, const Plan& plan,
                                              const Range& range, bool resume);
+  // The files that there will be in the directory.
+  [[nodiscard]] static std::vector<std::string> files(const std::string& directory);
   // The error that look() would have for what needs no manifest to be seen.
   [[nodiscard]] static Status check(const std::string& directory, bool resume);
 

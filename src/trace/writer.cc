@@ -65,16 +65,24 @@ class TextWriter final : public BufferedWriter {
   Status finish(const TraceSummary&) override { return commit(); }
 };
 
+// The name without what says that it is compressed.
+std::string_view unpacked(std::string_view name) {
+  if (name.ends_with(".zst")) name.remove_suffix(4);
+  return name;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path) {
-  std::string_view name = path;
-  if (name.ends_with(".zst")) name.remove_suffix(4);
-  const bool packed = name.ends_with(".e4t");
-  if (!packed && !name.ends_with(".txt"))
-    return error("{}: name the output .e4t or .txt, with .zst behind it to compress", path);
-  E4R_TRY(auto file, OutputFile::create(path));
-  if (packed) return std::unique_ptr<TraceWriter>(std::make_unique<E4tWriter>(std::move(file)));
+Status TraceWriter::check_name(const std::string& path) {
+  if (unpacked(path).ends_with(".e4t") || unpacked(path).ends_with(".txt")) return {};
+  return error("{}: name the output .e4t or .txt, with .zst behind it to compress", path);
+}
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const OutputName& name) {
+  E4R_CHECK(check_name(name.path()));
+  E4R_TRY(auto file, OutputFile::create(name));
+  if (unpacked(name.path()).ends_with(".e4t"))
+    return std::unique_ptr<TraceWriter>(std::make_unique<E4tWriter>(std::move(file)));
   return std::unique_ptr<TraceWriter>(std::make_unique<TextWriter>(std::move(file)));
 }
 

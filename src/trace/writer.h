@@ -7,6 +7,7 @@
 #include <string>
 
 #include "trace/trace.h"
+#include "util/output.h"
 
 namespace e4r::trace {
 
@@ -15,7 +16,9 @@ namespace e4r::trace {
 // succeeded; until then, and after any failure, nothing of that name is touched.
 class TraceWriter {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
+  [[nodiscard]] static Result<std::unique_ptr<TraceWriter>> create(const OutputName& name);
+  // The Error for a name that asks for no such form: for who works before writing.
+  [[nodiscard]] static Status check_name(const std::string& path);
   virtual ~TraceWriter() = default;
   // `generation`: as far as it is known; it must be by the first search.
   [[nodiscard]] virtual Status add(std::span<const Event> events, Generation generation) = 0;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "util/output.h"
 #include "util/status.h"
 
 namespace e4r {
@@ -14,12 +15,7 @@ namespace e4r {
 // read.
 [[nodiscard]] std::string read_attribute(const std::string& path);
 
-// The error that write_output() would end with for what shows beforehand: no such directory, one
-// that may not be written to, a directory in the file's place. For who works long before writing.
-[[nodiscard]] Status check_output(const std::string& path);
-
-// Writes `text` to `path`, "-" being standard output. A file appears whole or not at all: it is
-// written beside its place and renamed.
-[[nodiscard]] Status write_output(const std::string& text, const std::string& path);
+// Writes `text` as an output (util/output.h), "-" being standard output.
+[[nodiscard]] Status write_output(const std::string& text, const OutputName& name);
 
 }  // namespace e4r

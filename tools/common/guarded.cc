@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "common/command.h"
+#include "common/stop.h"
 
 namespace e4r::tools {
 namespace {
@@ -25,6 +26,7 @@ void fill_standard_descriptors() {
 
 int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char** argv) {
   fill_standard_descriptors();
+  remove_unfinished_on_signals();
   int status = kFailed;
   try {
     status = body(argc, argv);

@@ -5,11 +5,15 @@
 
 namespace e4r::tools {
 
+// From here on, a signal that ends the program first removes the files that it has not finished
+// (util/unfinished.h). Signals that are ignored stay so.
+void remove_unfinished_on_signals();
+
 // What a second signal does.
 enum class SecondSignal { ends_the_program, nothing };
 
 // Set by SIGINT, SIGTERM and SIGHUP from the first call on. A second signal ends the program as it
-// would have without, or does nothing: for who has things to put back.
+// would have without, unfinished files removed, or does nothing: for who has things to put back.
 [[nodiscard]] const std::atomic<bool>& stop_on_signals(
     SecondSignal second = SecondSignal::ends_the_program);
 

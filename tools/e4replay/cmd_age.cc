@@ -40,20 +40,12 @@ struct Options {
   bool no_progress = false;
 };
 
-// An image that is to be read, made for it or there already.
+// An image that is to be read: one that there is, or one that is made for it and has no name, so
+// that nothing is left of it whatever ends the program.
 class StartImage {
  public:
-  StartImage() = default;
-  StartImage(StartImage&& other) noexcept { made_.swap(other.made_), path_.swap(other.path_); }
-  StartImage& operator=(StartImage&& other) noexcept {
-    made_.swap(other.made_), path_.swap(other.path_);
-    return *this;
-  }
-  ~StartImage() {
-    if (!made_.empty()) ::unlink(made_.c_str());
-  }
-  // A file system of that size, beside where the aged one is to be; or an image that there is.
-  static Result<StartImage> open(const std::string& target, const std::string& output) {
+  // An image that there is; or a file system of that size, on the disk where the aged one is to be.
+  static Result<StartImage> open(const std::string& target, const OutputName& output) {
     StartImage out;
     out.path_ = target;
     std::error_code ec;
@@ -61,23 +53,24 @@ class StartImage {
     const auto size = parse_size(target);
     if (!size.ok()) return error("{}: is neither an image nor a size such as 10G", target);
     E4R_TRY(const std::string mke2fs, find_mke2fs());
-    const std::string path = fmt::format("{}.{}.start", output, ::getpid());
-    const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd.is_open())
-      return error("{}: cannot create a file beside it: {}", output, errno_text(errno));
-    out.made_ = out.path_ = path;
-    if (::ftruncate(fd.get(), static_cast<off_t>(*size)) != 0)
-      return error("{}: a file beside it cannot be {} bytes long: {}", output, *size,
+    E4R_TRY(const std::string behind_links, output_target(output));
+    auto file = anonymous_file(directory_of(behind_links), true);
+    if (!file.ok())
+      return error("{}: cannot create a file beside it: {}", output.path(), file.error().message);
+    out.made_ = *std::move(file);
+    out.path_ = out.made_.path();
+    if (::ftruncate(out.made_.get(), static_cast<off_t>(*size)) != 0)
+      return error("{}: a file beside it cannot be {} bytes long: {}", output.path(), *size,
                    errno_text(errno));
     E4R_TRY(const int status, run_child(mke2fs, {"mke2fs", "-q", "-F", "-t", "ext4", "-E",
-                                                 "nodiscard,lazy_itable_init=1", path}));
+                                                 "nodiscard,lazy_itable_init=1", out.path_}));
     if (status != 0) return error("mke2fs made no file system of {}: status {}", target, status);
     return out;
   }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  std::string made_;  // to be removed
+  Fd made_;
   std::string path_;
 };
 
@@ -129,7 +122,7 @@ Status check_shape(const image::Image& image, const std::string& name) {
 
 // Does all operations, and writes them down where that is asked for.
 Status do_all(age::Workload& workload, age::Ager& ager, const Options& options,
-              AgedReport& report) {
+              const Outputs& outputs, AgedReport& report) {
   Progress progress(!options.no_progress);
   std::string script;
   age::Operation operation;
@@ -146,7 +139,7 @@ Status do_all(age::Workload& workload, age::Ager& ager, const Options& options,
   report.elapsed_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   progress.wipe();
-  return options.real.empty() ? Status() : write_output(script, options.real);
+  return options.real.empty() ? Status() : write_output(script, outputs.named(options.real));
 }
 
 struct Chosen {
@@ -175,11 +168,24 @@ Status choose(const Options& options, Chosen& chosen) {
   return {};
 }
 
+Result<Outputs> declare_files(const Options& options) {
+  Outputs outputs;
+  outputs.reads(options.target);
+  outputs.reads(options.slots);
+  outputs.reads(options.profile);
+  E4R_CHECK(outputs.writes(options.output, OutputKind::file));
+  E4R_CHECK(outputs.writes(options.real));
+  E4R_CHECK(outputs.writes(options.json));
+  return outputs;
+}
+
 Result<int> run(const Options& options) {
   Chosen chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
-  E4R_TRY(const StartImage start, StartImage::open(options.target, options.output));
+  E4R_TRY(const Outputs outputs, declare_files(options));
+  E4R_TRY(const StartImage start,
+          StartImage::open(options.target, outputs.named(options.output)));
   image::OpenOptions open;
   open.name = options.target;
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
@@ -197,10 +203,10 @@ Result<int> run(const Options& options) {
   chosen.workload.slots = static_cast<std::uint32_t>(chosen.ager.inodes.size());
   E4R_TRY(age::Workload workload, age::Workload::create(chosen.profile, chosen.workload));
   age::Ager ager(source, *chosen.policy, tunables, chosen.ager);
-  E4R_CHECK(do_all(workload, ager, options, report));
+  E4R_CHECK(do_all(workload, ager, options, outputs, report));
 
   std::vector<std::uint64_t> words;
-  E4R_CHECK(image::write_with_bitmaps(start.path(), options.output,
+  E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.named(options.output),
                                       [&](image::Group group) -> std::span<const std::uint64_t> {
                                         ager.state().settled_words(group, words);
                                         return words;
@@ -216,7 +222,8 @@ Result<int> run(const Options& options) {
         "all {} files that there can be are there before so much is in use as was asked "
         "for; a file system with more inodes (mke2fs -i) holds more of them",
         format_count(chosen.workload.slots)));
-  if (!options.json.empty()) E4R_CHECK(write_output(aged_json(report), options.json));
+  if (!options.json.empty())
+    E4R_CHECK(write_output(aged_json(report), outputs.named(options.json)));
   if (options.json != "-") E4R_CHECK(write_output(aged_text(report), "-"));
   return kDone;
 }

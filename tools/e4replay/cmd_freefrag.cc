@@ -39,9 +39,9 @@ Result<std::uint64_t> parse_chunk(std::string_view text) {
   return value;
 }
 
-Status print(const report::FreeSpace& free, const std::string& json) {
-  if (!json.empty()) E4R_CHECK(write_output(free_space_json(free), json));
-  return json == "-" ? Status() : write_output(free_space_text(free), "-");
+Status print(const report::FreeSpace& free, const OutputName& json) {
+  if (!json.path().empty()) E4R_CHECK(write_output(free_space_json(free), json));
+  return json.path() == "-" ? Status() : write_output(free_space_text(free), "-");
 }
 
 // Where to read an image, which may be a capture's.
@@ -67,6 +67,10 @@ Result<int> run(const Options& options) {
     if (!parsed.ok()) return usage_error("-c: " + parsed.error().message);
     chunk_kb = *parsed;
   }
+  Outputs outputs;
+  outputs.reads(options.image);
+  E4R_CHECK(outputs.writes(options.json));
+  E4R_CHECK(outputs.writes(options.extract, OutputKind::file));
   E4R_TRY(const OpenedImage opened, open_image(options));
   const std::string& path = opened.path;
   image::OpenOptions open = options.open;
@@ -80,8 +84,9 @@ Result<int> run(const Options& options) {
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
          ": e2freefrag misreads bigalloc and its text is followed here; --json has the true sizes");
-  if (!options.extract.empty()) E4R_CHECK(image::write_copy(path, options.extract));
-  E4R_CHECK(print(free, options.json));
+  if (!options.extract.empty())
+    E4R_CHECK(image::write_copy(path, outputs.named(options.extract)));
+  E4R_CHECK(print(free, outputs.named(options.json)));
   return kDone;
 }
 

@@ -109,9 +109,13 @@ std::string info_json(const capture::Capture& capture) {
 }
 
 Result<int> run(const Options& options) {
+  Outputs outputs;
+  outputs.reads(options.path);
+  E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const capture::Capture capture, capture::Capture::open(options.path));
   for (const std::string& note : capture.notes()) warn(note);
-  if (!options.json.empty()) E4R_CHECK(write_output(info_json(capture), options.json));
+  if (!options.json.empty())
+    E4R_CHECK(write_output(info_json(capture), outputs.named(options.json)));
   if (options.json == "-") return kDone;
   E4R_TRY(const std::string text, info_text(capture));
   E4R_CHECK(write_output(text, "-"));

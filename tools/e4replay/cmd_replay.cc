@@ -19,17 +19,19 @@ struct Options {
   bool force = false;
 };
 
-Status print(const report::ReplayReport& report, const Options& options) {
-  if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
-  if (!options.html.empty()) E4R_CHECK(write_output(replay_html(report), options.html));
+Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
+  if (!options.in.json.empty())
+    E4R_CHECK(write_output(replay_json(report), outputs.named(options.in.json)));
+  if (!options.html.empty())
+    E4R_CHECK(write_output(replay_html(report), outputs.named(options.html)));
   if (options.in.json == "-" || options.html == "-") return {};
   return write_output(replay_text(report, options.histogram), "-");
 }
 
 // The start image with the block bitmaps that the replay ended with.
-Status write_image(const Options& options, const Inputs& inputs, const replay::Engine& engine) {
+Status write_image(const OutputName& out, const Inputs& inputs, const replay::Engine& engine) {
   std::vector<std::uint64_t> words;
-  return image::write_with_bitmaps(inputs.image_path, options.write_image,
+  return image::write_with_bitmaps(inputs.image_path, out,
                                    [&](image::Group group) -> std::span<const std::uint64_t> {
                                      if (engine.state().group(group).corrupt) return {};
                                      engine.state().settled_words(group, words);
@@ -71,7 +73,8 @@ Status explain_slowest(const replay::Session& session, std::vector<replay::Setup
 }
 
 Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
-                                    std::vector<replay::Setup> setups, Progress& progress) {
+                                    const Outputs& outputs, std::vector<replay::Setup> setups,
+                                    Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
@@ -90,9 +93,19 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   if (!options.html.empty()) E4R_CHECK(explain_slowest(session, std::move(setups), report));
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
-    E4R_CHECK(write_image(options, inputs, *runs.front().engine));
+    E4R_CHECK(
+        write_image(outputs.named(options.write_image), inputs, *runs.front().engine));
   }
   return report;
+}
+
+Result<Outputs> declare_files(const Options& options) {
+  Outputs outputs;
+  declare_reads(options.in, outputs);
+  E4R_CHECK(outputs.writes(options.in.json));
+  E4R_CHECK(outputs.writes(options.html));
+  E4R_CHECK(outputs.writes(options.write_image, OutputKind::file));
+  return outputs;
 }
 
 Result<int> run(const Options& options) {
@@ -103,6 +116,7 @@ Result<int> run(const Options& options) {
   allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
+  E4R_TRY(const Outputs outputs, declare_files(options));
   Progress progress(!options.in.no_progress);
   E4R_TRY(const Inputs inputs, open_inputs(options.in, progress));
   std::vector<replay::Setup> setups;
@@ -111,11 +125,11 @@ Result<int> run(const Options& options) {
     E4R_CHECK(apply_settings(setup.tunables, options.in.settings));
     setups.push_back(setup);
   }
-  auto report = replay(options, inputs, std::move(setups), progress);
+  auto report = replay(options, inputs, outputs, std::move(setups), progress);
   progress.wipe();
   if (!report.ok()) return std::move(report).error();
   warn_of_fidelity(*report);
-  E4R_CHECK(print(*report, options));
+  E4R_CHECK(print(*report, options, outputs));
   return kDone;
 }
 

@@ -72,6 +72,9 @@ Result<int> run(const Options& options) {
   if (!models.ok()) return usage_error("-p: " + models.error().message);
   const auto recorded = model_named(options.recorded);
   if (!recorded.ok()) return usage_error("--recorded: " + recorded.error().message);
+  Outputs outputs;
+  declare_trace_reads(options.trace, outputs);
+  E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const trace::PackedTrace trace, open_trace(options));
   for (const std::string& note : trace.notes()) warn(note);
   ShrinkerReport report;
@@ -85,7 +88,7 @@ Result<int> run(const Options& options) {
       report.runs.push_back(outcome);
     }
   }
-  if (!options.json.empty()) E4R_CHECK(write_output(shrinker_json(report), options.json));
+  if (!options.json.empty()) E4R_CHECK(write_output(shrinker_json(report), outputs.named(options.json)));
   if (options.json != "-") E4R_CHECK(write_output(shrinker_text(report), "-"));
   return options.verify && !report.recorded.agreement.agrees() ? kDisagreed : kDone;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <chrono>
+#include <filesystem>
 
 #include "common/command.h"
 #include "common/stop.h"
@@ -219,11 +220,12 @@ Result<std::vector<sweep::Subject>> follow(const Options& options, const Wanted&
   return out;
 }
 
-Result<int> tell_result(const Options& options, const Wanted& wanted,
+Result<int> tell_result(const Options& options, const Outputs& outputs, const Wanted& wanted,
                         const sweep::Figures& figures) {
   const sweep::Plan& plan = wanted.plan;
   if (!options.html.empty())
-    E4R_CHECK(write_output(sweep::sweep_html(plan, figures, *wanted.metric), options.html));
+    E4R_CHECK(write_output(sweep::sweep_html(plan, figures, *wanted.metric),
+                           outputs.named(options.html)));
   if (options.html == "-") return kDone;
   E4R_CHECK(write_output(overview(wanted) + "\n" +
                              ranking_text(plan, figures, *wanted.metric, options.top) + "\n" +
@@ -232,7 +234,36 @@ Result<int> tell_result(const Options& options, const Wanted& wanted,
   return kDone;
 }
 
+// What a sweep writes; its directory need not be there yet.
+Status declare_writes(const Options& options, Outputs& outputs) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(options.directory, failed))
+    for (const std::string& file : sweep::Store::files(options.directory))
+      E4R_CHECK(outputs.writes(file));
+  return outputs.writes(options.html);
+}
+
+Result<Outputs> declare_files(const Options& options) {
+  Outputs outputs;
+  for (const std::string& word : options.captures) {
+    E4R_TRY(const CaptureName name, parse_capture(word));
+    outputs.reads(name.image);
+    declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);
+  }
+  E4R_CHECK(declare_writes(options, outputs));
+  return outputs;
+}
+
+Result<Outputs> declare_files_of_merge(const Options& options) {
+  Outputs outputs;
+  for (const std::string& part : options.captures)
+    for (const std::string& file : sweep::Store::files(part)) outputs.reads(file);
+  E4R_CHECK(declare_writes(options, outputs));
+  return outputs;
+}
+
 Result<int> sweep_all(const Options& options, const Wanted& wanted, Progress& progress) {
+  E4R_TRY(const Outputs outputs, declare_files(options));
   E4R_TRY(Captures captures, open_captures(options, wanted.plan, progress));
   std::vector<sweep::CaptureId> ids;
   for (const auto& capture : captures) ids.push_back(capture->id());
@@ -260,7 +291,7 @@ Result<int> sweep_all(const Options& options, const Wanted& wanted, Progress& pr
   }
   const sweep::Figures figures = sweep::figures_of(sink.finished().lines);
   E4R_CHECK(sink.write(figures));
-  return tell_result(options, wanted, figures);
+  return tell_result(options, outputs, wanted, figures);
 }
 
 // The sweep's words for a shell, but for those that each job has of its own.
@@ -297,7 +328,7 @@ Result<int> merge(const Options& options) {
   const auto metric = sweep::find_metric(options.best);
   if (!metric.ok()) return usage_error("--best: " + metric.error().message);
   E4R_CHECK(sweep::Store::check(options.directory, options.resume));
-  if (!options.html.empty()) E4R_CHECK(check_output(options.html));
+  E4R_TRY(const Outputs outputs, declare_files_of_merge(options));
   E4R_TRY(const sweep::Joined joined, sweep::join(options.captures, version_line()));
   const sweep::Lines& lines = joined.finished.lines;
   if (const std::string missing = sweep::missing_points(lines); !missing.empty())
@@ -311,7 +342,7 @@ Result<int> merge(const Options& options) {
     if (store.finished().lines[i] != lines[i]) E4R_CHECK(store.add(i, lines[i]));
   const sweep::Figures figures = sweep::figures_of(lines);
   E4R_CHECK(write_results(store, wanted.plan, figures, **metric));
-  return tell_result(options, wanted, figures);
+  return tell_result(options, outputs, wanted, figures);
 }
 
 Result<int> run(const Options& options) {
@@ -326,7 +357,6 @@ Result<int> run(const Options& options) {
     return kDone;
   }
   if (!options.directory.empty()) E4R_CHECK(sweep::Store::check(options.directory, options.resume));
-  if (!options.html.empty()) E4R_CHECK(check_output(options.html));
   Progress progress(!options.no_progress);
   return sweep_all(options, *wanted, progress);
 }

@@ -6,7 +6,6 @@
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -18,6 +17,7 @@
 #include "trace/exactness.h"
 #include "trace/packed.h"
 #include "trace/writer.h"
+#include "util/file.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -84,25 +84,19 @@ Result<TraceInfo> inspect(const Info& options) {
                    check.remarks(s)};
 }
 
-Status write_json(const std::string& path, const TraceInfo& info) {
-  const std::string text = boost::json::serialize(boost::json::object{{"schema", "e4replay/1"},
+std::string json_of(const TraceInfo& info) {
+  return boost::json::serialize(boost::json::object{{"schema", "e4replay/1"},
                                                                       {"trace", info_json(info)}}) +
                            "\n";
-  if (path == "-") {
-    fmt::print("{}", text);
-    return {};
-  }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return error("{}: cannot write", path);
-  return {};
 }
 
 Result<int> run_info(const Info& options) {
+  Outputs outputs;
+  declare_trace_reads(options.input.path, outputs);
+  E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const TraceInfo info, inspect(options));
   if (options.json != "-") fmt::print("{}", info_text(info));
-  if (!options.json.empty()) E4R_CHECK(write_json(options.json, info));
+  if (!options.json.empty()) E4R_CHECK(write_output(json_of(info), outputs.named(options.json)));
   return kDone;
 }
 
@@ -116,31 +110,48 @@ struct Convert {
 };
 
 // Reads `input`, writes what `keep` wants to `output`, and says how it went.
-Result<int> copy(const TraceInput& input, const std::string& output, const EventFilter& keep) {
+Result<int> copy(const TraceInput& input, const OutputName& output, const EventFilter& keep) {
   E4R_TRY(const auto source, open_events(input.path, input.open));
   E4R_TRY(const auto writer, TraceWriter::create(output));
   E4R_TRY(const std::uint64_t written, copy_trace(*source, *writer, keep));
   say_notes(source->summary());
-  if (written == 0) warn(fmt::format("{}: no events were written", output));
-  fmt::print("{}: {} of {} events\n", output, format_count(written),
+  if (written == 0) warn(fmt::format("{}: no events were written", output.path()));
+  fmt::print("{}: {} of {} events\n", output.path(), format_count(written),
              format_count(source->summary().events));
   return kDone;
 }
 
+// Into a capture, an image is an input; of a capture, it is an output, with what lies beside.
+Result<Outputs> declare_files(const Convert& options, bool to_capture) {
+  Outputs outputs;
+  declare_trace_reads(options.input.path, outputs);
+  if (to_capture) outputs.reads(options.image);
+  E4R_CHECK(outputs.writes(options.output));
+  if (to_capture || options.image.empty()) return outputs;
+  E4R_CHECK(outputs.writes(options.image, OutputKind::file));
+  for (const std::string& path : files_beside(options.output)) E4R_CHECK(outputs.writes(path));
+  return outputs;
+}
+
 Result<int> run_convert(const Convert& options) {
+  const bool to_capture = options.output.ends_with(".e4c");
+  if (options.anonymize && !to_capture)
+    return usage_error("--anonymize writes captures: name the output .e4c");
+  if (!to_capture) {
+    E4R_CHECK(TraceWriter::check_name(options.output));
+    if (!options.image.empty() && !capture::is_capture(options.input.path))
+      return usage_error("--image is for captures (.e4c): to make one of a trace, or files of one");
+  }
+  E4R_TRY(const Outputs outputs, declare_files(options, to_capture));
   const CaptureConversion conversion = {options.input.path, options.input.open, options.output,
-                                        options.image, options.anonymize};
-  if (options.output.ends_with(".e4c")) {
+                                        options.image,      options.anonymize,  outputs};
+  if (to_capture) {
     E4R_CHECK(make_capture(conversion));
     return kDone;
   }
-  if (options.anonymize) return usage_error("--anonymize writes captures: name the output .e4c");
-  if (!options.image.empty()) {
-    if (!capture::is_capture(options.input.path))
-      return usage_error("--image is for captures (.e4c): to make one of a trace, or files of one");
-    E4R_CHECK(write_files_of_capture(conversion));
-  }
-  return copy(options.input, options.output, nullptr);
+  E4R_TRY(const int status, copy(options.input, outputs.named(options.output), nullptr));
+  if (!options.image.empty()) E4R_CHECK(write_files_of_capture(conversion));
+  return status;
 }
 
 // ---- cut
@@ -167,6 +178,15 @@ struct Cut {
     return number >= begin && number <= end && number <= first && time >= from && time <= to;
   }
 };
+
+Result<int> run_cut(const Cut& cut) {
+  E4R_CHECK(TraceWriter::check_name(cut.output));
+  Outputs outputs;
+  declare_trace_reads(cut.input.path, outputs);
+  E4R_CHECK(outputs.writes(cut.output));
+  return copy(cut.input, outputs.named(cut.output),
+              [&cut](const Event& e, std::uint64_t n) { return cut.wants(e, n); });
+}
 
 template <class Options>
 std::shared_ptr<Options> declare_output(CommandLine& app) {
@@ -230,8 +250,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   return [=]() -> Result<int> {
     if (info_app.parsed()) return run_info(*info);
     if (convert_app.parsed()) return run_convert(*convert);
-    return copy(cut->input, cut->output,
-                [cut](const Event& e, std::uint64_t n) { return cut->wants(e, n); });
+    return run_cut(*cut);
   };
 }
 

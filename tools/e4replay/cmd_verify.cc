@@ -109,11 +109,23 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   return report;
 }
 
-Status print(const report::ReplayReport& report, const Options& options) {
-  if (!options.in.json.empty()) E4R_CHECK(write_output(replay_json(report), options.in.json));
-  if (!options.html.empty()) E4R_CHECK(write_output(verify_html(report), options.html));
+Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
+  if (!options.in.json.empty())
+    E4R_CHECK(write_output(replay_json(report), outputs.named(options.in.json)));
+  if (!options.html.empty())
+    E4R_CHECK(write_output(verify_html(report), outputs.named(options.html)));
   if (options.in.json == "-" || options.html == "-") return {};
   return write_output(verify_text(report), "-");
+}
+
+Result<Outputs> declare_files(const Options& options) {
+  Outputs outputs;
+  declare_reads(options.in, outputs);
+  outputs.reads(options.mb_groups);
+  outputs.reads(options.mb_stats);
+  E4R_CHECK(outputs.writes(options.in.json));
+  E4R_CHECK(outputs.writes(options.html));
+  return outputs;
 }
 
 Result<int> run(const Options& options) {
@@ -124,6 +136,7 @@ Result<int> run(const Options& options) {
   allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
+  E4R_TRY(const Outputs outputs, declare_files(options));
   Progress progress(!options.in.no_progress);
   E4R_TRY(Inputs inputs, open_inputs(options.in, progress));
   E4R_TRY(const KernelFiles kernel, read_kernel_files(options, inputs));
@@ -131,7 +144,7 @@ Result<int> run(const Options& options) {
   auto report = verify(options, inputs, policy, kernel, progress);
   progress.wipe();
   if (!report.ok()) return std::move(report).error();
-  E4R_CHECK(print(*report, options));
+  E4R_CHECK(print(*report, options, outputs));
   return report->runs.front().agrees() ? kDone : kDisagreed;
 }
 

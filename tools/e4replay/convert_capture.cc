@@ -29,6 +29,13 @@ using capture::Capture;
 using capture::CaptureWriter;
 using capture::MemoryImage;
 
+// What lies beside a trace, and what a capture calls it.
+constexpr std::array<std::pair<const char*, std::string_view>, 3> kNotes = {{
+    {"tunables", names::kTunables},
+    {"mb_groups", names::kEndGroups},
+    {"mb_stats", names::kEndStats},
+}};
+
 // What becomes a capture.
 struct Material {
   std::optional<Capture> capture;  // the input, if it is one
@@ -82,11 +89,6 @@ Result<std::vector<std::pair<std::string, std::string>>> texts_of(
       if (name != names::kStart && name != names::kEnd) out.emplace_back(name, text);
     return out;
   }
-  constexpr std::array<std::pair<const char*, std::string_view>, 3> kNotes = {{
-      {"tunables", names::kTunables},
-      {"mb_groups", names::kEndGroups},
-      {"mb_stats", names::kEndStats},
-  }};
   for (const auto& [suffix, name] : kNotes) {
     E4R_TRY(const auto text, noted("", nullptr, "", conversion.input, suffix));
     if (text) out.emplace_back(std::string(name), text->text);
@@ -183,7 +185,7 @@ Status copy_events(const CaptureConversion& conversion, const Material& material
 
 Status make_capture(const CaptureConversion& conversion) {
   E4R_TRY(Material material, gather(conversion));
-  E4R_TRY(auto file, trace::OutputFile::create(conversion.output));
+  E4R_TRY(auto file, trace::OutputFile::create(conversion.outputs.named(conversion.output)));
   E4R_TRY(const auto writer, CaptureWriter::create(std::move(file)));
   E4R_CHECK(writer->start(material.start));
   E4R_CHECK(write_texts(conversion, material, *writer));
@@ -200,16 +202,25 @@ Status make_capture(const CaptureConversion& conversion) {
   return {};
 }
 
+std::vector<std::string> files_beside(const std::string& trace) {
+  std::vector<std::string> out;
+  for (const auto& [suffix, name] : kNotes) out.push_back(name_beside(trace, suffix));
+  return out;
+}
+
 Status write_files_of_capture(const CaptureConversion& conversion) {
   E4R_TRY(const Capture capture, Capture::open(conversion.input));
   if (capture.image().empty())
     return error("{}: has no start image (--snapshot {})", conversion.input,
                  capture.start().snapshot);
-  E4R_CHECK(image::write_copy(capture.image().path(), conversion.image));
+  E4R_CHECK(
+      image::write_copy(capture.image().path(), conversion.outputs.named(conversion.image)));
   const bool quiet = capture.end() != nullptr && capture.end()->quiet;
   const auto write = [&](std::string_view name, const char* suffix) -> Status {
     const std::string* text = capture.text(name);
-    return text == nullptr ? Status() : write_output(*text, name_beside(conversion.output, suffix));
+    if (text == nullptr) return {};
+    return write_output(*text,
+                        conversion.outputs.named(name_beside(conversion.output, suffix)));
   };
   E4R_CHECK(write(names::kTunables, "tunables"));
   // Counts of a kernel that had counted before cannot be held against a trace's alone.

@@ -132,6 +132,18 @@ std::string beside(const std::string& trace, const std::string& suffix) {
   return std::filesystem::is_regular_file(path, ec) ? path : std::string();
 }
 
+void declare_trace_reads(const std::string& path, Outputs& outputs) {
+  outputs.reads(path);
+  for (const char* suffix : {"tunables", "mb_groups", "mb_stats"})
+    outputs.reads(name_beside(path, suffix));
+}
+
+void declare_reads(const InputOptions& options, Outputs& outputs) {
+  outputs.reads(options.image);
+  outputs.reads(options.tunables_file);
+  declare_trace_reads(options.trace.empty() ? options.image : options.trace, outputs);
+}
+
 Result<std::optional<NotedText>> noted(const std::string& given, const capture::Capture* capture,
                                        std::string_view in_capture, const std::string& trace,
                                        const std::string& suffix) {

@@ -14,6 +14,7 @@
 #include "replay/warm_start.h"
 #include "report/replay_report.h"
 #include "trace/packed.h"
+#include "util/output.h"
 #include "util/progress.h"
 
 // What `replay` and `verify` have in common: an image, a trace, and what the recorder noted beside
@@ -72,6 +73,11 @@ struct Inputs {
 [[nodiscard]] std::string name_beside(const std::string& trace, const std::string& suffix);
 // The same, empty when there is no such file.
 [[nodiscard]] std::string beside(const std::string& trace, const std::string& suffix);
+
+// What a command reads that is given these: image, trace, and what lies beside the trace.
+void declare_reads(const InputOptions& options, Outputs& outputs);
+// The trace at `path` and what lies beside it.
+void declare_trace_reads(const std::string& path, Outputs& outputs);
 
 // A text and where it is from, for messages.
 struct NotedText {

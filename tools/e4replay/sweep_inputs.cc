@@ -42,6 +42,9 @@ Result<CaptureName> parse_capture(const std::string& word) {
   }
   if (found.size() == 1) return found.front();
   if (found.size() > 1) return error("{}: has several colons between two files", word);
+  std::error_code failed;
+  if (std::filesystem::is_directory(word, failed))
+    return error("{}: is a directory: give FILE.e4c or IMAGE:TRACE, or --merge to join parts", word);
   const auto colon = word.find(':');
   if (colon == std::string::npos)
     return error("{}: there is no such file: give FILE.e4c or IMAGE:TRACE", word);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "util/file_id.h"
+
+namespace e4r {
+
+// The loop devices that show the file, such as "loop0" (with none: not one that can be seen from
+// here). The device itself says which file it shows (LOOP_GET_STATUS64: lo_device and lo_inode, the
+// kernel's drivers/block/loop.c), so the names that another mount namespace has do not matter. Who
+// may not open the device goes by the name in /sys/block/loopN/loop/backing_file.
+[[nodiscard]] std::vector<std::string> loop_devices_of(const FileId& file);
+
+}  // namespace e4r

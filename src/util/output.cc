@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "util/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "util/output_place.h"
+
+namespace e4r {
+namespace {
+
+using Is = OutputPlace::Is;
+
+mode_t current_umask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
+
+// "OUT.Xy12Ab", open for writing; the name becomes that.
+Fd make_temporary(std::string& name) {
+  name += ".XXXXXX";
+  return Fd(::mkostemp(name.data(), O_CLOEXEC));
+}
+
+// A file system, or a kernel, that has no files without names.
+bool lacks_anonymous_files(int errnum) {
+  return errnum == EOPNOTSUPP || errnum == EISDIR || errnum == ENOENT || errnum == EINVAL;
+}
+
+// O_CREAT although it is there: the kernel then refuses what others have put into a directory for
+// all (fs.protected_fifos).
+Result<Fd> open_through(const OutputName& name, const OutputPlace& place) {
+  if (place.is == Is::descriptor) {
+    std::fflush(stdout);
+    Fd fd(::fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!fd.is_open()) return error("cannot write {}: {}", name.path(), errno_text(errno));
+    return fd;
+  }
+  Fd fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0600));
+  struct stat st = {};
+  if (!fd.is_open() || ::fstat(fd.get(), &st) != 0)
+    return error("cannot write {}: {}", name.path(), errno_text(errno));
+  if ((st.st_mode & S_IFMT) != (place.st.st_mode & S_IFMT) || st.st_rdev != place.st.st_rdev)
+    return error("{}: has become another file meanwhile: nothing was written", name.path());
+  return fd;
+}
+
+}  // namespace
+
+void Outputs::reads(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  if (const auto id = file_id(path)) inputs_->push_back({path, *id});
+}
+
+Status Outputs::writes(const std::string& path, OutputKind kind) {
+  if (path.empty()) return {};
+  E4R_TRY(const OutputPlace place, find_place(named(path), kind));
+  // What takes in everything, such as /dev/null, may be given twice.
+  if (place.is == Is::opened && S_ISCHR(place.st.st_mode)) return {};
+  const std::string identity = place.identity();
+  const auto other =
+      std::ranges::find(written_, identity, &std::pair<std::string, std::string>::first);
+  if (other != written_.end())
+    return error("{} and {} are one place: give each output a name of its own", other->second,
+                 path);
+  written_.emplace_back(identity, path);
+  return {};
+}
+
+Result<Output> Output::create(const OutputName& name, OutputKind kind, const NewFile& file) {
+  E4R_TRY(const OutputPlace place, find_place(name, kind));
+  Output out(name, place.target);
+  if (place.written_through()) {
+    E4R_TRY(out.fd_, open_through(name, place));
+    return out;
+  }
+  E4R_CHECK(out.begin_file(file, kind));
+  if (place.is == Is::regular) {
+    // Not every file system has owners, and only root may give files away.
+    if (::fchown(out.fd(), place.st.st_uid, place.st.st_gid) != 0) errno = 0;
+    ::fchmod(out.fd(), place.st.st_mode & 0777);
+  }
+  return out;
+}
+
+Result<Output> Output::create_growing(const OutputName& name) {
+  E4R_TRY(const OutputPlace place, find_place(name, OutputKind::stream));
+  Output out(name, place.target);
+  if (place.written_through()) {
+    E4R_TRY(out.fd_, open_through(name, place));
+    return out;
+  }
+  out.fd_ = Fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!out.fd_.is_open() && errno == EEXIST)
+    return error("{}: is there already: remove it, or give another name with -o", name.path());
+  if (!out.fd_.is_open()) return out.failed(errno);
+  out.growing_ = true;
+  return out;
+}
+
+Output::Output(Output&& other) noexcept
+    : name_(std::move(other.name_)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      unfinished_(std::move(other.unfinished_)),
+      fd_(std::move(other.fd_)),
+      kind_(other.kind_),
+      to_be_named_(other.to_be_named_),
+      growing_(other.growing_) {}
+
+Output& Output::operator=(Output&& other) noexcept {
+  if (this == &other) return *this;
+  remove_temporary();
+  name_ = std::move(other.name_);
+  target_ = std::move(other.target_);
+  temporary_ = std::exchange(other.temporary_, {});
+  unfinished_ = std::move(other.unfinished_);
+  fd_ = std::move(other.fd_);
+  kind_ = other.kind_;
+  to_be_named_ = other.to_be_named_;
+  growing_ = other.growing_;
+  return *this;
+}
+
+Output::~Output() {
+  remove_temporary();
+}
+
+void Output::remove_temporary() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+  unfinished_.forget();
+}
+
+Error Output::failed(int errnum) const {
+  return error("cannot write {}: {}", name(), errno_text(errnum));
+}
+
+Status Output::begin_file(const NewFile& file, OutputKind kind) {
+  kind_ = kind;
+  to_be_named_ = true;
+  if (!file.needs_name) {
+    fd_ = Fd(::open(directory_of(target_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, file.mode));
+    if (fd_.is_open()) return {};
+    if (!lacks_anonymous_files(errno)) return failed(errno);
+  }
+  temporary_ = target_;
+  fd_ = make_temporary(temporary_);
+  if (!fd_.is_open()) {
+    temporary_.clear();
+    return failed(errno);
+  }
+  unfinished_ = Unfinished(temporary_);
+  ::fchmod(fd_.get(), file.mode & ~current_umask());  // mkostemp() makes 0600
+  return {};
+}
+
+std::string Output::open_path() const {
+  return temporary_.empty() ? fd_.path() : temporary_;
+}
+
+Status Output::write(std::string_view bytes) {
+  const int done = write_all(fd_.get(), bytes);
+  return done == 0 ? Status() : Status(failed(done));
+}
+
+// Gives a file without a name one that nobody else has.
+Status Output::make_named() {
+  for (unsigned attempt = 0; temporary_.empty(); ++attempt) {
+    const std::string name = fmt::format("{}.{}-{}", target_, ::getpid(), attempt);
+    unfinished_ = Unfinished(name);
+    if (::linkat(AT_FDCWD, fd_.path().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      temporary_ = name;
+    else if (errno != EEXIST || attempt > 1000)
+      return failed(errno);
+  }
+  return {};
+}
+
+Status Output::replace() {
+  E4R_CHECK(make_named());
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return failed(errno);
+  temporary_.clear();
+  unfinished_.forget();
+  return {};
+}
+
+Status Output::link() {
+  for (;;) {
+    E4R_TRY(const OutputPlace place, find_place(name_, kind_));
+    if (place.written_through() || place.target != target_)
+      return error("{}: has become another file meanwhile: nothing was written", name());
+    if (place.is == Is::regular || !temporary_.empty()) return replace();
+    if (::linkat(AT_FDCWD, fd_.path().c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      return {};
+    if (errno != EEXIST) return failed(errno);  // else somebody was faster: what has made it?
+  }
+}
+
+Status Output::commit() {
+  // EINVAL: what is written through is on no disk.
+  if (::fsync(fd_.get()) != 0 && errno != EINVAL) return failed(errno);
+  if (to_be_named_) E4R_CHECK(link());
+  to_be_named_ = false;
+  const int closed = fd_.close();
+  return closed == 0 ? Status() : Status(failed(closed));
+}
+
+void Output::abandon() {
+  if (std::exchange(growing_, false)) ::unlink(target_.c_str());
+}
+
+Result<std::string> output_target(const OutputName& name) {
+  E4R_TRY(OutputPlace place, find_place(name, OutputKind::stream));
+  return std::move(place.target);
+}
+
+Result<Fd> anonymous_file(const std::string& directory, bool inherited) {
+  const int flags = inherited ? 0 : O_CLOEXEC;
+  Fd fd(::open(directory.c_str(), O_RDWR | O_TMPFILE | O_EXCL | flags, 0600));
+  if (!fd.is_open() && lacks_anonymous_files(errno)) {
+    std::string name = directory + "/e4replay";
+    fd = make_temporary(name);
+    if (fd.is_open()) ::unlink(name.c_str());
+    if (fd.is_open() && inherited) ::fcntl(fd.get(), F_SETFD, 0);
+  }
+  if (!fd.is_open()) return error("{}: cannot make a file in it: {}", directory, errno_text(errno));
+  return fd;
+}
+
+}  // namespace e4r

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "util/output.h"
+
+// Internal to src/util: what has an output's name.
+namespace e4r {
+
+struct OutputPlace {
+  enum class Is : std::uint8_t {
+    absent,        // a file is to be made at `target`
+    regular,       // the file at `target` is to be replaced
+    opened,        // a character device or a FIFO: `target` is opened
+    descriptor,    // `descriptor` is written to
+  };
+  Is is = Is::absent;
+  std::string target;
+  int descriptor = -1;
+  struct stat st = {};  // of what is there
+
+  [[nodiscard]] bool written_through() const { return is == Is::opened || is == Is::descriptor; }
+  // The same for two names of one place.
+  [[nodiscard]] std::string identity() const;
+};
+
+// The Error: what has the name must not be written, or cannot be.
+[[nodiscard]] Result<OutputPlace> find_place(const OutputName& name, OutputKind kind);
+
+}  // namespace e4r
