@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/capture.h"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <fstream>
 
@@ -30,6 +32,12 @@ class EventBytes final : public trace::ByteSource {
   ContainerReader reader_;
 };
 
+// A FIFO cannot, and is not even to be opened: there may be nobody to write to it.
+bool can_be_read_twice(const std::string& path) {
+  struct stat st = {};
+  return ::stat(path.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+}
+
 Result<ContainerReader> open_reader(const std::string& path) {
   E4R_TRY(auto bytes, trace::open_bytes(path, {false, false}));
   return ContainerReader(std::move(bytes), path);
@@ -38,6 +46,7 @@ Result<ContainerReader> open_reader(const std::string& path) {
 }  // namespace
 
 bool is_capture(const std::string& path) {
+  if (!can_be_read_twice(path)) return false;
   std::ifstream file(path, std::ios::binary);
   std::array<char, kMagic.size()> head = {};
   file.read(head.data(), head.size());
@@ -46,6 +55,9 @@ bool is_capture(const std::string& path) {
 }
 
 Result<Capture> Capture::open(const std::string& path) {
+  struct stat st = {};
+  if (::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode) && !can_be_read_twice(path))
+    return error("{}: is no regular file: a capture is read more than once", path);
   Capture out;
   out.path_ = path;
   E4R_CHECK(out.read());

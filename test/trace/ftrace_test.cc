@@ -110,6 +110,20 @@ TEST(FtraceText, TraceInputsFieldsAreOptional) {
   EXPECT_FALSE(read_text(line("ext4_request_blocks", kRequest)).events[0].has_inputs);
 }
 
+// A compressed file of some KiB can hold blank lines for hours; a trace can have long notes in it.
+TEST(FtraceText, LinesThatAreNoEventsHaveALimit) {
+  const std::string event = line("ext4_request_blocks", kRequest);
+  std::string notes;
+  while (notes.size() < 60'000'000) notes += "# a note of what was done while this was recorded\n";
+  const auto read = read_text(event + notes + event);
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.events.size(), 2u);
+  const std::string newlines(16'800'000, '\n');
+  EXPECT_NE(read_text(event + newlines).error.find(":16778242: 16,778,241 lines up to here"),
+            std::string::npos)
+      << read_text(event + newlines).error;
+}
+
 TEST(FtraceText, UnknownFieldsAreToleratedAnywhere) {
   const auto plain = read_text(line("ext4_request_blocks", kRequest)).events;
   for (const char* body :

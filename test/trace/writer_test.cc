@@ -88,7 +88,7 @@ TEST(TraceWriter, ErrorsNameTheFile) {
   EXPECT_EQ(TraceWriter::create("x.dat").error().message,
             "x.dat: name the output .e4t or .txt, with .zst behind it to compress");
   EXPECT_EQ(TraceWriter::create("/nonexistent/x.e4t").error().message,
-            "/nonexistent/x.e4t: cannot create: No such file or directory");
+            "cannot write /nonexistent/x.e4t: No such file or directory");
 }
 
 }  // namespace

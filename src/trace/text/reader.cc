@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "trace/text/reader.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "trace/lines.h"
 #include "trace/text/body.h"
 #include "trace/text/prefix.h"
+#include "util/units.h"
 
 namespace e4r::trace {
 namespace {
@@ -60,6 +62,31 @@ bool is_decoration(std::string_view line) {
   return line.find_first_not_of(" \t\f\v\r") == std::string_view::npos;
 }
 
+// How much there may be of what is no event: headers, comments, blank lines, stack traces and,
+// when lenient, lines that cannot be read. A recorder writes some lines at the start and a few for
+// an event, with a stack trace a few dozen. What is allowed is a thousand times that, so a trace
+// with long notes in it is still read; but not what a compressed file of some KiB can grow to.
+class NoiseLimit {
+ public:
+  void add_event() { allowed_ += kPerEvent; }
+  // False: that is too much.
+  [[nodiscard]] bool add(std::string_view line) {
+    ++lines_;
+    seen_ += std::max<std::uint64_t>(line.size(), kLeastLine);
+    return seen_ <= allowed_;
+  }
+  [[nodiscard]] std::uint64_t lines() const { return lines_; }
+
+ private:
+  static constexpr std::uint64_t kLeastLine = 64;  // bytes: reading a line takes time by itself
+  static constexpr std::uint64_t kAtFirst = std::uint64_t{1} << 30;  // 16,777,216 short lines
+  static constexpr std::uint64_t kPerEvent = std::uint64_t{1} << 16;
+
+  std::uint64_t allowed_ = kAtFirst;
+  std::uint64_t seen_ = 0;
+  std::uint64_t lines_ = 0;
+};
+
 class TextTrace final : public Trace {
  public:
   TextTrace(std::unique_ptr<ByteSource> bytes, const TextFormat& format, std::string name,
@@ -100,6 +127,7 @@ class TextTrace final : public Trace {
       return read_odd_line(line, event);
     if (!lines_.terminated() && (!prefix.has_body || !lines_.source().warning().empty()))
       return cut_short();
+    noise_.add_event();
     const auto kind = prefix.has_body ? kind_of(prefix.name) : std::nullopt;
     if (!kind) return read_unknown(prefix, scan, event);
     event = Event{};
@@ -137,6 +165,9 @@ class TextTrace final : public Trace {
       lost(*marker, event);
       return true;
     }
+    if (!noise_.add(line))
+      return error("{}:{}: {} lines up to here are no events, which no recorder writes: give a trace",
+                   name(), lines_.number(), format_count(noise_.lines()));
     if (is_decoration(line)) {
       const bool blank_start = !lines_.terminated() && line.starts_with(' ');
       return blank_start ? cut_short() : Result<bool>(false);
@@ -202,6 +233,7 @@ class TextTrace final : public Trace {
   const std::uint32_t* only_ = options_.device ? &*options_.device : nullptr;
   BodyContext context_;
   std::vector<Event> batch_;
+  NoiseLimit noise_;
   std::uint64_t last_time_ = 0;
   bool ended_ = false;
 };
