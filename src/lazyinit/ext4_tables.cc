@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "lazyinit/mount_options.h"
-#include "lazyinit/mounted.h"
+#include "lazyinit/in_use.h"
 
 namespace e4r::lazyinit {
 namespace {
@@ -81,7 +81,7 @@ Status Ext4Tables::load() {
 }
 
 Status Ext4Tables::check_writable() const {
-  E4R_CHECK(check_not_mounted(target_.path()));
+  E4R_CHECK(check_not_in_use(target_.path()));
   E4R_CHECK(super_.known_features(target_.path()));
   return super_.at_rest(target_.path());
 }

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lazyinit/in_use.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -45,8 +46,7 @@ std::size_t first_nonzero(std::span<const std::byte> bytes) {
 }
 
 Error cannot_open(const std::string& path, int errnum) {
-  if (errnum == EBUSY)
-    return error("{} is in use (mounted, or held by another program): unmount it first", path);
+  if (errnum == EBUSY)     return held_error(path);
   return error("cannot open {}: {}", path, errno_text(errnum));
 }
 

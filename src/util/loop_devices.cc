@@ -27,25 +27,50 @@ std::optional<FileId> told_by_device(const std::string& node) {
   return FileId{static_cast<dev_t>(info.lo_device), static_cast<ino_t>(info.lo_inode), false};
 }
 
-bool shows(const std::string& name, const std::string& backing, const FileId& file) {
-  if (!file.is_block_device)
-    if (const auto told = told_by_device("/dev/" + name)) return *told == file;
-  return file_id(backing) == file;
+// What a loop device shows, by its name ("loop0"); `backing`: the name that sysfs has for it.
+std::optional<FileId> shown_by(const std::string& name, const std::string& backing) {
+  const auto named = file_id(backing);
+  if (named && named->is_block_device) return named;
+  const auto told = told_by_device("/dev/" + name);
+  return told ? told : named;
 }
 
-}  // namespace
-
-std::vector<std::string> loop_devices_of(const FileId& file) {
-  std::vector<std::string> out;
+// Calls `see` with the name of each loop device in use and what it shows.
+template <class See>
+void for_each_loop_device(See see) {
   std::error_code failed;
   for (fs::directory_iterator it("/sys/block", failed), end; !failed && it != end;
        it.increment(failed)) {
     const std::string name = it->path().filename();
     if (!name.starts_with("loop")) continue;
     const std::string backing = read_attribute(it->path() / "loop" / "backing_file");
-    if (!backing.empty() && shows(name, backing, file)) out.push_back(name);
+    if (backing.empty()) continue;
+    if (const auto shown = shown_by(name, backing)) see(name, *shown);
   }
+}
+
+}  // namespace
+
+std::vector<std::string> loop_devices_of(const FileId& file) {
+  std::vector<std::string> out;
+  for_each_loop_device([&](const std::string& name, const FileId& shown) {
+    if (shown == file) out.push_back(name);
+  });
   std::ranges::sort(out);
+  return out;
+}
+
+std::vector<std::string> loop_devices_beside(const FileId& device) {
+  std::optional<FileId> file;
+  std::string own;
+  for_each_loop_device([&](const std::string& name, const FileId& shown) {
+    if (file_id("/dev/" + name) != device) return;
+    file = shown;
+    own = name;
+  });
+  if (!file) return {};
+  std::vector<std::string> out = loop_devices_of(*file);
+  std::erase(out, own);
   return out;
 }
 

@@ -14,4 +14,7 @@ namespace e4r {
 // may not open the device goes by the name in /sys/block/loopN/loop/backing_file.
 [[nodiscard]] std::vector<std::string> loop_devices_of(const FileId& file);
 
+// Other loop devices on the file that the loop device `device` shows. None for any other device.
+[[nodiscard]] std::vector<std::string> loop_devices_beside(const FileId& device);
+
 }  // namespace e4r

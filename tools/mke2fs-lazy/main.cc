@@ -7,13 +7,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "common/child.h"
 #include "common/command.h"
 #include "common/guarded.h"
 #include "common/version.h"
+#include "lazyinit/in_use.h"
 #include "lazyinit/journal.h"
+#include "lazyinit/lock.h"
 #include "lazyinit/mkfs.h"
 #include "mke2fs-lazy/completion.h"
 #include "mke2fs-lazy/mkfs_summary.h"
@@ -127,7 +130,23 @@ void print_outcome(const MkfsOptions& options, const MkfsOutcome& outcome, Targe
                                  allocated.ok() ? *allocated : 0}));
 }
 
-Result<int> after_mke2fs(const MkfsOptions& options) {
+// Before mke2fs and to the end, when there is something at that name already; mke2fs complains of
+// what is neither an image nor a device.
+Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
+  std::error_code failed;
+  const auto type = std::filesystem::status(options.device, failed).type();
+  if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::block)
+    return lazyinit::ImageLock();
+  E4R_TRY(lazyinit::ImageLock lock, lazyinit::ImageLock::take(options.device));
+  E4R_CHECK(lazyinit::check_not_in_use(options.device));
+  E4R_CHECK(lazyinit::check_not_held(options.device));
+  return lock;
+}
+
+Result<int> after_mke2fs(const MkfsOptions& options, lazyinit::ImageLock lock) {
+  if (!lock.held()) {
+    E4R_TRY(lock, lock_device(options));
+  }
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, ask_to_stop);
   E4R_TRY(const std::unique_ptr<Target> target,
           Target::open(options.device, Target::Access::write));
@@ -177,6 +196,12 @@ int run(int argc, char** argv) {
     complain(become(*mke2fs, command).message);
     return kFailed;
   }
+  Result<lazyinit::ImageLock> lock = lazyinit::ImageLock();
+  if (!options->dry_run) lock = lock_device(*options);
+  if (!lock.ok()) {
+    complain(lock.error().message);
+    return kFailed;
+  }
   const auto status = run_child(*mke2fs, command);
   if (!status.ok()) complain(status.error().message);
   if (!status.ok() || *status != 0) return status.ok() ? *status : kFailed;
@@ -185,7 +210,7 @@ int run(int argc, char** argv) {
       fmt::print("mke2fs-lazy: -n: nothing was made, so nothing to initialise\n");
     return kDone;
   }
-  const auto done = after_mke2fs(*options);
+  const auto done = after_mke2fs(*options, *std::move(lock));
   if (done.ok()) return *done;
   complain(done.error().message + " (mke2fs itself was done)");
   return kFailed;

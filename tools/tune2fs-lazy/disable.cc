@@ -54,11 +54,12 @@ Status refuse_undo(const Options& options) {
 }
 
 Result<int> run(const Options& options) {
+  E4R_TRY(const auto lock, lock_image(options.image));
   FileSystem::Checksums was = FileSystem::Checksums::none;
   {
     ImageOptions look = options.image;
     look.undo.clear();
-    E4R_TRY(const Session session, open_to_write(look));
+    E4R_TRY(const Session session, open_to_write(look, lock));
     E4R_CHECK(need_checksums(session));
     E4R_CHECK(lazyinit::bitmaps_readable(*session.target));
     was = session.tables->file_system().checksums;
@@ -69,7 +70,7 @@ Result<int> run(const Options& options) {
     }
   }
   {
-    E4R_TRY(const Session session, open_to_write(options.image));
+    E4R_TRY(const Session session, open_to_write(options.image, lock));
     E4R_CHECK(make_all_zero(options, session));
     E4R_TRY(const auto slack, lazyinit::zero_slack(*session.target, *session.tables));
     if (slack != 0)
@@ -80,7 +81,7 @@ Result<int> run(const Options& options) {
       E4R_CHECK(lazyinit::drop_group_checksums(*session.target));
   }
   if (was == FileSystem::Checksums::metadata_csum)
-    E4R_CHECK(change_metadata_csum(options.image, "^metadata_csum,^uninit_bg"));
+    E4R_CHECK(change_metadata_csum(options.image, "^metadata_csum,^uninit_bg", lock));
   fmt::print("{}: {}initialised every table and dropped {}\n", options.image.image,
              would(options.image),
              was == FileSystem::Checksums::metadata_csum ? "metadata_csum" : "uninit_bg");

@@ -21,8 +21,8 @@ struct Options {
 };
 
 // Features for tune2fs -O on the way to what is wanted; empty when it is not needed.
-Result<std::string> features_to_set(const Options& options) {
-  E4R_TRY(const Session session, open_to_write(options.image));
+Result<std::string> features_to_set(const Options& options, const lazyinit::ImageLock& lock) {
+  E4R_TRY(const Session session, open_to_write(options.image, lock));
   const auto now = session.tables->file_system().checksums;
   E4R_CHECK(lazyinit::freshly_checked(*session.target));
   E4R_CHECK(lazyinit::inode_bitmaps_agree(*session.target));
@@ -32,25 +32,27 @@ Result<std::string> features_to_set(const Options& options) {
   return std::string("metadata_csum");
 }
 
-Status set_features(const Options& options, const std::string& features) {
+Status set_features(const Options& options, const std::string& features,
+                    const lazyinit::ImageLock& lock) {
   if (features.empty()) return {};
   if (!options.image.undo.empty())
     return error(
         "--undo does not reach what tune2fs rewrites for metadata_csum: copy the image instead, "
         "or enable uninit_bg");
-  return change_metadata_csum(options.image, features);
+  return change_metadata_csum(options.image, features, lock);
 }
 
 Result<int> run(const Options& options) {
+  E4R_TRY(const auto lock, lock_image(options.image));
   {
     ImageOptions look = options.image;
     look.undo.clear();
     Options first = options;
     first.image = look;
-    E4R_TRY(const std::string features, features_to_set(first));
-    E4R_CHECK(set_features(options, features));
+    E4R_TRY(const std::string features, features_to_set(first, lock));
+    E4R_CHECK(set_features(options, features, lock));
   }
-  E4R_TRY(const auto target, open_target(options.image));
+  E4R_TRY(const auto target, open_target(options.image, lock));
   E4R_CHECK(lazyinit::add_group_checksums(*target));
   E4R_TRY(const auto enabled, lazyinit::record_unused(*target, options.probe));
   fmt::print("{}: {}recorded {} inodes as never used, {} as never used at all\n",

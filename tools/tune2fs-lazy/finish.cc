@@ -60,7 +60,8 @@ Result<int> run(const Options& options) {
   auto pace = make_pace(options, progress);
   if (!pace.ok()) return usage_error(pace.error().message);
   if (options.image.dry_run) *pace = {};  // there is nobody to be kind to
-  E4R_TRY(const Session session, open_to_write(options.image));
+  E4R_TRY(const auto lock, lock_image(options.image));
+  E4R_TRY(const Session session, open_to_write(options.image, lock));
   E4R_CHECK(need_checksums(session));
   const auto groups = groups_to_do(*session.tables);
   if (groups.empty()) {

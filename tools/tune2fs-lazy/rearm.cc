@@ -15,7 +15,8 @@ struct Options {
 };
 
 Result<int> run(const Options& options) {
-  E4R_TRY(const Session session, open_to_write(options.image));
+  E4R_TRY(const auto lock, lock_image(options.image));
+  E4R_TRY(const Session session, open_to_write(options.image, lock));
   E4R_CHECK(need_checksums(session));
   const auto tables = session.tables->tables();
   const auto range = parse_groups(options.groups, session.tables->file_system().groups);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/command.h"
-#include "lazyinit/mounted.h"
+#include "lazyinit/in_use.h"
 #include "lazyinit/scratch_target.h"
 #include "lazyinit/undo_target.h"
 #include "util/units.h"
@@ -25,6 +25,15 @@ void declare_image(CommandLine& app, ImageOptions& options, bool writes) {
       .type_name("FILE");
 }
 
+namespace {
+
+Status check_free(const std::string& image) {
+  E4R_CHECK(lazyinit::check_not_in_use(image));
+  return lazyinit::check_not_held(image);
+}
+
+}  // namespace
+
 Result<Session> open_to_read(const ImageOptions& options) {
   Session session;
   E4R_TRY(session.target, Target::open(options.image, Target::Access::read));
@@ -32,12 +41,24 @@ Result<Session> open_to_read(const ImageOptions& options) {
   const auto mounted = lazyinit::is_mounted(options.image);
   if (mounted.ok() && *mounted)
     warn(options.image + " is mounted: what the kernel has not written back yet is not seen");
+  else if (!check_free(options.image).ok())
+    warn(options.image + " is in use: what has not been written back yet is not seen");
   else if (session.tables->file_system().needs_recovery)
     warn(options.image + ": its journal has not been replayed: run e2fsck for the true state");
   return session;
 }
 
-Result<std::unique_ptr<Target>> open_target(const ImageOptions& options) {
+Result<lazyinit::ImageLock> lock_image(const ImageOptions& options) {
+  lazyinit::ImageLock lock;
+  if (!options.dry_run) {
+    E4R_TRY(lock, lazyinit::ImageLock::take(options.image));
+  }
+  E4R_CHECK(check_free(options.image));
+  return lock;
+}
+
+Result<std::unique_ptr<Target>> open_target(const ImageOptions& options,
+                                            const lazyinit::ImageLock& /*lock*/) {
   if (options.dry_run) {
     E4R_TRY(auto below, Target::open(options.image, Target::Access::read));
     return std::unique_ptr<Target>(new lazyinit::ScratchTarget(std::move(below)));
@@ -58,11 +79,10 @@ Status check_first(const ImageOptions& options) {
 
 }  // namespace
 
-Result<Session> open_to_write(const ImageOptions& options) {
-  E4R_CHECK(lazyinit::check_not_mounted(options.image));
+Result<Session> open_to_write(const ImageOptions& options, const lazyinit::ImageLock& lock) {
   if (!options.undo.empty()) E4R_CHECK(check_first(options));
   Session session;
-  E4R_TRY(session.target, open_target(options));
+  E4R_TRY(session.target, open_target(options, lock));
   E4R_TRY(session.tables, Tables::open(*session.target, Target::Access::write));
   return session;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "lazyinit/lock.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/target.h"
 #include "util/status.h"
@@ -30,11 +31,16 @@ struct Session {
 
 // Read-only; a mounted device will do, with a warning that the kernel knows better.
 [[nodiscard]] Result<Session> open_to_read(const ImageOptions& options);
+// What a command that writes begins with, and keeps to its end: nobody else changes the image
+// meanwhile. An Error when it is in use. --dry-run: reads only, and holds no lock.
+[[nodiscard]] Result<lazyinit::ImageLock> lock_image(const ImageOptions& options);
 // Refuses what Tables::open() refuses for writing. --dry-run: reads only, and what is written goes
 // into memory. --undo: what is overwritten goes to that file first.
-[[nodiscard]] Result<Session> open_to_write(const ImageOptions& options);
+[[nodiscard]] Result<Session> open_to_write(const ImageOptions& options,
+                                            const lazyinit::ImageLock& lock);
 // The target alone, as open_to_write() opens it.
-[[nodiscard]] Result<std::unique_ptr<lazyinit::Target>> open_target(const ImageOptions& options);
+[[nodiscard]] Result<std::unique_ptr<lazyinit::Target>> open_target(
+    const ImageOptions& options, const lazyinit::ImageLock& lock);
 
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
 [[nodiscard]] std::string describe(const Session& session);

@@ -20,7 +20,8 @@ std::string quoted(const std::string& text) {
 Result<int> run(const Options& options) {
   const auto wanted = lazyinit::parse_init_itable(options.value);
   if (!wanted.ok()) return usage_error(wanted.error().message);
-  E4R_TRY(const Session session, open_to_write(options.image));
+  E4R_TRY(const auto lock, lock_image(options.image));
+  E4R_TRY(const Session session, open_to_write(options.image, lock));
   const std::string before = session.tables->mount_options();
   E4R_TRY(const std::string after, lazyinit::with_init_itable(before, *wanted));
   if (after != before) {

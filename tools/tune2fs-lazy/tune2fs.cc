@@ -80,13 +80,14 @@ Status run_tune2fs(const std::string& features, const std::string& image) {
 
 }  // namespace
 
-Status change_metadata_csum(const ImageOptions& options, const std::string& features) {
+Status change_metadata_csum(const ImageOptions& options, const std::string& features,
+                            const lazyinit::ImageLock& lock) {
   if (options.dry_run) {
     fmt::print("would have run tune2fs -O {} {}\n", features, options.image);
     return {};
   }
   E4R_CHECK(run_tune2fs(features, options.image));
-  E4R_TRY(const auto target, open_target(options));
+  E4R_TRY(const auto target, open_target(options, lock));
   return lazyinit::renew_orphan_checksums(*target);
 }
 

@@ -12,10 +12,11 @@ namespace e4r::tools {
 // its standard input, its output kept; FEATURES set or drop metadata_csum. Then gives the orphan
 // file its checksums, which tune2fs forgets (lazyinit/orphan_file.h). With --dry-run says so, and
 // that is all. An Error has what tune2fs printed last. The image must not be open here: tune2fs
-// takes a device for itself alone.
+// takes a device for itself alone. It runs under the lock, and has it too.
 //
 // Turning metadata_csum on or off rewrites inodes, directories, extents and attributes. tune2fs
 // knows how, and there is no reason to know it twice.
-[[nodiscard]] Status change_metadata_csum(const ImageOptions& options, const std::string& features);
+[[nodiscard]] Status change_metadata_csum(const ImageOptions& options, const std::string& features,
+                                          const lazyinit::ImageLock& lock);
 
 }  // namespace e4r::tools

@@ -68,8 +68,12 @@ Status fix(const Options& options, const Session& session, const Verified& verif
 
 Result<int> run(const Options& options) {
   Progress progress(!options.no_progress);
+  lazyinit::ImageLock lock;
+  if (!options.fix.empty()) {
+    E4R_TRY(lock, lock_image(options.image));
+  }
   E4R_TRY(const Session session,
-          options.fix.empty() ? open_to_read(options.image) : open_to_write(options.image));
+          options.fix.empty() ? open_to_read(options.image) : open_to_write(options.image, lock));
   E4R_CHECK(need_checksums(session));
   const auto range = parse_groups(options.groups, session.tables->file_system().groups);
   if (!range.ok()) return usage_error(range.error().message);
