@@ -21,7 +21,8 @@
 namespace e4r::lazyinit {
 namespace {
 
-// udev locks a device for a moment when it has changed.
+// udev locks a device for a moment when it has changed, and who ends still has the lock when the name
+// of his command is gone.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 constexpr std::size_t kMostOfCommand = 200;
@@ -50,11 +51,25 @@ std::string command_of(std::uint64_t pid) {
   return printable(*text, kMostOfCommand);
 }
 
+// Who has a lock; what is not known is empty.
+struct Holder {
+  std::string pid;
+  std::string command;
+  [[nodiscard]] bool ends_soon() const {
+    return command.empty() || command.find("udev") != std::string::npos;
+  }
+  [[nodiscard]] std::string text() const {
+    if (pid.empty()) return "another process";
+    if (command.empty()) return fmt::format("a process that {} has started and left", pid);
+    return fmt::format("process {} ({})", pid, command);
+  }
+};
+
 // Who has the lock on the inode: a line of /proc/locks reads
 // "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF", with the numbers of the device in hexadecimal.
-std::string holder_of(const struct stat& st) {
+Holder holder_of(const struct stat& st) {
   const auto text = read_file("/proc/locks");
-  if (!text.ok()) return "another process";
+  if (!text.ok()) return {};
   const std::string file =
       fmt::format("{:02x}:{:02x}:{}", major(st.st_dev), minor(st.st_dev), st.st_ino);
   std::istringstream lines(*text);
@@ -64,12 +79,10 @@ std::string holder_of(const struct stat& st) {
     words >> number >> kind >> advisory >> access >> pid >> where;
     if (kind != "FLOCK" || where != file) continue;
     const auto id = parse_u64(pid);
-    if (!id.ok() || *id == 0) break;
-    const std::string command = command_of(*id);
-    if (command.empty()) return fmt::format("what process {} has started and left", *id);
-    return fmt::format("process {} ({})", *id, command);
+    if (!id.ok() || *id == 0) break;  // of another PID namespace
+    return {pid, command_of(*id)};
   }
-  return "another process";
+  return {};
 }
 
 // To be locked only. Some network file systems lock what is open for writing.
@@ -90,13 +103,13 @@ Result<ImageLock> ImageLock::take(const std::string& path) {
   Fd fd = open_to_lock(device ? kernels_node(path, st) : path, device);
   if (!fd.is_open() || ::fstat(fd.get(), &st) != 0)
     return error("cannot open {}: {}", path, errno_text(errno));
-  auto patience = device ? kPatience : std::chrono::milliseconds(0);
+  auto patience = kPatience;
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return error("{}: cannot be locked: {}", path, errno_text(errno));
-    if (patience <= kPause)
-      return error("{} is in use: {} has it locked: wait until that has ended", path,
-                   holder_of(st));
+    const Holder holder = holder_of(st);
+    if (patience <= kPause || !holder.ends_soon())
+      return error("{} is in use: {} changes it: wait until that has ended", path, holder.text());
     std::this_thread::sleep_for(kPause);
     patience -= kPause;
   }

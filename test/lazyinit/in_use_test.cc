@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// tune2fs-lazy beside itself, and on file systems that somebody uses.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <future>
+
+#include "lazyinit/loop_device.h"
+#include "lazyinit/tool.h"
+#include "util/fd.h"
+
+namespace e4r::test {
+namespace {
+
+class InUse : public ToolTest {
+ protected:
+  // Two commands at once: one of them is done, the other is done after it or says who has the image.
+  void run_pair(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    auto first = std::async(std::launch::async, [&] { return tool(a); });
+    const Outcome second = tool(b);
+    for (const Outcome& outcome : {first.get(), second}) {
+      refused_ += outcome.status == 1 &&
+                  outcome.err.find("in use: process ") != std::string::npos &&
+                  outcome.err.find("tune2fs-lazy ") != std::string::npos;
+      done_ += outcome.status == 0;
+      others_ += outcome.err;
+    }
+  }
+  void expect_whole(const std::string& path) {
+    expect_clean(path);
+    const Outcome dump = run({"dumpe2fs", path});
+    EXPECT_EQ(dump.status, 0);
+    EXPECT_EQ(dump.out.find("EXPECTED"), std::string::npos) << "a wrong checksum";
+  }
+
+  int done_ = 0;
+  int refused_ = 0;
+  std::string others_;
+};
+
+TEST_F(InUse, EnableAndFinishTakeTurns) {
+  make("uninit_bg");
+  fill_unused(path_, FillFrom::first_unused_inode, FillWith::random);
+  const std::string link = file("link");
+  std::filesystem::create_symlink(path_, link);
+  const std::string fresh = copy("fresh");
+  for (int i = 0; i < 30; ++i) {
+    copy_sparse(fresh, path_);
+    run_pair({"enable", "--feature", "metadata_csum", path_}, {"finish", link});
+    expect_whole(path_);
+  }
+  EXPECT_GE(done_, 30);
+  EXPECT_EQ(done_ + refused_, 60) << others_;
+}
+
+TEST_F(InUse, DisableAndEnableTakeTurns) {
+  make("default_1k");
+  const std::string fresh = copy("fresh");
+  const std::string other = file("other");
+  for (int i = 0; i < 30; ++i) {
+    copy_sparse(fresh, path_);
+    std::filesystem::remove(other);
+    std::filesystem::create_hard_link(path_, other);
+    run_pair({"disable", path_}, {"enable", "--feature", "metadata_csum", other});
+    expect_whole(path_);
+  }
+  EXPECT_GE(done_, 30);
+  EXPECT_EQ(done_ + refused_, 60) << others_;
+}
+
+TEST_F(InUse, TheHolderIsNamed) {
+  make("default_1k");
+  const std::uint64_t hash = fingerprint(path_);
+  const Fd holder(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
+  const std::string who = fmt::format("{} is in use: process {} (", path_, ::getpid());
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"finish"}, {"rearm"}, {"verify", "--fix"}, {"set", "noinit_itable"}, {"enable"},
+           {"disable"}}) {
+    std::vector<std::string> words = command;
+    words.push_back(path_);
+    expect_status(tool(words), 1, who);
+  }
+  expect_done(tool({"finish", "--dry-run", path_}));
+  expect_done(tool({"status", path_}));
+  EXPECT_EQ(fingerprint(path_), hash);
+}
+
+// tune2fs must not be left alone with the image when tune2fs-lazy is killed.
+TEST_F(InUse, TheLockIsTheChildsToo) {
+  make("default_1k");
+  const std::string bin = file("bin");
+  std::filesystem::create_directory(bin);
+  std::ofstream(bin + "/tune2fs") << "#!/bin/sh\n"
+                                  << "kill -9 $PPID; : >" << file("begun") << "\n"
+                                  << "while [ ! -e " << file("end") << " ]; do sleep 0.05; done\n";
+  std::filesystem::permissions(bin + "/tune2fs", std::filesystem::perms::owner_all);
+  EXPECT_EQ(run({"env", "PATH=" + bin + ":" + std::getenv("PATH"), TUNE2FS_LAZY, "disable", path_})
+                .status,
+            128 + 9);
+  while (!std::filesystem::exists(file("begun"))) ::usleep(10000);
+  expect_status(tool({"finish", path_}), 1, "in use: ");
+  std::ofstream(file("end")) << "now";
+  Outcome outcome;
+  do outcome = tool({"finish", path_});
+  while (outcome.status == 1 && outcome.err.find("in use: ") != std::string::npos);
+  expect_done(outcome);
+}
+
+const std::vector<std::vector<std::string>>& writing_commands() {
+  static const std::vector<std::vector<std::string>> kAll = {
+      {"finish"}, {"finish", "--dry-run"}, {"rearm"},  {"verify", "--fix=zero"}, {"set", "default"},
+      {"enable"}, {"disable"},             {"disable", "--dry-run"}};
+  return kAll;
+}
+
+class InUseOnLoop : public InUse {
+ protected:
+  void expect_all_refused(const std::string& image, const std::string& why) {
+    for (const auto& command : writing_commands()) {
+      std::vector<std::string> words = command;
+      words.push_back(image);
+      const Outcome outcome = tool(words);
+      SCOPED_TRACE(command.front());
+      expect_status(outcome, 1, "in use");
+      EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+      EXPECT_EQ(outcome.err.find("e2fsck"), std::string::npos) << outcome.err;
+      EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    }
+  }
+};
+
+// Neither /proc/self/mounts nor a path shows such a mount.
+TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
+  make("default_4k");
+  const LoopDevice loop(path_);
+  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  std::filesystem::create_directory(file("mnt"));
+  auto elsewhere = std::async(std::launch::async, [&] {
+    return run({"unshare", "--mount", "sh", "-c",
+                "mount -o noinit_itable " + loop.path() + " " + file("mnt") + " || exit 3; : >" +
+                    file("mounted") + "; while [ ! -e " + file("end") + " ]; do sleep 0.05; done; " +
+                    "echo text >" + file("mnt") + "/new && sync && umount " + file("mnt")});
+  });
+  while (!std::filesystem::exists(file("mounted")) &&
+         elsewhere.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+  }
+  const bool mounted = std::filesystem::exists(file("mounted"));
+  if (mounted) {
+    expect_all_refused(loop.path(), "cannot be seen from here");
+    expect_all_refused(path_, loop.path() + " shows it");
+    expect_status(tool({"status", loop.path()}), 0, "is in use");
+    const LoopDevice beside(path_);
+    EXPECT_NE(beside.path(), loop.path());
+    expect_all_refused(beside.path(), loop.path() + " shows it");
+  }
+  std::ofstream(file("end")) << "now";
+  const Outcome outcome = elsewhere.get();
+  if (!mounted) GTEST_SKIP() << "no leave to mount: " << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_clean(path_);
+}
+
+TEST_F(InUseOnLoop, TheFileBehindADevice) {
+  make("default_1k");
+  const std::string other = file("other");
+  std::filesystem::create_hard_link(path_, other);
+  {
+    const LoopDevice loop(path_);
+    if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+    expect_all_refused(path_, "losetup -d " + loop.path());
+    expect_all_refused(other, "losetup -d " + loop.path());
+    expect_done(tool({"rearm", loop.path()}));
+  }
+  expect_done(tool({"finish", path_}));
+  expect_clean(path_);
+}
+
+// Two nodes of one device.
+TEST_F(InUseOnLoop, TheLockIsTheDevicesAndNotTheNodes) {
+  make("default_1k");
+  const LoopDevice loop(path_);
+  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  const std::string node = file("node");
+  const std::string minor = loop.path().substr(std::string("/dev/loop").size());
+  ASSERT_EQ(run({"mknod", node, "b", "7", minor}).status, 0);
+  const Fd holder(::open(loop.path().c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
+  expect_status(tool({"finish", node}), 1, fmt::format("process {} (", ::getpid()));
+}
+
+}  // namespace
+}  // namespace e4r::test
