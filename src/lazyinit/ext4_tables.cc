@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lazyinit/mount_options.h"
 #include "lazyinit/in_use.h"
+#include "lazyinit/mount_options.h"
 
 namespace e4r::lazyinit {
 namespace {

@@ -46,7 +46,7 @@ std::size_t first_nonzero(std::span<const std::byte> bytes) {
 }
 
 Error cannot_open(const std::string& path, int errnum) {
-  if (errnum == EBUSY)     return held_error(path);
+  if (errnum == EBUSY) return held_error(path);
   return error("cannot open {}: {}", path, errno_text(errnum));
 }
 

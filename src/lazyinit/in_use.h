@@ -12,8 +12,9 @@ namespace e4r::lazyinit {
 // not.
 [[nodiscard]] Result<bool> is_mounted(const std::string& path);
 
-// An Error that says by whom the file system is used and what to do: it is mounted, or a loop device
-// shows its bytes as well, mounted or not. For a loop device that is another one on the same file.
+// An Error that says by whom the file system is used and what to do: it is mounted, or a loop
+// device shows its bytes as well, mounted or not. For a loop device that is another one on the same
+// file.
 [[nodiscard]] Status check_not_in_use(const std::string& path);
 
 // An Error when somebody has the block device for himself, as a mount has in whichever mount

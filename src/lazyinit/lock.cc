@@ -21,16 +21,16 @@
 namespace e4r::lazyinit {
 namespace {
 
-// udev locks a device for a moment when it has changed, and who ends still has the lock when the name
-// of his command is gone.
+// udev locks a device for a moment when it has changed, and who ends still has the lock when the
+// name of his command is gone.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 constexpr std::size_t kMostOfCommand = 200;
 
 // The node in /dev that the kernel calls the device by, or `path` where there is none.
 std::string kernels_node(const std::string& path, const struct stat& st) {
-  const auto text = read_file(
-      fmt::format("/sys/dev/block/{}:{}/uevent", major(st.st_rdev), minor(st.st_rdev)));
+  const auto text =
+      read_file(fmt::format("/sys/dev/block/{}:{}/uevent", major(st.st_rdev), minor(st.st_rdev)));
   if (!text.ok()) return path;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {

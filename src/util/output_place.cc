@@ -108,7 +108,8 @@ Status check_identity(const OutputName& name, const OutputPlace& place) {
   const FileId id = file_id(place.st);
   if (const OutputName::Input* input = name.input_that_is(id))
     return input->path == name.path()
-               ? error("{}: is read by the same command: give another name to write to", name.path())
+               ? error("{}: is read by the same command: give another name to write to",
+                       name.path())
                : error("{}: is {}, which the same command reads: give another name to write to",
                        name.path(), input->path);
   if (const auto loops = loop_devices_of(id); !loops.empty())

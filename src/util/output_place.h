@@ -11,10 +11,10 @@ namespace e4r {
 
 struct OutputPlace {
   enum class Is : std::uint8_t {
-    absent,        // a file is to be made at `target`
-    regular,       // the file at `target` is to be replaced
-    opened,        // a character device or a FIFO: `target` is opened
-    descriptor,    // `descriptor` is written to
+    absent,      // a file is to be made at `target`
+    regular,     // the file at `target` is to be replaced
+    opened,      // a character device or a FIFO: `target` is opened
+    descriptor,  // `descriptor` is written to
   };
   Is is = Is::absent;
   std::string target;

@@ -18,7 +18,8 @@ namespace {
 
 class InUse : public ToolTest {
  protected:
-  // Two commands at once: one of them is done, the other is done after it or says who has the image.
+  // Two commands at once: one of them is done, the other is done after it or says who has the
+  // image.
   void run_pair(const std::vector<std::string>& a, const std::vector<std::string>& b) {
     auto first = std::async(std::launch::async, [&] { return tool(a); });
     const Outcome second = tool(b);
@@ -78,9 +79,13 @@ TEST_F(InUse, TheHolderIsNamed) {
   const Fd holder(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
   const std::string who = fmt::format("{} is in use: process {} (", path_, ::getpid());
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {"finish"}, {"rearm"}, {"verify", "--fix"}, {"set", "noinit_itable"}, {"enable"},
-           {"disable"}}) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"finish"},
+                                             {"rearm"},
+                                             {"verify", "--fix"},
+                                             {"set", "noinit_itable"},
+                                             {"enable"},
+                                             {"disable"}}) {
     std::vector<std::string> words = command;
     words.push_back(path_);
     expect_status(tool(words), 1, who);
@@ -113,8 +118,10 @@ TEST_F(InUse, TheLockIsTheChildsToo) {
 
 const std::vector<std::vector<std::string>>& writing_commands() {
   static const std::vector<std::vector<std::string>> kAll = {
-      {"finish"}, {"finish", "--dry-run"}, {"rearm"},  {"verify", "--fix=zero"}, {"set", "default"},
-      {"enable"}, {"disable"},             {"disable", "--dry-run"}};
+      {"finish"},         {"finish", "--dry-run"},
+      {"rearm"},          {"verify", "--fix=zero"},
+      {"set", "default"}, {"enable"},
+      {"disable"},        {"disable", "--dry-run"}};
   return kAll;
 }
 
@@ -143,8 +150,9 @@ TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
   auto elsewhere = std::async(std::launch::async, [&] {
     return run({"unshare", "--mount", "sh", "-c",
                 "mount -o noinit_itable " + loop.path() + " " + file("mnt") + " || exit 3; : >" +
-                    file("mounted") + "; while [ ! -e " + file("end") + " ]; do sleep 0.05; done; " +
-                    "echo text >" + file("mnt") + "/new && sync && umount " + file("mnt")});
+                    file("mounted") + "; while [ ! -e " + file("end") +
+                    " ]; do sleep 0.05; done; " + "echo text >" + file("mnt") +
+                    "/new && sync && umount " + file("mnt")});
   });
   while (!std::filesystem::exists(file("mounted")) &&
          elsewhere.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {

@@ -211,10 +211,10 @@ TEST_F(OutputsCommand, NothingIsLeftOfWhatWasStopped) {
   const Fd writer(::open(fifo.c_str(), O_RDWR | O_CLOEXEC));  // the trace never ends
   for (const char* signal : {"INT", "TERM", "HUP", "KILL"}) {
     ASSERT_EQ(write_all(writer.get(), kTrace), 0);
-    for (const Words& words : std::vector<Words>{
-             {"age", "100G", "--until", "turnover 1000x", "-o", file("aged")},
-             {"trace", "convert", fifo, file("out.e4t")},
-             {"trace", "convert", fifo, file("out.e4c")}}) {
+    for (const Words& words :
+         std::vector<Words>{{"age", "100G", "--until", "turnover 1000x", "-o", file("aged")},
+                            {"trace", "convert", fifo, file("out.e4t")},
+                            {"trace", "convert", fifo, file("out.e4c")}}) {
       Words all = {"timeout", "-s", signal, "0.3", E4REPLAY};
       all.insert(all.end(), words.begin(), words.end());
       EXPECT_NE(run(all).status, 0);

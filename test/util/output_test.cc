@@ -157,8 +157,8 @@ TEST_F(OutputTest, WhatIsReadIsNotWrittenUnderAnyName) {
   outputs.reads(input);
   outputs.reads(at("absent"));
   outputs.reads("-");
-  for (const std::string& name :
-       {input, at("hard"), at("soft"), dir_.path() + "/./input", fmt::format("/dev/fd/{}", fd.get())}) {
+  for (const std::string& name : {input, at("hard"), at("soft"), dir_.path() + "/./input",
+                                  fmt::format("/dev/fd/{}", fd.get())}) {
     expect_refused(outputs.writes(name), "the same command");
     expect_refused(write_output("text", outputs.named(name)), "the same command");
   }

@@ -184,8 +184,7 @@ Result<int> run(const Options& options) {
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options));
-  E4R_TRY(const StartImage start,
-          StartImage::open(options.target, outputs.named(options.output)));
+  E4R_TRY(const StartImage start, StartImage::open(options.target, outputs.named(options.output)));
   image::OpenOptions open;
   open.name = options.target;
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));

@@ -93,8 +93,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   if (!options.html.empty()) E4R_CHECK(explain_slowest(session, std::move(setups), report));
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
-    E4R_CHECK(
-        write_image(outputs.named(options.write_image), inputs, *runs.front().engine));
+    E4R_CHECK(write_image(outputs.named(options.write_image), inputs, *runs.front().engine));
   }
   return report;
 }

@@ -88,7 +88,8 @@ Result<int> run(const Options& options) {
       report.runs.push_back(outcome);
     }
   }
-  if (!options.json.empty()) E4R_CHECK(write_output(shrinker_json(report), outputs.named(options.json)));
+  if (!options.json.empty())
+    E4R_CHECK(write_output(shrinker_json(report), outputs.named(options.json)));
   if (options.json != "-") E4R_CHECK(write_output(shrinker_text(report), "-"));
   return options.verify && !report.recorded.agreement.agrees() ? kDisagreed : kDone;
 }

@@ -85,9 +85,9 @@ Result<TraceInfo> inspect(const Info& options) {
 }
 
 std::string json_of(const TraceInfo& info) {
-  return boost::json::serialize(boost::json::object{{"schema", "e4replay/1"},
-                                                                      {"trace", info_json(info)}}) +
-                           "\n";
+  return boost::json::serialize(
+             boost::json::object{{"schema", "e4replay/1"}, {"trace", info_json(info)}}) +
+         "\n";
 }
 
 Result<int> run_info(const Info& options) {

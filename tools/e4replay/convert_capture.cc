@@ -213,14 +213,12 @@ Status write_files_of_capture(const CaptureConversion& conversion) {
   if (capture.image().empty())
     return error("{}: has no start image (--snapshot {})", conversion.input,
                  capture.start().snapshot);
-  E4R_CHECK(
-      image::write_copy(capture.image().path(), conversion.outputs.named(conversion.image)));
+  E4R_CHECK(image::write_copy(capture.image().path(), conversion.outputs.named(conversion.image)));
   const bool quiet = capture.end() != nullptr && capture.end()->quiet;
   const auto write = [&](std::string_view name, const char* suffix) -> Status {
     const std::string* text = capture.text(name);
     if (text == nullptr) return {};
-    return write_output(*text,
-                        conversion.outputs.named(name_beside(conversion.output, suffix)));
+    return write_output(*text, conversion.outputs.named(name_beside(conversion.output, suffix)));
   };
   E4R_CHECK(write(names::kTunables, "tunables"));
   // Counts of a kernel that had counted before cannot be held against a trace's alone.

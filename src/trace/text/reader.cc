@@ -166,8 +166,9 @@ class TextTrace final : public Trace {
       return true;
     }
     if (!noise_.add(line))
-      return error("{}:{}: {} lines up to here are no events, which no recorder writes: give a trace",
-                   name(), lines_.number(), format_count(noise_.lines()));
+      return error(
+          "{}:{}: {} lines up to here are no events, which no recorder writes: give a trace",
+          name(), lines_.number(), format_count(noise_.lines()));
     if (is_decoration(line)) {
       const bool blank_start = !lines_.terminated() && line.starts_with(' ');
       return blank_start ? cut_short() : Result<bool>(false);
