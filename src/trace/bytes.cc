@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "trace/decoder.h"
-#include "util/fd.h"
+#include "util/output.h"
 
 namespace e4r::trace {
 namespace {
@@ -144,12 +144,7 @@ Result<std::unique_ptr<ByteSource>> in_one_piece(std::unique_ptr<ByteSource> byt
   if (!bytes->whole().empty()) return bytes;
   const char* chosen = std::getenv("TMPDIR");
   const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
-  std::string path = where + "/e4replay.XXXXXX";
-  const Fd fd(::mkostemp(path.data(), O_CLOEXEC));
-  if (!fd.is_open())
-    return error("{}: cannot create a file there for a copy of the input: {}", where,
-                 errno_text(errno));
-  ::unlink(path.c_str());
+  E4R_TRY(const Fd fd, anonymous_file(where));
   for (;;) {
     E4R_TRY(const std::string_view chunk, bytes->next());
     if (chunk.empty()) break;

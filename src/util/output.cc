@@ -33,15 +33,17 @@ bool lacks_anonymous_files(int errnum) {
 }
 
 // O_CREAT although it is there: the kernel then refuses what others have put into a directory for
-// all (fs.protected_fifos).
-Result<Fd> open_through(const OutputName& name, const OutputPlace& place) {
+// all (fs.protected_fifos). `more` flags: O_NONBLOCK, not to wait for a FIFO's reader.
+Result<Fd> open_through(const OutputName& name, const OutputPlace& place, int more = 0) {
   if (place.is == Is::descriptor) {
     std::fflush(stdout);
     Fd fd(::fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0));
     if (!fd.is_open()) return error("cannot write {}: {}", name.path(), errno_text(errno));
     return fd;
   }
-  Fd fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0600));
+  Fd fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | more, 0600));
+  if (!fd.is_open() && errno == ENXIO && more != 0)
+    return error("{}: nobody reads from it: start its reader first", name.path());
   struct stat st = {};
   if (!fd.is_open() || ::fstat(fd.get(), &st) != 0)
     return error("cannot write {}: {}", name.path(), errno_text(errno));
@@ -92,7 +94,8 @@ Result<Output> Output::create_growing(const OutputName& name) {
   E4R_TRY(const OutputPlace place, find_place(name, OutputKind::stream));
   Output out(name, place.target);
   if (place.written_through()) {
-    E4R_TRY(out.fd_, open_through(name, place));
+    E4R_TRY(out.fd_, open_through(name, place, O_NONBLOCK));
+    if (place.is == Is::opened) ::fcntl(out.fd(), F_SETFL, O_WRONLY);
     return out;
   }
   out.fd_ = Fd(::open(place.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -146,8 +149,9 @@ Status Output::begin_file(const NewFile& file, OutputKind kind) {
   to_be_named_ = true;
   if (!file.needs_name) {
     fd_ = Fd(::open(directory_of(target_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, file.mode));
-    if (fd_.is_open()) return {};
-    if (!lacks_anonymous_files(errno)) return failed(errno);
+    if (!fd_.is_open() && !lacks_anonymous_files(errno)) return failed(errno);
+    // It gets its name through /proc, which a chroot may lack.
+    if (fd_.is_open() && ::access(fd_.path().c_str(), F_OK) == 0) return {};
   }
   temporary_ = target_;
   fd_ = make_temporary(temporary_);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,8 +19,10 @@
 #include "lazyinit/loop_device.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/target.h"
+#include "support/lazy_images.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
+#include "util/fd.h"
 #include "util/rng.h"
 
 namespace e4r::lazyinit {
@@ -302,6 +305,34 @@ TEST_F(Mke2fsLazy, OnADeviceWithOldData) {
   EXPECT_EQ(seen.nonzero, 0);
   EXPECT_TRUE(seen.journal_zero);
   EXPECT_EQ(test::run({"e2fsck", "-fn", loop.path()}).status, 0);
+}
+
+// mke2fs is not even started.
+TEST_F(Mke2fsLazy, WhatIsInUseIsLeftAlone) {
+  const Words make = {"-q", "-F", "-t", "ext4", "-E", "itable_init=zero", path_};
+  ASSERT_EQ(lazy({"-q", "-t", "ext4", "-E", "itable_init=zero", path_, "32M"}).status, 0);
+  const std::uint64_t before = test::fingerprint(path_);
+  {
+    const Fd holder(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
+    const auto refused = lazy(make);
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_EQ(refused.out, "");
+    EXPECT_NE(refused.err.find(fmt::format(" is in use: process {} (", ::getpid())),
+              std::string::npos)
+        << refused.err;
+  }
+  {
+    const test::LoopDevice loop(path_);
+    if (loop.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+    const auto refused = lazy(make);
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_NE(refused.err.find(" is in use: " + loop.path() + " shows it"), std::string::npos)
+        << refused.err;
+  }
+  EXPECT_EQ(test::fingerprint(path_), before);
+  EXPECT_EQ(lazy(make).status, 0);
+  EXPECT_NE(test::fingerprint(path_), before);
 }
 
 // Killed at seeded instants of its run behind mke2fs: e2fsck is content with what is there, no flag

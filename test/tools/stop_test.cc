@@ -59,6 +59,16 @@ TEST_F(Stop, WhatIsIgnoredStaysIgnored) {
       testing::ExitedWithCode(7), "");
 }
 
+TEST_F(Stop, ABrokenPipeCanBeToldOf) {
+  EXPECT_EXIT(
+      {
+        tell_broken_pipes();
+        ::raise(SIGPIPE);
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
 TEST_F(Stop, NoSecondSignalEndsWhoHasThingsToPutBack) {
   EXPECT_EXIT(
       {

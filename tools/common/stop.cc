@@ -37,6 +37,14 @@ void remove_unfinished_on_signals() {
   }
 }
 
+// A handler, and not SIG_IGN, which programs that are started would inherit.
+void tell_broken_pipes() {
+  struct sigaction action = {};
+  action.sa_handler = [](int /*number*/) {};
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
+
 const std::atomic<bool>& stop_on_signals(SecondSignal second) {
   struct sigaction action = {};
   action.sa_handler = second == SecondSignal::ends_the_program ? on_each : on_first;

@@ -17,4 +17,7 @@ enum class SecondSignal { ends_the_program, nothing };
 [[nodiscard]] const std::atomic<bool>& stop_on_signals(
     SecondSignal second = SecondSignal::ends_the_program);
 
+// From here on, writing to a pipe that nobody reads any more is an error like any other.
+void tell_broken_pipes();
+
 }  // namespace e4r::tools

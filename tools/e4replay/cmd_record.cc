@@ -183,6 +183,7 @@ Result<int> run(const Options& options) {
   if (options.clean) return clean();
   E4R_CHECK(check_command(options.command));
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
+  tell_broken_pipes();
   E4R_TRY(auto recorder, record::Recorder::start(options.recorder));
   for (const std::string& note : recorder->notes()) warn(note);
   const std::size_t noted = recorder->notes().size();
