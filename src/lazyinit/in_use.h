@@ -17,7 +17,7 @@ namespace e4r::lazyinit {
 // file.
 [[nodiscard]] Status check_not_in_use(const std::string& path);
 
-// An Error when somebody has the block device for himself, as a mount has in whichever mount
+// An Error when somebody has the block device exclusively, as a mount has in whichever mount
 // namespace. The kernel tells by an open with O_EXCL, so the device must not be open that way here.
 [[nodiscard]] Status check_not_held(const std::string& path);
 // What to say of it.

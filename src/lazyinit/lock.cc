@@ -21,8 +21,8 @@
 namespace e4r::lazyinit {
 namespace {
 
-// udev locks a device for a moment when it has changed, and who ends still has the lock when the
-// name of his command is gone.
+// udev locks a device for a moment when it has changed, and a process that ends has the lock for
+// longer than its command line.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 constexpr std::size_t kMostOfCommand = 200;
@@ -113,6 +113,9 @@ Result<ImageLock> ImageLock::take(const std::string& path) {
     std::this_thread::sleep_for(kPause);
     patience -= kPause;
   }
+  // It may have been replaced before it was locked.
+  if (file_id(path) != file_id(st))
+    return error("{}: has become another file meanwhile: try again", path);
   return ImageLock(std::move(fd));
 }
 

@@ -55,8 +55,10 @@ Result<Fd> open_through(const OutputName& name, const OutputPlace& place, int mo
 }  // namespace
 
 void Outputs::reads(const std::string& path) {
-  if (path.empty() || path == "-") return;
-  if (const auto id = file_id(path)) inputs_->push_back({path, *id});
+  if (path.empty()) return;
+  struct stat st = {};
+  if (path == "-" ? ::fstat(STDIN_FILENO, &st) != 0 : ::stat(path.c_str(), &st) != 0) return;
+  inputs_->push_back({path == "-" ? "standard input" : path, file_id(st)});
 }
 
 Status Outputs::writes(const std::string& path, OutputKind kind) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,7 +61,8 @@ class OutputName {
 // so that what cannot be written is refused at once.
 class Outputs {
  public:
-  // A file that the command reads, or may read. "", "-" and what is not there: nothing.
+  // A file that the command reads, or may read; "-": standard input. "" and what is not there:
+  // nothing.
   void reads(const std::string& path);
   // A file that it writes; "": none. The Error is the one that Output::create() would end with, as
   // far as it shows beforehand, or says which other output has the same place.

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <optional>
 
 #include "util/loop_devices.h"
 #include "util/units.h"
@@ -104,7 +105,8 @@ Status check_type(const std::string& name, const OutputPlace& place, OutputKind 
 }
 
 Status check_identity(const OutputName& name, const OutputPlace& place) {
-  if (place.is == OutputPlace::Is::absent || !S_ISREG(place.st.st_mode)) return {};
+  const bool keeps_data = S_ISREG(place.st.st_mode) || S_ISFIFO(place.st.st_mode);
+  if (place.is == OutputPlace::Is::absent || !keeps_data) return {};
   const FileId id = file_id(place.st);
   if (const OutputName::Input* input = name.input_that_is(id))
     return input->path == name.path()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <optional>
+#include <sys/stat.h>
+
+#include <cstdint>
 #include <string>
 
 #include "util/output.h"

@@ -121,6 +121,19 @@ TEST_F(OutputsCommand, NothingThatIsReadIsWritten) {
   EXPECT_EQ(sums(), before);
 }
 
+TEST_F(OutputsCommand, StandardInputIsAnInputToo) {
+  const std::uint64_t before = fingerprint(trace_);
+  for (const char* command : {"trace info - --json ", "trace info /dev/stdin --json "}) {
+    const Outcome outcome =
+        run({"sh", "-c", fmt::format("{} {} {} <{}", E4REPLAY, command, trace_, trace_)});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("which the same command reads"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(fingerprint(trace_), before);
+  ASSERT_EQ(::mkfifo(file("fifo").c_str(), 0600), 0);
+  expect_refused({"trace", "info", file("fifo"), "--json", file("fifo")}, "the same command");
+}
+
 TEST_F(OutputsCommand, ConvertSaysFirstWhatItCannotWrite) {
   expect_refused({"trace", "convert", capture_, file("out.trace"), "--image", file("i")},
                  "name the output");

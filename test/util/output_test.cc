@@ -157,7 +157,6 @@ TEST_F(OutputTest, WhatIsReadIsNotWrittenUnderAnyName) {
   Outputs outputs;
   outputs.reads(input);
   outputs.reads(at("absent"));
-  outputs.reads("-");
   for (const std::string& name : {input, at("hard"), at("soft"), dir_.path() + "/./input",
                                   fmt::format("/dev/fd/{}", fd.get())}) {
     expect_refused(outputs.writes(name), "the same command");
