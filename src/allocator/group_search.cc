@@ -6,8 +6,6 @@
 
 namespace e4r::allocator {
 
-using Status = Search::Status;
-
 void GroupSearch::run(const StreamGoals& streams, const SearchStart& start, std::uint64_t ino) {
   search_.stripe = stripe_of(stripes_, state_.geometry(), search_.tunables.mb_stripe);
   search_.list_groups = policy_.kernel.groups.lists_bounded ? search_.groups : state_.group_count();

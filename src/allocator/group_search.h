@@ -30,6 +30,7 @@ class GroupSearch {
 
  private:
   using Group = state::Group;
+  using Status = Search::Status;
 
   void try_goal();
   void set_order2();

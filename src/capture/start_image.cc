@@ -10,7 +10,7 @@
 namespace e4r::capture {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 1 << 20;
+constexpr std::uint64_t kReadBytes = 1 << 20;
 constexpr std::uint64_t kBootBytes = 1024;  // before the superblock, not the file system's
 
 }  // namespace
@@ -27,8 +27,8 @@ Result<StartImage> StartImage::read(const std::string& device_path) {
   out.size_ = fs.geometry().blocks_count * block_size;
   for (const image::BlockRange& range : fs.bookkeeping()) {
     const std::uint64_t end = range.end() * block_size;
-    for (std::uint64_t at = range.first * block_size; at < end; at += kPieceBytes) {
-      Piece piece = {at, std::string(std::min(kPieceBytes, end - at), '\0')};
+    for (std::uint64_t at = range.first * block_size; at < end; at += kReadBytes) {
+      Piece piece = {at, std::string(std::min(kReadBytes, end - at), '\0')};
       E4R_CHECK(file.read(at, std::as_writable_bytes(std::span(piece.bytes))));
       out.pieces_.push_back(std::move(piece));
     }

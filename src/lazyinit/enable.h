@@ -13,8 +13,8 @@ namespace e4r::lazyinit {
 [[nodiscard]] Status freshly_checked(Target& target);
 
 // Whether record_unused() will take every inode bitmap, before anything is written for it: the
-// Error that it would give if not. A file system without descriptor checksums has no flags, whatever
-// its descriptors hold.
+// Error that it would give if not. A file system without descriptor checksums has no flags,
+// whatever its descriptors hold.
 [[nodiscard]] Status inode_bitmaps_agree(Target& target);
 
 // Turns on uninit_bg: valid checksums in every descriptor, no flag set, nothing counted as unused;

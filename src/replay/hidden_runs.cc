@@ -56,9 +56,9 @@ struct Piece {
   Counts change;
 };
 
-class Search {
+class RunSearch {
  public:
-  Search(const state::Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
+  RunSearch(const state::Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
       : geometry_(geometry) {
     for (std::uint32_t at = bitmap::find_clear(words, limit(), 0); at < limit();) {
       const std::uint32_t end = bitmap::find_set(words, limit(), at);
@@ -192,7 +192,7 @@ bool is_possible(const state::MbGroup& shown, std::uint32_t clusters) {
 HiddenRuns find_hidden_runs(const state::Geometry& geometry, bitmap::ConstWords words,
                             const state::MbGroup& shown) {
   if (!is_possible(shown, geometry.clusters_per_group)) return {{}, false, 0};
-  return Search(geometry, words, shown).run();
+  return RunSearch(geometry, words, shown).run();
 }
 
 }  // namespace e4r::replay

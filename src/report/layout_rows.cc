@@ -12,7 +12,7 @@ namespace {
 using stats::FileLayoutScore;
 using stats::FreeChunks;
 
-Value percent(std::uint64_t part, std::uint64_t whole) {
+Value percent_of(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return {};
   return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -37,7 +37,7 @@ using Report = const ReplayReport&;
 void add_files(std::vector<Row>& out) {
   constexpr const char* kSection = "layout of files written";
   add(out, kSection, "  layout score, %", "layout/score_percent", Better::higher,
-      [](Run r, Report) { return percent(r.layout.following, r.layout.successors); });
+      [](Run r, Report) { return percent_of(r.layout.following, r.layout.successors); });
   add(out, kSection, "  score of the median file, %", "layout/median_score_percent", Better::higher,
       [](Run r, Report) -> Value {
         if (r.layout.successors == 0) return {};
@@ -56,12 +56,12 @@ void add_write_order(std::vector<Row>& out) {
   add(out, kSection, "  next to the one before, %", "write_order/adjacent_percent", Better::higher,
       [](Run r, Report) {
         const replay::WriteOrder& order = r.write_order;
-        return percent(order.adjacent, order.allocations > 0 ? order.allocations - 1 : 0);
+        return percent_of(order.adjacent, order.allocations > 0 ? order.allocations - 1 : 0);
       });
   add(out, kSection, "  blocks in file order, %", "write_order/in_order_percent", Better::higher,
-      [](Run r, Report) { return percent(r.write_order.in_order, r.write_order.neighbours); });
+      [](Run r, Report) { return percent_of(r.write_order.in_order, r.write_order.neighbours); });
   add(out, kSection, "  joints interrupted, %", "write_order/interrupted_percent", Better::lower,
-      [](Run r, Report) { return percent(r.write_order.interrupted, r.write_order.continued); });
+      [](Run r, Report) { return percent_of(r.write_order.interrupted, r.write_order.continued); });
 }
 
 constexpr const char* kFreeSpace = "free space at the end";
@@ -76,7 +76,7 @@ void add_chunks(std::vector<Row>& out, std::size_t i) {
                  Better::higher});
   const auto share = [i, bytes](const FreeChunks& chunks, const stats::FreeExtents& free,
                                 Report p) {
-    return percent(chunks.count[i] * (bytes / p.geometry.block_size), free.blocks);
+    return percent_of(chunks.count[i] * (bytes / p.geometry.block_size), free.blocks);
   };
   out.push_back({kFreeSpace, "    of free space, %", key + "_percent", Show::always,
                  [share](Run r, Report p) { return share(r.space.chunks, r.free_extents, p); },
@@ -87,7 +87,7 @@ void add_chunks(std::vector<Row>& out, std::size_t i) {
 // Part of free space that lies in free extents of at least `bytes`, a power of two.
 Value in_extents_of(const stats::FreeExtents& free, std::uint64_t bytes, Report report) {
   const std::uint64_t least = std::max<std::uint64_t>(bytes / report.geometry.block_size, 1);
-  return percent(free.blocks_in(least), free.blocks);
+  return percent_of(free.blocks_in(least), free.blocks);
 }
 
 void add_runs(std::vector<Row>& out, const char* size, const char* key, std::uint64_t bytes) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct Candidate {
+struct Ranked {
   double cost = 0;
   double pieces = 0;
   std::size_t index = 0;
@@ -23,18 +23,18 @@ struct Candidate {
 
 // Those that no other one beats in one figure without losing in the other.
 std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std::size_t>& points) {
-  std::vector<Candidate> all;
+  std::vector<Ranked> all;
   for (const std::size_t index : points) {
     const auto price = report::number_of(search_cost(figures, index));
     const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
     if (price && pieces) all.push_back({*price, *pieces, index});
   }
-  std::ranges::sort(all, [](const Candidate& a, const Candidate& b) {
+  std::ranges::sort(all, [](const Ranked& a, const Ranked& b) {
     return std::tie(a.cost, a.pieces, a.index) < std::tie(b.cost, b.pieces, b.index);
   });
   std::vector<std::size_t> out;
-  const Candidate* least = nullptr;  // in pieces, of those before
-  for (const Candidate& c : all) {
+  const Ranked* least = nullptr;  // in pieces, of those before
+  for (const Ranked& c : all) {
     const bool same = least != nullptr && c.cost == least->cost && c.pieces == least->pieces;
     if (least != nullptr && c.pieces >= least->pieces && !same) continue;
     out.push_back(c.index);

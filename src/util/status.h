@@ -75,11 +75,12 @@ using Status = Result<void>;
 // Returns the Error of `expr` from the current function, or declares `decl` with its value.
 #define E4R_CONCAT_INNER(a, b) a##b
 #define E4R_CONCAT(a, b) E4R_CONCAT_INNER(a, b)
-// NOLINTNEXTLINE(bugprone-macro-parentheses): `decl` is a declaration
+// `decl` is a declaration and `tmp` a name: NOLINTBEGIN(bugprone-macro-parentheses)
 #define E4R_TRY_INNER(tmp, decl, expr)          \
   auto tmp = (expr);                            \
   if (!tmp.ok()) return std::move(tmp).error(); \
   decl = *std::move(tmp)
+// NOLINTEND(bugprone-macro-parentheses)
 #define E4R_TRY(decl, expr) E4R_TRY_INNER(E4R_CONCAT(e4r_try_, __LINE__), decl, expr)
 
 // Returns the Error of the Status `expr` from the current function.

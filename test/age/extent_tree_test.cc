@@ -8,7 +8,7 @@
 namespace e4r::age {
 namespace {
 
-using Kind = ExtentTree::NodeGoal::Kind;
+using NodeKind = ExtentTree::NodeGoal::Kind;
 
 constexpr std::uint32_t kBlock = 1024;                  // bytes
 constexpr std::uint64_t kPerNode = (kBlock - 12) / 12;  // entries
@@ -57,27 +57,27 @@ TEST(ExtentTree, AsksForNodesWhenItIsFull) {
   EXPECT_TRUE(g.nodes.empty()) << "four fit into the inode";
   ASSERT_TRUE(g.grow());
   ASSERT_EQ(g.nodes.size(), 1u);
-  EXPECT_EQ(g.nodes[0].kind, Kind::inode);
+  EXPECT_EQ(g.nodes[0].kind, NodeKind::inode);
   g.grow_to(kPerNode);
   EXPECT_TRUE(g.nodes.empty());
   const std::uint64_t behind = g.tree.next_block();
   ASSERT_TRUE(g.grow());
   ASSERT_EQ(g.nodes.size(), 1u);
-  EXPECT_EQ(g.nodes[0].kind, Kind::data);
+  EXPECT_EQ(g.nodes[0].kind, NodeKind::data);
   EXPECT_EQ(g.nodes[0].block, behind);
   // Four leaves are full: the inode's entries move into an index node in front of the first leaf.
   g.grow_to(4 * kPerNode);
   ASSERT_TRUE(g.grow());
   ASSERT_EQ(g.nodes.size(), 2u);
-  EXPECT_EQ(g.nodes[0].kind, Kind::before);
+  EXPECT_EQ(g.nodes[0].kind, NodeKind::before);
   EXPECT_EQ(g.nodes[0].block, 5'000'000u - 1);
-  EXPECT_EQ(g.nodes[1].kind, Kind::data);
+  EXPECT_EQ(g.nodes[1].kind, NodeKind::data);
   // A full index node: another, and the leaf below it.
   g.grow_to(kPerNode * kPerNode);
   ASSERT_TRUE(g.grow());
   ASSERT_EQ(g.nodes.size(), 2u);
-  EXPECT_EQ(g.nodes[0].kind, Kind::data);
-  EXPECT_EQ(g.nodes[1].kind, Kind::data);
+  EXPECT_EQ(g.nodes[0].kind, NodeKind::data);
+  EXPECT_EQ(g.nodes[1].kind, NodeKind::data);
   while (g.tree.extents().size() < 4 * kPerNode * kPerNode) ASSERT_TRUE(g.grow());
   EXPECT_FALSE(g.grow()) << "of more than depth 2";
 }

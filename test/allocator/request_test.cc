@@ -8,6 +8,7 @@
 #include <list>
 
 #include "support/rig.h"
+#include "support/sizes.h"
 
 namespace e4r::test {
 namespace {
@@ -17,9 +18,6 @@ using allocator::Normalized;
 using allocator::Request;
 using allocator::size_step;
 using allocator::SizeStep;
-
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = 1024 * kKiB;
 
 state::Geometry geometry_of(std::uint32_t block_bits, std::uint32_t cluster_bits = 0) {
   state::Geometry g;

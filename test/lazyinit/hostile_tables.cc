@@ -126,7 +126,12 @@ void repair_checksums(Disk& disk) {
   (void)all->write(target);
 }
 
-enum class Command : std::uint8_t { look, finish, verify, rearm, set, enable, disable };
+}  // namespace
+
+enum class TableCommand : std::uint8_t { look, finish, verify, rearm, set, enable, disable };
+
+namespace {
+
 constexpr std::uint32_t kCommands = 7;
 
 std::vector<std::uint32_t> all_groups(const Tables& tables) {
@@ -195,18 +200,18 @@ Status rearm(Target& target, Tables& tables) {
 }
 
 // The steps of tune2fs-lazy's command.
-Status run(Command command, Target& target, bool probe) {
-  if (command == Command::look) return look(target);
+Status run(TableCommand command, Target& target, bool probe) {
+  if (command == TableCommand::look) return look(target);
   E4R_TRY(const auto tables, Tables::open(target, Target::Access::write));
-  if (command == Command::enable) return enable(target, probe);
-  if (command == Command::set) return set(target, *tables);
+  if (command == TableCommand::enable) return enable(target, probe);
+  if (command == TableCommand::set) return set(target, *tables);
   if (!tables->has_group_checksums()) return error("nothing in it is lazy");
   switch (command) {
-    case Command::finish:
+    case TableCommand::finish:
       return zero(target, *tables, probe);
-    case Command::verify:
+    case TableCommand::verify:
       return take_back_lies(target, *tables);
-    case Command::rearm:
+    case TableCommand::rearm:
       return rearm(target, *tables);
     default:
       return disable(target, *tables);
@@ -214,19 +219,19 @@ Status run(Command command, Target& target, bool probe) {
 }
 
 // What a command may change, given the tables as they were before it.
-std::vector<ByteRange> may_change(Command command, Target& before) {
+std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   std::vector<ByteRange> all = {{kSuper, kSuperBytes}};
   const Superblock super = *Superblock::read(before);
   for (std::uint32_t index = 0; index < super.desc_blocks; ++index)
     all.push_back({super.descriptor_block(index) * super.block_size, super.block_size});
-  if (command != Command::finish) return all;
+  if (command != TableCommand::finish) return all;
   const auto tables = *Tables::open(before, Target::Access::read);
   for (const Table& table : tables->tables()) all.push_back(table.unused_part);
   return all;
 }
 
 // What no command may change: inodes that are in use. Under `disable` the bitmaps are written too.
-std::vector<ByteRange> must_stay(Command command, Target& before) {
+std::vector<ByteRange> must_stay(TableCommand command, Target& before) {
   std::vector<ByteRange> all;
   const Superblock super = *Superblock::read(before);
   const Descriptors descriptors = *Descriptors::read(before, super);
@@ -236,7 +241,7 @@ std::vector<ByteRange> must_stay(Command command, Target& before) {
         table.inode_uninit ? tables->inodes_per_group() : std::uint64_t{table.unused};
     const std::uint64_t used = (tables->inodes_per_group() - unused) * tables->inode_size();
     all.push_back({table.whole.offset, used});
-    if (command != Command::disable)
+    if (command != TableCommand::disable)
       all.push_back({descriptors.get(table.group).inode_bitmap * super.block_size, 16});
   }
   return all;
@@ -267,10 +272,10 @@ struct Kept {
   std::vector<ByteRange> inodes;  // in use, and their bitmaps
   std::vector<ByteRange> others;  // all that is none of its business
 
-  Kept(Command command, Target& target) {
+  Kept(TableCommand command, Target& target) {
     if (!Tables::open(target, Target::Access::read).ok()) return;
     inodes = must_stay(command, target);
-    if (command != Command::enable && command != Command::disable)
+    if (command != TableCommand::enable && command != TableCommand::disable)
       others = gaps(may_change(command, target), target.size());
   }
   [[nodiscard]] std::string judge(const Disk& before, const Disk& after) const {
@@ -285,21 +290,23 @@ struct Kept {
 };
 
 // Whether a command that says so has done what it is for.
-std::string judge_end(Command command, Target& target) {
+std::string judge_end(TableCommand command, Target& target) {
   const auto tables = Tables::open(target, Target::Access::write);
   if (!tables.ok()) return "cannot be opened any more: " + tables.error().message;
   const auto inventory = lazyinit::take_inventory((*tables)->tables());
-  if (command == Command::finish && inventory.zeroed != inventory.groups)
+  if (command == TableCommand::finish && inventory.zeroed != inventory.groups)
     return "groups are left after finish";
-  if (command == Command::rearm && inventory.zeroed != 0) return "groups are left after rearm";
-  if (command == Command::enable && !(*tables)->has_group_checksums())
+  if (command == TableCommand::rearm && inventory.zeroed != 0) return "groups are left after rearm";
+  if (command == TableCommand::enable && !(*tables)->has_group_checksums())
     return "no checksums after enable";
-  if (command == Command::disable && (inventory.unused_inodes != 0 || inventory.inode_uninit != 0))
+  if (command == TableCommand::disable &&
+      (inventory.unused_inodes != 0 || inventory.inode_uninit != 0))
     return "unused inodes are left after disable";
-  if (command != Command::finish && command != Command::verify) return {};
+  if (command != TableCommand::finish && command != TableCommand::verify) return {};
   const auto verified = lazyinit::verify_tables(target, (*tables)->tables(), 1);
   if (!verified.ok()) return "cannot be verified any more";
-  if (command == Command::verify && !verified->lies.empty()) return "lies are left after verify";
+  if (command == TableCommand::verify && !verified->lies.empty())
+    return "lies are left after verify";
   return {};
 }
 
@@ -307,10 +314,10 @@ std::string judge_end(Command command, Target& target) {
 
 struct HostileTables::Drawn {
   explicit Drawn(std::uint8_t byte)
-      : command(static_cast<Command>(byte % kCommands)),
+      : command(static_cast<TableCommand>(byte % kCommands)),
         probe((byte & 64) != 0),
         dry_first(byte >= 128) {}
-  Command command;
+  TableCommand command;
   bool probe;
   bool dry_first;
 };

@@ -116,7 +116,7 @@ TEST_F(InUse, TheLockIsTheChildsToo) {
   expect_done(outcome);
 }
 
-const std::vector<std::vector<std::string>>& writing_commands() {
+const std::vector<std::vector<std::string>>& commands_refused_in_use() {
   static const std::vector<std::vector<std::string>> kAll = {
       {"finish"},         {"finish", "--dry-run"},
       {"rearm"},          {"verify", "--fix=zero"},
@@ -128,7 +128,7 @@ const std::vector<std::vector<std::string>>& writing_commands() {
 class InUseOnLoop : public InUse {
  protected:
   void expect_all_refused(const std::string& image, const std::string& why) {
-    for (const auto& command : writing_commands()) {
+    for (const auto& command : commands_refused_in_use()) {
       std::vector<std::string> words = command;
       words.push_back(image);
       const Outcome outcome = tool(words);

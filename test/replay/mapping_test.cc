@@ -12,9 +12,9 @@ namespace e4r::test {
 namespace {
 
 // Records what an allocator on an empty file system answers.
-class Script {
+class MappingScript {
  public:
-  Script() : fs_(model_shape("blocks_4k_full_size")), rig_("legacy", fs_), writer_(false) {}
+  MappingScript() : fs_(model_shape("blocks_4k_full_size")), rig_("legacy", fs_), writer_(false) {}
 
   void request(std::uint64_t ino, bool data) {
     allocator::Request request = data ? data_request(ino, 4, 16384) : metadata_request(1, 100000);
@@ -49,7 +49,7 @@ class Script {
 };
 
 TEST(Mapping, MetadataOfRegularFilesIsCountedApart) {
-  Script script;
+  MappingScript script;
   script.make(12, S_IFREG | 0644);
   script.request(12, false);  // an indirect block comes before its data
   script.request(12, true);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "support/ext2_images.h"
 
-#include <ext2fs/ext2_fs.h>
-#include <ext2fs/ext2fs.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,30 +9,20 @@
 #include <memory>
 #include <stdexcept>
 
+#include "support/ext2_handle.h"
 #include "support/process.h"
 #include "util/rng.h"
 
 namespace e4r::test {
 namespace {
 
-struct Closer {
-  void operator()(ext2_filsys fs) const { ext2fs_free(fs); }
-};
-using Handle = std::unique_ptr<struct_ext2_filsys, Closer>;
-
-void must(errcode_t code, const std::string& what) {
-  if (code != 0) throw std::runtime_error(what + ": " + error_message(code));
-}
-
-Handle open_image(const std::string& path, int flags) {
-  initialize_ext2_error_table();
-  ext2_filsys fs = nullptr;
-  must(ext2fs_open(path.c_str(), flags | EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs), path);
+Ext2Handle open_with_tree(const std::string& path, int flags) {
+  Ext2Handle fs = open_ext2(path, flags);
   fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
-  return Handle(fs);
+  return fs;
 }
 
-void save(Handle fs) {
+void save(Ext2Handle fs) {
   ext2fs_mark_super_dirty(fs.get());
   must(ext2fs_flush(fs.get()), "flush");
 }
@@ -132,7 +120,7 @@ void make_image(const std::string& path, std::uint64_t bytes,
 }
 
 void fill_image(const std::string& path, const Fill& fill) {
-  Handle fs = open_image(path, EXT2_FLAG_RW);
+  Ext2Handle fs = open_with_tree(path, EXT2_FLAG_RW);
   must(ext2fs_read_block_bitmap(fs.get()), "read bitmaps");
   Pattern pattern(fill);
   blk64_t free = 0;
@@ -151,7 +139,7 @@ void fill_image(const std::string& path, const Fill& fill) {
 }
 
 std::vector<std::vector<std::uint64_t>> reference_bitmaps(const std::string& path) {
-  const Handle fs = open_image(path, 0);
+  const Ext2Handle fs = open_with_tree(path, 0);
   must(ext2fs_read_block_bitmap(fs.get()), path);
   std::vector<std::vector<std::uint64_t>> all;
   for (dgrp_t group = 0; group < fs->group_desc_count; ++group) {
@@ -165,7 +153,7 @@ std::vector<std::vector<std::uint64_t>> reference_bitmaps(const std::string& pat
 
 void edit_descriptor(const std::string& path, std::uint32_t group, bool checksum,
                      void (*change)(DescriptorBytes)) {
-  Handle fs = open_image(path, EXT2_FLAG_RW | EXT2_FLAG_IGNORE_CSUM_ERRORS);
+  Ext2Handle fs = open_with_tree(path, EXT2_FLAG_RW | EXT2_FLAG_IGNORE_CSUM_ERRORS);
   auto* raw = reinterpret_cast<unsigned char*>(ext2fs_group_desc(fs.get(), fs->group_desc, group));
   change({raw, static_cast<std::uint32_t>(EXT2_DESC_SIZE(fs->super))});
   if (checksum) ext2fs_group_desc_csum_set(fs.get(), group);
@@ -173,7 +161,7 @@ void edit_descriptor(const std::string& path, std::uint32_t group, bool checksum
 }
 
 std::uint64_t bitmap_offset(const std::string& path, std::uint32_t group) {
-  const Handle fs = open_image(path, EXT2_FLAG_IGNORE_CSUM_ERRORS);
+  const Ext2Handle fs = open_with_tree(path, EXT2_FLAG_IGNORE_CSUM_ERRORS);
   return ext2fs_block_bitmap_loc(fs.get(), group) * fs->blocksize;
 }
 

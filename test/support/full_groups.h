@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "support/rig.h"
+#include "support/sizes.h"
 
 namespace e4r::test {
 
-inline constexpr std::uint64_t kMiB = 1 << 20;
 inline constexpr std::uint32_t kGoal = 512;  // 2 MiB, what a file of 3 MiB gets with 4 KiB blocks
 
 // Twenty full groups of 2048 clusters of 4 KiB, with holes where a test wants them.

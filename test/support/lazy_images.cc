@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "support/lazy_images.h"
 
-#include <ext2fs/ext2_fs.h>
-#include <ext2fs/ext2fs.h>
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,32 +13,16 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "support/ext2_handle.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/raw_file.h"
+#include "support/sizes.h"
 #include "support/temp_dir.h"
 #include "util/rng.h"
 
 namespace e4r::test {
 namespace {
-
-constexpr std::uint64_t kMiB = 1u << 20;
-
-struct Closer {
-  void operator()(ext2_filsys fs) const { ext2fs_free(fs); }
-};
-using Handle = std::unique_ptr<struct_ext2_filsys, Closer>;
-
-void must(errcode_t code, const std::string& what) {
-  if (code != 0) throw std::runtime_error(what + ": " + error_message(code));
-}
-
-Handle open_image(const std::string& path) {
-  initialize_ext2_error_table();
-  ext2_filsys fs = nullptr;
-  must(ext2fs_open(path.c_str(), EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs), path);
-  return Handle(fs);
-}
 
 // Where a file has data.
 class DataMap {
@@ -137,7 +118,7 @@ void make_lazy_image(const std::string& path, const Shape& shape, std::size_t fi
 }
 
 std::vector<ReferenceGroup> reference_groups(const std::string& path) {
-  const Handle fs = open_image(path);
+  const Ext2Handle fs = open_ext2(path, 0);
   must(ext2fs_read_inode_bitmap(fs.get()), "inode bitmap");
   const std::uint64_t block = fs->blocksize;
   const std::uint64_t inode_size = EXT2_INODE_SIZE(fs->super);
@@ -162,7 +143,7 @@ std::vector<ReferenceGroup> reference_groups(const std::string& path) {
 }
 
 std::vector<Bytes64> reference_descriptor_blocks(const std::string& path) {
-  const Handle fs = open_image(path);
+  const Ext2Handle fs = open_ext2(path, 0);
   std::vector<Bytes64> all = {{1024, 2048}};
   const blk64_t super = fs->super->s_first_data_block;
   for (unsigned i = 0; i < fs->desc_blocks; ++i) {
@@ -176,7 +157,7 @@ std::vector<Bytes64> reference_descriptor_blocks(const std::string& path) {
 void fill_unused(const std::string& path, FillFrom from, FillWith with) {
   Rng rng(1);
   const std::uint32_t inode_size = [&] {
-    const Handle fs = open_image(path);
+    const Ext2Handle fs = open_ext2(path, 0);
     return static_cast<std::uint32_t>(EXT2_INODE_SIZE(fs->super));
   }();
   for (const ReferenceGroup& group : reference_groups(path)) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "support/shapes.h"
 
+#include "support/sizes.h"
+
 namespace e4r::test {
 namespace {
-
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = 1024 * kKiB;
 
 // Most do without a journal: it is but more blocks in use, and writing it takes long.
 Shape ext4(const char* name, std::uint64_t bytes, const char* block_size,

@@ -18,7 +18,7 @@ bool holds(std::string_view text, std::uint64_t order, std::uint64_t stripe,
   return where.ok() && where->holds({values, policy, capture});
 }
 
-std::string mistake(std::string_view text) {
+std::string mistake_in(std::string_view text) {
   const auto where = Where::parse(text, kKnown);
   return where.ok() ? "none" : where.error().message;
 }
@@ -70,50 +70,50 @@ TEST(Where, TurnsRound) {
 }
 
 TEST(Where, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(mistake("mb_stripe = 1"), "at 11: '=' means nothing here: equal is ==");
-  EXPECT_EQ(mistake("mb_stripe == 1 & policy == legacy"),
+  EXPECT_EQ(mistake_in("mb_stripe = 1"), "at 11: '=' means nothing here: equal is ==");
+  EXPECT_EQ(mistake_in("mb_stripe == 1 & policy == legacy"),
             "at 16: '&' means nothing here: and is &&");
-  EXPECT_EQ(mistake("mb_stripe"), "at 10: a comparison is missing: == != < <= > or >=");
-  EXPECT_EQ(mistake("mb_stripe =="), "at 13: it ends where a name or a number should be");
-  EXPECT_EQ(mistake("mb_stripe == && 1"), "at 14: '&&' where a name or a number should be");
-  EXPECT_EQ(mistake("(mb_stripe == 1"), "at 16: a ')' is missing for the '(' at 1");
-  EXPECT_EQ(mistake("mb_stripe == 1)"), "at 15: there is no '(' for this ')'");
-  EXPECT_EQ(mistake("mb_stripe == 1 policy == legacy"),
+  EXPECT_EQ(mistake_in("mb_stripe"), "at 10: a comparison is missing: == != < <= > or >=");
+  EXPECT_EQ(mistake_in("mb_stripe =="), "at 13: it ends where a name or a number should be");
+  EXPECT_EQ(mistake_in("mb_stripe == && 1"), "at 14: '&&' where a name or a number should be");
+  EXPECT_EQ(mistake_in("(mb_stripe == 1"), "at 16: a ')' is missing for the '(' at 1");
+  EXPECT_EQ(mistake_in("mb_stripe == 1)"), "at 15: there is no '(' for this ')'");
+  EXPECT_EQ(mistake_in("mb_stripe == 1 policy == legacy"),
             "at 16: && or || is missing in front of this");
-  EXPECT_EQ(mistake("1 == 1"), "at 3: a number is compared with a number");
-  EXPECT_EQ(mistake("policy < legacy"), "at 8: policy is compared with == or != only");
-  EXPECT_EQ(mistake("policy == best"),
+  EXPECT_EQ(mistake_in("1 == 1"), "at 3: a number is compared with a number");
+  EXPECT_EQ(mistake_in("policy < legacy"), "at 8: policy is compared with == or != only");
+  EXPECT_EQ(mistake_in("policy == best"),
             "at 11: no policy 'best' in this sweep: it has legacy, cr1.5");
-  EXPECT_EQ(mistake("capture == x"), "at 12: no capture 'x' in this sweep: it has a.e4c, b c");
-  EXPECT_EQ(mistake("mb_strip == 1"),
+  EXPECT_EQ(mistake_in("capture == x"), "at 12: no capture 'x' in this sweep: it has a.e4c, b c");
+  EXPECT_EQ(mistake_in("mb_strip == 1"),
             "at 1: 'mb_strip' is no number, and no tunable that --set gives: there are "
             "mb_order2_req, mb_stripe");
-  EXPECT_EQ(mistake("mb_stripe == 99999999999999999999").substr(0, 40),
+  EXPECT_EQ(mistake_in("mb_stripe == 99999999999999999999").substr(0, 40),
             "at 14: '99999999999999999999' is no numb");
-  EXPECT_EQ(mistake("policy == 'legacy"), "at 11: the quote is not closed");
+  EXPECT_EQ(mistake_in("policy == 'legacy"), "at 11: the quote is not closed");
 }
 
 TEST(Where, DepthIsBounded) {
-  EXPECT_NE(mistake(std::string(1000, '(') + "mb_stripe == 1").find("within each other"),
+  EXPECT_NE(mistake_in(std::string(1000, '(') + "mb_stripe == 1").find("within each other"),
             std::string::npos);
-  EXPECT_NE(mistake(std::string(1000, '!') + "mb_stripe == 1").find("within each other"),
+  EXPECT_NE(mistake_in(std::string(1000, '!') + "mb_stripe == 1").find("within each other"),
             std::string::npos);
-  EXPECT_EQ(mistake(std::string(5000, ' ') + "mb_stripe == 1"), "more than 4096 bytes");
-  EXPECT_EQ(mistake(std::string(99, '(') + "mb_stripe == 1" + std::string(99, ')')), "none");
+  EXPECT_EQ(mistake_in(std::string(5000, ' ') + "mb_stripe == 1"), "more than 4096 bytes");
+  EXPECT_EQ(mistake_in(std::string(99, '(') + "mb_stripe == 1" + std::string(99, ')')), "none");
 }
 
 // Whatever is cut off or put in place of a byte, parsing ends with an answer.
 TEST(Where, EveryPrefixAndEveryByteIsAnswered) {
   const std::string text = "!(mb_stripe >= 1 || policy == 'cr1.5') && capture != a.e4c";
   for (std::size_t at = 0; at < text.size(); ++at) {
-    (void)mistake(text.substr(0, at));
+    (void)mistake_in(text.substr(0, at));
     for (int byte = 0; byte < 256; ++byte) {
       std::string spoilt = text;
       spoilt[at] = static_cast<char>(byte);
-      (void)mistake(spoilt);
+      (void)mistake_in(spoilt);
     }
   }
-  EXPECT_EQ(mistake(text), "none");
+  EXPECT_EQ(mistake_in(text), "none");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ ReadTrace read_file(const std::string& path, const OpenOptions& options = {}) {
 
 // ---- real recordings
 
-struct Sample {
+struct RecordingSample {
   const char* file;
   Generation generation;
   std::size_t events;  // of kinds that we know, and markers
@@ -37,10 +37,10 @@ struct Sample {
   const char* kernel;
 };
 
-class Recordings : public testing::TestWithParam<Sample> {};
+class Recordings : public testing::TestWithParam<RecordingSample> {};
 
 TEST_P(Recordings, AreReadAsReportPrintsThem) {
-  const Sample& sample = GetParam();
+  const RecordingSample& sample = GetParam();
   const std::string stem =
       std::string(sample.file).substr(0, std::string(sample.file).find(".dat"));
   const ReadTrace read = read_file(data(sample.file)), text = read_file(data(stem + ".txt.zst"));
@@ -71,15 +71,16 @@ TEST_P(Recordings, AreReadAsReportPrintsThem) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Recordings,
-    testing::Values(Sample{"dat-6-two-cpus.dat.zst", Generation::unknown, 66, 0, "6.1.192"},
-                    Sample{"dat-7-two-cpus.dat", Generation::v6_1, 63, 0, "6.1.192"},
-                    Sample{"dat-7-plain.dat.zst", Generation::v6_1, 79, 0, "6.1.192"},
-                    Sample{"dat-7-date.dat", Generation::unknown, 64, 0, "6.1.192"},
-                    Sample{"dat-7-instance.dat", Generation::unknown, 68, 0, "6.1.192"},
-                    Sample{"dat-7-overrun.dat.zst", Generation::unknown, 77, 1142, "6.1.192"},
-                    Sample{"dat-7-series.dat", Generation::cr1_5, 95, 0, "6.1.192-all"},
-                    Sample{"dat-7-linux-7.3.dat", Generation::v6_5, 79, 0, "7.3.4"}),
-    [](const testing::TestParamInfo<Sample>& sample) {
+    testing::Values(
+        RecordingSample{"dat-6-two-cpus.dat.zst", Generation::unknown, 66, 0, "6.1.192"},
+        RecordingSample{"dat-7-two-cpus.dat", Generation::v6_1, 63, 0, "6.1.192"},
+        RecordingSample{"dat-7-plain.dat.zst", Generation::v6_1, 79, 0, "6.1.192"},
+        RecordingSample{"dat-7-date.dat", Generation::unknown, 64, 0, "6.1.192"},
+        RecordingSample{"dat-7-instance.dat", Generation::unknown, 68, 0, "6.1.192"},
+        RecordingSample{"dat-7-overrun.dat.zst", Generation::unknown, 77, 1142, "6.1.192"},
+        RecordingSample{"dat-7-series.dat", Generation::cr1_5, 95, 0, "6.1.192-all"},
+        RecordingSample{"dat-7-linux-7.3.dat", Generation::v6_5, 79, 0, "7.3.4"}),
+    [](const testing::TestParamInfo<RecordingSample>& sample) {
       std::string name = sample.param.file;
       std::ranges::replace_if(
           name, [](char c) { return c == '-' || c == '.'; }, '_');

@@ -169,7 +169,7 @@ std::string format(const std::string& name, const std::string& fields, const std
          "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" +
          fields + "\nprint fmt: " + print + "\n";
 }
-std::string field(const std::string& name, int offset, int size) {
+std::string field_line(const std::string& name, int offset, int size) {
   return "\tfield:unsigned int " + name + ";\toffset:" + std::to_string(offset) +
          ";\tsize:" + std::to_string(size) + ";\tsigned:0;\n";
 }
@@ -185,7 +185,7 @@ std::string load_format(const std::string& fields) {
 
 TEST(Records, WithoutAFieldAreRefusedAtOnce) {
   const Tep tep = test::new_tep();
-  const auto decoder = decoder_for(*tep, load_format(field("group", 12, 4)), "ext4");
+  const auto decoder = decoder_for(*tep, load_format(field_line("group", 12, 4)), "ext4");
   ASSERT_FALSE(decoder.ok());
   EXPECT_EQ(decoder.error().message, "the format of ext4_mb_bitmap_load has no field dev");
 }
@@ -193,7 +193,7 @@ TEST(Records, WithoutAFieldAreRefusedAtOnce) {
 TEST(Records, WithAFieldThatIsNoNumberAreRefusedAtOnce) {
   const Tep tep = test::new_tep();
   const auto decoder =
-      decoder_for(*tep, load_format(field("dev", 8, 4) + field("group", 12, 3)), "ext4");
+      decoder_for(*tep, load_format(field_line("dev", 8, 4) + field_line("group", 12, 3)), "ext4");
   ASSERT_FALSE(decoder.ok());
   EXPECT_EQ(decoder.error().message,
             "the format of ext4_mb_bitmap_load has field group at byte 12, 3 long");
@@ -201,7 +201,7 @@ TEST(Records, WithAFieldThatIsNoNumberAreRefusedAtOnce) {
 
 TEST(Records, OfSomebodyElsesEventOfThatNameAreOthers) {
   const Tep tep = test::new_tep();
-  auto decoder = decoder_for(*tep, load_format(field("dev", 8, 4)), "kprobes");
+  auto decoder = decoder_for(*tep, load_format(field_line("dev", 8, 4)), "kprobes");
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
   std::vector<unsigned char> data(16);
   data[0] = 77;
@@ -217,7 +217,8 @@ TEST(Records, OfSomebodyElsesEventOfThatNameAreOthers) {
 TEST(Records, OfAnotherByteOrderAreRead) {
   const Tep tep = test::new_tep();
   tep_set_file_bigendian(tep.get(), TEP_BIG_ENDIAN);
-  auto decoder = decoder_for(*tep, load_format(field("dev", 8, 4) + field("group", 12, 4)), "ext4");
+  auto decoder =
+      decoder_for(*tep, load_format(field_line("dev", 8, 4) + field_line("group", 12, 4)), "ext4");
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
   std::vector<unsigned char> data = {0, 77, 0, 0, 0, 0, 1, 2, 0, 0x80, 0, 1, 0, 0, 3, 4};
   Event out;
@@ -229,7 +230,8 @@ TEST(Records, OfAnotherByteOrderAreRead) {
 
 TEST(Records, OfACpuThatIsNoneAreMalformed) {
   const Tep tep = test::new_tep();
-  auto decoder = decoder_for(*tep, load_format(field("dev", 8, 4) + field("group", 12, 4)), "ext4");
+  auto decoder =
+      decoder_for(*tep, load_format(field_line("dev", 8, 4) + field_line("group", 12, 4)), "ext4");
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
   std::vector<unsigned char> data(16);
   data[0] = 77;
@@ -244,8 +246,9 @@ TEST(Records, HaveFlagsByTheirNames) {
   auto decoder =
       decoder_for(*tep,
                   format("ext4_free_blocks",
-                         field("dev", 8, 4) + field("ino", 12, 4) + field("mode", 16, 2) +
-                             field("block", 20, 4) + field("count", 24, 4) + field("flags", 28, 4),
+                         field_line("dev", 8, 4) + field_line("ino", 12, 4) +
+                             field_line("mode", 16, 2) + field_line("block", 20, 4) +
+                             field_line("count", 24, 4) + field_line("flags", 28, 4),
                          "\"%s\", __print_flags(REC->flags, \"|\", { 0x1, \"METADATA\" }, { 0x100, "
                          "\"VALIDATED\" }, { 0x200, \"NEWER\" })"),
                   "ext4");
@@ -264,13 +267,13 @@ TEST(Records, HaveFlagsByTheirNames) {
 // value.
 Result<RecordDecoder> search_decoder(tep_handle& tep, const std::string& print,
                                      Generation declared = Generation::unknown) {
-  std::string fields = field("dev", 8, 4) + field("ino", 12, 4);
+  std::string fields = field_line("dev", 8, 4) + field_line("ino", 12, 4);
   int at = 16;
   for (const char* extent : {"orig", "goal", "result"})
     for (const char* part : {"group", "start", "len", "logical"})
-      fields += field(std::string(extent) + "_" + part, at, 2), at += 2;
+      fields += field_line(std::string(extent) + "_" + part, at, 2), at += 2;
   for (const char* name : {"found", "groups", "buddy", "flags", "tail", "cr"})
-    fields += field(name, at, 2), at += 2;
+    fields += field_line(name, at, 2), at += 2;
   return decoder_for(tep, format("ext4_mballoc_alloc", fields, print), "ext4", declared);
 }
 mb::Criterion criterion_of(RecordDecoder& decoder, unsigned char number) {

@@ -32,9 +32,9 @@ function __PROGRAM_list
 end
 )";
 
-class Writer {
+class FishWriter {
  public:
-  explicit Writer(const Node& program)
+  explicit FishWriter(const Node& program)
       : program_(program), name_("__" + identifier(program.name)), sets_(word_sets(program)) {}
 
   std::string write() {
@@ -126,7 +126,7 @@ class Writer {
 }  // namespace
 
 std::string fish_script(const Node& program) {
-  return Writer(program).write();
+  return FishWriter(program).write();
 }
 
 }  // namespace e4r::tools::completion

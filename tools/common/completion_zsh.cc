@@ -33,9 +33,9 @@ std::string choices(const Value& value, const std::string& function) {
       function, rows, value.list ? "    compset -P '*,'\n" : "", open ? " -S ''" : "");
 }
 
-class Writer {
+class ZshWriter {
  public:
-  explicit Writer(const Node& program)
+  explicit ZshWriter(const Node& program)
       : program_(program), name_("_" + identifier(program.name)), sets_(word_sets(program)) {}
 
   std::string write() {
@@ -138,7 +138,7 @@ class Writer {
 }  // namespace
 
 std::string zsh_script(const Node& program) {
-  return Writer(program).write();
+  return ZshWriter(program).write();
 }
 
 }  // namespace e4r::tools::completion

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The operations of `e4replay age --real` on a mounted file system.
-//   aged --prepare N --dirs D DIRECTORY    N empty files in D directories; prints their inode numbers
-//   aged --script FILE --pid N DIRECTORY   does what FILE says, in a process whose number leaves the
-//                                          same remainder by 16 as N (nodelalloc begins by it)
+//   aged --prepare N --dirs D DIRECTORY    makes N empty files in D directories and prints their
+//                                          inode numbers
+//   aged --script FILE --pid N DIRECTORY   does what FILE says, in a process whose number leaves
+//                                          the same remainder by 16 as N (nodelalloc begins by it)
 #include <sys/wait.h>
 
 #include <fstream>

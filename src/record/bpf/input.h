@@ -3,8 +3,8 @@
 #define E4R_RECORD_BPF_INPUT_H
 
 /*
- * What the BPF program (inputs.bpf.c) hands to the recorder for each request and each closing event.
- * Compiled by both sides: fixed widths only.
+ * What the BPF program (inputs.bpf.c) hands to the recorder for each request and each closing
+ * event. Compiled by both sides: fixed widths only.
  */
 
 #ifdef __cplusplus
@@ -34,7 +34,7 @@ struct e4r_input {
   e4r_u32 pid; /* of the thread */
   e4r_u32 logical;
   e4r_u32 len;           /* request: blocks; closing: clusters asked for */
-  e4r_u32 orig_goal_len; /* closing: clusters of the goal before trimming; 0: the kernel keeps none */
+  e4r_u32 orig_goal_len; /* closing: clusters of the goal before trimming; 0: not kept */
   e4r_s32 i_writecount;  /* request */
   e4r_u32 unused;
 };

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads, at the events that open and close an allocation, what they do not print: the file's size and
- * whether it is open for writing, the goal before trimming, the locality group. Relocated by libbpf
- * to the running kernel's own structures (its BTF); only the members that are named here are looked at.
+ * Reads, at the events that open and close an allocation, what they do not print: the file's size
+ * and whether it is open for writing, the goal before trimming, the locality group. Relocated by
+ * libbpf to the running kernel's own structures (its BTF); only the members that are named here are
+ * looked at.
  */
 #include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
 
 #include "input.h"
 

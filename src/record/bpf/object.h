@@ -5,7 +5,8 @@
 
 namespace e4r::record {
 
-// inputs.bpf.c as clang has compiled it: an ELF file. The build makes its source (cmake/embed.cmake).
+// inputs.bpf.c as clang has compiled it: an ELF file. The build makes its source
+// (cmake/embed.cmake).
 extern const unsigned char kInputsObject[];
 extern const std::size_t kInputsObjectBytes;
 
