@@ -5,7 +5,7 @@
 #   test/builds.sh [--list] [--all | --turn TEXT | NAME...]    default: --all
 #     release      gcc, CMAKE_BUILD_TYPE=Release
 #     minsizerel   gcc, MinSizeRel, without the BPF program
-#     clang        Debian's clang, Release
+#     clang        Debian's clang, Release, each file compiled alone
 #     package      as dpkg-buildpackage does: no build type, the flags of dpkg-buildflags with all
 #                  hardening and link-time optimisation, and -DNDEBUG
 #     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian: no error, no
@@ -58,7 +58,8 @@ configure_minsizerel() {
 }
 
 configure_clang() {
-    configure clang -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+    configure clang -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+        -DE4R_UNITY=OFF
 }
 
 # use_tools PREFIX: each installed tool once. (In a list, where -e is off: hence &&.)
@@ -165,4 +166,5 @@ while [ $# -gt 0 ]; do
 done
 [ ${#chosen[@]} -gt 0 ] || chosen=("${all[@]}")
 tools/setup.sh test package
+. test/cached.sh
 for name in "${chosen[@]}"; do build "$name"; done

@@ -98,7 +98,7 @@ fi
 compiler=(CC=gcc)
 if command -v ccache >/dev/null; then
     compiler=(CC="ccache gcc" KBUILD_BUILD_TIMESTAMP="$(git -C "$tree" log -1 --format=%cD base)")
-    export CCACHE_NOHASHDIR=1 CCACHE_DIR=${CCACHE_DIR:-$E4R_LAB/ccache}
+    export CCACHE_NOHASHDIR=1
 fi
 # What uname says proves which source a guest runs: the tree's name and the hash of its contents.
 release=-${name//,/+}-$variant-g$(git -C "$tree" rev-parse --short=10 'HEAD^{tree}')

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test fuzz
+. test/cached.sh
 cmake --preset fuzz -DE4R_FUZZ_SECONDS="${1:-20}" >/dev/null
 cmake --build --preset fuzz --target fuzzers
 ctest --test-dir build/fuzz -L '^fuzz$' -j "$(nproc)" --output-on-failure --no-tests=error
