@@ -2,34 +2,60 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Says how many tests of a ctest run passed, and which did not run and why.
 #   test/ran.sh RESULTS [FLOOR]    RESULTS: what `ctest --output-junit` wrote
-# A skipped test is no test that passed: ctest's own "100% tests passed ... out of N" counts it.
-# Fails when fewer than FLOOR passed or any failed.
+# Where GoogleTest wrote which cases an entry of ctest ran (cases/ENTRY.xml beside RESULTS, with "__" for a
+# slash), each case counts; any other entry of ctest is one test. A skipped test is no test that passed: ctest's own "100% tests
+# passed ... out of N" counts it. Fails when fewer than FLOOR passed or any failed.
 set -euo pipefail
 { [ $# -ge 1 ] && [ $# -le 2 ]; } || { sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2; }
 [ -s "$1" ] || { echo "ran.sh: no results in $1: did ctest run?" >&2 && exit 1; }
+shopt -s nullglob
 awk -v floor="${2:-0}" '
-    # gtest says the reason on the line behind "FILE:LINE: Skipped"; others have a last line.
     function attribute(name) {
         if (!match($0, " " name "=\"[^\"]*\"")) return ""
         return substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 4)
     }
-    function end_case() {
+    function count(status, name, why) {
         if (status == "run") ++passed
         else if (status == "fail") { ++failed; print "  failed: " name }
-        else { ++skipped; print "  did not run: " name ": " (reason != "" ? reason : last) }
-        status = ""
+        else { ++skipped; print "  did not run: " name ": " why }
     }
-    /<testcase / {
-        status = attribute("status"); name = attribute("name"); reason = last = ""; skip_line = 0
-        if (status == "") status = "unknown"
+
+    function end_case() {
+        ++cases[suite]
+        if (status == "fail") bad[suite] = 1
+        count(status, name, reason)
     }
-    status != "" && /^ *<(skipped|failure) / { last = attribute("message") }
-    status != "" && skip_line && reason == "" && !/^ *$/ { reason = $0; sub(/<.*/, "", reason) }
-    status != "" && /: Skipped *$/ { skip_line = 1 }
-    status != "" && last == "" && /<system-out>/ { last = $0; gsub(/^.*<system-out>|<.*/, "", last) }
+
+    # GoogleTest: one line for a case, then what failed or why it was skipped.
+    FNR == 1 {
+        of_ctest = FILENAME !~ /\/cases\/[^\/]*$/
+        suite = FILENAME; sub(/.*\//, "", suite); sub(/\.xml$/, "", suite); gsub(/__/, "/", suite)
+    }
+    !of_ctest && /<testcase / {
+        name = attribute("classname") "." attribute("name")
+        status = attribute("result") == "completed" ? "run" : "skip"
+        reason = ""
+        if (/\/>/) end_case()
+    }
+    !of_ctest && /<failure/ { status = "fail" }
+    !of_ctest && /<skipped/ { reason = attribute("message"); sub(/^[^&]*&#x0A;/, "", reason); sub(/&#x0A;.*/, "", reason) }
+    !of_ctest && /<\/testcase>/ { end_case() }
+    # ctest: the entries that are no suite, and suites that ended without saying what ran.
+    of_ctest && /<testcase / {
+        entry = attribute("status"); name = attribute("name"); reason = last = ""
+        if (entry == "") entry = "unknown"
+    }
+    of_ctest && entry != "" && /^ *<(skipped|failure) / { last = attribute("message") }
+    of_ctest && entry != "" && last == "" && /<system-out>/ {
+        last = $0; gsub(/^.*<system-out>|<.*/, "", last)
+    }
     # ctest calls a program that is missing "notrun", as it does a skipped test, and fails.
-    status == "notrun" && last ~ /^Unable to find/ { status = "fail" }
-    /<\/testcase>/ { end_case() }
+    of_ctest && entry == "notrun" && last ~ /^Unable to find/ { entry = "fail" }
+    of_ctest && /<\/testcase>/ {
+        if (!(name in cases)) count(entry, name, last)
+        else if (entry == "fail" && !bad[name]) count("fail", name, "")
+        entry = ""
+    }
     END {
         printf "%d tests ran and passed, %d failed, %d did not run\n", passed, failed, skipped
         if (failed) exit 1
@@ -37,4 +63,4 @@ awk -v floor="${2:-0}" '
             printf "ran.sh: %d tests passed, the floor is %d\n", passed, floor >"/dev/stderr"
             exit 1
         }
-    }' "$1"
+    }' "$(dirname "$1")"/cases/*.xml "$1"

@@ -8,9 +8,10 @@ cd "$(dirname "$0")/.."
 preset=${1:-release}
 results=$PWD/build/$preset/results.xml
 tools/setup.sh test
+. test/cached.sh
 cmake --preset "$preset" -DBUILD_TESTING=ON >/dev/null
 cmake --build --preset "$preset"
-rm -f "$results"
+rm -rf "$results" "build/$preset/cases"
 status=0
 ctest --preset "$preset" --output-on-failure --output-junit "$results" "${@:2}" || status=$?
 test/ran.sh "$results"

@@ -16,8 +16,9 @@ fail() {
 cat >"$work/CTestTestfile.cmake" <<'TEXT'
 add_test(one true)
 add_test(two printf "[  SKIPPED ] not here, but nobody looks for that\n")
-add_test(like-gtest printf "a.cc:7: Skipped\nno leave to attach <a> loop\n\n[  SKIPPED ] A.b\n")
-set_tests_properties(like-gtest PROPERTIES SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+add_test(Suite true)
+add_test(Bad/Suite false)
+add_test(Ended false)
 add_test(by-code sh -c "exit 77")
 set_tests_properties(by-code PROPERTIES SKIP_RETURN_CODE 77)
 add_test(bad false)
@@ -25,9 +26,39 @@ add_test(absent /no/such/program)
 add_test(switched-off true)
 set_tests_properties(switched-off PROPERTIES DISABLED TRUE)
 TEXT
+# What GoogleTest writes of three suites: one case passes and two are skipped; one of two fails; and
+# all that ran had passed when the program ended with an error.
+mkdir "$work/cases"
+cat >"$work/suite.xml" <<'TEXT'
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="3" failures="0" name="AllTests">
+  <testsuite name="Suite" tests="3" failures="0" skipped="2">
+    <testcase name="Runs" status="run" result="completed" time="0" classname="Suite" />
+    <testcase name="Loops" status="run" result="skipped" time="0" classname="Suite">
+      <skipped message="a.cc:7&#x0A;no leave to attach &lt;a&gt; loop&#x0A;"><![CDATA[a.cc:7
+no leave to attach <a> loop
+]]></skipped>
+    </testcase>
+    <testcase name="Off" status="notrun" result="suppressed" time="0" classname="Suite" />
+  </testsuite>
+</testsuites>
+TEXT
+cat >"$work/bad.xml" <<'TEXT'
+    <testcase name="Runs" status="run" result="completed" time="0" classname="Bad/Suite" />
+    <testcase name="Fails" status="run" result="completed" time="0" classname="Bad/Suite">
+      <failure message="a.cc:9&#x0A;no" type=""><![CDATA[a.cc:9
+no]]></failure>
+    </testcase>
+TEXT
+sed 's/Suite/Ended/' "$work/suite.xml" >"$work/ended.xml"
+declare -A written=([Suite]=suite.xml [Bad/Suite]=bad.xml [Ended]=ended.xml)
 results() {
     local IFS='|'
-    rm -f "$work/results.xml"
+    rm -f "$work/results.xml" "$work"/cases/*
+    for suite in "$@"; do
+        [ -z "${written[$suite]:-}" ] ||
+            cp "$work/${written[$suite]}" "$work/cases/${suite//\//__}.xml"
+    done
     ctest --test-dir "$work" -R "^($*)\$" --output-junit "$work/results.xml" >/dev/null 2>&1 || true
 }
 
@@ -39,12 +70,19 @@ expect() {
     grep -qF -- "$2" <<<"$out" || fail "no '$2' in: $out"
 }
 
-results one two like-gtest by-code switched-off
-expect 0 "2 tests ran and passed, 0 failed, 3 did not run"
-expect 0 "did not run: like-gtest: no leave to attach &lt;a&gt; loop"
+results one two Suite by-code switched-off
+expect 0 "3 tests ran and passed, 0 failed, 4 did not run"
+expect 0 "did not run: Suite.Loops: no leave to attach &lt;a&gt; loop"
+expect 0 "did not run: Suite.Off: "
 expect 0 "did not run: by-code: "
-expect 0 "2 tests" 2
-expect 1 "2 tests passed, the floor is 3" 3
+expect 0 "3 tests" 3
+expect 1 "3 tests passed, the floor is 4" 4
+results one Bad/Suite
+expect 1 "failed: Bad/Suite.Fails" 1
+expect 1 "2 tests ran and passed, 1 failed, 0 did not run" 1
+results Ended
+expect 1 "failed: Ended" 1
+expect 1 "1 tests ran and passed, 1 failed, 2 did not run" 1
 results one bad
 expect 1 "failed: bad" 1
 results one absent
