@@ -1,18 +1,52 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The slow proof: stock and patched Linux 6.1 built and booted here as User Mode Linux, the series'
-# own tests run, both kernels compared, and fresh captures of each held against the model; the same
-# of Linux 6.12 or of 7.3, or write-behind for NFS between two guests, in turn.
-#   test/lab/run.sh        needs Debian's linux-source-6.1 (tools/setup.sh lab) and about 6 GB
+# The slow proof: stock and patched Linux 6.1 built and booted here as User Mode Linux, and fresh
+# captures of each held against the model; the same of Linux 6.12 or of 7.3, in turn. What each series
+# claims is shown when it has changed (test/since.sh), else one of them by turn.
+#   test/lab/run.sh [--all]    needs Debian's linux-source-6.1 (tools/setup.sh lab) and about 6 GB.
+#                              --all: every series, both other kernels
 # Ends with "test/lab: all N steps passed"; stops at the first that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools/setup.sh test lab
 lab=kernel/lab/lab
-# 6.1 always; of the other kernels, and NFS, one, by the commit.
-commit=$(git rev-parse HEAD 2>/dev/null || date +%F)
-others=(6.12 7.3 nfs)
-other=${others[$(test/turn.sh base "$commit" ${#others[@]})]}
+commit=$(git rev-parse HEAD)
+# 6.1 always; of the other kernels one, by the commit.
+others=(6.12 7.3)
+# What the series claim, and the tools that take captures. Each is a function below.
+proofs=(mballoc lazyinit dio es nfs tools)
+declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
+    [dio]='kernel/patches/dio-overwrite' [es]='kernel/patches/es-shrinker src/shrinker'
+    [nfs]='kernel/patches/nfs-eager' [tools]='src/record src/trace src/age')
+
+# turn WHAT NAME...: the NAME whose turn it is.
+turn() {
+    local names=("${@:2}")
+    echo "${names[$(test/turn.sh "$1" "$commit" ${#names[@]})]}"
+}
+
+# Names the proofs that are wanted: all of those whose files have changed, and one by turn.
+wanted() {
+    local proof its_turn
+    its_turn=$(turn proof "${proofs[@]}")
+    for proof in "${proofs[@]}"; do
+        # The lab itself has changed: all of them.
+        # shellcheck disable=SC2086 # several paths
+        if [ "$proof" = "$its_turn" ] || test/since.sh ${paths[$proof]} kernel/lab kernel/series; then
+            echo "$proof"
+        fi
+    done
+}
+
+case ${1:-} in
+'')
+    others=("$(turn base "${others[@]}")")
+    mapfile -t proofs < <(wanted)
+    ;;
+--all) ;;
+*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;;
+esac
+echo "test/lab: Linux 6.1 and ${others[*]}; proofs: ${proofs[*]}"
 
 # What the steps beside the others print, until it is their turn.
 beside=$(mktemp)
@@ -51,34 +85,93 @@ stock_has_no_cr1_5() {
     [[ $figures != *cr1.5/hits* ]]
 }
 
-# What takes turns: write-behind for NFS, and another kernel.
+# ---- what the series claim
+
+mballoc() {
+    step "a bitmap that cannot be read" "$lab" run mballoc-unreadable --kernel all
+    step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \
+        --set FILES=8000 --below extents_scanned=0.1 --below cr3/hits=0.1 \
+        --below cr2/groups_considered=0.05
+}
+
+lazyinit() {
+    local job
+    for job in live pause prefetch two count error probe; do
+        step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
+    done
+}
+
+dio() {
+    step "direct writes lose nothing" "$lab" run diostress --kernel all --set SECONDS_EACH=4
+    # A clock that stands still while the guest computes: the figures do not depend on this machine.
+    step "overwrites of partial blocks are in flight together" \
+        "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
+        --set "WRITES=--count 1024" --below elapsed_s=0.004
+    step "and so are partial blocks without data" \
+        "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
+        --set "WRITES=--count 512 --prepare fallocated --pattern block" --below elapsed_s=0.01
+}
+
+es() {
+    step "the extent status shrinker visits what it can reclaim" \
+        "$lab" ab es-shrink --base base --patched all -n 1 --set BLOCKS=32768 --set HOLES=997 \
+        --below visits_per_reclaim=0.1
+    step "and takes nothing that is needed" "$lab" run es-churn --kernel all
+    step "the model follows it" "$lab" es-agree churn delalloc-1k
+    step "and that of the patched kernel" "$lab" es-agree --kernel all --recorded evictable churn
+}
+
 nfs() {
     step "build the patched kernel with NFS" "$lab" build all --variant plain+nfs
     step "eager writes to NFS do not wait for the flusher" \
         "$lab" run nfs-stall --kernel all --set EAGER=eager
     step "a writer to NFS that is held can be killed" "$lab" run nfs-kill --kernel all
     step "and is told that the server's disk is full" "$lab" run nfs-enospc --kernel all
-    # A clock that stands still, as below: the figures do not depend on this machine.
+    # A clock that stands still, as above.
     step "write-behind holds little memory, and fsync is short" \
         "$lab" ab nfs-loopback --base all --patched all -n 1 --set MIB=128 \
         --set-patched SYSCTLS=fs.nfs.nfs_max_woutstanding=16 --below commits=1.01 \
         --below fsync_ms=0.2 --below peak_dirty_mib=0.4 --below write_max_ms=0.2
 }
 
+tools() {
+    step "trace-cmd and tracefs tell the same" "$lab" recorders
+    step "a file system aged by the model is what the kernel makes of it" "$lab" age \
+        --profile wang-lanl --until 'utilisation 0.8, turnover 2x'
+}
+
+# ---- the model against kernels
+
 other_kernel() {
-    step "unpack another kernel's source, $other" "$lab" fetch --base "$other"
-    step "build it" "$lab" build "$other"
-    step "the model of it follows it" "$lab" agree --again --kernel "$other" -p "linux-$other" \
+    step "unpack another kernel's source, $1" "$lab" fetch --base "$1"
+    step "build it" "$lab" build "$1"
+    step "the model of it follows it" "$lab" agree --again --kernel "$1" -p "linux-$1" \
         --open-stats --seed 1 \
         1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal
-    step "and another kernel" "$lab" predict --again --to "$other" midfrag posting-bigalloc
+    step "and another kernel" "$lab" predict --again --to "$1" midfrag posting-bigalloc
+}
+
+models() {
+    step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --seed 1
+    step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
+        holes aged-1k linear
+    step "a busy file system, recorded while it is mounted" \
+        "$lab" record --again --for 3s 4k-delalloc
+    step "and what is drawn at random" "$lab" random -n 2 --seed 20
+    step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
+        1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
+    step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
 }
 
 # Most of a guest's time is one processor's, and a build takes whatever there is: both at once.
-builds() {
-    step "build the patched kernel with KUnit" "$lab" build all --variant kunit
-    step "KUnit tests pass" "$lab" run kunit --kernel all
-    if [ "$other" = nfs ]; then nfs; else other_kernel; fi
+further_builds() {
+    local kernel
+    if [[ " ${proofs[*]} " == *" mballoc "* ]]; then
+        step "build the patched kernel with KUnit" "$lab" build all --variant kunit
+        step "KUnit tests pass" "$lab" run kunit --kernel all
+    fi
+    if [[ " ${proofs[*]} " == *" nfs "* ]]; then nfs; fi
+    for kernel in "${others[@]}"; do other_kernel "$kernel"; done
 }
 
 step "unpack the kernel's source" "$lab" fetch
@@ -87,44 +180,15 @@ step "apply every series" "$lab" apply all
 step "build the stock kernel" "$lab" build base
 step "build the patched kernel" "$lab" build all
 set -m # a group of its own, which can be ended as one
-builds </dev/null >"$beside" 2>&1 &
+further_builds </dev/null >"$beside" 2>&1 &
 lane=$!
 set +m
 step "the stock kernel works and is stock" stock_has_no_cr1_5
 step "the patched kernel works and is patched" has_cr1_5 all
-for job in live pause prefetch two count error probe; do
-    step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
+models
+for proof in "${proofs[@]}"; do
+    [ "$proof" = nfs ] || "$proof"
 done
-step "a bitmap that cannot be read" "$lab" run mballoc-unreadable --kernel all
-step "direct writes lose nothing" "$lab" run diostress --kernel all --set SECONDS_EACH=4
-step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \
-    --set FILES=8000 --below extents_scanned=0.1 --below cr3/hits=0.1 \
-    --below cr2/groups_considered=0.05
-# A clock that stands still while the guest computes: the figures do not depend on this machine.
-step "overwrites of partial blocks are in flight together" \
-    "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
-    --set "WRITES=--count 1024" --below elapsed_s=0.004
-step "and so are partial blocks without data" \
-    "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
-    --set "WRITES=--count 512 --prepare fallocated --pattern block" --below elapsed_s=0.01
-step "the extent status shrinker visits what it can reclaim" \
-    "$lab" ab es-shrink --base base --patched all -n 1 --set BLOCKS=32768 --set HOLES=997 \
-    --below visits_per_reclaim=0.1
-step "and takes nothing that is needed" "$lab" run es-churn --kernel all
-step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --seed 1
-step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
-    holes aged-1k linear
-step "and is told the same by trace-cmd and by tracefs" "$lab" recorders
-step "a busy file system, recorded while it is mounted" \
-    "$lab" record --again --for 3s 4k-delalloc
-step "a file system aged by the model is what the kernel makes of it" "$lab" age --profile wang-lanl \
-    --until 'utilisation 0.8, turnover 2x'
-step "and what is drawn at random" "$lab" random -n 2 --seed 20
-step "so does the model of the extent status shrinker" "$lab" es-agree churn delalloc-1k
-step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
-    1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
-step "and the shrinker of the patched kernel" "$lab" es-agree --kernel all --recorded evictable churn
-step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
 join_lane
 cat "$beside"
 echo "test/lab: all $(wc -l <"$counted") steps passed"

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The cheapest proof: clang-format over every file, shellcheck over every script, clang-tidy over the
+# files that have changed. Warnings are errors.
+#   test/lint.sh [BASE]    files changed since commit BASE; default: all that came in the day before
+#                          HEAD. BASE "all": every file, which takes half an hour
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools/setup.sh test lint
+
+format() {
+    git ls-files '*.cc' '*.h' '*.c' | xargs clang-format --dry-run --Werror
+}
+
+scripts() {
+    git ls-files | grep -v '^test/golden/.*/expect$' | xargs grep -lE '^#!.*(bash|/sh)' |
+        xargs shellcheck -S warning
+}
+
+# The files that the build compiles, of those that have changed.
+tidy() {
+    local base=$1 files log status=0
+    if [ "$base" = all ]; then
+        files=$(git ls-files 'src/*.cc' 'tools/*.cc' 'test/*.cc')
+    else
+        files=$(git diff --name-only --diff-filter=d "$base" -- 'src/*.cc' 'tools/*.cc' 'test/*.cc')
+    fi
+    # Fuzzers are compiled by a preset of their own, which needs clang.
+    files=$(grep -v '^test/fuzz/' <<<"$files" || true)
+    if [ -z "$files" ]; then
+        echo "lint.sh: no source file has changed since $base"
+        return
+    fi
+    # Without unity: each file has a command of its own.
+    cmake --preset dev -DBUILD_TESTING=ON >/dev/null
+    # What is made by the build is there before it is included.
+    cmake --build --preset dev --target e4r_commit >/dev/null
+    log=$(mktemp)
+    # shellcheck disable=SC2086 # one word is one file
+    printf '%s\n' $files | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \
+        --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*' >"$log" 2>&1 || status=$?
+    grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' \
+        "$log" || true
+    rm -f "$log"
+    return $status
+}
+
+base=${1:-$(test/since.sh)}
+format
+scripts
+tidy "$base"
+echo "lint.sh: clang-format, shellcheck and clang-tidy (since $base) have no complaint"
