@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The pages of `replay`, `sweep` and `verify` (--html) in a headless Chromium: no error, every plot drawn,
-# keys, selects and the slider work, in time.
+# keys, selects and the slider work.
 #   test/report/browser.sh E4REPLAY CAPTURES      exit status 77: there is no Chromium
 set -euo pipefail
 e4replay=$1 captures=$2
@@ -34,7 +34,6 @@ const finish = () => {
   expect(document.documentElement.scrollWidth <= window.innerWidth, 'wider than the window');
   const boxes = [...document.querySelectorAll('.item[tabindex="0"]')];
   expect(boxes.length > 0 && boxes.every((one) => one.getAttribute('aria-label')), 'items without a name');
-  expect(performance.now() < 3000, `took ${Math.round(performance.now())} ms`);
   const verdict = document.createElement('pre');
   verdict.id = 'verdict';
   verdict.textContent = said.length === 0 ? 'all is well' : said.join('; ');
