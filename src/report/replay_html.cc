@@ -32,9 +32,11 @@ std::string summary(const ReplayReport& report) {
 std::string searches(const ReplayReport& report) {
   std::string out =
       "<h2>Searches</h2>\n<div class=\"pair\">\n" +
-      html_figure("criteria", "Criteria.", "Which ended searches, and what each took.") +
+      html_figure("criteria", "Criteria.",
+                  "Which ended searches, and what each took. A bar is as long as its total is "
+                  "large; groups and extents have one scale.") +
       html_figure("cost", "Cost over the trace.",
-                  "Steps per request: the mean as a line, the dearest request as dots.") +
+                  "Lines: the mean of each part of the trace. Hollow marks: its dearest request.") +
       "</div>\n";
   const std::string slowest = html_slowest(report);
   if (slowest.empty()) return out;

@@ -121,14 +121,39 @@ std::string kernel_account(const RunReport& run) {
   return out.empty() ? out : "<h2>The kernel's own account</h2>\n" + out;
 }
 
+// What the fields of replay::describe()'s lines are.
+std::string key_of_decisions() {
+  constexpr std::pair<const char*, const char*> kFields[] = {
+      {"alloc, prealloc", "blocks searched for, or taken from what was preallocated"},
+      {"G/S/L@F",
+       "an extent: group, first cluster in the group, length in clusters, and the place in "
+       "the file that it is for; -1: no place"},
+      {"orig", "what the file asked for"},
+      {"goal",
+       "what was searched for in its stead; \u201cof N\u201d: a criterion shortened it from N"},
+      {"result", "what it got"},
+      {"blks", "free extents examined"},
+      {"grps", "groups scanned"},
+      {"CR0, CR1, ...", "the criterion that ended the search"},
+      {"flags",
+       "the hints of the request, as the kernel's EXT4_MB_HINT_* and others, in hexadecimal"},
+      {"broken", "size in clusters of the last buddy that was split for it; 0: none"},
+      {"tail", "clusters that were still to be taken when that buddy was split"},
+  };
+  std::string out = "<details open><summary>How to read a decision</summary>\n<dl class=\"fields\">\n";
+  for (const auto& [field, meaning] : kFields)
+    out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(field), html_escape(meaning));
+  return out + "</dl></details>\n";
+}
+
 std::string divergences(const Way& way) {
   const auto& all = way.agreement->divergences;
   if (all.empty()) return {};
   std::string out = fmt::format("<h2>Where they part, {}</h2>\n", way.name);
-  out +=
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"decisions that differ\">"
-      "<table class=\"parted\">\n<thead><tr><th>decision</th><th>event</th><th>inode</th>"
-      "<th>what differs, the kernel's decision, the model's</th></tr></thead>\n<tbody>\n";
+  out += key_of_decisions() +
+         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"decisions that differ\">"
+         "<table class=\"parted\">\n<thead><tr><th>decision</th><th>event</th><th>inode</th>"
+         "<th>what differs, the kernel's decision, the model's</th></tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < std::min(all.size(), kMostDivergences); ++i) {
     const replay::Divergence& d = all[i];
     out += fmt::format(

@@ -26,12 +26,31 @@ const drawn = (id, least) => {
   });
   expect(visible.length >= least, `${id}: ${visible.length} shapes`);
 };
+// The titles of a plot's axes.
+const titled = (id, titles) => {
+  const found = [...document.querySelectorAll(`#${id} text.title`)].map((one) => one.textContent);
+  expect(JSON.stringify(found) === JSON.stringify(titles), `${id}: axes titled ${JSON.stringify(found)}`);
+};
+// No two texts of a row of headers, or of a plot, lie on each other.
+const apart = (selector) => {
+  const boxes = [...document.querySelectorAll(selector)].filter((one) => one.textContent !== '').map((one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return [one.textContent, range.getBoundingClientRect()];
+  }).filter(([, box]) => box.width > 0);
+  boxes.forEach(([one, a], i) => boxes.slice(i + 1).forEach(([other, b]) => expect(
+      a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1,
+      `${one} lies on ${other}`)));
+};
 const choose = (id, value, event = 'change') => {
   byId(id).value = value;
   byId(id).dispatchEvent(new Event(event));
 };
 const finish = () => {
-  expect(document.documentElement.scrollWidth <= window.innerWidth, 'wider than the window');
+  const outside = [...document.querySelectorAll('main *')]
+      .filter((one) => one.getBoundingClientRect().right > window.innerWidth && !one.closest('.wide, pre'));
+  expect(document.documentElement.scrollWidth <= window.innerWidth,
+         `wider than the window: ${outside.map((one) => `${one.tagName} ${one.textContent.slice(0, 20)}`)}`);
   const boxes = [...document.querySelectorAll('.item[tabindex="0"]')];
   expect(boxes.length > 0 && boxes.every((one) => one.getAttribute('aria-label')), 'items without a name');
   const verdict = document.createElement('pre');
@@ -44,8 +63,36 @@ COMMON
 cat >"$work/replay.js" <<'PROBE'
 drawn('criteria', 6); drawn('cost', 0); drawn('histogram', 6); drawn('files', 2);
 expect(document.querySelectorAll('#cost svg path').length >= 4, 'no lines of cost');
+titled('cost', ['steps per request, log scale', 'decision']);
+titled('histogram', ['free extents, log scale', 'size of a free extent, from']);
+expect(document.querySelectorAll('#files text.title').length === 2, 'files: axes without titles');
+document.querySelectorAll('details').forEach((one) => { one.open = true; });
+document.querySelectorAll('table thead').forEach((one, i) => {
+  one.id = `head-${i}`;
+  apart(`#head-${i} th`);
+});
+apart('#criteria text');
+// Bars as long as what they show, on one scale for groups and extents.
+const written = JSON.parse(byId('data').textContent), policies = written.policies.length;
+const bars = [...document.querySelectorAll('#criteria svg > g')].map((one) => {
+  const rects = [...one.querySelectorAll('rect:not(.hit)')];
+  return rects.reduce((all, rect) => all + Number(rect.getAttribute('width')), 0);
+});
+const totals = [...written.criteria.hits, ...written.criteria.groups, ...written.criteria.extents]
+    .map((values) => values.reduce((a, b) => a + b, 0));
+expect(bars.length === 3 * policies, `${bars.length} bars`);
+const longest = (from, to) => totals.slice(from, to).indexOf(Math.max(...totals.slice(from, to))) + from;
+totals.forEach((total, i) => {
+  const first = i < policies ? longest(0, policies) : longest(policies, totals.length);
+  expect(Math.abs(bars[i] - Math.max(bars[first] * total / totals[first], 1)) < 0.5,
+         `bar ${i}: ${bars[i]} for ${total}, where ${bars[first]} is ${totals[first]}`);
+});
 const maps = [...document.querySelectorAll('#maps canvas[tabindex]')];
-expect(maps.length === 4, `${maps.length} maps`);
+const differences = policies < 2 ? 1 : policies - 1;
+expect(maps.length === 1 + policies + differences, `${maps.length} maps`);
+const mapTitles = [...document.querySelectorAll('#maps h4')].slice(-differences).map((one) => one.textContent);
+for (const other of written.policies.slice(1))
+  expect(mapTitles.includes(`${other} minus ${written.policies[0]}`), `no map of ${other}: ${mapTitles}`);
 const pixels = (canvas) => {
   const copy = document.createElement('canvas');
   copy.width = canvas.width;
@@ -83,6 +130,11 @@ finish();
 PROBE
 
 cat >"$work/sweep.js" <<'PROBE'
+expect(document.querySelectorAll('#pareto text.title').length === 2, 'pareto: axes without titles');
+// What both plots show by default differs by more than a factor.
+const plotted = ['a', 'b'].map((one) => JSON.parse(byId('data').textContent).figures[byId(`figure-${one}`).value]);
+const ratios = plotted[0].values.map((value, i) => value / plotted[1].values[i]);
+expect(Math.max(...ratios) > 1.01 * Math.min(...ratios), `${plotted.map((one) => one.key)} are one thing`);
 drawn('line-a', 6); drawn('line-b', 6); drawn('heat', 12); drawn('pareto', 2);
 const marked = document.querySelectorAll('#heat rect[stroke-width="3"]:not([stroke="none"])').length;
 expect(marked === 1, `${marked} cells marked as advised`);
@@ -108,6 +160,11 @@ expect(document.querySelectorAll('#course svg path').length === 2, 'a line for e
 const spans = [...document.querySelectorAll('#course svg path')].map((one) => one.getBBox());
 expect(spans.every((box) => box.width > 100 && box.height > 50), 'lines without a course');
 expect(document.querySelectorAll('table.parted tbody tr').length === 20, 'decisions that differ');
+const keyed = [...document.querySelectorAll('dl.fields dt')].map((one) => one.textContent);
+const fields = document.querySelector('table.parted code').textContent.match(/\b[a-z]{3,}\b/g);
+expect(fields.length > 5 && fields.every((field) => field === 'of' || keyed.some((one) => one.includes(field))),
+       `fields ${fields} and a key of ${keyed}`);
+titled('course', ['identical decisions', 'decision']);
 finish();
 PROBE
 
@@ -137,12 +194,13 @@ page() {
 }
 
 cd "$captures"
-for pair in posting-256g:posting-256g.e4t.zst churn-4k:churn-4k.trace.zst; do
-    "$e4replay" replay "${pair%:*}.img" "${pair#*:}" -p legacy,cr1.5 --html "$work/page.html" >/dev/null
-    page "${pair%:*}" "$work/page.html" replay
+for run in posting-256g:posting-256g.e4t.zst:legacy,cr1.5,linux-7.3 churn-4k:churn-4k.trace.zst:legacy,cr1.5; do
+    IFS=: read -r image trace policies <<<"$run"
+    "$e4replay" replay "$image.img" "$trace" -p "$policies" --html "$work/page.html" >/dev/null
+    page "$image, $policies" "$work/page.html" replay
 done
 "$e4replay" sweep smallfiles-256g.img:smallfiles-256g.e4t.zst -p legacy,cr1.5 \
-    --set mb_cr1_5_max_trim_order=3..6 --set mb_max_to_scan=20,100,200 --html "$work/page.html" >/dev/null
+    --set mb_cr1_5_max_trim_order=3..6 --set mb_max_to_scan=20,100,200 --best files/extents --html "$work/page.html" >/dev/null
 page sweep "$work/page.html" sweep
 "$e4replay" verify churn-4k.img churn-4k.trace.zst -p cr1.5 --html "$work/page.html" >/dev/null || [ $? = 3 ]
 page verify "$work/page.html" verify

@@ -36,7 +36,68 @@ function logScale(least, most, from, to) {
       from + (Math.log10(Math.max(value, 10 ** low)) - low) / (high - low) * (to - from);
   const ticks = [];
   for (let decade = low; decade <= high; ++decade) ticks.push(10 ** decade);
-  return {at, ticks};
+  return {at, ticks, log: true};
+}
+
+// About five round steps that hold all values.
+function roundScale(least, most, from, to) {
+  const span = most > least ? most - least : Math.abs(most) || 1;
+  const rough = span / 4, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
+  const low = Math.floor(least / step) * step;
+  const high = Math.max(Math.ceil(most / step), Math.round(low / step) + 1) * step;
+  const ticks = [];
+  for (let i = 0; low + i * step <= high + step / 2; ++i)
+    ticks.push(Number((low + i * step).toPrecision(12)));
+  const digits = Math.max(0, -Math.floor(Math.log10(step)));
+  const shown = (tick) => tick.toLocaleString('en-US', {minimumFractionDigits: digits,
+                                                        maximumFractionDigits: digits});
+  return {at: (value) => from + (value - low) / (high - low) * (to - from), ticks, text: shown};
+}
+
+// By decades where figures lie far apart; zeros stand at the foot.
+function scaleFor(values, from, to) {
+  const most = Math.max(...values), above = values.filter((value) => value > 0);
+  if (values.length === 0) return roundScale(0, 1, from, to);
+  const least = Math.min(...above);
+  if (above.length > 0 && Math.min(...values) >= 0 && most / least > 30) {
+    const low = values.some((value) => value === 0) ? least / 10 : least;
+    return logScale(low, most, from, to);
+  }
+  return roundScale(Math.min(...values), most, from, to);
+}
+
+// For bars, which begin at 0. Where counts lie far apart it is a log scale of 1 + count: 0 stays at
+// the foot, and a count of 1 is a short bar.
+function countScale(most, from, to) {
+  if (most <= 30) return roundScale(0, most, from, to);
+  const whole = Math.log10(1 + most), ticks = [0];
+  for (let decade = 1; decade <= most; decade *= 10) ticks.push(decade);
+  const at = (value) => from + Math.log10(1 + value) / whole * (to - from);
+  return {at, ticks: ticks.filter((tick) => tick !== 1 || Math.abs(at(1) - from) > 14), log: true};
+}
+
+// What an axis says of itself.
+const named = (what, scale) => scale.log ? `${what}, log scale` : what;
+const yTitle = (what, scale) => {
+  const title = text(0, 11, 'start', named(what, scale));
+  title.setAttribute('class', 'title');
+  return title;
+};
+const xTitle = (x, y, what, scale = {}) => {
+  const title = text(x, y, 'middle', named(what, scale));
+  title.setAttribute('class', 'title');
+  return title;
+};
+const kTop = 26; // of what is drawn below a title of y
+
+// A place along the trace, by decisions.
+function decisionAxis(whole, left, right, base) {
+  const place = (decision) => left + decision / whole * (right - left);
+  const quarters = right - left < 420 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
+  const marks = quarters.map((part) => text(place(part * whole), base + 16,
+      part === 1 ? 'end' : part === 0 ? 'start' : 'middle', count(Math.round(part * whole))));
+  return {place, nodes: [...marks, xTitle((left + right) / 2, base + 32, 'decision')]};
 }
 
 function yAxis(scale, left, right) {

@@ -3,7 +3,7 @@
 const ends = data.policies;         // series 1, 2, ...
 const columns = ['start', ...ends]; // series 0, 1, 2, ...
 
-// ---- Bars side by side, one group per label, heights on a log scale.
+// ---- Bars side by side, one group per label.
 
 function barGroup(label, x, step, bars, scale, base, title) {
   const wide = Math.max(1, Math.min(22, step * 0.8 / bars.length));
@@ -13,16 +13,16 @@ function barGroup(label, x, step, bars, scale, base, title) {
     height: Math.max(base - scale.at(value), 1), fill: colour}) : null);
   return svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
       svg('title', {}, title),
-      svg('rect', {class: 'hit', x, width: step, y: 8, height: base - 8}), ...rects);
+      svg('rect', {class: 'hit', x, width: step, y: kTop, height: base - kTop}), ...rects);
 }
 
-function groupedBars(labels, titles, series, label) {
+// `across` and `up`: what the axes are of.
+function groupedBars(labels, titles, series, label, across, up) {
   return (width) => {
-    const height = 250, left = 54, base = height - 42;
+    const left = 54, step = Math.min((width - left) / labels.length, 130), slanted = step < 58;
+    const base = 224, height = base + (slanted ? 66 : 40);
     const most = Math.max(1, ...series.flatMap((one) => one.values));
-    const scale = logScale(0.5, most, base, 12);
-    const step = Math.min((width - left) / labels.length, 130);
-    const slanted = step < 58;
+    const scale = countScale(most, base, kTop);
     const groups = labels.map((name, i) => {
       const bars = series.map((one) => ({value: one.values[i], colour: one.colour}));
       const middle = left + (i + 0.5) * step;
@@ -31,8 +31,9 @@ function groupedBars(labels, titles, series, label) {
       return svg('g', {}, barGroup(name, left + i * step, step, bars, scale, base, titles[i]),
                  tick);
     });
-    scale.ticks.shift();
-    return [frame(width, height, label, ...yAxis(scale, left, left + step * labels.length), ...groups)];
+    const right = left + step * labels.length;
+    return [frame(width, height, label, yTitle(up, scale), ...yAxis(scale, left, right), ...groups,
+                  xTitle((left + right) / 2, height - 6, across))];
   };
 }
 
@@ -44,7 +45,8 @@ function drawHistogram() {
       .join('; '));
   const series = columns.map((_, s) => ({values: extents[s], colour: colourOf(s)}));
   byId('histogram').append(legend(columns.map((name, s) => key(name, colourOf(s)))));
-  plot('histogram', groupedBars(labels, titles, series, 'Free extents by size'));
+  plot('histogram', groupedBars(labels, titles, series, 'Free extents by size',
+                                'size of a free extent, from', 'free extents'));
 }
 
 function drawFiles() {
@@ -53,16 +55,35 @@ function drawFiles() {
       ends.map((name, s) => `${name} ${count(files[s][i])} files`).join('; '));
   const series = ends.map((_, s) => ({values: files[s], colour: colourOf(s + 1)}));
   byId('files').append(legend(ends.map((name, s) => key(name, colourOf(s + 1)))));
-  plot('files', groupedBars(labels, titles, series, 'Files by number of extents'));
+  plot('files', groupedBars(labels, titles, series, 'Files by number of extents',
+                            'extents of a file', 'files'));
 }
 
-// ---- What each criterion had of a total: bars of one length, cheap criteria dark, dear ones bright.
+// ---- What each criterion had of a total: a bar is as long as its total is large, cheap criteria dark,
+// dear ones bright. Groups and extents are both steps, so they share a scale.
 
 const criterionColour = (i) => viridis(data.criteria.names.length < 2 ? 0.5 :
     0.08 + 0.88 * i / (data.criteria.names.length - 1));
+const sum = (values) => values.reduce((a, b) => a + b, 0);
 
-function stackedBar(name, values, x, y, width) {
-  const total = values.reduce((a, b) => a + b, 0);
+// The largest shares in words, for bars too short to show them; as many as there is room for.
+function sharesInWords(values, room) {
+  const total = sum(values);
+  let words = '';
+  const by_size = values.map((value, i) => [value, data.criteria.names[i]])
+      .filter(([value]) => value > 0).sort((one, other) => other[0] - one[0]);
+  for (const [value, name] of by_size) {
+    const share = 100 * value / total;
+    const percent = share < 1 ? '<1' : String(Math.round(share));
+    const more = `${words === '' ? ': ' : ', '}${name} ${percent} %`;
+    if (6.4 * (words.length + more.length) > room) break;
+    words += more;
+  }
+  return words;
+}
+
+function stackedBar(name, values, x, y, width, room) {
+  const total = sum(values);
   let at = x;
   const parts = values.map((value, i) => {
     if (value === 0) return null;
@@ -71,88 +92,127 @@ function stackedBar(name, values, x, y, width) {
         `${count(100 * value / total)} %`;
     const part = svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
         svg('title', {}, title),
-        svg('rect', {x: at, y, width: length, height: 17, fill: criterionColour(i),
-                     stroke: 'var(--line)', 'stroke-width': 0.5}),
+        svg('rect', {x: at, y, width: length, height: 17, fill: criterionColour(i)}),
         svg('rect', {class: 'hit', x: at, y, width: length, height: 17}));
     at += length;
     return part;
   });
-  return svg('g', {}, ...parts, text(x + width + 6, y + 13, 'start', count(total)));
+  const words = room > 100 ? sharesInWords(values, room - 6 - 7 * count(total).length) : '';
+  return svg('g', {}, ...parts, text(x + width + 6, y + 13, 'start', count(total) + words));
 }
 
 function drawCriteria() {
-  const measures = [['searches ended by', data.criteria.hits],
-                    ['groups considered', data.criteria.groups],
-                    ['extents examined', data.criteria.extents]];
+  const most = (of) => Math.max(1, ...of.flatMap((runs) => runs.map(sum)));
+  const {hits, groups, extents} = data.criteria;
+  const steps = most([groups, extents]);
+  const measures = [['searches ended by', hits, most([hits])],
+                    ['groups considered', groups, steps], ['extents examined', extents, steps]];
   const names = data.criteria.names.map((name, i) => key(name, criterionColour(i)));
   byId('criteria').append(legend(names));
   plot('criteria', (width) => {
     const longest = Math.max(...ends.map((name) => name.length));
-    const left = Math.min(120, 10 + 7 * longest), right = 76;
+    const left = Math.min(120, 10 + 7 * longest), right = 76, full = width - left - right;
     const nodes = [];
     let y = 6;
-    for (const [title, values] of measures) {
+    for (const [title, values, whole] of measures) {
       const heading = text(0, y + 12, 'start', title);
       heading.setAttribute('font-weight', 600);
       nodes.push(heading);
       y += 19;
+      nodes.push(svg('line', {class: 'grid', x1: left - 0.5, x2: left - 0.5, y1: y - 1,
+                              y2: y + 22 * ends.length - 4}));
       ends.forEach((name, i) => {
+        const length = Math.max(full * sum(values[i]) / whole, 1);
         nodes.push(text(left - 8, y + 13, 'end', name));
-        nodes.push(stackedBar(`${name}: ${title}`, values[i], left, y, width - left - right));
+        nodes.push(stackedBar(`${name}: ${title}`, values[i], left, y, length, full - length + right));
         y += 22;
       });
       y += 6;
     }
-    return [frame(width, y, 'Share of each criterion', ...nodes)];
+    return [frame(width, y, 'What each criterion did, and its share', ...nodes)];
   });
 }
 
-// ---- Cost in the course of the trace: the dearest of each bucket as a dot, means as a line, which
-// has fewer points, so that it shows a course where most requests cost nothing.
+// ---- Cost in the course of the trace: as a line the mean of each part of the trace, as marks that
+// stand by themselves its dearest request.
 
-// [bucket, mean] of each point.
-function means(cost) {
-  const points = 64, each = Math.max(1, Math.ceil(cost.steps.length / points));
-  const sum = (values, from) => values.slice(from, from + each).reduce((a, b) => a + b, 0);
-  const out = [];
+const kParts = 48;
+
+// Of each part, `parts` at the most: where it begins and ends, its mean and its dearest request.
+function partsOf(cost, parts) {
+  const each = Math.max(1, Math.ceil(cost.steps.length / parts)), out = [];
   for (let i = 0; i < cost.steps.length; i += each) {
-    const requests = sum(cost.requests, i);
-    const middle = (i + Math.min(i + each, cost.steps.length)) / 2;
-    if (requests > 0) out.push([middle, sum(cost.steps, i) / requests]);
+    const of = (values) => values.slice(i, i + each);
+    const requests = sum(of(cost.requests));
+    if (requests === 0) continue;
+    const to = Math.min((i + each) * cost.width, cost.decisions);
+    out.push({from: i * cost.width, to, mean: sum(of(cost.steps)) / requests,
+              most: Math.max(...of(cost.most))});
   }
   return out;
 }
 
-function costLines(cost, series, x, scale) {
-  const dots = cost.most.map((most, i) => most === 0 ? '' :
-      `M${x(i + 0.5).toFixed(1)} ${scale.at(most).toFixed(1)}h0`).join('');
-  const path = means(cost).map(([bucket, mean], i) =>
-      `${i === 0 ? 'M' : 'L'}${x(bucket).toFixed(1)} ${scale.at(mean).toFixed(1)}`).join('');
-  return svg('g', {style: `color:${colourOf(series)}`},
-      svg('path', {d: dots, stroke: 'currentColor', 'stroke-width': 3, 'stroke-linecap': 'round',
-                   opacity: 0.5, fill: 'none'}),
-      svg('path', {d: path, stroke: 'currentColor', 'stroke-width': 2,
-                   'stroke-linejoin': 'round', 'stroke-dasharray': kDashes[(series - 1) % 4],
-                   fill: 'none'}));
+// Hollow, one form for each policy: circle, square, diamond, triangle.
+function outline(form, x, y) {
+  const r = 3.4;
+  return [`M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`,
+          `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
+          `M${x} ${y - 4.4}l4.4 4.4l-4.4 4.4l-4.4 -4.4z`,
+          `M${x} ${y - 4}l4 7h-8z`][form % 4];
+}
+const marksPath = (points, form, colour) => svg('path', {
+  d: points.map(([x, y]) => outline(form, Number(x.toFixed(1)), Number(y.toFixed(1)))).join(''),
+  fill: 'none', stroke: colour, 'stroke-width': 1.3});
+
+// Marks keep a distance, so that they do not read as a line, and those of policies stand side by side.
+function costLines(cost, parts, series, place, scale) {
+  const middle = ({from, to}) => place((from + to) / 2);
+  const path = parts.map((part, i) =>
+      `${i === 0 ? 'M' : 'L'}${middle(part).toFixed(1)} ${scale.at(part.mean).toFixed(1)}`).join('');
+  const room = Math.max(1, Math.floor((place(cost.decisions) - place(0)) / (12 + 9 * ends.length)));
+  const aside = 9 * (series - (ends.length + 1) / 2);
+  const dearest = partsOf(cost, room).filter(({most}) => most > 0)
+      .map((part) => [middle(part) + aside, scale.at(part.most)]);
+  return svg('g', {},
+      marksPath(dearest, series - 1, colourOf(series)),
+      svg('path', {d: path, stroke: colourOf(series), 'stroke-width': 2, 'stroke-linejoin': 'round',
+                   'stroke-dasharray': kDashes[(series - 1) % 4], fill: 'none'}));
+}
+
+// What there is to point at: each part of the trace, for all policies together.
+function costItem(all, i, place, base) {
+  const {from, to} = all[0][i];
+  const title = `decisions ${count(from + 1)} to ${count(to)}: ` + all.map((parts, s) =>
+      parts[i] === undefined ? '' : `${ends[s]} mean ${count(parts[i].mean)} steps, dearest ` +
+      count(parts[i].most)).join('; ');
+  return svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
+      svg('title', {}, title),
+      svg('rect', {class: 'hit', x: place(from), width: Math.max(place(to) - place(from), 1), y: kTop,
+                   height: base - kTop}));
+}
+
+// A line and a mark as they are drawn.
+function costKey(name, series) {
+  const sample = svg('svg', {width: 46, height: 12, 'aria-hidden': 'true', class: 'sample'},
+      svg('path', {d: 'M0 6h26', stroke: colourOf(series), 'stroke-width': 2, fill: 'none',
+                   'stroke-dasharray': kDashes[(series - 1) % 4]}),
+      marksPath([[36, 6]], series - 1, colourOf(series)));
+  return html('span', {}, sample, name);
 }
 
 function drawCost() {
-  const names = ends.map((name, s) => key(name, colourOf(s + 1)));
-  byId('cost').append(legend(names));
+  byId('cost').append(legend(ends.map((name, s) => costKey(name, s + 1))));
+  const all = data.cost.map((cost) => partsOf(cost, kParts));
   plot('cost', (width) => {
-    const height = 250, left = 54, base = height - 34, right = width - 4;
-    const drawn = data.cost.flatMap((cost) => [...cost.most, ...means(cost).map(([, y]) => y)])
+    const height = 270, left = 54, base = height - 38, right = width - 4;
+    const drawn = all.flatMap((parts) => parts.flatMap(({mean, most}) => [mean, most]))
         .filter((steps) => steps > 0);
-    const scale = logScale(Math.min(1, ...drawn), Math.max(1, ...drawn), base, 10);
-    const whole = Math.max(...data.cost.map((cost) => cost.decisions), 1);
-    const place = (decision) => left + decision / whole * (right - left);
-    const lines = data.cost.map((cost, s) =>
-        costLines(cost, s + 1, (i) => place(Math.min(i * cost.width, whole)), scale));
-    const marks = [0, 0.25, 0.5, 0.75, 1].map((part) => text(place(part * whole), base + 16,
-        part === 1 ? 'end' : part === 0 ? 'start' : 'middle', count(Math.round(part * whole))));
+    const scale = logScale(Math.min(1, ...drawn), Math.max(1, ...drawn), base, kTop);
+    const axis = decisionAxis(Math.max(...data.cost.map((cost) => cost.decisions), 1), left, right, base);
     return [frame(width, height, 'Cost of searches over the decisions of the trace',
-        ...yAxis(scale, left, right), ...lines, ...marks,
-        text((left + right) / 2, height - 2, 'middle', 'decision'))];
+        yTitle('steps per request', scale), ...yAxis(scale, left, right),
+        ...all.map((parts, s) => costLines(data.cost[s], parts, s + 1, axis.place, scale)),
+        ...all[0].map((_, i) => costItem(all, i, axis.place, base)), ...axis.nodes)];
   });
 }
 
@@ -201,9 +261,11 @@ function mapKinds() {
   const value = (s) => (i) => kMeasures[state.measure](s, i);
   const when = state.frame > frames ? 'end' : 'then';
   const kinds = columns.map((name, s) => ({title: s === 0 ? 'start' : `${when}, ${name}`, value: value(s)}));
-  const [one, other] = ends.length > 1 ? [1, ends.length] : [0, 1];
-  kinds.push({title: `${columns[other]} minus ${columns[one]}`, difference: true,
-              value: (i) => value(other)(i) - value(one)(i)});
+  const minus = (other, one) => kinds.push({title: `${columns[other]} minus ${columns[one]}`,
+    difference: true, value: (i) => value(other)(i) - value(one)(i)});
+  // Each other policy against the first; one alone against the start.
+  for (let other = 2; other <= ends.length; ++other) minus(other, 1);
+  if (ends.length === 1) minus(1, 0);
   return kinds;
 }
 

@@ -7,9 +7,19 @@ const figureOf = (name) => figures.find((one) => one.key === name);
 // What the selects say; `fixed`: of each axis a place, or none for whatever is best.
 const state = {capture: points.capture[0] || 0, along: 0, across: 0, down: 1, policy: 0,
                fixed: axes.map(() => null),
-               a: figureOf(data.metric) || figures[0],
-               b: figureOf('files/avg_extents') || figures[1]};
+               a: figureOf(data.metric) || figures[0]};
 state.c = state.a;
+
+// Whether one is the other in another unit, as extents of all files and extents per file are.
+function sameCourse(one, other) {
+  const pairs = one.values.map((value, i) => [value, other.values[i]])
+      .filter((pair, i) => points.capture[i] === state.capture && pair[0] !== null && pair[1] !== null);
+  const [a, b] = pairs.find((pair) => pair[0] !== 0) || [1, 1];
+  return pairs.every(([x, y]) => Math.abs(x * b - y * a) <= 1e-3 * Math.abs(x * b));
+}
+// The second plot shows another thing than the first does.
+const seconds = ['files/avg_extents', 'steps_per_request'].map(figureOf).filter(Boolean);
+state.b = [...seconds, ...figures].find((figure) => !sameCourse(state.a, figure)) || figures[1];
 
 const better = (figure, one, other) => figure.higher ? one > other : one < other;
 
@@ -42,36 +52,6 @@ function bestBy(list, figure, keyOf) {
       best.set(at, point);
   }
   return best;
-}
-
-// ---- Scales.
-
-// About five round steps that hold all values.
-function roundScale(least, most, from, to) {
-  const span = most > least ? most - least : Math.abs(most) || 1;
-  const rough = span / 4, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
-  const low = Math.floor(least / step) * step;
-  const high = Math.max(Math.ceil(most / step), Math.round(low / step) + 1) * step;
-  const ticks = [];
-  for (let i = 0; low + i * step <= high + step / 2; ++i)
-    ticks.push(Number((low + i * step).toPrecision(12)));
-  const digits = Math.max(0, -Math.floor(Math.log10(step)));
-  const shown = (tick) => tick.toLocaleString('en-US', {minimumFractionDigits: digits,
-                                                        maximumFractionDigits: digits});
-  return {at: (value) => from + (value - low) / (high - low) * (to - from), ticks, text: shown};
-}
-
-// By decades where figures lie far apart; zeros stand at the foot.
-function scaleFor(values, from, to) {
-  const most = Math.max(...values), above = values.filter((value) => value > 0);
-  if (values.length === 0) return roundScale(0, 1, from, to);
-  const least = Math.min(...above);
-  if (above.length > 0 && Math.min(...values) >= 0 && most / least > 30) {
-    const low = values.some((value) => value === 0) ? least / 10 : least;
-    return logScale(low, most, from, to);
-  }
-  return roundScale(Math.min(...values), most, from, to);
 }
 
 // ---- A figure along one tunable: a line for each policy.
@@ -122,19 +102,19 @@ function tickNames(names, x, y, room) {
 
 function lines(which) {
   return (width) => {
-    const figure = state[which], height = 270, left = 70, right = width - 16, base = height - 46;
+    const figure = state[which], height = 290, left = 70, right = width - 16, base = height - 46;
     const list = chosen(axes.length === 0 ? [] : [state.along]);
     const best = bestBy(list, figure, (point) => `${points.policy[point]} ${alongOf(point)}`);
     const values = [...best.values()].map((point) => figure.values[point]);
     if (values.length === 0) return [html('p', {class: 'note'}, 'No point has this figure.')];
-    const scale = scaleFor(values, base, 14), names = alongNames();
+    const scale = scaleFor(values, base, kTop + 4), names = alongNames();
     const x = (i) => left + 14 + (names.length < 2 ? 0.5 : i / (names.length - 1)) * (right - left - 28);
     const nodes = policies.flatMap((_, policy) =>
         policyLine(policy, best, figure, x, scale, left, right));
     return [legend(policies.map((name, i) => key(name, colourOf(i + 1)))),
             frame(width, height, `${figure.label} along ${axes.length ? axes[state.along].name : 'policies'}`,
-                ...yAxis(scale, left, right), ...tickNames(names, x, base + 18, right - left), ...nodes,
-                text((left + right) / 2, height - 6, 'middle',
+                yTitle(figure.label, scale), ...yAxis(scale, left, right), ...tickNames(names, x, base + 18, right - left), ...nodes,
+                xTitle((left + right) / 2, height - 6,
                     `${axes.length ? axes[state.along].name : 'policy'} · ` +
                     `${figure.higher ? 'higher' : 'lower'} is better`))];
   };
@@ -206,9 +186,9 @@ function pareto(width) {
   const list = chosen([]).filter((point) =>
       cost.values[point] !== null && pieces.values[point] !== null);
   if (list.length === 0) return [html('p', {class: 'note'}, 'No point has these figures.')];
-  const height = 340, left = 70, right = width - 16, base = height - 46;
+  const height = 360, left = 70, right = width - 16, base = height - 46;
   const across = scaleFor(list.map((point) => cost.values[point]), left + 10, right - 10);
-  const up = scaleFor(list.map((point) => pieces.values[point]), base - 6, 14);
+  const up = scaleFor(list.map((point) => pieces.values[point]), base - 6, kTop + 4);
   const x = (point) => across.at(cost.values[point]), y = (point) => up.at(pieces.values[point]);
   const dots = policies.map((_, policy) => svg('path', {
     d: list.filter((point) => points.policy[point] === policy)
@@ -220,14 +200,14 @@ function pareto(width) {
   const marks = front.map((point) => marker(x(point), y(point), point, pieces, seriesOf(point)));
   const each = Math.max(1, Math.ceil(across.ticks.length * 70 / (right - left)));
   return [legend(policies.map((name, i) => key(name, colourOf(i + 1)))),
-          frame(width, height, 'Cost of searches against pieces of files', ...yAxis(up, left, right),
+          frame(width, height, 'Cost of searches against pieces of files',
+      yTitle(pieces.label, up), ...yAxis(up, left, right),
       ...across.ticks.map((tick, i) => i % each === 0 ?
           text(across.at(tick), base + 18, i + 1 === across.ticks.length ? 'end' : 'middle',
                (across.text || count)(tick)) : null),
       ...dots, svg('path', {d: frontLine(front, x, y), fill: 'none', stroke: 'var(--ink)',
                             'stroke-width': 1, 'stroke-dasharray': '4 3'}),
-      ...marks, text((left + right) / 2, height - 6, 'middle',
-          `${cost.label} · up: ${pieces.label}`))];
+      ...marks, xTitle((left + right) / 2, height - 6, cost.label, across))];
 }
 
 // ---- What is chosen.

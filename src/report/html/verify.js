@@ -28,24 +28,23 @@ function bucketItem(from, to, width, last, x, base) {
   return svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
       svg('title', {}, title),
       svg('rect', {class: 'hit', x: x(from * width), width: Math.max(x(end) - x(from * width), 1),
-                   y: 8, height: base - 8}));
+                   y: kTop, height: base - kTop}));
 }
 
 byId('course').append(legend(ways.map((way, i) => key(way.name, colourOf(i + 1)))));
 plot('course', (width) => {
-  const height = 220, left = 54, right = width - 8, base = height - 34;
-  const scale = {at: (share) => base + (10 - base) * share / 100, ticks: [0, 25, 50, 75, 100],
+  const height = 250, left = 54, right = width - 8, base = height - 38;
+  const scale = {at: (share) => base + (kTop - base) * share / 100, ticks: [0, 25, 50, 75, 100],
                  text: (share) => `${share} %`};
   const whole = Math.max(1, ...ways.map((way) => way.decisions));
-  const x = (decision) => left + decision / whole * (right - left);
+  const {place: x, nodes} = decisionAxis(whole, left, right, base);
   // All ways count the same decisions, so they have the same buckets.
   const buckets = ways.length === 0 ? 0 : ways[0].requests.length, items = [];
   const each = Math.max(1, Math.ceil(buckets / kItems));
   for (let i = 0; i < buckets; i += each)
     items.push(bucketItem(i, Math.min(i + each, buckets), ways[0].width, whole, x, base));
-  const marks = [0, 0.25, 0.5, 0.75, 1].map((part) => text(x(part * whole), base + 16,
-      part === 1 ? 'end' : part === 0 ? 'start' : 'middle', count(Math.round(part * whole))));
-  return [frame(width, height, 'Share of identical decisions over the trace', ...yAxis(scale, left, right),
-      ...ways.map((way, i) => shareLine(way, i + 1, x, scale)), ...items, ...marks,
-      text((left + right) / 2, height - 2, 'middle', 'decision'))];
+  return [frame(width, height, 'Share of identical decisions over the trace',
+      yTitle('identical decisions', scale), ...yAxis(scale, left, right),
+      ...ways.map((way, i) => shareLine(way, i + 1, x, scale)), ...items,
+      ...nodes)];
 });
