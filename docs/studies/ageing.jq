@@ -11,4 +11,4 @@ reduce (split("\n")[]) as $line ({rows: []};
               {panel: .[1], group: $group, series: .[2], value: (.[3] | tonumber),
                title: "\(.[2]), \($group): \(.[3]) extents of a file"}]
   else . end)
-| .rows | bars
+| .rows | bars("extents of a file")

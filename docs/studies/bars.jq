@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bars from 0, in panels of their own scale: `bars` draws an array of
+# Bars from 0, in panels of their own scale: `bars(what)`, what the bars count, draws an array of
 #   {panel, group, series, value, title}
 # as SVG, a panel for each of the first, in it the groups side by side, a bar for each series.
 
@@ -7,6 +7,10 @@ def to(n): . * pow(10; n) | round / pow(10; n);
 def px: to(1) | tostring;
 def text(x; y; anchor; what):
   "<text x=\"\(x | px)\" y=\"\(y | px)\" text-anchor=\"\(anchor)\" font-size=\"11\">\(what)</text>";
+# Where an axis from 0 ends that holds the value: a round number, its half too.
+def round_end:
+  if . <= 0 then 1 else . as $v | pow(10; $v | log10 | floor) as $unit |
+    first((1, 2, 3, 4, 5, 6, 8, 10) | . * $unit | select(. >= $v * 0.9999)) end;
 # The values in the order in which they are met.
 def ordered(f): reduce .[] as $one ([]; ($one | f) as $name | if index([$name]) then . else . + [$name] end);
 def colours: ["#8a8f98", "#56b4e9", "#0072b2", "#e69f00", "#009e73", "#cc79a7"];
@@ -17,9 +21,9 @@ def head($width; $height):
   "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>";
 
 # One panel at (x, y), 190 high.
-def panel($name; $groups; $series; $x; $y; $wide; $step):
-  map(select(.panel == $name)) as $here | ($here | map(.value) | max) as $top |
-  text($x + 40; $y + 10; "start"; $name),
+def panel($name; $what; $groups; $series; $x; $y; $wide; $step):
+  map(select(.panel == $name)) as $here | ($here | map(.value) | max | round_end) as $top |
+  text($x + 40; $y + 10; "start"; "\($name): \($what)"),
   ([0, $top / 2, $top][] | . as $v | ($y + 160 - 138 * $v / $top) as $line |
    "<line class=\"grid\" x1=\"\($x + 40)\" x2=\"\($x + $wide - 8)\" y1=\"\($line | px)\" y2=\"\($line | px)\"/>",
    text($x + 36; $line + 4; "end"; $v | to(1))),
@@ -30,7 +34,7 @@ def panel($name; $groups; $series; $x; $y; $wide; $step):
   ($groups | to_entries[] |
    text($x + 46 + .key * $step + ($step - 22) / 2; $y + 175; "middle"; .value));
 
-def bars:
+def bars($what):
   . as $all | ordered(.panel) as $panels | ordered(.group) as $groups | ordered(.series) as $series |
   ($series | length * 16 + 22) as $step | ($groups | length * $step + 56) as $wide |
   ($panels | (length + 1) / 2 | floor) as $across |
@@ -39,5 +43,5 @@ def bars:
    "<rect x=\"\(14 + .key * 130)\" y=\"10\" width=\"11\" height=\"11\" fill=\"\(colours[.key])\"/>",
    text(30 + .key * 130; 20; "start"; .value)),
   ($panels | to_entries[] | .key as $at | .value as $name |
-   $all | panel($name; $groups; $series; $at % $across * $wide; ($at / $across | floor) * 190 + 36; $wide; $step)),
+   $all | panel($name; $what; $groups; $series; $at % $across * $wide; ($at / $across | floor) * 190 + 36; $wide; $step)),
   "</svg>";

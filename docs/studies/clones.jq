@@ -31,7 +31,7 @@ def drawing:
   . as $all | ordered(.row) as $rows | ($all | map(.own_bytes) | max) as $top |
   (map(.clone) | max) as $clones | ($clones * 12 + 12) as $high | 230 as $left | 400 as $wide |
   ($rows | length * $high + 44) as $tall |
-  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\($left + $wide + 80)\" height=\"\($tall)\" viewBox=\"0 0 \($left + $wide + 80) \($tall)\" font-family=\"sans-serif\" font-size=\"12\">",
+  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\($left + $wide + 100)\" height=\"\($tall)\" viewBox=\"0 0 \($left + $wide + 100) \($tall)\" font-family=\"sans-serif\" font-size=\"12\">",
   "<style>text{fill:#333}.bar{fill:#0072b2}.axis{stroke:#bbb;stroke-width:.6}.ground{fill:#fff}@media(prefers-color-scheme:dark){text{fill:#ddd}.bar{fill:#56b4e9}.axis{stroke:#555}.ground{fill:#14171b}}</style>",
   "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>",
   "<text x=\"\($left)\" y=\"20\">MiB that a clone no longer shares with its image (pale: reserved, without data)</text>",
@@ -40,7 +40,7 @@ def drawing:
    "<text x=\"\($left - 8)\" y=\"\($y + $clones * 6 + 4)\" text-anchor=\"end\">\($row | words | esc)</text>",
    ($all | map(select(.row == $row)) | to_entries[] | (.value.own_bytes * $wide / $top | to(1)) as $bar |
     "<rect class=\"bar\" fill-opacity=\"\(if .value.unwritten_bytes * 2 > .value.own_bytes then 0.4 else 1 end)\" x=\"\($left)\" y=\"\($y + .key * 12)\" width=\"\([$bar, 1] | max)\" height=\"10\"><title>\($row | words | esc), clone \(.value.clone): \(.value.own_bytes | mib) MiB</title></rect>",
-    "<text x=\"\($left + $bar + 6)\" y=\"\($y + .key * 12 + 9)\" font-size=\"10\">\(.value.own_bytes | mib)</text>")),
+    "<text x=\"\($left + $bar + 6)\" y=\"\($y + .key * 12 + 9)\" font-size=\"10\">clone \(.value.clone): \(.value.own_bytes | mib)</text>")),
   "</svg>";
 
 if $ARGS.named.svg then drawing else table end

@@ -12,5 +12,5 @@ def table:
 
 if $ARGS.named.svg
 then map({panel: .capture, group: .policy, series: way, value: .extents,
-          title: "\(.policy), \(way): \(.extents | to(2)) extents per file, \(.steps | to(2)) steps per request"}) | bars
+          title: "\(.policy), \(way): \(.extents | to(2)) extents per file, \(.steps | to(2)) steps per request"}) | bars("extents of a file")
 else table end

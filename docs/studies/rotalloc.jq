@@ -50,12 +50,13 @@ def bar($x; $y; $wide; $high; $fill; $clear):
     "<rect x=\"\($x)\" y=\"\($y | to(1))\" width=\"\($wide)\" height=\"\($high | to(1))\"" +
     " fill=\"\($fill)\" fill-opacity=\"\($clear | to(2))\"/>";
 
-# A panel at $x, $y: for each utilisation, a bar of each policy. f has the parts of a bar, from below;
+# A panel at $x, $y below a title of two lines: for each utilisation, a bar of each policy. f has the parts of a bar, from below;
 # a bar of $top fills the panel.
-def panel($x; $y; $title; $turnover; $top; f; caption):
+def panel($x; $above; $title; $under; $turnover; $top; f; caption):
     [cells | select(.t == $turnover)] as $bars |
     (88 / ($w.policies | length) | floor) as $step |
-    ($title | text($x; $y; "start"; "h")),
+    ($title | text($x; $above; "start"; "h")), ($under | text($x; $above + 15; "start"; "n")),
+    ($above + 18) as $y |
     "<path d=\"M\($x) \($y + 130)h300\" class=\"l\"/>",
     ($bars | to_entries[] | (.key % ($w.policies | length)) as $p |
      (.key / ($w.policies | length) | floor) as $u |
@@ -79,18 +80,20 @@ def highest(f): [cells | f] | max;
 
 def picture:
     ($w.turnovers[-1]) as $last | ($w.turnovers[0]) as $first |
-    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 680 390\" font-family=\"sans-serif\">",
-    "<style>text{fill:#222}.l{stroke:#222;fill:none}.h{font-size:13px}.n{font-size:11px}.s{font-size:9px}",
-    "@media(prefers-color-scheme:dark){text{fill:#ddd}.l{stroke:#ddd}}</style>",
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 680 420\" font-family=\"sans-serif\">",
+    "<style>text{fill:#222}.ground{fill:#fff}.l{stroke:#222;fill:none}.h{font-size:13px}.n{font-size:11px}.s{font-size:9px}",
+    "@media(prefers-color-scheme:dark){text{fill:#ddd}.l{stroke:#ddd}.ground{fill:#14171b}}</style>",
+    "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>",
     ($w.policies | to_entries[] | (20 + .key * 150) as $x |
      bar($x; 8; 12; 12; colours[.key]; 1), (.value | name | text($x + 18; 18; "start"; "n"))),
-    panel(20; 50; "extents of a file, \($last) turnovers, times \($w.policies[0])"; $last;
+    panel(20; 50; "Extents of a file"; "times \($w.policies[0]), \($last) turnovers"; $last;
           highest(ratio(.extents)); [ratio(.extents)]; ratio(.extents) | times),
-    panel(360; 50; "average seek in a file, \($last) turnovers, times \($w.policies[0])"; $last;
+    panel(360; 50; "Average seek in a file"; "times \($w.policies[0]), \($last) turnovers"; $last;
           highest(ratio(.seek)); [ratio(.seek)]; ratio(.seek) | times),
-    panel(20; 225; "free space in extents >= 16 MiB (dark), 1 MiB, 64 KiB, %"; $last; 100; lengths;
+    panel(20; 238; "Free space in long extents";
+          "% in &gt;= 16 MiB (dark), 1 MiB, 64 KiB; \($last) turnovers"; $last; 100; lengths;
           lengths | add | round | tostring),
-    panel(360; 225; "part of the device ever used, \($first) turnovers, %"; $first; 100; [average(.ever)];
+    panel(360; 238; "Part of the device ever used"; "%, \($first) turnovers"; $first; 100; [average(.ever)];
           average(.ever) | tostring),
     "</svg>";
 

@@ -23,7 +23,7 @@ def panel($all; figure; $x; $y; $title; $top):
   text($x + 40; $y - 4; "start"; 11; $title),
   (range(0; 3) | . / 2 * $top | . as $v |
    "<line x1=\"\($x + 40 | px)\" x2=\"\($x + $width | px)\" y1=\"\(up($v) | px)\" y2=\"\(up($v) | px)\" class=\"grid\"/>",
-   text($x + 35; up($v) + 4; "end"; 10; $v | if $top < 10 then to(1) else round end)),
+   text($x + 35; up($v) + 4; "end"; 10; $v | to(1))),
   (range(0; $last + 1) | text(across(.); $y + $height + 14; "middle"; 10; .)),
   ($all | group_by(.turnover) | to_entries[] | .key as $i | .value |
    ([.[] | select(.order == null) | figure][0] as $stock |
@@ -32,17 +32,18 @@ def panel($all; figure; $x; $y; $title; $top):
 
 def drawing:
   . as $all | (reduce .[].file as $f ([]; if index([$f]) then . else . + [$f] end)) as $files |
-  ($files | length * 220 + 10) as $width |
+  ([($files | length * 220), (group_by(.turnover) | length * 240)] | max + 10) as $width |
+  (($width - 10) / ($files | length)) as $apart |
   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 \($width) 470\" width=\"\($width)\" height=\"470\" font-family=\"sans-serif\">",
   "<style>text{fill:#333}.grid{stroke:#bbb;stroke-width:.6}rect{fill:#fff}@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#555}rect{fill:#14171b}}</style>",
   "<rect width=\"100%\" height=\"100%\"/>",
   (group_by(.turnover) | to_entries[] | .key as $i | .value[0] |
-   "<line x1=\"\(20 + 210 * $i)\" x2=\"\(48 + 210 * $i)\" y1=\"16\" y2=\"16\" stroke=\"\(colours[$i])\" stroke-width=\"2.5\" stroke-dasharray=\"\(dashes[$i])\"/>",
-   text(54 + 210 * $i; 20; "start"; 11; "\(.turnover)x written, free extents \(.free_kb) KB")),
+   "<line x1=\"\(12 + 240 * $i)\" x2=\"\(40 + 240 * $i)\" y1=\"16\" y2=\"16\" stroke=\"\(colours[$i])\" stroke-width=\"2.5\" stroke-dasharray=\"\(dashes[$i])\"/>",
+   text(46 + 240 * $i; 20; "start"; 11; "\(.turnover)x written, free extents \(.free_kb) KB")),
   ($files | to_entries[] | .key as $column | .value as $file | ($all | map(select(.file == $file))) as $here |
-   panel($here; .extents; 220 * $column; 56; "\($file) files: extents per file"; ($here | map(.extents) | max * 1.05)),
-   panel($here; .steps; 220 * $column; 266; "\($file) files: steps per request"; ($here | map(.steps) | max * 1.05))),
-  text($width / 2; 460; "middle"; 11; "mb_cr1_5_max_trim_order; thin: 6.1 without CR1.5"),
+   panel($here; .extents; $apart * $column; 56; "\($file) files: extents per file"; ($here | map(.extents) | max | round_end)),
+   panel($here; .steps; $apart * $column; 266; "\($file) files: steps per request"; ($here | map(.steps) | max | round_end))),
+  text($width / 2; 460; "middle"; 11; "across: mb_cr1_5_max_trim_order; thin lines: 6.1 without CR1.5"),
   "</svg>";
 
 def table:
