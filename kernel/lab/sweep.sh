@@ -5,10 +5,11 @@
 #
 # Usage: sweep.sh JOB --set NAME=VALUE... --values "A B ..." [-n N] [--kernel K] [--variant V]
 #                 [--figures "F G ..."] [--svg FILE] [-o FILE]
-#        sweep.sh --from FILE [--figures "F G ..."] [--svg FILE]
+#        sweep.sh --from FILE [--figures "F G ..."] [--svg FILE] [--across NAME]
 #   --set NAME=...@...   @ stands for the value; others as for run.sh
 #   -n N        runs with each value (default: 3), each turn with all of them
 #   --figures   which (default: all); --svg draws them, a panel each
+#   --across    what the values are, in the drawing (default: what --set names in front of @)
 #   -o FILE     every number, as "VALUE TURN FIGURE NUMBER" lines; --from reads such a file
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
@@ -25,6 +26,7 @@ values=
 turns=3
 figures=
 svg=
+across=
 raw=
 from=
 vars=()
@@ -35,6 +37,7 @@ while [ $# -gt 0 ]; do
     --values) values=$2 && shift ;;
     --figures) figures=$2 && shift ;;
     --svg) svg=$2 && shift ;;
+    --across) across=$2 && shift ;;
     --from) from=$2 && shift ;;
     --set) vars+=("$2") && shift ;;
     -n) turns=$2 && shift ;;
@@ -66,4 +69,8 @@ else
     done
 fi
 if [ -n "$raw" ]; then cp "$collected" "$raw"; fi
-awk -v wanted="$figures" -v svg="$svg" -f "$lab_dir/lib/sweep.awk" "$collected"
+for var in "${vars[@]}"; do
+    [[ -z $across && $var == *@* ]] || continue
+    across=${var%%=@*} across=${across##*[= ]}
+done
+awk -v wanted="$figures" -v svg="$svg" -v across="$across" -f "$lab_dir/lib/sweep.awk" "$collected"
