@@ -18,9 +18,11 @@ const Command& sweep_command();
 const Command& verify_command();
 
 std::span<const Command> commands() {
+  // In the order in which a newcomer needs them: the question, whether to believe the answer, one's
+  // own file system instead of a bundled one; then what looks at files, and the rest.
   static const std::array kTable = {
-      record_command(), replay_command(),   sweep_command(), verify_command(),   info_command(),
-      kTraceCommand,    freefrag_command(), age_command(),   policies_command(), shrinker_command(),
+      replay_command(),   verify_command(), record_command(),   sweep_command(), info_command(),
+      freefrag_command(), kTraceCommand,    policies_command(), age_command(),   shrinker_command(),
   };
   return kTable;
 }

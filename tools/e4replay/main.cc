@@ -9,9 +9,9 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  e4replay verify start.img run.trace.zst       does the model decide like the kernel did?\n"
     "  e4replay replay start.img run.trace.zst -p legacy,cr1.5 --histogram\n"
     "                                                what would CR1.5 have made of it?\n"
+    "  e4replay verify start.img run.trace.zst       does the model decide like the kernel did?\n"
     "  e4replay trace info run.trace.zst             what is in the trace, what is missing\n"
     "  e4replay freefrag disk.img                    free extents by size\n"
     "\n"
