@@ -140,7 +140,8 @@ std::string key_of_decisions() {
       {"broken", "size in clusters of the last buddy that was split for it; 0: none"},
       {"tail", "clusters that were still to be taken when that buddy was split"},
   };
-  std::string out = "<details open><summary>How to read a decision</summary>\n<dl class=\"fields\">\n";
+  std::string out =
+      "<details open><summary>How to read a decision</summary>\n<dl class=\"fields\">\n";
   for (const auto& [field, meaning] : kFields)
     out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(field), html_escape(meaning));
   return out + "</dl></details>\n";
