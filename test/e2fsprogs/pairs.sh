@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every test image of e2fsprogs with every bundled capture, none of which was taken on it, and with the
 # beginning of two of them folded into it (fold.pl), which fits and is no better: replay under all
-# policies together, verify under each. An exit status of 0 to 3, no signal, under 1 GiB, under 10 s,
+# policies together, verify under each. An exit status of 0 to 3, no signal, under 1 GiB, no hang,
 # and when it is 1, one line that says why.
 #   pairs.sh [--sample N] [--seed S] [BUILD]     default: all images, build/release
 # --sample takes N of the images, drawn by the seed, which is any text (default: the day of the year,
@@ -65,17 +65,14 @@ rm "$work/whole"
 declare -A seen=()
 bad=0
 runs=0
-slowest=0
 
 # attempt COMMAND ARGUMENT...: one run within the limits.
 attempt() {
-    local status=0 started=${EPOCHREALTIME/./} took
-    timeout --signal=KILL 10 "${limit[@]}" "$e4replay" "$@" --check --no-progress \
+    local status=0
+    timeout --signal=KILL 300 "${limit[@]}" "$e4replay" "$@" --check --no-progress \
         >/dev/null 2>"$work/err" || status=$?
-    took=$(((${EPOCHREALTIME/./} - started) / 1000))
     runs=$((runs + 1))
     seen[$status]=$((${seen[$status]:-0} + 1))
-    [ $took -le $slowest ] || slowest=$took
     if [ $status -gt 3 ] || { [ $status = 1 ] &&
         [ "$(grep -v ': warning: ' "$work/err" | grep -c '^e4replay: ')" != 1 ]; }; then
         bad=$((bad + 1))
@@ -104,7 +101,7 @@ for image in "${images[@]}"; do
 done
 for status in "${!seen[@]}"; do echo "status $status: ${seen[$status]} runs"; done | sort
 echo "${#images[@]} of $total images (seed $seed), ${#traces[@]} traces, ${#start_image[@]} folded," \
-    "$runs runs, the slowest $slowest ms, $bad outside the limits"
+    "$runs runs, $bad outside the limits"
 if [ "${seen[0]:-0}" = 0 ] || [ "${seen[3]:-0}" = 0 ]; then
     echo "pairs.sh: nothing was replayed (status 0), or nothing followed (3)" >&2
     exit 1

@@ -11,5 +11,5 @@ if [ -d "$seeds" ]; then
 elif [ -n "$seeds" ]; then
     "$seeds" "$corpus"
 fi
-exec "$fuzzer" -max_total_time="$seconds" -max_len="$max_len" -timeout=10 -rss_limit_mb=1024 \
+exec "$fuzzer" -max_total_time="$seconds" -max_len="$max_len" -timeout=60 -rss_limit_mb=1024 \
     -print_final_stats=1 -artifact_prefix="$corpus/" "$corpus" "${more[@]}"

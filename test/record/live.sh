@@ -42,7 +42,7 @@ as_before() {
     left=$(find $tracing/instances -mindepth 1 -maxdepth 1 -name 'e4replay-*' -printf '%f ')
     [ -z "$left" ] || bad "left in tracefs: $left"
     [ "$(cat "$knob")" = 0 ] || bad "mb_stats is still on"
-    findmnt -no OPTIONS "$fs" | grep -q '^ro' || timeout 20 touch "$fs/touched" ||
+    findmnt -no OPTIONS "$fs" | grep -q '^ro' || timeout 300 touch "$fs/touched" ||
         bad "the file system is frozen"
 }
 # refused MESSAGE COMMAND...: status 1, one line that says so, no file.
@@ -159,7 +159,7 @@ for ((i = 0; i < 20; i++)); do
     sleep "0.$(printf %03d $((i * i * 2 + 5)))"
     kill -9 $recorder
     wait $recorder 2>/dev/null || true
-    timeout 20 touch "$fs/touched" || bad "frozen by a recorder that was killed"
+    timeout 300 touch "$fs/touched" || bad "frozen by a recorder that was killed"
     "$e4replay" record --clean >/dev/null
     as_before
     if [ -s dead.e4c ]; then

@@ -15,7 +15,7 @@ export PARALLEL=-j2 PARALLEL_HOME=$work # two also where there is one CPU
 emit parallel
 sh job.sh >first 2>&1 &
 first=$!
-wait_for 60 "two jobs to be in mid-run" both_held
+wait_for 300 "two jobs to be in mid-run" both_held
 in_mid_run 1
 in_mid_run 2
 refuses_to_join '.*, 1[0-9]-32'

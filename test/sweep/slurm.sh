@@ -88,11 +88,11 @@ start_slurm() {
     configure
     start munged munged --foreground --key-file="$work/munge.key" --socket="$work/munge.socket" \
         --pid-file="$work/munged.pid" --seed-file="$work/munge.seed"
-    wait_for 20 munged test -S "$work/munge.socket"
+    wait_for 300 munged test -S "$work/munge.socket"
     start slurmctld slurmctld -D
     start_node n1
     start_node n2
-    wait_for 60 "two nodes" nodes_are "n1 idle n2 idle"
+    wait_for 300 "two nodes" nodes_are "n1 idle n2 idle"
 }
 
 nodes_are() {
@@ -122,7 +122,7 @@ kill_node() {
 start_slurm
 emit slurm
 job=$(sbatch --parsable job.sh)
-wait_for 60 "two tasks to be in mid-run" both_held
+wait_for 300 "two tasks to be in mid-run" both_held
 in_mid_run 1
 in_mid_run 2
 refuses_to_join '.*, 1[0-9]-32'
@@ -134,7 +134,7 @@ read -r away _ <held-2
 # Slurm does not miss tasks younger than BatchStartTimeout and MessageTimeout in a node that comes back.
 sleep 4
 start_node "$back"
-wait_for 120 "the tasks to end" ended
+wait_for 300 "the tasks to end" ended
 nodes_are "$(printf '%s\n' "$back idle" "$away down*" | sort | xargs)" ||
     fail "the nodes are $(sinfo -hN -o '%N %t' | xargs), $away was to stay away"
 for number in 1 2 3 4; do
@@ -151,7 +151,7 @@ diff table joined >&2 || fail "the table is not that of one run"
 rm -r parts/part-3
 refuses_to_join 17-24
 sbatch --parsable --array=3 job.sh >/dev/null
-wait_for 60 "the task to end" ended
+wait_for 300 "the task to end" ended
 sh job.sh >joined
 same_as_whole parts/all
 
@@ -163,5 +163,5 @@ done
 none_left() {
     [ -z "$(ours)" ]
 }
-wait_for 10 "all processes to end" none_left
+wait_for 300 "all processes to end" none_left
 echo "two nodes lost, two tasks again: the same as one run"
