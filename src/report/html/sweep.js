@@ -161,15 +161,15 @@ function heatMap(width) {
   });
   const foot = top + high * down.values.length;
   const rows = Math.max(1, Math.ceil(15 / high));
-  return [frame(width, foot + 44, `${figure.label} over ${across.name} and ${down.name}`, ...cells,
+  return [frame(width, foot + 24, `${figure.label} over ${across.name} and ${down.name}`, ...cells,
       ...tickNames(across.values.map(String), (i) => left + (i + 0.5) * wide, foot + 16,
                    wide * across.values.length),
       ...down.values.map((value, i) => i % rows === 0 ?
-          text(left - 6, top + (i + 0.5) * high + 4, 'end', String(value)) : null),
-      text(left, foot + 36, 'start', `across ${across.name}, down ${down.name} · ` +
+          text(left - 6, top + (i + 0.5) * high + 4, 'end', String(value)) : null)),
+      html('p', {class: 'note'}, `Across ${across.name}, down ${down.name} · ` +
           (least === most ? 'the same everywhere' :
            `${count(figure.higher ? most : least)} (dark, best) to ` +
-           `${count(figure.higher ? least : most)} (bright)`)))];
+           `${count(figure.higher ? least : most)} (bright)`))];
 }
 
 // ---- Cost against pieces. Points are dots in one path for each policy, those on the front markers.
