@@ -91,7 +91,7 @@ def picture:
     panel(360; 50; "Average seek in a file"; "times \($w.policies[0]), \($last) turnovers"; $last;
           highest(ratio(.seek)); [ratio(.seek)]; ratio(.seek) | times),
     panel(20; 238; "Free space in long extents";
-          "% in &gt;= 16 MiB (dark), 1 MiB, 64 KiB; \($last) turnovers"; $last; 100; lengths;
+          "% in &gt;= 16 MiB (solid), 1 MiB, 64 KiB; \($last) turnovers"; $last; 100; lengths;
           lengths | add | round | tostring),
     panel(360; 238; "Part of the device ever used"; "%, \($first) turnovers"; $first; 100; [average(.ever)];
           average(.ever) | tostring),
