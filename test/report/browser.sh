@@ -47,6 +47,7 @@ const choose = (id, value, event = 'change') => {
   byId(id).dispatchEvent(new Event(event));
 };
 const finish = () => {
+  expect(`#${window.innerWidth}` === location.hash, `a window of ${window.innerWidth}`);
   const outside = [...document.querySelectorAll('main *')]
       .filter((one) => one.getBoundingClientRect().right > window.innerWidth && !one.closest('.wide, pre'));
   expect(document.documentElement.scrollWidth <= window.innerWidth,
@@ -173,8 +174,13 @@ look() {
     sed -e '0,/<head>/s//<head><script>window.errors = []; window.onerror = (what) => errors.push(what);<\/script>/' \
         "$2" >"$work/probed.html"
     { echo '<script>{' && cat "$work/common.js" "$work/$3.js" && echo '}</script>'; } >>"$work/probed.html"
-    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
-        --window-size="$4,900" --enable-logging=stderr --dump-dom "file://$work/probed.html" \
+    # A window has a least width of its own; a frame has the width that is asked for.
+    printf '<body><iframe id="frame" src="probed.html#%d" style="width:%dpx;height:900px;border:0"></iframe><script>
+        document.getElementById("frame").onload = (event) =>
+            document.body.append(event.target.contentDocument.getElementById("verdict"));
+        </script></body>' "$4" "$4" >"$work/framed.html"
+    timeout 300 "$browser" --headless --allow-file-access-from-files --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
+        --window-size=1300,1000 --enable-logging=stderr --dump-dom "file://$work/framed.html" \
         >"$work/dom" 2>"$work/log"
     if ! grep -q '<pre id="verdict">all is well</pre>' "$work/dom" || grep 'CONSOLE' "$work/log"; then
         echo "$1 at $4: $(grep -o '<pre id="verdict">[^<]*' "$work/dom")" >&2
