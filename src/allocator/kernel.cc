@@ -27,18 +27,30 @@ const Kernel kLinux6_1Cr1_5 = {
     .stats = StatNames::v6_1,
 };
 
-// 6.5 to 6.7 differ from 6.8 in read-ahead and stripes, and are taken for the same.
-const Kernel kLinux6_5 = {
-    .name = "Linux 6.5 to 6.16, and 6.12 up to 6.12.76",
-    .groups = {.index = state::GroupIndex::lists, .lists_bounded = true, .without_extents = false},
-    .read_ahead = kReadAhead6_8,
-    .stripe = kStripe6_8,
-    .stream = kOneStreamGoal,
-    .start = kStartAtGoal,
-    .preallocs = kPreallocs6_4,
-    .remembers = {.of_groups = false},
-    .stats = StatNames::v6_5,
-};
+namespace {
+
+// Linux 6.5 to 6.16. 6.5 to 6.7 differ from 6.8 in read-ahead and stripes, and are taken for the
+// same.
+constexpr Kernel by_lists(std::string_view name, const PreallocRules& preallocs) {
+  return {
+      .name = name,
+      .groups = {.index = state::GroupIndex::lists,
+                 .lists_bounded = true,
+                 .without_extents = false},
+      .read_ahead = kReadAhead6_8,
+      .stripe = kStripe6_8,
+      .stream = kOneStreamGoal,
+      .start = kStartAtGoal,
+      .preallocs = preallocs,
+      .remembers = {.of_groups = false},
+      .stats = StatNames::v6_5,
+  };
+}
+
+}  // namespace
+
+const Kernel kLinux6_5 = by_lists("Linux 6.5", kPreallocs6_4);
+const Kernel kLinux6_14 = by_lists("Linux 6.14 to 6.16", kPreallocs6_4);
 
 const Kernel kLinux6_12 = {
     .name = "Linux 6.12.77 to 6.12.117",

@@ -56,9 +56,11 @@ struct Kernel {
 };
 
 // fs/ext4/mballoc.c of these versions.
-extern const Kernel kLinux6_1;           // 6.1.167 to 6.1.192
-extern const Kernel kLinux6_1Cr1_5;      // 6.1.192 with the series mballoc-cr1.5 of this project
-extern const Kernel kLinux6_5;           // 6.5 to 6.16, and 6.12 up to 6.12.76; from reading
+extern const Kernel kLinux6_1;       // 6.1.167 to 6.1.192
+extern const Kernel kLinux6_1Cr1_5;  // 6.1.192 with the series mballoc-cr1.5 of this project
+// 6.6 to 6.13 (6.12 up to 6.12.76) place short finds as one of these two does; which is not known.
+extern const Kernel kLinux6_5;           // 6.5
+extern const Kernel kLinux6_14;          // 6.14 to 6.16
 extern const Kernel kLinux6_12;          // 6.12.77 to 6.12.117
 extern const Kernel kLinux7_3;           // 6.17 to 7.3
 extern const Kernel kLinux7_3GroupGoal;  // 7.3.4 that remembers the goal of a group preallocation

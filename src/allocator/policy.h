@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "allocator/kernel.h"
+#include "allocator/release.h"
 #include "allocator/search.h"
 
 namespace e4r::allocator {
@@ -78,6 +79,8 @@ struct Policy {
   const Kernel& kernel;
   // What its decisions were held against, one line; empty: no kernel decides like this.
   std::string_view verified = {};
+  // The releases that it stands for; empty when there is no such kernel.
+  std::span<const ReleaseRange> releases = {};
   bool walk_only = false;  // as if mb_optimize_scan=0
 };
 

@@ -12,6 +12,7 @@
   row(cr1_5)                \
   row(linux_6_5)            \
   row(linux_6_12)           \
+  row(linux_6_14)           \
   row(linux_7_3)            \
   row(linux_7_3_group_goal) \
   row(rotalloc)             \

@@ -22,7 +22,7 @@ std::vector<std::string_view> names_of(const trace::TraceSummary& trace) {
     case trace::Generation::v6_5:
       // Without a search for a stream, 7.3's decisions are those of 6.12.
       if (trace.streams_without_start > 0) return {"linux-7.3"};
-      return {"linux-6.12", "linux-6.5"};
+      return {"linux-6.12", "linux-6.14", "linux-6.5"};
     case trace::Generation::unknown:
       break;
   }

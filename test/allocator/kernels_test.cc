@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 
 #include "allocator/policy.h"
 #include "support/full_groups.h"
@@ -243,6 +244,22 @@ TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
     EXPECT_EQ(d.result.group, 12u);
     EXPECT_EQ(walked.allocator.counters()[Criterion::cr1].groups_considered, looks) << policy;
   }
+}
+
+TEST(Policies, AReleaseFitsThePolicyOfItsRange) {
+  const auto fits = [](std::string_view release) {
+    std::string out;
+    for (const allocator::Policy* policy : allocator::policies())
+      if (allocator::stands_for(*policy, release)) out += std::string(policy->name) + " ";
+    return out;
+  };
+  EXPECT_EQ(fits("6.18.44-foo"), "linux-7.3 ");
+  EXPECT_EQ(fits("6.12.80"), "linux-6.12 ");
+  EXPECT_EQ(fits("6.12.76"), "");
+  EXPECT_EQ(fits("6.5"), "linux-6.5 ");
+  EXPECT_EQ(fits("6.14.0+"), "linux-6.14 ");
+  EXPECT_EQ(fits("6.1.192"), "legacy ");
+  for (const char* no : {"", "6", "6.", "x6.5", "6.5.x", "99999999999.1"}) EXPECT_EQ(fits(no), "");
 }
 
 TEST(Policies, ANameAndItsAliasAreOnePolicy) {

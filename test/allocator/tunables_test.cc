@@ -129,11 +129,12 @@ TEST(Tunables, BelongToThePoliciesThatReadThem) {
   EXPECT_EQ(who("mb_cr1_5_max_trim_order"), "cr1.5");
   const std::string rotating = " rotalloc rotalloc-own-goal low-first";
   EXPECT_EQ(who("mb_best_avail_max_trim_order"),
-            "linux-6.5 linux-6.12 linux-7.3 linux-7.3-group-goal" + rotating);
+            "linux-6.5 linux-6.12 linux-6.14 linux-7.3 linux-7.3-group-goal" + rotating);
   EXPECT_EQ(who("mb_max_inode_prealloc"), "linear legacy cr1.5");
   EXPECT_EQ(who("possible_cpus"), "linux-7.3 linux-7.3-group-goal");
   const std::string all =
-      "linear legacy cr1.5 linux-6.5 linux-6.12 linux-7.3 linux-7.3-group-goal" + rotating;
+      "linear legacy cr1.5 linux-6.5 linux-6.12 linux-6.14 linux-7.3 linux-7.3-group-goal" +
+      rotating;
   EXPECT_EQ(who("mb_optimize_scan"), all.substr(7));
   EXPECT_EQ(who("mb_max_linear_groups"), all.substr(7));
   EXPECT_EQ(who("mb_max_to_scan"), all);

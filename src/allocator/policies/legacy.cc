@@ -11,6 +11,12 @@ constexpr std::array kLadder = {cr0(), cr1(), cr2(), cr3()};
 
 }  // namespace
 
+namespace {
+
+constexpr std::array kReleases = {ReleaseRange{{6, 1, 167}, {6, 1, 192}}};
+
+}  // namespace
+
 extern const Policy legacy = {
     .name = "legacy",
     .alias = "linux-6.1",
@@ -19,6 +25,7 @@ extern const Policy legacy = {
     .ladder = kLadder,
     .kernel = kLinux6_1,
     .verified = "Linux 6.1.192: 2,790,763 decisions of one writer",
+    .releases = kReleases,
 };
 
 }  // namespace e4r::allocator::policies_of_files

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <array>
+
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
 namespace e4r::allocator::policies_of_files {
+
+namespace {
+
+constexpr std::array kReleases = {ReleaseRange{{6, 12, 77}, {6, 12, 117}}};
+
+}  // namespace
 
 extern const Policy linux_6_12 = {
     .name = "linux-6.12",
@@ -11,6 +19,7 @@ extern const Policy linux_6_12 = {
     .ladder = kBestAvailLadder,
     .kernel = kLinux6_12,
     .verified = "Linux 6.12.117: 2,764,876 decisions of one writer",
+    .releases = kReleases,
 };
 
 }  // namespace e4r::allocator::policies_of_files

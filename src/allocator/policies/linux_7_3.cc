@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <array>
+
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
 namespace e4r::allocator::policies_of_files {
+
+namespace {
+
+constexpr std::array kReleases = {ReleaseRange{{6, 17, 0}, {7, 3, kAnyPatch}}};
+
+}  // namespace
 
 extern const Policy linux_7_3 = {
     .name = "linux-7.3",
@@ -11,6 +19,7 @@ extern const Policy linux_7_3 = {
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3,
     .verified = "Linux 7.3.4: 2,765,051 decisions of one writer; 6.18: 6,010",
+    .releases = kReleases,
 };
 
 }  // namespace e4r::allocator::policies_of_files
