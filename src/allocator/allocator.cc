@@ -201,7 +201,8 @@ bool Allocator::place_best(Search& search) const {
   if ((search.flags & mb::hint_group_alloc) != 0) return held_.empty();
   if (search.best.len < search.goal_len) {
     const state::Extent goal = {0, 0, search.goal_len, search.goal.logical};
-    search.best.logical = place_in_goal(geometry, search.orig, goal, search.best.len);
+    search.best.logical = place_in_goal(geometry, search.orig, goal, search.best.len,
+                                        policy_.kernel.preallocs.placed_over_start);
   }
   // A dictated result need not cover the request.
   if (search.orig.logical < search.best.logical ||

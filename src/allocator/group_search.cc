@@ -124,7 +124,8 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
     }
   }
   if (looked == groups) ++counters.useless_loops;
-  if (search_.status == Status::going && !walks(rung) && rung.leave != nullptr) rung.leave(search_);
+  const bool leaves = !walks(rung) || (looked == groups && policy_.kernel.remembers.after_walks);
+  if (search_.status == Status::going && leaves && rung.leave != nullptr) rung.leave(search_);
   return index + 1;
 }
 

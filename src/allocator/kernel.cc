@@ -36,20 +36,21 @@ constexpr Kernel by_lists(std::string_view name, const PreallocRules& preallocs)
       .name = name,
       .groups = {.index = state::GroupIndex::lists,
                  .lists_bounded = true,
-                 .without_extents = false},
+                 .without_extents = false,
+                 .full_stay_listed = true},
       .read_ahead = kReadAhead6_8,
       .stripe = kStripe6_8,
       .stream = kOneStreamGoal,
       .start = kStartAtGoal,
       .preallocs = preallocs,
-      .remembers = {.of_groups = false},
+      .remembers = {.of_groups = false, .after_walks = true},
       .stats = StatNames::v6_5,
   };
 }
 
 }  // namespace
 
-const Kernel kLinux6_5 = by_lists("Linux 6.5", kPreallocs6_4);
+const Kernel kLinux6_5 = by_lists("Linux 6.5", kPreallocs6_5);
 const Kernel kLinux6_14 = by_lists("Linux 6.14 to 6.16", kPreallocs6_4);
 
 const Kernel kLinux6_12 = {

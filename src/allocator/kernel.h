@@ -24,6 +24,8 @@ struct GroupRules {
   // Files without extents are searched for by the index too; else they are walked for
   // (before 6.1.165 and 7.0).
   bool without_extents;
+  // A group that becomes full stays on its list of the average free extent (6.5 and 6.14).
+  bool full_stay_listed = false;
 };
 
 // What is remembered of a goal that a criterion trims.
@@ -31,6 +33,8 @@ struct GoalRules {
   // A group preallocation's goal is; else it becomes the length asked for when the criterion finds
   // nothing (ext4_mb_normalize_group_request leaves ac_orig_goal_len alone, 6.5 to 7.3).
   bool of_groups;
+  // The goal is put back also when the criterion walked once round all groups (6.5 and 6.14).
+  bool after_walks = false;
 };
 
 // Which counters the kernel prints in /proc/fs/ext4/DEV/mb_stats, and under which names.

@@ -19,11 +19,18 @@ struct PreallocRules {
   // `preallocated` of mb_stats counts a new preallocation with what the request takes of it at
   // once.
   bool counted_whole;
+  // A find shorter than the goal is kept at the goal's start when it covers the start of the
+  // request there (6.5); else when it covers the request's end.
+  bool placed_over_start = false;
 };
 inline constexpr PreallocRules kPreallocs6_1 = {
     .recent_first = true, .result_as_placed = true, .counted_whole = false};
 inline constexpr PreallocRules kPreallocs6_4 = {
     .recent_first = false, .result_as_placed = false, .counted_whole = true};
+inline constexpr PreallocRules kPreallocs6_5 = {.recent_first = false,
+                                                .result_as_placed = false,
+                                                .counted_whole = true,
+                                                .placed_over_start = true};
 
 // A preallocation that was there before anything was asked for: its clusters that nobody has.
 struct PlantedPrealloc {

@@ -133,11 +133,14 @@ Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,
 }
 
 std::uint32_t place_in_goal(const state::Geometry& geometry, const state::Extent& orig,
-                            const state::Extent& goal, std::uint32_t len) {
+                            const state::Extent& goal, std::uint32_t len, bool over_start) {
   const std::uint64_t goal_end = state::logical_end(geometry, goal);
   const std::uint64_t size = geometry.to_blocks(len);
   if (orig.logical >= goal_end - size) return static_cast<std::uint32_t>(goal_end - size);
-  if (state::logical_end(geometry, orig) <= goal.logical + size) return goal.logical;
+  const std::uint64_t kept_end = goal.logical + size;
+  const bool covers =
+      over_start ? orig.logical < kept_end : state::logical_end(geometry, orig) <= kept_end;
+  if (covers) return goal.logical;
   return orig.logical;
 }
 

@@ -69,10 +69,10 @@ struct Normalized {
 
 // The first file block of those that a find of `len` clusters serves, shorter than the goal: at the
 // goal's end if that still covers the start of the request, else at the goal's start if that covers
-// its end, else at the request (ext4_mb_new_inode_pa).
+// its end (`over_start`: its start), else at the request (ext4_mb_new_inode_pa).
 [[nodiscard]] std::uint32_t place_in_goal(const state::Geometry& geometry,
                                           const state::Extent& orig, const state::Extent& goal,
-                                          std::uint32_t len);
+                                          std::uint32_t len, bool over_start);
 
 // Mode by the kernel's rule from the file size, for when the trace does not show it.
 [[nodiscard]] Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,

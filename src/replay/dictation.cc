@@ -46,8 +46,9 @@ bool Dictation::fits(const allocator::Search& search, const Normalized& normaliz
   if (!hides_goal_) return goal.len == std::max(op_.closing.orig_goal_len, len);
   return goal.len > len &&
          (!op_.placed_at ||
-          *op_.placed_at == allocator::place_in_goal(search.state.geometry(), search.orig, goal,
-                                                     recorded_.result.len));
+          *op_.placed_at == allocator::place_in_goal(
+                                search.state.geometry(), search.orig, goal, recorded_.result.len,
+                                allocator_.policy().kernel.preallocs.placed_over_start));
 }
 
 bool Dictation::leads_to_find(const allocator::Search& search, const Normalized& normalized) const {

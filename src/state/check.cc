@@ -63,7 +63,9 @@ void check_index(const FsState& state, const Group& group, Report& report) {
   const bool lists = state.index() == GroupIndex::lists;
   report.expect(group.by_largest.is_linked() == (lists && largest >= 0),
                 "group {}: wrongly on or off its largest-order list", group.number);
-  report.expect(group.by_average.is_linked() == (lists && group.fragments > 0),
+  const bool on_average =
+      group.fragments > 0 || (state.full_stay_listed() && group.average_order >= 0);
+  report.expect(group.by_average.is_linked() == (lists && on_average),
                 "group {}: wrongly on or off its average-fragment list", group.number);
   const bool sets = state.index() == GroupIndex::sets;
   for (std::uint32_t order = 0; order < geometry.orders(); ++order) {

@@ -24,9 +24,10 @@ std::uint32_t average_list(std::uint32_t orders, std::uint32_t len) {
   return std::min(static_cast<std::uint32_t>(std::max(order, 0)), orders - 1);
 }
 
-FsState::FsState(const Source& source, GroupIndex index)
+FsState::FsState(const Source& source, GroupIndex index, bool full_stay_listed)
     : geometry_(source.geometry),
       index_(index),
+      full_stay_listed_(full_stay_listed),
       groups_(source.groups.size()),
       free_index_(static_cast<std::uint32_t>(source.groups.size())),
       unread_(static_cast<std::uint32_t>(source.groups.size())) {
@@ -101,7 +102,7 @@ void FsState::update_index(Group& group) {
   int largest = static_cast<int>(geometry_.orders()) - 1;
   while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
   if (largest != group.largest_order) move_by_largest(group, largest);
-  if (index_ == GroupIndex::none) return;
+  if (index_ == GroupIndex::none || (full_stay_listed_ && group.fragments == 0)) return;
   const int average =
       group.fragments == 0
           ? -1

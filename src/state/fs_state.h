@@ -56,7 +56,8 @@ enum class OrderLists : std::uint8_t { largest, average };
 // one CPU's worth of concurrency (none). Not thread-safe; several states may share one Source.
 class FsState {
  public:
-  FsState(const Source& source, GroupIndex index);
+  // `full_stay_listed`: a group that becomes full stays on its average-fragment list.
+  FsState(const Source& source, GroupIndex index, bool full_stay_listed = false);
   FsState(const FsState&) = delete;
   FsState& operator=(const FsState&) = delete;
 
@@ -64,6 +65,7 @@ class FsState {
   // Whether there is an index by order: mb_optimize_scan=1.
   [[nodiscard]] bool order_lists() const { return index_ != GroupIndex::none; }
   [[nodiscard]] GroupIndex index() const { return index_; }
+  [[nodiscard]] bool full_stay_listed() const { return full_stay_listed_; }
   [[nodiscard]] std::uint32_t group_count() const { return geometry_.groups; }
   [[nodiscard]] Group& group(std::uint32_t number) { return groups_[number]; }
   [[nodiscard]] const Group& group(std::uint32_t number) const { return groups_[number]; }
@@ -172,6 +174,7 @@ class FsState {
 
   Geometry geometry_;
   GroupIndex index_;
+  bool full_stay_listed_;
   std::vector<Group> groups_;
   FreeIndex free_index_;
   std::array<LargestList, kMaxOrders> largest_;

@@ -18,6 +18,7 @@ extern const Policy linux_6_5 = {
     .source = "fs/ext4/mballoc.c, Linux 6.5",
     .ladder = kBestAvailLadder,
     .kernel = kLinux6_5,
+    .verified = "Linux 6.5.0: 5,297 decisions of one writer",
     .releases = kReleases,
 };
 
