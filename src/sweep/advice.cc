@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
-#include "util/printable.h"
+#include "util/escaped.h"
 #include "util/units.h"
 
 namespace e4r::sweep {
@@ -14,41 +15,48 @@ namespace {
 
 // A point by what it is chosen for.
 struct Candidate {
-  std::size_t index = 0;
+  Changes changes;
   double cost = 0;
   double pieces = 0;
   double product = 0;
 };
 
-std::optional<Candidate> candidate(const Figures& figures, std::size_t index) {
+std::optional<Candidate> candidate(const Plan& plan, const Figures& figures, std::size_t index) {
   const auto cost = report::number_of(search_cost(figures, index));
   const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
   const auto requests = report::number_of(figure_of(figures, index, "requests"));
   if (!cost || !pieces || !requests) return std::nullopt;
-  return Candidate{index, *cost, *pieces, (*requests + *cost) * *pieces};
+  return Candidate{changes(plan, index), *cost, *pieces, (*requests + *cost) * *pieces};
 }
 
 bool equal(const Candidate& a, const Candidate& b) {
   return a.cost == b.cost && a.pieces == b.pieces;
 }
 
-Advice choose(std::uint32_t capture, const std::vector<Candidate>& all,
+Advice choose(const Plan& plan, std::uint32_t capture, const std::vector<Candidate>& all,
               const std::vector<Candidate>& best) {
   const auto least = [](const std::vector<Candidate>& of, auto by) {
     return *std::ranges::min_element(
         of, [&](const Candidate& a, const Candidate& b) { return by(a) < by(b); });
   };
   const Candidate balanced =
-      least(best, [](const Candidate& c) { return std::tuple(c.product, c.index); });
+      least(best, [](const Candidate& c) { return std::tuple(c.product, c.changes); });
   Advice out;
   out.capture = capture;
-  out.cheapest =
-      least(best, [](const Candidate& c) { return std::tuple(c.cost, c.pieces, c.index); }).index;
-  out.fewest =
-      least(best, [](const Candidate& c) { return std::tuple(c.pieces, c.cost, c.index); }).index;
-  out.balanced = balanced.index;
-  out.dearest =
-      least(all, [](const Candidate& c) { return std::tuple(-c.cost, c.pieces, c.index); }).index;
+  out.cheapest = least(best, [](const Candidate& c) {
+                   return std::tuple(c.cost, c.pieces, c.changes);
+                 }).changes.index;
+  out.fewest = least(best, [](const Candidate& c) {
+                 return std::tuple(c.pieces, c.cost, c.changes);
+               }).changes.index;
+  out.balanced = balanced.changes.index;
+  out.dearest = least(all, [](const Candidate& c) {
+                  return std::tuple(-c.cost, c.pieces, c.changes);
+                }).changes.index;
+  for (const Candidate& c : all)
+    if (c.changes.of_recorded == 0 &&
+        plan.points[c.changes.index].policy == plan.spec.policies.front())
+      out.recorded = c.changes.index;
   out.points = all.size();
   out.as_good = static_cast<std::uint64_t>(std::ranges::count_if(
                     all, [&](const Candidate& c) { return equal(c, balanced); })) -
@@ -69,11 +77,17 @@ std::string figures_text(const Figures& figures, std::size_t index) {
                      report::text_of(extents_per_file(figures, index)));
 }
 
-std::string against_dearest(const Figures& figures, const Advice& advice) {
+// ", 12.5 % fewer steps than legacy as recorded".
+std::string against_recorded(const Plan& plan, const Figures& figures, const Advice& advice) {
+  if (!advice.recorded || *advice.recorded == advice.balanced) return {};
   const auto cost = report::number_of(search_cost(figures, advice.balanced));
-  const auto most = report::number_of(search_cost(figures, advice.dearest));
-  if (!cost || !most || *most <= *cost) return {};
-  return fmt::format(", {:.1f} % fewer steps than the dearest", 100 * (1 - *cost / *most));
+  const auto before = report::number_of(search_cost(figures, *advice.recorded));
+  if (!cost || !before || *before == 0) return {};
+  const std::string name =
+      fmt::format("{} with the recorded settings", plan.points[*advice.recorded].policy->name);
+  if (*cost == *before) return fmt::format(", as many steps as {}", name);
+  return fmt::format(", {:.1f} % {} steps than {}", 100 * std::abs(1 - *cost / *before),
+                     *cost < *before ? "fewer" : "more", name);
 }
 
 std::string others(std::uint64_t as_good) {
@@ -95,20 +109,21 @@ report::Value extents_per_file(const Figures& figures, std::size_t index) {
 }
 
 std::vector<Advice> advise(const Plan& plan, const Figures& figures) {
-  return advise(figures, rank(plan, figures, *report::find_row(kFragmentationRow)));
+  return advise(plan, figures, rank(plan, figures, *report::find_row(kFragmentationRow)));
 }
 
-std::vector<Advice> advise(const Figures& figures, const std::vector<Ranking>& rankings) {
+std::vector<Advice> advise(const Plan& plan, const Figures& figures,
+                           const std::vector<Ranking>& rankings) {
   std::vector<Advice> out;
   for (const Ranking& ranking : rankings) {
     std::vector<Candidate> all, best;
     for (const std::size_t index : ranking.order) {
-      const auto one = candidate(figures, index);
+      const auto one = candidate(plan, figures, index);
       if (!one) continue;
       all.push_back(*one);
       if (std::ranges::binary_search(ranking.front, index)) best.push_back(*one);
     }
-    if (!best.empty()) out.push_back(choose(ranking.capture, all, best));
+    if (!best.empty()) out.push_back(choose(plan, ranking.capture, all, best));
   }
   return out;
 }
@@ -132,7 +147,7 @@ std::vector<std::string> sentences(const Plan& plan, const Figures& figures, con
                         of(advice.balanced))};
   const std::string here =
       fmt::format("{}{}: {}{}.", point_name(plan, advice.balanced), others(advice.as_good),
-                  of(advice.balanced), against_dearest(figures, advice));
+                  of(advice.balanced), against_recorded(plan, figures, advice));
   if (advice.cheapest == advice.fewest)
     return {
         fmt::format("Of {} points, the cheapest in searches leaves files in fewest extents too: {}",
@@ -151,7 +166,7 @@ std::vector<std::string> sentences(const Plan& plan, const Figures& figures, con
 std::string advice_text(const Plan& plan, const Figures& figures) {
   std::string out;
   for (const Advice& advice : advise(plan, figures)) {
-    out += printable(plan.spec.captures[advice.capture], 4096) + ":\n";
+    out += escaped(plan.spec.captures[advice.capture]) + ":\n";
     for (const std::string& sentence : sentences(plan, figures, advice))
       out += "  " + sentence + "\n";
   }

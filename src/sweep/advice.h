@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@
 namespace e4r::sweep {
 
 // For the finished points of one capture, by index: three answers that are all on the Pareto front,
-// and none where figures are missing. Of points that are equal in both the first stands for all.
+// and none where figures are missing. Of points that are equal in both the one that changes least
+// stands for all: the recorded values first, then the kernel's defaults, then the lower number.
 struct Advice {
   std::uint32_t capture = 0;
   std::size_t cheapest = 0;  // least cost; of those, fewest pieces
@@ -18,13 +20,16 @@ struct Advice {
   // Least product of what a request costs and of pieces. A request counts as one step and those of
   // its search: once searches cost next to nothing, pieces decide.
   std::size_t balanced = 0;
-  std::size_t dearest = 0;    // most cost
+  std::size_t dearest = 0;  // most cost
+  // The point of the first policy that has the recorded value of every tunable; none: there is no
+  // such point, or it has no figures.
+  std::optional<std::size_t> recorded;
   std::uint64_t points = 0;   // that have both figures
   std::uint64_t as_good = 0;  // of them, other ones that equal `balanced` in both
 };
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures);
 // The same of captures that are ranked already, by whatever figure.
-[[nodiscard]] std::vector<Advice> advise(const Figures& figures,
+[[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures,
                                          const std::vector<Ranking>& rankings);
 
 // Groups considered and extents examined for one request; none: the point has no such figures.

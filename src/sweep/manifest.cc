@@ -101,6 +101,25 @@ Result<PlanSpec> spec_of(const json::object& document) {
   return out;
 }
 
+// What the captures' kernels had.
+Result<std::vector<allocator::Tunables>> recorded_of(const json::object& document) {
+  std::vector<allocator::Tunables> out;
+  const json::value captures = member(document, "captures");
+  if (!captures.is_array()) return Error{kDamaged};
+  for (const json::value& capture : captures.get_array()) {
+    if (!capture.is_object()) return Error{kDamaged};
+    const json::value tunables = member(capture.get_object(), "recorded_tunables");
+    if (!tunables.is_object()) return Error{kDamaged};
+    allocator::Tunables& recorded = out.emplace_back();
+    for (const auto& [name, value] : tunables.get_object())
+      if (!allocator::set_tunable(
+               recorded, fmt::format("{}={}", std::string_view(name), json::serialize(value)))
+               .ok())
+        return Error{kDamaged};
+  }
+  return out;
+}
+
 // Which capture is not the same, and how.
 std::string captures_differ(const json::value& found, const json::value& wanted) {
   const auto names = [](const json::value& list) {
@@ -223,6 +242,7 @@ Result<WholeManifest> whole_manifest(std::string_view text, std::string_view pro
   auto plan = make_plan(std::move(spec));
   if (!plan.ok() || member(document, "points") != json::value(plan->points.size()))
     return Error{kDamaged};
+  E4R_TRY(plan->recorded_by_capture, recorded_of(document));
   document["first"] = 1;
   document["last"] = plan->points.size();
   return WholeManifest{*std::move(plan), report::json_text(document)};

@@ -181,6 +181,23 @@ Result<Plan> make_plan(PlanSpec spec) {
   return plan;
 }
 
+Changes changes(const Plan& plan, std::size_t index) {
+  const Point& point = plan.points[index];
+  const allocator::Tunables defaults;
+  const allocator::Tunables& recorded = point.capture < plan.recorded_by_capture.size()
+                                            ? plan.recorded_by_capture[point.capture]
+                                            : defaults;
+  Changes out;
+  out.index = index;
+  for (std::size_t i = 0; i < point.values.size(); ++i) {
+    if (!point.values[i]) continue;
+    const auto member = plan.spec.axes[i].tunable->member;
+    if (*point.values[i] != recorded.*member) ++out.of_recorded;
+    if (*point.values[i] != defaults.*member) ++out.of_default;
+  }
+  return out;
+}
+
 std::string settings_text(const Plan& plan, const Point& point) {
   std::string out;
   for (std::size_t i = 0; i < plan.spec.axes.size(); ++i)

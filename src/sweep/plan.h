@@ -52,11 +52,22 @@ struct Plan {
   std::uint64_t combinations = 0;
   std::uint64_t rejected = 0;  // by the condition
   std::uint64_t merged = 0;    // into a point before them
+  // What each capture's kernel had, by capture; empty: not known (yet).
+  std::vector<allocator::Tunables> recorded_by_capture;
 
   // Applies the point's values to a capture's recorded tunables.
   [[nodiscard]] allocator::Tunables tunables(const Point& point,
                                              const allocator::Tunables& recorded) const;
 };
+
+// How much a point changes: which of two that do the same is to be named.
+struct Changes {
+  std::uint64_t of_recorded = 0;  // tunables that differ from what the capture's kernel had
+  std::uint64_t of_default = 0;   // from the kernel's defaults
+  std::size_t index = 0;
+  auto operator<=>(const Changes&) const = default;
+};
+[[nodiscard]] Changes changes(const Plan& plan, std::size_t index);
 
 // Errors: nothing to sweep over, something given twice, too many combinations, a condition that
 // cannot be read or that no combination meets.

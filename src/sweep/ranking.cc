@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <map>
 
 #include "report/json_parts.h"
 #include "report/json_text.h"
+#include "util/escaped.h"
 #include "util/printable.h"
 #include "util/text_table.h"
 #include "util/units.h"
@@ -66,32 +68,33 @@ std::vector<Column> columns_of(const Figures& figures, const report::Row& metric
   return out;
 }
 
-void add_row(const Plan& plan, std::size_t index, bool on_front, const std::vector<Column>& columns,
-             TextTable& table) {
+void add_row(const Plan& plan, const EqualPoints& row, bool on_front,
+             const std::vector<Column>& columns, TextTable& table) {
+  const std::size_t index = row.index;
   const Point& point = plan.points[index];
   std::vector<std::string> cells = {fmt::format("{} {}", on_front ? '*' : ' ', point.policy->name),
-                                    format_count(index + 1)};
+                                    format_count(index + 1),
+                                    row.count == 1 ? "" : format_count(row.count)};
   for (const auto& value : point.values) cells.push_back(value ? std::to_string(*value) : "-");
   for (const Column& column : columns) cells.push_back(report::text_of(column.value(index)));
   table.row(std::move(cells));
 }
 
-std::string table_of(const Plan& plan, const Ranking& ranking, const std::vector<Column>& columns,
-                     std::size_t most) {
+std::string table_of(const Plan& plan, const Ranking& ranking, const std::vector<EqualPoints>& rows,
+                     const std::vector<Column>& columns, std::size_t most) {
   TextTable table;
-  std::vector<std::string> head = {"  policy", "point"};
+  std::vector<std::string> head = {"  policy", "point", "equal"};
   for (const Axis& axis : plan.spec.axes) head.emplace_back(axis.tunable->name);
   for (const Column& column : columns) head.push_back(column.title);
   table.row(std::move(head));
   table.rule();
-  std::size_t left_out = 0;
-  for (std::size_t i = 0; i < ranking.order.size(); ++i) {
-    const std::size_t index = ranking.order[i];
-    const bool on_front = std::ranges::binary_search(ranking.front, index);
-    if (most == 0 || i < most || on_front)
-      add_row(plan, index, on_front, columns, table);
+  std::uint64_t left_out = 0;
+  for (std::size_t i = 0; const EqualPoints& row : rows) {
+    const bool on_front = std::ranges::binary_search(ranking.front, row.index);
+    if (most == 0 || i++ < most || on_front)
+      add_row(plan, row, on_front, columns, table);
     else
-      ++left_out;
+      left_out += row.count;
   }
   std::string text = table.text();
   if (left_out > 0) text += fmt::format("  and {} more\n", format_count(left_out));
@@ -165,19 +168,36 @@ std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report
   return out;
 }
 
+std::vector<EqualPoints> equal_points(const Plan& plan, const Figures& figures,
+                                      const Ranking& ranking) {
+  std::vector<EqualPoints> out;
+  std::map<std::pair<const allocator::Policy*, std::vector<report::Value>>, std::size_t> seen;
+  for (const std::size_t index : ranking.order) {
+    const auto [at, is_new] =
+        seen.try_emplace({plan.points[index].policy, figures[index]}, out.size());
+    if (is_new) out.push_back({index, 0});
+    EqualPoints& row = out[at->second];
+    ++row.count;
+    if (changes(plan, index) < changes(plan, row.index)) row.index = index;
+  }
+  return out;
+}
+
 std::string ranking_text(const Plan& plan, const Figures& figures, const report::Row& metric,
                          std::size_t most) {
   std::string text;
   const std::vector<Column> columns = columns_of(figures, metric);
   for (const Ranking& ranking : rank(plan, figures, metric)) {
     text += fmt::format("{}: {} points, by {} ({} is better)\n\n",
-                        printable(plan.spec.captures[ranking.capture], 4096),
+                        escaped(plan.spec.captures[ranking.capture]),
                         format_count(ranking.order.size()), metric.key, direction(metric));
-    text += table_of(plan, ranking, columns, most) + "\n";
+    text += table_of(plan, ranking, equal_points(plan, figures, ranking), columns, most) + "\n";
   }
   return text + fmt::format(
                     "*: none beats it in one without losing in the other: cost of searches "
-                    "({} + {}), pieces of files ({})\n",
+                    "({} + {}), pieces of files ({})\n"
+                    "equal: points of the policy with the same figures; the one shown changes "
+                    "least of what was recorded\n",
                     kCostRows[0], kCostRows[1], kFragmentationRow);
 }
 

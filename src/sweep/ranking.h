@@ -42,8 +42,17 @@ struct Ranking {
 [[nodiscard]] std::vector<Ranking> rank(const Plan& plan, const Figures& figures,
                                         const report::Row& metric);
 
-// A table for a terminal: for each capture the `most` best points (0: all), and those on the front,
-// marked by '*'.
+// Points of one policy that have the same figures, all of them.
+struct EqualPoints {
+  std::size_t index = 0;    // the one that changes least (Changes): it stands for all
+  std::uint64_t count = 0;  // how many there are
+};
+// Those of a ranking, in its order.
+[[nodiscard]] std::vector<EqualPoints> equal_points(const Plan& plan, const Figures& figures,
+                                                    const Ranking& ranking);
+
+// A table for a terminal: for each capture the `most` best rows (0: all), and those on the front,
+// marked by '*'. Points that are equal share a row, which says how many they are.
 [[nodiscard]] std::string ranking_text(const Plan& plan, const Figures& figures,
                                        const report::Row& metric, std::size_t most);
 

@@ -182,6 +182,7 @@ std::string cards(const Plan& plan, const Figures& figures, const Advice& advice
   name(advice.balanced, "best balance");
   name(advice.cheapest, "cheapest searches");
   name(advice.fewest, "fewest extents");
+  if (advice.recorded) name(*advice.recorded, "recorded settings");
   name(advice.dearest, "dearest searches");
   std::string out = "<div class=\"cards\">\n";
   for (auto& [index, title] : named) {
@@ -293,7 +294,7 @@ std::string plots(const Plan& plan) {
 
 std::string sweep_html(const Plan& plan, const Figures& figures, const report::Row& metric) {
   Told told = {plan, figures, metric, rank(plan, figures, metric), {}};
-  told.advice = advise(figures, told.rankings);
+  told.advice = advise(plan, figures, told.rankings);
   return report::html_page(
       {.title = fmt::format("e4replay: {} points", format_count(plan.points.size())),
        .heading = "Allocator sweep",

@@ -58,6 +58,7 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
   set(1, 50, 20);     // 150 x 20
   set(2, 100, 12);    // 200 x 12: the least product
   set(3, 10000, 10);  // the fewest
+  plan_.recorded_by_capture.emplace_back().mb_order2_req = 3;
   set(4, 20000, 11);  // the dearest, beaten by the one before
   const auto all = advise(plan_, figures_);
   ASSERT_EQ(all.size(), 1u);
@@ -69,7 +70,8 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
   EXPECT_EQ(all[0].as_good, 0u);
   EXPECT_EQ(words(),
             "The best balance of 5 points is cr1.5 with mb_order2_req=2: 1.00 steps of search per "
-            "request and 1.20 extents per file, 99.5 % fewer steps than the dearest.\n"
+            "request and 1.20 extents per file, 99.0 % fewer steps than cr1.5 with the recorded "
+            "settings.\n"
             "Searches are cheapest under cr1.5 with mb_order2_req=0: 0.10 steps of search per "
             "request and 4.00 extents per file.\n"
             "Files lie in fewest extents under cr1.5 with mb_order2_req=3: 100.00 steps of search "
@@ -89,10 +91,40 @@ TEST_F(AdviceTest, OneThatIsBestInBothIsSaidOnce) {
   set(0, 10, 10);
   set(1, 10, 10);
   set(2, 30, 12);
+  plan_.recorded_by_capture.emplace_back().mb_order2_req = 2;
   EXPECT_EQ(words(),
             "Of 3 points, the cheapest in searches leaves files in fewest extents too: cr1.5 with "
             "mb_order2_req=0 (another point equals it): 0.10 steps of search per request and 1.00 "
-            "extents per file, 66.7 % fewer steps than the dearest.\n");
+            "extents per file, 66.7 % fewer steps than cr1.5 with the recorded settings.\n");
+}
+
+// A change that does nothing is not advised.
+TEST_F(AdviceTest, OfEqualPointsTheRecordedValueIsNamedAndThenTheDefault) {
+  plan({"mb_max_to_scan=50..400:50", "mb_order2_req=0..3"});
+  for (std::size_t i = 0; i < plan_.points.size(); ++i) set(i, i < 4 ? 30 : 10, 10);
+  plan_.recorded_by_capture.emplace_back().mb_max_to_scan = 300;
+  plan_.recorded_by_capture.back().mb_order2_req = 1;
+  const auto named = [&] { return point_name(plan_, advise(plan_, figures_)[0].balanced); };
+  EXPECT_EQ(named(), "cr1.5 with mb_max_to_scan=300 mb_order2_req=1");
+  EXPECT_EQ(words(),
+            "Of 32 points, the cheapest in searches leaves files in fewest extents too: cr1.5 with "
+            "mb_max_to_scan=300 mb_order2_req=1 (27 other points equal it): 0.10 steps of search "
+            "per request and 1.00 extents per file.\n");
+  plan_.recorded_by_capture[0].mb_max_to_scan = 17;  // no such point: the defaults are next
+  EXPECT_EQ(named(), "cr1.5 with mb_max_to_scan=200 mb_order2_req=1");
+  plan_.recorded_by_capture.clear();
+  EXPECT_EQ(named(), "cr1.5 with mb_max_to_scan=200 mb_order2_req=2");
+}
+
+TEST_F(AdviceTest, WithoutTheRecordedSettingsThereIsNoComparison) {
+  plan({"mb_order2_req=0..1"});
+  set(0, 10, 10);
+  set(1, 40, 12);
+  plan_.recorded_by_capture.emplace_back().mb_order2_req = 5;
+  EXPECT_FALSE(advise(plan_, figures_)[0].recorded);
+  EXPECT_EQ(words().find("recorded settings"), std::string::npos);
+  plan_.recorded_by_capture[0].mb_order2_req = 1;
+  EXPECT_EQ(advise(plan_, figures_)[0].recorded, 1u);
 }
 
 TEST_F(AdviceTest, SaysWhenNothingMakesADifference) {

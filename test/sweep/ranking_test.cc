@@ -114,6 +114,24 @@ TEST_F(RankingTest, TableMarksTheFrontAndAlwaysHasIt) {
   EXPECT_EQ(ranking_text(plan_, figures_, metric, 0).find(" more\n"), std::string::npos);
 }
 
+// Also where only some rows are asked for.
+TEST_F(RankingTest, EqualPointsAreOneRowWithACount) {
+  for (const std::size_t i : {0, 2, 3, 4}) set(i, 50, 50, 10);
+  const report::Row& metric = **find_metric("files/extents");
+  const auto rows = equal_points(plan_, figures_, ranked("files/extents")[0]);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].index, 2u) << "mb_order2_req=2 is the default";
+  EXPECT_EQ(rows[0].count, 4u);
+  plan_.recorded_by_capture.resize(2);
+  plan_.recorded_by_capture[0].mb_order2_req = 4;
+  EXPECT_EQ(equal_points(plan_, figures_, ranked("files/extents")[0])[0].index, 4u);
+  for (const std::size_t most : {0, 1, 20}) {
+    const std::string text = ranking_text(plan_, figures_, metric, most);
+    EXPECT_NE(text.find("\n* legacy      5      4 "), std::string::npos) << text;
+    EXPECT_EQ(text.find(" legacy      3 "), std::string::npos) << text;
+  }
+}
+
 TEST_F(RankingTest, SummaryHasFrontAndOrderByNumber) {
   const std::string text = summary_json(plan_, figures_, **find_metric("files/extents"));
   EXPECT_NE(text.find("\"best_by\": \"files/extents\""), std::string::npos);

@@ -10,6 +10,7 @@
 #include "sweep/merge.h"
 #include "sweep/results.h"
 #include "sweep/sweep_html.h"
+#include "util/escaped.h"
 #include "util/file.h"
 #include "util/shell.h"
 #include "util/units.h"
@@ -94,7 +95,7 @@ std::string listing(const Wanted& wanted) {
     if (!wanted.range.holds(i)) continue;
     const sweep::Point& point = plan.points[i];
     const std::string settings = settings_text(plan, point);
-    text += fmt::format("{} {} {}{}{}\n", i + 1, plan.spec.captures[point.capture],
+    text += fmt::format("{} {} {}{}{}\n", i + 1, escaped(plan.spec.captures[point.capture]),
                         point.policy->name, settings.empty() ? "" : " ", settings);
   }
   return text;
@@ -127,7 +128,7 @@ std::vector<std::size_t> missing(const Wanted& wanted, const sweep::Lines& lines
 
 void tell_found(const Options& options, const Wanted& wanted, const sweep::Finished& found) {
   if (found.count > 0)
-    fmt::print(stderr, "{}: {} of {} points are there\n", options.directory,
+    fmt::print(stderr, "{}: {} of {} points are there\n", escaped(options.directory),
                format_count(found.count), format_count(wanted.range.count()));
   if (found.damaged > 0)
     warn(fmt::format("{}: damaged or torn lines: {}; what is missing is done again",
@@ -262,11 +263,14 @@ Result<Outputs> declare_files_of_merge(const Options& options) {
   return outputs;
 }
 
-Result<int> sweep_all(const Options& options, const Wanted& wanted, Progress& progress) {
+Result<int> sweep_all(const Options& options, Wanted wanted, Progress& progress) {
   E4R_TRY(const Outputs outputs, declare_files(options));
   E4R_TRY(Captures captures, open_captures(options, wanted.plan, progress));
   std::vector<sweep::CaptureId> ids;
-  for (const auto& capture : captures) ids.push_back(capture->id());
+  for (const auto& capture : captures) {
+    ids.push_back(capture->id());
+    wanted.plan.recorded_by_capture.push_back(capture->id().recorded);
+  }
   const std::string manifest = sweep::manifest_text(version_line(), wanted.plan, ids, wanted.range);
   sweep::Finished found;
   found.lines.resize(wanted.plan.points.size());
