@@ -12,6 +12,18 @@ namespace {
 constexpr std::uint32_t kDevice = trace::make_dev(8, 0);
 constexpr std::uint64_t kEventNs = 1000;
 
+// "6.18.44" of "6.18.44-example-build": what follows tells whose kernel it is.
+std::string plain_release(std::string_view release) {
+  const auto end =
+      std::ranges::find_if(release, [](char c) { return c != '.' && (c < '0' || c > '9'); });
+  std::string out(release.begin(), end);
+  std::size_t dots = 0;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (out[i] == '.' && ++dots == 3) out.resize(i);
+  while (out.ends_with('.')) out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 Anonymizer::Pool& Anonymizer::pool(std::uint64_t group, std::uint64_t residue) {
@@ -53,6 +65,7 @@ void Anonymizer::apply(trace::Event& event) {
 
 StartFacts anonymous(const StartFacts& facts) {
   StartFacts out = facts;
+  out.kernel = plain_release(facts.kernel);
   out.time.clear();
   out.kernel_version.clear();
   out.device = "8:0";

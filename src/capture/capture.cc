@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/capture.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 
 #include "capture/container.h"
+#include "util/fd.h"
 #include "util/units.h"
 
 namespace e4r::capture {
@@ -43,6 +47,12 @@ Result<ContainerReader> open_reader(const std::string& path) {
   return ContainerReader(std::move(bytes), path);
 }
 
+// Whether its recorder still has it open (OutputFile::create_growing).
+bool is_locked(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd.is_open() && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 }  // namespace
 
 bool is_capture(const std::string& path) {
@@ -76,6 +86,7 @@ Status Capture::read() {
       return error("{}: at byte {}: {}", path_, part.offset, status.error().message);
   }
   cut_short_ = reader.cut_short();
+  being_recorded_ = cut_short_ && is_locked(path_);
   const std::string* start = text(text_name::kStart);
   if (start == nullptr)
     return error("{}: says nothing of its start: it was cut short there", path_);
@@ -111,7 +122,9 @@ const std::string* Capture::text(std::string_view name) const {
 
 std::vector<std::string> Capture::notes() const {
   std::vector<std::string> out;
-  if (cut_short_)
+  if (being_recorded_)
+    out.push_back(fmt::format("{}: is still being recorded: what is there so far is used", path_));
+  else if (cut_short_)
     out.push_back(
         fmt::format("{}: is cut short (its recorder was killed?): what is there is used", path_));
   if (const std::uint64_t lost = all_lost(end_.lost); lost > 0)

@@ -37,6 +37,8 @@ class Capture {
   // Lines for a person: that it is cut short, that events were lost.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] bool cut_short() const { return cut_short_; }
+  // It has no end because its recorder, on this machine, has not finished it.
+  [[nodiscard]] bool being_recorded() const { return being_recorded_; }
 
   // Its events, as an .e4t file has them.
   [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_trace(
@@ -52,6 +54,7 @@ class Capture {
   EndFacts end_;
   bool ended_ = false;
   bool cut_short_ = false;
+  bool being_recorded_ = false;
   std::map<std::string, std::string, std::less<>> texts_;
   MemoryImage image_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/facts.h"
 
+#include <algorithm>
 #include <boost/describe/class.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -54,6 +55,20 @@ std::uint64_t all_lost(const std::vector<Losses>& lost) {
   std::uint64_t sum = 0;
   for (const Losses& cpu : lost) sum += cpu.events;
   return sum;
+}
+
+std::string each_option_once(std::string_view options) {
+  std::vector<std::string_view> seen;
+  std::string out;
+  while (!options.empty()) {
+    const auto comma = std::min(options.find(','), options.size());
+    const std::string_view option = options.substr(0, comma);
+    options.remove_prefix(std::min(comma + 1, options.size()));
+    if (option.empty() || std::ranges::find(seen, option) != seen.end()) continue;
+    seen.push_back(option);
+    out.append(out.empty() ? "" : ",").append(option);
+  }
+  return out;
 }
 
 }  // namespace e4r::capture

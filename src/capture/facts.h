@@ -63,6 +63,10 @@ struct EndFacts {
 [[nodiscard]] Result<StartFacts> parse_start_facts(std::string_view json);
 [[nodiscard]] Result<EndFacts> parse_end_facts(std::string_view json);
 
+// Options of a mount, comma-separated, each of them once: mountinfo lists those of the mount and
+// those of the file system, and some are both ("rw").
+[[nodiscard]] std::string each_option_once(std::string_view options);
+
 // Names of the texts in a capture.
 namespace text_name {
 inline constexpr std::string_view kStart = "start.json";

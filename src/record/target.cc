@@ -13,6 +13,7 @@
 #include <sstream>
 #include <vector>
 
+#include "capture/facts.h"
 #include "trace/event.h"
 #include "trace/trace.h"
 
@@ -62,7 +63,7 @@ std::optional<Mount> parse_mountinfo_line(std::string_view line) {
   out.root = unescape(root);
   out.point = unescape(point);
   out.source = unescape(out.source);
-  out.options = options + "," + more;
+  out.options = capture::each_option_once(options + "," + more);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "report/json_parts.h"
 #include "report/json_text.h"
+#include "util/escaped.h"
 
 namespace e4r::report {
 namespace {
@@ -103,7 +104,7 @@ std::string free_space_text(const FreeSpace& free) {
   const std::uint64_t block_kb = geo.block_size / 1024;
   std::string text =
       fmt::format("Device: {}\nBlocksize: {} bytes\nTotal blocks: {}\nFree blocks: {} ({:.1f}%)\n",
-                  free.path, geo.block_size, geo.blocks_count, geo.free_blocks_count,
+                  escaped(free.path), geo.block_size, geo.blocks_count, geo.free_blocks_count,
                   percent(geo.free_blocks_count, geo.blocks_count));
   if (free.chunks_wanted) text += chunk_lines(free);
   text += fmt::format(

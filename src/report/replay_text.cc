@@ -6,6 +6,7 @@
 #include "report/replay_report.h"
 #include "report/rows.h"
 #include "trace/trace.h"
+#include "util/escaped.h"
 #include "util/text_table.h"
 #include "util/units.h"
 
@@ -33,17 +34,18 @@ std::string warm_start(const ReplayReport& report) {
 
 std::string header(const ReplayReport& report) {
   const image::Geometry& g = report.geometry;
-  std::string text = fmt::format("image  {}: {}, {} blocks, {} groups\n", report.image_path,
-                                 format_size(g.blocks_count * g.block_size),
-                                 format_size(g.block_size), format_count(g.groups_count));
+  std::string text =
+      fmt::format("image  {}: {}, {} blocks, {} groups\n", escaped(report.image_path),
+                  format_size(g.blocks_count * g.block_size), format_size(g.block_size),
+                  format_count(g.groups_count));
   if (g.cluster_ratio_bits != 0)
     text.insert(text.size() - 1,
                 fmt::format(", {} clusters",
                             format_size(std::uint64_t{g.block_size} << g.cluster_ratio_bits)));
-  text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n", report.trace_path,
-                      format_count(report.trace.events),
+  text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n",
+                      escaped(report.trace_path), format_count(report.trace.events),
                       format_count(report.trace.count(trace::EventKind::request_blocks)),
-                      trace::kernel_of(report.trace), report.device);
+                      escaped(trace::kernel_of(report.trace)), report.device);
   if (report.contradictions.any())
     text += fmt::format("       contradicts itself or the image: {}\n",
                         describe(report.contradictions));
@@ -149,7 +151,7 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   if (histogram) text += fmt::format("\n{}", histograms(report));
   for (const RunReport& run : report.runs)
     if (!run.explanation.empty())
-      text += fmt::format("\nunder {}, {}", run.policy->name, run.explanation);
+      text += fmt::format("\nunder {}, {}", run.policy->name, escaped_lines(run.explanation));
   return text;
 }
 
@@ -169,7 +171,7 @@ std::string divergence(const replay::Agreement& a) {
       "first divergence: decision {} at event {}, {:.6f} s, pid {}, inode {}: {}\n"
       "  kernel {}\n  model  {}\n{}",
       format_count(d.decision), format_count(d.event), static_cast<double>(d.time_ns) / 1e9, d.pid,
-      d.ino, d.fields, d.recorded, d.modelled,
+      d.ino, d.fields, escaped(d.recorded), escaped(d.modelled),
       d.overlapped ? "  a race: another thread was at work in the allocator at the same time\n"
                    : "");
 }
@@ -179,7 +181,7 @@ std::string kernel_files(const RunReport& run) {
   for (const std::string& line : {groups_text(run), stats_text(run)})
     if (!line.empty()) text += line + "\n";
   if (run.kernel_stats)
-    for (const std::string& line : run.kernel_stats->differing) text += "  " + line + "\n";
+    for (const std::string& line : run.kernel_stats->differing) text += "  " + escaped(line) + "\n";
   return text;
 }
 
@@ -198,7 +200,7 @@ std::string verify_text(const ReplayReport& report) {
     if (run.free_run && !run.agreement) add_agreement(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);
-    if (!run.explanation.empty()) text += "\n" + run.explanation;
+    if (!run.explanation.empty()) text += "\n" + escaped_lines(run.explanation);
   }
   return text;
 }

@@ -121,8 +121,10 @@ void add_files(std::vector<Row>& out) {
   add("  count", "files/count", Better::none, [](Run r, Report) -> Value { return r.files.files; });
   add("  extents", "files/extents", Better::lower,
       [](Run r, Report) -> Value { return r.files.extents; });
-  add("  extents per file", "files/avg_extents", Better::lower,
-      [](Run r, Report) -> Value { return r.files.extents_per_file(); });
+  add("  extents per file", "files/avg_extents", Better::lower, [](Run r, Report) -> Value {
+    if (r.files.files == 0) return {};
+    return r.files.extents_per_file();
+  });
   add("  most extents in one", "files/max_extents", Better::lower,
       [](Run r, Report) -> Value { return r.files.most_extents; });
   add("  in one extent", "files/single_extent", Better::higher,

@@ -79,7 +79,8 @@ std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
 
 }  // namespace
 
-std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s) const {
+std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s,
+                                                   bool buddies_loaded) const {
   if (is_of_shrinker(s)) return shrinker_obstacles(s);
   std::vector<std::string> out;
   const auto say = [&out]<class... A>(fmt::format_string<A...> text, A&&... args) {
@@ -103,7 +104,7 @@ std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s) const 
   if (none(commit_flushing) || none(end_commit))
     say("no jbd2_commit_flushing and jbd2_end_commit: when freed blocks become usable is not "
         "known");
-  if (none(buddy_bitmap_load))
+  if (none(buddy_bitmap_load) && !buddies_loaded)
     say("no ext4_mb_buddy_bitmap_load: right only if every group was loaded before the trace "
         "began");
   if (none(allocate_inode))

@@ -19,7 +19,10 @@ class ExactnessCheck {
 
   // One line for each thing that is missing or in the way; empty when nothing is. docs/fidelity.md
   // says why each of them matters.
-  [[nodiscard]] std::vector<std::string> obstacles(const TraceSummary& summary) const;
+  // `buddies_loaded`: every group's buddy was loaded before the trace began, as reading mb_groups
+  // does.
+  [[nodiscard]] std::vector<std::string> obstacles(const TraceSummary& summary,
+                                                   bool buddies_loaded = false) const;
   // What the replay has to work out for itself, though it can: one line each.
   [[nodiscard]] std::vector<std::string> remarks(const TraceSummary& summary) const;
 

@@ -2,6 +2,7 @@
 #include "util/output.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -104,6 +105,8 @@ Result<Output> Output::create_growing(const OutputName& name) {
   if (!out.fd_.is_open() && errno == EEXIST)
     return error("{}: is there already: remove it, or give another name with -o", name.path());
   if (!out.fd_.is_open()) return out.failed(errno);
+  // A file system without locks has readers take it for cut short.
+  (void)::flock(out.fd(), LOCK_EX | LOCK_NB);
   out.growing_ = true;
   return out;
 }

@@ -88,9 +88,9 @@ class Output {
   [[nodiscard]] static Result<Output> create(const OutputName& name,
                                              OutputKind kind = OutputKind::stream,
                                              const NewFile& file = {});
-  // A file that has its name from the beginning, for a reader of what was never finished. It stays
-  // without commit(). There must be none of that name, but what is written through can be; a FIFO's
-  // reader is not waited for.
+  // A file that has its name from the beginning, for a reader of what was never finished. It is
+  // locked (flock) for as long as it grows, and stays without commit(). There must be none of that
+  // name, but what is written through can be; a FIFO's reader is not waited for.
   [[nodiscard]] static Result<Output> create_growing(const OutputName& name);
   Output(Output&& other) noexcept;
   Output& operator=(Output&& other) noexcept;

@@ -83,6 +83,14 @@ TEST(Anonymizer, KeepsWhatDecidesOfTheTexts) {
   facts.kernel = "6.1";
   EXPECT_EQ(to_json(anonymous(facts)).find("secret"), std::string::npos);
   EXPECT_EQ(anonymous(facts).kernel, "6.1");
+  for (const char* release : {"6.18.44-secret", "6.18.44+", "6.18.44.7-amd64", "6.18.44"}) {
+    facts.kernel = release;
+    EXPECT_EQ(anonymous(facts).kernel, "6.18.44") << release;
+  }
+  facts.kernel = "7.3.0-rc1-secret";
+  EXPECT_EQ(anonymous(facts).kernel, "7.3.0");
+  facts.kernel = "secret";
+  EXPECT_EQ(anonymous(facts).kernel, "");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(Target, ReadsMountinfo) {
   EXPECT_EQ(mount->point, "/mnt/with space");
   EXPECT_EQ(mount->type, "ext4");
   EXPECT_EQ(mount->source, "/dev/root");
-  EXPECT_EQ(mount->options, "rw,noatime,rw,errors=continue,stripe=32");
+  EXPECT_EQ(mount->options, "rw,noatime,errors=continue,stripe=32");
   EXPECT_TRUE(parse_mountinfo_line("36 35 98:0 /a /b rw - ext4 x y").has_value());
   for (const char* line :
        {"", "36 35", "36 35 98 / /mnt rw - ext4 a b", "36 35 98:0 / /m rw - ext4"})

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "util/escaped.h"
 #include "util/file.h"
 #include "util/printable.h"
 #include "util/text_table.h"
@@ -15,6 +16,18 @@ TEST(Printable, LeavesNothingThatATerminalWouldObey) {
   EXPECT_EQ(printable("a\n\x1b[2J\xc3\xa4"), "a??[2J??");
   EXPECT_EQ(printable(std::string("\0b", 2)), "?b");
   EXPECT_EQ(printable("abcdef", 3), "abc");
+}
+
+TEST(Escaped, NothingIsObeyedAndNothingIsLost) {
+  EXPECT_EQ(escaped("a~ b/\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
+            "a~ b/\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+  EXPECT_EQ(escaped("a\n\t\r\x1b[2J\x7f"), "a\\n\\t\\r\\x1b[2J\\x7f");
+  EXPECT_EQ(escaped("\xc2\x9b"), "\\xc2\\x9b") << "CSI as one C1 character";
+  EXPECT_EQ(escaped("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right to left from here";
+  EXPECT_EQ(escaped("\x9b\xc3"), "\\x9b\\xc3") << "no UTF-8";
+  EXPECT_EQ(escaped("\xed\xa0\x80\xc0\xaf\xf5\x80"), "\\xed\\xa0\\x80\\xc0\\xaf\\xf5\\x80");
+  EXPECT_EQ(escaped(std::string("\0b", 2)), "\\x00b");
+  EXPECT_EQ(escaped_lines("a\nb\x1b\n"), "a\nb\\x1b\n");
 }
 
 TEST(TextTable, AlignsAndTrims) {

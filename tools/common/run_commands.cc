@@ -7,6 +7,7 @@
 
 #include "common/command.h"
 #include "common/version.h"
+#include "util/escaped.h"
 
 namespace e4r::tools {
 namespace {
@@ -31,11 +32,11 @@ int print_completion(const std::string& shell, const CLI::App& app) {
 }  // namespace
 
 void warn(std::string_view message) {
-  fmt::print(stderr, "{}: warning: {}\n", program().name, message);
+  fmt::print(stderr, "{}: warning: {}\n", program().name, escaped(message));
 }
 
 int usage_error(std::string_view message) {
-  fmt::print(stderr, "{}: {} (see --help)\n", program().name, message);
+  fmt::print(stderr, "{}: {} (see --help)\n", program().name, escaped(message));
   return kUsage;
 }
 
@@ -65,7 +66,7 @@ int run_commands(int argc, char** argv) {
     if (!sub.parsed()) continue;
     const Result<int> result = action();
     if (result.ok()) return *result;
-    fmt::print(stderr, "{}: {}\n", self.name, result.error().message);
+    fmt::print(stderr, "{}: {}\n", self.name, escaped(result.error().message));
     return kFailed;
   }
   fmt::print("{}", app.help());

@@ -40,6 +40,9 @@ struct Options {
   bool no_progress = false;
 };
 
+// mke2fs makes none with a journal in less than about half of it.
+constexpr std::uint64_t kLeastBytes = 8 << 20;
+
 // An image that is to be read: one that there is, or one that is made for it and has no name, so
 // that nothing is left of it whatever ends the program.
 class StartImage {
@@ -52,6 +55,9 @@ class StartImage {
     if (std::filesystem::exists(target, ec)) return out;
     const auto size = parse_size(target);
     if (!size.ok()) return error("{}: is neither an image nor a size such as 10G", target);
+    if (*size < kLeastBytes)
+      return error("{}: is too small for a file system that ages: give {} or more", target,
+                   format_size(kLeastBytes));
     E4R_TRY(const std::string mke2fs, find_mke2fs());
     E4R_TRY(const std::string behind_links, output_target(output));
     auto file = anonymous_file(directory_of(behind_links), true);

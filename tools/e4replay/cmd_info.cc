@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "common/command.h"
 #include "image/image.h"
+#include "util/escaped.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -21,14 +22,13 @@ struct Options {
   std::string json;
 };
 
-// "label   value" lines.
+// "label   value" lines. Values may be anybody's text.
 class Lines {
  public:
   template <class... A>
   void add(std::string_view label, fmt::format_string<A...> format, A&&... args) {
     fmt::format_to(std::back_inserter(out_), "{:<10} ", label);
-    fmt::format_to(std::back_inserter(out_), format, std::forward<A>(args)...);
-    out_ += '\n';
+    out_ += escaped(fmt::format(format, std::forward<A>(args)...)) + '\n';
   }
   [[nodiscard]] const std::string& text() const { return out_; }
 
@@ -39,7 +39,9 @@ class Lines {
 void add_end(Lines& lines, const capture::Capture& capture) {
   const capture::EndFacts* end = capture.end();
   if (end == nullptr) {
-    lines.add("end", "missing: the file is cut short");
+    lines.add("end", "{}",
+              capture.being_recorded() ? "not yet: it is still being recorded"
+                                       : "missing: the file is cut short");
     return;
   }
   if (!end->time.empty())
@@ -68,7 +70,8 @@ Result<std::string> info_text(const capture::Capture& capture) {
   if (!s.device_name.empty())
     lines.add("device", "{} ({}), {}{}", s.device_name, s.device,
               s.rotational ? "rotational" : "not rotational",
-              s.mounted ? fmt::format(", on {} ({})", s.mount_point, s.mount_options)
+              s.mounted ? fmt::format(", on {} ({})", s.mount_point,
+                                      capture::each_option_once(s.mount_options))
                         : ", not mounted at the start");
   if (!s.command.empty()) lines.add("command", "{}", s.command);
   if (!s.time.empty()) lines.add("start", "{}", s.time);
@@ -98,7 +101,8 @@ std::string info_json(const capture::Capture& capture) {
   boost::system::error_code ec;
   json::object out = {{"schema", "e4replay/1"},
                       {"start", json::parse(to_json(capture.start()), ec)},
-                      {"cut_short", capture.cut_short()}};
+                      {"cut_short", capture.cut_short()},
+                      {"being_recorded", capture.being_recorded()}};
   if (capture.end() != nullptr) out["end"] = json::parse(to_json(*capture.end()), ec);
   json::object texts;
   for (const auto& [name, text] : capture.texts())

@@ -7,12 +7,23 @@
 namespace e4r::tools {
 namespace {
 
+// A capture has its own image, the kernel's tunables and a count of lost events.
+bool is_whole_capture(const report::ReplayReport& report) {
+  return report.image_path == report.trace_path;
+}
+
 // What a person can do about a model that does not follow the trace.
 std::string advice(const report::ReplayReport& report) {
   const bool modelled = replay::is_modelled(report.trace);
   std::string out = modelled ? ""
                              : fmt::format("no policy here decides like Linux {}; ",
                                            trace::kernel_of(report.trace));
+  if (report.trace.lost_any())
+    return out + "events were lost while recording (`e4replay trace info`), so record it again";
+  if (is_whole_capture(report))
+    return out +
+           "image and tunables are the capture's own and no event was lost, so the model differs "
+           "from the kernel here";
   out += fmt::format(
       "check that {} is the image from before the trace, that the recorder's tunables "
       "lie beside the trace or are given with --tunables, and that no events were "
@@ -49,10 +60,13 @@ void warn_of_fidelity(const report::ReplayReport& report) {
     warn(fmt::format("{} closes no decision: nothing shows what this answer is worth",
                      report.trace_path));
   else if (*percent < kTrusted)
-    warn(
-        fmt::format("the model follows only {:.1f} % of the recorded decisions: is {} the image "
-                    "from before the trace? `e4replay verify` shows where they part",
-                    *percent, report.image_path));
+    warn(fmt::format(
+        "the model follows only {:.1f} % of the recorded decisions{}`e4replay verify` shows where "
+        "they part",
+        *percent,
+        is_whole_capture(report)
+            ? "; "
+            : fmt::format(": is {} the image from before the trace? ", report.image_path)));
 }
 
 Status follow_into(replay::Session& session, const allocator::Tunables& recorded,

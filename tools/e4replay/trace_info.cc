@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "trace/trace.h"
+#include "util/escaped.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -21,23 +22,23 @@ std::string seconds(std::uint64_t ns) {
   return fmt::format("{:.6f}", static_cast<double>(ns) / kSecond);
 }
 
-// "label   value" lines.
+// "label   value" lines. Values may be anybody's text.
 class Lines {
  public:
   template <class... A>
   void add(std::string_view label, fmt::format_string<A...> format, A&&... args) {
     fmt::format_to(std::back_inserter(out_), "{:<17} ", label);
-    fmt::format_to(std::back_inserter(out_), format, std::forward<A>(args)...);
-    out_ += '\n';
+    out_ += escaped(fmt::format(format, std::forward<A>(args)...)) + '\n';
   }
   void list(std::string_view title, const std::vector<std::string>& items) {
     if (items.empty()) return;
     fmt::format_to(std::back_inserter(out_), "{}:\n", title);
     for (const std::string& item : items)
-      fmt::format_to(std::back_inserter(out_), "  - {}\n", item);
+      fmt::format_to(std::back_inserter(out_), "  - {}\n", escaped(item));
   }
   void count(std::string_view name, std::uint64_t count) {
-    fmt::format_to(std::back_inserter(out_), "  {:<33} {:>15}\n", name, format_count(count));
+    fmt::format_to(std::back_inserter(out_), "  {:<33} {:>15}\n", escaped(name),
+                   format_count(count));
   }
   std::string take() { return std::move(out_); }
 
