@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -27,6 +28,18 @@ std::vector<std::string_view> names_of(const trace::TraceSummary& trace) {
       break;
   }
   return {};
+}
+
+// Puts first what stands for the release.
+void prefer(std::string_view release, const trace::TraceSummary& trace,
+            std::vector<std::string_view>& names) {
+  const auto stands = [release](std::string_view name) {
+    return allocator::stands_for(*allocator::find_policy(name), release);
+  };
+  if (trace.generation == trace::Generation::v6_5 && stands("linux-7.3") &&
+      std::ranges::find(names, "linux-7.3") == names.end())
+    names.emplace_back("linux-7.3");
+  std::ranges::stable_partition(names, stands);
 }
 
 }  // namespace
@@ -74,6 +87,7 @@ Result<Run> Session::follow(const Setup& recorded) {
 Result<Run> Session::follow_recorded(Setup recorded) {
   std::vector<std::string_view> names = names_of(trace_.summary());
   if (names.empty()) names = {"legacy"};
+  prefer(options_.release, trace_.summary(), names);
   Run best;
   InputTable inputs;  // of the best
   for (const std::string_view name : names) {

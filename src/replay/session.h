@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "replay/engine.h"
@@ -28,6 +29,7 @@ struct Run {
 struct SessionOptions {
   unsigned threads = 0;           // policies replayed at once; 0: one per CPU
   std::optional<WarmStart> warm;  // of a file system with a past
+  std::string release;            // of the recorded kernel, as `uname -r`; empty: not known
   bool check = false;             // verify the state's invariants on the way
   std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
 };
@@ -47,7 +49,7 @@ class Session {
   [[nodiscard]] Result<Run> follow(const Setup& recorded);
   // The same under the policy whose decisions the trace holds, whatever the setup's is; legacy when
   // none of ours does. Where the trace alone does not say, under the one that more of its decisions
-  // follow.
+  // follow; of those that follow equally well, the one that stands for the release.
   [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
 
   // Lets the setup decide alone from start to end and compares with the trace.

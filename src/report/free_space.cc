@@ -120,7 +120,7 @@ std::string free_space_text(const FreeSpace& free) {
 std::string free_space_json(const FreeSpace& free) {
   const stats::FreeExtents& extents = free.extents;
   const json::object document = {
-      {"schema", "e4replay/1"},
+      {"schema", "e4replay-freefrag/1"},
       {"image", image_json(free.path, free.geometry)},
       {"free_extents",
        free_extents_json(extents, free.geometry.block_size, free.geometry.free_blocks_count)},

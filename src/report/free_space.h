@@ -47,8 +47,8 @@ struct FreeSpace {
 // What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`.
 [[nodiscard]] std::string free_space_text(const FreeSpace& free);
 
-// {"schema": "e4replay/1", "image": ..., "free_extents": ..., "chunks": ..., "bad_groups": ...},
-// indented, with a newline at the end.
+// {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "bad_groups":
+// ...}, indented, with a newline at the end.
 [[nodiscard]] std::string free_space_json(const FreeSpace& free);
 
 }  // namespace e4r::report

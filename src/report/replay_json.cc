@@ -115,7 +115,7 @@ json::object trace_json(const ReplayReport& report) {
     if (t.by_kind[i] > 0) kinds[trace::event_name(static_cast<trace::EventKind>(i))] = t.by_kind[i];
   return {{"path", report.trace_path},
           {"format", trace::format_name(t.format)},
-          {"kernel", trace::kernel_of(t)},
+          {"kernel", kernel_text(report)},
           {"device", report.device},
           {"events", t.events},
           {"requests", t.count(trace::EventKind::request_blocks)},
@@ -123,6 +123,12 @@ json::object trace_json(const ReplayReport& report) {
           {"skipped_lines", t.skipped_lines},
           {"contradictions", contradictions_json(report.contradictions)},
           {"by_kind", std::move(kinds)}};
+}
+
+json::string_view schema_of(const ReplayReport& report) {
+  for (const RunReport& run : report.runs)
+    if (run.agreement || run.free_run) return "e4replay-verify/1";
+  return "e4replay-replay/1";
 }
 
 }  // namespace
@@ -136,7 +142,7 @@ std::string replay_json(const ReplayReport& report) {
   json::array runs;
   for (const RunReport& run : report.runs) runs.push_back(run_json(run, report));
   json::object document = {
-      {"schema", "e4replay/1"}, {"image", std::move(image)}, {"trace", trace_json(report)}};
+      {"schema", schema_of(report)}, {"image", std::move(image)}, {"trace", trace_json(report)}};
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
   if (report.recorded) {
     document["recorded"] = agreement_json(*report.recorded);

@@ -4,12 +4,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/trace.h"
+
 namespace e4r::report {
 
 bool RunReport::agrees() const {
   const auto all = [](const std::optional<replay::Agreement>& a) { return !a || a->complete(); };
   return all(agreement) && all(free_run) && (!groups || groups->equal()) &&
          (!kernel_stats || kernel_stats->equal());
+}
+
+std::string kernel_text(const ReplayReport& report) {
+  return report.release.empty() ? std::string(trace::kernel_of(report.trace)) : report.release;
 }
 
 RunReport summarize(const replay::Run& run) {

@@ -58,6 +58,7 @@ struct ReplayReport {
   std::string trace_path;
   std::string device;
   trace::TraceSummary trace;
+  std::string release;        // of the recorded kernel, as `uname -r`; empty: not known
   stats::FreeExtents before;  // of the start image
   stats::FreeSpace space_before;
   // Of a file system that had been mounted before: what it held in memory, as far as that shows.
@@ -68,6 +69,9 @@ struct ReplayReport {
   replay::Contradictions contradictions;  // of the trace, as following it found them
   std::vector<RunReport> runs;
 };
+
+// The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
+[[nodiscard]] std::string kernel_text(const ReplayReport& report);
 
 // Takes from a run what is to be told.
 [[nodiscard]] RunReport summarize(const replay::Run& run);
@@ -82,7 +86,8 @@ struct ReplayReport {
 [[nodiscard]] std::string verify_text(const ReplayReport& report);
 [[nodiscard]] std::string verify_html(const ReplayReport& report);
 
-// The JSON document of `replay` and `verify` (schema e4replay/1), indented, with a newline.
+// The JSON document of `replay` (schema e4replay-replay/1), or, of runs that were held against the
+// recorded kernel, of `verify` (schema e4replay-verify/1), indented, with a newline.
 [[nodiscard]] std::string replay_json(const ReplayReport& report);
 
 }  // namespace e4r::report

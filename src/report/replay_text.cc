@@ -45,7 +45,7 @@ std::string header(const ReplayReport& report) {
   text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n",
                       escaped(report.trace_path), format_count(report.trace.events),
                       format_count(report.trace.count(trace::EventKind::request_blocks)),
-                      escaped(trace::kernel_of(report.trace)), report.device);
+                      escaped(kernel_text(report)), report.device);
   if (report.contradictions.any())
     text += fmt::format("       contradicts itself or the image: {}\n",
                         describe(report.contradictions));

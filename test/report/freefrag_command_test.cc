@@ -69,7 +69,7 @@ TEST_F(FreefragCommand, JsonSaysTheSameAsTheText) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stored), {}), printed.out);
 
   const json::value document = json::parse(printed.out);
-  EXPECT_EQ(document.at("schema"), "e4replay/1");
+  EXPECT_EQ(document.at("schema"), "e4replay-freefrag/1");
   EXPECT_EQ(document.at("image").at("block_size"), 1024);
   EXPECT_EQ(document.at("image").at("blocks"), 65536);
   const json::value& extents = document.at("free_extents");

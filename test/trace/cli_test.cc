@@ -46,7 +46,8 @@ TEST(TraceCommand, InfoTellsWhatIsInATrace) {
 TEST(TraceCommand, InfoReadsStandardInputAndWritesJson) {
   const Ran ran = run("info --json - - < " + data("perf.txt"));
   EXPECT_EQ(ran.status, 0);
-  EXPECT_TRUE(ran.output.starts_with(R"({"schema":"e4replay/1","trace":{"name":"standard input")"))
+  EXPECT_TRUE(ran.output.starts_with(
+      R"({"schema":"e4replay-trace-info/1","trace":{"name":"standard input")"))
       << ran.output;
 }
 

@@ -144,7 +144,7 @@ std::string aged_text(const AgedReport& r) {
 
 std::string aged_json(const AgedReport& r) {
   json::object doc;
-  doc["schema"] = "e4replay/1";
+  doc["schema"] = "e4replay-age/1";
   doc["image"] = report::image_json(r.output, r.geometry);
   doc["age"] = json::object{{"profile", r.profile.name},
                             {"profile_source", r.profile.source},

@@ -38,7 +38,7 @@ struct AgedReport {
 void finish_report(AgedReport& report, const age::Ager& ager);
 
 [[nodiscard]] std::string aged_text(const AgedReport& report);
-// The document of schema e4replay/1.
+// The document of schema e4replay-age/1.
 [[nodiscard]] std::string aged_json(const AgedReport& report);
 
 }  // namespace e4r::tools

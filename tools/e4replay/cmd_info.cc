@@ -99,7 +99,7 @@ Result<std::string> info_text(const capture::Capture& capture) {
 std::string info_json(const capture::Capture& capture) {
   namespace json = boost::json;
   boost::system::error_code ec;
-  json::object out = {{"schema", "e4replay/1"},
+  json::object out = {{"schema", "e4replay-info/1"},
                       {"start", json::parse(to_json(capture.start()), ec)},
                       {"cut_short", capture.cut_short()},
                       {"being_recorded", capture.being_recorded()}};

@@ -12,7 +12,7 @@ namespace {
 
 struct Options {
   InputOptions in;
-  std::string policies = "legacy,cr1.5";
+  std::string policies;  // empty: the recorded kernel's and its neighbours
   std::string html;
   std::string write_image;
   bool histogram = false;
@@ -73,13 +73,20 @@ Status explain_slowest(const replay::Session& session, std::vector<replay::Setup
 }
 
 Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
-                                    const Outputs& outputs, std::vector<replay::Setup> setups,
+                                    const Outputs& outputs,
+                                    std::vector<const allocator::Policy*> policies,
                                     Progress& progress) {
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
   E4R_CHECK(follow_into(session, inputs.recorded, report));
   if (!options.force) E4R_CHECK(check_fidelity(report));
+  if (policies.empty()) policies = with_neighbours(report.recorded_policy);
+  std::vector<replay::Setup> setups;
+  for (const allocator::Policy* policy : policies) {
+    replay::Setup& setup = setups.emplace_back(replay::Setup{policy, inputs.recorded});
+    E4R_CHECK(apply_settings(setup.tunables, options.in.settings));
+  }
   if (options.in.explain != 0)
     for (replay::Setup& setup : setups) setup.explain = {options.in.explain};
   std::vector<stats::SpaceHistory> histories;
@@ -108,9 +115,13 @@ Result<Outputs> declare_files(const Options& options) {
 }
 
 Result<int> run(const Options& options) {
-  const auto policies = parse_policies(options.policies);
-  if (!policies.ok()) return usage_error(policies.error().message);
-  if (!options.write_image.empty() && policies->size() != 1)
+  std::vector<const allocator::Policy*> policies;
+  if (!options.policies.empty()) {
+    auto given = parse_policies(options.policies);
+    if (!given.ok()) return usage_error(given.error().message);
+    policies = *std::move(given);
+  }
+  if (!options.write_image.empty() && policies.size() != 1)
     return usage_error("--write-image needs a single policy: give it with -p");
   allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
@@ -118,13 +129,7 @@ Result<int> run(const Options& options) {
   E4R_TRY(const Outputs outputs, declare_files(options));
   Progress progress(!options.in.no_progress);
   E4R_TRY(const Inputs inputs, open_inputs(options.in, progress));
-  std::vector<replay::Setup> setups;
-  for (const allocator::Policy* policy : *policies) {
-    replay::Setup setup = {policy, inputs.recorded};
-    E4R_CHECK(apply_settings(setup.tunables, options.in.settings));
-    setups.push_back(setup);
-  }
-  auto report = replay(options, inputs, outputs, std::move(setups), progress);
+  auto report = replay(options, inputs, outputs, std::move(policies), progress);
   progress.wipe();
   if (!report.ok()) return std::move(report).error();
   warn_of_fidelity(*report);
@@ -135,7 +140,8 @@ Result<int> run(const Options& options) {
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_inputs(app, options->in);
-  app.add_option("-p,--policy", options->policies, "policies, comma-separated (legacy,cr1.5)")
+  app.add_option("-p,--policy", options->policies,
+                 "policies, comma-separated (default: the recorded kernel's and its neighbours)")
       .type_name("POLICY[,POLICY...]");
   app.add_option("--write-image", options->write_image,
                  "write a sparse copy of IMAGE with the replay's block bitmaps (its inodes stay "

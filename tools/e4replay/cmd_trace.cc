@@ -93,7 +93,7 @@ Result<TraceInfo> inspect(const Info& options) {
 
 std::string json_of(const TraceInfo& info) {
   return boost::json::serialize(
-             boost::json::object{{"schema", "e4replay/1"}, {"trace", info_json(info)}}) +
+             boost::json::object{{"schema", "e4replay-trace-info/1"}, {"trace", info_json(info)}}) +
          "\n";
 }
 

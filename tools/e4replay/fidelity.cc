@@ -15,9 +15,8 @@ bool is_whole_capture(const report::ReplayReport& report) {
 // What a person can do about a model that does not follow the trace.
 std::string advice(const report::ReplayReport& report) {
   const bool modelled = replay::is_modelled(report.trace);
-  std::string out = modelled ? ""
-                             : fmt::format("no policy here decides like Linux {}; ",
-                                           trace::kernel_of(report.trace));
+  std::string out =
+      modelled ? "" : fmt::format("no policy here decides like Linux {}; ", kernel_text(report));
   if (report.trace.lost_any())
     return out + "events were lost while recording (`e4replay trace info`), so record it again";
   if (is_whole_capture(report))

@@ -242,6 +242,30 @@ Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& 
   return out;
 }
 
+std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded) {
+  struct Neighbours {
+    std::string_view policy, before, after;
+  };
+  constexpr std::array<Neighbours, 6> kNeighbours = {{{"legacy", "", "linux-6.12"},
+                                                      {"cr1.5", "legacy", ""},
+                                                      {"linux-6.5", "legacy", "linux-6.12"},
+                                                      {"linux-6.14", "legacy", "linux-6.12"},
+                                                      {"linux-6.12", "legacy", "linux-7.3"},
+                                                      {"linux-7.3", "linux-6.12", ""}}};
+  std::vector<const allocator::Policy*> out = {allocator::find_policy(recorded)};
+  for (const Neighbours& row : kNeighbours)
+    if (row.policy == recorded)
+      for (const std::string_view name : {row.before, row.after})
+        if (!name.empty()) out.push_back(allocator::find_policy(name));
+  return out;
+}
+
+std::string release_of(const Inputs& inputs) {
+  if (inputs.capture && !inputs.capture->start().kernel.empty())
+    return inputs.capture->start().kernel;
+  return inputs.trace.summary().kernel;
+}
+
 Status apply_settings(allocator::Tunables& tunables, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) E4R_CHECK(allocator::set_tunable(tunables, setting));
   return {};
@@ -253,6 +277,7 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
   out.threads = options.threads;
   out.check = options.check;
   out.warm = inputs.warm;
+  out.release = release_of(inputs);
   if (progress.active())
     out.progress = [&progress, total = inputs.trace.events()](const char* what, std::uint64_t n) {
       progress.show(fmt::format("{}: {} of {} events", what, format_count(n), format_count(total)));
@@ -268,6 +293,7 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   out.trace_path = inputs.trace.name();
   out.device = trace::device_name(inputs.trace.device());
   out.trace = inputs.trace.summary();
+  out.release = release_of(inputs);
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
   stats::SettledFree before = stats::source_free(inputs.source, stats::mebibyte_bits(block_bits));
   out.before = before.extents;

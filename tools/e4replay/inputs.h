@@ -96,6 +96,13 @@ struct NotedText {
 // those there are), an empty list.
 [[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
 
+// What `replay` compares without -p: the recorded kernel's policy first, and then its neighbours
+// among those of long-term kernels, the one before it and the one after it.
+[[nodiscard]] std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded);
+
+// Release of the recorded kernel, as the capture or the trace has it; empty: neither does.
+[[nodiscard]] std::string release_of(const Inputs& inputs);
+
 // Tunables with every --set applied.
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
                                     const std::vector<std::string>& settings);

@@ -147,7 +147,7 @@ std::string shrinker_json(const ShrinkerReport& report) {
                                         {"longest_us", report.recorded.longest_us},
                                         {"recorded", agreement_json(report.recorded)},
                                         {"runs", runs}};
-  return report::json_text({{"schema", "e4replay/1"}, {"shrinker", shrinker}});
+  return report::json_text({{"schema", "e4replay-shrinker/1"}, {"shrinker", shrinker}});
 }
 
 }  // namespace e4r::tools

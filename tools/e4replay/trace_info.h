@@ -20,7 +20,7 @@ struct TraceInfo {
 };
 
 [[nodiscard]] std::string info_text(const TraceInfo& info);
-// The value of "trace" in the JSON of schema e4replay/1.
+// The value of "trace" in the JSON of schema e4replay-trace-info/1.
 [[nodiscard]] boost::json::object info_json(const TraceInfo& info);
 
 }  // namespace e4r::tools

@@ -157,7 +157,7 @@ json::array groups_json(std::span<const GroupRun> runs) {
 
 void print_json(const View& view, bool groups) {
   const Inventory& i = view.inventory;
-  json::object document{{"schema", "e4replay/1"}, {"image", image_json(view)}};
+  json::object document{{"schema", "tune2fs-lazy-status/1"}, {"image", image_json(view)}};
   document["inode_tables"] = json::object{{"groups", i.groups},
                                           {"inode_uninit", i.inode_uninit},
                                           {"block_uninit", i.block_uninit},

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Real documents of every kind that the tools write, as OUT/KIND/NAME.json.
+#   documents.sh E4REPLAY CAPTURES TRACES OUT
+set -euo pipefail
+e4replay=$1 captures=$2 traces=$3 out=$4
+tune2fs_lazy=$(dirname "$e4replay")/tune2fs-lazy
+cd "$captures"
+
+# Writes a document; status 3 is a verify that found disagreement.
+write() {
+    local kind=$1 name=$2 status=0
+    shift 2
+    mkdir -p "$out/$kind"
+    "$@" >"$out/$kind/$name.json" 2>"$out/stderr" || status=$?
+    [ $status = 0 ] || [ $status = 3 ] || {
+        cat "$out/stderr" >&2
+        echo "documents.sh: $kind/$name: status $status: $*" >&2
+        exit 1
+    }
+}
+
+mkdir -p "$out"
+write replay default "$e4replay" replay churn-4k.img churn-4k.trace.zst --json -
+write replay cr1.5 "$e4replay" replay churn-4k.img churn-4k.trace.zst -p cr1.5,linear --json -
+write replay linux-7.3 "$e4replay" replay delalloc-4k.img delalloc-4k-7.3.e4t.zst --json -
+write replay linux-6.5 "$e4replay" replay delalloc-4k.img delalloc-4k-6.12.e4t.zst \
+    -p linux-6.5,linux-6.12,rotalloc --json -
+write verify same "$e4replay" verify churn-4k.img churn-4k.trace.zst --json -
+write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-run --json -
+write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -
+write verify linux-6.18 "$e4replay" verify churn-4k.img linux618-churn-4k.trace.zst --json -
+write freefrag plain "$e4replay" freefrag churn-4k.img --json -
+write trace-info text "$e4replay" trace info churn-4k.trace.zst --json -
+write trace-info e4t "$e4replay" trace info delalloc-4k-7.3.e4t.zst --json -
+"$e4replay" trace convert churn-4k.trace.zst "$out/whole.e4c" --image churn-4k.img >"$out/stdout"
+write info whole "$e4replay" info "$out/whole.e4c" --json -
+write replay capture "$e4replay" replay "$out/whole.e4c" --json -
+head -c 200000 "$out/whole.e4c" >"$out/cut.e4c"
+write info cut "$e4replay" info "$out/cut.e4c" --json -
+write shrinker plain "$e4replay" shrinker "$traces/es-delayed.e4t.zst" --json -
+write shrinker verify "$e4replay" shrinker "$traces/es-delayed.e4t.zst" --verify --json -
+write age plain "$e4replay" age 64M -o "$out/aged.img" --until 'turnover 1x' --no-progress --json -
+write tune2fs-lazy-status plain "$tune2fs_lazy" status --json churn-4k.img
+"$e4replay" sweep churn-4k.img:churn-4k.trace.zst -p legacy,cr1.5 --set mb_max_to_scan=50,200 \
+    -o "$out/swept" --no-progress >"$out/stdout"
+mkdir -p "$out/sweep" "$out/sweep-summary" "$out/sweep-point"
+mv "$out/swept/sweep.json" "$out/sweep/plain.json"
+mv "$out/swept/summary.json" "$out/sweep-summary/plain.json"
+number=0
+while read -r line; do
+    number=$((number + 1))
+    printf '%s\n' "$line" >"$out/sweep-point/$number.json"
+done <"$out/swept/points.jsonl"
