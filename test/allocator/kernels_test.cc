@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What Linux 6.12.117 and 7.3.4 decide otherwise than 6.1, rule by rule.
+// What Linux 6.5, 6.12.117, 6.14 and 7.3.4 decide otherwise than 6.1, rule by rule.
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "allocator/policy.h"
 #include "support/full_groups.h"
@@ -243,6 +244,79 @@ TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
     const Decision d = walked.allocator.allocate(metadata_request(300, 0));
     EXPECT_EQ(d.result.group, 12u);
     EXPECT_EQ(walked.allocator.counters()[Criterion::cr1].groups_considered, looks) << policy;
+  }
+}
+
+// Once a walk has gone round all groups for best-avail, 6.5 and 6.14 put the goal back: the goal of
+// a group preallocation becomes the length asked for. 6.12 puts nothing back after a walk.
+TEST_F(Kernels, AWalkMayPutTheGoalBack) {
+  free_runs(fs, 7, 4, 20, 60);
+  tunables.mb_optimize_scan = 0;
+  for (const auto& [policy, goal, criterion] :
+       {std::tuple{"linux-6.5", 3u, Criterion::cr2}, std::tuple{"linux-6.14", 3u, Criterion::cr2},
+        std::tuple{"linux-6.12", kGoal, Criterion::cr3},
+        std::tuple{"linux-7.3", kGoal, Criterion::cr3}}) {
+    start(policy);
+    const Decision d = ask(data_request(20, 3, 100));
+    EXPECT_EQ(d.criterion, criterion) << policy;
+    EXPECT_EQ(d.goal.len, goal) << policy;
+  }
+}
+
+// A walk that has found something has not gone round all groups.
+TEST_F(Kernels, AWalkThatFindsKeepsItsGoal) {
+  free_runs(fs, 7, 4, 600, 3);
+  tunables.mb_optimize_scan = 0;
+  for (const char* policy : {"linux-6.5", "linux-6.14"}) {
+    start(policy);
+    const Decision d = ask(data_request(20, 3, 100));
+    EXPECT_EQ(d.criterion, Criterion::cr1) << policy;
+    EXPECT_EQ(d.goal.len, kGoal) << policy;
+  }
+}
+
+// 6.5 and 6.14 leave a group that becomes full on its list of the average free extent, where CR1
+// considers it in vain; 6.1 takes it off.
+TEST_F(Kernels, FullGroupsMayStayListed) {
+  for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 512, 1);
+  for (const auto& [policy, full] :
+       {std::pair{"linux-6.5", 1u}, std::pair{"linux-6.14", 1u}, std::pair{"linux-6.1", 0u}}) {
+    start(policy);
+    ASSERT_EQ(ask(metadata_request(512, 0)).result.group, 3u) << policy;
+    const std::uint64_t before = counters()[Criterion::cr1].groups_considered;
+    const Decision d = ask(metadata_request(512, 0));
+    EXPECT_EQ(d.criterion, Criterion::cr1) << policy;
+    EXPECT_EQ(d.result.group, 7u) << policy;
+    // The goal's group, the full one, and group 7 by the list and by the look at it.
+    EXPECT_EQ(counters()[Criterion::cr1].groups_considered - before, 3u + full) << policy;
+    for (const std::string& line : rig->state.check(1)) ADD_FAILURE() << policy << ": " << line;
+    // What is free again in a group that stayed listed comes in its old place.
+    ASSERT_TRUE(rig->state.free_clusters(7, d.result.start, 512, 1, true).ok());
+    ASSERT_TRUE(rig->state.free_clusters(3, 4, 512, 1, true).ok());
+    EXPECT_EQ(ask(metadata_request(512, 0)).result.group, full != 0 ? 3u : 7u) << policy;
+  }
+}
+
+// A find of 200 clusters for a goal of 512, of which 100 to 249 are asked for: at the goal's start
+// it covers the request's start but not its end.
+TEST_F(Kernels, AShortFindIsKeptAtTheGoalsStartByOneOfTwoRules) {
+  free_runs(fs, 7, 4, 200, 5);
+  for (const auto& [policy, at, served] :
+       {std::tuple{"linux-6.5", 0u, 100u}, std::tuple{"linux-6.14", 100u, 150u},
+        std::tuple{"linux-6.12", 100u, 150u}, std::tuple{"linux-6.1", 100u, 150u}}) {
+    start(policy);
+    allocator::Request r = data_request(20, 150, 3 * kMiB);
+    r.logical = 100;
+    const Decision d = ask(r);
+    EXPECT_EQ(d.goal.logical, 0u) << policy;
+    EXPECT_EQ(d.len, served) << policy;
+    for (const std::string& line : rig->state.check(1)) ADD_FAILURE() << policy << ": " << line;
+    // The next request for what the find covers is served from it.
+    allocator::Request next = data_request(20, 1, 3 * kMiB);
+    next.logical = at == 0 ? 0 : 250;
+    const Decision hit = ask(next);
+    EXPECT_TRUE(hit.prealloc) << policy;
+    EXPECT_EQ(hit.result.group, 7u) << policy;
   }
 }
 

@@ -14,7 +14,8 @@ constexpr std::array kReleases = {ReleaseRange{{6, 14, 0}, {6, 16, kAnyPatch}}};
 
 extern const Policy linux_6_14 = {
     .name = "linux-6.14",
-    .summary = "Linux 6.14 to 6.16: as 6.5, but short finds are kept where they cover the request's end",
+    .summary =
+        "Linux 6.14 to 6.16: as 6.5, but short finds are kept where they cover the request's end",
     .source = "fs/ext4/mballoc.c, Linux 6.14",
     .ladder = kBestAvailLadder,
     .kernel = kLinux6_14,
