@@ -26,13 +26,23 @@ std::string strip(const std::string& path, std::span<const std::string_view> end
   return path;
 }
 
+// The line of a NAME.tunables that is a kernel's release; empty when there is none.
+std::string release_line(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (allocator::parse_release(line)) return line;
+  return {};
+}
+
+// Takes the release too where nothing else has said it.
 Status read_tunables(const InputOptions& options, const capture::Capture* capture,
-                     allocator::Tunables& tunables) {
+                     allocator::Tunables& tunables, std::string& release) {
   E4R_TRY(const auto found, noted(options.tunables_file, capture, capture::text_name::kTunables,
                                   options.trace, "tunables"));
   if (!found) return {};
   if (allocator::read_recorded_tunables(tunables, found->text) == 0)
     return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", found->where);
+  if (release.empty()) release = release_line(found->text);
   return {};
 }
 
@@ -215,10 +225,11 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
     return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
                  options.image, fit.error().message);
   allocator::Tunables recorded = allocator::defaults_for(source.geometry);
-  E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr, recorded));
+  std::string release = capture ? capture->start().kernel : trace.summary().kernel;
+  E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr, recorded, release));
   E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded));
-  Inputs out = {std::move(capture), image_path, std::move(image), std::move(trace),
-                std::move(source),  recorded,   std::nullopt};
+  Inputs out = {std::move(capture), image_path, std::move(image),   std::move(trace),
+                std::move(source),  recorded,   std::move(release), std::nullopt};
   if (own_image && out.capture->start().mounted) {
     E4R_TRY(out.warm, find_warm_start(out));
   }
@@ -260,12 +271,6 @@ std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded)
   return out;
 }
 
-std::string release_of(const Inputs& inputs) {
-  if (inputs.capture && !inputs.capture->start().kernel.empty())
-    return inputs.capture->start().kernel;
-  return inputs.trace.summary().kernel;
-}
-
 Status apply_settings(allocator::Tunables& tunables, const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) E4R_CHECK(allocator::set_tunable(tunables, setting));
   return {};
@@ -277,7 +282,7 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
   out.threads = options.threads;
   out.check = options.check;
   out.warm = inputs.warm;
-  out.release = release_of(inputs);
+  out.release = inputs.release;
   if (progress.active())
     out.progress = [&progress, total = inputs.trace.events()](const char* what, std::uint64_t n) {
       progress.show(fmt::format("{}: {} of {} events", what, format_count(n), format_count(total)));
@@ -293,7 +298,7 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   out.trace_path = inputs.trace.name();
   out.device = trace::device_name(inputs.trace.device());
   out.trace = inputs.trace.summary();
-  out.release = release_of(inputs);
+  out.release = inputs.release;
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
   stats::SettledFree before = stats::source_free(inputs.source, stats::mebibyte_bits(block_bits));
   out.before = before.extents;

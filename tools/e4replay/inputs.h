@@ -62,6 +62,7 @@ struct Inputs {
   trace::PackedTrace trace;
   state::Source source;
   allocator::Tunables recorded;           // of the recorded kernel
+  std::string release;                    // its own, as `uname -r`; empty: not known
   std::optional<replay::WarmStart> warm;  // of a file system that was mounted when it began
 };
 
@@ -99,9 +100,6 @@ struct NotedText {
 // What `replay` compares without -p: the recorded kernel's policy first, and then its neighbours
 // among those of long-term kernels, the one before it and the one after it.
 [[nodiscard]] std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded);
-
-// Release of the recorded kernel, as the capture or the trace has it; empty: neither does.
-[[nodiscard]] std::string release_of(const Inputs& inputs);
 
 // Tunables with every --set applied.
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
