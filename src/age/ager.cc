@@ -30,8 +30,7 @@ std::uint64_t FreedRuns::blocks_in(std::uint32_t order) const {
 Ager::Ager(const state::Source& source, const allocator::Policy& policy,
            const allocator::Tunables& tunables, AgerOptions options)
     : geometry_(source.geometry),
-      state_(source, allocator::group_index(policy, tunables),
-             policy.kernel.groups.full_stay_listed),
+      state_(source, allocator::group_index(policy, tunables)),
       allocator_(state_, policy, tunables),
       options_(std::move(options)),
       files_(options_.inodes.size()),

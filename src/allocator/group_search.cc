@@ -68,7 +68,7 @@ void GroupSearch::climb(std::size_t rung) {
 
 // Whether the rung goes from group to group by number instead of asking the index by order.
 bool GroupSearch::walks(const Rung& rung) const {
-  return rung.choose == nullptr || state_.index() != state::GroupIndex::lists || !indexed_;
+  return rung.choose == nullptr || !state_.has_lists() || !indexed_;
 }
 
 bool GroupSearch::by_classes(const Rung& rung) const {

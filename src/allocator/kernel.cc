@@ -34,10 +34,9 @@ namespace {
 constexpr Kernel by_lists(std::string_view name, const PreallocRules& preallocs) {
   return {
       .name = name,
-      .groups = {.index = state::GroupIndex::lists,
+      .groups = {.index = state::GroupIndex::lists_keep_full,
                  .lists_bounded = true,
-                 .without_extents = false,
-                 .full_stay_listed = true},
+                 .without_extents = false},
       .read_ahead = kReadAhead6_8,
       .stripe = kStripe6_8,
       .stream = kOneStreamGoal,

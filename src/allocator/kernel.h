@@ -24,8 +24,6 @@ struct GroupRules {
   // Files without extents are searched for by the index too; else they are walked for
   // (before 6.1.165 and 7.0).
   bool without_extents;
-  // A group that becomes full stays on its list of the average free extent (6.5 and 6.14).
-  bool full_stay_listed = false;
 };
 
 // What is remembered of a goal that a criterion trims.

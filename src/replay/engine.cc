@@ -19,8 +19,7 @@ allocator::Tunables effective(const allocator::Policy& policy, allocator::Tunabl
 
 Engine::Engine(const state::Source& source, const allocator::Policy& policy,
                const allocator::Tunables& tunables, EngineOptions options)
-    : state_(source, allocator::group_index(policy, tunables),
-             policy.kernel.groups.full_stay_listed),
+    : state_(source, allocator::group_index(policy, tunables)),
       allocator_(state_, policy, effective(policy, tunables)),
       options_(std::move(options)),
       source_(source) {

@@ -60,11 +60,11 @@ void check_index(const FsState& state, const Group& group, Report& report) {
   while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
   report.expect(largest == group.largest_order, "group {}: largest order {} recorded as {}",
                 group.number, largest, static_cast<int>(group.largest_order));
-  const bool lists = state.index() == GroupIndex::lists;
+  const bool lists = state.has_lists();
   report.expect(group.by_largest.is_linked() == (lists && largest >= 0),
                 "group {}: wrongly on or off its largest-order list", group.number);
-  const bool on_average =
-      group.fragments > 0 || (state.full_stay_listed() && group.average_order >= 0);
+  const bool on_average = group.fragments > 0 || (state.index() == GroupIndex::lists_keep_full &&
+                                                  group.average_order >= 0);
   report.expect(group.by_average.is_linked() == (lists && on_average),
                 "group {}: wrongly on or off its average-fragment list", group.number);
   const bool sets = state.index() == GroupIndex::sets;

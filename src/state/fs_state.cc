@@ -24,10 +24,9 @@ std::uint32_t average_list(std::uint32_t orders, std::uint32_t len) {
   return std::min(static_cast<std::uint32_t>(std::max(order, 0)), orders - 1);
 }
 
-FsState::FsState(const Source& source, GroupIndex index, bool full_stay_listed)
+FsState::FsState(const Source& source, GroupIndex index)
     : geometry_(source.geometry),
       index_(index),
-      full_stay_listed_(full_stay_listed),
       groups_(source.groups.size()),
       free_index_(static_cast<std::uint32_t>(source.groups.size())),
       unread_(static_cast<std::uint32_t>(source.groups.size())) {
@@ -102,7 +101,8 @@ void FsState::update_index(Group& group) {
   int largest = static_cast<int>(geometry_.orders()) - 1;
   while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
   if (largest != group.largest_order) move_by_largest(group, largest);
-  if (index_ == GroupIndex::none || (full_stay_listed_ && group.fragments == 0)) return;
+  if (index_ == GroupIndex::none) return;
+  if (index_ == GroupIndex::lists_keep_full && group.fragments == 0) return;
   const int average =
       group.fragments == 0
           ? -1
@@ -115,7 +115,7 @@ void FsState::move_by_largest(Group& group, int order) {
   const int old = group.largest_order;
   group.largest_order = static_cast<std::int8_t>(order);
   const bool in = order >= 0 && group.free > 0;
-  if (index_ == GroupIndex::lists) {
+  if (has_lists()) {
     group.by_largest.unlink();
     group.moved_by_largest = true;
     if (in) largest_[static_cast<std::size_t>(order)].push_back(group);
@@ -128,7 +128,7 @@ void FsState::move_by_largest(Group& group, int order) {
 void FsState::move_by_average(Group& group, int order) {
   const int old = group.average_order;
   group.average_order = static_cast<std::int8_t>(order);
-  if (index_ == GroupIndex::lists) {
+  if (has_lists()) {
     group.by_average.unlink();
     group.moved_by_average = true;
     if (order >= 0) average_[static_cast<std::size_t>(order)].push_back(group);

@@ -44,8 +44,10 @@ struct Source {
 // free extent.
 enum class GroupIndex : std::uint8_t {
   none,
-  lists,  // in the order of arrival (Linux up to 6.12.76)
-  sets,   // in ascending order (Linux from 6.12.77 and 6.17 on)
+  lists,            // in the order of arrival (Linux 6.1)
+  lists_keep_full,  // the same; a group that becomes full stays on its average-fragment list
+                    // (Linux 6.5 to 6.16)
+  sets,             // in ascending order (Linux from 6.12.77 and 6.17 on)
 };
 
 // The two arrays of order lists.
@@ -56,8 +58,7 @@ enum class OrderLists : std::uint8_t { largest, average };
 // one CPU's worth of concurrency (none). Not thread-safe; several states may share one Source.
 class FsState {
  public:
-  // `full_stay_listed`: a group that becomes full stays on its average-fragment list.
-  FsState(const Source& source, GroupIndex index, bool full_stay_listed = false);
+  FsState(const Source& source, GroupIndex index);
   FsState(const FsState&) = delete;
   FsState& operator=(const FsState&) = delete;
 
@@ -65,7 +66,10 @@ class FsState {
   // Whether there is an index by order: mb_optimize_scan=1.
   [[nodiscard]] bool order_lists() const { return index_ != GroupIndex::none; }
   [[nodiscard]] GroupIndex index() const { return index_; }
-  [[nodiscard]] bool full_stay_listed() const { return full_stay_listed_; }
+  // Whether there are lists in the order of arrival.
+  [[nodiscard]] bool has_lists() const {
+    return index_ == GroupIndex::lists || index_ == GroupIndex::lists_keep_full;
+  }
   [[nodiscard]] std::uint32_t group_count() const { return geometry_.groups; }
   [[nodiscard]] Group& group(std::uint32_t number) { return groups_[number]; }
   [[nodiscard]] const Group& group(std::uint32_t number) const { return groups_[number]; }
@@ -174,7 +178,6 @@ class FsState {
 
   Geometry geometry_;
   GroupIndex index_;
-  bool full_stay_listed_;
   std::vector<Group> groups_;
   FreeIndex free_index_;
   std::array<LargestList, kMaxOrders> largest_;

@@ -24,7 +24,7 @@ bool move_before(List& list, Group& group, Group& other) {
 }  // namespace
 
 void FsState::arrange(OrderLists lists, const std::vector<std::uint32_t>& rank) {
-  if (index_ != GroupIndex::lists) return;
+  if (!has_lists()) return;
   if (lists == OrderLists::largest)
     sort_all(largest_, rank);
   else
@@ -34,7 +34,7 @@ void FsState::arrange(OrderLists lists, const std::vector<std::uint32_t>& rank) 
 }
 
 bool FsState::put_before(OrderLists lists, std::uint32_t number, std::uint32_t other_number) {
-  if (index_ != GroupIndex::lists || number == other_number || number >= groups_.size() ||
+  if (!has_lists() || number == other_number || number >= groups_.size() ||
       other_number >= groups_.size())
     return false;
   const auto move = [&](auto& all, auto hook, auto moved, auto order) {

@@ -15,8 +15,7 @@ struct Rig {
       : Rig(policy, fs, allocator::defaults_for(fs.geometry())) {}
   Rig(const allocator::Policy& policy, ModelFs& fs, const allocator::Tunables& knobs)
       : tunables(knobs),
-        state(fs.source(), allocator::group_index(policy, tunables),
-              policy.kernel.groups.full_stay_listed),
+        state(fs.source(), allocator::group_index(policy, tunables)),
         allocator(state, policy, tunables) {}
   Rig(std::string_view policy, ModelFs& fs) : Rig(*allocator::find_policy(policy), fs) {}
   Rig(std::string_view policy, ModelFs& fs, const allocator::Tunables& knobs)
