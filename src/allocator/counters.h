@@ -8,7 +8,7 @@
 
 namespace e4r::allocator {
 
-inline constexpr std::size_t kCriteria = static_cast<std::size_t>(mb::Criterion::unknown);
+inline constexpr std::size_t kCriteria = static_cast<std::size_t>(mb::Criterion::past_last);
 
 // What /proc/fs/ext4/DEV/mb_stats counts (struct ext4_sb_info s_bal_*, Linux 6.1), per criterion
 // where the kernel does. extents_scanned per criterion and len_goal_hits come with the CR1.5

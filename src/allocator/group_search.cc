@@ -21,10 +21,17 @@ void GroupSearch::run(const StreamGoals& streams, const SearchStart& start, std:
       (search_.flags & mb::hint_first) == 0)
     take_best_or_anything();
   if (search_.status == Status::found) {
-    ++search_.counters[search_.criterion].hits;
+    count_hit();
     if (stream && search_.best.group == search_.goal.group) ++search_.counters.stream_goal_hits;
   }
   read_ahead_.finish();
+}
+
+void GroupSearch::count_hit() {
+  if (search_.criterion == mb::Criterion::past_last)
+    ++search_.counters[policy_.ladder.front().criterion].useless_loops;
+  else
+    ++search_.counters[search_.criterion].hits;
 }
 
 void GroupSearch::try_goal() {
@@ -124,6 +131,9 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
     }
   }
   if (looked == groups) ++counters.useless_loops;
+  if (looked == groups && index + 1 == policy_.ladder.size() &&
+      policy_.kernel.groups.counts_past_last)
+    search_.criterion = mb::Criterion::past_last;
   const bool leaves = !walks(rung) || (looked == groups && policy_.kernel.remembers.after_walks);
   if (search_.status == Status::going && leaves && rung.leave != nullptr) rung.leave(search_);
   return index + 1;

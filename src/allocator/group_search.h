@@ -32,6 +32,8 @@ class GroupSearch {
   using Group = state::Group;
   using Status = Search::Status;
 
+  // Where the kernel counts that the search found something.
+  void count_hit();
   void try_goal();
   void set_order2();
   void climb(std::size_t rung);

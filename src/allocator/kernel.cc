@@ -70,7 +70,10 @@ namespace {
 constexpr Kernel starting(std::string_view name, const StartRules& start) {
   return {
       .name = name,
-      .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
+      .groups = {.index = state::GroupIndex::sets,
+                 .lists_bounded = true,
+                 .without_extents = true,
+                 .counts_past_last = true},
       .read_ahead = kReadAhead6_8,
       .stripe = kStripe6_8,
       .stream = kStreamGoalsByInode,
@@ -92,7 +95,10 @@ const Kernel kLinux7_3LowFirst =
 
 const Kernel kLinux7_3GroupGoal = {
     .name = "Linux 7.3.4 with kernel/patches/group-goal",
-    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
+    .groups = {.index = state::GroupIndex::sets,
+               .lists_bounded = true,
+               .without_extents = true,
+               .counts_past_last = true},
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
     .stream = kStreamGoalsByInode,

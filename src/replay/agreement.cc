@@ -107,6 +107,10 @@ void Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
     course.at(requests).join({1, 1});
     return;
   }
+  Comparison but_criterion = r;
+  but_criterion.criterion = true;
+  if (!was_forced && op.closing.criterion == mb::Criterion::unknown && but_criterion.all())
+    ++nameless;
   std::string fields = differing(r);
   diverge(op, race, fields.empty() ? "block" : std::move(fields), describe(decision));
 }

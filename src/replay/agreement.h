@@ -37,6 +37,7 @@ struct Agreement {
   std::uint64_t same_found = 0;
   std::uint64_t same_groups_scanned = 0;
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
+  std::uint64_t nameless = 0;   // not identical, but only by a criterion that is none we know
   std::uint64_t races = 0;      // not identical, but overlapped: see Divergence
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
@@ -64,7 +65,9 @@ struct Agreement {
   // Below this share the model does not follow the recorded kernel, so that what it says of another
   // policy on the same trace means nothing.
   static constexpr double kFollows = 90.0;
-  [[nodiscard]] bool follows() const { return percent_identical().value_or(0) >= kFollows; }
+  [[nodiscard]] bool follows() const {
+    return percent(identical + nameless).value_or(0) >= kFollows;
+  }
   static constexpr std::size_t kListed = 1000;
   [[nodiscard]] const Divergence* first_divergence() const {
     return divergences.empty() ? nullptr : &divergences.front();

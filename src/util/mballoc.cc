@@ -6,8 +6,8 @@
 namespace e4r::mb {
 namespace {
 
-constexpr std::array<std::string_view, 7> kCriterionNames = {"CR0", "CR1", "CR1.5",  "best-avail",
-                                                             "CR2", "CR3", "unknown"};
+constexpr std::array<std::string_view, 8> kCriterionNames = {"CR0", "CR1", "CR1.5",    "best-avail",
+                                                             "CR2", "CR3", "past-CR3", "unknown"};
 
 }  // namespace
 

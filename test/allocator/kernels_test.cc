@@ -48,6 +48,24 @@ TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   }
 }
 
+// Behind a walk of all groups in the last criterion the number is counted on, and the hit with it.
+TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
+  free_runs(fs, 3, 4, 30, 1);
+  free_runs(fs, 7, 4, 20, 1);
+  for (const auto& [policy, criterion] :
+       {std::pair{"linux-6.12", Criterion::cr3}, std::pair{"linux-7.3", Criterion::past_last}}) {
+    start(policy);
+    const Decision d = ask(metadata_request(100, 0));
+    EXPECT_EQ(d.result.group, 3u) << policy;
+    EXPECT_EQ(d.result.len, 30u) << policy;
+    EXPECT_EQ(d.criterion, criterion) << policy;
+    const bool past = criterion == Criterion::past_last;
+    EXPECT_EQ(counters()[Criterion::cr3].hits, past ? 0u : 1u) << policy;
+    EXPECT_EQ(counters()[Criterion::cr3].useless_loops, 1u) << policy;
+    EXPECT_EQ(counters()[Criterion::cr0].useless_loops, past ? 1u : 0u) << policy;
+  }
+}
+
 // Classes take turns in the groups from the goal's on, and only then in those before it.
 TEST_F(Kernels, GroupsBeforeTheGoalsComeAfterEveryClass) {
   fs.free(2, 4, 1100);   // largest chunk: 512

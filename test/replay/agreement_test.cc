@@ -44,5 +44,23 @@ TEST(Agreement, StreamGoalIsInDoubtAfterARace) {
   EXPECT_EQ(agreement.requests - agreement.identical, 2u);
 }
 
+// What a trace cannot say is no sign that the model does not follow.
+TEST(Agreement, ACriterionNotKnownIsNoReasonToRefuse) {
+  Op op = stream_search(false);
+  op.closing.criterion = mb::Criterion::unknown;
+  Agreement nameless;
+  nameless.count(op, deciding(500), false);
+  EXPECT_EQ(nameless.identical, 0u);
+  EXPECT_EQ(nameless.nameless, 1u);
+  EXPECT_TRUE(nameless.follows());
+  Agreement elsewhere;
+  elsewhere.count(op, deciding(700), false);
+  EXPECT_FALSE(elsewhere.follows());
+  op.closing.criterion = mb::Criterion::cr1;
+  Agreement known;
+  known.count(op, deciding(500), false);
+  EXPECT_FALSE(known.follows());
+}
+
 }  // namespace
 }  // namespace e4r::replay

@@ -94,6 +94,7 @@ TEST(E4t, KeepsWhatTheSummaryKnows) {
   EXPECT_EQ(back.entries_written, s.entries_written);
   EXPECT_EQ(back.overwritten, s.overwritten);
   EXPECT_EQ(back.lines, s.lines);
+  EXPECT_EQ(back.unknown_criteria, s.unknown_criteria);
   EXPECT_EQ(back.unknown_fields, s.unknown_fields);
   EXPECT_EQ(back.skipped_lines, s.skipped_lines);
   EXPECT_EQ(back.unknown_events, s.unknown_events);

@@ -346,6 +346,21 @@ TEST(Generations, NamesSettleThem) {
   EXPECT_EQ(later.summary.unknown_criteria, 1u);
 }
 
+// __print_symbolic writes a number without a name in hex.
+TEST(Generations, TheNumberBehindTheLastCriterionIsKept) {
+  using enum mb::Criterion;
+  const std::string text = search_line("CR_ANY_FREE") + search_line("0x5");
+  for (const std::string& order : {text, search_line("0x5") + search_line("CR_ANY_FREE")}) {
+    const auto read = read_text(order);
+    EXPECT_EQ(read.error, "");
+    EXPECT_EQ(read.summary.generation, Generation::v6_5);
+    EXPECT_EQ(read.summary.unknown_criteria, 0u);
+    EXPECT_EQ(read.events.at(order == text ? 1 : 0).criterion, past_last);
+  }
+  const auto ours = read_text(search_line("CR3") + search_line("0x5"));
+  EXPECT_EQ(criteria(ours), (std::vector{cr3, unknown}));
+}
+
 TEST(Generations, AFourDisprovesTheGuess) {
   using enum mb::Criterion;
   EXPECT_EQ(criteria(read_text(search_line("1") + search_line("4") + search_line("2"))),

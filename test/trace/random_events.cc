@@ -49,9 +49,9 @@ class Generator {
     if (located) fill(x.logical, 1000);
   }
   mb::Criterion criterion() {
-    static constexpr std::array kPrintable = {mb::Criterion::cr0, mb::Criterion::cr1,
+    static constexpr std::array kPrintable = {mb::Criterion::cr0,        mb::Criterion::cr1,
                                               mb::Criterion::best_avail, mb::Criterion::cr2,
-                                              mb::Criterion::cr3};
+                                              mb::Criterion::cr3,        mb::Criterion::past_last};
     if (printable_) return kPrintable[rng_.below(kPrintable.size())];
     return static_cast<mb::Criterion>(rng_.below(static_cast<int>(mb::Criterion::unknown) + 1));
   }

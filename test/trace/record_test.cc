@@ -310,6 +310,20 @@ TEST(Records, HaveCriteriaByTheOrderOfEnumerators) {
   EXPECT_EQ(criterion_of(*decoder, 2), mb::Criterion::best_avail);
 }
 
+TEST(Records, HaveTheNumberBehindTheLastCriterion) {
+  const Tep tep = test::new_tep();
+  auto decoder = search_decoder(
+      *tep,
+      "\"cr %s\", __print_symbolic(REC->cr, { 0, \"CR_POWER2_ALIGNED\" }, "
+      "{ 1, \"CR_GOAL_LEN_FAST\" }, { 2, \"CR_BEST_AVAIL_LEN\" }, { 3, \"CR_GOAL_LEN_SLOW\" }, "
+      "{ 4, \"CR_ANY_FREE\" })");
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  EXPECT_EQ(criterion_of(*decoder, 5), mb::Criterion::past_last);
+  EXPECT_EQ(decoder->context().unknown_criteria, 0u);
+  EXPECT_EQ(criterion_of(*decoder, 6), mb::Criterion::unknown);
+  EXPECT_EQ(decoder->context().unknown_criteria, 1u);
+}
+
 TEST(Records, HaveCriteriaByNumberAsInText) {
   const Tep tep = test::new_tep();
   auto decoder = search_decoder(*tep, "\"cr %u\", REC->cr");

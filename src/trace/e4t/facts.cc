@@ -23,7 +23,7 @@ enum Fact : std::uint64_t {
   kOverwritten = 16,
   kLines = 18,
   kUnknownFlags = 20,
-  kUnknownCriteria = 22,
+  kUnnamedCriteria = 22,  // of older files: unknown or mb::Criterion::past_last
   kUnknownFields = 24,
   kSkippedLines = 26,
   kUnknownCount = 28,  // how often the kUnknownEvent behind it was seen
@@ -31,6 +31,7 @@ enum Fact : std::uint64_t {
   kWarning = 31,
   kKernel = 33,
   kClock = 35,
+  kUnknownCriteria = 36,
 };
 
 class FactWriter {
@@ -94,6 +95,10 @@ void set_number(std::uint64_t fact, std::uint64_t value, Totals& totals, TraceSu
       break;
     case kUnknownFlags:
       s.unknown_flags = value;
+      break;
+    case kUnnamedCriteria:
+      // Behind kGeneration. What those kernels print and older writers did not know is past_last.
+      if (s.generation != Generation::v6_5) s.unknown_criteria = value;
       break;
     case kUnknownCriteria:
       s.unknown_criteria = value;

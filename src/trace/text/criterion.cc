@@ -15,6 +15,10 @@ struct Name {
   Generation generation;
 };
 
+// The kernel has no name for the number after the last rung: its text is the number in hex.
+constexpr unsigned kPastLast = 5;
+constexpr std::string_view kPastLastText = "0x5";
+
 constexpr auto kNames = std::to_array<Name>({
     {"CR_POWER2_ALIGNED", mb::Criterion::cr0, Generation::v6_5},
     {"CR_GOAL_LEN_FAST", mb::Criterion::cr1, Generation::v6_5},
@@ -34,7 +38,7 @@ constexpr std::array kLadder61 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Cr
 constexpr std::array kLadderCr15 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::cr1_5,
                                     mb::Criterion::cr2, mb::Criterion::cr3};
 constexpr std::array kLadder65 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::best_avail,
-                                  mb::Criterion::cr2, mb::Criterion::cr3};
+                                  mb::Criterion::cr2, mb::Criterion::cr3, mb::Criterion::past_last};
 
 template <std::size_t N>
 mb::Criterion rung(const std::array<mb::Criterion, N>& ladder, unsigned digit) {
@@ -64,6 +68,12 @@ void CriterionReader::see_digit(unsigned digit) {
 
 bool CriterionReader::read(Scan& scan, mb::Criterion& criterion) {
   if (scan.at_end()) return false;
+  const Scan before = scan;
+  if (scan.word() == kPastLastText) {
+    criterion = read_unnamed(kPastLast);
+    return true;
+  }
+  scan = before;
   if (Scan::digit(*scan.p)) {
     unsigned digit = 0;
     if (!scan.number(digit)) return false;
@@ -76,6 +86,12 @@ bool CriterionReader::read(Scan& scan, mb::Criterion& criterion) {
 mb::Criterion CriterionReader::read_number(unsigned number) {
   see_digit(number);
   return by_number(generation_, number);
+}
+
+mb::Criterion CriterionReader::read_unnamed(unsigned number) {
+  if (generation_ == Generation::unknown) generation_ = Generation::v6_5;
+  return number == kPastLast && generation_ == Generation::v6_5 ? mb::Criterion::past_last
+                                                                : mb::Criterion::unknown;
 }
 
 bool CriterionReader::read_name(std::string_view word, mb::Criterion& criterion) {
@@ -96,6 +112,10 @@ mb::Criterion reread_criterion(mb::Criterion criterion) {
 }
 
 void print_criterion(std::string& out, mb::Criterion criterion, Generation generation) {
+  if (criterion == mb::Criterion::past_last) {
+    out += kPastLastText;
+    return;
+  }
   const bool names = generation == Generation::v6_5 || generation == Generation::cr1_5;
   for (unsigned digit = 0; !names && digit < kLadder61.size(); ++digit) {
     if (kLadder61[digit] != criterion) continue;

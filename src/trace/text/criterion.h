@@ -19,8 +19,11 @@ class CriterionReader {
   // Reads one token; mb::Criterion::unknown for a number or "CR..." name that is none we know.
   // False when it is neither.
   [[nodiscard]] bool read(Scan& scan, mb::Criterion& criterion);
-  // The same for a number, and for a word: false when it is no "CR..." name.
+  // The same for a number.
   [[nodiscard]] mb::Criterion read_number(unsigned number);
+  // A number for which a kernel that prints names has none.
+  [[nodiscard]] mb::Criterion read_unnamed(unsigned number);
+  // The same for a word: false when it is no "CR..." name.
   [[nodiscard]] bool read_name(std::string_view word, mb::Criterion& criterion);
 
   [[nodiscard]] Generation generation() const { return generation_; }

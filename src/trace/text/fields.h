@@ -150,6 +150,8 @@ struct Rung : Required<"cr">, Names<"cr"> {
     const std::string_view name = r.symbol(number);
     if (!r.has_symbols())
       e.criterion = c.criterion.read_number(number);
+    else if (name.empty())
+      e.criterion = c.criterion.read_unnamed(number);
     else if (!c.criterion.read_name(name, e.criterion))
       e.criterion = mb::Criterion::unknown;
     c.unknown_criteria += e.criterion == mb::Criterion::unknown;
