@@ -4,13 +4,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "util/units.h"
 
 namespace e4r::report {
 
 std::string share_text(const replay::Agreement& agreement, std::uint64_t of) {
   const auto percent = agreement.percent(of);
-  return percent ? fmt::format("{:.3f} %", *percent) : "-";
+  if (!percent) return "-";
+  // Rounding makes no whole of what is less.
+  constexpr double kJustBelow = 99.999;
+  return fmt::format("{:.3f} %",
+                     of < agreement.requests ? std::min(*percent, kJustBelow) : *percent);
 }
 
 std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
