@@ -94,7 +94,8 @@ std::string anonymous_tunables(std::string_view text) {
     std::string options;
     std::istringstream words(line.substr(line.find(" ext4 ") + 6));
     for (std::string word; std::getline(words, word, ',');)
-      for (const std::string_view kept : {"mb_optimize_scan=", "stripe="})
+      for (const std::string_view kept :
+           {"mb_optimize_scan=", "stripe=", "data=", "discard", "nodiscard"})
         if (word.starts_with(kept)) options += "," + word.substr(0, word.find(' '));
     out += "/dev/disk /mnt ext4 rw" + options + " 0 0\n";
   }

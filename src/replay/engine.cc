@@ -276,8 +276,9 @@ void Engine::on_free(const Op& op) {
   free(op, range);
 }
 
-bool Engine::free_range(const BlockRange& range) {
+bool Engine::free_range(const BlockRange& range, bool file_data) {
   const state::Geometry& geometry = state_.geometry();
+  const bool at_once = !geometry.journal || (geometry.data_writeback && file_data);
   std::uint64_t block = range.block;
   std::uint64_t left = range.len;
   bool all = true;
@@ -287,11 +288,11 @@ bool Engine::free_range(const BlockRange& range) {
     const std::uint64_t blocks = std::min(left, room);
     const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(blocks));
     allocator_.load_group(group);
-    const bool freed = !is_metadata(block, block + blocks) &&
-                       state_
-                           .free_clusters(group, geometry.cluster_in_group(block), clusters,
-                                          transaction_, !geometry.journal)
-                           .ok();
+    const bool freed =
+        !is_metadata(block, block + blocks) &&
+        state_
+            .free_clusters(group, geometry.cluster_in_group(block), clusters, transaction_, at_once)
+            .ok();
     if (freed)
       tally_.freed_clusters += clusters;
     else
@@ -307,7 +308,7 @@ void Engine::on_free_inode(const Op& op) {
   facts_.gone(op.ino);
   scratch_.clear();
   translation_.forget(op.ino, scratch_);
-  let_go(scratch_);
+  let_go(scratch_, true);
   state_.forget_inode(op.ino);
 }
 

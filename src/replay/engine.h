@@ -102,7 +102,7 @@ class Engine {
   // The recorded kernel freed the range.
   virtual void free(const Op& op, const BlockRange& range) = 0;
   // A file is gone of which the replay held the ranges still: the recorded kernel never freed them.
-  virtual void let_go(const std::vector<BlockRange>& ranges) = 0;
+  virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
 
   // ---- What it does that with.
 
@@ -121,7 +121,7 @@ class Engine {
   // The file system had a past before the trace.
   [[nodiscard]] bool is_warm() const { return options_.warm != nullptr; }
   // Frees a range of blocks, group by group; false when part of it was none to free.
-  bool free_range(const BlockRange& range);
+  bool free_range(const BlockRange& range, bool file_data);
   // Returns blocks of one group that were allocated a moment ago.
   void give_back(const BlockRange& range);
 

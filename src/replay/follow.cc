@@ -62,7 +62,7 @@ void Follow::learn_order(const Op& op, const allocator::Decision& own) {
 }
 
 void Follow::free(const Op& op, const BlockRange& range) {
-  if (!free_range(range)) {
+  if (!free_range(range, op.file_data)) {
     contradictions_.note(&Contradictions::not_in_use, op.ordinal);
     inputs_.refused_frees.push_back(op.ordinal);
     return;

@@ -25,7 +25,7 @@ class Follow : public Engine {
  private:
   void decide(const Op& op, std::uint64_t index) override;
   void free(const Op& op, const BlockRange& range) override;
-  void let_go(const std::vector<BlockRange>&) override {}
+  void let_go(const std::vector<BlockRange>&, bool) override {}
 
   void learn_order(const Op& op, const allocator::Decision& own);
 

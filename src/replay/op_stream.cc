@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/op_stream.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -114,8 +116,17 @@ void OpStream::accept(const Event& event) {
       op.group = event.result.group;
       op.start = static_cast<std::uint32_t>(event.result.start);
       op.count = event.result.len;
+      op.file_data = freeing_data_.contains(event.pid);
       return;
     }
+    case EventKind::free_blocks:
+      // Its ext4_mballoc_free events follow. Blocks of directories, symbolic links, extent trees
+      // and attributes are metadata.
+      if (S_ISREG(event.mode) && (event.flags & trace::fb::metadata) == 0)
+        freeing_data_.insert(event.pid);
+      else
+        freeing_data_.erase(event.pid);
+      return;
     case EventKind::discard_preallocations:
       // A count comes from trimming, which the model does by itself.
       if (event.needed == 0) push(Op::Kind::discard_inode, event).count = 0;

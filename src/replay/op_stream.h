@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "state/geometry.h"
@@ -54,6 +55,7 @@ struct Op {
   // allocate: another thread's allocation was under way at the same time, or another thread changed
   // the state between request and closing event
   bool overlapped = false;
+  bool file_data = false;  // free: data blocks of a regular file, as ext4_free_blocks says
   bool malformed = false;  // allocate: a field of the request has no place in the kernel's
   std::uint32_t pid = 0;
   std::uint64_t time_ns = 0;
@@ -103,8 +105,8 @@ class OpStream {
   [[nodiscard]] std::uint64_t first_stray() const { return first_stray_; }
 
  private:
-  // Clusters that were freed: usable at once without a journal, else when the transaction is on
-  // disk.
+  // Clusters that were freed: usable at once without a journal, or with data=writeback those of
+  // files, else when the transaction is on disk.
   struct Freed {
     std::uint64_t ordinal = 0;
     std::uint32_t pid = 0;
@@ -137,6 +139,8 @@ class OpStream {
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
   std::uint64_t requests_ = 0;
+  // Threads whose last ext4_free_blocks was of a regular file's data.
+  std::unordered_set<std::uint32_t> freeing_data_;
   std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
   std::vector<Freed> freed_;  // since the first of `open_` was asked for
   // By the running transaction, and by the one that commits; of each the first kWindow.

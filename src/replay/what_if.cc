@@ -124,11 +124,11 @@ void WhatIf::free(const Op& op, const BlockRange& range) {
   }
   freed_.clear();
   translation_.free(range.block, range.len, freed_);
-  let_go(freed_);
+  let_go(freed_, op.file_data);
 }
 
-void WhatIf::let_go(const std::vector<BlockRange>& ranges) {
-  for (const BlockRange& range : ranges) (void)free_range(range);
+void WhatIf::let_go(const std::vector<BlockRange>& ranges, bool file_data) {
+  for (const BlockRange& range : ranges) (void)free_range(range, file_data);
 }
 
 // Whether the recorded state had shown that this free cannot be so.

@@ -23,7 +23,7 @@ class WhatIf : public Engine {
  private:
   void decide(const Op& op, std::uint64_t index) override;
   void free(const Op& op, const BlockRange& range) override;
-  void let_go(const std::vector<BlockRange>& ranges) override;
+  void let_go(const std::vector<BlockRange>& ranges, bool file_data) override;
 
   void note(const Op& op, const allocator::Decision& decision, bool& first);
   void place_data(const Op& op, allocator::Request& request);

@@ -21,8 +21,10 @@ struct Geometry {
   std::uint32_t stripe = 0;               // blocks; 0 or at least 2 (ext4_get_stripe_size)
   bool flex_bg = false;
   bool desc_csum = false;  // uninit_bg or metadata_csum: BLOCK_UNINIT counts
-  bool journal = false;    // freed data blocks become usable at commit
-  bool extents = true;     // new inodes map blocks by extents
+  bool journal = false;    // freed blocks become usable at commit
+  // data=writeback: in spite of the journal, data blocks of regular files are usable at once.
+  bool data_writeback = false;
+  bool extents = true;  // new inodes map blocks by extents
 
   // Buddy orders 0 .. orders()-1 (MB_NUM_ORDERS).
   [[nodiscard]] std::uint32_t orders() const { return block_bits + 2; }

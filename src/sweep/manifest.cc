@@ -168,6 +168,8 @@ std::uint32_t source_sum(const state::Source& source) {
            g.inodes_per_group, g.block_bits, g.cluster_bits, g.log_groups_per_flex, g.stripe,
            g.flex_bg, g.desc_csum, g.journal, g.extents})
     append_le(head, value);
+  // Sums from before this was known stay as they are.
+  if (g.data_writeback) append_le(head, std::uint64_t{1});
   for (const state::BlockSpan& range : source.metadata) {
     append_le(head, std::uint64_t{range.first});
     append_le(head, std::uint64_t{range.end});

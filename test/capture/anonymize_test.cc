@@ -69,12 +69,12 @@ TEST(Anonymizer, TakesAnyNumber) {
 }
 
 TEST(Anonymizer, KeepsWhatDecidesOfTheTexts) {
-  EXPECT_EQ(
-      anonymous_tunables("mb_max_to_scan:200\npossible_cpus:4\n"
-                         "/dev/mapper/secret /srv/secret ext4 "
-                         "rw,stripe=32,usrjquota=secret,mb_optimize_scan=0 0 0\n6.1.0-secret\n"),
-      "mb_max_to_scan:200\npossible_cpus:4\n"
-      "/dev/disk /mnt ext4 rw,stripe=32,mb_optimize_scan=0 0 0\n");
+  EXPECT_EQ(anonymous_tunables("mb_max_to_scan:200\npossible_cpus:4\n"
+                               "/dev/mapper/secret /srv/secret ext4 "
+                               "rw,stripe=32,data=writeback,discard,usrjquota=secret,mb_optimize_"
+                               "scan=0 0 0\n6.1.0-secret\n"),
+            "mb_max_to_scan:200\npossible_cpus:4\n"
+            "/dev/disk /mnt ext4 rw,stripe=32,data=writeback,discard,mb_optimize_scan=0 0 0\n");
   EXPECT_TRUE(is_anonymous_text("start/mb_groups"));
   EXPECT_FALSE(is_anonymous_text("start/options"));
   StartFacts facts;

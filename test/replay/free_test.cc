@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "support/drivers.h"
 #include "support/rig.h"
@@ -34,6 +35,47 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   EXPECT_EQ(engine->tally().bad_frees, 0u);
   EXPECT_EQ(engine->state().groups_loaded(), 1u);
   EXPECT_EQ(engine->counters().buddies_generated, 1u);
+}
+
+// Freed by one thread: of a regular file's data, of its extent tree, of a directory.
+std::vector<trace::Event> frees_of_three_kinds() {
+  std::vector<trace::Event> out;
+  std::int32_t start = 100;
+  for (const auto& [mode, flags] :
+       {std::pair{0100644u, 0u}, std::pair{0100644u, trace::fb::metadata},
+        std::pair{0040755u, 0u}}) {
+    trace::Event request;
+    request.kind = trace::EventKind::free_blocks;
+    request.pid = 1;
+    request.ino = 12;
+    request.mode = static_cast<std::uint16_t>(mode);
+    request.flags = flags;
+    out.push_back(request);
+    trace::Event freed = request;
+    freed.kind = trace::EventKind::mballoc_free;
+    freed.result = {1, start, 10, 0};
+    out.push_back(freed);
+    start += 10;
+  }
+  return out;
+}
+
+// With data=writeback, data blocks of files are usable before the transaction is on disk.
+TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
+  const std::vector<trace::Event> events = frees_of_three_kinds();
+  for (const bool writeback : {false, true}) {
+    ModelFs fs(model_shape("blocks_4k_full_size"));
+    fs.use(1, 100, 30);
+    state::Source source = fs.source();
+    source.geometry.data_writeback = writeback;
+    const std::uint32_t before = source.geometry.clusters_in(1) - ModelFs::kMetadata - 30;
+    replay::InputTable inputs;
+    auto [engine, status] = replay_as(Driver::follow, source, *allocator::find_policy("linux-7.3"),
+                                      allocator::defaults_for(source.geometry), events, inputs);
+    ASSERT_TRUE(status.ok());
+    EXPECT_EQ(engine->tally().freed_clusters, 30u);
+    EXPECT_EQ(engine->state().group(1).free, before + (writeback ? 10u : 0u));
+  }
 }
 
 // The pages of a buddy that is loaded were reclaimed: it is generated again, and nothing changes.

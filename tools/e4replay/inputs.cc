@@ -34,15 +34,23 @@ std::string release_line(const std::string& text) {
   return {};
 }
 
+struct RecordedKernel {
+  allocator::Tunables tunables;
+  std::string release;
+  replay::MountFacts mount;
+};
+
 // Takes the release too where nothing else has said it.
 Status read_tunables(const InputOptions& options, const capture::Capture* capture,
-                     allocator::Tunables& tunables, std::string& release) {
+                     std::uint32_t default_mount_options, RecordedKernel& recorded) {
+  recorded.mount = replay::read_mount("", default_mount_options);
   E4R_TRY(const auto found, noted(options.tunables_file, capture, capture::text_name::kTunables,
                                   options.trace, "tunables"));
   if (!found) return {};
-  if (allocator::read_recorded_tunables(tunables, found->text) == 0)
+  recorded.mount = replay::read_mount(found->text, default_mount_options);
+  if (allocator::read_recorded_tunables(recorded.tunables, found->text) == 0)
     return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", found->where);
-  if (release.empty()) release = release_line(found->text);
+  if (recorded.release.empty()) recorded.release = release_line(found->text);
   return {};
 }
 
@@ -224,12 +232,22 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   if (const Status fit = replay::check_fit(source.geometry, *trace.cursor()); !fit.ok())
     return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
                  options.image, fit.error().message);
-  allocator::Tunables recorded = allocator::defaults_for(source.geometry);
-  std::string release = capture ? capture->start().kernel : trace.summary().kernel;
-  E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr, recorded, release));
-  E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded));
-  Inputs out = {std::move(capture), image_path, std::move(image),   std::move(trace),
-                std::move(source),  recorded,   std::move(release), std::nullopt};
+  RecordedKernel recorded = {allocator::defaults_for(source.geometry),
+                             capture ? capture->start().kernel : trace.summary().kernel,
+                             {}};
+  E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr,
+                          image.geometry().default_mount_opts, recorded));
+  source.geometry.data_writeback = recorded.mount.data_writeback;
+  E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded.tunables));
+  Inputs out = {std::move(capture),
+                image_path,
+                std::move(image),
+                std::move(trace),
+                std::move(source),
+                recorded.tunables,
+                std::move(recorded.release),
+                recorded.mount,
+                std::nullopt};
   if (own_image && out.capture->start().mounted) {
     E4R_TRY(out.warm, find_warm_start(out));
   }

@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "image/image.h"
 #include "replay/load.h"
+#include "replay/mount.h"
 #include "replay/session.h"
 #include "replay/warm_start.h"
 #include "report/replay_report.h"
@@ -63,6 +64,7 @@ struct Inputs {
   state::Source source;
   allocator::Tunables recorded;           // of the recorded kernel
   std::string release;                    // its own, as `uname -r`; empty: not known
+  replay::MountFacts mount;
   std::optional<replay::WarmStart> warm;  // of a file system that was mounted when it began
 };
 
