@@ -27,7 +27,8 @@ constexpr std::uint32_t kNowhereInFile = UINT32_MAX;
 // it has not handed out, preallocated or freed before.
 class Evidence {
  public:
-  explicit Evidence(const state::Source& source) : geometry_(source.geometry), source_(source) {}
+  Evidence(const state::Source& source, std::uint64_t stream_req)
+      : geometry_(source.geometry), source_(source), stream_req_(stream_req) {}
 
   void see(const Event& e) {
     switch (e.kind) {
@@ -88,10 +89,8 @@ class Evidence {
       pa.group = r.group;
       pa.start = static_cast<std::uint32_t>(r.start);
       pa.len = r.len;
-      // A file that fits into so few blocks is served from its CPU's preallocations.
-      constexpr std::uint64_t kStreamRequest = 16;
       const std::uint64_t end = e.orig.logical + geometry_.to_blocks(e.orig.len);
-      const bool small = end <= kStreamRequest;
+      const bool small = end <= stream_req_;
       pa.kind = small ? Prealloc::Kind::group : Prealloc::Kind::inode;
       pa.owner = small ? e.cpu : e.ino;
       pa.logical = small ? 0 : e.orig.logical;
@@ -137,6 +136,7 @@ class Evidence {
 
   const state::Geometry& geometry_;
   const state::Source& source_;
+  std::uint64_t stream_req_;
   Clusters touched_;
   std::vector<PlantedPrealloc> found_;
   std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
@@ -191,8 +191,9 @@ void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group
 }
 
 Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSource& events,
-                                    const std::vector<state::MbGroup>& groups) {
-  Evidence evidence(source);
+                                    const std::vector<state::MbGroup>& groups,
+                                    std::uint64_t stream_req) {
+  Evidence evidence(source, stream_req);
   for (;;) {
     E4R_TRY(const auto batch, events.next());
     if (batch.empty()) break;

@@ -45,9 +45,12 @@ struct WarmStart {
 
 // Works it out from the start image, the events, and mb_groups of the same moment as the image
 // (empty: none). The model is that of Linux 6.1: preallocations lie at an end of a run of clusters
-// that are free on disk, since what has been handed out of them is in use there.
+// that are free on disk, since what has been handed out of them is in use there. `stream_req`
+// (mb_stream_req of the recorded kernel, blocks): a file that is no longer takes from a CPU's
+// preallocations.
 [[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
                                                   trace::EventSource& events,
-                                                  const std::vector<state::MbGroup>& groups);
+                                                  const std::vector<state::MbGroup>& groups,
+                                                  std::uint64_t stream_req);
 
 }  // namespace e4r::replay

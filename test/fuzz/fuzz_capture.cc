@@ -54,7 +54,8 @@ void follow(const capture::Capture& capture, const trace::PackedTrace& trace) {
   const state::Source source = replay::source_from(*image);
   if (!replay::check_fit(source.geometry, *trace.cursor()).ok()) return;
   replay::SessionOptions options;
-  auto warm = replay::deduce_warm_start(source, *trace.cursor(), shown_in(capture));
+  auto warm = replay::deduce_warm_start(source, *trace.cursor(), shown_in(capture),
+                                        allocator::Tunables().mb_stream_req);
   if (!warm.ok()) return;
   options.warm = *std::move(warm);
   options.check = true;

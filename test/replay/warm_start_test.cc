@@ -107,7 +107,8 @@ TEST_P(WarmStarts, AreFollowedAfterAShortLook) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const HalfSeen half(GetParam(), model_shape("blocks_4k_forty_groups"), seed);
     MemorySource events(half.events());
-    auto warm = replay::deduce_warm_start(half.source(), events, half.shown());
+    auto warm = replay::deduce_warm_start(half.source(), events, half.shown(),
+                                          half.tunables().mb_stream_req);
     ASSERT_TRUE(warm.ok());
     hidden += half.hidden();
     found += warm->shown_by_trace + warm->found_by_counters;
@@ -223,6 +224,26 @@ TEST(HiddenRuns, CountersOfAnotherGroupAreNotExplained) {
   other = g.with({});
   other.counters[3] = 0x80000000;  // of a damaged file
   EXPECT_FALSE(replay::find_hidden_runs(g.geometry, g.words, other).explained);
+}
+
+// A file of up to mb_stream_req blocks was served from its CPU's preallocation.
+TEST(WarmStart, StreamRequestsAreAsLongAsTheRecordedKernelHasIt) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  trace::Event hit;
+  hit.kind = trace::EventKind::mballoc_prealloc;
+  hit.ino = 20;
+  hit.cpu = 3;
+  hit.orig = {1, 100, 4, 16};  // ends with block 20 of the file
+  hit.result = {1, 100, 4, 16};
+  for (const auto& [stream_req, kind] : {std::pair{16u, state::Prealloc::Kind::inode},
+                                         std::pair{20u, state::Prealloc::Kind::group}}) {
+    MemorySource events({&hit, 1});
+    const auto warm = replay::deduce_warm_start(fs.source(), events, {}, stream_req);
+    ASSERT_TRUE(warm.ok());
+    ASSERT_EQ(warm->preallocs.size(), 1u);
+    EXPECT_EQ(warm->preallocs[0].kind, kind) << stream_req;
+    EXPECT_EQ(warm->preallocs[0].owner, stream_req == 16 ? hit.ino : hit.cpu);
+  }
 }
 
 // A capture is input from outside: what cannot have been is not put into the state.

@@ -411,7 +411,7 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
     if (!spoiler.one_in(4)) shown = look->shown();
     spoil(shown, geometry, spoiler);
     MemorySource stream(it.events);
-    it.warm = *replay::deduce_warm_start(*it.source, stream, shown);
+    it.warm = *replay::deduce_warm_start(*it.source, stream, shown, tunables.mb_stream_req);
   }
   std::string problem = replay_once(Driver::follow, it, recorded, tunables);
   // Once more, with what that has shown of the order of lists.

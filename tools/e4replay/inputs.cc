@@ -204,7 +204,8 @@ Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
                    groups.error().message);
     shown = *std::move(groups);
   }
-  return replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown);
+  return replay::deduce_warm_start(inputs.source, *inputs.trace.cursor(), shown,
+                                   inputs.recorded.mb_stream_req);
 }
 
 Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
