@@ -10,7 +10,7 @@
 // What text and page say of how far a replay decided like the recorded kernel.
 namespace e4r::report {
 
-// "12.345 %", or "-" of no decisions.
+// "12.345 %", or "-" of no decisions. "100.000 %" of all decisions only.
 [[nodiscard]] std::string share_text(const replay::Agreement& agreement, std::uint64_t of);
 
 struct AgreementRow {

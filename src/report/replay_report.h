@@ -61,6 +61,8 @@ struct ReplayReport {
   std::string release;        // of the recorded kernel, as `uname -r`; empty: not known
   stats::FreeExtents before;  // of the start image
   stats::FreeSpace space_before;
+  // What of the recorded mount is not modelled, each as a phrase; empty when nothing is known.
+  std::vector<std::string> not_modelled;
   // Of a file system that had been mounted before: what it held in memory, as far as that shows.
   std::optional<replay::WarmStart> warm;
   // How far the model follows the recorded kernel on this trace: what the answers are worth.

@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "report/agreement_rows.h"
 #include "report/headline.h"
 #include "report/html_data.h"
 #include "report/html_text.h"
@@ -184,6 +185,26 @@ TEST(Html, VerifyHoldsWhatIsDrawnAndNamesStayText) {
   EXPECT_NE(page.find("&amp;model"), std::string::npos);
   EXPECT_NE(page.find("<li>lost: &lt;2&gt;</li>"), std::string::npos);
   EXPECT_NE(page.find("\"requests\":[1,1,1,1],\"identical\":[1,0,1,1]"), std::string::npos);
+}
+
+TEST(Html, VerifySaysWhatOfTheMountIsNotModelled) {
+  ReplayReport report = make_verified();
+  EXPECT_EQ(verify_html(report).find("Not modelled"), std::string::npos);
+  EXPECT_EQ(verify_text(report).find("       not modelled"), std::string::npos);
+  report.not_modelled = {"mounted with <discard>"};
+  EXPECT_NE(verify_html(report).find("Not modelled: mounted with &lt;discard&gt;"),
+            std::string::npos);
+  EXPECT_NE(verify_text(report).find("       not modelled: mounted with <discard>\n"),
+            std::string::npos);
+}
+
+TEST(Shares, OfLessThanAllAreNotRoundedUpToAll) {
+  replay::Agreement agreement;
+  EXPECT_EQ(share_text(agreement, 0), "-");
+  agreement.requests = 907'465;
+  EXPECT_EQ(share_text(agreement, agreement.requests - 3), "99.999 %");
+  EXPECT_EQ(share_text(agreement, agreement.requests), "100.000 %");
+  EXPECT_EQ(share_text(agreement, 453'733), "50.000 %");
 }
 
 TEST(Html, ARunOfNothingIsAPage) {
