@@ -80,6 +80,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   else {
     out.inputs.size = set_goal(request, search);
     search_space(request, search, pa);
+    out.inputs.passed_over = search.passed_over;
   }
   out.success = search.status == Search::Status::found;
   if (out.success) {
@@ -107,12 +108,31 @@ Decision Allocator::would_find(const Search& search, const Normalized& goal,
   trial.goal_len = goal.goal.len;
   trial.flags = search.flags | goal.flags;
   trial.groups = search.groups;
+  return tried(trial, ino);
+}
+
+Decision Allocator::tried(Search& trial, std::uint64_t ino) const {
   trial.trial = true;
   GroupSearch(trial, policy_).run(streams_, start_, ino);
   Decision out;
   out.success = trial.status == Search::Status::found;
   show(trial, out);
   return out;
+}
+
+// Whether the guide knows what the search ends with when it passes over the group of the extent
+// that was not accepted, because another CPU held that group's lock.
+bool Allocator::passes_over(const Search& begun, const Search& refused, std::uint64_t ino) const {
+  if (!refused.refused || begun.refused || refused.best.group == begun.passed_over) return false;
+  Counters ignored;
+  Search trial(state_, tunables_, ignored);
+  trial.orig = begun.orig;
+  trial.goal = begun.goal;
+  trial.goal_len = begun.goal_len;
+  trial.flags = begun.flags;
+  trial.groups = begun.groups;
+  trial.passed_over = refused.best.group;
+  return refused.guide->confirms(tried(trial, ino));
 }
 
 // Settles whether the request is served for the file or for the CPU's locality group.
@@ -172,8 +192,21 @@ Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
 // ext4_mb_new_blocks for a single writer).
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
+  const bool tries_lock = policy_.kernel.groups.tries_lock;
+  if (tries_lock) search.passed_over = request.inputs.passed_over;
   for (int tries = 1;; ++tries) {
+    const Search begun = search;
+    const Counters before = counters_;
     GroupSearch(search, policy_).run(streams_, start_, request.ino);
+    if (tries_lock && passes_over(begun, search, request.ino)) {
+      const std::uint32_t group = search.best.group;
+      const auto generated = counters_.buddies_generated;
+      counters_ = before;
+      counters_.buddies_generated = generated;  // they stay loaded
+      search.restart(begun);
+      search.passed_over = group;
+      GroupSearch(search, policy_).run(streams_, start_, request.ino);
+    }
     start_.ended(search.status == Search::Status::found ? search.best.group : 0);
     if (search.status == Search::Status::found || search.refused || tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);

@@ -93,6 +93,7 @@ void GroupSearch::step(std::uint32_t& group) const {
 // Looks at one group, and searches it if that is worth it.
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
+  if (group == search_.passed_over && &rung != &policy_.ladder.back()) return;
   const bool good = good_enough(rung, group);
   search_.tell(&SearchObserver::looked, search_, rung, state_.group(group));
   if (good) scan(rung, state_.group(group));

@@ -7,6 +7,8 @@
 
 namespace e4r::allocator {
 
+struct Decision;
+
 // What a decision may end with.
 struct Choice {
   bool prealloc = false;       // served from a preallocation; else found by a search
@@ -31,6 +33,10 @@ class Guide {
   // Whether the allocator may end with its choice. Asked of preallocations first, then of each
   // extent that the search would take, then, when there is none, of that.
   virtual bool accepts(const Choice& choice) = 0;
+
+  // After an extent was not accepted: whether `found`, which the search finds when it passes over
+  // that extent's group, is all that is known of the decision. It is then searched for again so.
+  virtual bool confirms(const Decision&) { return false; }
 
   // What to end with, after a choice that was not accepted. The result lies inside its group.
   [[nodiscard]] virtual const Choice& dictated() const = 0;

@@ -28,6 +28,8 @@ struct GroupRules {
   // criterion on (ext4_mb_scan_groups_linear, 6.17 to 7.3). The search that then takes the best it
   // saw counts its hit behind the end of s_bal_cX_hits, which is s_bal_cX_failed[0].
   bool counts_past_last = false;
+  // All criteria but the last pass over a group whose lock another CPU holds (6.17 to 7.3).
+  bool tries_lock = false;
 };
 
 // What is remembered of a goal that a criterion trims.

@@ -43,10 +43,14 @@ struct Search {
   Status status = Status::going;
   // Only to see what would be found: nothing is taken, and groups that are not loaded are left so.
   bool trial = false;
-  Guide* guide = nullptr;              // null: the allocator decides alone
-  bool refused = false;                // the guide did not accept a choice: the search is over
-  std::uint32_t conflicts = 0;         // clusters of a dictated result that were in use already
-  SearchObserver* observer = nullptr;  // null: nobody watches
+  std::uint32_t passed_over = UINT32_MAX;  // this group's lock is held; UINT32_MAX: none
+  Guide* guide = nullptr;                  // null: the allocator decides alone
+  bool refused = false;                    // the guide did not accept a choice: the search is over
+  std::uint32_t conflicts = 0;             // clusters of a dictated result that were in use already
+  SearchObserver* observer = nullptr;      // null: nobody watches
+
+  // Back to where the search `begun` was, which `this` was made of.
+  void restart(const Search& begun);
 
   // Tells the observer, if there is one, of a step.
   template <class... P, class... A>
@@ -54,5 +58,19 @@ struct Search {
     if (observer != nullptr) (observer->*step)(std::forward<A>(what)...);
   }
 };
+
+inline void Search::restart(const Search& begun) {
+  goal = begun.goal;
+  best = begun.best;
+  taken = begun.taken;
+  flags = begun.flags;
+  order2 = begun.order2;
+  linear_left = begun.linear_left;
+  found = begun.found;
+  groups_scanned = begun.groups_scanned;
+  criterion = begun.criterion;
+  status = begun.status;
+  refused = false;
+}
 
 }  // namespace e4r::allocator

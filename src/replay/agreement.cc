@@ -104,6 +104,7 @@ void Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
   same_groups_scanned += r.groups && r.kind ? 1 : 0;
   if (r.all() && !was_forced) {
     ++identical;
+    skips += decision.inputs.passed_over != allocator::kNoGroup ? 1 : 0;
     course.at(requests).join({1, 1});
     return;
   }

@@ -38,6 +38,7 @@ struct Agreement {
   std::uint64_t same_groups_scanned = 0;
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
   std::uint64_t nameless = 0;   // not identical, but only by a criterion that is none we know
+  std::uint64_t skips = 0;      // of the identical: by passing over a group whose lock was held
   std::uint64_t races = 0;      // not identical, but overlapped: see Divergence
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use

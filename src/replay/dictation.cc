@@ -86,6 +86,17 @@ bool Dictation::accepts(const Choice& choice) {
   return false;
 }
 
+bool Dictation::confirms(const allocator::Decision& found) {
+  const Closing& c = op_.closing;
+  const bool same = found.success && !c.prealloc && found.criterion == c.criterion &&
+                    state::same_clusters(found.result, recorded_.result) &&
+                    found.goal.len == recorded_.goal.len &&
+                    (found.found & mb::recorded_bits) == c.found &&
+                    (found.groups_scanned & mb::recorded_bits) == c.groups;
+  if (same) forced_ = false;
+  return same;
+}
+
 allocator::Decision Dictation::judged(const allocator::Decision& decision) const {
   if (!forced_) return decision;
   allocator::Decision own = decision;

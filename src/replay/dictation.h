@@ -24,6 +24,7 @@ class Dictation : public allocator::Guide {
                            const state::InodePreallocs* preallocs,
                            allocator::SizeStep likely) override;
   bool accepts(const allocator::Choice& choice) override;
+  bool confirms(const allocator::Decision& found) override;
   [[nodiscard]] const allocator::Choice& dictated() const override { return recorded_; }
 
   // Whether the recorded result was put in place of the model's.

@@ -32,6 +32,7 @@ std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
   };
   add("last divergence, decision", a.last_divergence);
   add("overlapping another thread", a.races);
+  add("a locked group passed over", a.skips);
   add("put right (resync)", a.forced);
   add("clusters in conflict", a.conflicts);
   return out;

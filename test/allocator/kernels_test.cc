@@ -66,6 +66,17 @@ TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
   }
 }
 
+// A group whose lock another CPU holds is passed over, but not in the last criterion.
+TEST_F(Kernels, AGroupWhoseLockIsHeldMayBePassedOver) {
+  for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 1);
+  allocator::Request request = metadata_request(300, 0);
+  request.inputs.passed_over = 3;
+  start("linux-7.3");
+  EXPECT_EQ(ask(request).result.group, 7u);
+  start("linux-6.12");
+  EXPECT_EQ(ask(request).result.group, 3u);
+}
+
 // Classes take turns in the groups from the goal's on, and only then in those before it.
 TEST_F(Kernels, GroupsBeforeTheGoalsComeAfterEveryClass) {
   fs.free(2, 4, 1100);   // largest chunk: 512
