@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The cheapest proof: clang-format over every file, shellcheck over every script, clang-tidy over the
-# files that have changed. Warnings are errors.
-#   test/lint.sh [BASE]    files changed since commit BASE; default: all that came in the day before
-#                          HEAD. BASE "all": every file, which takes half an hour
+# The cheapest proof: clang-format over every file, shellcheck over every script. Warnings are errors.
+#   test/lint.sh                  what .ci/run does
+#   test/lint.sh --tidy [BASE]    and clang-tidy over the files that have changed since commit BASE;
+#                                 default: all that came in the day before HEAD. BASE "all": every file,
+#                                 which takes half an hour
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh test lint
@@ -45,8 +46,11 @@ tidy() {
     return $status
 }
 
-base=${1:-$(test/since.sh)}
+case ${1:-} in
+'' | --tidy) ;;
+*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;;
+esac
 format
 scripts
-tidy "$base"
-echo "lint.sh: clang-format, shellcheck and clang-tidy (since $base) have no complaint"
+[ "${1:-}" != --tidy ] || tidy "${2:-$(test/since.sh)}"
+echo "lint.sh: no complaint"

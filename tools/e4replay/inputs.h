@@ -62,8 +62,8 @@ struct Inputs {
   image::Image image;
   trace::PackedTrace trace;
   state::Source source;
-  allocator::Tunables recorded;           // of the recorded kernel
-  std::string release;                    // its own, as `uname -r`; empty: not known
+  allocator::Tunables recorded;  // of the recorded kernel
+  std::string release;           // its own, as `uname -r`; empty: not known
   replay::MountFacts mount;
   std::optional<replay::WarmStart> warm;  // of a file system that was mounted when it began
 };
