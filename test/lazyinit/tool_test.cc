@@ -344,7 +344,7 @@ TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
     use_inodes();
     mount.unmount();
     expect_clean(path_);
-    // The next command wants what has been mounted to be checked; within a second nobody could tell.
+    // The next command wants a check after the mount, which only another second shows.
     ASSERT_EQ(run({"e2fsck", "-fp", loop.path()}).status, 0);
   }
   EXPECT_EQ(listing(), before);
