@@ -68,7 +68,7 @@ std::string html_facts(const ReplayReport& report) {
                        trace::kernel_of(report.trace)));
   if (report.contradictions.any())
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
-  for (const std::string& what : report.not_modelled) out += fact("Not modelled: " + what);
+  for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);
   if (report.recorded) out += fact(fidelity(report));
   for (const RunReport& run : report.runs)
     if (run.unverified())

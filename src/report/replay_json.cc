@@ -62,6 +62,7 @@ json::object agreement_json(const replay::Agreement& a) {
           {"same_groups_scanned", a.same_groups_scanned},
           {"identical", a.identical},
           {"percent_identical", percent_json(a)},
+          {"skips", a.skips},
           {"races", a.races},
           {"forced", a.forced},
           {"conflicting_clusters", a.conflicts},
@@ -125,6 +126,12 @@ json::object trace_json(const ReplayReport& report) {
           {"by_kind", std::move(kinds)}};
 }
 
+json::array not_modelled_json(const ReplayReport& report) {
+  json::array out;
+  for (const NotModelled& what : report.not_modelled) out.emplace_back(what.option);
+  return out;
+}
+
 json::string_view schema_of(const ReplayReport& report) {
   for (const RunReport& run : report.runs)
     if (run.agreement || run.free_run) return "e4replay-verify/1";
@@ -143,6 +150,7 @@ std::string replay_json(const ReplayReport& report) {
   for (const RunReport& run : report.runs) runs.push_back(run_json(run, report));
   json::object document = {
       {"schema", schema_of(report)}, {"image", std::move(image)}, {"trace", trace_json(report)}};
+  document["not_modelled"] = not_modelled_json(report);
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
   if (report.recorded) {
     document["recorded"] = agreement_json(*report.recorded);

@@ -50,6 +50,12 @@ struct RunReport {
   [[nodiscard]] bool agrees() const;
 };
 
+// An option of the recorded mount that the model knows nothing of.
+struct NotModelled {
+  std::string option;   // "discard"
+  std::string meaning;  // for a person
+};
+
 // Everything that `e4replay replay` and `e4replay verify` tell.
 struct ReplayReport {
   std::string image_path;
@@ -61,8 +67,7 @@ struct ReplayReport {
   std::string release;        // of the recorded kernel, as `uname -r`; empty: not known
   stats::FreeExtents before;  // of the start image
   stats::FreeSpace space_before;
-  // What of the recorded mount is not modelled, each as a phrase; empty when nothing is known.
-  std::vector<std::string> not_modelled;
+  std::vector<NotModelled> not_modelled;  // empty when nothing is known of the mount
   // Of a file system that had been mounted before: what it held in memory, as far as that shows.
   std::optional<replay::WarmStart> warm;
   // How far the model follows the recorded kernel on this trace: what the answers are worth.

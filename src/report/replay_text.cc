@@ -49,8 +49,8 @@ std::string header(const ReplayReport& report) {
   if (report.contradictions.any())
     text += fmt::format("       contradicts itself or the image: {}\n",
                         describe(report.contradictions));
-  for (const std::string& what : report.not_modelled)
-    text += fmt::format("       not modelled: {}\n", what);
+  for (const NotModelled& what : report.not_modelled)
+    text += fmt::format("       not modelled: {}\n", what.meaning);
   text += warm_start(report);
   return text;
 }

@@ -191,7 +191,7 @@ TEST(Html, VerifySaysWhatOfTheMountIsNotModelled) {
   ReplayReport report = make_verified();
   EXPECT_EQ(verify_html(report).find("Not modelled"), std::string::npos);
   EXPECT_EQ(verify_text(report).find("       not modelled"), std::string::npos);
-  report.not_modelled = {"mounted with <discard>"};
+  report.not_modelled = {{"discard", "mounted with <discard>"}};
   EXPECT_NE(verify_html(report).find("Not modelled: mounted with &lt;discard&gt;"),
             std::string::npos);
   EXPECT_NE(verify_text(report).find("       not modelled: mounted with <discard>\n"),

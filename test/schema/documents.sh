@@ -30,6 +30,16 @@ write verify same "$e4replay" verify churn-4k.img churn-4k.trace.zst --json -
 write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-run --json -
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -
 write verify linux-6.18 "$e4replay" verify churn-4k.img linux618-churn-4k.trace.zst --json -
+# As if it had been mounted with -o discard.
+sed 's/ ext4 rw,/&discard,/' churn-4k.tunables >"$out/discard.tunables"
+write replay discard "$e4replay" replay churn-4k.img churn-4k.trace.zst \
+    --tunables "$out/discard.tunables" --json -
+write verify discard "$e4replay" verify churn-4k.img churn-4k.trace.zst \
+    --tunables "$out/discard.tunables" --json -
+for kind in replay verify; do
+    python3 -c 'import json, sys; assert json.load(sys.stdin)["not_modelled"] == ["discard"]' \
+        <"$out/$kind/discard.json"
+done
 write freefrag plain "$e4replay" freefrag churn-4k.img --json -
 write trace-info text "$e4replay" trace info churn-4k.trace.zst --json -
 write trace-info e4t "$e4replay" trace info delalloc-4k-7.3.e4t.zst --json -
