@@ -26,6 +26,8 @@ write replay cr1.5 "$e4replay" replay churn-4k.img churn-4k.trace.zst -p cr1.5,l
 write replay linux-7.3 "$e4replay" replay delalloc-4k.img delalloc-4k-7.3.e4t.zst --json -
 write replay linux-6.5 "$e4replay" replay delalloc-4k.img delalloc-4k-6.12.e4t.zst \
     -p linux-6.5,linux-6.12,rotalloc --json -
+write replay differs "$e4replay" replay churn-4k.img linux618-churn-4k.trace.zst --generation 6.1 \
+    --force --json -
 write verify same "$e4replay" verify churn-4k.img churn-4k.trace.zst --json -
 write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-run --json -
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -
