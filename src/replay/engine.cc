@@ -175,17 +175,19 @@ void Engine::on_allocate(const Op& op) {
     ++tally_.refused;
     return;
   }
-  ++closed_;
+  closings_.count(op, state_.geometry());
   decide(op, index);
-  if (options_.watch && closed_ % options_.watch_every == 0) options_.watch(closed_, state_);
+  if (options_.watch && decisions() % options_.watch_every == 0)
+    options_.watch(decisions(), state_);
 }
 
 // Where the first request of the decision under way is to be written down; null: nowhere.
 Explanation* Engine::to_explain() {
   const std::vector<std::uint64_t>& wanted = options_.explain;
-  while (next_to_explain_ < wanted.size() && wanted[next_to_explain_] < closed_) ++next_to_explain_;
-  if (next_to_explain_ == wanted.size() || wanted[next_to_explain_] != closed_) return nullptr;
-  Explanation& out = explanations_[closed_];
+  while (next_to_explain_ < wanted.size() && wanted[next_to_explain_] < decisions())
+    ++next_to_explain_;
+  if (next_to_explain_ == wanted.size() || wanted[next_to_explain_] != decisions()) return nullptr;
+  Explanation& out = explanations_[decisions()];
   return out.text().empty() ? &out : nullptr;
 }
 
@@ -199,14 +201,14 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
                                      allocator::Guide* guide) {
   explaining_ = to_explain();
   if (explaining_ != nullptr) {
-    explaining_->begin(op, closed_, request, state_.geometry(),
+    explaining_->begin(op, decisions(), request, state_.geometry(),
                        state_.find_inode_preallocs(request.ino));
     allocator_.observe(explaining_);
   }
   const allocator::Decision decision = allocator_.allocate(request, guide);
   if (explaining_ != nullptr) allocator_.observe(nullptr);
   if (decision.prealloc)
-    costs_.add(closed_, 0, 0);  // without a search
+    costs_.add(decisions(), 0, 0);  // without a search
   else
     count_cost();
   return decision;
@@ -217,7 +219,7 @@ void Engine::count_cost() {
   std::uint64_t considered = 0;
   for (const auto& of : counters().by_criterion) considered += of.groups_considered;
   const std::uint64_t examined = counters().extents_scanned;
-  costs_.add(closed_, considered - considered_, examined - examined_);
+  costs_.add(decisions(), considered - considered_, examined - examined_);
   considered_ = considered;
   examined_ = examined;
 }
@@ -254,11 +256,23 @@ std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
   return extent.end();
 }
 
-void Engine::record_data(const Op& op) {
-  const std::uint64_t blocks = state_.geometry().to_blocks(op.len);
-  if (op.block == 0 || blocks == 0) return;
+// What the answer of an allocation for data says: from the first block of its cluster on. Of length
+// 0 when it says that there is nothing.
+FileExtent Engine::recorded_extent(const Op& op) const {
   const std::uint32_t mask = (1u << state_.geometry().cluster_bits) - 1;
-  translation_.recorded_data(op.ino, op.logical & ~mask, op.block, blocks);
+  return {op.logical & ~mask, op.block, op.block == 0 ? 0 : state_.geometry().to_blocks(op.len)};
+}
+
+void Engine::map_recorded(const Op& op, FileLayout& file) {
+  const FileExtent extent = recorded_extent(op);
+  if (extent.len == 0) return;
+  write_order_.add(op.ino, file, extent);
+  file.map(extent);
+}
+
+void Engine::record_data(const Op& op) {
+  const FileExtent extent = recorded_extent(op);
+  if (extent.len > 0) translation_.recorded_data(op.ino, extent.logical, extent.block, extent.len);
 }
 
 void Engine::give_back(const BlockRange& range) {

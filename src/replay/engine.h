@@ -10,6 +10,7 @@
 
 #include "allocator/allocator.h"
 #include "replay/agreement.h"
+#include "replay/closing_counts.h"
 #include "replay/cost_profile.h"
 #include "replay/explain.h"
 #include "replay/file_facts.h"
@@ -72,7 +73,9 @@ class Engine {
   // A decision that EngineOptions::explain asked for; empty when there is none of that number.
   [[nodiscard]] std::string explanation(std::uint64_t decision) const;
   // Decisions that the trace closed.
-  [[nodiscard]] std::uint64_t decisions() const { return closed_; }
+  [[nodiscard]] std::uint64_t decisions() const { return closings_.requests; }
+  // What the recorded kernel decided there, whatever the engine did.
+  [[nodiscard]] const ClosingCounts& closings() const { return closings_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
   // Those that need a look at the state (in use, not in use) are what Follow finds.
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
@@ -116,6 +119,8 @@ class Engine {
   void note_extra(const Op& op, const allocator::Decision& decision);
   // Adds to the file what was handed out for its data; returns where in the file that ends.
   std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
+  // Adds to the file what the recorded kernel handed out for its data.
+  void map_recorded(const Op& op, FileLayout& file);
   // Keeps which file blocks the recorded answer stands for.
   void record_data(const Op& op);
   // The file system had a past before the trace.
@@ -134,6 +139,7 @@ class Engine {
   Agreement agreement_;
 
  private:
+  [[nodiscard]] FileExtent recorded_extent(const Op& op) const;
   void warm_up(const WarmStart& warm);
   void apply(const Op& op);
   void on_allocate(const Op& op);
@@ -159,7 +165,7 @@ class Engine {
   std::uint64_t considered_ = 0;       // groups, so far
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way
-  std::uint64_t closed_ = 0;           // decisions that the trace closed, so far
+  ClosingCounts closings_;             // so far
   std::uint64_t allocations_ = 0;      // that were asked for
   std::uint64_t transaction_ = 0;      // running
   bool committing_ = false;            // the one before it has not ended

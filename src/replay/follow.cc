@@ -37,7 +37,7 @@ void Follow::decide(const Op& op, std::uint64_t index) {
   if (is_data(op)) facts_.asked(request, decision.inputs, state_.geometry());
   if (!decision.success) return;
   if (is_data(op)) {
-    (void)map_data(op, translation_.file(op.ino), decision);
+    map_recorded(op, translation_.file(op.ino));
     record_data(op);
   } else if (op.block != 0) {
     const std::uint64_t blocks = state_.geometry().to_blocks(decision.len);
