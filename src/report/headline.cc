@@ -10,11 +10,11 @@ namespace e4r::report {
 namespace {
 
 // Groups considered and extents examined for one request.
-Value steps_per_request(const RunReport& run) {
-  std::uint64_t steps = run.counters.extents_scanned;
-  for (const auto& of : run.counters.by_criterion) steps += of.groups_considered;
-  if (run.tally.requests == 0) return {};
-  return static_cast<double>(steps) / static_cast<double>(run.tally.requests);
+Value steps_per_request(const RunReport& run, const ReplayReport& report) {
+  const auto groups = number_of(find_row("groups_considered")->run(run, report));
+  const auto extents = number_of(find_row("mb_stats/extents_scanned")->run(run, report));
+  if (!groups || !extents || run.tally.requests == 0) return {};
+  return (*groups + *extents) / static_cast<double>(run.tally.requests);
 }
 
 Value extents_per_file(const RunReport& run) {
@@ -22,10 +22,10 @@ Value extents_per_file(const RunReport& run) {
   return run.files.extents_per_file();
 }
 
-// What a run's figure is against the first one's; empty when either has none.
-std::string against_first(const Figure& figure, std::size_t run) {
+// What a policy's figure is against the first policy's; empty when either has none.
+std::string against_first(const Figure& figure, std::size_t first, std::size_t column) {
   constexpr double kSame = 0.0005, kManyTimes = 3;
-  const auto from = number_of(figure.values.front()), to = number_of(figure.values[run]);
+  const auto from = number_of(figure.values[first]), to = number_of(figure.values[column]);
   if (!from || *from <= 0 || !to) return {};
   const double times = *to / *from;
   if (std::abs(times - 1) < kSame) return figure.lead + " " + figure.same;
@@ -44,10 +44,11 @@ std::string joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-std::string against_first(const std::vector<Figure>& figures, std::size_t run) {
+std::string against_first(const std::vector<Figure>& figures, std::size_t first,
+                          std::size_t column) {
   std::vector<std::string> parts;
   for (const Figure& figure : figures)
-    if (std::string part = against_first(figure, run); !part.empty())
+    if (std::string part = against_first(figure, first, column); !part.empty())
       parts.push_back(std::move(part));
   return parts.empty() ? "nothing is known to differ" : joined(parts);
 }
@@ -59,7 +60,7 @@ struct Told {
 };
 
 std::string of_one(const ReplayReport& report, const std::vector<Figure>& figures) {
-  const auto text = [&](std::size_t i) { return text_of(figures[i].values.front()); };
+  const auto text = [&](std::size_t i) { return text_of(figures[i].values.back()); };
   return fmt::format(
       "Under {}, a request takes {} steps on average, a file lies in {} extents, and a free extent "
       "is {} KB long ({} KB at the start).",
@@ -79,8 +80,9 @@ std::vector<Figure> key_figures(const ReplayReport& report) {
   Figure extents = {"Extents per file", "files lie in",    "fewer extents",
                     "more extents",     "as many extents", {}};
   Figure free = {"Average free extent, KB", "free extents are", "shorter", "longer", "as long", {}};
-  for (const RunReport& run : report.runs) {
-    steps.values.push_back(steps_per_request(run));
+  for (const Column& column : columns(report)) {
+    const RunReport& run = *column.run;
+    steps.values.push_back(steps_per_request(run, report));
     extents.values.push_back(extents_per_file(run));
     free.values.emplace_back(run.free_extents.average() * (report.geometry.block_size / 1024));
   }
@@ -91,9 +93,10 @@ std::string headline(const ReplayReport& report) {
   const std::vector<Figure> figures = key_figures(report);
   if (report.runs.empty()) return {};
   if (report.runs.size() == 1) return of_one(report, figures);
+  const std::size_t first = first_policy(report);
   std::vector<Told> told;
   for (std::size_t run = 1; run < report.runs.size(); ++run) {
-    const std::string what = against_first(figures, run);
+    const std::string what = against_first(figures, first, first + run);
     const auto same = std::find_if(told.begin(), told.end(),
                                    [&](const Told& before) { return before.what == what; });
     Told& here = same == told.end() ? told.emplace_back(Told{what, {}}) : *same;

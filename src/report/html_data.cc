@@ -2,12 +2,14 @@
 #include "report/html_data.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <cmath>
 #include <set>
 
 #include "report/json_parts.h"
 #include "report/page.h"
+#include "report/rows.h"
 
 namespace e4r::report {
 namespace {
@@ -19,10 +21,10 @@ double rounded(double value) {
   return std::round(value * 100) / 100;
 }
 
-// The start image's and each run's.
+// The start image's and each column's.
 std::vector<const FreeExtents*> free_columns(const ReplayReport& report) {
   std::vector<const FreeExtents*> out = {&report.before};
-  for (const RunReport& run : report.runs) out.push_back(&run.free_extents);
+  for (const Column& column : columns(report)) out.push_back(&column.run->free_extents);
   return out;
 }
 
@@ -55,37 +57,51 @@ json::object histogram(const ReplayReport& report) {
           {"percent", std::move(percent)}};
 }
 
-using PerCriterion = allocator::Counters::PerCriterion;
+std::optional<std::uint64_t> of_criterion(const RunReport& run, std::size_t criterion,
+                                          std::string_view counter) {
+  const auto name = stats::stat_name(static_cast<mb::Criterion>(criterion), counter);
+  return stats::find_stat(run.mb_stats, name);
+}
 
+// Of each column; null where it is known of no criterion.
 json::array per_criterion(const ReplayReport& report, const std::vector<std::size_t>& criteria,
-                          std::uint64_t PerCriterion::*member) {
+                          std::string_view counter) {
   json::array out;
-  for (const RunReport& run : report.runs) {
+  for (const Column& column : columns(report)) {
     json::array values;
-    for (const std::size_t c : criteria) values.emplace_back(run.counters.by_criterion[c].*member);
-    out.push_back(std::move(values));
+    bool known = false;
+    for (const std::size_t c : criteria) {
+      const auto value = of_criterion(*column.run, c, counter);
+      known = known || value;
+      values.emplace_back(value.value_or(0));
+    }
+    out.push_back(known ? json::value(std::move(values)) : json::value());
   }
   return out;
 }
 
 json::object criteria(const ReplayReport& report) {
+  constexpr std::array<std::string_view, 3> kCounters = {"hits", "groups_considered",
+                                                         "extents_scanned"};
   std::vector<std::size_t> used;
   json::array names;
   for (std::size_t c = 0; c < allocator::kCriteria; ++c) {
-    const auto any = [&](const RunReport& run) {
-      const PerCriterion& of = run.counters.by_criterion[c];
-      return of.hits + of.groups_considered + of.extents_scanned > 0;
+    const auto any = [&](const Column& column) {
+      return std::ranges::any_of(kCounters, [&](std::string_view counter) {
+        return of_criterion(*column.run, c, counter).value_or(0) > 0;
+      });
     };
-    if (std::none_of(report.runs.begin(), report.runs.end(), any)) continue;
+    if (std::ranges::none_of(columns(report), any)) continue;
     used.push_back(c);
     names.emplace_back(mb::criterion_name(static_cast<mb::Criterion>(c)));
   }
   return {{"names", std::move(names)},
-          {"hits", per_criterion(report, used, &PerCriterion::hits)},
-          {"groups", per_criterion(report, used, &PerCriterion::groups_considered)},
-          {"extents", per_criterion(report, used, &PerCriterion::extents_scanned)}};
+          {"hits", per_criterion(report, used, kCounters[0])},
+          {"groups", per_criterion(report, used, kCounters[1])},
+          {"extents", per_criterion(report, used, kCounters[2])}};
 }
 
+// Of each policy: what one decision took the recorded kernel does not show.
 json::array costs(const ReplayReport& report) {
   json::array out;
   for (const RunReport& run : report.runs) {
@@ -112,16 +128,20 @@ std::string extents_label(std::size_t bucket) {
 }
 
 json::object files(const ReplayReport& report) {
+  using ByExtents = decltype(stats::FileLayoutScore::by_extents);
   std::size_t buckets = 1;
-  for (const RunReport& run : report.runs)
-    for (std::size_t k = 0; k < run.layout.by_extents.size(); ++k)
-      if (run.layout.by_extents[k] > 0) buckets = std::max(buckets, k + 1);
+  const std::vector<Column> all = columns(report);
+  for (const Column& column : all) {
+    const ByExtents& by = column.run->layout.by_extents;
+    for (std::size_t k = 0; k < by.size(); ++k)
+      if (by[k] > 0) buckets = std::max(buckets, k + 1);
+  }
   json::array labels, counts;
   for (std::size_t k = 0; k < buckets; ++k) labels.emplace_back(extents_label(k));
-  for (const RunReport& run : report.runs)
-    counts.emplace_back(
-        json::array(run.layout.by_extents.begin(),
-                    run.layout.by_extents.begin() + static_cast<std::ptrdiff_t>(buckets)));
+  for (const Column& column : all) {
+    const ByExtents& by = column.run->layout.by_extents;
+    counts.emplace_back(json::array(by.begin(), by.begin() + static_cast<std::ptrdiff_t>(buckets)));
+  }
   return {{"labels", std::move(labels)}, {"files", std::move(counts)}};
 }
 
@@ -184,9 +204,9 @@ json::object map(const ReplayReport& report) {
   };
   json::array histories;
   add(report.space_before);
-  for (const RunReport& run : report.runs) {
-    add(run.space);
-    histories.push_back(history(run, report.space_before.groups, per_cell));
+  for (const Column& column : columns(report)) {
+    add(column.run->space);
+    histories.push_back(history(*column.run, report.space_before.groups, per_cell));
   }
   const std::uint64_t ratio = 1ull << g.cluster_ratio_bits;
   return {{"groups", groups},
@@ -204,9 +224,13 @@ json::object map(const ReplayReport& report) {
 std::string html_data(const ReplayReport& report) {
   json::array policies;
   for (const RunReport& run : report.runs) policies.emplace_back(run.policy->name);
-  const json::object data = {
-      {"policies", std::move(policies)}, {"criteria", criteria(report)}, {"cost", costs(report)},
-      {"histogram", histogram(report)},  {"map", map(report)},           {"files", files(report)}};
+  const json::object data = {{"recorded", first_policy(report) > 0},
+                             {"policies", std::move(policies)},
+                             {"criteria", criteria(report)},
+                             {"cost", costs(report)},
+                             {"histogram", histogram(report)},
+                             {"map", map(report)},
+                             {"files", files(report)}};
   return script_json(data);
 }
 

@@ -2,6 +2,7 @@
 #include "report/html_text.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "report/agreement_rows.h"
 #include "report/json_parts.h"
@@ -22,9 +23,9 @@ std::string fact(const std::string& text) {
 
 std::string head(const ReplayReport& report) {
   std::string out = "<thead><tr><th></th><th>start</th>";
-  for (const RunReport& run : report.runs)
-    out += fmt::format("<th>{}</th>", html_escape(run.policy->name));
-  if (report.runs.size() == 2) out += "<th>change</th>";
+  for (const Column& column : columns(report))
+    out += fmt::format("<th>{}</th>", html_escape(column.name));
+  if (report.runs.size() == 2) out += fmt::format("<th>{}</th>", html_escape(change_head(report)));
   return out + "</tr></thead>\n";
 }
 
@@ -65,11 +66,16 @@ std::string html_facts(const ReplayReport& report) {
       fact(fmt::format("Trace {}: {} events, {} requests, Linux {}", report.trace_path,
                        format_count(report.trace.events),
                        format_count(report.trace.count(trace::EventKind::request_blocks)),
-                       trace::kernel_of(report.trace)));
+                       kernel_text(report)));
   if (report.contradictions.any())
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
   for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);
   if (report.recorded) out += fact(fidelity(report));
+  if (report.kernel) {
+    std::string text = recorded_text(*report.kernel);
+    text.front() = static_cast<char>(std::toupper(text.front()));
+    out += fact(text);
+  }
   for (const RunReport& run : report.runs)
     if (run.unverified())
       out += fact(fmt::format("{} is unverified: it was held against no kernel", run.policy->name));
@@ -84,11 +90,12 @@ std::string html_rows(const ReplayReport& report) {
     if (!shown(row, values)) continue;
     if (row.section != section)
       out += fmt::format("<tr class=\"section\"><td colspan=\"{}\">{}</td></tr>\n",
-                         report.runs.size() + 3, html_escape(section = row.section));
+                         columns(report).size() + 3, html_escape(section = row.section));
     out +=
         "<tr class=\"row\">" + cell(row.label) + cell(row.start ? text_of(row.start(report)) : "");
     for (const Value& value : values) out += cell(text_of(value));
-    if (values.size() == 2) out += cell(change_text(values[0], values[1]));
+    if (report.runs.size() == 2)
+      out += cell(change_text(values[first_policy(report)], values.back()));
     out += "</tr>\n";
   }
   return out + "</tbody></table>\n";
@@ -97,8 +104,8 @@ std::string html_rows(const ReplayReport& report) {
 std::string html_histogram(const ReplayReport& report) {
   using stats::FreeExtents;
   std::vector<std::pair<std::string, const FreeExtents*>> columns = {{"start", &report.before}};
-  for (const RunReport& run : report.runs)
-    columns.emplace_back(run.policy->name, &run.free_extents);
+  for (const Column& column : report::columns(report))
+    columns.emplace_back(column.name, &column.run->free_extents);
   std::string out =
       "<table class=\"bars\">\n<thead><tr><th>size</th><th></th><th>extents</th>"
       "<th>of free blocks</th></tr></thead>\n";

@@ -53,14 +53,20 @@ std::string html_figure(std::string_view id, std::string_view title, std::string
       title, text, id);
 }
 
+// The style's name for the colour of a series.
+static std::string colour_name(std::size_t series) {
+  if (series == kRecordedSeries) return "recorded";
+  return fmt::format("s{}", series == 0 ? 0 : 1 + (series - 1) % 7);
+}
+
 std::string html_card(std::string_view title, const std::vector<CardLine>& lines) {
   std::string out = fmt::format("<div class=\"card\"><h3>{}</h3><dl>\n", html_escape(title));
   for (const CardLine& line : lines)
     out += fmt::format(
-        "<dt style=\"--colour:var(--s{})\">{}</dt><dd class=\"value\">{}</dd><dd "
+        "<dt style=\"--colour:var(--{})\">{}</dt><dd class=\"value\">{}</dd><dd "
         "class=\"change\">{}</dd>\n",
-        line.series == 0 ? 0 : 1 + (line.series - 1) % 7, html_escape(line.name),
-        html_escape(line.value), html_escape(line.change));
+        colour_name(line.series), html_escape(line.name), html_escape(line.value),
+        html_escape(line.change));
   return out + "</dl></div>\n";
 }
 

@@ -33,7 +33,9 @@ struct Page {
 [[nodiscard]] std::string html_figure(std::string_view id, std::string_view title,
                                       std::string_view text);
 
-// A figure on a card: what it is of, what it is, and how it differs. `series` has its colour.
+// A figure on a card: what it is of, what it is, and how it differs. `series` has its colour: 0 the
+// start image's, kRecordedSeries the recorded kernel's, the others are policies.
+inline constexpr std::size_t kRecordedSeries = ~std::size_t{0};
 struct CardLine {
   std::size_t series = 0;
   std::string name;

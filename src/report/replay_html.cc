@@ -14,19 +14,25 @@ namespace {
 
 std::string card(const ReplayReport& report, const Figure& figure) {
   std::vector<CardLine> lines;
-  for (std::size_t i = 0; i < report.runs.size(); ++i)
-    lines.push_back({i + 1, std::string(report.runs[i].policy->name), text_of(figure.values[i]),
-                     i == 0 ? "" : change_text(figure.values.front(), figure.values[i])});
+  const std::size_t first = first_policy(report);
+  const std::vector<Column> all = columns(report);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    lines.push_back({all[i].recorded ? kRecordedSeries : i - first + 1, all[i].name,
+                     text_of(figure.values[i]),
+                     i <= first ? "" : change_text(figure.values[first], figure.values[i])});
   return html_card(figure.label, lines);
 }
 
 std::string summary(const ReplayReport& report) {
   std::string out = "<div class=\"cards\">\n";
   for (const Figure& figure : key_figures(report)) out += card(report, figure);
-  return out +
-         "</div>\n<p class=\"note\">A step is a group considered or an extent examined. Files are "
-         "those that the trace wrote.</p>\n" +
-         html_facts(report);
+  out +=
+      "</div>\n<p class=\"note\">A step is a group considered or an extent examined. Files are "
+      "those that the trace wrote.";
+  if (report.runs.size() > 1)
+    out += fmt::format(" Changes are against {}, the first policy.",
+                       html_escape(report.runs.front().policy->name));
+  return out + "</p>\n" + html_facts(report);
 }
 
 std::string searches(const ReplayReport& report) {

@@ -95,17 +95,37 @@ json::value verification_json(const RunReport& run) {
   return out;
 }
 
+// What a run did, and in the same words what the recorded kernel did.
+void put_figures(json::object& into, const RunReport& run, const ReplayReport& report) {
+  put_rows(into, run, report);
+  into["free_extents"] =
+      free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
+}
+
 json::object run_json(const RunReport& run, const ReplayReport& report) {
   json::object out = {{"policy", run.policy->name},
                       {"verified", !run.unverified()},
                       {"tunables", tunables_json(run.tunables)}};
-  put_rows(out, run, report);
-  out["free_extents"] =
-      free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
+  put_figures(out, run, report);
   out["agreement"] = verification_json(run);
   out["elapsed_s"] = run.elapsed_s;
   out["requests_per_s"] =
       run.elapsed_s > 0 ? static_cast<double>(run.tally.requests) / run.elapsed_s : 0;
+  return out;
+}
+
+// How far the model follows the recorded kernel, and what that one did.
+json::object recorded_json(const ReplayReport& report) {
+  json::object out = agreement_json(*report.recorded);
+  out["policy"] = report.recorded_policy;
+  out["trusted"] = report.recorded->follows();
+  if (!report.kernel) return out;
+  const RecordedKernel& kernel = *report.kernel;
+  out["absent"] = kernel.run ? json::value() : json::value(kernel.absent);
+  if (!kernel.run) return out;
+  out["searches_from"] = kernel.by_mb_stats ? "mb_stats" : "trace";
+  out["tunables"] = tunables_json(kernel.run->tunables);
+  put_figures(out, *kernel.run, report);
   return out;
 }
 
@@ -152,11 +172,7 @@ std::string replay_json(const ReplayReport& report) {
       {"schema", schema_of(report)}, {"image", std::move(image)}, {"trace", trace_json(report)}};
   document["not_modelled"] = not_modelled_json(report);
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
-  if (report.recorded) {
-    document["recorded"] = agreement_json(*report.recorded);
-    document["recorded"].get_object()["policy"] = report.recorded_policy;
-    document["recorded"].get_object()["trusted"] = report.recorded->follows();
-  }
+  if (report.recorded) document["recorded"] = recorded_json(report);
   document["runs"] = std::move(runs);
   return json_text(document);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "trace/trace.h"
+#include "util/units.h"
 
 namespace e4r::report {
 
@@ -26,7 +27,6 @@ RunReport summarize(const replay::Run& run) {
   out.policy = &engine.policy();
   out.tunables = engine.tunables();
   out.tally = engine.tally();
-  out.counters = engine.counters();
   out.mb_stats = stats::mb_stats(engine.policy(), engine.counters());
   stats::SettledFree free =
       stats::settled_free(engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
@@ -38,6 +38,66 @@ RunReport summarize(const replay::Run& run) {
   out.write_order = engine.write_order();
   out.elapsed_s = run.elapsed_s;
   return out;
+}
+
+namespace {
+
+// Why what was recorded cannot be put together; empty when it can. A model that decides otherwise
+// is no reason: what was recorded is put in place of that.
+std::string cannot_show(const replay::Engine& followed) {
+  if (followed.decisions() == 0) return "the trace closes no decision";
+  constexpr std::uint64_t kFew = 100;  // one in so many
+  const replay::ClosingCounts& all = followed.closings();
+  const replay::Contradictions& c = followed.contradictions();
+  const bool few = c.in_use <= all.allocated / kFew && c.not_in_use <= all.requests / kFew;
+  if (few || followed.agreement().follows()) return {};
+  return fmt::format(
+      "the trace does not fit the image: {} of {} clusters that were handed out were in use, and "
+      "{} "
+      "frees were of what was not",
+      format_count(c.in_use), format_count(all.allocated), format_count(c.not_in_use));
+}
+
+// Why the kernel's mb_stats is not what the trace recorded; empty when it is.
+std::string other_requests(const std::vector<stats::MbStat>& stats, std::uint64_t closed) {
+  const auto requests = stats::find_stat(stats, "reqs");
+  if (requests == closed) return {};
+  return fmt::format("mb_stats counts {} requests, the trace closes {}",
+                     requests ? format_count(*requests) : "no", format_count(closed));
+}
+
+// Adds the counters that `into` lacks.
+void add_missing(const std::vector<stats::MbStat>& from, std::vector<stats::MbStat>& into) {
+  for (const stats::MbStat& stat : from)
+    if (!stats::find_stat(into, stat.name)) into.push_back(stat);
+}
+
+}  // namespace
+
+RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kernel) {
+  const replay::Engine& engine = *followed.engine;
+  const replay::ClosingCounts& closings = engine.closings();
+  RecordedKernel out;
+  out.absent = cannot_show(engine);
+  if (!out.absent.empty()) return out;
+  RunReport run = summarize(followed);
+  run.costs = {};
+  run.tally.requests = closings.requests;
+  run.tally.failed = closings.failed;
+  run.tally.allocated_blocks = engine.state().geometry().to_blocks(closings.allocated);
+  out.why_not = std::move(kernel.why_not);
+  if (kernel.stats) out.why_not = other_requests(*kernel.stats, closings.requests);
+  out.by_mb_stats = out.why_not.empty();
+  run.mb_stats = out.by_mb_stats ? *std::move(kernel.stats) : std::vector<stats::MbStat>();
+  add_missing(stats::closing_stats(engine.policy(), closings), run.mb_stats);
+  out.run = std::move(run);
+  return out;
+}
+
+std::string recorded_text(const RecordedKernel& kernel) {
+  if (!kernel.run) return fmt::format("no column for the recorded kernel: {}", kernel.absent);
+  if (kernel.by_mb_stats) return "recorded: searches as the kernel's mb_stats counts them";
+  return fmt::format("recorded: searches as the trace shows them, since {}", kernel.why_not);
 }
 
 }  // namespace e4r::report

@@ -23,8 +23,7 @@ struct RunReport {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
   replay::Tally tally;
-  std::vector<stats::MbStat> mb_stats;
-  allocator::Counters counters;
+  std::vector<stats::MbStat> mb_stats;  // of the kernel's column: those that are known
   stats::FreeExtents free_extents;
   stats::FileFragmentation files;
   stats::FileLayoutScore layout;
@@ -50,6 +49,17 @@ struct RunReport {
   [[nodiscard]] bool agrees() const;
 };
 
+// What the recorded kernel did itself, told by the same figures as a run. Each recorded result was
+// put in place, so files and free space are the recorded ones however well the model decides; what
+// searches took is what the kernel counted, or what the trace shows of it. A run's costs and
+// explanations are empty here.
+struct RecordedKernel {
+  std::optional<RunReport> run;  // none where the trace does not say: `absent` tells why
+  std::string absent;
+  bool by_mb_stats = false;  // the searches: by the kernel's mb_stats, else by the closing events
+  std::string why_not;       // not by mb_stats
+};
+
 // An option of the recorded mount that the model knows nothing of.
 struct NotModelled {
   std::string option;   // "discard"
@@ -73,6 +83,7 @@ struct ReplayReport {
   // How far the model follows the recorded kernel on this trace: what the answers are worth.
   std::optional<replay::Agreement> recorded;
   std::string recorded_policy;
+  std::optional<RecordedKernel> kernel;   // of replay
   replay::Contradictions contradictions;  // of the trace, as following it found them
   std::vector<RunReport> runs;
 };
@@ -82,6 +93,18 @@ struct ReplayReport {
 
 // Takes from a run what is to be told.
 [[nodiscard]] RunReport summarize(const replay::Run& run);
+
+// The kernel's mb_stats of the recorded run, or why there is none.
+struct KernelStats {
+  std::optional<std::vector<stats::MbStat>> stats;
+  std::string why_not;
+};
+
+// The same of the recorded kernel, from the run that followed it.
+[[nodiscard]] RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kernel);
+
+// Where the figures of the recorded kernel's searches come from, or why it has no column.
+[[nodiscard]] std::string recorded_text(const RecordedKernel& kernel);
 
 // Side-by-side table of what the policies did.
 [[nodiscard]] std::string replay_text(const ReplayReport& report, bool histogram);

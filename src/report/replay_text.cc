@@ -58,9 +58,11 @@ std::string header(const ReplayReport& report) {
 std::string fidelity(const ReplayReport& report) {
   if (!report.recorded) return {};
   const replay::Agreement& a = *report.recorded;
-  return fmt::format("model  {} of {} recorded decisions identical under {} ({})\n",
-                     format_count(a.identical), format_count(a.requests), report.recorded_policy,
-                     share_text(a, a.identical));
+  std::string text = fmt::format("model  {} of {} recorded decisions identical under {} ({})\n",
+                                 format_count(a.identical), format_count(a.requests),
+                                 report.recorded_policy, share_text(a, a.identical));
+  if (report.kernel) text += fmt::format("       {}\n", escaped(recorded_text(*report.kernel)));
+  return text;
 }
 
 // Which of the policies nobody has seen a kernel decide like.
@@ -73,11 +75,12 @@ std::string unverified(const ReplayReport& report) {
   return text;
 }
 
-// Column heads: the start image where rows have a figure for it, each policy, the change.
+// Column heads: the start image where rows have a figure for it, the recorded kernel, each policy,
+// the change.
 std::vector<std::string> head(const ReplayReport& report) {
   std::vector<std::string> cells = {"", "start"};
-  for (const RunReport& run : report.runs) cells.emplace_back(run.policy->name);
-  if (report.runs.size() == 2) cells.emplace_back("change");
+  for (const Column& column : columns(report)) cells.push_back(column.name);
+  if (report.runs.size() == 2) cells.push_back(change_head(report));
   return cells;
 }
 
@@ -86,7 +89,8 @@ std::vector<std::string> row_cells(const ReplayReport& report, const Row& row,
   std::vector<std::string> cells = {row.label};
   cells.push_back(row.start ? text_of(row.start(report)) : "");
   for (const Value& value : values) cells.push_back(text_of(value));
-  if (values.size() == 2) cells.push_back(change_text(values[0], values[1]));
+  if (report.runs.size() == 2)
+    cells.push_back(change_text(values[first_policy(report)], values.back()));
   return cells;
 }
 
@@ -104,14 +108,14 @@ std::string size_kb(std::uint64_t kb) {
   return format_size(kb * 1024);
 }
 
-// Free extents by size, start image and each policy side by side: extents and share of the blocks
+// Free extents by size, start image and each column side by side: extents and share of the blocks
 // that are free there.
 std::string histograms(const ReplayReport& report) {
   TextTable table;
   const std::uint64_t block_kb = report.geometry.block_size / 1024;
   std::vector<std::pair<std::string, const FreeExtents*>> columns = {{"start", &report.before}};
-  for (const RunReport& run : report.runs)
-    columns.emplace_back(run.policy->name, &run.free_extents);
+  for (const Column& column : report::columns(report))
+    columns.emplace_back(column.name, &column.run->free_extents);
   std::vector<std::string> cells = {"free extent size"};
   for (const auto& [name, extents] : columns) {
     cells.push_back(name);
@@ -146,7 +150,8 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   table.rule();
   add_rows(report, table);
   std::vector<std::string> speed = {"time, s", ""};
-  for (const RunReport& run : report.runs) speed.push_back(fmt::format("{:.3f}", run.elapsed_s));
+  for (const Column& column : columns(report))
+    speed.push_back(column.recorded ? "-" : fmt::format("{:.3f}", column.run->elapsed_s));
   table.heading("");
   table.row(speed);
   std::string text = header(report) + fidelity(report) + unverified(report) + "\n" + table.text();

@@ -14,11 +14,9 @@ namespace {
 using Run = const RunReport&;
 using Report = const ReplayReport&;
 
-Value mb_stat(Run run, const std::string& name) {
-  const auto found = std::find_if(run.mb_stats.begin(), run.mb_stats.end(),
-                                  [&](const stats::MbStat& stat) { return stat.name == name; });
-  if (found == run.mb_stats.end()) return {};
-  return found->value;
+Value mb_stat(Run run, std::string_view name) {
+  const auto found = stats::find_stat(run.mb_stats, name);
+  return found ? Value(*found) : Value();
 }
 
 std::uint64_t kb(Report report, std::uint64_t blocks) {
@@ -26,9 +24,12 @@ std::uint64_t kb(Report report, std::uint64_t blocks) {
 }
 
 Value considered(Run run, Report) {
-  std::uint64_t total = 0;
-  for (const auto& of : run.counters.by_criterion) total += of.groups_considered;
-  return total;
+  std::optional<std::uint64_t> total;
+  for (std::size_t c = 0; c < allocator::kCriteria; ++c) {
+    const auto name = stats::stat_name(static_cast<mb::Criterion>(c), "groups_considered");
+    if (const auto of = stats::find_stat(run.mb_stats, name)) total = total.value_or(0) + *of;
+  }
+  return total ? Value(*total) : Value();
 }
 
 Row stat_row(const std::string& section, const std::string& label, const std::string& name,
@@ -175,10 +176,27 @@ bool empty(const Value& value) {
 
 }  // namespace
 
+std::vector<Column> columns(const ReplayReport& report) {
+  std::vector<Column> out;
+  if (report.kernel && report.kernel->run) out.push_back({"recorded", &*report.kernel->run, true});
+  for (const RunReport& run : report.runs)
+    out.push_back({std::string(run.policy->name), &run, false});
+  return out;
+}
+
+std::size_t first_policy(const ReplayReport& report) {
+  return columns(report).size() - report.runs.size();
+}
+
 std::vector<Value> values_of(const Row& row, const ReplayReport& report) {
   std::vector<Value> values;
-  for (const RunReport& run : report.runs) values.push_back(row.run(run, report));
+  for (const Column& column : columns(report)) values.push_back(row.run(*column.run, report));
   return values;
+}
+
+std::string change_head(const ReplayReport& report) {
+  return report.runs.size() == 2 ? fmt::format("against {}", report.runs.front().policy->name)
+                                 : std::string();
 }
 
 bool shown(const Row& row, const std::vector<Value>& values) {

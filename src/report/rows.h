@@ -17,7 +17,7 @@ namespace e4r::report {
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
 // When the table shows a row; the JSON document always has it.
-enum class Show : std::uint8_t { always, nonzero /* in any run */, never };
+enum class Show : std::uint8_t { always, nonzero /* in any column */, never };
 
 // Which way a figure is better; none: it tells what was done, not how well.
 enum class Better : std::uint8_t { none, lower, higher };
@@ -41,7 +41,18 @@ struct Row {
 // The row of that key; null when there is none.
 [[nodiscard]] const Row* find_row(std::string_view key);
 
-// The row's figure for each run, and whether the table shows the row.
+// What tables and plots show side by side: the recorded kernel, where it has a column, then each
+// policy.
+struct Column {
+  std::string name;  // "recorded", or the policy's
+  const RunReport* run = nullptr;
+  bool recorded = false;
+};
+[[nodiscard]] std::vector<Column> columns(const ReplayReport& report);
+// Which of them is the first policy. What differs is told against that one: model against model.
+[[nodiscard]] std::size_t first_policy(const ReplayReport& report);
+
+// The row's figure for each column, and whether the table shows the row.
 [[nodiscard]] std::vector<Value> values_of(const Row& row, const ReplayReport& report);
 [[nodiscard]] bool shown(const Row& row, const std::vector<Value>& values);
 
@@ -51,6 +62,10 @@ struct Row {
 // How the second figure differs from the first: "-94.2 %", "x12.5", "=", "new", or nothing when one
 // of them is absent.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to);
+
+// Heads the column of how the second of two policies differs from the first; empty when there are
+// not two.
+[[nodiscard]] std::string change_head(const ReplayReport& report);
 
 // "1,234", "1.25", or "-" for none.
 [[nodiscard]] std::string text_of(const Value& value);

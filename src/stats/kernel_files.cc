@@ -151,6 +151,30 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
   return out;
 }
 
+std::vector<MbStat> closing_stats(const allocator::Policy& policy, const replay::ClosingCounts& c) {
+  std::vector<MbStat> out = {
+      {"reqs", c.requests}, {"success", c.success}, {"groups_scanned", c.groups_scanned}};
+  for (const CriterionSection& section : kSections) {
+    const std::uint64_t hits = c.hits[static_cast<std::size_t>(section.criterion)];
+    if (c.nameless == 0 && (hits > 0 || has_rung(policy, section.criterion)))
+      out.push_back({stat_name(section.criterion, "hits"), hits});
+  }
+  out.push_back({"extents_scanned", c.extents_scanned});
+  out.push_back({"goal_hits", c.goal_hits});
+  if (c.goals_hidden == 0) out.push_back({"len_goal_hits", c.len_goal_hits});
+  return out;
+}
+
+std::string stat_name(mb::Criterion criterion, std::string_view counter) {
+  const auto* const row = std::ranges::find(kSections, criterion, &CriterionSection::criterion);
+  return row == kSections.end() ? std::string() : fmt::format("{}/{}", row->section, counter);
+}
+
+std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats, std::string_view name) {
+  const auto found = std::ranges::find(stats, name, &MbStat::name);
+  return found == stats.end() ? std::nullopt : std::optional(found->value);
+}
+
 Result<std::vector<MbStat>> parse_mb_stats(std::string_view text) {
   std::vector<MbStat> out;
   std::string section;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocator/policy.h"
+#include "replay/closing_counts.h"
 #include "state/fs_state.h"
 #include "state/mb_group.h"
 #include "util/status.h"
@@ -30,6 +31,16 @@ struct MbStat {
 // later kernels.
 [[nodiscard]] std::vector<MbStat> mb_stats(const allocator::Policy& policy,
                                            const allocator::Counters& counters);
+
+// Those that the closing events of a trace show.
+[[nodiscard]] std::vector<MbStat> closing_stats(const allocator::Policy& policy,
+                                                const replay::ClosingCounts& counts);
+
+// The name of a criterion's counter, such as "hits": "cr0_stats/hits".
+[[nodiscard]] std::string stat_name(mb::Criterion criterion, std::string_view counter);
+// The value of the counter of that name.
+[[nodiscard]] std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats,
+                                                     std::string_view name);
 
 // Parses the text of mb_stats; sections get the names of mb_stats(). Of "32/32" the first number
 // counts. The Error says that the text is none.

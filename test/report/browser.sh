@@ -75,22 +75,26 @@ document.querySelectorAll('table thead').forEach((one, i) => {
 apart('#criteria text');
 // Bars as long as what they show, on one scale for groups and extents.
 const written = JSON.parse(byId('data').textContent), policies = written.policies.length;
+const ends = policies + (written.recorded ? 1 : 0);
+expect(written.recorded, 'the recorded kernel is not shown');
 const bars = [...document.querySelectorAll('#criteria svg > g')].map((one) => {
   const rects = [...one.querySelectorAll('rect:not(.hit)')];
   return rects.reduce((all, rect) => all + Number(rect.getAttribute('width')), 0);
 });
-const totals = [...written.criteria.hits, ...written.criteria.groups, ...written.criteria.extents]
-    .map((values) => values.reduce((a, b) => a + b, 0));
-expect(bars.length === 3 * policies, `${bars.length} bars`);
+const sums = (all) => all.filter((values) => values !== null).map((values) => values.reduce((a, b) => a + b, 0));
+const totals = sums([...written.criteria.hits, ...written.criteria.groups, ...written.criteria.extents]);
+expect(bars.length === totals.length, `${bars.length} bars`);
+const unknown = [...document.querySelectorAll('#criteria text')].filter((one) => one.textContent === 'not recorded by criterion');
+expect(unknown.length === 3 * ends - bars.length, `${unknown.length} bars not recorded`);
 const longest = (from, to) => totals.slice(from, to).indexOf(Math.max(...totals.slice(from, to))) + from;
 totals.forEach((total, i) => {
-  const first = i < policies ? longest(0, policies) : longest(policies, totals.length);
+  const first = i < ends ? longest(0, ends) : longest(ends, totals.length);
   expect(Math.abs(bars[i] - Math.max(bars[first] * total / totals[first], 1)) < 0.5,
          `bar ${i}: ${bars[i]} for ${total}, where ${bars[first]} is ${totals[first]}`);
 });
 const maps = [...document.querySelectorAll('#maps canvas[tabindex]')];
 const differences = policies < 2 ? 1 : policies - 1;
-expect(maps.length === 1 + policies + differences, `${maps.length} maps`);
+expect(maps.length === 1 + ends + differences, `${maps.length} maps`);
 const mapTitles = [...document.querySelectorAll('#maps h4')].slice(-differences).map((one) => one.textContent);
 for (const other of written.policies.slice(1))
   expect(mapTitles.includes(`${other} minus ${written.policies[0]}`), `no map of ${other}: ${mapTitles}`);

@@ -16,12 +16,19 @@ namespace {
 
 namespace json = boost::json;
 
+// What the run's searches took.
+void set_steps(RunReport& run, std::uint64_t groups, std::uint64_t extents) {
+  allocator::Counters counters;
+  counters[mb::Criterion::cr0].groups_considered = groups;
+  counters.extents_scanned = extents;
+  run.mb_stats = stats::mb_stats(*run.policy, counters);
+}
+
 RunReport make_run(const char* policy) {
   RunReport run;
   run.policy = allocator::find_policy(policy);
   run.tally.requests = 100;
-  run.counters.extents_scanned = 300;
-  run.counters[mb::Criterion::cr0].groups_considered = 100;
+  set_steps(run, 100, 300);
   run.files.files = 10;
   run.files.extents = 20;
   run.free_extents.add(0, 64);
@@ -85,6 +92,32 @@ TEST(Html, DataHoldsWhatIsDrawn) {
   EXPECT_EQ(data.at("histogram").at("extents"), json::parse("[[0,1],[1,0]]"));
   EXPECT_EQ(data.at("cost").at(0).at("steps"), json::parse("[30]"));
   EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
+}
+
+// The recorded kernel stands in front of the policies wherever it has a figure; what one decision
+// took is not recorded.
+TEST(Html, DataHoldsTheRecordedKernelFirst) {
+  ReplayReport report = make_report({"legacy", "cr1.5"});
+  EXPECT_FALSE(json::parse(html_data(report)).at("recorded").as_bool());
+  RunReport run = make_run("legacy");
+  run.mb_stats = {{"cr0_stats/groups_considered", 70}};
+  run.layout.by_extents[0] = 5;
+  run.space.groups = {{30, 2}, {24, 1}};
+  report.kernel = RecordedKernel{run, {}, true, {}};
+  const json::value data = json::parse(html_data(report));
+  EXPECT_TRUE(data.at("recorded").as_bool());
+  EXPECT_EQ(data.at("policies").as_array().size(), 2u);
+  EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[70],[100],[100]]"));
+  EXPECT_EQ(data.at("criteria").at("extents").at(0), nullptr);
+  EXPECT_EQ(data.at("files").at("files").at(0), json::parse("[5,0,0,6]"));
+  EXPECT_EQ(data.at("map").at("free"), json::parse("[[100,28],[30,24],[40,24],[40,24]]"));
+  EXPECT_EQ(data.at("map").at("history").as_array().size(), 3u);
+  EXPECT_EQ(data.at("cost").as_array().size(), 2u);
+  const std::string page = replay_html(report);
+  EXPECT_EQ(count_of(page, "<dt style=\"--colour:var(--recorded)\">recorded</dt>"), 3u);
+  EXPECT_NE(page.find("<th>recorded</th><th>legacy</th><th>cr1.5</th><th>against legacy</th>"),
+            std::string::npos);
+  EXPECT_EQ(headline(report), headline(make_report({"legacy", "cr1.5"})));
 }
 
 // Each frame has the cells that changed since the one before it, as whole cells.
@@ -221,7 +254,7 @@ TEST(Headline, SaysHowFiguresDiffer) {
   EXPECT_EQ(headline(report),
             "Under cr1.5, against legacy, searches take as many steps, files lie in as many "
             "extents and free extents are as long.");
-  report.runs[1].counters.extents_scanned = 100;
+  set_steps(report.runs[1], 100, 100);
   report.runs[1].files.extents = 25;
   report.runs[1].free_extents = {};
   report.runs[1].free_extents.add(0, 640);
@@ -243,7 +276,7 @@ TEST(Headline, SaysOnceWhatIsTheSameOfSeveral) {
 TEST(Headline, LeavesOutWhatThereIsNot) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   report.runs[1].files = {};
-  report.runs[0].counters = {};
+  report.runs[0].mb_stats = {};
   EXPECT_EQ(headline(report), "Under cr1.5, against legacy, free extents are as long.");
 }
 

@@ -28,6 +28,10 @@ write replay linux-6.5 "$e4replay" replay delalloc-4k.img delalloc-4k-6.12.e4t.z
     -p linux-6.5,linux-6.12,rotalloc --json -
 write replay differs "$e4replay" replay churn-4k.img linux618-churn-4k.trace.zst --generation 6.1 \
     --force --json -
+zstd -dcq churn-4k.trace.zst | grep -v -e ext4_mballoc_alloc -e ext4_mballoc_prealloc >"$out/open.trace"
+write replay no-decision "$e4replay" replay churn-4k.img "$out/open.trace" --force --json -
+cp churn-4k.trace.zst churn-4k.tunables "$out/" # and no mb_stats beside them
+write replay no-stats "$e4replay" replay churn-4k.img "$out/churn-4k.trace.zst" --json -
 write verify same "$e4replay" verify churn-4k.img churn-4k.trace.zst --json -
 write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-run --json -
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -

@@ -31,6 +31,28 @@ TEST(MbStats, ReadsSectionsAndWhatFollowsThem) {
   EXPECT_FALSE(parse_mb_stats("reqs: 7\n").ok());
 }
 
+TEST(MbStats, ThoseThatATraceShows) {
+  replay::ClosingCounts counts;
+  counts.requests = 5;
+  counts.goal_hits = 2;
+  counts.len_goal_hits = 1;
+  counts.hits[static_cast<std::size_t>(mb::Criterion::best_avail)] = 3;
+  const allocator::Policy& legacy = *allocator::find_policy("legacy");
+  std::vector<MbStat> stats = closing_stats(legacy, counts);
+  EXPECT_EQ(value(stats, "reqs"), 5u);
+  EXPECT_EQ(value(stats, "goal_hits"), 2u);
+  EXPECT_EQ(value(stats, "len_goal_hits"), 1u);
+  EXPECT_EQ(value(stats, "cr0_stats/hits"), 0u);  // a rung of the policy
+  EXPECT_EQ(value(stats, stat_name(mb::Criterion::best_avail, "hits")), 3u);  // none, and seen
+  EXPECT_FALSE(find_stat(stats, "cr1.5_stats/hits"));
+  EXPECT_FALSE(find_stat(stats, "breaks"));
+  // What is uncertain is left out.
+  counts.nameless = counts.goals_hidden = 1;
+  stats = closing_stats(legacy, counts);
+  EXPECT_FALSE(find_stat(stats, "cr0_stats/hits"));
+  EXPECT_FALSE(find_stat(stats, "len_goal_hits"));
+}
+
 TEST(MbStats, ComparesWhatBothSidesHave) {
   const auto kernel = parse_mb_stats(kMbStats);
   allocator::Counters counters;

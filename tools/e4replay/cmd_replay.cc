@@ -4,6 +4,7 @@
 #include "common/command.h"
 #include "e4replay/fidelity.h"
 #include "e4replay/inputs.h"
+#include "e4replay/kernel_files.h"
 #include "image/write_bitmaps.h"
 #include "util/file.h"
 
@@ -39,19 +40,32 @@ Status write_image(const OutputName& out, const Inputs& inputs, const replay::En
                                    });
 }
 
-// Has each run write down what becomes of the groups' free space.
-void watch(const report::ReplayReport& report, std::vector<replay::Setup>& setups,
-           std::vector<stats::SpaceHistory>& histories) {
+// Has a run write down what becomes of the groups' free space. One that is done again, as following
+// may be, begins anew.
+void watch(const report::ReplayReport& report, replay::Setup& setup, stats::SpaceHistory& history) {
   constexpr std::uint64_t kFrames = 32;
-  const std::uint64_t decisions = report.recorded ? report.recorded->requests : 0;
-  histories.assign(setups.size(), stats::SpaceHistory(report.space_before.groups));
-  for (std::size_t i = 0; i < setups.size(); ++i) {
-    setups[i].watch_every = std::max<std::uint64_t>(decisions / kFrames, 1);
-    setups[i].watch = [&history = histories[i]](std::uint64_t decision,
-                                                const state::FsState& state) {
-      history.add(decision, state);
-    };
-  }
+  using trace::EventKind;
+  const std::uint64_t decisions = report.trace.count(EventKind::mballoc_alloc) +
+                                  report.trace.count(EventKind::mballoc_prealloc);
+  setup.watch_every = std::max<std::uint64_t>(decisions / kFrames, 1);
+  setup.watch = [&report, &history, first = setup.watch_every](std::uint64_t decision,
+                                                               const state::FsState& state) {
+    if (decision == first) history = stats::SpaceHistory(report.space_before.groups);
+    history.add(decision, state);
+  };
+}
+
+// Follows the recorded kernel, and keeps what that one did. Free space is the recorded one in each
+// pass of the following, whatever the policy.
+Status follow(replay::Session& session, const Options& options, const Inputs& inputs,
+              report::ReplayReport& report) {
+  replay::Setup setup = {nullptr, inputs.recorded};
+  stats::SpaceHistory history;
+  if (!options.html.empty()) watch(report, setup, history);
+  E4R_TRY(const replay::Run followed, follow_into(session, std::move(setup), report));
+  report.kernel = summarize_recorded(followed, recorded_stats(options.in, inputs));
+  if (report.kernel->run) report.kernel->run->history = std::move(history);
+  return {};
 }
 
 // The decisions with most steps, written down by runs of their own: which they are shows at the
@@ -79,7 +93,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
-  E4R_CHECK(follow_into(session, inputs.recorded, report));
+  E4R_CHECK(follow(session, options, inputs, report));
   if (!options.force) E4R_CHECK(check_fidelity(report));
   if (policies.empty()) policies = with_neighbours(report.recorded_policy);
   std::vector<replay::Setup> setups;
@@ -89,13 +103,14 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   }
   if (options.in.explain != 0)
     for (replay::Setup& setup : setups) setup.explain = {options.in.explain};
-  std::vector<stats::SpaceHistory> histories;
-  if (!options.html.empty()) watch(report, setups, histories);
+  std::vector<stats::SpaceHistory> histories(setups.size());
+  for (std::size_t i = 0; !options.html.empty() && i < setups.size(); ++i)
+    watch(report, setups[i], histories[i]);
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     report.runs.push_back(report::summarize(runs[i]));
     E4R_TRY(report.runs.back().explanation, explained(options.in, runs[i]));
-    if (!histories.empty()) report.runs.back().history = std::move(histories[i]);
+    report.runs.back().history = std::move(histories[i]);
   }
   if (!options.html.empty()) E4R_CHECK(explain_slowest(session, std::move(setups), report));
   if (!options.write_image.empty()) {

@@ -3,6 +3,7 @@
 
 #include "common/command.h"
 #include "e4replay/inputs.h"
+#include "e4replay/kernel_files.h"
 #include "util/file.h"
 
 namespace e4r::tools {
@@ -23,42 +24,11 @@ struct KernelFiles {
   std::optional<std::vector<stats::MbStat>> stats;
 };
 
-template <class T>
-Result<std::optional<T>> parse_noted(const std::optional<NotedText>& noted,
-                                     Result<T> (*parse)(std::string_view)) {
-  if (!noted) return std::optional<T>();
-  Result<T> parsed = parse(noted->text);
-  if (!parsed.ok()) return error("{}: {}", noted->where, parsed.error().message);
-  return std::optional<T>(std::move(*parsed));
-}
-
-// A capture's count from when the kernel was told to, or from its mount; what counts here is what
-// was added since recording began.
-Status take_off_start(const capture::Capture& capture, std::vector<stats::MbStat>& stats) {
-  const std::string* text = capture.text(capture::text_name::kStartStats);
-  if (text == nullptr) return {};
-  E4R_TRY(const std::vector<stats::MbStat> start, stats::parse_mb_stats(*text));
-  for (stats::MbStat& stat : stats)
-    for (const stats::MbStat& before : start)
-      if (before.name == stat.name) stat.value -= std::min(stat.value, before.value);
-  return {};
-}
-
 Result<KernelFiles> read_kernel_files(const Options& o, const Inputs& inputs) {
-  const capture::Capture* capture = inputs.capture ? &*inputs.capture : nullptr;
   KernelFiles out;
-  // Files that were read while the file system was written to are of no moment.
-  if (capture != nullptr && (capture->end() == nullptr || !capture->end()->quiet) &&
-      o.mb_groups.empty() && o.mb_stats.empty())
-    return out;
-  E4R_TRY(const auto groups,
-          noted(o.mb_groups, capture, capture::text_name::kEndGroups, o.in.trace, "mb_groups"));
-  E4R_TRY(const auto stats,
-          noted(o.mb_stats, capture, capture::text_name::kEndStats, o.in.trace, "mb_stats"));
-  E4R_TRY(out.groups, parse_noted(groups, &stats::parse_mb_groups));
-  E4R_TRY(out.stats, parse_noted(stats, &stats::parse_mb_stats));
-  if (capture != nullptr && out.stats && o.mb_stats.empty())
-    E4R_CHECK(take_off_start(*capture, *out.stats));
+  if (!end_in_doubt(inputs).empty() && o.mb_groups.empty() && o.mb_stats.empty()) return out;
+  E4R_TRY(out.groups, read_kernel_groups(o.mb_groups, o.in, inputs));
+  E4R_TRY(out.stats, read_kernel_stats(o.mb_stats, o.in, inputs));
   return out;
 }
 

@@ -68,14 +68,14 @@ void warn_of_fidelity(const report::ReplayReport& report) {
             : fmt::format(": is {} the image from before the trace? ", report.image_path)));
 }
 
-Status follow_into(replay::Session& session, const allocator::Tunables& recorded,
-                   report::ReplayReport& report) {
-  E4R_TRY(const replay::Run followed, session.follow_recorded({nullptr, recorded}));
+Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
+                                report::ReplayReport& report) {
+  E4R_TRY(replay::Run followed, session.follow_recorded(std::move(recorded)));
   report.recorded = followed.engine->agreement();
   report.recorded_policy = followed.engine->policy().name;
   if (session.warm() != nullptr) report.warm = *session.warm();
   report.contradictions = followed.engine->contradictions();
-  return {};
+  return followed;
 }
 
 }  // namespace e4r::tools

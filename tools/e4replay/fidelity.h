@@ -15,8 +15,9 @@ namespace e4r::tools {
 void warn_of_fidelity(const report::ReplayReport& report);
 
 // Follows the recorded kernel and puts into the report what that shows: agreement, policy, warm
-// start, contradictions. With it the session knows the inputs of each decision.
-[[nodiscard]] Status follow_into(replay::Session& session, const allocator::Tunables& recorded,
-                                 report::ReplayReport& report);
+// start, contradictions. With it the session knows the inputs of each decision. Returns the run, at
+// whose end the file system is as the recorded kernel left it.
+[[nodiscard]] Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
+                                              report::ReplayReport& report);
 
 }  // namespace e4r::tools

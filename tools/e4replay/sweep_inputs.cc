@@ -84,10 +84,10 @@ Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, 
 }
 
 Status OpenCapture::follow(bool force) {
-  const Status done = follow_into(session_, inputs_.recorded, report_);
+  const auto done = follow_into(session_, {nullptr, inputs_.recorded}, report_);
   followed_ = true;
   progress_.wipe();
-  E4R_CHECK(done);
+  if (!done.ok()) return done.error();
   if (!force) E4R_CHECK(check_fidelity(report_));
   warn_of_fidelity(report_);
   return {};

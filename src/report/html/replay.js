@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `e4replay replay`.
-const ends = data.policies;         // series 1, 2, ...
-const columns = ['start', ...ends]; // series 0, 1, 2, ...
+const policies = data.policies;                                // series 1, 2, ...
+const ends = [...(data.recorded ? ['recorded'] : []), ...policies];
+const columns = ['start', ...ends];
+const firstPolicy = ends.length - policies.length;             // among the ends
+const colourOfEnd = (i) => i < firstPolicy ? 'var(--recorded)' : colourOf(1 + i - firstPolicy);
+const colourOfColumn = (i) => i === 0 ? colourOf(0) : colourOfEnd(i - 1);
 
 // ---- Bars side by side, one group per label.
 
@@ -43,8 +47,8 @@ function drawHistogram() {
   const titles = from.map((kb, i) => `${sizeKb(kb)} to ${sizeKb(2 * kb)}: ` + columns.map(
       (name, s) => `${name} ${count(extents[s][i])} extents, ${count(percent[s][i])} % of free space`)
       .join('; '));
-  const series = columns.map((_, s) => ({values: extents[s], colour: colourOf(s)}));
-  byId('histogram').append(legend(columns.map((name, s) => key(name, colourOf(s)))));
+  const series = columns.map((_, s) => ({values: extents[s], colour: colourOfColumn(s)}));
+  byId('histogram').append(legend(columns.map((name, s) => key(name, colourOfColumn(s)))));
   plot('histogram', groupedBars(labels, titles, series, 'Free extents by size',
                                 'size of a free extent, from', 'free extents'));
 }
@@ -53,8 +57,8 @@ function drawFiles() {
   const {labels, files} = data.files;
   const titles = labels.map((label, i) => `${label} extents: ` +
       ends.map((name, s) => `${name} ${count(files[s][i])} files`).join('; '));
-  const series = ends.map((_, s) => ({values: files[s], colour: colourOf(s + 1)}));
-  byId('files').append(legend(ends.map((name, s) => key(name, colourOf(s + 1)))));
+  const series = ends.map((_, s) => ({values: files[s], colour: colourOfEnd(s)}));
+  byId('files').append(legend(ends.map((name, s) => key(name, colourOfEnd(s)))));
   plot('files', groupedBars(labels, titles, series, 'Files by number of extents',
                             'extents of a file', 'files'));
 }
@@ -102,7 +106,7 @@ function stackedBar(name, values, x, y, width, room) {
 }
 
 function drawCriteria() {
-  const most = (of) => Math.max(1, ...of.flatMap((runs) => runs.map(sum)));
+  const most = (of) => Math.max(1, ...of.flatMap((runs) => runs.filter((one) => one !== null).map(sum)));
   const {hits, groups, extents} = data.criteria;
   const steps = most([groups, extents]);
   const measures = [['searches ended by', hits, most([hits])],
@@ -122,9 +126,13 @@ function drawCriteria() {
       nodes.push(svg('line', {class: 'grid', x1: left - 0.5, x2: left - 0.5, y1: y - 1,
                               y2: y + 22 * ends.length - 4}));
       ends.forEach((name, i) => {
-        const length = Math.max(full * sum(values[i]) / whole, 1);
         nodes.push(text(left - 8, y + 13, 'end', name));
-        nodes.push(stackedBar(`${name}: ${title}`, values[i], left, y, length, full - length + right));
+        if (values[i] === null) {
+          nodes.push(text(left + 6, y + 13, 'start', 'not recorded by criterion'));
+        } else {
+          const length = Math.max(full * sum(values[i]) / whole, 1);
+          nodes.push(stackedBar(`${name}: ${title}`, values[i], left, y, length, full - length + right));
+        }
         y += 22;
       });
       y += 6;
@@ -169,8 +177,8 @@ function costLines(cost, parts, series, place, scale) {
   const middle = ({from, to}) => place((from + to) / 2);
   const path = parts.map((part, i) =>
       `${i === 0 ? 'M' : 'L'}${middle(part).toFixed(1)} ${scale.at(part.mean).toFixed(1)}`).join('');
-  const room = Math.max(1, Math.floor((place(cost.decisions) - place(0)) / (12 + 9 * ends.length)));
-  const aside = 9 * (series - (ends.length + 1) / 2);
+  const room = Math.max(1, Math.floor((place(cost.decisions) - place(0)) / (12 + 9 * policies.length)));
+  const aside = 9 * (series - (policies.length + 1) / 2);
   const dearest = partsOf(cost, room).filter(({most}) => most > 0)
       .map((part) => [middle(part) + aside, scale.at(part.most)]);
   return svg('g', {},
@@ -183,7 +191,7 @@ function costLines(cost, parts, series, place, scale) {
 function costItem(all, i, place, base) {
   const {from, to} = all[0][i];
   const title = `decisions ${count(from + 1)} to ${count(to)}: ` + all.map((parts, s) =>
-      parts[i] === undefined ? '' : `${ends[s]} mean ${count(parts[i].mean)} steps, dearest ` +
+      parts[i] === undefined ? '' : `${policies[s]} mean ${count(parts[i].mean)} steps, dearest ` +
       count(parts[i].most)).join('; ');
   return svg('g', {class: 'item', tabindex: 0, role: 'img', 'aria-label': title},
       svg('title', {}, title),
@@ -201,7 +209,7 @@ function costKey(name, series) {
 }
 
 function drawCost() {
-  byId('cost').append(legend(ends.map((name, s) => costKey(name, s + 1))));
+  byId('cost').append(legend(policies.map((name, s) => costKey(name, s + 1))));
   const all = data.cost.map((cost) => partsOf(cost, kParts));
   plot('cost', (width) => {
     const height = 270, left = 54, base = height - 38, right = width - 4;
@@ -264,8 +272,9 @@ function mapKinds() {
   const minus = (other, one) => kinds.push({title: `${columns[other]} minus ${columns[one]}`,
     difference: true, value: (i) => value(other)(i) - value(one)(i)});
   // Each other policy against the first; one alone against the start.
-  for (let other = 2; other <= ends.length; ++other) minus(other, 1);
-  if (ends.length === 1) minus(1, 0);
+  const first = 1 + firstPolicy;
+  for (let other = first + 1; other < columns.length; ++other) minus(other, first);
+  if (policies.length === 1) minus(first, 0);
   return kinds;
 }
 
