@@ -20,8 +20,7 @@ SHOWN_BY_TRACE = {"mb_stats/" + name for name in (
     "reqs", "success", "groups_scanned", "extents_scanned", "goal_hits")}
 # Two writers at a time: not every decision is followed, so the model alone does otherwise.
 NOT_FOLLOWED = {"fill-4k-enospc"}
-# Counters that the model is known to miss, as `verify` says of the same captures: what these kernels
-# consider in CR1 (docs/fidelity.md).
+# What these kernels considered in CR1 the model does not count as they do (docs/fidelity.md).
 CR1 = {"groups_considered", "mb_stats/cr1_stats/groups_considered"}
 MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1}
 
