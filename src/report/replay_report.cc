@@ -52,9 +52,8 @@ std::string cannot_show(const replay::Engine& followed) {
   const bool few = c.in_use <= all.allocated / kFew && c.not_in_use <= all.requests / kFew;
   if (few || followed.agreement().follows()) return {};
   return fmt::format(
-      "the trace does not fit the image: {} of {} clusters that were handed out were in use, and "
-      "{} "
-      "frees were of what was not",
+      "the trace does not fit the image: {} of {} clusters that were handed out were in use, "
+      "and {} frees were of what was not",
       format_count(c.in_use), format_count(all.allocated), format_count(c.not_in_use));
 }
 
