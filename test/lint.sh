@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The cheapest proof: clang-format over every file, shellcheck over every script. Warnings are errors.
+# The cheapest proof: clang-format over every file, shellcheck over every script, and what tools
+# print by. Warnings are errors.
 #   test/lint.sh                  what .ci/run does
 #   test/lint.sh --tidy [BASE]    and clang-tidy over the files that have changed since commit BASE;
 #                                 default: all that came in the day before HEAD. BASE "all": every file,
@@ -16,6 +17,15 @@ format() {
 scripts() {
     git ls-files | grep -v '^test/golden/.*/expect$' | xargs grep -lE '^#!.*(bash|/sh)' |
         xargs shellcheck -S warning
+}
+
+# What a tool prints may hold anybody's text: all of it goes through the one door that escapes it.
+prints() {
+    if git ls-files 'tools/*.cc' 'tools/*.h' | grep -v '^tools/common/print_line.h$' |
+        xargs grep -nE 'fmt::print\(|std::f?(printf|puts)\(|std::(cout|cerr)|\bperror\('; then
+        echo "lint.sh: print with print_line or print_text (tools/common/print_line.h)" >&2
+        return 1
+    fi
 }
 
 # The files that the build compiles, of those that have changed.
@@ -52,5 +62,6 @@ case ${1:-} in
 esac
 format
 scripts
+prints
 [ "${1:-}" != --tidy ] || tidy "${2:-$(test/since.sh)}"
 echo "lint.sh: no complaint"

@@ -8,6 +8,8 @@
 #include <boost/json/value_from.hpp>
 #include <boost/json/value_to.hpp>
 
+#include "util/escaped.h"
+
 namespace e4r::capture {
 
 BOOST_DESCRIBE_STRUCT(StartFacts, (),
@@ -24,8 +26,10 @@ namespace json = boost::json;
 
 template <class Facts>
 Result<Facts> parse(std::string_view text) {
+  json::parse_options lenient;
+  lenient.allow_invalid_utf8 = true;
   boost::system::error_code ec;
-  const json::value given = json::parse(text, ec);
+  const json::value given = json::parse(text, ec, {}, lenient);
   if (ec || !given.is_object()) return error("is no JSON object");
   json::object known = json::value_from(Facts{}).as_object();
   for (auto& [name, value] : known)
@@ -35,13 +39,19 @@ Result<Facts> parse(std::string_view text) {
   return *facts;
 }
 
+// Names and words of commands are bytes; JSON is UTF-8.
+template <class Facts>
+std::string text_of(const Facts& facts) {
+  return valid_utf8(json::serialize(json::value_from(facts))) + "\n";
+}
+
 }  // namespace
 
 std::string to_json(const StartFacts& facts) {
-  return json::serialize(json::value_from(facts)) + "\n";
+  return text_of(facts);
 }
 std::string to_json(const EndFacts& facts) {
-  return json::serialize(json::value_from(facts)) + "\n";
+  return text_of(facts);
 }
 
 Result<StartFacts> parse_start_facts(std::string_view text) {

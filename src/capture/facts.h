@@ -56,10 +56,11 @@ struct EndFacts {
 // Events that all CPUs lost together.
 [[nodiscard]] std::uint64_t all_lost(const std::vector<Losses>& lost);
 
+// Bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string to_json(const StartFacts& facts);
 [[nodiscard]] std::string to_json(const EndFacts& facts);
-// Members that are missing keep their defaults, others are ignored. The Error is a line for what
-// is no JSON object, or has a member of a wrong type.
+// Members that are missing keep their defaults, others are ignored; strings may have bytes that are
+// no UTF-8. The Error is a line for what is no JSON object, or has a member of a wrong type.
 [[nodiscard]] Result<StartFacts> parse_start_facts(std::string_view json);
 [[nodiscard]] Result<EndFacts> parse_end_facts(std::string_view json);
 

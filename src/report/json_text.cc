@@ -5,7 +5,10 @@
 
 #include <boost/json.hpp>
 #include <cmath>
+#include <iterator>
 #include <string_view>
+
+#include "util/escaped.h"
 
 namespace e4r::report {
 namespace {
@@ -16,32 +19,19 @@ constexpr std::size_t kOneLine = static_cast<std::size_t>(-1);  // as a depth
 
 void write(std::string& out, const json::value& value, std::size_t depth);
 
-// Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const std::size_t length = lead < 0x80   ? 1
-                             : lead < 0xc2 ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool no_character = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
-  return length > 1 && (overlong || no_character) ? 0 : length;
-}
-
+// What is no UTF-8 becomes U+FFFD. JSON leaves DEL, the C1 control characters and marks of
+// direction as they are, and a terminal would obey them: they are written as \uHHHH.
 void write_string(std::string& out, std::string_view text) {
-  std::string clean;
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    clean += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
+  constexpr std::uint32_t kDelete = 0x7f;
+  const std::string quoted = json::serialize(json::string_view(valid_utf8(text)));
+  for (std::string_view rest = quoted; !rest.empty();) {
+    const Character c = first_character(rest);
+    if (c.code >= kDelete && is_obeyed(c.code))
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", c.code);
+    else
+      out += rest.substr(0, c.bytes);
+    rest.remove_prefix(c.bytes);
   }
-  out += json::serialize(json::string_view(clean));
 }
 
 std::size_t deeper(std::size_t depth) {

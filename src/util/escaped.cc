@@ -3,19 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <cstdint>
+#include <algorithm>
 
 namespace e4r {
-namespace {
 
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8
-};
-
-// The first character of a text that is not empty.
-Character first_of(std::string_view text) {
+Character first_character(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {lead, 1};
@@ -32,7 +24,7 @@ Character first_of(std::string_view text) {
   return {code, bytes};
 }
 
-bool obeyed(std::uint32_t code) {
+bool is_obeyed(std::uint32_t code) {
   const auto within = [code](std::uint32_t first, std::uint32_t last) {
     return code >= first && code <= last;
   };
@@ -40,14 +32,26 @@ bool obeyed(std::uint32_t code) {
          within(0x2028, 0x202e) || within(0x2066, 0x2069);
 }
 
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character c = first_character(text);
+    out += c.bytes == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, c.bytes);
+    text.remove_prefix(std::max<std::size_t>(c.bytes, 1));
+  }
+  return out;
+}
+
+namespace {
+
 std::string escape(std::string_view text, bool keep_lines) {
   std::string out;
   while (!text.empty()) {
-    const Character c = first_of(text);
+    const Character c = first_character(text);
     const std::size_t bytes = c.bytes == 0 ? 1 : c.bytes;
     const std::string_view here = text.substr(0, bytes);
     text.remove_prefix(bytes);
-    if (c.bytes != 0 && (!obeyed(c.code) || (keep_lines && here == "\n")))
+    if (c.bytes != 0 && (!is_obeyed(c.code) || (keep_lines && here == "\n")))
       out += here;
     else if (here == "\n")
       out += "\\n";

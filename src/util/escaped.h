@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace e4r {
 
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  // 0: no UTF-8
+};
+
+// The first character of a text that is not empty.
+[[nodiscard]] Character first_character(std::string_view text);
+
+// Whether a terminal, or what lays out a line, does something else with it than to show it: control
+// characters, marks that turn the direction of text, separators of lines and paragraphs.
+[[nodiscard]] bool is_obeyed(std::uint32_t code);
+
+// The text with U+FFFD in place of each byte that is no UTF-8.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
 // Foreign text (a name, a command, a mount point) as it may be shown within a line: what a terminal
-// would obey, or what would end the line, becomes "\n", "\t", "\r" or "\xHH" byte by byte. That is
-// control characters, their C1 kind in UTF-8, marks that turn the direction of text, separators of
-// lines and paragraphs, and bytes that are no UTF-8. Other characters stay as they are.
+// would obey (is_obeyed), and bytes that are no UTF-8, become "\n", "\t", "\r" or "\xHH" byte by
+// byte. Other characters stay as they are.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 // The same for a text of several lines: the ends of lines stay.

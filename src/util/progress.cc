@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "util/escaped.h"
+
 namespace e4r {
 namespace {
 
@@ -32,7 +34,7 @@ void Progress::show(const std::string& text) {
   if (shown_ && now - last_ < kEvery) return;
   last_ = now;
   shown_ = true;
-  std::fprintf(stderr, "%s%s", kWipe, text.c_str());
+  std::fprintf(stderr, "%s%s", kWipe, escaped(text).c_str());
   std::fflush(stderr);
 }
 

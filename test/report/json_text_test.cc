@@ -40,5 +40,11 @@ TEST(JsonText, StringsAreUtf8) {
   EXPECT_EQ(json_text("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n");
 }
 
+TEST(JsonText, ATerminalObeysNothingOfIt) {
+  EXPECT_EQ(json_text("\x1b[2J\x7f\xc2\x9b"
+                      "31m\xe2\x80\xae"),
+            "\"\\u001b[2J\\u007f\\u009b31m\\u202e\"\n");
+}
+
 }  // namespace
 }  // namespace e4r::report

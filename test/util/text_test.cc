@@ -27,6 +27,7 @@ TEST(Escaped, NothingIsObeyedAndNothingIsLost) {
   EXPECT_EQ(escaped("\x9b\xc3"), "\\x9b\\xc3") << "no UTF-8";
   EXPECT_EQ(escaped("\xed\xa0\x80\xc0\xaf\xf5\x80"), "\\xed\\xa0\\x80\\xc0\\xaf\\xf5\\x80");
   EXPECT_EQ(escaped(std::string("\0b", 2)), "\\x00b");
+  EXPECT_EQ(valid_utf8("a\x9b\xc3\xa4\x1b\xc3"), "a\xef\xbf\xbd\xc3\xa4\x1b\xef\xbf\xbd");
   EXPECT_EQ(escaped_lines("a\nb\x1b\n"), "a\nb\\x1b\n");
 }
 

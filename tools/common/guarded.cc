@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/stop.h"
 
 namespace e4r::tools {
@@ -31,15 +32,15 @@ int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char
   try {
     status = body(argc, argv);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s: %s\n", name, e.what());
+    print_line(stderr, "{}: {}", name, e.what());
     return kFailed;
   }
   if (status == kFailed || status == kUsage) return status;  // has been told why
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;
   if (std::fflush(stdout) == 0 && !failed_before) return status;
-  std::fprintf(stderr, "%s: cannot write standard output: %s\n", name,
-               errno != 0 ? std::strerror(errno) : "an earlier write failed");
+  print_line(stderr, "{}: cannot write standard output: {}", name,
+             errno != 0 ? std::strerror(errno) : "an earlier write failed");
   return kFailed;
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/version.h"
-#include "util/escaped.h"
 
 namespace e4r::tools {
 namespace {
@@ -25,18 +25,18 @@ std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int a
 int print_completion(const std::string& shell, const CLI::App& app) {
   const auto script = completion::script(shell, completion::node_of(app, program().value_of));
   if (!script.ok()) return usage_error(script.error().message);
-  fmt::print("{}", *script);
+  print_text(*script);
   return kDone;
 }
 
 }  // namespace
 
 void warn(std::string_view message) {
-  fmt::print(stderr, "{}: warning: {}\n", program().name, escaped(message));
+  print_line(stderr, "{}: warning: {}", program().name, message);
 }
 
 int usage_error(std::string_view message) {
-  fmt::print(stderr, "{}: {} (see --help)\n", program().name, escaped(message));
+  print_line(stderr, "{}: {} (see --help)", program().name, message);
   return kUsage;
 }
 
@@ -66,10 +66,10 @@ int run_commands(int argc, char** argv) {
     if (!sub.parsed()) continue;
     const Result<int> result = action();
     if (result.ok()) return *result;
-    fmt::print(stderr, "{}: {}\n", self.name, escaped(result.error().message));
+    print_line(stderr, "{}: {}", self.name, result.error().message);
     return kFailed;
   }
-  fmt::print("{}", app.help());
+  print_text(app.help());
   return kDone;
 }
 

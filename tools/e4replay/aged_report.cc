@@ -11,6 +11,7 @@
 #include "report/json_parts.h"
 #include "report/json_text.h"
 #include "stats/settled.h"
+#include "util/escaped.h"
 #include "util/text_table.h"
 #include "util/units.h"
 
@@ -86,6 +87,14 @@ double utilisation(const AgedReport& r) {
   return 1 - share(r.after.extents.blocks, r.geometry.blocks_count);
 }
 
+std::string files_text(const AgedReport& r) {
+  if (r.layout.files == 0) return "none";
+  return fmt::format("{}, {:.3f} extents in each, {:.1f} % in one, most {}",
+                     format_count(r.layout.files), share(r.extents, r.layout.files),
+                     100 * share(r.layout.by_extents[0], r.layout.files),
+                     format_count(r.most_extents));
+}
+
 }  // namespace
 
 AgedReport start_report(const std::string& target, const image::Geometry& geometry,
@@ -123,16 +132,15 @@ std::string aged_text(const AgedReport& r) {
       "written      {}, {:.2f} times the file system; {} requests, {} of them for tree nodes\n"
       "searches     {} groups considered, {} extents scanned\n"
       "utilisation  {:.1f} %\n"
-      "files        {}, {:.3f} extents in each, {:.1f} % in one, most {}\n",
-      r.output, format_size(size_of(r)), format_size(block), format_count(r.geometry.groups_count),
-      r.profile.name, r.seed, r.policy, format_count(all_operations(r)), r.elapsed_s,
-      format_count(r.operations[0]), format_count(r.operations[1]), format_count(r.operations[2]),
-      format_count(r.operations[3]), format_size(r.bytes_written),
-      share(r.bytes_written, size_of(r)), format_count(r.tally.requests),
-      format_count(r.tally.tree_nodes), format_count(r.groups_considered),
-      format_count(r.extents_scanned), 100 * utilisation(r), format_count(r.layout.files),
-      share(r.extents, r.layout.files), 100 * share(r.layout.by_extents[0], r.layout.files),
-      format_count(r.most_extents));
+      "files        {}\n",
+      escaped(r.output), format_size(size_of(r)), format_size(block),
+      format_count(r.geometry.groups_count), escaped(r.profile.name), r.seed, r.policy,
+      format_count(all_operations(r)), r.elapsed_s, format_count(r.operations[0]),
+      format_count(r.operations[1]), format_count(r.operations[2]), format_count(r.operations[3]),
+      format_size(r.bytes_written), share(r.bytes_written, size_of(r)),
+      format_count(r.tally.requests), format_count(r.tally.tree_nodes),
+      format_count(r.groups_considered), format_count(r.extents_scanned), 100 * utilisation(r),
+      files_text(r));
   const auto row = [&](const char* name, const stats::FreeExtents& free) {
     return fmt::format("{:<12} {} free extents, {} on average, the largest {}; {} whole MiB free\n",
                        name, format_count(free.count), format_size(free.average() * block),

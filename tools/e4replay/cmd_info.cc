@@ -3,13 +3,13 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <iterator>
 #include <memory>
 
 #include "capture/capture.h"
 #include "common/command.h"
 #include "image/image.h"
+#include "report/json_text.h"
 #include "util/escaped.h"
 #include "util/file.h"
 #include "util/units.h"
@@ -109,7 +109,7 @@ std::string info_json(const capture::Capture& capture) {
     if (!name.ends_with(".json")) texts[name] = text;
   out["texts"] = std::move(texts);
   out["image_bytes"] = capture.image().size();
-  return json::serialize(out) + "\n";
+  return report::json_line(out) + "\n";
 }
 
 Result<int> run(const Options& options) {

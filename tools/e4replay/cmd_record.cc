@@ -9,6 +9,7 @@
 
 #include "common/child.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/stop.h"
 #include "record/recorder.h"
 #include "record/stale.h"
@@ -61,8 +62,8 @@ Status parse(Options& o) {
 
 Result<int> clean() {
   E4R_TRY(const auto names, record::remove_stale_instances());
-  for (const std::string& name : names) fmt::print("removed what {} had left\n", name);
-  if (names.empty()) fmt::print("nothing was left behind\n");
+  for (const std::string& name : names) print_line("removed what {} had left", name);
+  if (names.empty()) print_line("nothing was left behind");
   return kDone;
 }
 
@@ -154,12 +155,11 @@ Status follow(record::Recorder& recorder, Ending& ending, Progress& progress) {
 
 void tell_end(const record::Recorder& recorder, const Options& options,
               const capture::EndFacts& end) {
-  fmt::print(stderr, "{}: {} events in {:.1f} s, {}; start image {} ({}", options.recorder.output,
-             format_count(end.events), end.elapsed_s, end.reason,
-             format_size(recorder.image_bytes()), recorder.facts().snapshot);
-  if (recorder.facts().frozen_s > 0)
-    fmt::print(stderr, ", writers waited {:.3f} s", recorder.facts().frozen_s);
-  fmt::print(stderr, ")\n");
+  const double frozen = recorder.facts().frozen_s;
+  print_line(stderr, "{}: {} events in {:.1f} s, {}; start image {} ({}{})",
+             options.recorder.output, format_count(end.events), end.elapsed_s, end.reason,
+             format_size(recorder.image_bytes()), recorder.facts().snapshot,
+             frozen > 0 ? fmt::format(", writers waited {:.3f} s", frozen) : "");
   std::string cpus;
   for (const capture::Losses& l : end.lost)
     cpus += fmt::format("{}CPU {}: {}", cpus.empty() ? "" : ", ", l.cpu, format_count(l.events));

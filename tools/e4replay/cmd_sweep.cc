@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
 #include "e4replay/sweep_inputs.h"
@@ -128,7 +129,7 @@ std::vector<std::size_t> missing(const Wanted& wanted, const sweep::Lines& lines
 
 void tell_found(const Options& options, const Wanted& wanted, const sweep::Finished& found) {
   if (found.count > 0)
-    fmt::print(stderr, "{}: {} of {} points are there\n", escaped(options.directory),
+    print_line(stderr, "{}: {} of {} points are there", options.directory,
                format_count(found.count), format_count(wanted.range.count()));
   if (found.damaged > 0)
     warn(fmt::format("{}: damaged or torn lines: {}; what is missing is done again",
@@ -200,7 +201,7 @@ class Sink {
 };
 
 int tell_stopped(const Options& options, const Wanted& wanted, const Sink& sink) {
-  fmt::print(stderr, "e4replay: stopped with {} of {} points left; {}\n", format_count(sink.left()),
+  print_line(stderr, "e4replay: stopped with {} of {} points left; {}", format_count(sink.left()),
              format_count(wanted.range.count()),
              options.directory.empty() ? "nothing is kept: -o DIR keeps what is finished"
                                        : "the same command with --resume goes on");

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <boost/json/serialize.hpp>
+#include <boost/json/object.hpp>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -11,9 +11,11 @@
 
 #include "capture/capture.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "e4replay/convert_capture.h"
 #include "e4replay/inputs.h"
 #include "e4replay/trace_info.h"
+#include "report/json_text.h"
 #include "trace/exactness.h"
 #include "trace/packed.h"
 #include "trace/writer.h"
@@ -92,8 +94,7 @@ Result<TraceInfo> inspect(const Info& options) {
 }
 
 std::string json_of(const TraceInfo& info) {
-  return boost::json::serialize(
-             boost::json::object{{"schema", "e4replay-trace-info/1"}, {"trace", info_json(info)}}) +
+  return report::json_line({{"schema", "e4replay-trace-info/1"}, {"trace", info_json(info)}}) +
          "\n";
 }
 
@@ -102,7 +103,7 @@ Result<int> run_info(const Info& options) {
   declare_trace_reads(options.input.path, outputs);
   E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const TraceInfo info, inspect(options));
-  if (options.json != "-") fmt::print("{}", info_text(info));
+  if (options.json != "-") print_text(info_text(info));
   if (!options.json.empty()) E4R_CHECK(write_output(json_of(info), outputs.named(options.json)));
   return kDone;
 }
@@ -123,7 +124,7 @@ Result<int> copy(const TraceInput& input, const OutputName& output, const EventF
   E4R_TRY(const std::uint64_t written, copy_trace(*source, *writer, keep));
   say_notes(source->summary());
   if (written == 0) warn(fmt::format("{}: no events were written", output.path()));
-  fmt::print("{}: {} of {} events\n", output.path(), format_count(written),
+  print_line("{}: {} of {} events", output.path(), format_count(written),
              format_count(source->summary().events));
   return kDone;
 }

@@ -13,6 +13,7 @@
 #include "capture/start_image.h"
 #include "capture/writer.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "e4replay/inputs.h"
 #include "image/image.h"
 #include "image/scrub.h"
@@ -197,7 +198,7 @@ Status make_capture(const CaptureConversion& conversion) {
   E4R_CHECK(copy_events(conversion, material, *writer, events));
   material.end.events = events;
   E4R_CHECK(writer->finish(material.end));
-  fmt::print("{}: {} events{}\n", conversion.output, format_count(events),
+  print_line("{}: {} events{}", conversion.output, format_count(events),
              conversion.image.empty() ? "" : ", with " + conversion.image);
   return {};
 }

@@ -11,6 +11,7 @@
 #include "report/json_parts.h"
 #include "report/json_text.h"
 #include "report/rows.h"
+#include "util/escaped.h"
 #include "util/text_table.h"
 #include "util/units.h"
 
@@ -65,7 +66,7 @@ std::string of_all(const Compared& c) {
 std::string head(const ShrinkerReport& report) {
   const Agreement& a = report.recorded.agreement;
   std::string out = fmt::format("trace        {}\nevents       {} of extent status trees\n",
-                                report.trace, format_count(report.recorded.events));
+                                escaped(report.trace), format_count(report.recorded.events));
   out +=
       fmt::format("recorded     as {} does it, alike are\n", report.recorded.followed.model->name);
   out += fmt::format("             calls of the shrinker    {}\n", of_all(a.scans));

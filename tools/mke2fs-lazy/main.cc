@@ -13,6 +13,7 @@
 #include "common/child.h"
 #include "common/command.h"
 #include "common/guarded.h"
+#include "common/print_line.h"
 #include "common/version.h"
 #include "lazyinit/in_use.h"
 #include "lazyinit/journal.h"
@@ -63,7 +64,7 @@ void ask_to_stop(int) {
 }
 
 void complain(const std::string& message) {
-  fmt::print(stderr, "mke2fs-lazy: {}\n", message);
+  print_line(stderr, "mke2fs-lazy: {}", message);
 }
 
 // mkfs.ext4-lazy is mkfs.ext4 to mke2fs, which takes the file-system type from its name.
@@ -120,14 +121,14 @@ std::string shortcoming(const MkfsOptions& options, const MkfsOutcome& outcome,
 
 void print_outcome(const MkfsOptions& options, const MkfsOutcome& outcome, Target& target) {
   if (options.changes_tables() && !outcome.group_checksums && options.init != TableInit::lazy)
-    fmt::print(
+    print_line(
         "mke2fs-lazy: neither metadata_csum nor uninit_bg: mke2fs has initialised all "
-        "inode tables, nothing is left for itable_init={}\n",
+        "inode tables, nothing is left for itable_init={}",
         name_of(options.init));
   const auto allocated = target.allocated();
-  fmt::print("{}", mkfs_summary(options, outcome,
-                                {target.path(), target.is_block_device(), target.size(),
-                                 allocated.ok() ? *allocated : 0}));
+  print_text(mkfs_summary(
+      options, outcome,
+      {target.path(), target.is_block_device(), target.size(), allocated.ok() ? *allocated : 0}));
 }
 
 // Before mke2fs and to the end, when there is something at that name already; mke2fs complains of
@@ -165,18 +166,18 @@ int print_completion(const std::string& shell) {
     complain(script.error().message);
     return kUsage;
   }
-  fmt::print("{}", *script);
+  print_text(*script);
   return kDone;
 }
 
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words == std::vector<std::string>{"--help"}) {
-    fmt::print("{}", kHelp);
+    print_text(kHelp);
     return kDone;
   }
   if (words == std::vector<std::string>{"--version"}) {
-    fmt::print("{}\n", version_line());
+    print_line("{}", version_line());
     return kDone;
   }
   if (words.size() == 2 && words.front() == "--completion") return print_completion(words.back());
@@ -206,8 +207,7 @@ int run(int argc, char** argv) {
   if (!status.ok()) complain(status.error().message);
   if (!status.ok() || *status != 0) return status.ok() ? *status : kFailed;
   if (options->dry_run) {
-    if (!options->quiet)
-      fmt::print("mke2fs-lazy: -n: nothing was made, so nothing to initialise\n");
+    if (!options->quiet) print_line("mke2fs-lazy: -n: nothing was made, so nothing to initialise");
     return kDone;
   }
   const auto done = after_mke2fs(*options, *std::move(lock));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "mke2fs-lazy/mkfs_summary.h"
 
+#include "util/escaped.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -48,7 +49,9 @@ std::string journal_bytes(const MkfsOutcome& o) {
 std::string mkfs_summary(const MkfsOptions& options, const MkfsOutcome& outcome,
                          const Place& place) {
   std::string text;
-  const auto line = [&text](const std::string& words) { text += "mke2fs-lazy: " + words + "\n"; };
+  const auto line = [&text](const std::string& words) {
+    text += "mke2fs-lazy: " + escaped(words) + "\n";
+  };
   if (options.changes_tables() && outcome.group_checksums) {
     line(tables_line(outcome));
     if (outcome.believed != 0) line(sample_line(options, outcome));

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/stop.h"
 #include "lazyinit/enable.h"
 #include "lazyinit/orphan_file.h"
@@ -32,7 +33,7 @@ Status make_all_zero(const Options& options, const Session& session) {
                                                        threads, &stop_on_signals()));
   if (verified.stopped) return error("stopped; nothing has been changed");
   if (!verified.lies.empty())
-    fmt::print("{} flagged ITABLE_ZEROED without being so\n", groups_text(verified.lies.size()));
+    print_line("{} flagged ITABLE_ZEROED without being so", groups_text(verified.lies.size()));
   E4R_CHECK(lazyinit::retract(*session.target, *session.tables, verified.lies));
   const auto groups = groups_to_do(*session.tables);
   if (groups.empty()) return {};
@@ -74,7 +75,7 @@ Result<int> run(const Options& options) {
     E4R_CHECK(make_all_zero(options, session));
     E4R_TRY(const auto slack, lazyinit::zero_slack(*session.target, *session.tables));
     if (slack != 0)
-      fmt::print("{}zeroed stale inodes beside used ones in {}\n", would(options.image),
+      print_line("{}zeroed stale inodes beside used ones in {}", would(options.image),
                  groups_text(slack));
     E4R_CHECK(lazyinit::write_out_groups(*session.target));
     if (was == FileSystem::Checksums::uninit_bg)
@@ -82,7 +83,7 @@ Result<int> run(const Options& options) {
   }
   if (was == FileSystem::Checksums::metadata_csum)
     E4R_CHECK(change_metadata_csum(options.image, "^metadata_csum,^uninit_bg", lock));
-  fmt::print("{}: {}initialised every table and dropped {}\n", options.image.image,
+  print_line("{}: {}initialised every table and dropped {}", options.image.image,
              would(options.image),
              was == FileSystem::Checksums::metadata_csum ? "metadata_csum" : "uninit_bg");
   return kDone;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "lazyinit/orphan_file.h"
 #include "tune2fs-lazy/session.h"
 #include "tune2fs-lazy/tune2fs.h"
@@ -55,10 +56,10 @@ Result<int> run(const Options& options) {
   E4R_TRY(const auto target, open_target(options.image, lock));
   E4R_CHECK(lazyinit::add_group_checksums(*target));
   E4R_TRY(const auto enabled, lazyinit::record_unused(*target, options.probe));
-  fmt::print("{}: {}recorded {} inodes as never used, {} as never used at all\n",
-             options.image.image, would(options.image), format_count(enabled.unused_inodes),
+  print_line("{}: {}recorded {} inodes as never used, {} as never used at all", options.image.image,
+             would(options.image), format_count(enabled.unused_inodes),
              groups_text(enabled.inode_uninit));
-  fmt::print("{} flagged ITABLE_ZEROED; {} to zero, by the kernel or by finish\n",
+  print_line("{} flagged ITABLE_ZEROED; {} to zero, by the kernel or by finish",
              groups_text(enabled.zeroed), format_size(enabled.to_zero));
   return kDone;
 }

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "lazyinit/inventory.h"
 #include "lazyinit/mount_options.h"
 #include "lazyinit/power.h"
@@ -45,12 +46,12 @@ Result<lazyinit::Pace> make_pace(const Options& options, Progress& progress) {
 int report(const Options& options, const Session& session, const lazyinit::ZeroOutcome& outcome) {
   print_outcome(outcome, options.image.dry_run);
   if (!outcome.stopped) {
-    fmt::print("{}: {}every inode table is initialised\n", session.target->path(),
+    print_line("{}: {}every inode table is initialised", session.target->path(),
                options.image.dry_run ? "then " : "");
     return kDone;
   }
   const auto left = lazyinit::take_inventory(session.tables->tables());
-  fmt::print("stopped: {} with {} are left; the same command goes on from here\n",
+  print_line("stopped: {} with {} are left; the same command goes on from here",
              groups_text(left.groups - left.zeroed), format_size(left.bytes_to_do));
   return kFailed;
 }
@@ -65,7 +66,7 @@ Result<int> run(const Options& options) {
   E4R_CHECK(need_checksums(session));
   const auto groups = groups_to_do(*session.tables);
   if (groups.empty()) {
-    fmt::print("{}: every inode table is initialised already\n", session.target->path());
+    print_line("{}: every inode table is initialised already", session.target->path());
     return kDone;
   }
   lazyinit::ZeroOptions how;

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "lazyinit/inventory.h"
 #include "tune2fs-lazy/session.h"
 #include "util/units.h"
@@ -28,7 +29,7 @@ Result<int> run(const Options& options) {
   }
   E4R_CHECK(session.tables->flush());
   E4R_CHECK(session.target->sync());
-  fmt::print("{}: {}cleared ITABLE_ZEROED of {}; {} to zero now\n", session.target->path(),
+  print_line("{}: {}cleared ITABLE_ZEROED of {}; {} to zero now", session.target->path(),
              would(options.image), groups_text(cleared),
              format_size(lazyinit::take_inventory(session.tables->tables()).bytes_to_do));
   return kDone;

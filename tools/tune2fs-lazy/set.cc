@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "lazyinit/mount_options.h"
 #include "tune2fs-lazy/session.h"
 
@@ -29,7 +30,7 @@ Result<int> run(const Options& options) {
     E4R_CHECK(session.tables->flush());
     E4R_CHECK(session.target->sync());
   }
-  fmt::print("{}: mount options in the superblock: {}{}\n", session.target->path(),
+  print_line("{}: mount options in the superblock: {}{}", session.target->path(),
              options.image.dry_run ? "would be " : "", quoted(after));
   return kDone;
 }

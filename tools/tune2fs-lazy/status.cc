@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "lazyinit/inventory.h"
 #include "lazyinit/mount_options.h"
 #include "report/json_text.h"
@@ -96,31 +97,31 @@ std::string groups_table(std::span<const GroupRun> runs) {
   return table.text();
 }
 
-void print_text(const View& view, bool groups) {
+void print_status(const View& view, bool groups) {
   const Inventory& i = view.inventory;
-  fmt::print("image     {}\n", describe(view.session));
+  print_line("image     {}", describe(view.session));
   if (!view.session.tables->has_group_checksums()) {
-    fmt::print("tables    {}, all in full use: without checksums nothing can be lazy\n",
+    print_line("tables    {}, all in full use: without checksums nothing can be lazy",
                format_size(i.table_bytes));
     return;
   }
-  fmt::print("flags     INODE_UNINIT {}, BLOCK_UNINIT {}, ITABLE_ZEROED {} of {}\n",
+  print_line("flags     INODE_UNINIT {}, BLOCK_UNINIT {}, ITABLE_ZEROED {} of {}",
              format_count(i.inode_uninit), format_count(i.block_uninit), format_count(i.zeroed),
              groups_text(i.groups));
-  fmt::print("unused    {} inodes in {}\n", format_count(i.unused_inodes),
+  print_line("unused    {} inodes in {}", format_count(i.unused_inodes),
              groups_text(i.unused_groups));
-  fmt::print("to zero   {} of {} of tables, in {}\n", format_size(i.bytes_to_do),
+  print_line("to zero   {} of {} of tables, in {}", format_size(i.bytes_to_do),
              format_size(i.table_bytes), groups_text(i.to_do));
-  fmt::print("map       [{}]\n", lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth));
-  fmt::print("          # zeroed  . never used, to zero  o used in part, to zero  + both\n");
-  fmt::print("kernel    {}\n", kernel_text(view));
+  print_line("map       [{}]", lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth));
+  print_line("          # zeroed  . never used, to zero  o used in part, to zero  + both");
+  print_line("kernel    {}", kernel_text(view));
   if (i.bytes_to_do != 0)
-    fmt::print("estimate  {} at multiplier {} ({}), if {}/s are zeroed ({})\n",
+    print_line("estimate  {} at multiplier {} ({}), if {}/s are zeroed ({})",
                duration_text(lazyinit::estimate(i, view.basis.multiplier, view.basis.rate).count()),
                view.basis.multiplier, view.basis.multiplier_from, format_size(view.basis.rate),
                view.basis.rate_from);
   if (groups)
-    fmt::print("\n{}", groups_table(lazyinit::runs_of_groups(view.session.tables->tables())));
+    print_text("\n" + groups_table(lazyinit::runs_of_groups(view.session.tables->tables())));
 }
 
 json::object image_json(const View& view) {
@@ -155,7 +156,7 @@ json::array groups_json(std::span<const GroupRun> runs) {
   return all;
 }
 
-void print_json(const View& view, bool groups) {
+void print_status_json(const View& view, bool groups) {
   const Inventory& i = view.inventory;
   json::object document{{"schema", "tune2fs-lazy-status/1"}, {"image", image_json(view)}};
   document["inode_tables"] = json::object{{"groups", i.groups},
@@ -177,7 +178,7 @@ void print_json(const View& view, bool groups) {
       {"bytes_per_second_from", view.basis.rate_from}};
   if (groups)
     document["group_runs"] = groups_json(lazyinit::runs_of_groups(view.session.tables->tables()));
-  fmt::print("{}", report::json_text(document));
+  print_text(report::json_text(document));
 }
 
 Result<int> run(const Options& options) {
@@ -188,7 +189,7 @@ Result<int> run(const Options& options) {
   if (!basis.ok()) return usage_error(basis.error().message);
   const View view{session, lazyinit::take_inventory(session.tables->tables()), in_force,
                   stored.ok() ? "" : stored.error().message, *basis};
-  options.json ? print_json(view, options.groups) : print_text(view, options.groups);
+  options.json ? print_status_json(view, options.groups) : print_status(view, options.groups);
   return kDone;
 }
 

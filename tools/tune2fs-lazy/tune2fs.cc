@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/child.h"
+#include "common/print_line.h"
 #include "lazyinit/orphan_file.h"
 
 namespace e4r::tools {
@@ -83,7 +84,7 @@ Status run_tune2fs(const std::string& features, const std::string& image) {
 Status change_metadata_csum(const ImageOptions& options, const std::string& features,
                             const lazyinit::ImageLock& lock) {
   if (options.dry_run) {
-    fmt::print("would have run tune2fs -O {} {}\n", features, options.image);
+    print_line("would have run tune2fs -O {} {}", features, options.image);
     return {};
   }
   E4R_CHECK(run_tune2fs(features, options.image));

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/stop.h"
 #include "tune2fs-lazy/session.h"
 #include "tune2fs-lazy/zeroing.h"
@@ -42,7 +43,7 @@ void print_lie(const Session& session, const Lie& lie) {
   const lazyinit::Table& table = session.tables->tables()[lie.group];
   const std::uint64_t inode = std::uint64_t{lie.group} * session.tables->inodes_per_group() +
                               (lie.offset - table.whole.offset) / session.tables->inode_size() + 1;
-  fmt::print("group {}: flagged ITABLE_ZEROED, but {} at byte {} (inode {})\n", lie.group,
+  print_line("group {}: flagged ITABLE_ZEROED, but {} at byte {} (inode {})", lie.group,
              lie.content == lazyinit::Content::unreadable ? "cannot be read" : "is not zero",
              lie.offset, inode);
 }
@@ -51,7 +52,7 @@ Status fix(const Options& options, const Session& session, const Verified& verif
            Progress& progress) {
   E4R_CHECK(lazyinit::retract(*session.target, *session.tables, verified.lies));
   if (options.fix == "clear") {
-    fmt::print("{}cleared the flag of {}: the kernel, or finish, does them again\n",
+    print_line("{}cleared the flag of {}: the kernel, or finish, does them again",
                would(options.image), groups_text(verified.lies.size()));
     return {};
   }
@@ -79,10 +80,9 @@ Result<int> run(const Options& options) {
   if (!range.ok()) return usage_error(range.error().message);
   E4R_TRY(const Verified verified, look(options, session, *range, progress));
   for (const Lie& lie : verified.lies) print_lie(session, lie);
-  fmt::print("{}: {} of {} flagged groups lie; {} looked at, {} of it read\n",
-             session.target->path(), format_count(verified.lies.size()),
-             format_count(verified.checked), format_size(verified.bytes),
-             format_size(verified.read));
+  print_line("{}: {} of {} flagged groups lie; {} looked at, {} of it read", session.target->path(),
+             format_count(verified.lies.size()), format_count(verified.checked),
+             format_size(verified.bytes), format_size(verified.read));
   if (verified.stopped) return error("stopped before all groups were looked at; nothing changed");
   if (verified.lies.empty()) return kDone;
   if (options.fix.empty()) return kDisagreed;

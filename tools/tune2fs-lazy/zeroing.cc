@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "common/print_line.h"
 #include "common/stop.h"
 #include "util/units.h"
 
@@ -57,18 +58,17 @@ Result<ZeroOutcome> zero_with_progress(const Session& session,
 void print_outcome(const ZeroOutcome& outcome, bool dry_run) {
   const char* would = dry_run ? "would have " : "";
   if (dry_run && outcome.zeroed != 0)
-    fmt::print("would have zeroed {}: at most {}, less where the device can or has holes\n",
+    print_line("would have zeroed {}: at most {}, less where the device can or has holes",
                groups_text(outcome.zeroed), format_size(outcome.bytes_written));
   else if (outcome.zeroed != 0)
-    fmt::print("zeroed {}: {} written as data, {} zeroed without data\n",
-               groups_text(outcome.zeroed), format_size(outcome.bytes_written),
-               format_size(outcome.bytes_zeroed));
+    print_line("zeroed {}: {} written as data, {} zeroed without data", groups_text(outcome.zeroed),
+               format_size(outcome.bytes_written), format_size(outcome.bytes_zeroed));
   if (outcome.found_zero != 0)
-    fmt::print("{}flagged {} that read as zeros already\n", would, groups_text(outcome.found_zero));
+    print_line("{}flagged {} that read as zeros already", would, groups_text(outcome.found_zero));
   if (outcome.unreadable != 0)
-    fmt::print("{} could not be read and were zeroed unseen\n", groups_text(outcome.unreadable));
+    print_line("{} could not be read and were zeroed unseen", groups_text(outcome.unreadable));
   if (outcome.bytes_avoided != 0)
-    fmt::print("{} of tables needed no writing: in use, holes, or zero already\n",
+    print_line("{} of tables needed no writing: in use, holes, or zero already",
                format_size(outcome.bytes_avoided));
 }
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Nothing that a terminal would obey reaches it, whoever has chosen the names.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "capture/capture.h"
+#include "capture/start_image.h"
+#include "capture/writer.h"
+#include "support/ext2_images.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+#include "trace/output.h"
+#include "util/escaped.h"
+#include "util/output.h"
+
+namespace e4r::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// Clears the screen in two ways, ends the line, turns the direction of text, and is no UTF-8.
+const std::string kHostile =
+    "\x1b[2J\xc2\x9b"
+    "31m\n\xe2\x80\xae\xff";
+
+constexpr const char* kRequests =
+    "# tracer: nop\n"
+    "  x-57 [000] ..... 1.0: ext4_request_blocks: dev 98,0 ino 13 flags HINT_DATA len 4 lblk 7 "
+    "goal 100 lleft 6 lright 90 pleft 99 pright 200 \n";
+constexpr const char* kLookups =
+    "  x-57 [000] ..... 1.0: ext4_es_lookup_extent_enter: dev 98,0 ino 13 lblk 0\n"
+    "  x-57 [000] ..... 1.1: ext4_es_lookup_extent_exit: dev 98,0 ino 13 found 1 [0/4) 100 W\n";
+
+// What in `text` a terminal would do something else with than to show it.
+std::string obeyed_in(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character c = first_character(text);
+    if (c.bytes == 0)
+      out += " no UTF-8";
+    else if (is_obeyed(c.code) && c.code != '\n')
+      out += fmt::format(" {:#x}", c.code);
+    text.remove_prefix(std::max<std::size_t>(c.bytes, 1));
+  }
+  return out;
+}
+
+// The files of a fixture, all of their names with `mark` in them.
+struct Names {
+  Names(const TempDir& dir, const std::string& mark)
+      : image(dir.file(mark + "image")),
+        requests(dir.file(mark + "run.txt")),
+        lookups(dir.file(mark + "es.txt")),
+        capture(dir.file(mark + "run.e4c")),
+        slots(dir.file(mark + "slots")),
+        out(dir.file(mark + "out")) {}
+  std::string image, requests, lookups, capture, slots, out;
+};
+
+class Escapes : public testing::Test {
+ protected:
+  // Files that are there, with an image whose label, mount options and capture are hostile too.
+  void make(const Names& names) {
+    make_image(names.image, 16u << 20, {"-t", "ext4", "-b", "1024"});
+    const Outcome tuned = run(
+        {"tune2fs", "-L", "\x1b[2J\n\xff", "-E", "mount_opts=init_itable=\x1b[2J\n", names.image});
+    ASSERT_EQ(tuned.status, 0) << tuned.err;
+    std::ofstream(names.requests) << kRequests;
+    std::ofstream(names.lookups) << kLookups;
+    std::ofstream(names.slots) << "13\n" << kHostile << "\n";
+    ASSERT_NO_FATAL_FAILURE(make_capture(names));
+  }
+
+  static void make_capture(const Names& names) {
+    capture::StartFacts start;
+    start.recorder = start.time = start.kernel = start.kernel_version = start.machine = kHostile;
+    start.device = start.device_name = start.mount_point = start.mount_options = kHostile;
+    start.command = start.clock = start.events = start.snapshot = kHostile;
+    start.mounted = true;
+    capture::EndFacts end;
+    end.time = end.reason = kHostile;
+    auto file = trace::OutputFile::create_growing({names.capture});
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    auto writer = capture::CaptureWriter::create(*std::move(file));
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    ASSERT_TRUE((*writer)->start(start).ok());
+    ASSERT_TRUE((*writer)->text(capture::text_name::kTunables, "mb_max_to_scan:200\n").ok());
+    ASSERT_TRUE((*writer)->text(kHostile, kHostile).ok());
+    auto image = capture::StartImage::read(names.image);
+    ASSERT_TRUE(image.ok()) << image.error().message;
+    ASSERT_TRUE(image->pack([&](std::string_view part) { return (*writer)->image(part); }).ok());
+    trace::TraceSummary none;
+    ASSERT_TRUE((*writer)->end_events(none).ok());
+    ASSERT_TRUE((*writer)->finish(end).ok());
+  }
+
+  static std::vector<Words> commands(const Names& n) {
+    const std::string e4replay = E4REPLAY, tune2fs_lazy = TUNE2FS_LAZY, mke2fs_lazy = MKE2FS_LAZY;
+    return {
+        {e4replay, n.out},
+        {e4replay, "freefrag", n.image},
+        {e4replay, "freefrag", n.image, "--json", "-"},
+        {e4replay, "info", n.capture},
+        {e4replay, "info", n.capture, "--json", "-"},
+        {e4replay, "trace", "info", n.requests},
+        {e4replay, "trace", "info", n.capture, "--json", "-"},
+        {e4replay, "trace", "cut", n.requests, n.out + ".txt", "--first", "1"},
+        {e4replay, "trace", "convert", n.requests, n.out + ".e4t"},
+        {e4replay, "trace", "convert", n.requests, n.out + ".e4c", "--image", n.image},
+        {e4replay, "trace", "convert", n.requests, n.out + ".none"},
+        {e4replay, "shrinker", n.lookups},
+        {e4replay, "shrinker", n.lookups, "--force"},
+        {e4replay, "shrinker", n.lookups, "--json", "-"},
+        {e4replay, "shrinker", n.requests},
+        {e4replay, "replay", n.capture},
+        {e4replay, "replay", n.capture, "--force"},
+        {e4replay, "replay", n.image, n.requests},
+        {e4replay, "replay", n.image, n.requests, "--force"},
+        {e4replay, "replay", n.image, n.requests, "--force", "--json", "-"},
+        {e4replay, "replay", n.image, n.requests, "--force", "--explain", "1"},
+        {e4replay, "replay", n.requests, n.image},
+        {e4replay, "replay", n.image, n.requests, "--set", n.out},
+        {e4replay, "replay", n.image, n.requests, "-p", n.out},
+        {e4replay, "verify", n.image, n.requests},
+        {e4replay, "verify", n.capture},
+        {e4replay, "age", n.image, "-o", n.out + ".img", "--until", "turnover 0.1x"},
+        {e4replay, "age", n.image, "-o", n.out + ".img", "--slots", n.slots},
+        {e4replay, "age", n.image, "-o", n.out + ".img", "--profile", n.slots},
+        {e4replay, "age", n.out, "-o", n.out + ".img"},
+        {e4replay, "policies", n.out},
+        {e4replay, "sweep", n.capture, "--dry-run"},
+        {e4replay, "sweep", n.capture, "--force", "-o", n.out + ".d"},
+        {e4replay, "sweep", n.capture, "--force", "-o", n.out + ".d", "--resume"},
+        {e4replay, "sweep", n.capture, "--where", n.out},
+        {e4replay, "sweep", "--merge", n.out + ".d", "-o", n.out + ".e"},
+        {e4replay, "sweep", "--merge", n.out, "-o", n.out + ".f"},
+        {e4replay, "record", n.out},
+        {e4replay, "record", "/", "-o", n.out, "--", n.out},
+        {tune2fs_lazy, "status", n.image, "--groups"},
+        {tune2fs_lazy, "status", n.image, "--json"},
+        {tune2fs_lazy, "verify", n.image},
+        {tune2fs_lazy, "rearm", n.image},
+        {tune2fs_lazy, "set", "init_itable=20", n.image},
+        {tune2fs_lazy, "finish", n.image},
+        {tune2fs_lazy, "finish", n.image},
+        {tune2fs_lazy, "disable", n.image, "--dry-run"},
+        {tune2fs_lazy, "disable", n.image},
+        {tune2fs_lazy, "enable", n.image, "--dry-run"},
+        {tune2fs_lazy, "enable", n.image},
+        {tune2fs_lazy, "status", n.out},
+        {mke2fs_lazy, "-F", "-t", "ext4", "-E", "itable_init=probe", n.slots, "8M"},
+        {mke2fs_lazy, "-q", "-F", "-t", "ext4", "-E", "itable_init=" + n.out, n.image},
+        {mke2fs_lazy, "-q", "-F", "-t", "ext4", "-E", "itable_init=lazy", n.out + "/none", "8M"},
+    };
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
+  const Names plain(dir_, "plain"), hostile(dir_, kHostile);
+  ASSERT_NO_FATAL_FAILURE(make(plain));
+  ASSERT_NO_FATAL_FAILURE(make(hostile));
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  const auto as_plain = commands(plain), as_hostile = commands(hostile);
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < as_hostile.size(); ++i) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(as_plain[i], " ")));
+    const Outcome expected = run(as_plain[i]);
+    Outcome outcome = run(as_hostile[i]);
+    std::erase(outcome.out, '\b');  // mke2fs counts with them
+    EXPECT_EQ(outcome.status, expected.status) << outcome.err << expected.err;
+    EXPECT_EQ(obeyed_in(outcome.out), "") << escaped_lines(outcome.out);
+    EXPECT_EQ(obeyed_in(outcome.err), "") << escaped_lines(outcome.err);
+    EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escaped_lines(outcome.out);
+    EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escaped_lines(outcome.err);
+    if ((outcome.out + outcome.err).find("\\x1b[2J\\xc2\\x9b31m\\n") != std::string::npos) ++named;
+  }
+  EXPECT_GT(named, as_hostile.size() / 2) << "hardly a command has named what it was given";
+}
+
+}  // namespace
+}  // namespace e4r::test

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "util/escaped.h"
+
+namespace e4r::tools {
+
+// All that the tools print goes through here (test/lint.sh holds them to it).
+
+// Prints one line, which may hold anybody's text (names of files, labels, mount options): what a
+// terminal would obey is escaped, and the line ends where it should.
+template <class... A>
+void print_line(std::FILE* to, fmt::format_string<A...> format, A&&... args) {
+  fmt::print(to, "{}\n", escaped(fmt::format(format, std::forward<A>(args)...)));
+}
+template <class... A>
+void print_line(fmt::format_string<A...> format, A&&... args) {
+  print_line(stdout, format, std::forward<A>(args)...);
+}
+
+// Prints a text as it is: its maker has escaped what is anybody's in it.
+inline void print_text(std::string_view text) {
+  fmt::print("{}", text);
+}
+
+}  // namespace e4r::tools
