@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "trace/exactness.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "util/status.h"
 #include "util/units.h"
 
@@ -77,41 +80,55 @@ std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
   return out;
 }
 
+// Kinds of events that may have been left out of the recording.
+std::vector<std::string> missing_kinds(const TraceSummary& s) {
+  std::vector<std::string> out;
+  const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
+  using enum EventKind;
+  if (none(mballoc_alloc) && none(mballoc_prealloc))
+    out.emplace_back(
+        "neither ext4_mballoc_alloc nor ext4_mballoc_prealloc: decisions cannot be compared");
+  if (none(allocate_blocks))
+    out.emplace_back(
+        "no ext4_allocate_blocks: where a file's blocks went is known only from the searches");
+  if (none(new_inode_pa) && none(new_group_pa) && !none(mballoc_prealloc))
+    out.emplace_back(
+        "preallocations are used, but no ext4_mb_new_inode_pa or ext4_mb_new_group_pa was "
+        "recorded");
+  if (none(mballoc_free) && !none(free_blocks))
+    out.emplace_back(
+        "blocks are freed, but without ext4_mballoc_free: which clusters is not known");
+  if (none(free_blocks) && !none(mballoc_free))
+    out.emplace_back(
+        "blocks are freed, but without ext4_free_blocks: whose they were is not known");
+  if (none(commit_flushing) || none(end_commit))
+    out.emplace_back(
+        "no jbd2_commit_flushing and jbd2_end_commit: when freed blocks become usable is not "
+        "known");
+  if (none(allocate_inode))
+    out.emplace_back("no ext4_allocate_inode: right only if no inode was created during the trace");
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s,
-                                                   bool buddies_loaded) const {
+                                                   const KnownOfRecording& known) const {
   if (is_of_shrinker(s)) return shrinker_obstacles(s);
   std::vector<std::string> out;
-  const auto say = [&out]<class... A>(fmt::format_string<A...> text, A&&... args) {
-    out.push_back(fmt::format(text, std::forward<A>(args)...));
-  };
   const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
-  using enum EventKind;
-  if (s.lost_any()) say("events were lost, so the state is wrong from there on");
-  if (none(request_blocks)) say("no ext4_request_blocks: there is nothing to replay");
-  if (none(mballoc_alloc) && none(mballoc_prealloc))
-    say("neither ext4_mballoc_alloc nor ext4_mballoc_prealloc: decisions cannot be compared");
-  if (none(allocate_blocks))
-    say("no ext4_allocate_blocks: where a file's blocks went is known only from the searches");
-  if (none(new_inode_pa) && none(new_group_pa) && !none(mballoc_prealloc))
-    say("preallocations are used, but no ext4_mb_new_inode_pa or ext4_mb_new_group_pa was "
-        "recorded");
-  if (none(mballoc_free) && !none(free_blocks))
-    say("blocks are freed, but without ext4_mballoc_free: which clusters is not known");
-  if (none(free_blocks) && !none(mballoc_free))
-    say("blocks are freed, but without ext4_free_blocks: whose they were is not known");
-  if (none(commit_flushing) || none(end_commit))
-    say("no jbd2_commit_flushing and jbd2_end_commit: when freed blocks become usable is not "
-        "known");
-  if (none(buddy_bitmap_load) && !buddies_loaded)
-    say("no ext4_mb_buddy_bitmap_load: right only if every group was loaded before the trace "
+  if (s.lost_any()) out.emplace_back("events were lost, so the state is wrong from there on");
+  if (none(EventKind::request_blocks))
+    out.emplace_back("no ext4_request_blocks: there is nothing to replay");
+  if (!known.every_event) std::ranges::copy(missing_kinds(s), std::back_inserter(out));
+  if (none(EventKind::buddy_bitmap_load) && !known.buddies_loaded)
+    out.emplace_back(
+        "no ext4_mb_buddy_bitmap_load: right only if every group was loaded before the trace "
         "began");
-  if (none(allocate_inode))
-    say("no ext4_allocate_inode: right only if no inode was created during the trace");
   if (interleaved_ > 0)
-    say("several writers: {} requests have another thread's request or answer between theirs",
-        format_count(interleaved_));
+    out.push_back(fmt::format(
+        "several writers: {} requests have another thread's request or answer between theirs",
+        format_count(interleaved_)));
   return out;
 }
 

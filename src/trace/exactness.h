@@ -12,6 +12,12 @@
 
 namespace e4r::trace {
 
+// What is known of a recording beside its events.
+struct KnownOfRecording {
+  bool every_event = false;     // wanted_events() was on: what is not there did not happen
+  bool buddies_loaded = false;  // each group's, before the trace began, as reading mb_groups does
+};
+
 // Watches the events of one device and tells what stands in the way of replaying them exactly.
 class ExactnessCheck {
  public:
@@ -19,10 +25,8 @@ class ExactnessCheck {
 
   // One line for each thing that is missing or in the way; empty when nothing is. docs/fidelity.md
   // says why each of them matters.
-  // `buddies_loaded`: every group's buddy was loaded before the trace began, as reading mb_groups
-  // does.
   [[nodiscard]] std::vector<std::string> obstacles(const TraceSummary& summary,
-                                                   bool buddies_loaded = false) const;
+                                                   const KnownOfRecording& known = {}) const;
   // What the replay has to work out for itself, though it can: one line each.
   [[nodiscard]] std::vector<std::string> remarks(const TraceSummary& summary) const;
 

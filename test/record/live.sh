@@ -103,6 +103,34 @@ e2freefrag start.img | tail -n +2 | cmp - ours || bad "e2freefrag sees another i
 e2fsck -fn start.img >/dev/null 2>&1 && bad "an image without inodes cannot be whole"
 ok "e2freefrag reads the image alike"
 
+"$e4replay" trace info mounted.e4c >info.out
+if grep -E '^  - (no |neither |preallocations |blocks are freed)' info.out; then
+    bad "trace info misses what has not happened"
+fi
+ok "trace info misses nothing in it"
+
+# Read while it grows, and under a name that a terminal would obey.
+hostile=$'\033[2J\n.e4c'
+"$e4replay" record --max-freeze 60s "$fs" -o "$hostile" --no-progress --for 600s 2>hostile.out &
+recorder=$!
+wait_for_tracing $recorder
+./busy "$fs" 600 20
+for ((i = 0; i < 300; i++)); do
+    "$e4replay" info "$hostile" >growing.out 2>&1 || true
+    if grep -q '^end  *not yet: it is still being recorded' growing.out; then break; fi
+    sleep 0.1
+done
+grep -q '^end  *not yet: it is still being recorded' growing.out || bad "$(cat growing.out)"
+grep -q 'warning: .*is still being recorded' growing.out || bad "$(cat growing.out)"
+if grep -q 'cut short' growing.out; then bad "$(cat growing.out)"; fi
+kill -INT $recorder
+wait $recorder || bad "status $?: $(cat hostile.out)"
+grep -q '^\\x1b\[2J\\n.e4c: [0-9,]* events in ' hostile.out || bad "$(cat -v hostile.out)"
+"$e4replay" info "$hostile" >growing.out 2>&1
+if grep -q 'being recorded' growing.out; then bad "$(cat growing.out)"; fi
+as_before
+ok "a capture that grows is being recorded"
+
 record "$loop" -o timed.e4c --no-progress --for 1s --settle 2>/dev/null
 as_before
 "$e4replay" info timed.e4c | grep -q 'the time was up' || bad "--for"

@@ -60,6 +60,15 @@ std::string snapshot_text(const capture::StartFacts& start) {
   return start.snapshot;
 }
 
+// ", on /data (rw,relatime)"; an anonymous capture knows less.
+std::string mount_text(const capture::StartFacts& start) {
+  if (!start.mounted) return ", not mounted at the start";
+  std::string out =
+      start.mount_point.empty() ? ", mounted" : fmt::format(", on {}", start.mount_point);
+  const std::string options = capture::each_option_once(start.mount_options);
+  return options.empty() ? out : out + fmt::format(" ({})", options);
+}
+
 Result<std::string> info_text(const capture::Capture& capture) {
   const capture::StartFacts& s = capture.start();
   Lines lines;
@@ -69,10 +78,7 @@ Result<std::string> info_text(const capture::Capture& capture) {
     lines.add("kernel", "Linux {} {}, {} possible CPUs", s.kernel, s.machine, s.possible_cpus);
   if (!s.device_name.empty())
     lines.add("device", "{} ({}), {}{}", s.device_name, s.device,
-              s.rotational ? "rotational" : "not rotational",
-              s.mounted ? fmt::format(", on {} ({})", s.mount_point,
-                                      capture::each_option_once(s.mount_options))
-                        : ", not mounted at the start");
+              s.rotational ? "rotational" : "not rotational", mount_text(s));
   if (!s.command.empty()) lines.add("command", "{}", s.command);
   if (!s.time.empty()) lines.add("start", "{}", s.time);
   add_end(lines, capture);

@@ -94,7 +94,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
   E4R_CHECK(follow(session, options, inputs, report));
-  if (!options.force) E4R_CHECK(check_fidelity(report));
+  if (!options.force) E4R_CHECK(check_fidelity(report, options.in, inputs));
   if (policies.empty()) policies = with_neighbours(report.recorded_policy);
   std::vector<replay::Setup> setups;
   for (const allocator::Policy* policy : policies) {

@@ -81,16 +81,18 @@ Result<TraceInfo> inspect(const Info& options) {
     if (batch.empty()) break;
     check.add(batch);
   }
-  bool buddies_loaded = false;
+  KnownOfRecording known;
   if (capture::is_capture(options.input.path)) {
-    // `record` reads mb_groups first, and the kernel loads every buddy for that.
+    // `record` switches all events on that are wanted, and says so; of a mounted file system it
+    // reads mb_groups first, and the kernel loads every buddy for that.
     E4R_TRY(const auto capture, capture::Capture::open(options.input.path));
-    buddies_loaded = capture.text(capture::text_name::kStartGroups) != nullptr;
+    known.every_event = !capture.start().events.empty();
+    known.buddies_loaded = capture.text(capture::text_name::kStartGroups) != nullptr ||
+                           (known.every_event && !capture.start().mounted);
   }
   const TraceSummary& s = packed.summary();
-  return TraceInfo{
-      packed.name(),   s, packed.device(), packed.notes(), check.obstacles(s, buddies_loaded),
-      check.remarks(s)};
+  return TraceInfo{packed.name(),   s, packed.device(), packed.notes(), check.obstacles(s, known),
+                   check.remarks(s)};
 }
 
 std::string json_of(const TraceInfo& info) {

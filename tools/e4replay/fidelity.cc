@@ -12,28 +12,53 @@ bool is_whole_capture(const report::ReplayReport& report) {
   return report.image_path == report.trace_path;
 }
 
+// "check A, B and C".
+std::string check_text(const std::vector<std::string>& checks) {
+  std::string out = "check ";
+  for (std::size_t i = 0; i < checks.size(); ++i)
+    out += fmt::format("{}{}", i == 0 ? "" : i + 1 == checks.size() ? " and " : ", ", checks[i]);
+  return out;
+}
+
+// What else than the model can be at fault.
+std::vector<std::string> doubts(const InputOptions& options, const Inputs& inputs) {
+  std::vector<std::string> out;
+  if (!options.generation.empty())
+    out.push_back(
+        fmt::format("--generation {} (without it the trace itself says)", options.generation));
+  if (!options.trace.empty())
+    out.push_back(fmt::format("that {} is the image from before the trace", options.image));
+  const bool of_capture = inputs.capture && options.tunables_file.empty();
+  if (inputs.tunables_from.empty())
+    out.emplace_back("that the recorded kernel had the default tunables (else give --tunables)");
+  else if (!of_capture)
+    out.push_back(fmt::format("that {} has the recorded kernel's tunables", inputs.tunables_from));
+  if (!inputs.capture)
+    out.emplace_back("that no events were lost (`e4replay trace info`)");
+  else if (inputs.capture->end() == nullptr)
+    out.emplace_back("that no events were lost, which a capture without its end does not say");
+  return out;
+}
+
 // What a person can do about a model that does not follow the trace.
-std::string advice(const report::ReplayReport& report) {
+std::string advice(const report::ReplayReport& report, const InputOptions& options,
+                   const Inputs& inputs) {
   const bool modelled = replay::is_modelled(report.trace);
-  std::string out =
+  const std::string out =
       modelled ? "" : fmt::format("no policy here decides like Linux {}; ", kernel_text(report));
   if (report.trace.lost_any())
     return out + "events were lost while recording (`e4replay trace info`), so record it again";
-  if (is_whole_capture(report))
-    return out +
-           "image and tunables are the capture's own and no event was lost, so the model differs "
-           "from the kernel here";
-  out += fmt::format(
-      "check that {} is the image from before the trace, that the recorder's tunables "
-      "lie beside the trace or are given with --tunables, and that no events were "
-      "lost (`e4replay trace info`)",
-      report.image_path);
-  return out;
+  const std::vector<std::string> checks = doubts(options, inputs);
+  if (!checks.empty()) return out + check_text(checks);
+  return out +
+         "image and tunables are the capture's own and no event was lost, so the model differs "
+         "from the kernel here";
 }
 
 }  // namespace
 
-Status check_fidelity(const report::ReplayReport& report) {
+Status check_fidelity(const report::ReplayReport& report, const InputOptions& options,
+                      const Inputs& inputs) {
   const replay::Agreement& a = *report.recorded;
   if (a.follows()) return {};
   constexpr const char* kForce = "--force answers all the same";
@@ -49,7 +74,7 @@ Status check_fidelity(const report::ReplayReport& report) {
       "`e4replay verify` shows more; {}",
       report.trace_path, *a.percent_identical(), format_count(a.requests), report.recorded_policy,
       replay::Agreement::kFollows, format_count(first->decision), format_count(first->event),
-      first->fields, advice(report), kForce);
+      first->fields, advice(report, options, inputs), kForce);
 }
 
 void warn_of_fidelity(const report::ReplayReport& report) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include "e4replay/inputs.h"
 #include "report/replay_report.h"
 
 // What a replay's answers are worth: how far the model follows the recorded kernel. The same for
@@ -8,8 +9,10 @@
 namespace e4r::tools {
 
 // The Error of a model that does not follow the recorded kernel, or cannot be seen to; it names
-// the first divergence and --force. `report` has what Session::follow_recorded found.
-[[nodiscard]] Status check_fidelity(const report::ReplayReport& report);
+// the first divergence, what can be at fault, and --force. `report` has what
+// Session::follow_recorded found.
+[[nodiscard]] Status check_fidelity(const report::ReplayReport& report, const InputOptions& options,
+                                    const Inputs& inputs);
 
 // Warns, on standard error, of an answer that is worth less than it seems.
 void warn_of_fidelity(const report::ReplayReport& report);

@@ -36,6 +36,7 @@ std::string release_line(const std::string& text) {
 
 struct RecordedKernel {
   allocator::Tunables tunables;
+  std::string tunables_from;
   std::string release;
   replay::MountFacts mount;
 };
@@ -50,6 +51,7 @@ Status read_tunables(const InputOptions& options, const capture::Capture* captur
   recorded.mount = replay::read_mount(found->text, default_mount_options);
   if (allocator::read_recorded_tunables(recorded.tunables, found->text) == 0)
     return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", found->where);
+  recorded.tunables_from = found->where;
   if (recorded.release.empty()) recorded.release = release_line(found->text);
   return {};
 }
@@ -234,6 +236,7 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
     return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
                  options.image, fit.error().message);
   RecordedKernel recorded = {allocator::defaults_for(source.geometry),
+                             {},
                              capture ? capture->start().kernel : trace.summary().kernel,
                              {}};
   E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr,
@@ -246,6 +249,7 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
                 std::move(trace),
                 std::move(source),
                 recorded.tunables,
+                std::move(recorded.tunables_from),
                 std::move(recorded.release),
                 recorded.mount,
                 std::nullopt};

@@ -63,6 +63,7 @@ struct Inputs {
   trace::PackedTrace trace;
   state::Source source;
   allocator::Tunables recorded;  // of the recorded kernel
+  std::string tunables_from;     // where they were noted; empty: nowhere, they are the defaults
   std::string release;           // its own, as `uname -r`; empty: not known
   replay::MountFacts mount;
   std::optional<replay::WarmStart> warm;  // of a file system that was mounted when it began

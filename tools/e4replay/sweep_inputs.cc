@@ -88,7 +88,7 @@ Status OpenCapture::follow(bool force) {
   followed_ = true;
   progress_.wipe();
   if (!done.ok()) return done.error();
-  if (!force) E4R_CHECK(check_fidelity(report_));
+  if (!force) E4R_CHECK(check_fidelity(report_, options_, inputs_));
   warn_of_fidelity(report_);
   return {};
 }
