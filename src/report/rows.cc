@@ -211,7 +211,8 @@ std::string change_text(const Value& from, const Value& to) {
   if (*a == 0) return "new";
   const double percent = (*b - *a) / *a * 100;
   if (percent > 999) return fmt::format("x{:.1f}", *b / *a);
-  return fmt::format("{:+.1f} %", percent);
+  const std::string rounded = fmt::format("{:+.1f}", percent);
+  return (rounded == "-0.0" || rounded == "+0.0" ? "0.0" : rounded) + " %";
 }
 
 std::span<const Row> rows() {

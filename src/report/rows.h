@@ -59,8 +59,8 @@ struct Column {
 // The figure as a number.
 [[nodiscard]] std::optional<double> number_of(const Value& value);
 
-// How the second figure differs from the first: "-94.2 %", "x12.5", "=", "new", or nothing when one
-// of them is absent.
+// How the second figure differs from the first: "-94.2 %", "x12.5", "=" when it does not, "0.0 %"
+// when it hardly does, "new" behind a zero, or nothing when one of them is absent.
 [[nodiscard]] std::string change_text(const Value& from, const Value& to);
 
 // Heads the column of how the second of two policies differs from the first; empty when there are

@@ -86,7 +86,10 @@ std::string against_recorded(const Plan& plan, const Figures& figures, const Adv
   const std::string name =
       fmt::format("{} with the recorded settings", plan.points[*advice.recorded].policy->name);
   if (*cost == *before) return fmt::format(", as many steps as {}", name);
-  return fmt::format(", {:.1f} % {} steps than {}", 100 * std::abs(1 - *cost / *before),
+  constexpr double kLeast = 0.05;  // which is rounded to 0.1
+  const double percent = 100 * std::abs(1 - *cost / *before);
+  return fmt::format(", {} % {} steps than {}",
+                     percent < kLeast ? "less than 0.1" : fmt::format("{:.1f}", percent),
                      *cost < *before ? "fewer" : "more", name);
 }
 

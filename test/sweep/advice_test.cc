@@ -98,6 +98,17 @@ TEST_F(AdviceTest, OneThatIsBestInBothIsSaidOnce) {
             "extents per file, 66.7 % fewer steps than cr1.5 with the recorded settings.\n");
 }
 
+TEST_F(AdviceTest, AChangeThatIsHardlyOneIsNotNone) {
+  plan({"mb_order2_req=0..2"});
+  set(0, 9999999, 10);
+  set(1, 10000000, 10);
+  set(2, 20000000, 12);
+  plan_.recorded_by_capture.emplace_back().mb_order2_req = 1;
+  EXPECT_NE(words().find(", less than 0.1 % fewer steps than cr1.5 with the recorded settings."),
+            std::string::npos)
+      << words();
+}
+
 // A change that does nothing is not advised.
 TEST_F(AdviceTest, OfEqualPointsTheRecordedValueIsNamedAndThenTheDefault) {
   plan({"mb_max_to_scan=50..400:50", "mb_order2_req=0..3"});

@@ -135,8 +135,10 @@ prediction_rows() {
                 apart = predicted > kernel ? predicted - kernel : kernel - predicted
                 slack = name ~ /hits/ ? 5 : 20
                 if ((off > 5 || off < -5) && apart > slack) worst = 3
-                printf "| %s | %s | %d | %d | %d | %+.2f %% |\n", kind, name,
-                    value[from, name], predicted, kernel, off
+                change = sprintf("%+.2f", off)
+                if (change == "-0.00") change = "+0.00"
+                printf "| %s | %s | %d | %d | %d | %s %% |\n", kind, name,
+                    value[from, name], predicted, kernel, change
             }
             exit worst
         }'

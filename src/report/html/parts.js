@@ -2,7 +2,9 @@
 // What every page's script stands on: reads the data, makes elements, scales and colours.
 const data = JSON.parse(document.getElementById('data').textContent);
 const byId = (id) => document.getElementById(id);
-const count = (n) => n === null ? '–' : n.toLocaleString('en-US', {maximumFractionDigits: 2});
+// A number; what is rounded to nothing has no sign.
+const decimals = (n, format) => n.toLocaleString('en-US', format).replace(/^-(0(\.0*)?)$/, '$1');
+const count = (n) => n === null ? '–' : decimals(n, {maximumFractionDigits: 2});
 const colourOf = (series) => `var(--s${series === 0 ? 0 : 1 + (series - 1) % 7})`;
 
 // What comes from files only ever becomes text, never markup.
@@ -50,8 +52,8 @@ function roundScale(least, most, from, to) {
   for (let i = 0; low + i * step <= high + step / 2; ++i)
     ticks.push(Number((low + i * step).toPrecision(12)));
   const digits = Math.max(0, -Math.floor(Math.log10(step)));
-  const shown = (tick) => tick.toLocaleString('en-US', {minimumFractionDigits: digits,
-                                                        maximumFractionDigits: digits});
+  const shown = (tick) => decimals(tick, {minimumFractionDigits: digits,
+                                          maximumFractionDigits: digits});
   return {at: (value) => from + (value - low) / (high - low) * (to - from), ticks, text: shown};
 }
 
