@@ -14,7 +14,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kPoint = "{\"point\":";
+// Behind the brace. Lines had no name once; they are read all the same.
+constexpr std::string_view kName = "\"schema\":\"e4replay-sweep-point/1\",";
+constexpr std::string_view kPoint = "\"point\":";
 constexpr std::string_view kSum = ",\"crc\":\"";
 constexpr std::size_t kTail = kSum.size() + 8 + 2;  // eight digits, a quote and a brace
 
@@ -33,11 +35,26 @@ json::object head_of(const Plan& plan, std::size_t index) {
           {"tunables", std::move(tunables)}};
 }
 
-// The line's text without its closing brace.
-std::string open_line(const json::object& object) {
-  std::string out = report::json_line(object);
-  out.pop_back();
-  return out;
+// The object's members, without its braces.
+std::string members_of(const json::object& object) {
+  const std::string out = report::json_line(object);
+  return out.substr(1, out.size() - 2);
+}
+
+// The line of these members, with its name and its sum.
+std::string line_of(std::string_view members) {
+  std::string line = fmt::format("{{{}{}", kName, members);
+  return line + tail_of(line);
+}
+
+// The members of a line whose sum is right, without its name.
+std::optional<std::string_view> members_in(std::string_view line) {
+  if (line.size() < kTail || !line.starts_with('{')) return std::nullopt;
+  std::string_view body = line.substr(0, line.size() - kTail);
+  if (line.substr(body.size()) != tail_of(body)) return std::nullopt;
+  body.remove_prefix(1);
+  if (body.starts_with(kName)) body.remove_prefix(kName.size());
+  return body;
 }
 
 report::Value value_of(const json::value* value) {
@@ -58,21 +75,23 @@ std::string point_line(const Plan& plan, std::size_t index, const report::RunRep
                        const report::ReplayReport& report) {
   json::object object = head_of(plan, index);
   report::put_rows(object, run, report);
-  std::string line = open_line(object);
-  line += tail_of(line);
-  return line;
+  return line_of(members_of(object));
+}
+
+std::string named_line(std::string_view line) {
+  const auto members = members_in(line);
+  return members ? line_of(*members) : std::string(line);
 }
 
 std::optional<std::size_t> point_of(const Plan& plan, std::string_view line) {
-  if (line.size() < kTail || !line.starts_with(kPoint)) return std::nullopt;
-  const std::string_view body = line.substr(0, line.size() - kTail);
-  if (line.substr(body.size()) != tail_of(body)) return std::nullopt;
+  const auto members = members_in(line);
+  if (!members || !members->starts_with(kPoint)) return std::nullopt;
   std::size_t number = 0;
-  const char* const digits = body.data() + kPoint.size();
-  const auto [end, ec] = std::from_chars(digits, body.data() + body.size(), number);
+  const char* const digits = members->data() + kPoint.size();
+  const auto [end, ec] = std::from_chars(digits, members->data() + members->size(), number);
   if (ec != std::errc() || number == 0 || number > plan.points.size()) return std::nullopt;
   // What it says of the point is what the plan says.
-  if (!body.starts_with(open_line(head_of(plan, number - 1)) + ",")) return std::nullopt;
+  if (!members->starts_with(members_of(head_of(plan, number - 1)) + ",")) return std::nullopt;
   return number - 1;
 }
 

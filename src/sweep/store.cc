@@ -103,7 +103,7 @@ void take_lines(std::string_view text, const Plan& plan, const Range& range, Fin
     if (!index || !range.holds(*index)) {
       ++into.damaged;
     } else if (into.lines[*index].empty()) {
-      into.lines[*index] = line;
+      into.lines[*index] = named_line(line);
       ++into.count;
     }
   }

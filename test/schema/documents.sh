@@ -54,6 +54,12 @@ write info whole "$e4replay" info "$out/whole.e4c" --json -
 write replay capture "$e4replay" replay "$out/whole.e4c" --json -
 head -c 200000 "$out/whole.e4c" >"$out/cut.e4c"
 write info cut "$e4replay" info "$out/cut.e4c" --json -
+# Captures that `record` wrote, on a file system that had been mounted before.
+for name in full writeback-8; do
+    write info "recorded-$name" "$e4replay" info "$traces/$name.e4c" --json -
+    write trace-info "recorded-$name" "$e4replay" trace info "$traces/$name.e4c" --json -
+    write verify "recorded-$name" "$e4replay" verify "$traces/$name.e4c" --json -
+done
 write shrinker plain "$e4replay" shrinker "$traces/es-delayed.e4t.zst" --json -
 write shrinker verify "$e4replay" shrinker "$traces/es-delayed.e4t.zst" --verify --json -
 write age plain "$e4replay" age 64M -o "$out/aged.img" --until 'turnover 1x' --no-progress --json -

@@ -18,7 +18,8 @@ TEST(Line, BeginsWithThePointAndEndsWithASum) {
   const Plan plan = small_plan();
   const std::string line = made_line(plan, 1);
   EXPECT_TRUE(
-      line.starts_with("{\"point\":2,\"capture\":\"a.e4c\",\"policy\":\"cr1.5\","
+      line.starts_with("{\"schema\":\"e4replay-sweep-point/"
+                       "1\",\"point\":2,\"capture\":\"a.e4c\",\"policy\":\"cr1.5\","
                        "\"tunables\":{\"mb_cr1_5_max_trim_order\":3},\"requests\":101,"))
       << line;
   EXPECT_EQ(line.find("\",\"crc\""), std::string::npos);
@@ -37,6 +38,31 @@ TEST(Line, SaysWhichPointItIs) {
   const Plan plan = small_plan();
   for (std::size_t i = 0; i < plan.points.size(); ++i)
     EXPECT_EQ(point_of(plan, made_line(plan, i)), i);
+}
+
+// As lines were before they had a name: without it, and with the sum of what is left.
+std::string unnamed(const std::string& line) {
+  const std::size_t name = line.find("\"point\"");
+  const std::string body = "{" + line.substr(name, line.rfind(",\"crc\"") - name);
+  return fmt::format("{},\"crc\":\"{:08x}\"}}", body, checksum(body));
+}
+
+TEST(Line, OfAnEarlierVersionItIsReadAndGetsItsName) {
+  const Plan plan = small_plan();
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    const std::string line = made_line(plan, i), before = unnamed(line);
+    EXPECT_EQ(before.substr(0, 9), "{\"point\":");
+    EXPECT_EQ(point_of(plan, before), i);
+    EXPECT_EQ(named_line(before), line);
+    EXPECT_EQ(named_line(line), line);
+    Finished found;
+    take_lines(before + "\n" + line + "\n", plan, all_of(plan), found);
+    EXPECT_EQ(found.lines[i], line);
+    EXPECT_EQ(found.damaged, 0u);
+  }
+  std::string spoilt = unnamed(made_line(plan, 1));
+  spoilt[10] ^= 1;
+  EXPECT_FALSE(point_of(plan, spoilt));
 }
 
 TEST(Line, FiguresComeBack) {
