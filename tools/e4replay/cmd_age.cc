@@ -22,6 +22,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_age {
 namespace {
 
 struct Options {
@@ -269,6 +270,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_age
 
 const Command& age_command() {
   static const Command kCommand = {
@@ -277,7 +279,7 @@ const Command& age_command() {
       "  e4replay age 100G --profile meyer --until 'utilisation 0.9, turnover 10x' -o aged.img\n"
       "  e4replay age start.img -p cr1.5 --seed 7 -o aged.img\n"
       "  e4replay freefrag aged.img\n",
-      declare};
+      cmd_age::declare};
   return kCommand;
 }
 

@@ -12,6 +12,7 @@
 #include "util/file.h"
 
 namespace e4r::tools {
+namespace cmd_freefrag {
 namespace {
 
 struct Options {
@@ -109,6 +110,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_freefrag
 
 const Command& freefrag_command() {
   static const Command kCommand = {
@@ -118,7 +120,7 @@ const Command& freefrag_command() {
       "  e4replay freefrag /dev/vg/snapshot --json -    for a program\n"
       "  e4replay freefrag run.e4c --extract-image start.img\n"
       "                                                 a capture's start image\n",
-      declare};
+      cmd_freefrag::declare};
   return kCommand;
 }
 

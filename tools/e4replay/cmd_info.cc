@@ -15,6 +15,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_info {
 namespace {
 
 struct Options {
@@ -143,13 +144,14 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_info
 
 const Command& info_command() {
   static const Command kCommand = {
       "info", "what is in a capture: machine, file system, time, losses",
       "  e4replay info run.e4c\n"
       "  e4replay info run.e4c --json -                  for a program, with the kernel's files\n",
-      declare};
+      cmd_info::declare};
   return kCommand;
 }
 

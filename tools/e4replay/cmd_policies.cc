@@ -6,6 +6,7 @@
 #include "util/text_table.h"
 
 namespace e4r::tools {
+namespace cmd_policies {
 namespace {
 
 std::string_view verified(const allocator::Policy& p) {
@@ -63,12 +64,13 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_policies
 
 const Command& policies_command() {
   static const Command kCommand = {"policies", "allocator policies, their rungs and tunables",
                                    "  e4replay policies\n"
                                    "  e4replay policies cr1.5\n",
-                                   declare};
+                                   cmd_policies::declare};
   return kCommand;
 }
 

@@ -17,6 +17,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_record {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -252,6 +253,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_record
 
 const Command& record_command() {
   static const Command kCommand = {
@@ -261,7 +263,7 @@ const Command& record_command() {
       "  e4replay record /dev/vdb -- ./mount-and-test.sh     from before it is mounted\n"
       "  e4replay replay run.e4c -p legacy,cr1.5             and what then\n"
       "Exit status: the command's, else 0; 1 when nothing could be recorded.\n",
-      declare};
+      cmd_record::declare};
   return kCommand;
 }
 

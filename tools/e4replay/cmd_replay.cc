@@ -9,6 +9,7 @@
 #include "util/file.h"
 
 namespace e4r::tools {
+namespace cmd_replay {
 namespace {
 
 struct Options {
@@ -171,6 +172,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_replay
 
 const Command& replay_command() {
   static const Command kCommand = {
@@ -181,7 +183,7 @@ const Command& replay_command() {
       "  e4replay replay start.img run.trace.zst -p cr1.5 --set mb_cr1_5_max_trim_order=6\n"
       "  e4replay replay start.img run.trace.zst -p linux-6.1,linux-6.12,linux-7.3\n"
       "  e4replay replay start.img run.e4t --json result.json\n",
-      declare};
+      cmd_replay::declare};
   return kCommand;
 }
 

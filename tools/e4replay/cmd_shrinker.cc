@@ -8,6 +8,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_shrinker {
 namespace {
 
 std::string known_models() {
@@ -115,6 +116,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_shrinker
 
 const Command& shrinker_command() {
   static const Command kCommand = {
@@ -123,7 +125,7 @@ const Command& shrinker_command() {
       "  e4replay shrinker run.trace.zst -p round-robin,evictable --json result.json\n"
       "  e4replay shrinker run.trace.zst --verify\n"
       "  e4replay shrinker patched.e4t --verify --recorded evictable\n",
-      declare};
+      cmd_shrinker::declare};
   return kCommand;
 }
 

@@ -17,6 +17,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_sweep {
 namespace {
 
 using Captures = std::vector<std::unique_ptr<OpenCapture>>;
@@ -408,6 +409,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_sweep
 
 const Command& sweep_command() {
   static const Command kCommand = {
@@ -424,7 +426,7 @@ const Command& sweep_command() {
       ">job.sh\n"
       "  e4replay sweep --merge parts/part-* -o results\n"
       "Exit status 130 when a signal stopped it; --resume goes on.\n",
-      declare};
+      cmd_sweep::declare};
   return kCommand;
 }
 

@@ -23,6 +23,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_trace {
 namespace {
 
 using namespace trace;
@@ -265,11 +266,12 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_trace
 
 const Command kTraceCommand = {"trace", "look at traces, convert and cut them",
                                "  e4replay trace info run.trace.zst\n"
                                "  e4replay trace convert run.trace.zst run.e4t\n"
                                "  e4replay trace cut run.e4t begin.e4t --first 1000\n",
-                               declare};
+                               cmd_trace::declare};
 
 }  // namespace e4r::tools

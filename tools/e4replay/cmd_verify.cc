@@ -7,6 +7,7 @@
 #include "util/file.h"
 
 namespace e4r::tools {
+namespace cmd_verify {
 namespace {
 
 struct Options {
@@ -137,6 +138,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_verify
 
 const Command& verify_command() {
   static const Command kCommand = {
@@ -147,7 +149,7 @@ const Command& verify_command() {
       "  e4replay verify start.img run.trace.zst --explain 1358\n"
       "  e4replay verify start.img run.e4t --mb-groups end.mb_groups --json -\n"
       "Exit status 3 when model and kernel disagree anywhere.\n",
-      declare};
+      cmd_verify::declare};
   return kCommand;
 }
 

@@ -18,12 +18,11 @@
 namespace e4r::tools {
 namespace {
 
-using report::Value;
 using shrinker::Agreement;
 using shrinker::Compared;
 using shrinker::Outcome;
 
-Value ratio(std::uint64_t of, std::uint64_t to) {
+report::Value ratio(std::uint64_t of, std::uint64_t to) {
   if (to == 0) return std::monostate();
   return static_cast<double>(of) / static_cast<double>(to);
 }
@@ -32,29 +31,33 @@ Value ratio(std::uint64_t of, std::uint64_t to) {
 struct Row {
   const char* label;
   const char* key;
-  Value (*value)(const Outcome&);
+  report::Value (*value)(const Outcome&);
 };
 
 constexpr std::array kRows = {
-    Row{"calls of the shrinker", "calls", [](const Outcome& o) -> Value { return o.calls; }},
-    Row{"entries visited", "visited", [](const Outcome& o) -> Value { return o.visited; }},
-    Row{"entries reclaimed", "reclaimed", [](const Outcome& o) -> Value { return o.reclaimed; }},
+    Row{"calls of the shrinker", "calls",
+        [](const Outcome& o) -> report::Value { return o.calls; }},
+    Row{"entries visited", "visited", [](const Outcome& o) -> report::Value { return o.visited; }},
+    Row{"entries reclaimed", "reclaimed",
+        [](const Outcome& o) -> report::Value { return o.reclaimed; }},
     Row{"visits per reclaimed entry", "visits_per_reclaim",
-        [](const Outcome& o) -> Value { return ratio(o.visited, o.reclaimed); }},
+        [](const Outcome& o) -> report::Value { return ratio(o.visited, o.reclaimed); }},
     Row{"most visits in a call", "most_visited",
-        [](const Outcome& o) -> Value { return o.most_visited; }},
+        [](const Outcome& o) -> report::Value { return o.most_visited; }},
     Row{"calls that reclaimed nothing", "empty_calls",
-        [](const Outcome& o) -> Value { return o.empty_calls; }},
-    Row{"lookups", "lookups", [](const Outcome& o) -> Value { return o.lookups; }},
-    Row{"  answered", "hits", [](const Outcome& o) -> Value { return o.hits; }},
+        [](const Outcome& o) -> report::Value { return o.empty_calls; }},
+    Row{"lookups", "lookups", [](const Outcome& o) -> report::Value { return o.lookups; }},
+    Row{"  answered", "hits", [](const Outcome& o) -> report::Value { return o.hits; }},
     Row{"  not answered: reclaimed", "lost_hits",
-        [](const Outcome& o) -> Value { return o.lost_hits; }},
+        [](const Outcome& o) -> report::Value { return o.lost_hits; }},
     Row{"entries, at most", "most_entries",
-        [](const Outcome& o) -> Value { return o.most_entries; }},
+        [](const Outcome& o) -> report::Value { return o.most_entries; }},
     Row{"  reclaimable, at most", "most_reclaimable",
-        [](const Outcome& o) -> Value { return o.most_reclaimable; }},
-    Row{"entries at the end", "entries", [](const Outcome& o) -> Value { return o.entries; }},
-    Row{"  reclaimable", "reclaimable", [](const Outcome& o) -> Value { return o.reclaimable; }},
+        [](const Outcome& o) -> report::Value { return o.most_reclaimable; }},
+    Row{"entries at the end", "entries",
+        [](const Outcome& o) -> report::Value { return o.entries; }},
+    Row{"  reclaimable", "reclaimable",
+        [](const Outcome& o) -> report::Value { return o.reclaimable; }},
 };
 
 std::string of_all(const Compared& c) {

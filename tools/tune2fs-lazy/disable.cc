@@ -16,6 +16,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_disable {
 namespace {
 
 using lazyinit::FileSystem;
@@ -98,13 +99,14 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_disable
 
 const Command& disable_command() {
   static const Command kCommand = {
       "disable", "initialise every table, then drop the feature that makes it lazy",
       "  tune2fs-lazy disable disk.img\n"
       "  tune2fs-lazy disable /dev/vg/data --threads 0 --dry-run\n",
-      declare};
+      cmd_disable::declare};
   return kCommand;
 }
 

@@ -11,6 +11,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_enable {
 namespace {
 
 using lazyinit::FileSystem;
@@ -77,6 +78,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_enable
 
 const Command& enable_command() {
   static const Command kCommand = {
@@ -84,7 +86,7 @@ const Command& enable_command() {
       "  tune2fs-lazy enable old.img\n"
       "  tune2fs-lazy enable old.img --feature metadata_csum\n"
       "  tune2fs-lazy enable old.img --probe             and flag the tables that are zero\n",
-      declare};
+      cmd_enable::declare};
   return kCommand;
 }
 

@@ -12,6 +12,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_finish {
 namespace {
 
 struct Options {
@@ -96,6 +97,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_finish
 
 const Command& finish_command() {
   static const Command kCommand = {
@@ -104,7 +106,7 @@ const Command& finish_command() {
       "  tune2fs-lazy finish /dev/vg/data --mult 10      as gently as the kernel's default\n"
       "  tune2fs-lazy finish /dev/vg/data --max-rate 50M --pause-on-battery\n"
       "  tune2fs-lazy finish disk.img --dry-run          how much would be written?\n",
-      declare};
+      cmd_finish::declare};
   return kCommand;
 }
 

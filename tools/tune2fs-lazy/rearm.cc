@@ -8,6 +8,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_rearm {
 namespace {
 
 struct Options {
@@ -43,13 +44,14 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_rearm
 
 const Command& rearm_command() {
   static const Command kCommand = {
       "rearm", "clear ITABLE_ZEROED, so that tables are initialised again",
       "  tune2fs-lazy rearm restored.img                 restored onto a disk that was not zero\n"
       "  tune2fs-lazy rearm --groups 100-199 disk.img\n",
-      declare};
+      cmd_rearm::declare};
   return kCommand;
 }
 

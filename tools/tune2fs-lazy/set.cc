@@ -7,6 +7,7 @@
 #include "tune2fs-lazy/session.h"
 
 namespace e4r::tools {
+namespace cmd_set {
 namespace {
 
 struct Options {
@@ -45,6 +46,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_set
 
 const Command& set_command() {
   static const Command kCommand = {
@@ -52,7 +54,7 @@ const Command& set_command() {
       "  tune2fs-lazy set init_itable=2 disk.img         sleep twice as long as it works\n"
       "  tune2fs-lazy set noinit_itable disk.img         never by the kernel\n"
       "  tune2fs-lazy set default disk.img               as if nothing had been set\n",
-      declare};
+      cmd_set::declare};
   return kCommand;
 }
 

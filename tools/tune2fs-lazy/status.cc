@@ -13,6 +13,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_status {
 namespace {
 
 namespace json = boost::json;
@@ -206,6 +207,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_status
 
 const Command& status_command() {
   static const Command kCommand = {
@@ -214,7 +216,7 @@ const Command& status_command() {
       "  tune2fs-lazy status /dev/vg/data --groups\n"
       "  tune2fs-lazy status disk.img --mult 2 --rate 180M     how long would that take?\n"
       "  tune2fs-lazy status disk.img --json\n",
-      declare};
+      cmd_status::declare};
   return kCommand;
 }
 

@@ -12,6 +12,7 @@
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace cmd_verify {
 namespace {
 
 using lazyinit::Lie;
@@ -103,6 +104,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 }
 
 }  // namespace
+}  // namespace cmd_verify
 
 const Command& verify_command() {
   static const Command kCommand = {
@@ -110,7 +112,7 @@ const Command& verify_command() {
       "  tune2fs-lazy verify disk.img                    exit status 3 when one lies\n"
       "  tune2fs-lazy verify --fix disk.img              clear the flags that lie\n"
       "  tune2fs-lazy verify --fix=zero disk.img         make them true\n",
-      declare};
+      cmd_verify::declare};
   return kCommand;
 }
 
