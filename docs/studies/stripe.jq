@@ -6,17 +6,21 @@ include "bars";
 
 def across($groups): 60 + ($groups / 32 | log10) * 170;
 def up($value): 210 - (($value | log10) + 2) * 45;
+# Lines that lie on each other are dashed in turn.
+def line($stripe; $i; $points):
+  "<polyline fill=\"none\" stroke=\"\(colours[$i % 6])\" stroke-width=\"2.5\" stroke-dasharray=\"\(if $stripe == "0" then "5 10" else "none" end)\" stroke-dashoffset=\"\(5 * $i)\" points=\"\($points)\"/>";
 def names: {"legacy": "6.1", "cr1.5": "6.1 with the series", "linux-6.12": "6.12", "linux-7.3": "7.3"};
 
 (split("\n")[1:] | map(select(. != "") | split("\t")) |
  map({groups: (.[0] | tonumber), policy: .[1], stripe: .[2], value: (.[4] | tonumber)})) as $points |
-head(560; 250),
+head(640; 250),
 (range(-2; 3) | . as $decade | "<line class=\"grid\" x1=\"60\" x2=\"380\" y1=\"\(up(pow(10; $decade)) | px)\" y2=\"\(up(pow(10; $decade)) | px)\"/>",
  text(54; up(pow(10; $decade)) + 4; "end"; pow(10; $decade))),
 ([$points[].groups] | unique[] | text(across(.); 228; "middle"; .)),
-text(220; 245; "middle"; "groups"), text(10; 20; "start"; "groups considered per request"),
-($points | group_by([.stripe, .policy]) | to_entries[] | .key as $i | .value | sort_by(.groups) |
- "<polyline fill=\"none\" stroke=\"\(colours[$i % 6])\" stroke-width=\"2.5\" stroke-dasharray=\"\(if .[0].stripe == "0" then "3 4" else "none" end)\" points=\"\(map("\(across(.groups) | px),\(up(.value) | px)") | join(" "))\"/>",
- "<rect x=\"395\" y=\"\(31 + 18 * $i)\" width=\"11\" height=\"11\" fill=\"\(colours[$i % 6])\"/>",
- text(411; 41 + 18 * $i; "start"; "\(names[.[0].policy]), stripe \(.[0].stripe)")),
+text(220; 245; "middle"; "groups, log scale"),
+ text(10; 20; "start"; "groups considered per request, log scale"),
+($points | group_by([.stripe, .policy]) | sort_by(.[0].stripe == "0") | to_entries[] | .key as $i | .value | sort_by(.groups) |
+ line(.[0].stripe; $i; map("\(across(.groups) | px),\(up(.value) | px)") | join(" ")),
+ line(.[0].stripe; $i; "395,\(36.5 + 18 * $i) 425,\(36.5 + 18 * $i)"),
+ text(431; 41 + 18 * $i; "start"; "\(names[.[0].policy]), stripe \(.[0].stripe)")),
 "</svg>"

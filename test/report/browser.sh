@@ -52,6 +52,19 @@ const finish = () => {
       .filter((one) => one.getBoundingClientRect().right > window.innerWidth && !one.closest('.wide, pre'));
   expect(document.documentElement.scrollWidth <= window.innerWidth,
          `wider than the window: ${outside.map((one) => `${one.tagName} ${one.textContent.slice(0, 20)}`)}`);
+  // Plots are drawn anew for paper, and for the window afterwards.
+  const widths = () => JSON.stringify([...document.querySelectorAll('.plot svg[viewBox]:not(.sample)')]
+      .map((one) => one.viewBox.baseVal.width));
+  const before = widths();
+  window.dispatchEvent(new Event('beforeprint'));
+  expect(JSON.parse(widths()).every((one) => one <= 660), `drawn for paper: ${widths()}`);
+  window.dispatchEvent(new Event('afterprint'));
+  expect(widths() === before, `drawn ${widths()} after printing, ${before} before`);
+  const nothings = [...document.querySelectorAll('main td, main dd, main text, main title')]
+      .filter((one) => /^[-+−]0(\.0+)?( %)?$/.test(one.textContent));
+  expect(nothings.length === 0, `a sign of nothing: ${nothings.map((one) => one.textContent)}`);
+  for (const label of window.innerWidth < 1000 ? [] : document.querySelectorAll('.card dt'))
+    expect(label.clientHeight < 30, `${label.textContent}: on more than one line`);
   const boxes = [...document.querySelectorAll('.item[tabindex="0"]')];
   expect(boxes.length > 0 && boxes.every((one) => one.getAttribute('aria-label')), 'items without a name');
   const verdict = document.createElement('pre');

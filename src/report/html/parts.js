@@ -118,7 +118,7 @@ function plot(id, draw) {
   if (host === null) return;
   const body = html('div', {});
   host.append(body);
-  plots.push(() => body.replaceChildren(...draw(Math.max(host.clientWidth, 280))));
+  plots.push((space) => body.replaceChildren(...draw(space || Math.max(host.clientWidth, 280))));
   plots[plots.length - 1]();
 }
 let width = window.innerWidth;
@@ -127,6 +127,11 @@ window.addEventListener('resize', () => {
   width = window.innerWidth;
   for (const draw of plots) draw();
 });
+
+// Paper has its own width, which no resize tells of.
+const kPaper = 660;
+window.addEventListener('beforeprint', () => { for (const draw of plots) draw(kPaper); });
+window.addEventListener('afterprint', () => { for (const draw of plots) draw(); });
 
 // ---- Colours of a value from 0 to 1.
 
