@@ -66,7 +66,9 @@ bool is_capture(const std::string& path) {
 
 Result<Capture> Capture::open(const std::string& path) {
   struct stat st = {};
-  if (::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode) && !can_be_read_twice(path))
+  const bool there = ::stat(path.c_str(), &st) == 0;
+  if (there && S_ISDIR(st.st_mode)) return error("{}: is a directory: give a capture (.e4c)", path);
+  if (there && !can_be_read_twice(path))
     return error("{}: is no regular file: a capture is read more than once", path);
   Capture out;
   out.path_ = path;

@@ -26,10 +26,14 @@ constexpr std::string_view kZstd("\x28\xb5\x2f\xfd", 4);
 constexpr std::string_view kXz("\xfd\x37zXZ", 5);
 constexpr std::string_view kQcow2("QFI\xfb", 4);
 constexpr std::string_view kE2image("\x10\xb7\x2b\x7f", 4);  // EXT2_ET_MAGIC_E2IMAGE
+constexpr std::string_view kCapture(
+    "\x89"
+    "E4C\r\n\x1a\n",
+    8);  // docs/capture-format.md
 constexpr std::string_view kBootSignature("\x55\xaa", 2);
 
 const auto& lookalikes() {
-  static const std::array<Lookalike, 6> kTable = {{
+  static const std::array<Lookalike, 7> kTable = {{
       {0, kQcow2, "{0} is a QCOW2 image, not a raw one: convert it with `e2image -r {0} {0}.img`"},
       {0, kE2image,
        "{0} is an e2image without block positions: make a raw one with `e2image -r DEVICE "
@@ -37,6 +41,9 @@ const auto& lookalikes() {
       {0, kGzip, "{0} is a gzip file: unpack it with `gunzip {0}`"},
       {0, kZstd, "{0} is a zstd file: unpack it with `zstd -d {0}`"},
       {0, kXz, "{0} is an xz file: unpack it with `unxz {0}`"},
+      {0, kCapture,
+       "{0} is a capture (.e4c), not an image: it is replayed alone; `e4replay freefrag {0} "
+       "--extract-image FILE` writes the image in it"},
       {510, kBootSignature,
        "{0} is a partitioned disk, not a file system: give one partition of it"},
   }};

@@ -66,6 +66,8 @@ Result<std::vector<std::string>> remove_stale_instances() {
   if (tracefs_tracing_dir() == nullptr)
     return error("no tracefs here, or no permission to use it: this needs root");
   char** names = tracefs_instances(nullptr);
+  if (names == nullptr && (errno == EACCES || errno == EPERM))
+    return error("no permission to look into tracefs: this needs root");
   if (names == nullptr) return out;
   Status status;
   for (char** name = names; *name != nullptr && status.ok(); ++name) {

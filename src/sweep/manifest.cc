@@ -3,6 +3,7 @@
 
 #include <array>
 #include <boost/json.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -147,6 +148,7 @@ Status identify_trace(const std::string& path, CaptureId& id) {
   if (!std::filesystem::is_regular_file(path, failed))
     return error("{}: is no regular file: a sweep notes its checksum", path);
   std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) return error("{}: {}", path, errno_text(errno));
   std::vector<char> buffer(1 << 20);
   id.trace_bytes = 0;
   id.trace_sum = 0;

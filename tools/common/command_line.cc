@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 namespace e4r::tools {
 
@@ -45,7 +46,16 @@ DeclaredOption DeclaredOption::show_default() {
 template <class T>
 DeclaredOption CommandLine::add_option(const std::string& names, T& value,
                                        const std::string& meaning) {
-  return DeclaredOption(app_->add_option(names, value, meaning));
+  CLI::Option* option = app_->add_option(names, value, meaning);
+  // CLI11 takes -1 for the largest number there is.
+  if constexpr (std::is_unsigned_v<T>)
+    option->check(CLI::Validator(
+        [](const std::string& text) {
+          return text.starts_with('-') ? fmt::format("{}: give a number without a sign", text)
+                                       : std::string();
+        },
+        "", "unsigned"));
+  return DeclaredOption(option);
 }
 
 DeclaredOption CommandLine::add_option(const std::string& names,

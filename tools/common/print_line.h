@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -11,13 +12,15 @@
 
 namespace e4r::tools {
 
-// All that the tools print goes through here (test/lint.sh holds them to it).
+// All that the tools print goes through here (test/lint.sh holds them to it). What cannot be
+// written is no error here: guarded() looks whether standard output took all.
 
 // Prints one line, which may hold anybody's text (names of files, labels, mount options): what a
 // terminal would obey is escaped, and the line ends where it should.
 template <class... A>
 void print_line(std::FILE* to, fmt::format_string<A...> format, A&&... args) {
-  fmt::print(to, "{}\n", escaped(fmt::format(format, std::forward<A>(args)...)));
+  const std::string line = escaped(fmt::format(format, std::forward<A>(args)...)) + "\n";
+  std::fputs(line.c_str(), to);
 }
 template <class... A>
 void print_line(fmt::format_string<A...> format, A&&... args) {
@@ -26,7 +29,7 @@ void print_line(fmt::format_string<A...> format, A&&... args) {
 
 // Prints a text as it is: its maker has escaped what is anybody's in it.
 inline void print_text(std::string_view text) {
-  fmt::print("{}", text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 }  // namespace e4r::tools

@@ -14,6 +14,13 @@ namespace {
 
 // A word where a subcommand should be.
 std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+  for (const CLI::App* chosen : app.get_subcommands())
+    if (const auto below = chosen->get_subcommands({});
+        !below.empty() && chosen->get_subcommands().empty()) {
+      std::string names;
+      for (const CLI::App* one : below) names += (names.empty() ? "" : ", ") + one->get_name();
+      return fmt::format("{} needs one of its subcommands: {}", chosen->get_name(), names);
+    }
   const bool extras = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   if (!extras || argc < 2 || !app.get_subcommands().empty() || argv[1][0] == '-') return e.what();
   std::string known;

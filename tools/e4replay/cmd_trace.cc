@@ -191,6 +191,9 @@ struct Cut {
 };
 
 Result<int> run_cut(const Cut& cut) {
+  if (cut.first == 0) return usage_error("--first 0: give at least 1");
+  if (cut.from > cut.to)
+    return usage_error(fmt::format("--from {} is later than --to {}", cut.from, cut.to));
   E4R_CHECK(TraceWriter::check_name(cut.output));
   Outputs outputs;
   declare_trace_reads(cut.input.path, outputs);

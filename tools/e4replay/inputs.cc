@@ -62,7 +62,10 @@ Result<std::optional<capture::Capture>> open_capture(const InputOptions& options
   if (!capture::is_capture(path)) {
     if (options.trace.empty()) {
       if (::access(path.c_str(), R_OK) != 0) return error("{}: {}", path, errno_text(errno));
-      return error("{}: is no capture (.e4c): give a trace behind the start image", path);
+      std::error_code failed;
+      return error("{}: is {}: give one, or a start image and its trace", path,
+                   std::filesystem::is_directory(path, failed) ? "a directory, no capture (.e4c)"
+                                                               : "no capture (.e4c)");
     }
     return std::optional<capture::Capture>();
   }
@@ -71,6 +74,29 @@ Result<std::optional<capture::Capture>> open_capture(const InputOptions& options
     return error("{}: has no start image (--snapshot {}): give one in front of it", path,
                  capture.start().snapshot);
   return std::optional<capture::Capture>(std::move(capture));
+}
+
+// Whether there is a file system in that file.
+bool is_image(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) return false;
+  image::OpenOptions open;
+  open.load_bitmaps = false;
+  return image::Image::open(path, open).ok();
+}
+
+// An option whose text is checked when the command line is read.
+template <class T>
+DeclaredOption add_checked(CommandLine& app, const char* name, std::string& value,
+                           Result<T> (*parse)(std::string_view), const char* meaning) {
+  return app.add_option(
+      name,
+      [&value, parse](const std::string& text) -> Status {
+        if (const auto parsed = parse(text); !parsed.ok()) return parsed.error();
+        value = text;
+        return {};
+      },
+      meaning);
 }
 
 Result<trace::OpenOptions> trace_options(const TraceOptions& options) {
@@ -121,17 +147,24 @@ void declare_inputs(CommandLine& app, InputOptions& o) {
   app.add_option("--tunables", o.tunables_file,
                  "the recorded kernel's tunables (default: NAME.tunables beside the trace)")
       .type_name("FILE");
-  app.add_option("--device", o.device, "device in the trace (default: the only or busiest one)")
+  add_checked(app, "--device", o.device, trace::parse_device,
+              "device in the trace (default: the only or busiest one)")
       .type_name("MAJ:MIN");
-  app.add_option("--generation", o.generation, "kernel that printed the trace: 6.1, 6.5 or cr1.5")
+  add_checked(app, "--generation", o.generation, trace::parse_generation,
+              "kernel that printed the trace: 6.1, 6.5 or cr1.5")
       .type_name("GEN");
   app.add_option("--buffer", o.buffer, "of a trace.dat, this instance only; '': the top buffer")
       .type_name("NAME");
   app.add_flag("--lenient", o.lenient, "skip malformed trace lines instead of stopping");
   app.add_flag("--strict", o.strict, "stop at a damaged group instead of leaving it out");
   app.add_flag("--check", o.check, "verify the allocator's invariants on the way");
-  app.add_option("--explain", o.explain,
-                 "write down decision N: request, goal, groups and why, result")
+  app.add_option(
+         "--explain",
+         [&o](const std::string& text) -> Status {
+           E4R_TRY(o.explain, parse_u64(text));
+           return o.explain != 0 ? Status() : error("--explain 0: decisions are counted from 1");
+         },
+         "write down decision N: request, goal, groups and why, result")
       .type_name("N");
   app.add_option("--json", o.json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
@@ -221,7 +254,12 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   open.threads = options.threads;
   open.name = options.image;
   progress.show("reading " + options.image);
-  E4R_TRY(image::Image image, image::Image::open(image_path, open));
+  auto opened = image::Image::open(image_path, open);
+  if (!opened.ok() && is_image(given.trace))
+    return error("{}: is no image, but {} is one: give the start image first, then its trace",
+                 options.image, given.trace);
+  if (!opened.ok()) return std::move(opened).error();
+  image::Image image = *std::move(opened);
   progress.show("reading " + options.trace);
   E4R_TRY(const trace::OpenOptions events, trace_options(options));
   E4R_TRY(trace::PackedTrace trace,

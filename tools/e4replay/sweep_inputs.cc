@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "e4replay/sweep_inputs.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 
 #include "common/command.h"
@@ -32,6 +35,7 @@ replay::SessionOptions quiet_session(const InputOptions& options, const Inputs& 
 
 Result<CaptureName> parse_capture(const std::string& word) {
   if (is_there(word)) {
+    if (::access(word.c_str(), R_OK) != 0) return error("{}: {}", word, errno_text(errno));
     if (capture::is_capture(word)) return CaptureName{word, word, ""};
     return error("{}: is no capture (.e4c): give a start image and its trace as IMAGE:TRACE", word);
   }
@@ -48,6 +52,7 @@ Result<CaptureName> parse_capture(const std::string& word) {
                  word);
   if (std::filesystem::exists(word, failed))
     return error("{}: is no regular file: give FILE.e4c or IMAGE:TRACE", word);
+  if (failed) return error("{}: {}", word, failed.message());
   const auto colon = word.find(':');
   if (colon == std::string::npos)
     return error("{}: there is no such file: give FILE.e4c or IMAGE:TRACE", word);
