@@ -188,6 +188,22 @@ Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
   return nullptr;
 }
 
+// One search that the guide may have pass over a group whose lock another CPU held: it is then made
+// again, as if the first one had not been, but that the buddies it loaded stay loaded.
+void Allocator::search_guided(Search& search, std::uint64_t ino) {
+  const Search begun = search;
+  const Counters before = counters_;
+  GroupSearch(search, policy_).run(streams_, start_, ino);
+  if (!passes_over(begun, search, ino)) return;
+  const std::uint32_t group = search.best.group;
+  const std::uint64_t generated = counters_.buddies_generated;
+  counters_ = before;
+  counters_.buddies_generated = generated;
+  search.restart(begun);
+  search.passed_over = group;
+  GroupSearch(search, policy_).run(streams_, start_, ino);
+}
+
 // Searches, and again after giving back preallocations when there is no space (the retry rules of
 // ext4_mb_new_blocks for a single writer).
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
@@ -195,18 +211,10 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
   const bool tries_lock = policy_.kernel.groups.tries_lock;
   if (tries_lock) search.passed_over = request.inputs.passed_over;
   for (int tries = 1;; ++tries) {
-    const Search begun = search;
-    const Counters before = counters_;
-    GroupSearch(search, policy_).run(streams_, start_, request.ino);
-    if (tries_lock && passes_over(begun, search, request.ino)) {
-      const std::uint32_t group = search.best.group;
-      const auto generated = counters_.buddies_generated;
-      counters_ = before;
-      counters_.buddies_generated = generated;  // they stay loaded
-      search.restart(begun);
-      search.passed_over = group;
+    if (tries_lock && search.guide != nullptr)
+      search_guided(search, request.ino);
+    else
       GroupSearch(search, policy_).run(streams_, start_, request.ino);
-    }
     start_.ended(search.status == Search::Status::found ? search.best.group : 0);
     if (search.status == Search::Status::found || search.refused || tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);

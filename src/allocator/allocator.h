@@ -84,6 +84,7 @@ class Allocator {
   state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;
   Decision tried(Search& trial, std::uint64_t ino) const;
   bool passes_over(const Search& begun, const Search& refused, std::uint64_t ino) const;
+  void search_guided(Search& search, std::uint64_t ino);
   void search_space(const Request& request, Search& search, state::Prealloc*& pa);
   state::Prealloc* new_preallocation(const Request& request, Search& search);
   bool place_best(Search& search) const;

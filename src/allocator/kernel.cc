@@ -66,8 +66,10 @@ const Kernel kLinux6_12 = {
 
 namespace {
 
-// Linux 6.17 to 7.3, or what differs from it in where searches begin.
-constexpr Kernel starting(std::string_view name, const StartRules& start) {
+// Linux 6.17 to 7.3, or what differs from it in where searches begin and what is remembered of
+// goals.
+constexpr Kernel since_6_17(std::string_view name, const StartRules& start,
+                            const GoalRules& remembers = {.of_groups = false}) {
   return {
       .name = name,
       .groups = {.index = state::GroupIndex::sets,
@@ -80,34 +82,21 @@ constexpr Kernel starting(std::string_view name, const StartRules& start) {
       .stream = kStreamGoalsByInode,
       .start = start,
       .preallocs = kPreallocs6_4,
-      .remembers = {.of_groups = false},
+      .remembers = remembers,
       .stats = StatNames::v6_17,
   };
 }
 
 }  // namespace
 
-const Kernel kLinux7_3 = starting("Linux 6.17 to 7.3", kStartAtGoal);
-const Kernel kLinux7_3Rotalloc = starting("Linux 6.17 to 7.3 with rotalloc", kStartAtCursor);
+const Kernel kLinux7_3 = since_6_17("Linux 6.17 to 7.3", kStartAtGoal);
+const Kernel kLinux7_3Rotalloc = since_6_17("Linux 6.17 to 7.3 with rotalloc", kStartAtCursor);
 const Kernel kLinux7_3RotallocBehindGoal =
-    starting("Linux 6.17 to 7.3 with rotalloc behind the goal", kStartAtCursorBehindGoal);
+    since_6_17("Linux 6.17 to 7.3 with rotalloc behind the goal", kStartAtCursorBehindGoal);
 const Kernel kLinux7_3LowFirst =
-    starting("Linux 6.17 to 7.3 that searches from group 0 on", kStartAtFirstGroup);
+    since_6_17("Linux 6.17 to 7.3 that searches from group 0 on", kStartAtFirstGroup);
 
-const Kernel kLinux7_3GroupGoal = {
-    .name = "Linux 7.3.4 with kernel/patches/group-goal",
-    .groups = {.index = state::GroupIndex::sets,
-               .lists_bounded = true,
-               .without_extents = true,
-               .counts_past_last = true,
-               .tries_lock = true},
-    .read_ahead = kReadAhead6_8,
-    .stripe = kStripe6_8,
-    .stream = kStreamGoalsByInode,
-    .start = kStartAtGoal,
-    .preallocs = kPreallocs6_4,
-    .remembers = {.of_groups = true},
-    .stats = StatNames::v6_17,
-};
+const Kernel kLinux7_3GroupGoal =
+    since_6_17("Linux 7.3.4 with kernel/patches/group-goal", kStartAtGoal, {.of_groups = true});
 
 }  // namespace e4r::allocator

@@ -27,10 +27,11 @@ inline constexpr PreallocRules kPreallocs6_1 = {
     .recent_first = true, .result_as_placed = true, .counted_whole = false};
 inline constexpr PreallocRules kPreallocs6_4 = {
     .recent_first = false, .result_as_placed = false, .counted_whole = true};
-inline constexpr PreallocRules kPreallocs6_5 = {.recent_first = false,
-                                                .result_as_placed = false,
-                                                .counted_whole = true,
-                                                .placed_over_start = true};
+inline constexpr PreallocRules kPreallocs6_5 = [] {
+  PreallocRules rules = kPreallocs6_4;
+  rules.placed_over_start = true;
+  return rules;
+}();
 
 // A preallocation that was there before anything was asked for: its clusters that nobody has.
 struct PlantedPrealloc {

@@ -28,8 +28,6 @@ inline constexpr int kSizeSteps = static_cast<int>(SizeStep::unknown);
 // Smallest file size in bytes that falls into the step.
 [[nodiscard]] std::uint64_t smallest_in(SizeStep step);
 
-inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
-
 // What the allocator knows beyond the request itself and a stock trace does not carry: taken from
 // the closing event where it shows, estimated where not.
 struct Inputs {

@@ -13,6 +13,8 @@ namespace e4r::allocator {
 
 class Guide;
 
+inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+
 // One allocation request on its way through the ladder (struct ext4_allocation_context).
 struct Search {
   enum class Status : std::uint8_t { going, found, stopped };
@@ -43,11 +45,11 @@ struct Search {
   Status status = Status::going;
   // Only to see what would be found: nothing is taken, and groups that are not loaded are left so.
   bool trial = false;
-  std::uint32_t passed_over = UINT32_MAX;  // this group's lock is held; UINT32_MAX: none
-  Guide* guide = nullptr;                  // null: the allocator decides alone
-  bool refused = false;                    // the guide did not accept a choice: the search is over
-  std::uint32_t conflicts = 0;             // clusters of a dictated result that were in use already
-  SearchObserver* observer = nullptr;      // null: nobody watches
+  std::uint32_t passed_over = kNoGroup;  // this group's lock is held
+  Guide* guide = nullptr;                // null: the allocator decides alone
+  bool refused = false;                  // the guide did not accept a choice: the search is over
+  std::uint32_t conflicts = 0;           // clusters of a dictated result that were in use already
+  SearchObserver* observer = nullptr;    // null: nobody watches
 
   // Back to where the search `begun` was, which `this` was made of.
   void restart(const Search& begun);

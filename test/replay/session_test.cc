@@ -5,52 +5,27 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
-#include "support/rig.h"
-#include "support/workload.h"
-#include "trace/e4t/file.h"
-#include "trace/packed.h"
+#include "support/busy_fs.h"
 
 namespace e4r::test {
 namespace {
 
-// A file system on which a policy served `requests` requests, and their events.
+// A file system on which a policy served requests for a number of steps, and their events.
 struct Recorded {
-  Recorded(std::string_view policy, std::size_t requests)
-      : fs(model_shape("blocks_4k_forty_groups")) {
-    Rng rng(1);
-    const std::uint32_t all = fs.geometry().groups * fs.geometry().clusters_per_group;
-    ModelFiles old = add_old_files(fs, rng, 8, all / 40, 30);
-    Rig rig(policy, fs);
-    tunables = rig.tunables;
-    WorkloadOptions options;
-    options.seed = 1;
-    options.largest = all / 150;
-    options.most_files = 40;
-    Workload work(rig.allocator, fs, std::move(old), options);
-    work.run(requests);
-    EXPECT_TRUE(work.problems().empty());
-    events = work.events();
+  Recorded(std::string_view policy, std::uint32_t steps)
+      : busy(policy, model_shape("blocks_4k_forty_groups"), 1) {
+    busy.work.run(steps);
+    EXPECT_TRUE(busy.work.problems().empty());
   }
 
   // The policy under which the trace is followed when a kernel of that release made it.
   [[nodiscard]] std::string followed_under(std::string release) {
-    std::string bytes;
-    trace::e4t::Writer writer(bytes);
-    writer.begin();
-    trace::TraceSummary summary;
-    for (const trace::Event& e : events) summary.add(e, nullptr);
-    writer.add(events, trace::Generation::v6_5);
-    summary.generation = trace::Generation::v6_5;
-    writer.finish(summary);
-    auto trace = trace::load_packed_bytes(bytes, "recorded");
-    EXPECT_TRUE(trace.ok()) << trace.error().message;
     replay::SessionOptions options;
     options.release = std::move(release);
-    const state::Source source = fs.source();
-    replay::Session session(source, *std::move(trace), options);
-    const auto run = session.follow_recorded({nullptr, tunables});
+    replay::Session session(busy.fs.source(),
+                            packed_trace(busy.work.events(), trace::Generation::v6_5), options);
+    const auto run = session.follow_recorded({nullptr, busy.rig.tunables});
     EXPECT_TRUE(run.ok()) << run.error().message;
     const replay::Agreement& agreement = run->engine->agreement();
     EXPECT_GT(agreement.requests, 0u);
@@ -58,9 +33,7 @@ struct Recorded {
     return std::string(run->engine->policy().name);
   }
 
-  ModelFs fs;
-  allocator::Tunables tunables;
-  std::vector<trace::Event> events;
+  BusyFs busy;
 };
 
 TEST(SessionFollows, ThePolicyThatFollowsMostWhateverTheRelease) {

@@ -8,12 +8,9 @@
 
 #include "replay/hidden_runs.h"
 #include "replay/session.h"
+#include "support/busy_fs.h"
 #include "support/drivers.h"
 #include "support/model_look.h"
-#include "support/rig.h"
-#include "support/workload.h"
-#include "trace/e4t/file.h"
-#include "trace/packed.h"
 
 namespace e4r::test {
 namespace {
@@ -26,62 +23,37 @@ using state::MbGroup;
 class HalfSeen {
  public:
   HalfSeen(std::string_view policy, const ModelShape& shape, std::uint64_t seed)
-      : policy_(*allocator::find_policy(policy)), fs_(shape) {
-    Rng rng(seed);
-    const std::uint32_t all = shape.groups * shape.clusters_per_group;
-    ModelFiles old = add_old_files(fs_, rng, 8, all / 40, 30);
-    Rig rig(policy_, fs_);
-    tunables_ = rig.tunables;
-    WorkloadOptions options;
-    options.seed = seed;
-    options.largest = std::max(all / 150, 20u);
-    options.most_files = 40;
-    Workload work(rig.allocator, fs_, std::move(old), options);
+      : busy_(policy, shape, seed) {
+    Workload& work = busy_.work;
     work.run(300);
     work.commit_everything();
     const std::size_t seen_from = work.events().size();
-    look_.emplace(rig.state, fs_.source().metadata);
+    look_.emplace(busy_.rig.state, busy_.fs.source().metadata);
     work.run(300);
     EXPECT_TRUE(work.problems().empty());
-    events_.assign(work.events().begin() + static_cast<std::ptrdiff_t>(seen_from),
-                   work.events().end());
+    events_ = std::span(work.events()).subspan(seen_from);
   }
 
   [[nodiscard]] const state::Source& source() const { return look_->source(); }
   [[nodiscard]] std::span<const trace::Event> events() const { return events_; }
   [[nodiscard]] const std::vector<MbGroup>& shown() const { return look_->shown(); }
-  [[nodiscard]] const allocator::Policy& policy() const { return policy_; }
-  [[nodiscard]] const allocator::Tunables& tunables() const { return tunables_; }
+  [[nodiscard]] const allocator::Policy& policy() const { return busy_.rig.allocator.policy(); }
+  [[nodiscard]] const allocator::Tunables& tunables() const { return busy_.rig.tunables; }
   [[nodiscard]] std::uint64_t hidden() const { return look_->hidden(); }
 
  private:
-  const allocator::Policy& policy_;
-  ModelFs fs_;
-  allocator::Tunables tunables_;
+  BusyFs busy_;
   std::optional<ModelLook> look_;
-  std::vector<trace::Event> events_;
+  std::span<const trace::Event> events_;
 };
-
-trace::PackedTrace packed(std::span<const trace::Event> events) {
-  std::string bytes;
-  trace::e4t::Writer writer(bytes);
-  writer.begin();
-  trace::TraceSummary summary;
-  for (const trace::Event& e : events) summary.add(e, nullptr);
-  writer.add(events, trace::Generation::v6_1);
-  summary.generation = trace::Generation::v6_1;
-  writer.finish(summary);
-  auto trace = trace::load_packed_bytes(bytes, "half");
-  EXPECT_TRUE(trace.ok()) << trace.error().message;
-  return *trace;
-}
 
 double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& warm,
                          double* alone = nullptr) {
   replay::SessionOptions options;
   options.warm = warm;
   options.check = true;
-  replay::Session session(half.source(), packed(half.events()), options);
+  replay::Session session(half.source(), packed_trace(half.events(), trace::Generation::v6_1),
+                          options);
   const replay::Setup setup = {&half.policy(), half.tunables()};
   auto run = session.follow(setup);
   EXPECT_TRUE(run.ok()) << run.error().message;

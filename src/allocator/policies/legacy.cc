@@ -8,11 +8,6 @@ namespace e4r::allocator::policies_of_files {
 namespace {
 
 constexpr std::array kLadder = {cr0(), cr1(), cr2(), cr3()};
-
-}  // namespace
-
-namespace {
-
 constexpr std::array kReleases = {ReleaseRange{{6, 1, 167}, {6, 1, 192}}};
 
 }  // namespace
