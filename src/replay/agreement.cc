@@ -93,8 +93,8 @@ std::string describe(const Closing& c) {
 void Agreement::count(const Op& op, const allocator::Decision& decision, bool was_forced) {
   ++requests;
   const bool stream = !op.closing.prealloc && (op.closing.flags & mb::stream_alloc) != 0;
-  const bool race = op.overlapped || (stream && stream_goal_in_doubt_);
-  if (stream) stream_goal_in_doubt_ = op.overlapped;
+  const Race race = stream && stream_goal_in_doubt_ ? Race::allocator : op.race;
+  if (stream) stream_goal_in_doubt_ = op.race == Race::allocator;
   forced += was_forced ? 1 : 0;
   const Comparison r = compare(op.closing, decision);
   same_block += r.block ? 1 : 0;
@@ -118,11 +118,11 @@ void Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
 
 void Agreement::count_not_taken(const Op& op) {
   ++requests;
-  diverge(op, op.overlapped, "kind", "no request: an earlier one has served this range");
+  diverge(op, op.race, "kind", "no request: an earlier one has served this range");
 }
 
-void Agreement::diverge(const Op& op, bool race, std::string fields, std::string modelled) {
-  races += race ? 1 : 0;
+void Agreement::diverge(const Op& op, Race race, std::string fields, std::string modelled) {
+  races += race == Race::none ? 0 : 1;
   course.at(requests).join({1, 0});
   last_divergence = requests;
   if (divergences.size() == kListed) return;

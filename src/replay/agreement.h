@@ -19,11 +19,11 @@ struct Divergence {
   std::uint64_t time_ns = 0;
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  bool overlapped = false;  // another thread was at work in the allocator meanwhile, or when
-                            // the stream goal that it starts from was left
-  std::string fields;       // names of what differs, comma-separated
-  std::string recorded;     // the closing event, in the trace's own form
-  std::string modelled;     // the model's decision in the same form
+  Race race = Race::none;  // what another thread did meanwhile, or when the stream goal that it
+                           // starts from was left
+  std::string fields;      // names of what differs, comma-separated
+  std::string recorded;    // the closing event, in the trace's own form
+  std::string modelled;    // the model's decision in the same form
 };
 
 // How far a replay decided like the recorded kernel, counted over the decisions that the trace
@@ -39,7 +39,7 @@ struct Agreement {
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
   std::uint64_t nameless = 0;   // not identical, but only by a criterion that is none we know
   std::uint64_t skips = 0;      // of the identical: by passing over a group whose lock was held
-  std::uint64_t races = 0;      // not identical, but overlapped: see Divergence
+  std::uint64_t races = 0;      // not identical, but in a race: see Divergence
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
   std::vector<Divergence> divergences;  // the first kListed of them
@@ -79,7 +79,7 @@ struct Agreement {
   void count_not_taken(const Op& op);
 
  private:
-  void diverge(const Op& op, bool race, std::string fields, std::string modelled);
+  void diverge(const Op& op, Race race, std::string fields, std::string modelled);
 
   // The last search by the stream goal overlapped another thread's work, so where it left that
   // goal, before or after the other one, does not show in the trace.

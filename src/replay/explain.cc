@@ -176,7 +176,7 @@ void Explanation::end(const Op& op, const allocator::Decision& decision, bool fo
   line("model    " + describe(decision));
   if (op.closing.seen) line("kernel   " + describe(op.closing));
   if (forced) line("the kernel's result was put in place of the model's");
-  if (op.overlapped) line("another thread was at work in the allocator at the same time");
+  if (op.race != Race::none) line(std::string(race_text(op.race)));
 }
 
 }  // namespace e4r::replay

@@ -21,6 +21,18 @@ std::uint32_t saturated(std::uint64_t n) {
 
 }  // namespace
 
+std::string_view race_text(Race race) {
+  switch (race) {
+    case Race::inodes:
+      return "another thread allocated or freed an inode at the same time";
+    case Race::allocator:
+      return "another thread was at work in the allocator at the same time";
+    case Race::none:
+      break;
+  }
+  return "";
+}
+
 Result<Op*> OpStream::next() {
   for (;;) {
     if (queue_.size() > kWindow && queue_.front().open) {
@@ -140,9 +152,11 @@ void OpStream::accept(const Event& event) {
       return;
     }
     case EventKind::allocate_inode:
+      note_inode(event);
       push(Op::Kind::allocate_inode, event).mode = event.mode;
       return;
     case EventKind::free_inode:
+      note_inode(event);
       push(Op::Kind::free_inode, event);
       return;
     case EventKind::commit_flushing:
@@ -159,6 +173,12 @@ void OpStream::accept(const Event& event) {
     default:
       return;
   }
+}
+
+// The thread's own, inside an allocation, cannot be in its way.
+void OpStream::note_inode(const Event& event) {
+  ++inodes_;
+  if (Op* own = open_op(event.pid)) ++own->inodes_before;
 }
 
 void OpStream::note_freed(const Event& event) {
@@ -220,6 +240,7 @@ void OpStream::on_request(const Event& event) {
   Op& op = push(Op::Kind::allocate, event);
   op.open = true;
   op.changes_before = changes_;
+  op.inodes_before = inodes_;
   op.request = ++requests_;
   op.malformed = event.logical > kMax32 || event.count > kMax32;
   op.request_len = saturated(event.count);
@@ -233,7 +254,7 @@ void OpStream::on_request(const Event& event) {
   op.has_inputs = event.has_inputs;
   op.i_size = event.i_size;
   op.i_writecount = event.i_writecount;
-  op.overlapped = !open_.empty();
+  if (!open_.empty()) op.race = Race::allocator;
   open_[event.pid] = first_ + queue_.size() - 1;
 }
 
@@ -257,7 +278,7 @@ void OpStream::on_closing(const Event& event) {
     move_here(event.pid);
     op = open_op(event.pid);
   }
-  op->overlapped = op->overlapped || changes_ != op->changes_before;
+  if (changes_ != op->changes_before) op->race = Race::allocator;
   ++changes_;
   op->closing = {
       true,        prealloc,     event.orig,  event.goal_ex, event.result, event.orig_goal_len,
@@ -275,7 +296,8 @@ void OpStream::on_answer(const Event& event) {
   if (op == nullptr) return note_stray();
   op->block = event.block;
   op->len = event.block == 0 ? 0 : saturated(event.count);
-  op->overlapped = op->overlapped || requests_ != op->request;
+  if (requests_ != op->request) op->race = Race::allocator;
+  if (inodes_ != op->inodes_before) op->race = std::max(op->race, Race::inodes);
   op->open = false;
   open_.erase(event.pid);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -30,6 +31,15 @@ struct Closing {
   mb::Criterion criterion = mb::Criterion::unknown;
 };
 
+// What another thread did while a decision was under way, so that it may have come out differently.
+enum class Race : std::uint8_t {
+  none,
+  inodes,  // allocated or freed an inode: it held locks of groups, and may have used a group first
+  allocator,  // asked for blocks, or changed the state
+};
+// In words; empty for none.
+[[nodiscard]] std::string_view race_text(Race race);
+
 // One step of a replay: something that changes the allocator's state, at the place in the trace
 // where it takes effect.
 struct Op {
@@ -53,8 +63,8 @@ struct Op {
   bool has_inputs = false;
   bool open = false;  // allocate: not answered yet
   // allocate: another thread's allocation was under way at the same time, or another thread changed
-  // the state between request and closing event
-  bool overlapped = false;
+  // the state between request and closing event, or inodes between request and answer
+  Race race = Race::none;
   bool file_data = false;  // free: data blocks of a regular file, as ext4_free_blocks says
   bool malformed = false;  // allocate: a field of the request has no place in the kernel's
   std::uint32_t pid = 0;
@@ -67,6 +77,7 @@ struct Op {
 
   // allocate
   std::uint64_t changes_before = 0;  // changes of the state in the trace before the request
+  std::uint64_t inodes_before = 0;   // inodes allocated and freed in the trace before the request
   std::uint64_t request = 0;         // its number among the requests
   std::uint32_t request_len = 0;     // clusters
   std::uint32_t logical = 0;
@@ -127,6 +138,7 @@ class OpStream {
   void on_answer(const trace::Event& event);
   Op& push(Op::Kind kind, const trace::Event& event);
   Op* open_op(std::uint32_t pid);
+  void note_inode(const trace::Event& event);
   void move_here(std::uint32_t pid);
   void drop(Op& op);
   void drop_open();
@@ -138,6 +150,7 @@ class OpStream {
   std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
+  std::uint64_t inodes_ = 0;   // events so far that allocated or freed an inode
   std::uint64_t requests_ = 0;
   // Threads whose last ext4_free_blocks was of a regular file's data.
   std::unordered_set<std::uint32_t> freeing_data_;

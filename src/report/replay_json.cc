@@ -19,9 +19,10 @@ json::object tunables_json(const allocator::Tunables& tunables) {
 }
 
 json::object divergence_json(const replay::Divergence& d) {
-  return {{"decision", d.decision}, {"event", d.event},       {"time_ns", d.time_ns},
-          {"pid", d.pid},           {"inode", d.ino},         {"race", d.overlapped},
-          {"differs_in", d.fields}, {"recorded", d.recorded}, {"modelled", d.modelled}};
+  return {
+      {"decision", d.decision}, {"event", d.event},       {"time_ns", d.time_ns},
+      {"pid", d.pid},           {"inode", d.ino},         {"race", d.race != replay::Race::none},
+      {"differs_in", d.fields}, {"recorded", d.recorded}, {"modelled", d.modelled}};
 }
 
 json::array divergences_json(const replay::Agreement& a) {

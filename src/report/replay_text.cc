@@ -174,13 +174,13 @@ void add_agreement(const replay::Agreement& a, TextTable& table) {
 std::string divergence(const replay::Agreement& a) {
   if (a.divergences.empty()) return {};
   const replay::Divergence& d = a.divergences.front();
+  const std::string_view race = replay::race_text(d.race);
   return fmt::format(
       "first divergence: decision {} at event {}, {:.6f} s, pid {}, inode {}: {}\n"
       "  kernel {}\n  model  {}\n{}",
       format_count(d.decision), format_count(d.event), static_cast<double>(d.time_ns) / 1e9, d.pid,
       d.ino, d.fields, escaped(d.recorded), escaped(d.modelled),
-      d.overlapped ? "  a race: another thread was at work in the allocator at the same time\n"
-                   : "");
+      race.empty() ? "" : fmt::format("  a race: {}\n", race));
 }
 
 std::string kernel_files(const RunReport& run) {

@@ -157,12 +157,13 @@ std::string divergences(const Way& way) {
          "<th>what differs, the kernel's decision, the model's</th></tr></thead>\n<tbody>\n";
   for (std::size_t i = 0; i < std::min(all.size(), kMostDivergences); ++i) {
     const replay::Divergence& d = all[i];
+    const std::string_view race = replay::race_text(d.race);
     out += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{}<br><code>{}</code><br><code>{}</code></td>"
         "</tr>\n",
         format_count(d.decision), format_count(d.event), d.ino, html_escape(d.fields),
-        d.overlapped ? " (another thread was at work in the allocator)" : "",
-        html_escape(d.recorded), html_escape(d.modelled));
+        race.empty() ? "" : fmt::format(" ({})", race), html_escape(d.recorded),
+        html_escape(d.modelled));
   }
   out += "</tbody></table></div>\n";
   const std::uint64_t differ = way.agreement->requests - way.agreement->identical;

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "support/trace_writer.h"
 
 namespace e4r::replay {
@@ -296,6 +299,41 @@ TEST(OpStream, InodesAndCommitsComeThroughInOrder) {
   s.add(EventKind::free_blocks, 1);
   s.add(EventKind::release_inode_pa, 1);
   EXPECT_EQ(s.replayed(), "i20 F u20 E ");
+}
+
+// Whoever allocates or frees an inode holds locks of groups meanwhile, and says so at its end.
+TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
+  for (const EventKind kind : {EventKind::allocate_inode, EventKind::free_inode}) {
+    for (const bool closed : {false, true}) {
+      for (const auto& [pid, race] : {std::pair{2u, Race::inodes}, std::pair{1u, Race::none}}) {
+        Script s;
+        s.add(kind, 2, 21);
+        s.request(1, 20);
+        if (!closed) s.add(kind, pid, 22);
+        s.close(1, 20);
+        if (closed) s.add(kind, pid, 22);
+        s.answer(1, 20);
+        s.add(kind, 2, 23);
+        (void)s.replayed();
+        const auto asked = std::ranges::find(s.ops, Op::Kind::allocate, &Op::kind);
+        ASSERT_NE(asked, s.ops.end());
+        EXPECT_EQ(asked->race, race) << "closed before: " << closed;
+      }
+    }
+  }
+}
+
+// Another thread in the allocator says more.
+TEST(OpStream, AnInodeIsTheLeastOfRaces) {
+  Script s;
+  s.request(1, 20);
+  s.add(EventKind::allocate_inode, 2, 22);
+  s.free(3, 7);
+  s.close(1, 20);
+  s.add(EventKind::allocate_inode, 2, 24);
+  s.answer(1, 20);
+  (void)s.replayed();
+  EXPECT_EQ(s.ops.at(0).race, Race::allocator);
 }
 
 TEST(OpStream, CarriesTheRecordedInputs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page: what comes from outside stays text, and what the script draws is right.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -174,7 +175,7 @@ ReplayReport make_verified() {
   same.identical = 3;
   same.course = {};
   for (std::uint64_t i = 1; i <= 4; ++i) same.course.at(i).join({1, i == 2 ? 0u : 1u});
-  same.divergences.push_back({2, 9, 0, 1, 12, false, "block", "<kernel>", "&model"});
+  same.divergences.push_back({2, 9, 0, 1, 12, replay::Race::inodes, "block", "<kernel>", "&model"});
   run.free_run = same;
   run.kernel_stats = stats::MbStatsComparison{3, {"lost: <2>"}, {}, {}};
   return report;
@@ -185,6 +186,18 @@ std::string headline_of(const ReplayReport& report) {
   const std::string opening = "<p class=\"headline\">";
   const std::size_t from = page.find(opening) + opening.size();
   return page.substr(from, page.find("</p>", from) - from);
+}
+
+TEST(Html, VerifySaysWhatAnotherThreadDidMeanwhile) {
+  ReplayReport report = make_verified();
+  replay::Divergence& differs = report.runs[0].free_run->divergences[0];
+  for (const replay::Race race : {replay::Race::inodes, replay::Race::allocator}) {
+    differs.race = race;
+    EXPECT_NE(verify_html(report).find(fmt::format("block ({})<br>", replay::race_text(race))),
+              std::string::npos);
+  }
+  differs.race = replay::Race::none;
+  EXPECT_NE(verify_html(report).find("block<br>"), std::string::npos);
 }
 
 TEST(Html, VerifySaysWhereModelAndKernelPart) {
