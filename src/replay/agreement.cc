@@ -90,7 +90,7 @@ std::string describe(const Closing& c) {
       c.groups, mb::criterion_name(c.criterion), c.flags & mb::recorded_bits, c.tail, c.broken);
 }
 
-void Agreement::count(const Op& op, const allocator::Decision& decision, bool was_forced) {
+bool Agreement::count(const Op& op, const allocator::Decision& decision, bool was_forced) {
   ++requests;
   const bool stream = !op.closing.prealloc && (op.closing.flags & mb::stream_alloc) != 0;
   const Race race = stream && stream_goal_in_doubt_ ? Race::allocator : op.race;
@@ -105,8 +105,9 @@ void Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
   if (r.all() && !was_forced) {
     ++identical;
     skips += decision.inputs.passed_over != allocator::kNoGroup ? 1 : 0;
+    late += op.late ? 1 : 0;
     course.at(requests).join({1, 1});
-    return;
+    return true;
   }
   Comparison but_criterion = r;
   but_criterion.criterion = true;
@@ -114,6 +115,7 @@ void Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
     ++nameless;
   std::string fields = differing(r);
   diverge(op, race, fields.empty() ? "block" : std::move(fields), describe(decision));
+  return false;
 }
 
 void Agreement::count_not_taken(const Op& op) {

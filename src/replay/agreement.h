@@ -39,6 +39,7 @@ struct Agreement {
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
   std::uint64_t nameless = 0;   // not identical, but only by a criterion that is none we know
   std::uint64_t skips = 0;      // of the identical: by passing over a group whose lock was held
+  std::uint64_t late = 0;       // of the identical: by deciding where the answer stands (Op::late)
   std::uint64_t races = 0;      // not identical, but in a race: see Divergence
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
@@ -73,8 +74,9 @@ struct Agreement {
   [[nodiscard]] const Divergence* first_divergence() const {
     return divergences.empty() ? nullptr : &divergences.front();
   }
-  // Compares one decision of the model's own with its closing event, and counts.
-  void count(const Op& op, const allocator::Decision& decision, bool was_forced);
+  // Compares one decision of the model's own with its closing event, and counts. Whether it is
+  // identical.
+  bool count(const Op& op, const allocator::Decision& decision, bool was_forced);
   // Counts a recorded decision that the replay did not come to take: the range was there already.
   void count_not_taken(const Op& op);
 

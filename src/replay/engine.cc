@@ -51,7 +51,7 @@ void Engine::warm_up(const WarmStart& warm) {
 
 Status Engine::run(trace::EventSource& events) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
-  OpStream stream(events, state_.geometry(), options_.warm != nullptr);
+  OpStream stream(events, state_.geometry(), options_.warm != nullptr, late());
   Intake intake(state_.geometry(), contradictions_);
   for (std::uint64_t count = 1;; ++count) {
     E4R_TRY(Op * op, stream.next());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -100,6 +101,8 @@ class Engine {
 
   // ---- The driver's part.
 
+  // Requests that are decided where they were answered (InputTable::late).
+  [[nodiscard]] virtual std::span<const std::uint64_t> late() const = 0;
   // Decides an allocation that the trace closed; `index` counts all that were asked for.
   virtual void decide(const Op& op, std::uint64_t index) = 0;
   // The recorded kernel freed the range.

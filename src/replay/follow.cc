@@ -31,7 +31,7 @@ void Follow::decide(const Op& op, std::uint64_t index) {
   const allocator::Decision own = dictation.judged(decision);
   note_decision(op, own, dictation.forced());
   if (dictation.forced() && is_warm()) learn_order(op, own);
-  agreement_.count(op, own, dictation.forced());
+  if (!agreement_.count(op, own, dictation.forced())) note_order(op);
   inputs_.known.resize(index);
   inputs_.known.push_back(decision.inputs);
   if (is_data(op)) facts_.asked(request, decision.inputs, state_.geometry());
@@ -44,6 +44,16 @@ void Follow::decide(const Op& op, std::uint64_t index) {
     translation_.recorded_metadata(op.block, decision.block,
                                    std::min(blocks, state_.geometry().to_blocks(op.len)));
   }
+}
+
+// A decision differs that another thread's may have come before, or the other way round.
+void Follow::note_order(const Op& op) {
+  const auto is_late = [this](std::uint64_t request) {
+    return std::ranges::binary_search(inputs_.late, request);
+  };
+  if (op.late) late_in_vain_.insert(op.request);
+  if (op.may_be_late && !op.late) maybe_late_.insert(op.request);
+  if (op.within != 0) (is_late(op.within) ? late_in_vain_ : maybe_late_).insert(op.within);
 }
 
 // Both searches took the first group of a list: the kernel's stood in front of the model's there.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "replay/engine.h"
 #include "replay/input_table.h"
@@ -12,24 +15,35 @@ namespace e4r::replay {
 // place where they differ (resync).
 class Follow : public Engine {
  public:
+  // `late`: requests that are decided where they were answered, ascending.
   Follow(const state::Source& source, const allocator::Policy& policy,
-         const allocator::Tunables& tunables, EngineOptions options)
-      : Engine(source, policy, tunables, std::move(options)) {}
+         const allocator::Tunables& tunables, EngineOptions options,
+         std::vector<std::uint64_t> late = {})
+      : Engine(source, policy, tunables, std::move(options)) {
+    inputs_.late = std::move(late);
+  }
 
   // What the run has worked out; leaves nothing.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
   // What the decisions of a warm start's file system have shown of the order of its lists. It has
   // been put right as soon as it showed.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
+  // Requests that may have been decided where they were answered: their decision, or one that was
+  // made meanwhile, differs. And those of `late` for which that did not give what was recorded.
+  [[nodiscard]] const std::set<std::uint64_t>& maybe_late() const { return maybe_late_; }
+  [[nodiscard]] const std::set<std::uint64_t>& late_in_vain() const { return late_in_vain_; }
 
  private:
+  [[nodiscard]] std::span<const std::uint64_t> late() const override { return inputs_.late; }
   void decide(const Op& op, std::uint64_t index) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>&, bool) override {}
 
   void learn_order(const Op& op, const allocator::Decision& own);
+  void note_order(const Op& op);
 
   std::vector<WarmStart::Precedence> learnt_;
+  std::set<std::uint64_t> maybe_late_, late_in_vain_;
   InputTable inputs_;
   std::vector<BlockRange> freed_;  // scratch
 };

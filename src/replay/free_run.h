@@ -12,7 +12,7 @@ class FreeRun : public WhatIf {
 
  private:
   void decided(const Op& op, const allocator::Decision& decision) override {
-    agreement_.count(op, decision, false);
+    (void)agreement_.count(op, decision, false);
   }
   void not_needed(const Op& op) override { agreement_.count_not_taken(op); }
 };

@@ -231,6 +231,22 @@ bool OpStream::was_freed_since(const Op& op, const trace::GroupExtent& result) c
   return false;
 }
 
+bool OpStream::is_late(const Op& op) const {
+  return std::ranges::binary_search(late_, op.request);
+}
+
+// Of the allocations that were asked for before this one, take effect at their request, and have
+// not been answered: the last.
+std::uint64_t OpStream::asked_around(const Op& op) const {
+  std::uint64_t found = 0;
+  for (const auto& [pid, number] : open_) {
+    const Op& other = queue_[number - first_];
+    if (!other.closing.seen && !other.moved && other.request < op.request)
+      found = std::max(found, other.request);
+  }
+  return found;
+}
+
 void OpStream::on_request(const Event& event) {
   if (open_.empty()) freed_.clear();
   if (Op* stale = open_op(event.pid)) {  // its answer was lost
@@ -261,7 +277,9 @@ void OpStream::on_request(const Event& event) {
 // Moves the thread's allocation to the end of the queue: it takes effect now.
 void OpStream::move_here(std::uint32_t pid) {
   Op* op = open_op(pid);
-  if (op == nullptr || op == &queue_.back()) return;
+  if (op == nullptr) return;
+  op->moved = true;
+  if (op == &queue_.back()) return;
   Op moved = *op;
   op->kind = Op::Kind::nothing;
   op->open = false;
@@ -277,6 +295,13 @@ void OpStream::on_closing(const Event& event) {
   if (prealloc || was_freed_since(*op, event.result)) {
     move_here(event.pid);
     op = open_op(event.pid);
+  }
+  op->within = asked_around(*op);
+  op->may_be_late = !op->moved && changes_ != op->changes_before;
+  if (op->may_be_late && is_late(*op)) {
+    move_here(event.pid);
+    op = open_op(event.pid);
+    op->late = true;
   }
   if (changes_ != op->changes_before) op->race = Race::allocator;
   ++changes_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -66,6 +67,7 @@ struct Op {
   // the state between request and closing event, or inodes between request and answer
   Race race = Race::none;
   bool file_data = false;  // free: data blocks of a regular file, as ext4_free_blocks says
+  bool moved = false;      // allocate: an event behind the request showed where it takes effect
   bool malformed = false;  // allocate: a field of the request has no place in the kernel's
   std::uint32_t pid = 0;
   std::uint64_t time_ns = 0;
@@ -79,7 +81,14 @@ struct Op {
   std::uint64_t changes_before = 0;  // changes of the state in the trace before the request
   std::uint64_t inodes_before = 0;   // inodes allocated and freed in the trace before the request
   std::uint64_t request = 0;         // its number among the requests
-  std::uint32_t request_len = 0;     // clusters
+  // The number of another thread's request that came before, takes effect before, and was answered
+  // after; 0: none.
+  std::uint64_t within = 0;
+  bool late = false;  // takes effect where it was answered because OpStream was told so
+  // Something changed between the place where it takes effect and its answer: it may have come
+  // later.
+  bool may_be_late = false;
+  std::uint32_t request_len = 0;  // clusters
   std::uint32_t logical = 0;
   std::uint32_t lleft = 0, lright = 0;
   std::uint64_t goal = 0, pleft = 0, pright = 0;
@@ -96,15 +105,18 @@ struct Op {
 // Turns events into operations, in the order in which they took effect: an allocation that made a
 // preallocation at its ext4_mb_new_*_pa event, one served from a preallocation at its closing
 // event, any other at its request, unless it was given clusters that another thread freed since:
-// then its search came later, and it takes effect at its closing event. Looks ahead only as far as
-// an allocation is unanswered, and not beyond kWindow operations: then its answer counts as lost.
+// then its search came later, and it takes effect at its closing event. So does what is said to be
+// late, if no other event shows its place. Looks ahead only as far as an allocation is unanswered,
+// and not beyond kWindow operations: then its answer counts as lost.
 class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
 
-  // `geometry` must outlive the object. `loaded`: every group's buddy was, before the trace.
-  OpStream(trace::EventSource& source, const state::Geometry& geometry, bool loaded = false)
-      : source_(source), geometry_(geometry), loaded_(geometry.groups, loaded) {}
+  // `geometry` and `late` must outlive the object. `loaded`: every group's buddy was, before the
+  // trace. `late`: requests by number, ascending, that take effect at their closing events.
+  OpStream(trace::EventSource& source, const state::Geometry& geometry, bool loaded = false,
+           std::span<const std::uint64_t> late = {})
+      : source_(source), geometry_(geometry), late_(late), loaded_(geometry.groups, loaded) {}
 
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();
@@ -131,6 +143,8 @@ class OpStream {
   void note_committed(const trace::Event& event);
   void add_freed(const Freed& freed);
   void forget_old_frees();
+  [[nodiscard]] bool is_late(const Op& op) const;
+  [[nodiscard]] std::uint64_t asked_around(const Op& op) const;
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::GroupExtent& result) const;
   void on_request(const trace::Event& event);
   void on_closing(const trace::Event& event);
@@ -146,6 +160,7 @@ class OpStream {
 
   trace::EventSource& source_;
   const state::Geometry& geometry_;
+  std::span<const std::uint64_t> late_;
   std::deque<Op> queue_;
   std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
   std::uint64_t ordinal_ = 0;

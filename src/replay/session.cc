@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "replay/follow.h"
 #include "replay/free_run.h"
@@ -70,7 +72,8 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   return out;
 }
 
-Result<Run> Session::follow(const Setup& recorded) {
+// What warm starts do not show is learnt on the way.
+Result<Run> Session::follow_learning(const Setup& recorded) {
   E4R_TRY(Run out, run<Follow>(recorded));
   // What a decision shows of the lists at the start serves those before it as well.
   constexpr int kMostPasses = 20;
@@ -80,8 +83,31 @@ Result<Run> Session::follow(const Setup& recorded) {
     options_.warm->learn(learnt, source_.geometry.groups);
     E4R_TRY(out, run<Follow>(recorded));
   }
-  inputs_ = static_cast<Follow&>(*out.engine).take_inputs();
   return out;
+}
+
+// Requests that overlap are decided in their order; where a decision differs that way, in the order
+// of their answers, which stands if all of them are then as recorded.
+Result<Run> Session::follow(const Setup& recorded) {
+  constexpr int kMostPasses = 8;
+  E4R_TRY(Run best, follow_learning(recorded));
+  std::set<std::uint64_t> late, in_vain;
+  std::set<std::uint64_t> maybe = static_cast<const Follow&>(*best.engine).maybe_late();
+  for (int pass = 0; pass < kMostPasses && best.engine->agreement().follows(); ++pass) {
+    const std::set<std::uint64_t> before = late;
+    late.merge(maybe);
+    for (const std::uint64_t request : in_vain) late.erase(request);
+    if (late == before) break;
+    E4R_TRY(Run run, this->run<Follow>(recorded, std::vector(late.begin(), late.end())));
+    const auto& followed = static_cast<const Follow&>(*run.engine);
+    maybe = followed.maybe_late();
+    in_vain.insert(followed.late_in_vain().begin(), followed.late_in_vain().end());
+    if (followed.late_in_vain().empty() &&
+        followed.agreement().identical > best.engine->agreement().identical)
+      best = std::move(run);
+  }
+  inputs_ = static_cast<Follow&>(*best.engine).take_inputs();
+  return best;
 }
 
 Result<Run> Session::follow_recorded(Setup recorded) {

@@ -65,6 +65,7 @@ class Session {
   [[nodiscard]] const WarmStart* warm() const { return options_.warm ? &*options_.warm : nullptr; }
 
  private:
+  [[nodiscard]] Result<Run> follow_learning(const Setup& recorded);
   // Makes the driver and runs it; `inputs`: for those that take them.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;

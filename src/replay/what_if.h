@@ -21,6 +21,7 @@ class WhatIf : public Engine {
   virtual void not_needed(const Op&) {}
 
  private:
+  [[nodiscard]] std::span<const std::uint64_t> late() const override { return inputs_.late; }
   void decide(const Op& op, std::uint64_t index) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>& ranges, bool file_data) override;

@@ -33,6 +33,7 @@ std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
   add("last divergence, decision", a.last_divergence);
   add("overlapping another thread", a.races);
   add("a locked group passed over", a.skips);
+  add("decided at the answer", a.late);
   add("put right (resync)", a.forced);
   add("clusters in conflict", a.conflicts);
   return out;

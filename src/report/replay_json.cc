@@ -65,6 +65,7 @@ json::object agreement_json(const replay::Agreement& a) {
           {"percent_identical", percent_json(a)},
           {"skips", a.skips},
           {"races", a.races},
+          {"decided_at_answer", a.late},
           {"forced", a.forced},
           {"conflicting_clusters", a.conflicts},
           {"first_divergence",

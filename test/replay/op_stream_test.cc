@@ -44,7 +44,7 @@ struct Script {
       .blocks_count = 8000, .blocks_per_group = 800, .clusters_per_group = 800, .groups = 10};
   std::string replayed(std::size_t batch = 1) {
     test::MemorySource source(events, batch);
-    OpStream stream(source, geometry);
+    OpStream stream(source, geometry, false, late);
     std::string out;
     ops.clear();
     for (;;) {
@@ -87,6 +87,7 @@ struct Script {
   }
 
   std::vector<Event> events;
+  std::vector<std::uint64_t> late;  // requests
   std::vector<Op> ops;
   std::uint64_t unanswered = 0;
 };
@@ -321,6 +322,48 @@ TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
       }
     }
   }
+}
+
+// Two requests overlap, and the one that came first is answered last.
+TEST(OpStream, WhatIsSaidToBeLateIsTakenAtItsClosingEvent) {
+  Script s;
+  s.request(1, 20);
+  s.request(2, 30);
+  s.close(2, 30);
+  s.answer(2, 30);
+  s.close(1, 20);
+  s.answer(1, 20);
+  s.request(2, 40);
+  s.close(2, 40);
+  s.answer(2, 40);
+  EXPECT_EQ(s.replayed(), "a20 a30 a40 ");
+  EXPECT_TRUE(s.ops[0].may_be_late);
+  EXPECT_FALSE(s.ops[0].late);
+  EXPECT_FALSE(s.ops[1].may_be_late);
+  EXPECT_EQ(s.ops[1].within, 1u);
+  EXPECT_EQ(s.ops[2].within, 0u);
+  s.late = {1};
+  EXPECT_EQ(s.replayed(), "a30 a20 a40 ");
+  EXPECT_TRUE(s.ops[1].late);
+  EXPECT_EQ(s.ops[0].within, 1u);
+  s.late = {2, 3};
+  EXPECT_EQ(s.replayed(), "a20 a30 a40 ") << "nothing came in between";
+}
+
+// The event of its preallocation is certain.
+TEST(OpStream, WhatAnEventHasPlacedIsNotLate) {
+  Script s;
+  s.request(1, 20);
+  s.add(EventKind::new_inode_pa, 1, 20);
+  s.request(2, 30);
+  s.close(2, 30);
+  s.answer(2, 30);
+  s.close(1, 20);
+  s.answer(1, 20);
+  s.late = {1};
+  EXPECT_EQ(s.replayed(), "a20 a30 ");
+  EXPECT_FALSE(s.ops[0].may_be_late);
+  EXPECT_EQ(s.ops[1].within, 0u);
 }
 
 // Another thread in the allocator says more.
