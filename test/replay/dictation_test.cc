@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "support/drivers.h"
 #include "support/full_groups.h"
 
 namespace e4r::test {
@@ -83,6 +84,121 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   EXPECT_EQ(d.inputs.mode, allocator::Mode::group) << "the inode has none that explains it";
   EXPECT_FALSE(dictation.judged(d).prealloc);
   EXPECT_EQ(dictation.judged(d).result.len, 0u);
+}
+
+// Two groups would do, and another CPU holds the lock of the first.
+struct LockedGroup : Dictated {
+  LockedGroup() : request(metadata_request(300, 0)) {
+    for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 1);
+    start("linux-7.3");
+    allocator::Request skipping = request;
+    skipping.inputs.passed_over = 3;
+    skipped = rig->allocator.allocate(skipping);
+    kernels = rig->allocator.counters();
+    op = closed(request, false, recorded(skipped.result));
+    op.closing.orig = recorded(skipped.orig);
+    op.closing.goal = recorded(skipped.goal);
+    op.closing.found = skipped.found;
+    op.closing.groups = skipped.groups_scanned;
+    op.closing.criterion = skipped.criterion;
+  }
+  static trace::GroupExtent recorded(const state::Extent& e) {
+    return {e.group, static_cast<std::int32_t>(e.start), e.len, e.logical};
+  }
+  [[nodiscard]] allocator::Decision follow(std::string_view policy, bool* forced) {
+    start(policy);
+    Dictation dictation(op, rig->allocator);
+    const allocator::Decision d = rig->allocator.allocate(request, &dictation);
+    *forced = dictation.forced();
+    return d;
+  }
+
+  allocator::Request request;
+  allocator::Decision skipped;
+  allocator::Counters kernels;
+  Op op;
+};
+
+// The search is made again as the kernel made it, and counts once.
+TEST_F(LockedGroup, IsPassedOverWhereTheKernelDid) {
+  ASSERT_EQ(skipped.result.group, 7u);
+  bool forced = true;
+  const allocator::Decision d = follow("linux-7.3", &forced);
+  EXPECT_FALSE(forced);
+  EXPECT_EQ(d.inputs.passed_over, 3u);
+  EXPECT_EQ(d.result.group, 7u);
+  EXPECT_EQ(d.found, skipped.found);
+  EXPECT_EQ(d.groups_scanned, skipped.groups_scanned);
+  EXPECT_EQ(d.criterion, skipped.criterion);
+  EXPECT_EQ(counters().requests, 1u);
+  EXPECT_EQ(counters().groups_scanned, kernels.groups_scanned);
+  EXPECT_EQ(counters().extents_scanned, kernels.extents_scanned);
+  for (std::size_t i = 0; i < allocator::kCriteria; ++i) {
+    EXPECT_EQ(counters().by_criterion[i].hits, kernels.by_criterion[i].hits) << i;
+    EXPECT_EQ(counters().by_criterion[i].groups_considered,
+              kernels.by_criterion[i].groups_considered)
+        << i;
+    EXPECT_EQ(counters().by_criterion[i].extents_scanned, kernels.by_criterion[i].extents_scanned)
+        << i;
+  }
+  EXPECT_EQ(rig->state.group(3).free, 600u) << "nothing of it was taken";
+  for (const std::string& line : rig->state.check(5)) ADD_FAILURE() << line;
+}
+
+// Kernels before 6.17 wait for the lock.
+TEST_F(LockedGroup, IsNotPassedOverByKernelsThatWait) {
+  bool forced = false;
+  const allocator::Decision d = follow("linux-6.12", &forced);
+  EXPECT_TRUE(forced);
+  EXPECT_EQ(d.inputs.passed_over, allocator::kNoGroup);
+}
+
+// The result alone is no proof: all that the trace has must be what the search finds without it.
+TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
+  const replay::Closing right = op.closing;
+  const auto differ = [&](auto change) {
+    op.closing = right;
+    change(op.closing);
+    bool forced = false;
+    const allocator::Decision d = follow("linux-7.3", &forced);
+    EXPECT_TRUE(forced);
+    EXPECT_EQ(d.inputs.passed_over, allocator::kNoGroup);
+    EXPECT_EQ(d.result.group, op.closing.result.group);
+    for (const std::string& line : rig->state.check(5)) ADD_FAILURE() << line;
+  };
+  differ([](replay::Closing& c) { ++c.found; });
+  differ([](replay::Closing& c) { ++c.groups; });
+  differ([](replay::Closing& c) { c.criterion = Criterion::cr3; });
+  differ([](replay::Closing& c) { c.result.start += 100; });
+  differ([](replay::Closing& c) { c.goal.len = 299; });
+}
+
+// What was passed over is an input of the decision: whoever decides alone passes over it too.
+TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
+  start("linux-7.3");
+  allocator::Request skipping = request;
+  skipping.inputs.passed_over = 3;
+  TraceWriter writer(false);
+  const auto open = writer.open({}, request, request.len);
+  const allocator::Decision d = rig->allocator.allocate(skipping);
+  writer.finish(open, d);
+  replay::WarmStart warm;  // every group is loaded
+  replay::EngineOptions options = checked_every(1);
+  options.warm = &warm;
+  replay::InputTable inputs;
+  const auto run = [&](Driver driver) {
+    return replay_as(driver, fs.source(), rig->allocator.policy(), tunables, writer.events(),
+                     inputs, options);
+  };
+  const Replayed followed = run(Driver::follow);
+  ASSERT_TRUE(followed.status.ok());
+  EXPECT_EQ(followed.engine->agreement().identical, 1u);
+  EXPECT_EQ(followed.engine->agreement().skips, 1u);
+  ASSERT_EQ(inputs.known.size(), 1u);
+  EXPECT_EQ(inputs.known[0].passed_over, 3u);
+  EXPECT_EQ(run(Driver::free_run).engine->agreement().identical, 1u);
+  inputs.known[0].passed_over = allocator::kNoGroup;
+  EXPECT_EQ(run(Driver::free_run).engine->agreement().identical, 0u);
 }
 
 TEST_F(Dictated, NoSpaceMayBeRight) {
