@@ -101,6 +101,33 @@ TEST_F(Kernels, BestAvailTrimsOrderByOrder) {
   EXPECT_EQ(counters()[Criterion::best_avail].hits, 1u);
 }
 
+// A stock trace shows the goal that best-avail has trimmed, and not the one before, so that several
+// sizes of the file lead to the same decision. How many groups CR1 looked at before differs.
+TEST_F(Kernels, OfSizesThatLeadToTheSameDecisionCr1LooksAtOtherGroups) {
+  free_runs(fs, 3, 4, 200, 5);
+  for (const char* policy : {"linux-6.5", "linux-6.14", "linux-6.12", "linux-7.3"}) {
+    std::uint64_t looks[2];
+    Decision decisions[2];
+    for (const std::size_t i : {0u, 1u}) {
+      start(policy);
+      allocator::Request r = data_request(20, 8, i == 0 ? 900 * kKiB : 3 * kMiB);
+      r.logical = 24;
+      r.left_logical = 23;
+      r.left_block = 1;
+      decisions[i] = ask(r);
+      looks[i] = counters()[Criterion::cr1].groups_considered;
+    }
+    for (const Decision& d : decisions) {
+      EXPECT_EQ(d.criterion, Criterion::best_avail) << policy;
+      EXPECT_EQ(d.goal.len, 128u) << policy;
+    }
+    EXPECT_NE(decisions[0].goal_len, decisions[1].goal_len) << policy;
+    EXPECT_EQ(decisions[0].result, decisions[1].result) << policy;
+    EXPECT_EQ(decisions[0].found, decisions[1].found) << policy;
+    EXPECT_GT(looks[0], looks[1]) << policy;
+  }
+}
+
 TEST_F(Kernels, BestAvailGoesNoFurtherThanItsLimit) {
   free_runs(fs, 3, 4, 100, 10);
   tunables.mb_best_avail_max_trim_order = 2;
