@@ -66,7 +66,8 @@ void GroupSearch::set_order2() {
 void GroupSearch::climb(std::size_t rung) {
   while (rung < policy_.ladder.size() && search_.status == Status::going) {
     const Rung& next = policy_.ladder[rung];
-    if (!walked_ && !next.applies(search_))
+    const bool entered = std::exchange(after_round_, false);
+    if (!walked_ && !entered && !next.applies(search_))
       ++rung;
     else
       rung = by_classes(next) ? run_classes(rung) : run_rung(rung);
@@ -131,7 +132,10 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
       dry = !next;
     }
   }
-  if (looked == groups) ++counters.useless_loops;
+  if (looked == groups) {
+    ++counters.useless_loops;
+    after_round_ = policy_.kernel.groups.enters_after_round;
+  }
   if (looked == groups && index + 1 == policy_.ladder.size() &&
       policy_.kernel.groups.counts_past_last)
     search_.criterion = mb::Criterion::past_last;

@@ -66,8 +66,9 @@ class GroupSearch {
   const Policy& policy_;
   const StripeRules& stripes_;
   ReadAhead read_ahead_;
-  bool indexed_;         // this file is searched for by the index of groups, if there is one
-  bool walked_ = false;  // the linear part of the rung that is next has been walked already
+  bool indexed_;              // this file is searched for by the index of groups, if there is one
+  bool walked_ = false;       // the linear part of the rung that is next has been walked already
+  bool after_round_ = false;  // the rung that is next comes even if it is none for the search
 };
 
 }  // namespace e4r::allocator

@@ -29,28 +29,36 @@ const Kernel kLinux6_1Cr1_5 = {
 
 namespace {
 
-// Linux 6.5 to 6.16. 6.5 to 6.7 differ from 6.8 in read-ahead and stripes, and are taken for the
-// same.
-constexpr Kernel by_lists(std::string_view name, const PreallocRules& preallocs) {
+// Kernels of 6.5 and later that keep lists, with the rules of 6.14.
+constexpr Kernel by_lists(std::string_view name) {
   return {
       .name = name,
       .groups = {.index = state::GroupIndex::lists_keep_full,
                  .lists_bounded = true,
-                 .without_extents = false},
+                 .without_extents = false,
+                 .enters_after_round = true},
       .read_ahead = kReadAhead6_8,
       .stripe = kStripe6_8,
       .stream = kOneStreamGoal,
       .start = kStartAtGoal,
-      .preallocs = preallocs,
+      .preallocs = kPreallocs6_4,
       .remembers = {.of_groups = false, .after_walks = true},
       .stats = StatNames::v6_5,
   };
 }
 
+constexpr Kernel by_lists_6_5() {
+  Kernel kernel = by_lists("Linux 6.5");
+  kernel.read_ahead = kReadAhead6_5;
+  kernel.stripe = kStripe6_5;
+  kernel.preallocs = kPreallocs6_5;
+  return kernel;
+}
+
 }  // namespace
 
-const Kernel kLinux6_5 = by_lists("Linux 6.5", kPreallocs6_5);
-const Kernel kLinux6_14 = by_lists("Linux 6.14 to 6.16", kPreallocs6_4);
+const Kernel kLinux6_5 = by_lists_6_5();
+const Kernel kLinux6_14 = by_lists("Linux 6.14 to 6.16");
 
 const Kernel kLinux6_12 = {
     .name = "Linux 6.12.77 to 6.12.117",

@@ -24,6 +24,9 @@ struct GroupRules {
   // Files without extents are searched for by the index too; else they are walked for
   // (before 6.1.165 and 7.0).
   bool without_extents;
+  // Behind a criterion that has looked at as many groups as there are, the next one comes even if
+  // it is none for the request (6.5 to 6.16).
+  bool enters_after_round = false;
   // A walk of all groups in the last criterion that ends without an end of the search counts the
   // criterion on (ext4_mb_scan_groups_linear, 6.17 to 7.3). The search that then takes the best it
   // saw counts its hit behind the end of s_bal_cX_hits, which is s_bal_cX_failed[0].

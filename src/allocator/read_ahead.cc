@@ -43,8 +43,9 @@ void ReadAhead::at(std::uint32_t at, bool fast) {
 void ReadAhead::finish() {
   state::FsState& state = search_.state;
   const state::Geometry& geometry = state.geometry();
-  // 6.1 goes by where the last criterion started, if it has not prefetched itself.
-  std::uint32_t number = rules_.uninit ? end_ : next_;
+  // Who finishes the last batch alone goes by where the last criterion started, if that has not
+  // prefetched itself.
+  std::uint32_t number = rules_.every_batch ? end_ : next_;
   count_ = std::min(count_, state.group_count());
   for (; count_ > 0; --count_) {
     const std::uint32_t previous = number == 0 ? state.group_count() - 1 : number - 1;

@@ -26,7 +26,8 @@ inline constexpr ReadAheadRules kReadAhead6_1 = {
     .uninit = false, .every_batch = false, .without_reads = false, .forgotten_by_next_rung = false};
 inline constexpr ReadAheadRules kReadAheadCr1_5 = {
     .uninit = true, .every_batch = true, .without_reads = true, .forgotten_by_next_rung = false};
-// 6.8; 6.5 to 6.7 are taken for the same.
+inline constexpr ReadAheadRules kReadAhead6_5 = {
+    .uninit = true, .every_batch = false, .without_reads = true, .forgotten_by_next_rung = false};
 inline constexpr ReadAheadRules kReadAhead6_8 = {
     .uninit = true, .every_batch = false, .without_reads = true, .forgotten_by_next_rung = true};
 

@@ -106,7 +106,12 @@ void restore_goal(Search& search);
           .leave = restore_goal};
 }
 
-// The ladder of those kernels.
+// The ladder of those kernels, and that of 6.5, which tries best-avail for every request.
 inline constexpr std::array kBestAvailLadder = {cr0(), goal_fast(), best_avail(), cr2(), cr3()};
+inline constexpr std::array kBestAvailLadder6_5 = [] {
+  auto ladder = kBestAvailLadder;
+  ladder[2].applies = always;
+  return ladder;
+}();
 
 }  // namespace e4r::allocator

@@ -23,7 +23,8 @@ inline constexpr StripeRules kStripe6_1 = {
     .in_clusters = false, .least = 0, .whole_goal = false, .then_any = false};
 inline constexpr StripeRules kStripeCr1_5 = {
     .in_clusters = true, .least = 2, .whole_goal = true, .then_any = true};
-// 6.8; 6.5 to 6.7 are taken for the same.
+inline constexpr StripeRules kStripe6_5 = {
+    .in_clusters = true, .least = 1, .whole_goal = false, .then_any = false};
 inline constexpr StripeRules kStripe6_8 = {
     .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
 

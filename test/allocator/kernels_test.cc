@@ -303,6 +303,70 @@ TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
   }
 }
 
+// 6.5 tries best-avail for every request, where there is nothing to trim. Later kernels do for
+// those that are not of data only when CR1 has looked at as many groups as there are, and those
+// that keep sets do not then either.
+TEST_F(Kernels, BestAvailMayComeForRequestsWithoutData) {
+  ModelShape shape = Kernels::shape();
+  shape.extents = false;
+  ModelFs walked(shape);  // files without extents are walked for
+  walked.fill();
+  for (ModelFs* each : {&fs, &walked}) free_runs(*each, 7, 4, 200, 5);
+  const auto looks = [&](std::string_view policy, ModelFs& on) {
+    Rig asked(policy, on, tunables);
+    load_all(asked.state);
+    const Decision d = asked.allocator.allocate(metadata_request(300, 0));
+    EXPECT_GT(d.criterion, Criterion::best_avail) << policy;
+    EXPECT_EQ(d.goal.len, 300u) << policy;
+    return asked.allocator.counters()[Criterion::best_avail].groups_considered;
+  };
+  EXPECT_EQ(looks("linux-6.5", fs), 1u) << "the goal's own group";
+  EXPECT_EQ(looks("linux-6.5", walked), 20u);
+  EXPECT_EQ(looks("linux-6.14", fs), 0u);
+  EXPECT_EQ(looks("linux-6.14", walked), 20u);
+  for (const char* policy : {"linux-6.12", "linux-7.3"}) {
+    EXPECT_EQ(looks(policy, fs), 0u) << policy;
+    EXPECT_EQ(looks(policy, walked), 0u) << policy;
+  }
+}
+
+// A group without an extent that is aligned to the stripe is searched for any. In 6.5 it is not,
+// and the lists suggest it again until there were as many looks as groups.
+TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
+  fs.free(3, 16 + 1, 20);
+  tunables.mb_stripe = 16;
+  for (const auto& [policy, criterion, loops] :
+       {std::tuple{"linux-6.5", Criterion::cr2, 1u}, std::tuple{"linux-6.14", Criterion::cr1, 0u},
+        std::tuple{"linux-6.12", Criterion::cr1, 0u}}) {
+    start(policy);
+    const Decision d = ask(metadata_request(16, 0));
+    EXPECT_EQ(d.criterion, criterion) << policy;
+    EXPECT_EQ(d.result.group, 3u) << policy;
+    EXPECT_EQ(counters()[Criterion::cr1].useless_loops, loops) << policy;
+    EXPECT_EQ(counters()[Criterion::best_avail].useless_loops, loops) << policy;
+  }
+}
+
+// CR0 has read as many bitmaps as the cheap criteria may, so that CR1 reads none. 6.5 then finishes
+// as many groups, but those before the one that CR1 began with.
+TEST_F(Kernels, ReadAheadMayRememberTheBatchOfTheCriterionBefore) {
+  for (std::uint32_t group = 0; group < 20; ++group)
+    group == 12 ? fs.free(group, 100, 600) : fs.free(group, 4, 1);
+  tunables.mb_prefetch = 4;
+  tunables.mb_prefetch_limit = 3;  // group 12 is loaded
+  for (const auto& [policy, finished] :
+       {std::pair{"linux-6.5", true}, std::pair{"linux-6.14", false}}) {
+    rig.emplace(policy, fs, tunables);
+    rig->allocator.load_group(12);
+    const Decision d = ask(metadata_request(512, fs.geometry().first_block(10)));
+    ASSERT_EQ(d.criterion, Criterion::cr1) << policy;
+    for (std::uint32_t group = 0; group < 20; ++group) {
+      const bool loaded = group == 12 || (finished && group >= 6 && group < 10);
+      EXPECT_EQ(rig->state.group(group).need_init, !loaded) << policy << " " << group;
+    }
+  }
+}
+
 // Once a walk has gone round all groups for best-avail, 6.5 and 6.14 put the goal back: the goal of
 // a group preallocation becomes the length asked for. 6.12 puts nothing back after a walk.
 TEST_F(Kernels, AWalkMayPutTheGoalBack) {
