@@ -106,12 +106,16 @@ void restore_goal(Search& search);
           .leave = restore_goal};
 }
 
-// The ladder of those kernels, and that of 6.5, which tries best-avail for every request.
+// As 6.5 tries it, for every request.
+[[nodiscard]] constexpr Rung best_avail_6_5() {
+  Rung rung = best_avail();
+  rung.applies = always;
+  return rung;
+}
+
+// The ladders of those kernels.
 inline constexpr std::array kBestAvailLadder = {cr0(), goal_fast(), best_avail(), cr2(), cr3()};
-inline constexpr std::array kBestAvailLadder6_5 = [] {
-  auto ladder = kBestAvailLadder;
-  ladder[2].applies = always;
-  return ladder;
-}();
+inline constexpr std::array kBestAvailLadder6_5 = {cr0(), goal_fast(), best_avail_6_5(), cr2(),
+                                                   cr3()};
 
 }  // namespace e4r::allocator

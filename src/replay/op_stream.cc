@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace e4r::replay {
@@ -59,6 +60,7 @@ Result<Op*> OpStream::next() {
 }
 
 void OpStream::drop(Op& op) {
+  waiting_.erase(op.request);
   op.open = false;
   op.kind = Op::Kind::nothing;
   ++unanswered_;
@@ -235,16 +237,14 @@ bool OpStream::is_late(const Op& op) const {
   return std::ranges::binary_search(late_, op.request);
 }
 
-// Of the allocations that were asked for before this one, take effect at their request, and have
-// not been answered: the last.
+void OpStream::note_waiting(const Op& op) {
+  if (!op.moved && !op.closing.seen) waiting_.insert(op.request);
+}
+
+// Of the requests before this one that still wait, the last.
 std::uint64_t OpStream::asked_around(const Op& op) const {
-  std::uint64_t found = 0;
-  for (const auto& [pid, number] : open_) {
-    const Op& other = queue_[number - first_];
-    if (!other.closing.seen && !other.moved && other.request < op.request)
-      found = std::max(found, other.request);
-  }
-  return found;
+  const auto next = waiting_.lower_bound(op.request);
+  return next == waiting_.begin() ? 0 : *std::prev(next);
 }
 
 void OpStream::on_request(const Event& event) {
@@ -270,7 +270,11 @@ void OpStream::on_request(const Event& event) {
   op.has_inputs = event.has_inputs;
   op.i_size = event.i_size;
   op.i_writecount = event.i_writecount;
-  if (!open_.empty()) op.race = Race::allocator;
+  if (!open_.empty()) {
+    op.race = Race::allocator;
+    if (open_.size() == 1) note_waiting(queue_[open_.begin()->second - first_]);
+    note_waiting(op);
+  }
   open_[event.pid] = first_ + queue_.size() - 1;
 }
 
@@ -279,6 +283,7 @@ void OpStream::move_here(std::uint32_t pid) {
   Op* op = open_op(pid);
   if (op == nullptr) return;
   op->moved = true;
+  waiting_.erase(op->request);
   if (op == &queue_.back()) return;
   Op moved = *op;
   op->kind = Op::Kind::nothing;
@@ -296,6 +301,7 @@ void OpStream::on_closing(const Event& event) {
     move_here(event.pid);
     op = open_op(event.pid);
   }
+  waiting_.erase(op->request);
   op->within = asked_around(*op);
   op->may_be_late = !op->moved && changes_ != op->changes_before;
   if (op->may_be_late && is_late(*op)) {
@@ -324,6 +330,7 @@ void OpStream::on_answer(const Event& event) {
   if (requests_ != op->request) op->race = Race::allocator;
   if (inodes_ != op->inodes_before) op->race = std::max(op->race, Race::inodes);
   op->open = false;
+  waiting_.erase(op->request);
   open_.erase(event.pid);
 }
 

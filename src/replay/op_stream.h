@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -144,6 +145,7 @@ class OpStream {
   void add_freed(const Freed& freed);
   void forget_old_frees();
   [[nodiscard]] bool is_late(const Op& op) const;
+  void note_waiting(const Op& op);
   [[nodiscard]] std::uint64_t asked_around(const Op& op) const;
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::GroupExtent& result) const;
   void on_request(const trace::Event& event);
@@ -170,6 +172,9 @@ class OpStream {
   // Threads whose last ext4_free_blocks was of a regular file's data.
   std::unordered_set<std::uint32_t> freeing_data_;
   std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
+  // Requests of `open_` that take effect where they were made, as far as the trace has shown, and
+  // have not been decided; empty while there is one.
+  std::set<std::uint64_t> waiting_;
   std::vector<Freed> freed_;  // since the first of `open_` was asked for
   // By the running transaction, and by the one that commits; of each the first kWindow.
   std::vector<Freed> running_, committing_;

@@ -350,6 +350,20 @@ TEST(OpStream, WhatIsSaidToBeLateIsTakenAtItsClosingEvent) {
   EXPECT_EQ(s.replayed(), "a20 a30 a40 ") << "nothing came in between";
 }
 
+TEST(OpStream, ARequestLiesWithinTheLastOneThatStillWaits) {
+  Script s;
+  for (const std::uint32_t pid : {1u, 2u, 3u, 4u}) s.request(pid, 10 * pid);
+  s.answer(3, 30, 0);  // refused
+  for (const std::uint32_t pid : {4u, 1u, 2u}) {
+    s.close(pid, 10 * pid);
+    s.answer(pid, 10 * pid);
+  }
+  EXPECT_EQ(s.replayed(), "a10 a20 a30 a40 ");
+  EXPECT_EQ(s.ops[3].within, 2u);
+  EXPECT_EQ(s.ops[0].within, 0u);
+  EXPECT_EQ(s.ops[1].within, 0u) << "the one before was answered before";
+}
+
 // The event of its preallocation is certain.
 TEST(OpStream, WhatAnEventHasPlacedIsNotLate) {
   Script s;
