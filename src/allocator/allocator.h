@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/decision.h"
 #include "allocator/guide.h"
 #include "allocator/policy.h"
 #include "allocator/preallocations.h"
@@ -12,24 +13,6 @@
 #include "state/fs_state.h"
 
 namespace e4r::allocator {
-
-// Everything a decision shows to the outside: what the closing trace event carries.
-struct Decision {
-  bool prealloc = false;  // served from a preallocation, without a search
-  bool success = false;
-  state::Extent orig, goal, result;  // result.len 0: no space
-  std::uint32_t goal_len = 0;        // clusters; of the goal before a rung trimmed it
-  std::uint32_t found = 0;
-  std::uint32_t groups_scanned = 0;
-  mb::Criterion criterion = mb::Criterion::unknown;  // of a search
-  std::uint32_t flags = 0;
-  std::uint32_t tail = 0;
-  std::uint32_t broken = 0;
-  std::uint64_t block = 0;      // first block handed out
-  std::uint32_t len = 0;        // clusters handed out; the rest of `result` is preallocated
-  Inputs inputs;                // what it was decided with
-  std::uint32_t conflicts = 0;  // clusters of a dictated result that were in use already
-};
 
 // Multiblock allocation as ext4_mb_new_blocks does it (Linux 6.1), under any policy's ladder. One
 // allocator works on one state; the counters are the kernel's mb_stats.

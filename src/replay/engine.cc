@@ -4,80 +4,45 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace e4r::replay {
 
-namespace {
-
-allocator::Tunables effective(const allocator::Policy& policy, allocator::Tunables tunables) {
-  if (policy.walk_only) tunables.mb_optimize_scan = 0;
-  return tunables;
-}
-
-}  // namespace
-
-Engine::Engine(const state::Source& source, const allocator::Policy& policy,
-               const allocator::Tunables& tunables, EngineOptions options)
-    : state_(source, allocator::group_index(policy, tunables)),
-      allocator_(state_, policy, effective(policy, tunables)),
-      options_(std::move(options)),
-      source_(source) {
-  if (options_.warm != nullptr) warm_up(*options_.warm);
-}
-
-// Every group is loaded, in whatever order; what lies in memory alone is put there.
-void Engine::warm_up(const WarmStart& warm) {
-  for (std::uint32_t group = 0; group < state_.group_count(); ++group) {
-    state_.load(group);
-    state_.mark_read(state_.group(group));
-  }
-  for (const allocator::PlantedPrealloc& pa : warm.preallocs) allocator_.plant(pa);
-  allocator_.plant(warm.streams);
-  // The kernel moves its mark of the first free cluster down at once, up not always.
-  for (const state::MbGroup& shown : warm.groups) {
-    if (shown.number >= state_.group_count()) continue;
-    state::Group& group = state_.group(shown.number);
-    group.first_free = std::min(group.first_free, shown.first_free);
-  }
-  std::vector<std::uint32_t> ascending(state_.group_count());
-  std::iota(ascending.begin(), ascending.end(), 0u);
-  const auto arrange = [&](state::OrderLists lists, const std::vector<std::uint32_t>& rank) {
-    state_.arrange(lists, rank.size() == ascending.size() ? rank : ascending);
-  };
-  arrange(state::OrderLists::largest, warm.rank_by_largest);
-  arrange(state::OrderLists::average, warm.rank_by_average);
-}
+Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
+               EngineOptions options)
+    : options_(std::move(options)), source_(source), decider_(std::move(decider)) {}
 
 Status Engine::run(trace::EventSource& events) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
-  OpStream stream(events, state_.geometry(), options_.warm != nullptr, late());
-  Intake intake(state_.geometry(), contradictions_);
+  OpStream stream(events, geometry(), options_.warm, late());
+  Intake intake(geometry(), contradictions_);
   for (std::uint64_t count = 1;; ++count) {
     E4R_TRY(Op * op, stream.next());
     if (op == nullptr) break;
-    if (intake.admit(*op)) apply(*op);
+    if (intake.admit(*op)) {
+      apply(*op);
+      E4R_CHECK(decider_->status());
+    }
     if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
     if (options_.progress && count % kProgressEvery == 0) options_.progress(op->ordinal);
   }
   if (stream.strays() > 0)
     contradictions_.note(&Contradictions::strays, stream.first_stray(), stream.strays());
+  E4R_CHECK(decider_->finish());
   tally_.unanswered = stream.unanswered();
   tally_.bad_requests = contradictions_.outside;
-  tally_.bad_frees += state_.bad_frees();
+  tally_.bad_frees += state().bad_frees();
   return options_.check ? check_state(Op{}) : Status();
 }
 
 // Holds what a decision handed out and preallocated against the group's size and the metadata.
 void Engine::check_result(const Op& op, const allocator::Decision& decision) {
   if (!decision.success || decision.result.len == 0 || !bad_result_.empty()) return;
-  const state::Geometry& geometry = state_.geometry();
   const state::Extent& r = decision.result;
-  const std::uint64_t first = geometry.block_of(r.group, r.start);
+  const std::uint64_t first = geometry().block_of(r.group, r.start);
   const char* what = nullptr;
-  if (!geometry.holds(r.group, r.start, r.len))
+  if (!geometry().holds(r.group, r.start, r.len))
     what = "leaves its group";
-  else if (is_metadata(first, first + geometry.to_blocks(r.len)))
+  else if (is_metadata(first, first + geometry().to_blocks(r.len)))
     what = "lies on metadata";
   if (what != nullptr)
     bad_result_ =
@@ -94,7 +59,7 @@ bool Engine::is_metadata(std::uint64_t first, std::uint64_t end) const {
 
 Status Engine::check_state(const Op& op) const {
   if (!bad_result_.empty()) return error("policy {}: {}", policy().name, bad_result_);
-  const std::vector<std::string> broken = state_.check(1);
+  const std::vector<std::string> broken = state().check(1);
   if (broken.empty()) return {};
   return error("policy {}: broken invariant after event {}: {}", policy().name,
                op.ordinal == 0 ? "the last" : std::to_string(op.ordinal), broken.front());
@@ -107,13 +72,13 @@ void Engine::apply(const Op& op) {
     case Op::Kind::free:
       return on_free(op);
     case Op::Kind::discard_inode:
-      return allocator_.discard_inode(op.ino, static_cast<std::uint32_t>(op.count));
+      return decider_->discard_inode(op.ino, static_cast<std::uint32_t>(op.count));
     case Op::Kind::load_group:
-      return allocator_.load_by_others(op.group);
+      return decider_->load_by_others(op.group);
     case Op::Kind::reload_group:
-      return allocator_.note_reload();
+      return decider_->note_reload();
     case Op::Kind::prefetched:
-      return allocator_.mark_read(op.group, static_cast<std::uint32_t>(op.count));
+      return decider_->mark_read(op.group, static_cast<std::uint32_t>(op.count));
     case Op::Kind::allocate_inode:
       return on_allocate_inode(op);
     case Op::Kind::free_inode:
@@ -129,22 +94,15 @@ void Engine::apply(const Op& op) {
   }
 }
 
-// One transaction commits after the other: when the next one flushes, the one before has ended.
 void Engine::on_commit(const Op& op) {
-  const bool ends = op.kind == Op::Kind::end_commit;
-  tally_.commits += ends ? 1 : 0;
-  if (committing_) state_.commit(transaction_ - 1);
-  committing_ = !ends;
-  transaction_ += ends ? 0 : 1;
+  if (op.kind == Op::Kind::commit_flushing) return decider_->begin_commit();
+  ++tally_.commits;
+  decider_->end_commit();
 }
 
 void Engine::on_allocate_inode(const Op& op) {
-  // A new inode has no preallocations, even if the event that released the old one's was lost.
-  allocator_.discard_inode(op.ino, 0);
+  decider_->make_inode(op.ino);
   if (S_ISREG(op.mode)) facts_.made(op.ino);
-  const auto per_group = state_.geometry().inodes_per_group;
-  const std::uint64_t group = per_group == 0 ? state_.group_count() : (op.ino - 1) / per_group;
-  if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
 }
 
 allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& known) const {
@@ -175,10 +133,10 @@ void Engine::on_allocate(const Op& op) {
     ++tally_.refused;
     return;
   }
-  closings_.count(op, state_.geometry());
+  closings_.count(op, geometry());
   decide(op, index);
   if (options_.watch && decisions() % options_.watch_every == 0)
-    options_.watch(decisions(), state_);
+    options_.watch(decisions(), state());
 }
 
 // Where the first request of the decision under way is to be written down; null: nowhere.
@@ -201,12 +159,12 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
                                      allocator::Guide* guide) {
   explaining_ = to_explain();
   if (explaining_ != nullptr) {
-    explaining_->begin(op, decisions(), request, state_.geometry(),
-                       state_.find_inode_preallocs(request.ino));
-    allocator_.observe(explaining_);
+    explaining_->begin(op, decisions(), request, geometry(),
+                       state().find_inode_preallocs(request.ino));
+    decider_->observe(explaining_);
   }
-  const allocator::Decision decision = allocator_.allocate(request, guide);
-  if (explaining_ != nullptr) allocator_.observe(nullptr);
+  const allocator::Decision decision = decider_->allocate(request, guide);
+  if (explaining_ != nullptr) decider_->observe(nullptr);
   if (decision.prealloc)
     costs_.add(decisions(), 0, 0);  // without a search
   else
@@ -242,7 +200,7 @@ void Engine::count(const Op& op, const allocator::Decision& decision) {
   if (options_.check) check_result(op, decision);
   ++tally_.requests;
   if (decision.success)
-    tally_.allocated_blocks += state_.geometry().to_blocks(decision.len);
+    tally_.allocated_blocks += geometry().to_blocks(decision.len);
   else
     ++tally_.failed;
 }
@@ -250,7 +208,7 @@ void Engine::count(const Op& op, const allocator::Decision& decision) {
 std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
                                const allocator::Decision& decision) {
   const FileExtent extent = {decision.orig.logical, decision.block,
-                             state_.geometry().to_blocks(decision.len)};
+                             geometry().to_blocks(decision.len)};
   write_order_.add(op.ino, file, extent);
   file.map(extent);
   return extent.end();
@@ -259,8 +217,8 @@ std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
 // What the answer of an allocation for data says: from the first block of its cluster on. Of length
 // 0 when it says that there is nothing.
 FileExtent Engine::recorded_extent(const Op& op) const {
-  const std::uint32_t mask = (1u << state_.geometry().cluster_bits) - 1;
-  return {op.logical & ~mask, op.block, op.block == 0 ? 0 : state_.geometry().to_blocks(op.len)};
+  const std::uint32_t mask = (1u << geometry().cluster_bits) - 1;
+  return {op.logical & ~mask, op.block, op.block == 0 ? 0 : geometry().to_blocks(op.len)};
 }
 
 void Engine::map_recorded(const Op& op, FileLayout& file) {
@@ -277,36 +235,31 @@ void Engine::record_data(const Op& op) {
 
 void Engine::give_back(const BlockRange& range) {
   if (range.len == 0) return;
-  const state::Geometry& geometry = state_.geometry();
-  const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(range.len));
-  if (!state_.free_clusters(geometry.group_of(range.block), geometry.cluster_in_group(range.block),
-                            clusters, transaction_, true))
+  const state::Geometry& g = geometry();
+  const auto clusters = static_cast<std::uint32_t>(g.to_clusters(range.len));
+  if (!decider_->give_back(g.group_of(range.block), g.cluster_in_group(range.block), clusters))
     ++tally_.bad_frees;
 }
 
 void Engine::on_free(const Op& op) {
-  const state::Geometry& geometry = state_.geometry();
-  const BlockRange range = {geometry.block_of(op.group, op.start), geometry.to_blocks(op.count)};
+  const BlockRange range = {geometry().block_of(op.group, op.start),
+                            geometry().to_blocks(op.count)};
   free(op, range);
 }
 
 bool Engine::free_range(const BlockRange& range, bool file_data) {
-  const state::Geometry& geometry = state_.geometry();
-  const bool at_once = !geometry.journal || (geometry.data_writeback && file_data);
+  const state::Geometry& g = geometry();
   std::uint64_t block = range.block;
   std::uint64_t left = range.len;
   bool all = true;
   while (left > 0) {
-    const std::uint32_t group = geometry.group_of(block);
-    const std::uint64_t room = geometry.first_block(group) + geometry.blocks_per_group - block;
+    const std::uint32_t group = g.group_of(block);
+    const std::uint64_t room = g.first_block(group) + g.blocks_per_group - block;
     const std::uint64_t blocks = std::min(left, room);
-    const auto clusters = static_cast<std::uint32_t>(geometry.to_clusters(blocks));
-    allocator_.load_group(group);
-    const bool freed =
-        !is_metadata(block, block + blocks) &&
-        state_
-            .free_clusters(group, geometry.cluster_in_group(block), clusters, transaction_, at_once)
-            .ok();
+    const auto clusters = static_cast<std::uint32_t>(g.to_clusters(blocks));
+    decider_->load_group(group);
+    const bool freed = !is_metadata(block, block + blocks) &&
+                       decider_->free(group, g.cluster_in_group(block), clusters, file_data);
     if (freed)
       tally_.freed_clusters += clusters;
     else
@@ -323,7 +276,7 @@ void Engine::on_free_inode(const Op& op) {
   scratch_.clear();
   translation_.forget(op.ino, scratch_);
   let_go(scratch_, true);
-  state_.forget_inode(op.ino);
+  decider_->drop_inode(op.ino);
 }
 
 }  // namespace e4r::replay

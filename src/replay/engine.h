@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "allocator/allocator.h"
+#include "allocator/decider.h"
 #include "replay/agreement.h"
 #include "replay/closing_counts.h"
 #include "replay/cost_profile.h"
@@ -31,7 +32,7 @@ struct EngineOptions {
   // every invariant of the state.
   bool check = false;
   std::uint64_t check_every = 4096;
-  const WarmStart* warm = nullptr;     // null: mounted a moment ago. Used while the engine is made.
+  bool warm = false;  // the file system had been mounted for a while before the trace
   std::vector<std::uint64_t> explain;  // decisions to write down, counted from 1, ascending
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
   Watch watch;                    // called every `watch_every` decisions; may be empty
@@ -59,7 +60,7 @@ struct Tally {
   std::uint64_t bad_requests = 0;  // Contradictions::outside
 };
 
-// Takes one state through a trace under one policy. What becomes of a request and of a free is the
+// Takes one decider through a trace. What becomes of a request and of a free is the
 // driver's: Follow, FreeRun or WhatIf. Not thread-safe; engines that share a Source may run in
 // different threads.
 class Engine {
@@ -68,7 +69,8 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
 
-  // Runs the whole trace, once. The Error is the event source's, or the first broken invariant.
+  // Runs the whole trace, once. The Error is the event source's, the decider's, or the first broken
+  // invariant.
   Status run(trace::EventSource& events);
 
   // A decision that EngineOptions::explain asked for; empty when there is none of that number.
@@ -82,10 +84,12 @@ class Engine {
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   // With the recorded kernel; empty in a WhatIf, which has nothing to compare with.
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
-  [[nodiscard]] const allocator::Counters& counters() const { return allocator_.counters(); }
-  [[nodiscard]] const allocator::Policy& policy() const { return allocator_.policy(); }
-  [[nodiscard]] const allocator::Tunables& tunables() const { return allocator_.tunables(); }
-  [[nodiscard]] const state::FsState& state() const { return state_; }
+  [[nodiscard]] const allocator::Counters& counters() const { return decider_->counters(); }
+  [[nodiscard]] const allocator::Policy& policy() const { return decider_->policy(); }
+  [[nodiscard]] const allocator::Tunables& tunables() const { return decider_->tunables(); }
+  [[nodiscard]] const state::FsState& state() const { return decider_->state(); }
+  // What a kernel that decided says of itself; null when it was the model.
+  [[nodiscard]] const allocator::KernelAccount* account() const { return decider_->account(); }
   // What searches cost in the course of the trace.
   [[nodiscard]] const CostProfile& costs() const { return costs_; }
   // Blocks of every file that the trace allocated, as the replay has placed them.
@@ -96,8 +100,9 @@ class Engine {
   [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
  protected:
-  Engine(const state::Source& source, const allocator::Policy& policy,
-         const allocator::Tunables& tunables, EngineOptions options);
+  // `source`: what the decider began with; must outlive the engine.
+  Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
+         EngineOptions options);
 
   // ---- The driver's part.
 
@@ -127,14 +132,15 @@ class Engine {
   // Keeps which file blocks the recorded answer stands for.
   void record_data(const Op& op);
   // The file system had a past before the trace.
-  [[nodiscard]] bool is_warm() const { return options_.warm != nullptr; }
+  [[nodiscard]] bool is_warm() const { return options_.warm; }
   // Frees a range of blocks, group by group; false when part of it was none to free.
   bool free_range(const BlockRange& range, bool file_data);
   // Returns blocks of one group that were allocated a moment ago.
   void give_back(const BlockRange& range);
 
-  state::FsState state_;
-  allocator::Allocator allocator_;
+  [[nodiscard]] const state::Geometry& geometry() const { return source_.geometry; }
+  [[nodiscard]] allocator::Decider& decider() { return *decider_; }
+
   Translation translation_;
   FileFacts facts_;
   Tally tally_;
@@ -143,7 +149,6 @@ class Engine {
 
  private:
   [[nodiscard]] FileExtent recorded_extent(const Op& op) const;
-  void warm_up(const WarmStart& warm);
   void apply(const Op& op);
   void on_allocate(const Op& op);
   void on_free(const Op& op);
@@ -159,6 +164,7 @@ class Engine {
 
   EngineOptions options_;
   const state::Source& source_;
+  std::unique_ptr<allocator::Decider> decider_;
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   std::map<std::uint64_t, Explanation> explanations_;  // by decision
@@ -170,8 +176,6 @@ class Engine {
   Explanation* explaining_ = nullptr;  // of the request under way
   ClosingCounts closings_;             // so far
   std::uint64_t allocations_ = 0;      // that were asked for
-  std::uint64_t transaction_ = 0;      // running
-  bool committing_ = false;            // the one before it has not ended
 };
 
 // Whether the operation is for a file's data.

@@ -24,7 +24,7 @@ void Follow::decide(const Op& op, std::uint64_t index) {
   allocator::Inputs known;
   if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
   const allocator::Request request = request_of(op, known);
-  Dictation dictation(op, allocator_);
+  Dictation dictation(op, model_.allocator());
   const allocator::Decision decision = allocate(op, request, &dictation);
   agreement_.conflicts += decision.conflicts;
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
@@ -34,15 +34,15 @@ void Follow::decide(const Op& op, std::uint64_t index) {
   if (!agreement_.count(op, own, dictation.forced())) note_order(op);
   inputs_.known.resize(index);
   inputs_.known.push_back(decision.inputs);
-  if (is_data(op)) facts_.asked(request, decision.inputs, state_.geometry());
+  if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
   if (!decision.success) return;
   if (is_data(op)) {
     map_recorded(op, translation_.file(op.ino));
     record_data(op);
   } else if (op.block != 0) {
-    const std::uint64_t blocks = state_.geometry().to_blocks(decision.len);
+    const std::uint64_t blocks = geometry().to_blocks(decision.len);
     translation_.recorded_metadata(op.block, decision.block,
-                                   std::min(blocks, state_.geometry().to_blocks(op.len)));
+                                   std::min(blocks, geometry().to_blocks(op.len)));
   }
 }
 
@@ -68,7 +68,7 @@ void Follow::learn_order(const Op& op, const allocator::Decision& own) {
     return;
   p.group = op.closing.result.group;
   p.other = own.result.group;
-  if (state_.put_before(p.lists, p.group, p.other)) learnt_.push_back(p);
+  if (model_.own_state().put_before(p.lists, p.group, p.other)) learnt_.push_back(p);
 }
 
 void Follow::free(const Op& op, const BlockRange& range) {

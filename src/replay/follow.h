@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/model.h"
 #include "replay/engine.h"
 #include "replay/input_table.h"
 
@@ -16,10 +17,10 @@ namespace e4r::replay {
 class Follow : public Engine {
  public:
   // `late`: requests that are decided where they were answered, ascending.
-  Follow(const state::Source& source, const allocator::Policy& policy,
-         const allocator::Tunables& tunables, EngineOptions options,
-         std::vector<std::uint64_t> late = {})
-      : Engine(source, policy, tunables, std::move(options)) {
+  Follow(const state::Source& source, std::unique_ptr<allocator::Model> model,
+         EngineOptions options, std::vector<std::uint64_t> late = {})
+      : Engine(source, std::move(model), std::move(options)),
+        model_(static_cast<allocator::Model&>(decider())) {
     inputs_.late = std::move(late);
   }
 
@@ -42,6 +43,7 @@ class Follow : public Engine {
   void learn_order(const Op& op, const allocator::Decision& own);
   void note_order(const Op& op);
 
+  allocator::Model& model_;  // the engine's decider: a kernel's decisions cannot be put right
   std::vector<WarmStart::Precedence> learnt_;
   std::set<std::uint64_t> maybe_late_, late_in_vain_;
   InputTable inputs_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,11 +51,17 @@ bool is_modelled(const trace::TraceSummary& trace) {
   return !names_of(trace).empty();
 }
 
+std::unique_ptr<allocator::Model> Session::model_of(const Setup& setup) const {
+  auto model = std::make_unique<allocator::Model>(source_, *setup.policy, setup.tunables);
+  if (options_.warm) options_.warm->put_into(*model);
+  return model;
+}
+
 template <class Driver, class... Inputs>
 Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   EngineOptions options;
   options.check = options_.check;
-  options.warm = warm();
+  options.warm = warm() != nullptr;
   options.explain = setup.explain;
   options.watch = setup.watch;
   options.watch_every = setup.watch_every;
@@ -64,8 +71,18 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
     };
   const auto start = std::chrono::steady_clock::now();
   Run out;
-  out.engine = std::make_unique<Driver>(source_, *setup.policy, setup.tunables, std::move(options),
-                                        inputs...);
+  if constexpr (std::is_same_v<Driver, Follow>) {
+    out.engine = std::make_unique<Follow>(source_, model_of(setup), std::move(options), inputs...);
+  } else {
+    std::unique_ptr<allocator::Decider> decider;
+    if (setup.make) {
+      E4R_TRY(decider, setup.make(setup, warm()));
+    } else {
+      decider = model_of(setup);
+    }
+    out.engine =
+        std::make_unique<Driver>(source_, std::move(decider), std::move(options), inputs...);
+  }
   const auto events = trace_.cursor();
   E4R_CHECK(out.engine->run(*events));
   out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

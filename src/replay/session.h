@@ -11,6 +11,11 @@
 
 namespace e4r::replay {
 
+struct Setup;
+// Makes who decides for one replay. `warm`: null when the file system was mounted a moment ago.
+using DeciderMaker = std::function<Result<std::unique_ptr<allocator::Decider>>(
+    const Setup& setup, const WarmStart* warm)>;
+
 // One policy with its tunables.
 struct Setup {
   const allocator::Policy* policy = nullptr;
@@ -18,6 +23,7 @@ struct Setup {
   Watch watch = nullptr;  // as in EngineOptions
   std::uint64_t watch_every = 1;
   std::vector<std::uint64_t> explain = {};  // as in EngineOptions
+  DeciderMaker make = nullptr;              // empty: the policy's model decides. Not to follow with
 };
 
 // An engine that has run, and how long it took.
@@ -69,6 +75,7 @@ class Session {
   // Makes the driver and runs it; `inputs`: for those that take them.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
+  [[nodiscard]] std::unique_ptr<allocator::Model> model_of(const Setup& setup) const;
 
   const state::Source& source_;
   trace::PackedTrace trace_;

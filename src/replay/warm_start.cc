@@ -180,6 +180,29 @@ class Ranking {
 
 }  // namespace
 
+void WarmStart::put_into(allocator::Model& model) const {
+  state::FsState& state = model.own_state();
+  for (std::uint32_t group = 0; group < state.group_count(); ++group) {
+    state.load(group);
+    state.mark_read(state.group(group));
+  }
+  for (const allocator::PlantedPrealloc& pa : preallocs) model.allocator().plant(pa);
+  model.allocator().plant(streams);
+  // The kernel moves its mark of the first free cluster down at once, up not always.
+  for (const state::MbGroup& shown : groups) {
+    if (shown.number >= state.group_count()) continue;
+    state::Group& group = state.group(shown.number);
+    group.first_free = std::min(group.first_free, shown.first_free);
+  }
+  std::vector<std::uint32_t> ascending(state.group_count());
+  std::iota(ascending.begin(), ascending.end(), 0u);
+  const auto arrange = [&](state::OrderLists lists, const std::vector<std::uint32_t>& rank) {
+    state.arrange(lists, rank.size() == ascending.size() ? rank : ascending);
+  };
+  arrange(state::OrderLists::largest, rank_by_largest);
+  arrange(state::OrderLists::average, rank_by_average);
+}
+
 void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group_count) {
   Ranking largest(rank_by_largest, group_count);
   Ranking average(rank_by_average, group_count);

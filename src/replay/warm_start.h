@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/model.h"
 #include "allocator/preallocations.h"
 #include "allocator/stream_goals.h"
 #include "state/fs_state.h"
@@ -41,6 +42,9 @@ struct WarmStart {
   std::uint64_t found_by_counters = 0;
   std::uint64_t not_found = 0;
   std::uint64_t groups_not_explained = 0;  // whose counters are still not the kernel's
+
+  // Puts it there, and loads every group.
+  void put_into(allocator::Model& model) const;
 };
 
 // Works it out from the start image, the events, and mb_groups of the same moment as the image

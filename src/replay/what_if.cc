@@ -35,7 +35,7 @@ void WhatIf::note(const Op& op, const allocator::Decision& decision, bool& first
 // Serves as many blocks of metadata as the recorded request got. Those are what the trace will
 // free one day, so anything beyond them goes back at once.
 void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
-  const state::Geometry& geometry = state_.geometry();
+  const state::Geometry& geometry = this->geometry();
   const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
   std::uint64_t placed = 0;
   bool first = true;
@@ -58,7 +58,7 @@ void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
 void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
                    allocator::Request& request) const {
   request.logical = static_cast<std::uint32_t>(at);
-  request.len = static_cast<std::uint32_t>(state_.geometry().to_clusters(end - at));
+  request.len = static_cast<std::uint32_t>(geometry().to_clusters(end - at));
   const FileExtent* left = file.left_of(at);
   if (left == nullptr) return;
   request.left_logical = static_cast<std::uint32_t>(left->end() - 1);
@@ -68,7 +68,7 @@ void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
 
 // Serves the file range that the recorded request got, in as many requests as that takes here.
 void WhatIf::place_data(const Op& op, allocator::Request& request) {
-  const state::Geometry& geometry = state_.geometry();
+  const state::Geometry& geometry = this->geometry();
   const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
   const std::uint64_t recorded_end =
       request.logical + std::max<std::uint64_t>(geometry.to_blocks(op.len), 1);

@@ -11,9 +11,9 @@ namespace e4r::replay {
 class WhatIf : public Engine {
  public:
   // `inputs`: of a Follow of the same trace; must outlive the run.
-  WhatIf(const state::Source& source, const allocator::Policy& policy,
-         const allocator::Tunables& tunables, EngineOptions options, const InputTable& inputs)
-      : Engine(source, policy, tunables, std::move(options)), inputs_(inputs) {}
+  WhatIf(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
+         EngineOptions options, const InputTable& inputs)
+      : Engine(source, std::move(decider), std::move(options)), inputs_(inputs) {}
 
  protected:
   // The decision for the request itself, and: it had been served before.

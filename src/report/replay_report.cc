@@ -28,6 +28,10 @@ RunReport summarize(const replay::Run& run) {
   out.tunables = engine.tunables();
   out.tally = engine.tally();
   out.mb_stats = stats::mb_stats(engine.policy(), engine.counters());
+  // A kernel counts for itself.
+  if (const allocator::KernelAccount* account = engine.account())
+    if (auto shown = stats::parse_mb_stats(account->mb_stats); shown.ok())
+      out.mb_stats = *std::move(shown);
   stats::SettledFree free =
       stats::settled_free(engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
   out.free_extents = free.extents;

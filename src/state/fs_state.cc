@@ -268,6 +268,11 @@ InodePreallocs* FsState::find_inode_preallocs(std::uint64_t ino) {
   return found == inode_preallocs_.end() || found->second.list.empty() ? nullptr : &found->second;
 }
 
+const InodePreallocs* FsState::find_inode_preallocs(std::uint64_t ino) const {
+  const auto found = inode_preallocs_.find(ino);
+  return found == inode_preallocs_.end() || found->second.list.empty() ? nullptr : &found->second;
+}
+
 void FsState::forget_inode(std::uint64_t ino) {
   const auto found = inode_preallocs_.find(ino);
   if (found != inode_preallocs_.end() && found->second.list.empty()) inode_preallocs_.erase(found);

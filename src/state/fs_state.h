@@ -127,6 +127,7 @@ class FsState {
   // The inode's preallocations, made when asked for; or null when it has none.
   InodePreallocs& inode_preallocs(std::uint64_t ino) { return inode_preallocs_[ino]; }
   [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino);
+  [[nodiscard]] const InodePreallocs* find_inode_preallocs(std::uint64_t ino) const;
   LocalityGroup& locality(std::uint32_t cpu) { return locality_[cpu]; }
   // Drops the bookkeeping of an inode that is gone; it must have no preallocations left.
   void forget_inode(std::uint64_t ino);

@@ -99,7 +99,8 @@ std::optional<MbGroup> parse_group(std::string_view line) {
 }
 
 // What differs between the kernel's line and the state, or an empty text.
-std::string difference(const MbGroup& kernel, const state::Group& group) {
+template <class Group>
+std::string difference(const MbGroup& kernel, const Group& group) {
   const auto say = [&](std::string_view what, std::uint64_t theirs, std::uint64_t ours) {
     return fmt::format("group {}: {} {}, replay {}", kernel.number, what, theirs, ours);
   };
@@ -236,30 +237,52 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
   return out;
 }
 
-MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
-                                     const state::FsState& state) {
+namespace {
+
+// `ours`: the replay's group of a number below `count`, as difference() takes it.
+template <class Ours>
+MbGroupsComparison compare_groups(const std::vector<MbGroup>& kernel, std::uint32_t count,
+                                  const Ours& ours) {
   MbGroupsComparison out;
   const auto differs = [&](std::string what) {
     if (out.differing++ == 0) out.first = std::move(what);
   };
-  std::vector<bool> seen(state.group_count(), false);
+  std::vector<bool> seen(count, false);
   for (const MbGroup& group : kernel) {
     ++out.compared;
-    if (group.number >= state.group_count()) {
-      differs(fmt::format("group {}: the image has {} groups", group.number, state.group_count()));
+    if (group.number >= count) {
+      differs(fmt::format("group {}: the image has {} groups", group.number, count));
       continue;
     }
-    std::string what = difference(group, state.group(group.number));
+    std::string what = difference(group, ours(group.number));
     if (what.empty() && seen[group.number]) what = fmt::format("group {}: twice", group.number);
     if (!what.empty()) differs(std::move(what));
     seen[group.number] = true;
   }
-  for (std::uint32_t number = 0; number < state.group_count(); ++number) {
+  for (std::uint32_t number = 0; number < count; ++number) {
     if (seen[number]) continue;
     ++out.compared;
     differs(fmt::format("group {}: the kernel's text lacks it", number));
   }
   return out;
+}
+
+}  // namespace
+
+MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
+                                     const state::FsState& state) {
+  return compare_groups(
+      kernel, state.group_count(),
+      [&](std::uint32_t number) -> const state::Group& { return state.group(number); });
+}
+
+MbGroupsComparison compare_mb_groups(const std::vector<MbGroup>& kernel,
+                                     const std::vector<MbGroup>& replay) {
+  std::vector<MbGroup> ours(replay.size());
+  for (const MbGroup& group : replay)
+    if (group.number < ours.size()) ours[group.number] = group;
+  return compare_groups(kernel, static_cast<std::uint32_t>(ours.size()),
+                        [&](std::uint32_t number) -> const MbGroup& { return ours[number]; });
 }
 
 }  // namespace e4r::stats

@@ -67,5 +67,8 @@ struct MbGroupsComparison {
 };
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const state::FsState& state);
+// With what another kernel shows that has decided in the replay.
+[[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
+                                                   const std::vector<state::MbGroup>& replay);
 
 }  // namespace e4r::stats

@@ -33,9 +33,17 @@ Result<KernelFiles> read_kernel_files(const Options& o, const Inputs& inputs) {
   return out;
 }
 
-void compare(const KernelFiles& kernel, const replay::Run& run, report::RunReport& report) {
-  if (kernel.groups) report.groups = stats::compare_mb_groups(*kernel.groups, run.engine->state());
+Status compare(const KernelFiles& kernel, const replay::Run& run, report::RunReport& report) {
+  if (kernel.groups) {
+    if (const allocator::KernelAccount* account = run.engine->account()) {
+      E4R_TRY(const std::vector<state::MbGroup> own, stats::parse_mb_groups(account->mb_groups));
+      report.groups = stats::compare_mb_groups(*kernel.groups, own);
+    } else {
+      report.groups = stats::compare_mb_groups(*kernel.groups, run.engine->state());
+    }
+  }
   if (kernel.stats) report.kernel_stats = stats::compare_mb_stats(*kernel.stats, report.mb_stats);
+  return {};
 }
 
 // The decision that was asked for, or else the first that differs. That one is known at the end
@@ -58,10 +66,14 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
   replay::Setup setup = {policy, inputs.recorded};
+  if (policy != nullptr) setup = make_setup(*policy, inputs.recorded, inputs);
+  // The code of a kernel cannot be put right after a difference: it decides alone.
+  const bool is_kernel = setup.make != nullptr;
   if (options.in.explain != 0) setup.explain = {options.in.explain};
-  E4R_TRY(const replay::Run followed,
-          policy == nullptr ? session.follow_recorded(setup) : session.follow(setup));
-  setup.policy = &followed.engine->policy();
+  E4R_TRY(const replay::Run followed, policy == nullptr || is_kernel
+                                          ? session.follow_recorded({nullptr, inputs.recorded})
+                                          : session.follow(setup));
+  if (!is_kernel) setup.policy = &followed.engine->policy();
   if (followed.engine->decisions() == 0)
     return error(
         "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
@@ -70,11 +82,12 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   report.contradictions = followed.engine->contradictions();
   if (session.warm() != nullptr) report.warm = *session.warm();
   E4R_TRY(const replay::Run alone, session.free_run(setup));
-  const replay::Run& told = options.free_run ? alone : followed;
+  const bool told_alone = options.free_run || is_kernel;
+  const replay::Run& told = told_alone ? alone : followed;
   report::RunReport run = report::summarize(told);
-  if (!options.free_run) run.agreement = followed.engine->agreement();
+  if (!told_alone) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
-  compare(kernel, told, run);
+  E4R_CHECK(compare(kernel, told, run));
   E4R_TRY(run.explanation, explain(session, setup, options, told));
   report.runs.push_back(std::move(run));
   return report;
@@ -100,10 +113,12 @@ Result<Outputs> declare_files(const Options& options) {
 }
 
 Result<int> run(const Options& options) {
-  const allocator::Policy* policy = allocator::find_policy(options.policy);
-  if (policy == nullptr && !options.policy.empty())
-    return usage_error(
-        fmt::format("unknown policy '{}': `e4replay policies` lists them", options.policy));
+  const allocator::Policy* policy = nullptr;
+  if (!options.policy.empty()) {
+    auto given = parse_policy(options.policy);
+    if (!given.ok()) return usage_error(given.error().message);
+    policy = *given;
+  }
   allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);

@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "common/command.h"
+#include "guest/kernel.h"
+#include "guest/kernel_file.h"
 #include "replay/fit.h"
 #include "replay/stream_goal_count.h"
 #include "stats/kernel_files.h"
@@ -283,6 +285,7 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded.tunables));
   Inputs out = {std::move(capture),
                 image_path,
+                options.image,
                 std::move(image),
                 std::move(trace),
                 std::move(source),
@@ -297,20 +300,45 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   return out;
 }
 
+Result<const allocator::Policy*> parse_policy(const std::string& name) {
+  if (name.starts_with(guest::kKernelPrefix))
+    return guest::kernel_policy(name.substr(guest::kKernelPrefix.size()));
+  if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
+  std::string known;
+  for (const allocator::Policy* p : allocator::policies())
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
+  return error("unknown policy '{}': known are {}, and kernel:FILE", name, known);
+}
+
 Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
   std::vector<const allocator::Policy*> out;
   std::istringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
-    const allocator::Policy* policy = allocator::find_policy(name);
-    if (policy == nullptr) {
-      std::string known;
-      for (const allocator::Policy* p : allocator::policies())
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
-      return error("unknown policy '{}': known are {}", name, known);
-    }
+    E4R_TRY(const allocator::Policy* policy, parse_policy(name));
     out.push_back(policy);
   }
   if (out.empty()) return error("-p needs a policy, such as legacy or cr1.5");
+  return out;
+}
+
+replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
+                         const Inputs& inputs) {
+  replay::Setup out = {&policy, tunables};
+  if (!policy.name.starts_with(guest::kKernelPrefix)) return out;
+  out.make = [&inputs](
+                 const replay::Setup& setup,
+                 const replay::WarmStart* warm) -> Result<std::unique_ptr<allocator::Decider>> {
+    guest::KernelOptions options;
+    options.policy = setup.policy;
+    options.kernel = setup.policy->name.substr(guest::kKernelPrefix.size());
+    options.image = inputs.image_path;
+    options.named = inputs.image_name;
+    options.tunables = setup.tunables;
+    options.loaded = warm != nullptr;
+    E4R_TRY(std::unique_ptr<allocator::Decider> kernel,
+            guest::Kernel::start(inputs.source, options));
+    return kernel;
+  };
   return out;
 }
 

@@ -59,6 +59,7 @@ void declare_inputs(CommandLine& app, InputOptions& options);
 struct Inputs {
   std::optional<capture::Capture> capture;  // what the rest comes from, or all but the image
   std::string image_path;                   // under which the image can be opened again
+  std::string image_name;                   // what messages call it
   image::Image image;
   trace::PackedTrace trace;
   state::Source source;
@@ -96,9 +97,16 @@ struct NotedText {
                                                      const std::string& trace,
                                                      const std::string& suffix);
 
-// The policies of a list "legacy,cr1.5", in its order. Errors: an unknown name (the message lists
-// those there are), an empty list.
+// A policy by its name, or the code of a kernel as "kernel:FILE".
+[[nodiscard]] Result<const allocator::Policy*> parse_policy(const std::string& name);
+// Those of a list "legacy,kernel:mine.uml", in its order. Errors: an unknown name (the message
+// lists those there are), an empty list.
 [[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
+
+// The policy with these tunables, and who decides by it: the model, or the code of the kernel that
+// it names. `inputs` must outlive the setup.
+[[nodiscard]] replay::Setup make_setup(const allocator::Policy& policy,
+                                       const allocator::Tunables& tunables, const Inputs& inputs);
 
 // What `replay` compares without -p: the recorded kernel's policy first, and then its neighbours
 // among those of long-term kernels, the one before it and the one after it.

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tree's own mballoc.c and the driver as one object: the driver calls what is static there, and
+ * sees each decision where the tracepoints are. Nothing else of the allocator is touched.
+ */
+#include "ext4_jbd2.h"
+#include "mballoc.h"
+#include <trace/events/ext4.h>
+
+static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc);
+#define trace_ext4_mballoc_alloc(ac) e4r_closing(ac, false)
+#define trace_ext4_mballoc_prealloc(ac) e4r_closing(ac, true)
+
+#include "mballoc-tree.c"
+#include "e4replay-driver.c"

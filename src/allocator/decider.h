@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "allocator/counters.h"
+#include "allocator/decision.h"
+#include "allocator/guide.h"
+#include "allocator/observer.h"
+#include "allocator/policy.h"
+#include "allocator/request.h"
+#include "allocator/tunables.h"
+#include "state/fs_state.h"
+#include "util/status.h"
+
+namespace e4r::allocator {
+
+// What a kernel says of itself: the files of /proc/fs/ext4/DEVICE.
+struct KernelAccount {
+  std::string mb_groups, mb_stats;
+};
+
+// What decides where blocks go, with the file system that it decides for: the model (Model), or the
+// code of a kernel (guest::Kernel). Whoever replays or ages knows no more than this.
+//
+// Groups and clusters that a call names exist. Not thread-safe.
+class Decider {
+ public:
+  virtual ~Decider() = default;
+
+  // Serves one request, of at least one cluster. A guide leads the model alone.
+  virtual Decision allocate(const Request& request, Guide* guide) = 0;
+  // Frees clusters of one group, which are usable again as the mount has it: when the running
+  // transaction has ended, or at once. `file_data`: of a regular file. False, and nothing changes,
+  // when part of them is none to free.
+  virtual bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+                    bool file_data) = 0;
+  // Returns clusters that were handed out a moment ago and are not needed.
+  virtual bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
+  // The running transaction takes no more frees, and the one before it has ended.
+  virtual void begin_commit() = 0;
+  // The one that takes no more has ended.
+  virtual void end_commit() = 0;
+
+  // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
+  // recently used ones when that is not 0.
+  virtual void discard_inode(std::uint64_t ino, std::uint32_t needed) = 0;
+  // An inode was made, or is gone.
+  virtual void make_inode(std::uint64_t ino) = 0;
+  virtual void drop_inode(std::uint64_t ino) = 0;
+
+  // Generates the group's buddy if there is none: for who frees in it, or for somebody who is not
+  // allocating (the lazy-init thread, a look at mb_groups).
+  virtual void load_group(std::uint32_t group) = 0;
+  virtual void load_by_others(std::uint32_t group) = 0;
+  // The buddy of a group that is loaded was generated again.
+  virtual void note_reload() = 0;
+  // Bitmaps of the groups [first, next), round the end, were read by that thread.
+  virtual void mark_read(std::uint32_t first, std::uint32_t next) = 0;
+
+  // The file system as it is now: what is free of it when preallocations and uncommitted frees are
+  // settled (FsState::settled_words) is exact, whoever decides.
+  [[nodiscard]] virtual const state::FsState& state() const = 0;
+  // Complete after finish().
+  [[nodiscard]] virtual const Counters& counters() const = 0;
+  [[nodiscard]] virtual const Policy& policy() const = 0;
+  [[nodiscard]] virtual const Tunables& tunables() const = 0;
+
+  // Whom to tell the steps of the next decisions; null: nobody. The model's alone can be told.
+  virtual void observe(SearchObserver*) {}
+  // The Error of what cannot decide any more; everything it is asked after that does nothing.
+  [[nodiscard]] virtual Status status() const { return {}; }
+  // Nothing more will be asked.
+  [[nodiscard]] virtual Status finish() { return {}; }
+  // After finish(); null: it is no kernel.
+  [[nodiscard]] virtual const KernelAccount* account() const { return nullptr; }
+};
+
+}  // namespace e4r::allocator

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "allocator/request.h"
+#include "state/geometry.h"
+#include "util/mballoc.h"
+
+namespace e4r::allocator {
+
+// Everything a decision shows to the outside: what the closing trace event carries.
+struct Decision {
+  bool prealloc = false;  // served from a preallocation, without a search
+  bool success = false;
+  state::Extent orig, goal, result;  // result.len 0: no space
+  std::uint32_t goal_len = 0;        // clusters; of the goal before a rung trimmed it
+  std::uint32_t found = 0;
+  std::uint32_t groups_scanned = 0;
+  mb::Criterion criterion = mb::Criterion::unknown;  // of a search
+  std::uint32_t flags = 0;
+  std::uint32_t tail = 0;
+  std::uint32_t broken = 0;
+  std::uint64_t block = 0;      // first block handed out
+  std::uint32_t len = 0;        // clusters handed out; the rest of `result` is preallocated
+  Inputs inputs;                // what it was decided with
+  std::uint32_t conflicts = 0;  // clusters of a dictated result that were in use already
+  std::uint64_t ns = 0;         // that a kernel's code took; 0: nobody measured
+};
+
+}  // namespace e4r::allocator

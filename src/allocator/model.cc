@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/model.h"
+
+namespace e4r::allocator {
+
+namespace {
+
+Tunables effective(const Policy& policy, Tunables tunables) {
+  if (policy.walk_only) tunables.mb_optimize_scan = 0;
+  return tunables;
+}
+
+}  // namespace
+
+Model::Model(const state::Source& source, const Policy& policy, const Tunables& tunables)
+    : state_(source, group_index(policy, tunables)),
+      allocator_(state_, policy, effective(policy, tunables)) {}
+
+bool Model::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters, bool file_data) {
+  const state::Geometry& geometry = state_.geometry();
+  const bool at_once = !geometry.journal || (geometry.data_writeback && file_data);
+  return state_.free_clusters(group, start, clusters, transaction_, at_once).ok();
+}
+
+bool Model::give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) {
+  return state_.free_clusters(group, start, clusters, transaction_, true).ok();
+}
+
+// One transaction commits after the other: when the next one flushes, the one before has ended.
+void Model::begin_commit() {
+  if (committing_) state_.commit(transaction_ - 1);
+  committing_ = true;
+  ++transaction_;
+}
+
+void Model::end_commit() {
+  if (committing_) state_.commit(transaction_ - 1);
+  committing_ = false;
+}
+
+void Model::make_inode(std::uint64_t ino) {
+  // A new inode has no preallocations, even if the event that released the old one's was lost.
+  allocator_.discard_inode(ino, 0);
+  const auto per_group = state_.geometry().inodes_per_group;
+  const std::uint64_t group = per_group == 0 ? state_.group_count() : (ino - 1) / per_group;
+  if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
+}
+
+}  // namespace e4r::allocator

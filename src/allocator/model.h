@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "allocator/allocator.h"
+#include "allocator/decider.h"
+
+namespace e4r::allocator {
+
+// A policy's model as a decider: an allocator on a state of its own.
+class Model final : public Decider {
+ public:
+  // `source` must outlive the object.
+  Model(const state::Source& source, const Policy& policy, const Tunables& tunables);
+
+  // For those who lead it, and who know what lies in memory alone.
+  [[nodiscard]] Allocator& allocator() { return allocator_; }
+  [[nodiscard]] state::FsState& own_state() { return state_; }
+
+  Decision allocate(const Request& request, Guide* guide) override {
+    return allocator_.allocate(request, guide);
+  }
+  bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+            bool file_data) override;
+  bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
+  void begin_commit() override;
+  void end_commit() override;
+  void discard_inode(std::uint64_t ino, std::uint32_t needed) override {
+    allocator_.discard_inode(ino, needed);
+  }
+  void make_inode(std::uint64_t ino) override;
+  void drop_inode(std::uint64_t ino) override { state_.forget_inode(ino); }
+  void load_group(std::uint32_t group) override { allocator_.load_group(group); }
+  void load_by_others(std::uint32_t group) override { allocator_.load_by_others(group); }
+  void note_reload() override { allocator_.note_reload(); }
+  void mark_read(std::uint32_t first, std::uint32_t next) override {
+    allocator_.mark_read(first, next);
+  }
+  [[nodiscard]] const state::FsState& state() const override { return state_; }
+  [[nodiscard]] const Counters& counters() const override { return allocator_.counters(); }
+  [[nodiscard]] const Policy& policy() const override { return allocator_.policy(); }
+  [[nodiscard]] const Tunables& tunables() const override { return allocator_.tunables(); }
+  void observe(SearchObserver* observer) override { allocator_.observe(observer); }
+
+ private:
+  state::FsState state_;
+  Allocator allocator_;
+  std::uint64_t transaction_ = 0;  // running
+  bool committing_ = false;        // the one before it has not ended
+};
+
+}  // namespace e4r::allocator

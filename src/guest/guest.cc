@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/guest.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace e4r::guest {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Descriptors that the kernel finds its files under.
+enum : int { kDisk = 60, kJournal, kShared };
+
+std::atomic_ref<std::uint32_t> atomic(std::uint32_t& value) {
+  return std::atomic_ref<std::uint32_t>(value);
+}
+
+void futex(std::uint32_t& word, int operation, std::uint32_t value, const timespec* most) {
+  ::syscall(SYS_futex, &word, operation, value, most, nullptr, 0);
+}
+
+Result<Fd> make_file(const char* name, std::size_t bytes) {
+  Fd fd(::memfd_create(name, MFD_CLOEXEC));
+  if (!fd.is_open() || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+    return error("cannot make a file in memory: {}", errno_text(errno));
+  return fd;
+}
+
+std::string_view operation_name(std::uint32_t kind) {
+  constexpr std::array<std::string_view, 14> kNames = {
+      "nothing",        "mount",          "an allocation",  "a free",   "a discard",
+      "loading groups", "reading groups", "an inode",       "an inode", "a commit",
+      "a commit",       "reading a file", "writing a file", "power off"};
+  return kind < kNames.size() ? kNames[kind] : "an operation";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Guest>> Guest::start(const Boot& boot) {
+  std::unique_ptr<Guest> guest(new Guest(boot));
+  E4R_CHECK(guest->make_files());
+  E4R_CHECK(guest->spawn());
+  E4R_CHECK(guest->wait_for_driver());
+  return guest;
+}
+
+Guest::~Guest() {
+  end();
+  if (shared_ != nullptr) ::munmap(shared_, sizeof(e4r_shared));
+}
+
+Status Guest::make_files() {
+  E4R_TRY(memory_, make_file("e4replay guest", sizeof(e4r_shared)));
+  E4R_TRY(log_, make_file("e4replay guest log", 0));
+  void* at =
+      ::mmap(nullptr, sizeof(e4r_shared), PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
+  if (at == MAP_FAILED) return error("cannot map memory: {}", errno_text(errno));
+  shared_ = static_cast<e4r_shared*>(at);
+  shared_->magic = E4R_MAGIC;
+  shared_->protocol = E4R_PROTOCOL;
+  return {};
+}
+
+// The kernel is the first of a group of processes of its own, which ends as one.
+Status Guest::spawn() {
+  const std::string memory = fmt::format("mem={}M", boot_.memory_mib);
+  const std::string disk = fmt::format("ubd0=/proc/self/fd/{}", +kDisk);
+  const std::string journal = fmt::format("ubd1=/proc/self/fd/{}", +kJournal);
+  const std::string shared = fmt::format("e4replay=/proc/self/fd/{}", +kShared);
+  std::vector<const char*> words = {boot_.kernel.c_str(), memory.c_str(), disk.c_str(),
+                                    shared.c_str(),       "con=null",     "ssl=null",
+                                    "stderr=1",           "oops=panic"};
+  if (boot_.journal >= 0) words.push_back(journal.c_str());
+  words.push_back(nullptr);
+  if (::access(boot_.kernel.c_str(), X_OK) != 0)
+    return error("{}: {}", boot_.kernel, errno_text(errno));
+  pid_ = ::fork();
+  if (pid_ < 0) return error("cannot start {}: {}", boot_.kernel, errno_text(errno));
+  if (pid_ > 0) return {};
+  ::setpgid(0, 0);
+  const int null = ::open("/dev/null", O_RDWR);
+  ::dup2(null, 0);
+  ::dup2(log_.get(), 1);
+  ::dup2(log_.get(), 2);
+  ::dup2(boot_.disk, kDisk);
+  if (boot_.journal >= 0) ::dup2(boot_.journal, kJournal);
+  ::dup2(memory_.get(), kShared);
+  ::execv(words.front(), const_cast<char**>(words.data()));
+  ::_exit(127);
+}
+
+bool Guest::has_ended() {
+  if (pid_ < 0) return true;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+  ::kill(-pid_, SIGKILL);  // what it has started
+  pid_ = -1;
+  return true;
+}
+
+void Guest::end() {
+  if (pid_ < 0) return;
+  ::kill(-pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+std::string Guest::log() const {
+  constexpr off_t kMost = 4096;
+  const off_t size = ::lseek(log_.get(), 0, SEEK_END);
+  std::string out(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kMost)), '\0');
+  const ssize_t got = ::pread(log_.get(), out.data(), out.size(), std::max<off_t>(size - kMost, 0));
+  out.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return out;
+}
+
+// The kernel's own words: the line that says why, or else its last one.
+Error Guest::ended_error(std::string_view when) const {
+  const std::string text = log();
+  std::string_view line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view one(text.data() + at, end - at);
+    const bool tells = one.find("BUG") != one.npos || one.find("Kernel panic") != one.npos ||
+                       one.find("EXT4-fs error") != one.npos;
+    if (!one.empty() && (tells || line.empty())) line = one;
+    at = end + 1;
+  }
+  return error("{}: the kernel ended {}: {}", boot_.kernel, when,
+               line.empty() ? "it printed nothing" : line);
+}
+
+// Waits a little: awake first, then asleep until the driver answers.
+Status Guest::pause(std::uint32_t& turns, std::uint32_t seen, Clock::time_point began) {
+  constexpr timespec kMost = {0, 20'000'000};
+  if (turns < E4R_SPINS) {
+    ++turns;
+    __builtin_ia32_pause();
+    return {};
+  }
+  e4r_count& answered = shared_->answered;
+  atomic(answered.waits).store(1);
+  if (atomic(answered.value).load() == seen) futex(answered.value, FUTEX_WAIT, seen, &kMost);
+  atomic(answered.waits).store(0);
+  if (atomic(answered.value).load() != seen) return {};
+  if (has_ended()) return ended_error("too early");
+  if (Clock::now() - began > boot_.patience) {
+    const std::uint32_t kind = shared_->ops[seen % E4R_SLOTS].kind;
+    end();
+    return error(
+        "{}: the kernel has not answered for {} s ({}, operation {}): it hangs, and was ended",
+        boot_.kernel, boot_.patience.count(), operation_name(kind), seen + 1);
+  }
+  return {};
+}
+
+Status Guest::wait_for_driver() {
+  const auto began = Clock::now();
+  while (atomic(shared_->ready).load() == 0) {
+    if (has_ended())
+      return ended_error("before its driver had begun: was it made by `e4replay kernel build`?");
+    if (Clock::now() - began > boot_.patience) {
+      end();
+      return error(
+          "{}: no driver of e4replay in it, or it hangs while it boots: make it with "
+          "`e4replay kernel build`",
+          boot_.kernel);
+    }
+    ::usleep(1000);
+  }
+  return {};
+}
+
+Status Guest::wait_for(std::uint32_t answered) {
+  const auto began = Clock::now();
+  std::uint32_t turns = 0;
+  for (;;) {
+    const std::uint32_t seen = atomic(shared_->answered.value).load(std::memory_order_acquire);
+    if (static_cast<std::int32_t>(seen - answered) >= 0) return {};
+    E4R_CHECK(pause(turns, seen, began));
+  }
+}
+
+// Looks at the answers that nobody has waited for.
+Status Guest::check_posted() {
+  const std::uint32_t done = atomic(shared_->answered.value).load(std::memory_order_acquire);
+  for (; checked_ != done; ++checked_) {
+    const e4r_answer& answer = shared_->answers[checked_ % E4R_SLOTS];
+    if (answer.error == 0) continue;
+    const std::uint32_t kind = shared_->ops[checked_ % E4R_SLOTS].kind;
+    return error("{}: the kernel failed at {}: {}", boot_.kernel, operation_name(kind),
+                 errno_text(-answer.error));
+  }
+  return {};
+}
+
+Status Guest::post(const e4r_op& op) {
+  if (pid_ < 0) return ended_error("before it was asked");
+  if (asked_ - checked_ >= E4R_SLOTS) {
+    E4R_CHECK(wait_for(asked_ - E4R_SLOTS / 2));
+    E4R_CHECK(check_posted());
+  }
+  shared_->ops[asked_ % E4R_SLOTS] = op;
+  ++asked_;
+  e4r_count& asked = shared_->asked;
+  atomic(asked.value).store(asked_);
+  if (atomic(asked.waits).load() != 0) futex(asked.value, FUTEX_WAKE, 1, nullptr);
+  return {};
+}
+
+Result<const e4r_answer*> Guest::ask(const e4r_op& op) {
+  E4R_CHECK(post(op));
+  E4R_CHECK(wait_for(asked_));
+  const e4r_answer& answer = shared_->answers[(asked_ - 1) % E4R_SLOTS];
+  const std::int32_t own = answer.error;
+  shared_->answers[(asked_ - 1) % E4R_SLOTS].error = 0;
+  E4R_CHECK(check_posted());
+  shared_->answers[(asked_ - 1) % E4R_SLOTS].error = own;
+  return &answer;
+}
+
+Status Guest::tell(const e4r_op& op, std::string_view text, std::string_view message) {
+  if (text.size() >= E4R_TEXT_BYTES) return error("{}: text too long", message);
+  E4R_CHECK(wait_for(asked_));  // one text at a time
+  std::memcpy(shared_->text, text.data(), text.size());
+  shared_->text[text.size()] = '\0';
+  E4R_TRY(const e4r_answer* answer, ask(op));
+  if (answer->error != 0) return error("{}: {}", message, errno_text(-answer->error));
+  return {};
+}
+
+Result<std::string> Guest::read_file(const std::string& path) {
+  e4r_op op = {};
+  op.kind = E4R_READ_FILE;
+  E4R_CHECK(tell(op, path, fmt::format("{}: {}", boot_.kernel, path)));
+  return std::string(shared_->text, shared_->answers[(asked_ - 1) % E4R_SLOTS].len);
+}
+
+Status Guest::write_file(const std::string& path, std::string_view value) {
+  e4r_op op = {};
+  op.kind = E4R_WRITE_FILE;
+  std::string text = path;
+  text += '\0';
+  text += value;
+  return tell(op, text, fmt::format("{}: {} to {}", boot_.kernel, value, path));
+}
+
+}  // namespace e4r::guest

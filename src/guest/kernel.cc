@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/kernel.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "image/mountable.h"
+
+namespace e4r::guest {
+namespace {
+
+// Nothing happens on the mount but what it is asked for: no thread reads bitmaps or zeroes tables,
+// and no commit is due.
+constexpr std::string_view kMountOptions =
+    "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue,commit=1000000";
+
+state::Extent extent(const e4r_extent& e) {
+  return {e.group, e.start, e.len, e.logical};
+}
+
+e4r_op operation(e4r_op_kind kind, std::uint64_t ino = 0) {
+  e4r_op op = {};
+  op.kind = kind;
+  op.ino = ino;
+  return op;
+}
+
+// Guests need room for the inodes that stand for the files, bitmaps and buddies.
+std::uint32_t memory_for(const state::Source& source) {
+  constexpr std::uint64_t kBase = 512, kMost = 4096;
+  const std::uint64_t per_group = 4ull << source.geometry.block_bits;
+  return static_cast<std::uint32_t>(
+      std::min(kBase + (source.geometry.groups * per_group >> 20), kMost));
+}
+
+}  // namespace
+
+Kernel::Kernel(const state::Source& source, const KernelOptions& options)
+    : options_(options), state_(source, state::GroupIndex::none) {}
+
+Result<std::unique_ptr<Kernel>> Kernel::start(const state::Source& source,
+                                              const KernelOptions& options) {
+  std::unique_ptr<Kernel> kernel(new Kernel(source, options));
+  E4R_CHECK(kernel->boot(source));
+  E4R_CHECK(kernel->mount(source));
+  E4R_CHECK(kernel->set_tunables());
+  if (options.loaded) {
+    e4r_op op = operation(E4R_LOAD);
+    op.len = source.geometry.groups;
+    E4R_CHECK(kernel->guest_->post(op));
+  }
+  return kernel;
+}
+
+Status Kernel::boot(const state::Source& source) {
+  E4R_TRY(const image::MountableDisks disks,
+          image::make_mountable(options_.image, options_.named, disk_device(1)));
+  Boot boot;
+  boot.kernel = options_.kernel;
+  boot.disk = disks.file_system.get();
+  if (disks.journal.is_open()) boot.journal = disks.journal.get();
+  boot.memory_mib = memory_for(source);
+  E4R_TRY(guest_, Guest::start(boot));
+  return {};
+}
+
+Status Kernel::mount(const state::Source& source) {
+  std::string text(kMountOptions);
+  if (source.geometry.data_writeback) text += ",data=writeback";
+  if (options_.tunables.mb_stripe > 1)
+    text += fmt::format(",stripe={}", options_.tunables.mb_stripe);
+  text += fmt::format(",mb_optimize_scan={}", options_.tunables.mb_optimize_scan);
+  e4r_op op = operation(E4R_MOUNT);
+  op.cpu = static_cast<std::uint32_t>(options_.tunables.possible_cpus);
+  return guest_->tell(op, text,
+                      fmt::format("{}: cannot mount {}", options_.kernel, options_.named));
+}
+
+// What the kernel does not have, it does not decide by.
+Status Kernel::set_tunables() {
+  constexpr std::string_view kNotInSysfs[] = {"mb_stripe", "mb_optimize_scan", "possible_cpus"};
+  for (const allocator::TunableInfo& info : allocator::tunable_table()) {
+    if (std::ranges::find(kNotInSysfs, info.name) != std::end(kNotInSysfs)) continue;
+    if (!allocator::has_tunable(*options_.policy, info)) continue;
+    E4R_CHECK(guest_->write_file(fmt::format("/sys/fs/ext4/ubda/{}", info.name),
+                                 std::to_string(options_.tunables.*info.member)));
+  }
+  return {};
+}
+
+void Kernel::post(const e4r_op& op) {
+  if (status_.ok()) status_ = guest_->post(op);
+}
+
+// Size and writers of the stand-in.
+void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
+  const state::Geometry& geometry = state_.geometry();
+  op.mode = S_IFREG | 0600;
+  op.extents = geometry.extents;
+  op.i_size = request.size_hint;
+  op.writers = request.open_for_write ? 1 : 0;
+  if (request.inputs_exact) return;
+  const allocator::Inputs& known = request.inputs;
+  const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
+                            << geometry.block_bits;
+  const std::uint64_t least_stream = (options_.tunables.mb_stream_req + 1) << geometry.block_bits;
+  if (known.size != allocator::SizeStep::unknown) op.i_size = allocator::smallest_in(known.size);
+  switch (known.mode) {
+    case allocator::Mode::group:
+      op.writers = 1;
+      op.i_size = end;
+      break;
+    case allocator::Mode::stream:
+      op.writers = 1;
+      op.i_size = std::max<std::uint64_t>(op.i_size, least_stream);
+      break;
+    case allocator::Mode::noprealloc:
+      op.writers = 0;
+      op.i_size = end;
+      break;
+    case allocator::Mode::unknown:
+      break;
+  }
+}
+
+allocator::Decision Kernel::allocate(const allocator::Request& request, allocator::Guide*) {
+  if (!status_.ok()) return {};
+  e4r_op op = operation(E4R_ALLOCATE, request.ino);
+  op.flags = request.flags;
+  op.goal = request.goal;
+  op.pleft = request.left_block;
+  op.pright = request.right_block;
+  op.len = request.len;
+  op.logical = request.logical;
+  op.lleft = request.left_logical;
+  op.lright = request.right_logical;
+  op.cpu = request.cpu;
+  fill_inode(request, op);
+  const auto answer = guest_->ask(op);
+  if (!answer.ok()) {
+    status_ = answer.error();
+    return {};
+  }
+  if ((*answer)->error != 0 && (*answer)->error != -ENOSPC) {
+    status_ = error("{}: an allocation failed: {}", options_.kernel, errno_text(-(*answer)->error));
+    return {};
+  }
+  allocator::Decision out = decision(request, **answer);
+  count(out, (*answer)->considered);
+  keep(out);
+  return out;
+}
+
+allocator::Decision Kernel::decision(const allocator::Request& request, const e4r_answer& answer) {
+  allocator::Decision out;
+  out.inputs = request.inputs;
+  out.success = answer.error == 0 && answer.len > 0;
+  out.block = answer.block;
+  out.len = answer.len;
+  out.ns = answer.ns;
+  out.prealloc = (answer.what & E4R_PREALLOC) != 0;
+  out.orig = extent(answer.orig);
+  out.goal = extent(answer.goal);
+  out.result = extent(answer.result);
+  out.goal_len = answer.goal_len != 0 ? answer.goal_len : out.goal.len;
+  out.found = answer.found;
+  out.groups_scanned = answer.groups;
+  out.flags = answer.flags;
+  out.tail = answer.tail;
+  out.broken = answer.buddy == 0 ? 0 : 1u << answer.buddy;
+  const auto ladder = options_.policy->ladder;
+  if (!out.prealloc && answer.criterion < ladder.size())
+    out.criterion = ladder[answer.criterion].criterion;
+  else if (!out.prealloc && answer.criterion == ladder.size())
+    out.criterion = mb::Criterion::past_last;
+  // The closing event is not there for a request that was turned away before the allocator.
+  if ((answer.what & E4R_CLOSED) == 0) {
+    const state::Geometry& geometry = state_.geometry();
+    out.orig = {0, 0, request.len, request.logical};
+    if (geometry.holds_block(request.goal)) {
+      out.orig.group = geometry.group_of(request.goal);
+      out.orig.start = geometry.cluster_in_group(request.goal);
+    }
+  }
+  return out;
+}
+
+void Kernel::count(const allocator::Decision& decision, std::uint64_t considered) {
+  ++counters_.requests;
+  counters_.allocated += decision.len;
+  counters_.extents_scanned += decision.found;
+  counters_.groups_scanned += decision.groups_scanned;
+  if (decision.prealloc || decision.criterion >= mb::Criterion::past_last) return;
+  allocator::Counters::PerCriterion& of =
+      counters_.by_criterion[static_cast<std::size_t>(decision.criterion)];
+  of.groups_considered += considered - considered_;
+  considered_ = considered;
+}
+
+// What was handed out is in use. A kernel that hands out what is in use has lost its way.
+void Kernel::keep(const allocator::Decision& decision) {
+  if (!decision.success) return;
+  const state::Geometry& geometry = state_.geometry();
+  const bool exists = geometry.holds_block(decision.block);
+  const std::uint32_t group = exists ? geometry.group_of(decision.block) : 0;
+  const std::uint32_t start = exists ? geometry.cluster_in_group(decision.block) : 0;
+  if (!exists || state_.force_take(group, start, decision.len, held_) != 0) {
+    status_ =
+        error("{}: the kernel handed out block {} ({} clusters), which is in use or not there",
+              options_.kernel, decision.block, decision.len);
+    return;
+  }
+  state_.clear_block_uninit(group);
+  state_.group(group).disk_free -= decision.len;
+}
+
+bool Kernel::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+                  bool file_data) {
+  state_.load(group);
+  if (!state_.free_clusters(group, start, clusters, 0, true).ok()) return false;
+  e4r_op op = operation(E4R_FREE);
+  op.goal = state_.geometry().block_of(group, start);
+  op.len = static_cast<std::uint32_t>(state_.geometry().to_blocks(clusters));
+  op.flags = file_data ? E4R_FREE_FILE_DATA : 0;
+  post(op);
+  return true;
+}
+
+bool Kernel::give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) {
+  return free(group, start, clusters, true);
+}
+
+void Kernel::begin_commit() {
+  post(operation(E4R_COMMIT_BEGIN));
+}
+
+void Kernel::end_commit() {
+  post(operation(E4R_COMMIT_END));
+}
+
+void Kernel::discard_inode(std::uint64_t ino, std::uint32_t needed) {
+  e4r_op op = operation(E4R_DISCARD, ino);
+  op.len = needed;
+  post(op);
+}
+
+void Kernel::make_inode(std::uint64_t ino) {
+  post(operation(E4R_MAKE_INODE, ino));
+  const auto per_group = state_.geometry().inodes_per_group;
+  const std::uint64_t group = per_group == 0 ? state_.group_count() : (ino - 1) / per_group;
+  if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
+}
+
+void Kernel::drop_inode(std::uint64_t ino) {
+  post(operation(E4R_DROP_INODE, ino));
+}
+
+void Kernel::load_by_others(std::uint32_t group) {
+  const std::uint32_t groups = state_.group_count();
+  if (group >= groups) return;
+  // Who reads bitmaps reads a batch of them (Allocator::load_by_others).
+  if (state_.group(group).need_init) {
+    const auto batch = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(options_.tunables.mb_prefetch, 1, groups));
+    const std::uint32_t first = group / batch * batch;
+    mark_read(first, std::min(first + batch, groups));
+    state_.load(group);
+  }
+  e4r_op op = operation(E4R_LOAD);
+  op.goal = group;
+  op.len = 1;
+  post(op);
+}
+
+void Kernel::mark_read(std::uint32_t first, std::uint32_t next) {
+  const std::uint32_t groups = state_.group_count();
+  if (first >= groups || next > groups) return;
+  e4r_op op = operation(E4R_READ);
+  op.goal = first;
+  op.len = (next > first ? next : groups) - first;
+  post(op);
+  if (next > first) return;
+  op.goal = 0;
+  op.len = next;
+  post(op);
+}
+
+Status Kernel::finish() {
+  E4R_CHECK(status_);
+  E4R_TRY(account_.mb_stats, guest_->read_file("/proc/fs/ext4/ubda/mb_stats"));
+  E4R_TRY(account_.mb_groups, guest_->read_file("/proc/fs/ext4/ubda/mb_groups"));
+  guest_.reset();
+  status_ = error("{}: its kernel has ended", options_.kernel);
+  return {};
+}
+
+}  // namespace e4r::guest

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocator/decider.h"
+#include "guest/guest.h"
+
+namespace e4r::guest {
+
+struct KernelOptions {
+  const allocator::Policy* policy = nullptr;  // of kernel_policy()
+  std::string kernel;                         // its file
+  std::string image;                          // file of the start image
+  std::string named;                          // what messages call that
+  allocator::Tunables tunables;
+  bool loaded = false;  // every buddy was, when the trace began
+};
+
+// The block allocator of a kernel as a decider. What it has handed out is kept in a state of its
+// own: of that the bitmaps alone say something. Preallocations are in the kernel's memory.
+//
+// A request is made for a stand-in of its inode. Where mode and size of the file were not recorded,
+// the stand-in gets such as make the kernel serve the request in that mode and normalise it in that
+// step (Inputs): ext4_mb_group_or_file and ext4_mb_normalize_request look at i_size and
+// i_writecount.
+class Kernel final : public allocator::Decider {
+ public:
+  // Boots and mounts. `source` is of the image, and must outlive the object.
+  [[nodiscard]] static Result<std::unique_ptr<Kernel>> start(const state::Source& source,
+                                                             const KernelOptions& options);
+
+  allocator::Decision allocate(const allocator::Request& request, allocator::Guide* guide) override;
+  bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+            bool file_data) override;
+  bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
+  void begin_commit() override;
+  void end_commit() override;
+  void discard_inode(std::uint64_t ino, std::uint32_t needed) override;
+  void make_inode(std::uint64_t ino) override;
+  void drop_inode(std::uint64_t ino) override;
+  void load_group(std::uint32_t) override {}  // it does so itself
+  void load_by_others(std::uint32_t group) override;
+  void note_reload() override {}
+  void mark_read(std::uint32_t first, std::uint32_t next) override;
+  [[nodiscard]] const state::FsState& state() const override { return state_; }
+  [[nodiscard]] const allocator::Counters& counters() const override { return counters_; }
+  [[nodiscard]] const allocator::Policy& policy() const override { return *options_.policy; }
+  [[nodiscard]] const allocator::Tunables& tunables() const override { return options_.tunables; }
+  [[nodiscard]] Status status() const override { return status_; }
+  [[nodiscard]] Status finish() override;
+  [[nodiscard]] const allocator::KernelAccount* account() const override { return &account_; }
+
+ private:
+  Kernel(const state::Source& source, const KernelOptions& options);
+  Status boot(const state::Source& source);
+  Status mount(const state::Source& source);
+  Status set_tunables();
+  void post(const e4r_op& op);
+  void fill_inode(const allocator::Request& request, e4r_op& op) const;
+  allocator::Decision decision(const allocator::Request& request, const e4r_answer& answer);
+  void count(const allocator::Decision& decision, std::uint64_t considered);
+  void keep(const allocator::Decision& decision);
+
+  KernelOptions options_;
+  std::unique_ptr<Guest> guest_;
+  state::FsState state_;
+  allocator::Counters counters_;
+  allocator::KernelAccount account_;
+  Status status_;
+  std::uint64_t considered_ = 0;     // groups, by the kernel's count
+  std::vector<std::uint64_t> held_;  // scratch
+};
+
+}  // namespace e4r::guest

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/kernel_file.h"
+
+#include <charconv>
+#include <deque>
+#include <mutex>
+
+#include "allocator/release.h"
+#include "guest/protocol.h"
+#include "util/file.h"
+
+namespace e4r::guest {
+namespace {
+
+constexpr std::string_view kElf = "\177ELF";
+
+// The value of "KEY=VALUE" in a line.
+std::string_view value_of(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == line.npos) return {};
+  const std::size_t from = at + key.size();
+  return line.substr(from, line.find_first_of(" \n", from) - from);
+}
+
+// The model whose criteria and counters a kernel of that release has. A patch may change them;
+// what a criterion is then called is the model's.
+std::string_view model_of(std::string_view release) {
+  for (const allocator::Policy* policy : allocator::policies())
+    if (allocator::stands_for(*policy, release)) return policy->name;
+  const auto parsed = allocator::parse_release(release);
+  if (!parsed) return "linux-7.3";
+  if (parsed->major == 6 && parsed->minor < 5) return "legacy";
+  if (parsed->major == 6 && parsed->minor < 12) return "linux-6.5";
+  return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12" : "linux-7.3";
+}
+
+struct KernelPolicy {
+  std::string name, summary, source;
+  std::unique_ptr<const allocator::Policy> policy;
+};
+
+}  // namespace
+
+Result<KernelFile> read_kernel_file(const std::string& path) {
+  const Result<std::string> read = read_file(path);
+  if (!read.ok()) return read.error();
+  const std::string_view bytes = *read;
+  if (!bytes.starts_with(kElf))
+    return error("{}: is no kernel: make one with `e4replay kernel build TREE -o {}`", path, path);
+  const std::size_t at = bytes.find(E4R_IDENTITY " protocol=");
+  if (at == bytes.npos)
+    return error("{}: has no driver of e4replay in it: make it with `e4replay kernel build`", path);
+  const std::string_view line = bytes.substr(at, std::min(bytes.find('\n', at), at + 256) - at);
+  if (value_of(line, "protocol=") != std::to_string(E4R_PROTOCOL))
+    return error("{}: was made by another version of e4replay: build it again", path);
+  return KernelFile{path, std::string(value_of(line, "release="))};
+}
+
+Result<const allocator::Policy*> kernel_policy(const std::string& path) {
+  static std::mutex mutex;
+  static std::deque<KernelPolicy> made;
+  E4R_TRY(const KernelFile file, read_kernel_file(path));
+  const std::scoped_lock lock(mutex);
+  const std::string name = std::string(kKernelPrefix) + path;
+  for (const KernelPolicy& old : made)
+    if (old.name == name) return old.policy.get();
+  KernelPolicy& out = made.emplace_back();
+  out.name = name;
+  out.summary = "the code of Linux " + file.release;
+  out.source = path;
+  const allocator::Policy& model = *allocator::find_policy(model_of(file.release));
+  out.policy.reset(new allocator::Policy{.name = out.name,
+                                         .alias = {},
+                                         .summary = out.summary,
+                                         .source = out.source,
+                                         .ladder = model.ladder,
+                                         .kernel = model.kernel,
+                                         .verified = {},
+                                         .releases = {},
+                                         .walk_only = false});
+  return out.policy.get();
+}
+
+}  // namespace e4r::guest
