@@ -46,10 +46,12 @@ Result<KernelFile> read_kernel_file(const std::string& path) {
   if (!read.ok()) return read.error();
   const std::string_view bytes = *read;
   if (!bytes.starts_with(kElf))
-    return error("{}: is no kernel: make one with `e4replay kernel build TREE -o {}`", path, path);
+    return error("{}: is no kernel: `e4replay kernel build TREE -o FILE` makes one", path);
   const std::size_t at = bytes.find(E4R_IDENTITY " protocol=");
   if (at == bytes.npos)
-    return error("{}: has no driver of e4replay in it: make it with `e4replay kernel build`", path);
+    return error(
+        "{}: has no driver of e4replay in it: `e4replay kernel build` makes kernels that have",
+        path);
   const std::string_view line = bytes.substr(at, std::min(bytes.find('\n', at), at + 256) - at);
   if (value_of(line, "protocol=") != std::to_string(E4R_PROTOCOL))
     return error("{}: was made by another version of e4replay: build it again", path);

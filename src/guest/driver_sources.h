@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string_view>
+
+namespace e4r::guest {
+
+// kernel/driver/* and protocol.h, as the build has put them in.
+extern const std::string_view kDriverC;
+extern const std::string_view kMballocC;
+extern const std::string_view kProtocolH;
+extern const std::string_view kUmlConfig;
+
+}  // namespace e4r::guest

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/overlay.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "allocator/release.h"
+#include "guest/driver_sources.h"
+#include "util/file.h"
+#include "util/shell.h"
+
+namespace fs = std::filesystem;
+
+namespace e4r::guest {
+namespace {
+
+constexpr std::string_view kExt4 = "fs/ext4";
+// The tree's own mballoc.c, and the driver's files, in the overlay's fs/ext4.
+constexpr std::string_view kTreesMballoc = "mballoc-tree.c";
+constexpr std::string_view kDriver = "e4replay-driver.c";
+constexpr std::string_view kProtocol = "e4replay-protocol.h";
+
+Error failed(std::string_view what, const std::error_code& ec) {
+  return error("cannot write {}: {}", what, ec.message());
+}
+
+// The value of a line "NAME = VALUE" of a Makefile.
+std::string make_variable(const std::string& text, std::string_view name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(name)) continue;
+    const std::size_t equals = line.find('=');
+    if (equals == line.npos || line.find_first_not_of(" \t", name.size()) != equals) continue;
+    const std::size_t from = line.find_first_not_of(" \t", equals + 1);
+    return from == line.npos ? std::string() : line.substr(from);
+  }
+  return {};
+}
+
+// Writes a file where it says something else.
+Status bring_up_to_date(const fs::path& path, std::string_view content) {
+  std::error_code ec;
+  if (fs::is_symlink(path, ec)) fs::remove(path, ec);
+  if (fs::exists(path, ec)) {
+    const auto old = read_file(path.string());
+    if (old.ok() && *old == content) return {};
+  }
+  return write_output(std::string(content), path.string());
+}
+
+Status link(const fs::path& target, const fs::path& name) {
+  std::error_code ec;
+  if (fs::is_symlink(name, ec)) {
+    if (fs::read_symlink(name, ec) == target) return {};
+    fs::remove(name, ec);
+  }
+  fs::create_directories(name.parent_path(), ec);
+  fs::create_symlink(target, name, ec);
+  return ec ? Status(failed(name.string(), ec)) : Status();
+}
+
+// Removes links of the overlay that lead nowhere, as after a file of the tree has gone.
+void drop_dead_links(const fs::path& directory) {
+  std::error_code ec;
+  std::vector<fs::path> dead;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory, ec))
+    if (entry.is_symlink(ec) && !fs::exists(entry.path(), ec)) dead.push_back(entry.path());
+  for (const fs::path& path : dead) fs::remove(path, ec);
+}
+
+// Links everything in a directory but what is named.
+Status link_all(const fs::path& from, const fs::path& to, std::string_view but) {
+  std::error_code ec;
+  fs::create_directories(to, ec);
+  if (ec) return failed(to.string(), ec);
+  for (const fs::directory_entry& entry : fs::directory_iterator(from, ec)) {
+    const std::string name = entry.path().filename().string();
+    if (name == but || name == ".git") continue;
+    E4R_CHECK(link(entry.path(), to / name));
+  }
+  return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
+}
+
+// Links the files that git knows of, or does not ignore, one by one.
+Status link_sources(const Tree& tree, const fs::path& to) {
+  const std::string command =
+      "git -C " + shell_quoted(tree.path) + " ls-files -z -co --exclude-standard 2>/dev/null";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
+  std::string names;
+  std::array<char, 65536> buffer;
+  while (pipe != nullptr) {
+    const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get());
+    if (got == 0) break;
+    names.append(buffer.data(), got);
+  }
+  if (names.find(std::string("fs/ext4/mballoc.c") + '\0') == names.npos)
+    return error(
+        "{}: has objects among its sources, and git does not say which are its sources: run `make "
+        "mrproper` there, or give a clean copy",
+        tree.path);
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, '\0');) {
+    std::error_code ec;
+    if (name == "fs/ext4/mballoc.c" || !fs::exists(fs::path(tree.path) / name, ec)) continue;
+    E4R_CHECK(link(fs::path(tree.path) / name, to / name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Tree> look_at_tree(const std::string& path) {
+  std::error_code ec;
+  Tree tree;
+  tree.path = fs::canonical(path, ec).string();
+  if (ec) return error("{}: {}", path, ec.message());
+  const fs::path top(tree.path);
+  const auto makefile = read_file((top / "Makefile").string());
+  if (!makefile.ok() || !fs::exists(top / kExt4 / "ext4.h", ec))
+    return error("{}: is no kernel tree: there is no Makefile or no fs/ext4 in it", path);
+  if (!fs::exists(top / kExt4 / "mballoc.c", ec))
+    return error("{}: has no fs/ext4/mballoc.c, which is what decides", path);
+  tree.version = fmt::format(
+      "{}.{}.{}{}", make_variable(*makefile, "VERSION"), make_variable(*makefile, "PATCHLEVEL"),
+      make_variable(*makefile, "SUBLEVEL"), make_variable(*makefile, "EXTRAVERSION"));
+  const auto release = allocator::parse_release(tree.version);
+  constexpr allocator::Release kFirst = {6, 1, 0};
+  if (!release) return error("{}: its Makefile does not say which version it is", path);
+  if (*release < kFirst)
+    return error("{}: is Linux {}; the driver is for 6.1 and later", path, tree.version);
+  tree.built_in = fs::exists(top / ".config", ec) || fs::exists(top / "include/config", ec) ||
+                  fs::exists(top / "arch/x86/include/generated", ec);
+  return tree;
+}
+
+Status make_overlay(const Tree& tree, const std::string& directory) {
+  const fs::path from(tree.path), to(directory);
+  std::error_code ec;
+  fs::create_directories(to, ec);
+  if (ec) return failed(directory, ec);
+  // The two ways do not mix: a directory is a link in one and none in the other.
+  const fs::path mark = to / ".e4replay-sources";
+  if (fs::exists(mark, ec) != tree.built_in) {
+    fs::remove_all(to, ec);
+    fs::create_directories(to / kExt4, ec);
+  }
+  if (tree.built_in) {
+    E4R_CHECK(link_sources(tree, to));
+    E4R_CHECK(bring_up_to_date(mark, "files\n"));
+  } else {
+    E4R_CHECK(link_all(from, to, "fs"));
+    E4R_CHECK(link_all(from / "fs", to / "fs", "ext4"));
+    E4R_CHECK(link_all(from / kExt4, to / kExt4, "mballoc.c"));
+  }
+  drop_dead_links(to / kExt4);
+  E4R_CHECK(link(from / kExt4 / "mballoc.c", to / kExt4 / kTreesMballoc));
+  E4R_CHECK(bring_up_to_date(to / kExt4 / "mballoc.c", kMballocC));
+  E4R_CHECK(bring_up_to_date(to / kExt4 / kDriver, kDriverC));
+  return bring_up_to_date(to / kExt4 / kProtocol, kProtocolH);
+}
+
+Status write_config(const std::string& path) {
+  return bring_up_to_date(path, kUmlConfig);
+}
+
+Status check_config(const std::string& dot_config) {
+  E4R_TRY(const std::string text, read_file(dot_config));
+  std::istringstream wanted{std::string(kUmlConfig)};
+  for (std::string line; std::getline(wanted, line);)
+    if (line.starts_with("CONFIG_") && text.find('\n' + line + '\n') == text.npos)
+      return error("{}: the tree does not take {}, which the guest needs", dot_config, line);
+  return {};
+}
+
+}  // namespace e4r::guest

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+
+#include "util/status.h"
+
+// A kernel tree with the driver in it, beside the tree, which is not written to.
+namespace e4r::guest {
+
+struct Tree {
+  std::string path;       // absolute
+  std::string version;    // of its Makefile: "6.1.192", "7.3.4-rc1"
+  bool built_in = false;  // objects lie among the sources
+};
+
+// Looks at a directory. The Error says what it lacks: it is no kernel tree, or one of before 6.1,
+// or of something else than ext4's allocator as it has been since.
+[[nodiscard]] Result<Tree> look_at_tree(const std::string& path);
+
+// Makes `directory` what the tree is, by symbolic links, but for fs/ext4/mballoc.c, which is the
+// tree's with the driver behind it. What is there already is brought up to date, and what has not
+// changed keeps its time, so that make builds no more than it must. Of a tree with objects among
+// its sources the directory has the files that git knows or does not ignore.
+[[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory);
+
+// The configuration that the guest needs, as KCONFIG_ALLCONFIG takes it.
+[[nodiscard]] Status write_config(const std::string& path);
+// The Error names a line of it that the .config of a build has not honoured.
+[[nodiscard]] Status check_config(const std::string& dot_config);
+
+}  // namespace e4r::guest

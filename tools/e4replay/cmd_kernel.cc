@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <sstream>
+
+#include "common/child.h"
+#include "common/command.h"
+#include "guest/kernel_file.h"
+#include "guest/overlay.h"
+#include "util/file.h"
+#include "util/output.h"
+#include "util/parallel.h"
+#include "util/progress.h"
+
+namespace e4r::tools {
+namespace kernel_command_parts {
+
+namespace fs = std::filesystem;
+
+struct BuildOptions {
+  std::string tree;
+  std::string out;
+  std::string directory;  // empty: in the user's cache
+  unsigned jobs = 0;
+  bool no_progress = false;
+};
+
+// Where a build of the tree is kept between two commands.
+Result<std::string> cache_directory(const guest::Tree& tree) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if ((cache == nullptr || *cache == '\0') && (home == nullptr || *home == '\0'))
+    return error("neither XDG_CACHE_HOME nor HOME is set: say with --build-dir where to build");
+  const fs::path base =
+      cache != nullptr && *cache != '\0' ? fs::path(cache) : fs::path(home) / ".cache";
+  const std::size_t hash = std::hash<std::string>()(tree.path);
+  return (base / "e4replay/kernels" /
+          fmt::format("{}-{:016x}", fs::path(tree.path).filename().string(), hash))
+      .string();
+}
+
+Status check_tools() {
+  std::string missing;
+  for (const char* tool : {"make", "gcc", "flex", "bison", "bc"})
+    if (find_program(tool).empty())
+      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", tool);
+  if (missing.empty()) return {};
+  return error("a kernel's build needs {}: apt install build-essential flex bison bc", missing);
+}
+
+// The lines of a log that say what went wrong; its last ones when none does.
+std::string reason(const std::string& log) {
+  constexpr std::size_t kMost = 5;
+  const auto text = read_file(log);
+  if (!text.ok()) return {};
+  std::vector<std::string> errors;
+  std::string last;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line) && errors.size() < kMost;) {
+    if (!line.empty()) last = line;
+    if (line.find("error:") != line.npos || line.find("undefined reference") != line.npos)
+      errors.push_back(line);
+  }
+  if (errors.empty()) return last;
+  std::string out = errors.front();
+  if (errors.size() > 1) out += fmt::format(" (and {} more)", errors.size() - 1);
+  return out;
+}
+
+// Builds what the make targets say, with what it prints in a log.
+Status make(const std::string& directory, const guest::Tree& tree, const std::string& log,
+            const std::vector<std::string>& words) {
+  const char* cc = std::getenv("CC");
+  std::string compiler = cc != nullptr && *cc != '\0' ? cc : "gcc";
+  if (cc == nullptr && !find_program("ccache").empty()) compiler = "ccache gcc";
+  // sh sends what make prints to the log.
+  std::vector<std::string> argv = {
+      "sh",
+      "-c",
+      "unset MAKEFLAGS MAKELEVEL CROSS_COMPILE; exec \"$@\" >\"$0\" 2>&1",
+      log,
+      "make",
+      "-s",
+      "-C",
+      directory + "/source",
+      "O=" + directory + "/objects",
+      "ARCH=um",
+      "CC=" + compiler,
+      "KBUILD_BUILD_USER=e4replay",
+      "KBUILD_BUILD_HOST=e4replay"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  E4R_TRY(const int status, run_child("/bin/sh", argv));
+  if (status == 0) return {};
+  if (status > 128) return error("{}: the build was ended by signal {}", tree.path, status - 128);
+  return error("{}: does not build: {}; {} has all of it", tree.path, reason(log), log);
+}
+
+Result<int> build(const BuildOptions& o) {
+#if !defined(__x86_64__)
+  return error("kernels with the driver run on x86-64 only");
+#endif
+  E4R_TRY(const guest::Tree tree, guest::look_at_tree(o.tree));
+  Outputs outputs;
+  outputs.reads(o.tree + "/fs/ext4/mballoc.c");
+  E4R_CHECK(outputs.writes(o.out, OutputKind::file));
+  E4R_CHECK(check_tools());
+  std::string directory = o.directory;
+  if (directory.empty()) {
+    E4R_TRY(directory, cache_directory(tree));
+  }
+  directory = fs::absolute(directory).string();
+  if (fs::path(directory).lexically_relative(tree.path).string().substr(0, 2) != "..")
+    return error("{}: lies in the tree, which is not written to: give another --build-dir",
+                 directory);
+  Progress progress(!o.no_progress);
+  progress.show(fmt::format("building Linux {} of {}", tree.version, tree.path));
+  E4R_CHECK(guest::make_overlay(tree, directory + "/source"));
+  std::error_code ec;
+  fs::create_directories(directory + "/objects", ec);
+  if (ec) return error("{}: {}", directory, ec.message());
+  const std::string config = directory + "/guest.config";
+  const std::string dot_config = directory + "/objects/.config";
+  E4R_CHECK(guest::write_config(config));
+  if (!fs::exists(dot_config, ec) ||
+      fs::last_write_time(dot_config, ec) < fs::last_write_time(config, ec))
+    E4R_CHECK(make(directory, tree, directory + "/configure.log",
+                   {"allnoconfig", "KCONFIG_ALLCONFIG=" + config}));
+  E4R_CHECK(guest::check_config(dot_config));
+  E4R_CHECK(make(directory, tree, directory + "/build.log",
+                 {fmt::format("-j{}", thread_count(o.jobs)), "linux"}));
+  progress.wipe();
+  E4R_TRY(const std::string kernel, read_file(directory + "/objects/linux"));
+  E4R_TRY(Output out, Output::create(outputs.named(o.out), OutputKind::file, {.mode = 0777}));
+  E4R_CHECK(out.write(kernel));
+  E4R_CHECK(out.commit());
+  E4R_TRY(const guest::KernelFile made, guest::read_kernel_file(o.out));
+  E4R_CHECK(
+      write_output(fmt::format("{}: Linux {}; -p kernel:{}\n", o.out, made.release, o.out), "-"));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CommandLine& app) {
+  app.require_subcommand();
+  auto options = std::make_shared<BuildOptions>();
+  CommandLine sub =
+      app.add_subcommand("build", "make a policy of a kernel tree",
+                         "  e4replay kernel build ~/linux -o mine.uml\n"
+                         "  e4replay replay run.e4c -p legacy,kernel:mine.uml\n"
+                         "The tree is not written to. What was built is kept, so that the next "
+                         "build of the same tree\n"
+                         "compiles what has changed. $CC names another compiler than gcc.\n");
+  sub.add_option("tree", options->tree, "the kernel's source, Linux 6.1 or later")
+      .required()
+      .type_name("TREE");
+  sub.add_option("-o,--out", options->out, "the kernel to make").required().type_name("FILE");
+  sub.add_option("--build-dir", options->directory,
+                 "where objects are kept (default: ~/.cache/e4replay/kernels)")
+      .type_name("DIR");
+  sub.add_option("-j,--jobs", options->jobs, "compilers at once (default: one per CPU)")
+      .type_name("N");
+  sub.add_flag("--no-progress", options->no_progress, "no progress line on the terminal");
+  return [options] { return build(*options); };
+}
+
+}  // namespace kernel_command_parts
+
+const Command& kernel_command() {
+  static const Command kCommand = {"kernel", "make a policy of a kernel tree: its own code decides",
+                                   "  e4replay kernel build ~/linux -o mine.uml\n",
+                                   kernel_command_parts::declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools
