@@ -165,6 +165,7 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
   }
   const allocator::Decision decision = decider_->allocate(request, guide);
   if (explaining_ != nullptr) decider_->observe(nullptr);
+  times_.add(decision);
   if (decision.prealloc)
     costs_.add(decisions(), 0, 0);  // without a search
   else

@@ -28,10 +28,13 @@ RunReport summarize(const replay::Run& run) {
   out.tunables = engine.tunables();
   out.tally = engine.tally();
   out.mb_stats = stats::mb_stats(engine.policy(), engine.counters());
-  // A kernel counts for itself.
+  // A kernel counts for itself; what it measures is no count.
   if (const allocator::KernelAccount* account = engine.account())
-    if (auto shown = stats::parse_mb_stats(account->mb_stats); shown.ok())
+    if (auto shown = stats::parse_mb_stats(account->mb_stats); shown.ok()) {
       out.mb_stats = *std::move(shown);
+      std::erase_if(out.mb_stats,
+                    [](const stats::MbStat& stat) { return stat.name == "buddies_time_used"; });
+    }
   stats::SettledFree free =
       stats::settled_free(engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
   out.free_extents = free.extents;
@@ -39,6 +42,7 @@ RunReport summarize(const replay::Run& run) {
   out.files = stats::file_fragmentation(engine.files());
   out.layout = stats::file_layout_score(engine.files());
   out.costs = engine.costs();
+  out.times = engine.times();
   out.write_order = engine.write_order();
   out.elapsed_s = run.elapsed_s;
   return out;

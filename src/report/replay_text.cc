@@ -155,6 +155,11 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   table.heading("");
   table.row(speed);
   std::string text = header(report) + fidelity(report) + unverified(report) + "\n" + table.text();
+  if (std::ranges::any_of(report.runs, [](const RunReport& run) { return !run.times.empty(); }))
+    text +=
+        "time of a decision: of the kernel's code alone, in a guest with one CPU. There is no disk "
+        "in "
+        "it, no\nother writer and no lock that is held.\n";
   if (histogram) text += fmt::format("\n{}", histograms(report));
   for (const RunReport& run : report.runs)
     if (!run.explanation.empty())

@@ -69,17 +69,21 @@ void add_tally(std::vector<Row>& out) {
 }
 
 struct Rung {
+  mb::Criterion criterion;
   std::string_view section;
   std::string_view name;
 };
-constexpr std::array kRungs = {Rung{"cr0_stats", "CR0"},     Rung{"cr1_stats", "CR1"},
-                               Rung{"cr1.5_stats", "CR1.5"}, Rung{"best_avail_stats", "best avail"},
-                               Rung{"cr2_stats", "CR2"},     Rung{"cr3_stats", "CR3"}};
+constexpr std::array kRungs = {Rung{mb::Criterion::cr0, "cr0_stats", "CR0"},
+                               Rung{mb::Criterion::cr1, "cr1_stats", "CR1"},
+                               Rung{mb::Criterion::cr1_5, "cr1.5_stats", "CR1.5"},
+                               Rung{mb::Criterion::best_avail, "best_avail_stats", "best avail"},
+                               Rung{mb::Criterion::cr2, "cr2_stats", "CR2"},
+                               Rung{mb::Criterion::cr3, "cr3_stats", "CR3"}};
 
 // One row per rung of a counter that each rung has.
 void add_per_rung(std::vector<Row>& out, const std::string& title, const std::string& counter,
                   Better better) {
-  for (const auto& [section, name] : kRungs)
+  for (const auto& [criterion, section, name] : kRungs)
     out.push_back(stat_row(title, "  " + std::string(name), fmt::format("{}/{}", section, counter),
                            Show::nonzero, better));
 }
@@ -132,6 +136,37 @@ void add_files(std::vector<Row>& out) {
       [](Run r, Report) -> Value { return r.files.one_extent; });
 }
 
+Value value_of(std::optional<std::uint64_t> count) {
+  return count ? Value(*count) : Value();
+}
+
+// What a kernel's code took; models have none of these.
+void add_times(std::vector<Row>& out) {
+  const std::string section = "time of a decision, ns";
+  const auto add = [&](std::string label, std::string key, auto of) {
+    out.push_back({section,
+                   std::move(label),
+                   "decision_ns/" + std::move(key),
+                   Show::nonzero,
+                   [of](Run run, Report) { return value_of(of(run.times)); },
+                   {},
+                   Better::lower});
+  };
+  using Times = replay::DecisionTimes;
+  add("  mean", "mean", [](const Times& times) { return times.mean(); });
+  add("  median", "p50", [](const Times& times) { return times.percentile(0.5); });
+  add("  99 % took no more", "p99", [](const Times& times) { return times.percentile(0.99); });
+  add("  mean, from a preallocation", "preallocation",
+      [](const Times& times) { return times.mean_of(mb::Criterion::unknown); });
+  for (const Rung& rung : kRungs) {
+    // cr1.5_stats: cr1_5
+    std::string key(rung.section.substr(0, rung.section.rfind('_')));
+    std::ranges::replace(key, '.', '_');
+    add(fmt::format("  mean, {}", rung.name), std::move(key),
+        [of = rung.criterion](const Times& times) { return times.mean_of(of); });
+  }
+}
+
 std::vector<Row> make_rows() {
   std::vector<Row> out;
   add_tally(out);
@@ -154,6 +189,7 @@ std::vector<Row> make_rows() {
   add_per_rung(out, "extents scanned", "extents_scanned", Better::lower);
   add_per_rung(out, "rungs left with nothing after all groups", "useless_loops", Better::lower);
   add_per_rung(out, "bad suggestions", "bad_suggestions", Better::lower);
+  add_times(out);
   const std::string hits = "outcome of searches";
   out.push_back(stat_row(hits, "  at the goal", "goal_hits", Show::always, Better::higher));
   out.push_back(

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "allocator/decision.h"
+
+namespace e4r::replay {
+
+// How long a kernel's code took for requests, in nanoseconds. Models are not timed.
+class DecisionTimes {
+ public:
+  // Of a request that was served; one that nobody measured is not counted.
+  void add(const allocator::Decision& decision);
+
+  [[nodiscard]] bool empty() const { return times_.empty(); }
+  // None when there is none.
+  [[nodiscard]] std::optional<std::uint64_t> mean() const;
+  // The time that `share` of the requests, from 0 to 1, did not exceed.
+  [[nodiscard]] std::optional<std::uint64_t> percentile(double share) const;
+  // Of the requests that ended in a criterion; `unknown`: of those served from a preallocation.
+  [[nodiscard]] std::optional<std::uint64_t> mean_of(mb::Criterion criterion) const;
+
+ private:
+  struct Sum {
+    std::uint64_t count = 0, ns = 0;
+    [[nodiscard]] std::optional<std::uint64_t> mean() const;
+  };
+  Sum all_;
+  std::array<Sum, static_cast<std::size_t>(mb::Criterion::unknown) + 1> of_ = {};
+  std::vector<std::uint32_t> times_;  // capped at 4 s
+};
+
+}  // namespace e4r::replay

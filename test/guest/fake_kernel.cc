@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Stands in for a kernel with the driver: talks as it does, and hands out one block after the
+// other. What it does wrong is its file's name: dies, hangs, never-ready, twice, free-fails.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "guest/protocol.h"
+
+extern "C" const char e4r_identity[];
+const char e4r_identity[] = E4R_IDENTITY " protocol=1 release=6.1.0-fake\n";
+static_assert(E4R_PROTOCOL == 1);
+
+namespace {
+
+constexpr const char* kStats =
+    "mballoc:\n\treqs: 2\n\tsuccess: 2\n\tgroups_scanned: 1\n\textents_scanned: 1\n";
+
+std::uint64_t next_block = 5000;
+
+std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared,
+                   e4r_answer& answer) {
+  switch (op.kind) {
+    case E4R_ALLOCATE:
+      if (name == "dies") {
+        std::fputs("EXT4-fs error (device ubda): lost its way\nlast words\n", stderr);
+        std::_Exit(1);
+      }
+      if (name == "hangs") pause();
+      answer.block = next_block;
+      answer.len = op.len;
+      answer.what = E4R_CLOSED;
+      answer.orig.len = answer.goal.len = answer.result.len = op.len;
+      answer.ns = 100;
+      answer.found = 1;
+      answer.considered = 3;
+      if (name != "twice") next_block += op.len;
+      return 0;
+    case E4R_FREE:
+      return name == "free-fails" ? -EIO : 0;
+    case E4R_WRITE_FILE:
+      return std::strstr(shared.text, "no_such") != nullptr ? -ENOENT : 0;
+    case E4R_READ_FILE:
+      if (std::strstr(shared.text, "pid") != nullptr)
+        std::snprintf(shared.text, sizeof(shared.text), "%d", getpid());
+      else
+        std::strcpy(shared.text, kStats);
+      answer.len = static_cast<__u32>(std::strlen(shared.text));
+      return 0;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string name = argv[0];
+  name = name.substr(name.rfind('/') + 1);
+  std::string file;
+  for (int i = 1; i < argc; ++i)
+    if (std::strncmp(argv[i], "e4replay=", 9) == 0) file = argv[i] + 9;
+  if (name == "never-ready") pause();
+  const int fd = open(file.c_str(), O_RDWR);
+  void* at = mmap(nullptr, sizeof(e4r_shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return std::puts(e4r_identity);
+  auto& shared = *static_cast<e4r_shared*>(at);
+  const pid_t parent = getppid();
+  const auto value = [](__u32& v) { return std::atomic_ref<__u32>(v); };
+  shared.criteria = 4;
+  value(shared.ready).store(1);
+  for (__u32 done = 0;;) {
+    while (value(shared.asked.value).load() == done) {
+      if (getppid() != parent) return 0;
+      usleep(10);
+    }
+    e4r_answer& answer = shared.answers[done % E4R_SLOTS];
+    answer = {};
+    answer.error = serve(name, shared.ops[done % E4R_SLOTS], shared, answer);
+    value(shared.answered.value).store(++done);
+  }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/guest.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "guest/kernel_file.h"
+#include "support/temp_dir.h"
+
+namespace e4r::guest {
+namespace {
+
+using namespace std::chrono_literals;
+
+class GuestTest : public testing::Test {
+ protected:
+  // A copy of the fake kernel that does what its name says.
+  std::string kernel(const std::string& name) {
+    const std::string path = dir_.file(name);
+    std::filesystem::copy_file(FAKE_KERNEL, path);
+    return path;
+  }
+  Boot boot(const std::string& path) {
+    Boot out;
+    out.kernel = path;
+    out.disk = disk_.get();
+    return out;
+  }
+  static e4r_op op(e4r_op_kind kind, std::uint32_t len = 1) {
+    e4r_op out = {};
+    out.kind = kind;
+    out.len = len;
+    return out;
+  }
+
+  test::TempDir dir_;
+  Fd disk_{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+};
+
+TEST_F(GuestTest, AnswersInOrderHoweverManyArePosted) {
+  const auto guest = Guest::start(boot(kernel("good")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  for (std::uint32_t i = 0; i < 3 * E4R_SLOTS; ++i)
+    ASSERT_TRUE((*guest)->post(op(E4R_ALLOCATE)).ok()) << i;
+  const auto answer = (*guest)->ask(op(E4R_ALLOCATE, 7));
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ((*answer)->block, 5000u + 3 * E4R_SLOTS);
+  EXPECT_EQ((*answer)->len, 7u);
+}
+
+TEST_F(GuestTest, ItsProcessEndsWithIt) {
+  int pid = 0;
+  {
+    const auto guest = Guest::start(boot(kernel("good")));
+    ASSERT_TRUE(guest.ok()) << guest.error().message;
+    const auto text = (*guest)->read_file("pid");
+    ASSERT_TRUE(text.ok());
+    pid = std::stoi(*text);
+    EXPECT_EQ(::kill(pid, 0), 0);
+  }
+  EXPECT_EQ(::kill(pid, 0), -1);
+}
+
+TEST_F(GuestTest, TellsWhatTheKernelSaidBeforeItEnded) {
+  const auto guest = Guest::start(boot(kernel("dies")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().message.find("lost its way"), std::string::npos)
+      << answer.error().message;
+  const Status next = (*guest)->post(op(E4R_FREE));
+  EXPECT_FALSE(next.ok());
+}
+
+TEST_F(GuestTest, AKernelThatHangsIsEnded) {
+  Boot start = boot(kernel("hangs"));
+  start.patience = 1s;
+  const auto guest = Guest::start(start);
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().message.find("has not answered for 1 s (an allocation"),
+            std::string::npos)
+      << answer.error().message;
+}
+
+TEST_F(GuestTest, OneThatNeverBeginsIsEnded) {
+  Boot start = boot(kernel("never-ready"));
+  start.patience = 1s;
+  const auto guest = Guest::start(start);
+  ASSERT_FALSE(guest.ok());
+  EXPECT_NE(guest.error().message.find("no driver of e4replay"), std::string::npos)
+      << guest.error().message;
+}
+
+TEST_F(GuestTest, AProgramThatIsNoKernel) {
+  const auto guest = Guest::start(boot("/bin/true"));
+  ASSERT_FALSE(guest.ok());
+  EXPECT_NE(guest.error().message.find("e4replay kernel build"), std::string::npos)
+      << guest.error().message;
+}
+
+TEST_F(GuestTest, AFailureOfWhatNobodyWaitedForIsToldLater) {
+  const auto guest = Guest::start(boot(kernel("free-fails")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  ASSERT_TRUE((*guest)->post(op(E4R_FREE)).ok());
+  const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().message.find("failed at a free: Input/output error"), std::string::npos)
+      << answer.error().message;
+}
+
+TEST_F(GuestTest, AFileThatCannotBeWritten) {
+  const auto guest = Guest::start(boot(kernel("good")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  EXPECT_TRUE((*guest)->write_file("/sys/mb_max_to_scan", "3").ok());
+  const Status failed = (*guest)->write_file("/sys/no_such", "3");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().message.find("3 to /sys/no_such: No such file"), std::string::npos)
+      << failed.error().message;
+}
+
+TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
+  const auto file = read_kernel_file(kernel("good"));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file->release, "6.1.0-fake");
+  const auto policy = kernel_policy(dir_.file("good"));
+  ASSERT_TRUE(policy.ok());
+  EXPECT_EQ((*policy)->name, "kernel:" + dir_.file("good"));
+  EXPECT_EQ((*policy)->ladder.size(), 4u);
+  EXPECT_EQ(*policy, *kernel_policy(dir_.file("good")));
+}
+
+TEST_F(GuestTest, OtherFilesAreRefused) {
+  for (const auto& [path, words] :
+       {std::pair{"/bin/true", "has no driver"}, std::pair{"/etc/passwd", "is no kernel"},
+        std::pair{"/nowhere", "No such file"}}) {
+    const auto file = read_kernel_file(path);
+    ASSERT_FALSE(file.ok()) << path;
+    EXPECT_NE(file.error().message.find(words), std::string::npos) << file.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace e4r::guest

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "guest/kernel_file.h"
+#include "image/image.h"
+#include "replay/load.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace e4r::guest {
+namespace {
+
+class KernelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto made = test::run({"mke2fs", "-q", "-t", "ext4", "-b", "4096", image_path_, "256M"});
+    ASSERT_EQ(made.status, 0) << made.err;
+    auto image = image::Image::open(image_path_);
+    ASSERT_TRUE(image.ok()) << image.error().message;
+    image_.emplace(*std::move(image));
+    source_ = replay::source_from(*image_);
+  }
+  Result<std::unique_ptr<Kernel>> start(const std::string& name) {
+    const std::string path = dir_.file(name);
+    std::filesystem::copy_file(FAKE_KERNEL, path);
+    const auto policy = kernel_policy(path);
+    if (!policy.ok()) return policy.error();
+    KernelOptions options;
+    options.policy = *policy;
+    options.kernel = path;
+    options.image = options.named = image_path_;
+    options.tunables = allocator::defaults_for(source_.geometry);
+    return Kernel::start(source_, options);
+  }
+  static allocator::Request request(std::uint32_t len) {
+    allocator::Request out;
+    out.ino = 12;
+    out.len = len;
+    out.flags = mb::hint_data;
+    return out;
+  }
+
+  test::TempDir dir_;
+  std::string image_path_ = dir_.file("image");
+  std::optional<image::Image> image_;
+  state::Source source_;
+};
+
+TEST_F(KernelTest, WhatItHandsOutIsInUse) {
+  auto kernel = start("good");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  std::vector<std::uint64_t> before, after;
+  (*kernel)->state().settled_words(0, before);
+  const allocator::Decision decision = (*kernel)->allocate(request(8), nullptr);
+  ASSERT_TRUE(decision.success);
+  EXPECT_EQ(decision.block, 5000u);
+  EXPECT_EQ(decision.len, 8u);
+  EXPECT_EQ(decision.ns, 100u);
+  EXPECT_EQ(decision.criterion, mb::Criterion::cr0);
+  (*kernel)->state().settled_words(0, after);
+  EXPECT_EQ(before[5000 / 64] | 0xffull << 5000 % 64, after[5000 / 64]);
+  EXPECT_TRUE((*kernel)->free(0, 5000, 8, true));
+  EXPECT_FALSE((*kernel)->free(0, 5000, 8, true));
+  (*kernel)->state().settled_words(0, after);
+  EXPECT_EQ(before, after);
+  ASSERT_TRUE((*kernel)->finish().ok());
+  EXPECT_NE((*kernel)->account()->mb_stats.find("reqs: 2"), std::string::npos);
+  // Its process has ended.
+  EXPECT_FALSE((*kernel)->status().ok());
+}
+
+TEST_F(KernelTest, OneThatHandsOutWhatIsInUseIsNotBelieved) {
+  auto kernel = start("twice");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  (void)(*kernel)->allocate(request(4), nullptr);
+  EXPECT_TRUE((*kernel)->status().ok());
+  (void)(*kernel)->allocate(request(4), nullptr);
+  ASSERT_FALSE((*kernel)->status().ok());
+  EXPECT_NE((*kernel)->status().error().message.find("handed out block 5000"), std::string::npos);
+}
+
+TEST_F(KernelTest, AfterItsEndNothingIsDecided) {
+  auto kernel = start("dies");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  EXPECT_FALSE((*kernel)->allocate(request(4), nullptr).success);
+  EXPECT_FALSE((*kernel)->status().ok());
+  EXPECT_FALSE((*kernel)->allocate(request(4), nullptr).success);
+  EXPECT_FALSE((*kernel)->finish().ok());
+}
+
+}  // namespace
+}  // namespace e4r::guest

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/overlay.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/process.h"
+#include "support/temp_dir.h"
+#include "util/file.h"
+
+namespace fs = std::filesystem;
+
+namespace e4r::guest {
+namespace {
+
+class OverlayTest : public testing::Test {
+ protected:
+  void write(const std::string& path, const std::string& text) {
+    const fs::path at = fs::path(tree_) / path;
+    fs::create_directories(at.parent_path());
+    std::ofstream(at) << text;
+  }
+  void make_tree(const std::string& version = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n") {
+    write("Makefile", version + "EXTRAVERSION = -rc1\n");
+    write("fs/ext4/ext4.h", "");
+    write("fs/ext4/mballoc.c", "int the_tree_s;\n");
+    write("fs/ext4/super.c", "");
+    write("fs/xfs/xfs.c", "");
+    write("kernel/fork.c", "");
+  }
+  std::string refused() {
+    const auto tree = look_at_tree(tree_);
+    return tree.ok() ? "" : tree.error().message;
+  }
+  std::string listing() {
+    std::string out;
+    for (const auto& entry : fs::recursive_directory_iterator(tree_))
+      out += entry.path().string() + '\n';
+    return out;
+  }
+
+  test::TempDir dir_;
+  std::string tree_ = dir_.file("linux");
+  std::string overlay_ = dir_.file("overlay");
+};
+
+TEST_F(OverlayTest, IsTheTreeWithTheDriver) {
+  make_tree();
+  const std::string before = listing();
+  const auto tree = look_at_tree(tree_);
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  EXPECT_EQ(tree->version, "6.12.3-rc1");
+  const Status made = make_overlay(*tree, overlay_);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(*read_file(overlay_ + "/fs/ext4/mballoc-tree.c"), "int the_tree_s;\n");
+  EXPECT_NE(read_file(overlay_ + "/fs/ext4/mballoc.c")->find("mballoc-tree.c"), std::string::npos);
+  EXPECT_NE(read_file(overlay_ + "/fs/ext4/e4replay-driver.c")->find("e4r_init"),
+            std::string::npos);
+  for (const char* same : {"Makefile", "fs/xfs/xfs.c", "fs/ext4/super.c", "kernel/fork.c"})
+    EXPECT_TRUE(fs::equivalent(tree_ + "/" + same, overlay_ + "/" + same)) << same;
+  EXPECT_EQ(listing(), before);
+}
+
+TEST_F(OverlayTest, WhatHasNotChangedKeepsItsTime) {
+  make_tree();
+  ASSERT_TRUE(make_overlay(*look_at_tree(tree_), overlay_).ok());
+  const std::string ours = overlay_ + "/fs/ext4/e4replay-driver.c";
+  const auto past = fs::last_write_time(ours) - std::chrono::hours(1);
+  fs::last_write_time(ours, past);
+  fs::remove(tree_ + "/fs/ext4/super.c");
+  write("fs/ext4/new.c", "");
+  ASSERT_TRUE(make_overlay(*look_at_tree(tree_), overlay_).ok());
+  EXPECT_EQ(fs::last_write_time(ours), past);
+  EXPECT_FALSE(fs::is_symlink(overlay_ + "/fs/ext4/super.c"));
+  EXPECT_TRUE(fs::exists(overlay_ + "/fs/ext4/new.c"));
+}
+
+TEST_F(OverlayTest, ObjectsAmongTheSourcesStayOut) {
+  make_tree();
+  write(".gitignore", "*.o\n.config\n");
+  write(".config", "");
+  write("kernel/fork.o", "");
+  const auto without_git = make_overlay(*look_at_tree(tree_), overlay_);
+  ASSERT_FALSE(without_git.ok());
+  EXPECT_NE(without_git.error().message.find("make mrproper"), std::string::npos);
+  ASSERT_EQ(test::run({"git", "init", "-q", tree_}).status, 0);
+  const auto tree = look_at_tree(tree_);
+  ASSERT_TRUE(tree.ok());
+  EXPECT_TRUE(tree->built_in);
+  const Status made = make_overlay(*tree, overlay_);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_TRUE(fs::exists(overlay_ + "/kernel/fork.c"));
+  EXPECT_FALSE(fs::exists(overlay_ + "/kernel/fork.o"));
+  EXPECT_FALSE(fs::exists(overlay_ + "/.config"));
+  EXPECT_EQ(*read_file(overlay_ + "/fs/ext4/mballoc-tree.c"), "int the_tree_s;\n");
+}
+
+TEST_F(OverlayTest, OtherDirectoriesAreRefused) {
+  EXPECT_NE(refused().find("No such file"), std::string::npos);
+  fs::create_directories(tree_);
+  EXPECT_NE(refused().find("is no kernel tree"), std::string::npos);
+  make_tree("VERSION = 5\nPATCHLEVEL = 15\nSUBLEVEL = 1\n");
+  EXPECT_NE(refused().find("Linux 5.15.1-rc1; the driver is for 6.1 and later"), std::string::npos);
+  make_tree("VERSION = \n");
+  EXPECT_NE(refused().find("does not say which version"), std::string::npos);
+  make_tree();
+  fs::remove(tree_ + "/fs/ext4/mballoc.c");
+  EXPECT_NE(refused().find("has no fs/ext4/mballoc.c"), std::string::npos);
+}
+
+TEST_F(OverlayTest, AConfigurationThatWasNotTaken) {
+  const std::string config = dir_.file("config");
+  ASSERT_TRUE(write_config(config).ok());
+  const std::string all = *read_file(config);
+  EXPECT_TRUE(check_config(config).ok());
+  std::string without = all;
+  without.replace(without.find("CONFIG_EXT4_FS=y"), 16, "# nothing here..");
+  std::ofstream(config) << without;
+  const Status refused = check_config(config);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("CONFIG_EXT4_FS=y"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace e4r::guest
