@@ -37,7 +37,8 @@ const char e4r_identity[] __used =
 
 /* The kernel runs as a process of the host and is linked with its C library. */
 extern int open(const char *path, int flags, ...);
-extern void *mmap(void *address, unsigned long bytes, int protection, int flags, int fd, long offset);
+extern void *mmap(void *address, unsigned long bytes, int protection, int flags, int fd,
+		  long offset);
 extern long syscall(long number, ...);
 extern long write(int fd, const void *bytes, unsigned long count);
 #define E4R_HOST_O_RDWR 2
@@ -61,7 +62,7 @@ static struct {
 	long parent; /* of this kernel's process */
 	struct super_block *sb;
 	struct super_operations ops; /* ext4's, without those that write inodes */
-	struct xarray inodes;        /* the stand-ins, by number */
+	struct xarray inodes;	     /* the stand-ins, by number */
 	struct inode *file, *other;  /* whose blocks are freed: a file's, others' */
 	struct ext4_locality_group __percpu *groups_of[E4R_MOST_CPUS];
 
@@ -69,8 +70,8 @@ static struct {
 
 	/* Commits begin and end where the host says. */
 	void (*commit_callback)(journal_t *journal, transaction_t *transaction);
-	tid_t wanted;                  /* the transaction that is to wait; 0: none */
-	bool committing;               /* it has been asked to commit, and has not ended */
+	tid_t wanted;	 /* the transaction that is to wait; 0: none */
+	bool committing; /* it has been asked to commit, and has not ended */
 	struct completion reached, go, ended;
 } e4r;
 
@@ -247,7 +248,8 @@ static int e4r_make_inode(u64 number)
 	if (!err) {
 		ext4_lock_group(sb, group);
 		desc->bg_flags &= cpu_to_le16(~EXT4_BG_BLOCK_UNINIT);
-		ext4_free_group_clusters_set(sb, desc, ext4_free_clusters_after_init(sb, group, desc));
+		ext4_free_group_clusters_set(sb, desc,
+					     ext4_free_clusters_after_init(sb, group, desc));
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 		ext4_block_bitmap_csum_set(sb, desc, bitmap);
 #else
@@ -545,7 +547,7 @@ static void e4r_wait(struct e4r_count *asked, u32 done)
 {
 	struct {
 		long s, ns;
-	} most = { 0, 50 * NSEC_PER_MSEC };
+	} most = {0, 50 * NSEC_PER_MSEC};
 	unsigned int spins;
 
 	for (spins = 0; smp_load_acquire(&asked->value) == done; spins++) {
@@ -555,8 +557,8 @@ static void e4r_wait(struct e4r_count *asked, u32 done)
 			WRITE_ONCE(asked->waits, 1);
 			smp_mb();
 			if (READ_ONCE(asked->value) == done)
-				syscall(E4R_HOST_FUTEX, &asked->value, E4R_HOST_FUTEX_WAIT, done, &most,
-					NULL, 0);
+				syscall(E4R_HOST_FUTEX, &asked->value, E4R_HOST_FUTEX_WAIT, done,
+					&most, NULL, 0);
 			WRITE_ONCE(asked->waits, 0);
 			if (syscall(E4R_HOST_GETPPID) != e4r.parent)
 				kernel_power_off();
@@ -584,7 +586,8 @@ static void e4r_serve(void)
 		smp_store_release(&s->answered.value, done);
 		smp_mb();
 		if (READ_ONCE(s->answered.waits))
-			syscall(E4R_HOST_FUTEX, &s->answered.value, E4R_HOST_FUTEX_WAKE, 1, NULL, NULL, 0);
+			syscall(E4R_HOST_FUTEX, &s->answered.value, E4R_HOST_FUTEX_WAKE, 1, NULL,
+				NULL, 0);
 		cond_resched();
 	}
 }
@@ -599,7 +602,8 @@ static int __init e4r_init(void)
 	fd = open(e4r_path, E4R_HOST_O_RDWR);
 	if (fd < 0)
 		panic("e4replay: cannot open %s", e4r_path);
-	e4r.shared = mmap(NULL, sizeof(*e4r.shared), E4R_HOST_PROT_READ_WRITE, E4R_HOST_MAP_SHARED, fd, 0);
+	e4r.shared = mmap(NULL, sizeof(*e4r.shared), E4R_HOST_PROT_READ_WRITE, E4R_HOST_MAP_SHARED,
+			  fd, 0);
 	if (e4r.shared == (void *)-1L || e4r.shared->magic != E4R_MAGIC ||
 	    e4r.shared->protocol != E4R_PROTOCOL)
 		panic("e4replay: %s is not what this driver talks through", e4r_path);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "image/mountable.h"
 
@@ -61,6 +62,8 @@ Status Kernel::boot(const state::Source& source) {
   boot.disk = disks.file_system.get();
   if (disks.journal.is_open()) boot.journal = disks.journal.get();
   boot.memory_mib = memory_for(source);
+  if (const char* patience = std::getenv("E4R_GUEST_PATIENCE"))
+    boot.patience = std::chrono::seconds(std::max(std::atoi(patience), 1));
   E4R_TRY(guest_, Guest::start(boot));
   return {};
 }

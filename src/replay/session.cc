@@ -51,12 +51,6 @@ bool is_modelled(const trace::TraceSummary& trace) {
   return !names_of(trace).empty();
 }
 
-std::unique_ptr<allocator::Model> Session::model_of(const Setup& setup) const {
-  auto model = std::make_unique<allocator::Model>(source_, *setup.policy, setup.tunables);
-  if (options_.warm) options_.warm->put_into(*model);
-  return model;
-}
-
 template <class Driver, class... Inputs>
 Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   EngineOptions options;
@@ -72,13 +66,15 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   const auto start = std::chrono::steady_clock::now();
   Run out;
   if constexpr (std::is_same_v<Driver, Follow>) {
-    out.engine = std::make_unique<Follow>(source_, model_of(setup), std::move(options), inputs...);
+    out.engine = std::make_unique<Follow>(
+        source_, make_model(source_, *setup.policy, setup.tunables, warm()), std::move(options),
+        inputs...);
   } else {
     std::unique_ptr<allocator::Decider> decider;
     if (setup.make) {
       E4R_TRY(decider, setup.make(setup, warm()));
     } else {
-      decider = model_of(setup);
+      decider = make_model(source_, *setup.policy, setup.tunables, warm());
     }
     out.engine =
         std::make_unique<Driver>(source_, std::move(decider), std::move(options), inputs...);

@@ -75,7 +75,6 @@ class Session {
   // Makes the driver and runs it; `inputs`: for those that take them.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
-  [[nodiscard]] std::unique_ptr<allocator::Model> model_of(const Setup& setup) const;
 
   const state::Source& source_;
   trace::PackedTrace trace_;

@@ -203,6 +203,15 @@ void WarmStart::put_into(allocator::Model& model) const {
   arrange(state::OrderLists::average, rank_by_average);
 }
 
+std::unique_ptr<allocator::Model> make_model(const state::Source& source,
+                                             const allocator::Policy& policy,
+                                             const allocator::Tunables& tunables,
+                                             const WarmStart* warm) {
+  auto model = std::make_unique<allocator::Model>(source, policy, tunables);
+  if (warm != nullptr) warm->put_into(*model);
+  return model;
+}
+
 void WarmStart::learn(const std::vector<Precedence>& learnt, std::uint32_t group_count) {
   Ranking largest(rank_by_largest, group_count);
   Ranking average(rank_by_average, group_count);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "allocator/model.h"
@@ -46,6 +47,13 @@ struct WarmStart {
   // Puts it there, and loads every group.
   void put_into(allocator::Model& model) const;
 };
+
+// A policy's model of the start image; `warm`: what its file system held in memory, null when it
+// was mounted a moment ago.
+[[nodiscard]] std::unique_ptr<allocator::Model> make_model(const state::Source& source,
+                                                           const allocator::Policy& policy,
+                                                           const allocator::Tunables& tunables,
+                                                           const WarmStart* warm);
 
 // Works it out from the start image, the events, and mb_groups of the same moment as the image
 // (empty: none). The model is that of Linux 6.1: preallocations lie at an end of a run of clusters

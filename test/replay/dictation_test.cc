@@ -183,12 +183,10 @@ TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   const allocator::Decision d = rig->allocator.allocate(skipping);
   writer.finish(open, d);
   replay::WarmStart warm;  // every group is loaded
-  replay::EngineOptions options = checked_every(1);
-  options.warm = &warm;
   replay::InputTable inputs;
   const auto run = [&](Driver driver) {
     return replay_as(driver, fs.source(), rig->allocator.policy(), tunables, writer.events(),
-                     inputs, options);
+                     inputs, checked_every(1), &warm);
   };
   const Replayed followed = run(Driver::follow);
   ASSERT_TRUE(followed.status.ok());

@@ -248,9 +248,12 @@ TEST(WarmStart, WhatCannotHaveBeenIsLeftOut) {
   warm.groups.push_back({});
   warm.groups.back().number = UINT32_MAX;
   replay::EngineOptions options;
-  options.warm = &warm;
+  options.warm = true;
   options.check = true;
-  replay::Follow engine(fs.source(), *allocator::find_policy("legacy"), rig.tunables, options);
+  replay::Follow engine(
+      fs.source(),
+      replay::make_model(fs.source(), *allocator::find_policy("legacy"), rig.tunables, &warm),
+      options);
   MemorySource none({});
   EXPECT_TRUE(engine.run(none).ok());
 }

@@ -32,20 +32,23 @@ inline replay::EngineOptions checked_every(std::uint64_t operations) {
 inline Replayed replay_as(Driver driver, const state::Source& source,
                           const allocator::Policy& policy, const allocator::Tunables& tunables,
                           std::span<const trace::Event> events, replay::InputTable& inputs,
-                          const replay::EngineOptions& options = checked_every(1)) {
+                          replay::EngineOptions options = checked_every(1),
+                          const replay::WarmStart* warm = nullptr) {
   MemorySource stream(events);
+  auto model = replay::make_model(source, policy, tunables, warm);
+  options.warm = warm != nullptr;
   Replayed out;
   if (driver == Driver::follow) {
-    auto follow = std::make_unique<replay::Follow>(source, policy, tunables, options);
+    auto follow = std::make_unique<replay::Follow>(source, std::move(model), options);
     out.status = follow->run(stream);
     inputs = follow->take_inputs();
     out.engine = std::move(follow);
     return out;
   }
   if (driver == Driver::free_run)
-    out.engine = std::make_unique<replay::FreeRun>(source, policy, tunables, options, inputs);
+    out.engine = std::make_unique<replay::FreeRun>(source, std::move(model), options, inputs);
   else
-    out.engine = std::make_unique<replay::WhatIf>(source, policy, tunables, options, inputs);
+    out.engine = std::make_unique<replay::WhatIf>(source, std::move(model), options, inputs);
   out.status = out.engine->run(stream);
   return out;
 }

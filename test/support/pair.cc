@@ -359,10 +359,9 @@ struct Case {
 std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy,
                         const allocator::Tunables& tunables) {
   replay::EngineOptions options = checked_every(it.check_every);
-  options.warm = it.warm ? &*it.warm : nullptr;
   if (it.explained != 0) options.explain = {it.explained};
-  const Replayed replayed =
-      replay_as(driver, *it.source, policy, tunables, it.events, it.inputs, options);
+  const Replayed replayed = replay_as(driver, *it.source, policy, tunables, it.events, it.inputs,
+                                      options, it.warm ? &*it.warm : nullptr);
   if (!replayed.status.ok()) return replayed.status.error().message;
   const replay::Engine& engine = *replayed.engine;
   if (engine.state().bad_frees() > 0) return "ranges were given back that were free already";

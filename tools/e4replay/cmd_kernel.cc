@@ -19,6 +19,8 @@ namespace kernel_command_parts {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kObjects = "e4replay-objects";  // in the overlay
+
 struct BuildOptions {
   std::string tree;
   std::string out;
@@ -75,21 +77,22 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   const char* cc = std::getenv("CC");
   std::string compiler = cc != nullptr && *cc != '\0' ? cc : "gcc";
   if (cc == nullptr && !find_program("ccache").empty()) compiler = "ccache gcc";
-  // sh sends what make prints to the log.
-  std::vector<std::string> argv = {
-      "sh",
-      "-c",
-      "unset MAKEFLAGS MAKELEVEL CROSS_COMPILE; exec \"$@\" >\"$0\" 2>&1",
-      log,
-      "make",
-      "-s",
-      "-C",
-      directory + "/source",
-      "O=" + directory + "/objects",
-      "ARCH=um",
-      "CC=" + compiler,
-      "KBUILD_BUILD_USER=e4replay",
-      "KBUILD_BUILD_HOST=e4replay"};
+  // sh sends what make prints to the log. Objects lie inside the overlay, so that paths are
+  // relative and a compiler cache finds for one directory what it compiled for another.
+  std::vector<std::string> argv = {"sh",
+                                   "-c",
+                                   "unset MAKEFLAGS MAKELEVEL CROSS_COMPILE; export "
+                                   "CCACHE_NOHASHDIR=1; exec \"$@\" >\"$0\" 2>&1",
+                                   log,
+                                   "make",
+                                   "-s",
+                                   "-C",
+                                   directory + "/source",
+                                   "O=" + std::string(kObjects),
+                                   "ARCH=um",
+                                   "CC=" + compiler,
+                                   "KBUILD_BUILD_USER=e4replay",
+                                   "KBUILD_BUILD_HOST=e4replay"};
   argv.insert(argv.end(), words.begin(), words.end());
   E4R_TRY(const int status, run_child("/bin/sh", argv));
   if (status == 0) return {};
@@ -118,10 +121,11 @@ Result<int> build(const BuildOptions& o) {
   progress.show(fmt::format("building Linux {} of {}", tree.version, tree.path));
   E4R_CHECK(guest::make_overlay(tree, directory + "/source"));
   std::error_code ec;
-  fs::create_directories(directory + "/objects", ec);
+  const std::string objects = fmt::format("{}/source/{}", directory, kObjects);
+  fs::create_directories(objects, ec);
   if (ec) return error("{}: {}", directory, ec.message());
   const std::string config = directory + "/guest.config";
-  const std::string dot_config = directory + "/objects/.config";
+  const std::string dot_config = objects + "/.config";
   E4R_CHECK(guest::write_config(config));
   if (!fs::exists(dot_config, ec) ||
       fs::last_write_time(dot_config, ec) < fs::last_write_time(config, ec))
@@ -131,7 +135,7 @@ Result<int> build(const BuildOptions& o) {
   E4R_CHECK(make(directory, tree, directory + "/build.log",
                  {fmt::format("-j{}", thread_count(o.jobs)), "linux"}));
   progress.wipe();
-  E4R_TRY(const std::string kernel, read_file(directory + "/objects/linux"));
+  E4R_TRY(const std::string kernel, read_file(objects + "/linux"));
   E4R_TRY(Output out, Output::create(outputs.named(o.out), OutputKind::file, {.mode = 0777}));
   E4R_CHECK(out.write(kernel));
   E4R_CHECK(out.commit());

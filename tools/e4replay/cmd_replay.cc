@@ -99,6 +99,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   if (policies.empty()) policies = with_neighbours(report.recorded_policy);
   std::vector<replay::Setup> setups;
   for (const allocator::Policy* policy : policies) {
+    warn_of_cold_kernel(*policy, inputs);
     replay::Setup& setup = setups.emplace_back(make_setup(*policy, inputs.recorded, inputs));
     E4R_CHECK(apply_settings(setup.tunables, options.in.settings));
   }

@@ -54,6 +54,10 @@ Result<Wanted> wanted_of(const Options& options) {
   spec.captures = options.captures;
   spec.where = options.where;
   E4R_TRY(spec.policies, parse_policies(options.policies));
+  for (const allocator::Policy* policy : spec.policies)
+    if (is_kernel(*policy))
+      return error("{}: a sweep runs models; the code of a kernel is for replay and verify",
+                   policy->name);
   for (const std::string& setting : options.settings) {
     auto axis = sweep::parse_axis(setting);
     if (!axis.ok()) return error("--set: {}", axis.error().message);

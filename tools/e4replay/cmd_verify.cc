@@ -66,14 +66,17 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
                           session_options(options.in, inputs, progress));
   report::ReplayReport report = start_report(options.in, inputs);
   replay::Setup setup = {policy, inputs.recorded};
-  if (policy != nullptr) setup = make_setup(*policy, inputs.recorded, inputs);
+  if (policy != nullptr) {
+    warn_of_cold_kernel(*policy, inputs);
+    setup = make_setup(*policy, inputs.recorded, inputs);
+  }
   // The code of a kernel cannot be put right after a difference: it decides alone.
-  const bool is_kernel = setup.make != nullptr;
+  const bool by_kernel = setup.make != nullptr;
   if (options.in.explain != 0) setup.explain = {options.in.explain};
-  E4R_TRY(const replay::Run followed, policy == nullptr || is_kernel
+  E4R_TRY(const replay::Run followed, policy == nullptr || by_kernel
                                           ? session.follow_recorded({nullptr, inputs.recorded})
                                           : session.follow(setup));
-  if (!is_kernel) setup.policy = &followed.engine->policy();
+  if (!by_kernel) setup.policy = &followed.engine->policy();
   if (followed.engine->decisions() == 0)
     return error(
         "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
@@ -82,7 +85,7 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   report.contradictions = followed.engine->contradictions();
   if (session.warm() != nullptr) report.warm = *session.warm();
   E4R_TRY(const replay::Run alone, session.free_run(setup));
-  const bool told_alone = options.free_run || is_kernel;
+  const bool told_alone = options.free_run || by_kernel;
   const replay::Run& told = told_alone ? alone : followed;
   report::RunReport run = report::summarize(told);
   if (!told_alone) run.agreement = followed.engine->agreement();

@@ -321,10 +321,25 @@ Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& 
   return out;
 }
 
+bool is_kernel(const allocator::Policy& policy) {
+  return policy.name.starts_with(guest::kKernelPrefix);
+}
+
+void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs) {
+  if (!is_kernel(policy) || !inputs.warm) return;
+  const std::size_t preallocs = inputs.warm->preallocs.size();
+  const std::size_t streams = inputs.warm->streams.size();
+  if (preallocs == 0 && streams == 0) return;
+  warn(
+      fmt::format("{} begins without what the file system held in memory when recording began: {} "
+                  "preallocations, {} stream goals",
+                  policy.name, format_count(preallocs), format_count(streams)));
+}
+
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
                          const Inputs& inputs) {
   replay::Setup out = {&policy, tunables};
-  if (!policy.name.starts_with(guest::kKernelPrefix)) return out;
+  if (!is_kernel(policy)) return out;
   out.make = [&inputs](
                  const replay::Setup& setup,
                  const replay::WarmStart* warm) -> Result<std::unique_ptr<allocator::Decider>> {

@@ -103,6 +103,12 @@ struct NotedText {
 // lists those there are), an empty list.
 [[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
 
+// Whether it is the code of a kernel.
+[[nodiscard]] bool is_kernel(const allocator::Policy& policy);
+// Warns of what the code of a kernel does not begin with: what a file system that had been mounted
+// before held in memory alone.
+void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs);
+
 // The policy with these tunables, and who decides by it: the model, or the code of the kernel that
 // it names. `inputs` must outlive the setup.
 [[nodiscard]] replay::Setup make_setup(const allocator::Policy& policy,
