@@ -22,9 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Descriptors that the kernel finds its files under.
-enum : int { kDisk = 60, kJournal, kShared };
-
 std::atomic_ref<std::uint32_t> atomic(std::uint32_t& value) {
   return std::atomic_ref<std::uint32_t>(value);
 }
@@ -77,14 +74,19 @@ Status Guest::make_files() {
 
 // The kernel is the first of a group of processes of its own, which ends as one.
 Status Guest::spawn() {
-  const std::string memory = fmt::format("mem={}M", boot_.memory_mib);
-  const std::string disk = fmt::format("ubd0=/proc/self/fd/{}", +kDisk);
-  const std::string journal = fmt::format("ubd1=/proc/self/fd/{}", +kJournal);
-  const std::string shared = fmt::format("e4replay=/proc/self/fd/{}", +kShared);
-  std::vector<const char*> words = {boot_.kernel.c_str(), memory.c_str(), disk.c_str(),
-                                    shared.c_str(),       "con=null",     "ssl=null",
-                                    "stderr=1",           "oops=panic"};
-  if (boot_.journal >= 0) words.push_back(journal.c_str());
+  const auto file = [](std::string_view option, int fd) {
+    return fmt::format("{}=/proc/self/fd/{}", option, fd);
+  };
+  std::vector<std::string> options = {fmt::format("mem={}M", boot_.memory_mib),
+                                      file("ubd0", boot_.disk),
+                                      file("e4replay", memory_.get()),
+                                      "con=null",
+                                      "ssl=null",
+                                      "stderr=1",
+                                      "oops=panic"};
+  if (boot_.journal >= 0) options.push_back(file("ubd1", boot_.journal));
+  std::vector<const char*> words = {boot_.kernel.c_str()};
+  for (const std::string& option : options) words.push_back(option.c_str());
   words.push_back(nullptr);
   if (::access(boot_.kernel.c_str(), X_OK) != 0)
     return error("{}: {}", boot_.kernel, errno_text(errno));
@@ -96,9 +98,8 @@ Status Guest::spawn() {
   ::dup2(null, 0);
   ::dup2(log_.get(), 1);
   ::dup2(log_.get(), 2);
-  ::dup2(boot_.disk, kDisk);
-  if (boot_.journal >= 0) ::dup2(boot_.journal, kJournal);
-  ::dup2(memory_.get(), kShared);
+  for (const int fd : {boot_.disk, boot_.journal, memory_.get()})
+    if (fd >= 0) ::fcntl(fd, F_SETFD, 0);  // the kernel has it too
   ::execv(words.front(), const_cast<char**>(words.data()));
   ::_exit(127);
 }
@@ -130,20 +131,29 @@ std::string Guest::log() const {
   return out;
 }
 
-// The kernel's own words: the line that says why, or else its last one.
-Error Guest::ended_error(std::string_view when) const {
+std::string Guest::last_words() const {
   const std::string text = log();
-  std::string_view line;
+  // The better a line tells what went wrong, the later its place here.
+  std::array<std::string_view, 3> by_worth;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view one(text.data() + at, end - at);
-    const bool tells = one.find("BUG") != one.npos || one.find("Kernel panic") != one.npos ||
-                       one.find("EXT4-fs error") != one.npos;
-    if (!one.empty() && (tells || line.empty())) line = one;
+    const std::string_view line(text.data() + at, end - at);
+    const auto has = [line](std::string_view words) { return line.find(words) != line.npos; };
+    if (has("BUG") || has("Kernel panic") || has("EXT4-fs error"))
+      by_worth[2] = line;
+    else if (has("EXT4-fs"))
+      by_worth[1] = line;
+    else if (by_worth[0].empty())
+      by_worth[0] = line;
     at = end + 1;
   }
-  return error("{}: the kernel ended {}: {}", boot_.kernel, when,
-               line.empty() ? "it printed nothing" : line);
+  for (std::size_t worth = by_worth.size(); worth-- > 0;)
+    if (!by_worth[worth].empty()) return std::string(by_worth[worth]);
+  return "it printed nothing";
+}
+
+Error Guest::ended_error(std::string_view when) const {
+  return error("{}: the kernel ended {}: {}", boot_.kernel, when, last_words());
 }
 
 // Waits a little: awake first, then asleep until the driver answers.

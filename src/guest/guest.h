@@ -55,8 +55,8 @@ class Guest {
 
   [[nodiscard]] const std::string& kernel() const { return boot_.kernel; }
   [[nodiscard]] const e4r_shared& shared() const { return *shared_; }
-  // The last lines that the kernel has printed.
-  [[nodiscard]] std::string log() const;
+  // Of what the kernel has printed last, the line that says most of what went wrong.
+  [[nodiscard]] std::string last_words() const;
 
  private:
   explicit Guest(const Boot& boot) : boot_(boot) {}
@@ -68,6 +68,7 @@ class Guest {
   Status pause(std::uint32_t& turns, std::uint32_t seen,
                std::chrono::steady_clock::time_point began);
   [[nodiscard]] bool has_ended();
+  [[nodiscard]] std::string log() const;
   [[nodiscard]] Error ended_error(std::string_view when) const;
   void end();
 

@@ -76,8 +76,10 @@ Status Kernel::mount(const state::Source& source) {
   text += fmt::format(",mb_optimize_scan={}", options_.tunables.mb_optimize_scan);
   e4r_op op = operation(E4R_MOUNT);
   op.cpu = static_cast<std::uint32_t>(options_.tunables.possible_cpus);
-  return guest_->tell(op, text,
-                      fmt::format("{}: cannot mount {}", options_.kernel, options_.named));
+  const Status mounted =
+      guest_->tell(op, text, fmt::format("{}: cannot mount {}", options_.kernel, options_.named));
+  if (mounted.ok()) return {};
+  return error("{} ({})", mounted.error().message, guest_->last_words());
 }
 
 // What the kernel does not have, it does not decide by.

@@ -136,6 +136,8 @@ void add_files(std::vector<Row>& out) {
       [](Run r, Report) -> Value { return r.files.one_extent; });
 }
 
+constexpr std::string_view kTimes = "decision_ns/";
+
 Value value_of(std::optional<std::uint64_t> count) {
   return count ? Value(*count) : Value();
 }
@@ -146,7 +148,7 @@ void add_times(std::vector<Row>& out) {
   const auto add = [&](std::string label, std::string key, auto of) {
     out.push_back({section,
                    std::move(label),
-                   "decision_ns/" + std::move(key),
+                   std::string(kTimes) + std::move(key),
                    Show::nonzero,
                    [of](Run run, Report) { return value_of(of(run.times)); },
                    {},
@@ -254,6 +256,10 @@ std::string change_text(const Value& from, const Value& to) {
 std::span<const Row> rows() {
   static const std::vector<Row> kRows = make_rows();
   return kRows;
+}
+
+bool has_model(const Row& row) {
+  return !row.key.starts_with(kTimes);
 }
 
 const Row* find_row(std::string_view key) {

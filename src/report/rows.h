@@ -38,6 +38,9 @@ struct Row {
 // All rows, in the order in which they are shown.
 [[nodiscard]] std::span<const Row> rows();
 
+// Whether models have the figure too: they take no time.
+[[nodiscard]] bool has_model(const Row& row);
+
 // The row of that key; null when there is none.
 [[nodiscard]] const Row* find_row(std::string_view key);
 

@@ -112,13 +112,13 @@ json::array numbers(const std::vector<std::size_t>& points) {
 std::vector<const report::Row*> metrics() {
   std::vector<const report::Row*> out;
   for (const report::Row& row : report::rows())
-    if (row.better != report::Better::none) out.push_back(&row);
+    if (row.better != report::Better::none && report::has_model(row)) out.push_back(&row);
   return out;
 }
 
 Result<const report::Row*> find_metric(std::string_view key) {
   const report::Row* row = report::find_row(key);
-  if (row != nullptr && row->better != report::Better::none) return row;
+  if (row != nullptr && row->better != report::Better::none && report::has_model(*row)) return row;
   std::string known;
   for (const report::Row* metric : metrics())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", metric->key);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -9,6 +13,7 @@
 #include "common/command.h"
 #include "guest/kernel_file.h"
 #include "guest/overlay.h"
+#include "util/fd.h"
 #include "util/file.h"
 #include "util/output.h"
 #include "util/parallel.h"
@@ -119,8 +124,14 @@ Result<int> build(const BuildOptions& o) {
                  directory);
   Progress progress(!o.no_progress);
   progress.show(fmt::format("building Linux {} of {}", tree.version, tree.path));
-  E4R_CHECK(guest::make_overlay(tree, directory + "/source"));
   std::error_code ec;
+  fs::create_directories(directory, ec);
+  const Fd lock(::open((directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock.is_open()) return error("{}: {}", directory, errno_text(errno));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return error("{}: another build is at work there: wait for it, or give another --build-dir",
+                 directory);
+  E4R_CHECK(guest::make_overlay(tree, directory + "/source"));
   const std::string objects = fmt::format("{}/source/{}", directory, kObjects);
   fs::create_directories(objects, ec);
   if (ec) return error("{}: {}", directory, ec.message());

@@ -73,9 +73,10 @@ Result<report::ReplayReport> verify(const Options& options, const Inputs& inputs
   // The code of a kernel cannot be put right after a difference: it decides alone.
   const bool by_kernel = setup.make != nullptr;
   if (options.in.explain != 0) setup.explain = {options.in.explain};
-  E4R_TRY(const replay::Run followed, policy == nullptr || by_kernel
-                                          ? session.follow_recorded({nullptr, inputs.recorded})
-                                          : session.follow(setup));
+  const replay::Setup recorded = {nullptr, inputs.recorded};
+  E4R_TRY(const replay::Run followed, by_kernel           ? session.follow_recorded(recorded)
+                                      : policy == nullptr ? session.follow_recorded(setup)
+                                                          : session.follow(setup));
   if (!by_kernel) setup.policy = &followed.engine->policy();
   if (followed.engine->decisions() == 0)
     return error(
