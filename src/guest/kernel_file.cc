@@ -63,11 +63,14 @@ Result<const allocator::Policy*> kernel_policy(const std::string& path) {
   static std::deque<KernelPolicy> made;
   E4R_TRY(const KernelFile file, read_kernel_file(path));
   const std::scoped_lock lock(mutex);
-  const std::string name = std::string(kKernelPrefix) + path;
-  for (const KernelPolicy& old : made)
-    if (old.name == name) return old.policy.get();
+  // Two files of one name are told apart by their paths.
+  std::string name = std::string(kKernelPrefix) + path.substr(path.rfind('/') + 1);
+  for (const KernelPolicy& old : made) {
+    if (old.source == path) return old.policy.get();
+    if (old.name == name) name = std::string(kKernelPrefix) + path;
+  }
   KernelPolicy& out = made.emplace_back();
-  out.name = name;
+  out.name = std::move(name);
   out.summary = "the code of Linux " + file.release;
   out.source = path;
   const allocator::Policy& model = *allocator::find_policy(model_of(file.release));
@@ -77,7 +80,7 @@ Result<const allocator::Policy*> kernel_policy(const std::string& path) {
                                          .source = out.source,
                                          .ladder = model.ladder,
                                          .kernel = model.kernel,
-                                         .verified = {},
+                                         .verified = "it is that kernel's own code",
                                          .releases = {},
                                          .walk_only = false});
   return out.policy.get();

@@ -20,9 +20,9 @@ struct KernelFile {
 // Looks at the file without starting it. The Error says what else it is, or which driver it has.
 [[nodiscard]] Result<KernelFile> read_kernel_file(const std::string& path);
 
-// The kernel as a policy: its name is "kernel:FILE", its criteria and the names of its counters are
-// those of the model of that release. It says nothing of what the code decides. Good for as long as
-// the program runs.
+// The kernel as a policy: its name is "kernel:" and the file's name without its directory, its
+// source is the file, its criteria and the names of its counters are those of the model of that
+// release. It says nothing of what the code decides. Good for as long as the program runs.
 [[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& path);
 
 }  // namespace e4r::guest

@@ -131,9 +131,14 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   EXPECT_EQ(file->release, "6.1.0-fake");
   const auto policy = kernel_policy(dir_.file("good"));
   ASSERT_TRUE(policy.ok());
-  EXPECT_EQ((*policy)->name, "kernel:" + dir_.file("good"));
+  EXPECT_EQ((*policy)->name, "kernel:good");
+  EXPECT_EQ((*policy)->source, dir_.file("good"));
   EXPECT_EQ((*policy)->ladder.size(), 4u);
   EXPECT_EQ(*policy, *kernel_policy(dir_.file("good")));
+  std::filesystem::create_directory(dir_.file("other"));
+  const auto namesake = kernel_policy(kernel("other/good"));
+  ASSERT_TRUE(namesake.ok());
+  EXPECT_EQ((*namesake)->name, "kernel:" + dir_.file("other/good"));
 }
 
 TEST_F(GuestTest, OtherFilesAreRefused) {

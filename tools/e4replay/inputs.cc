@@ -345,7 +345,7 @@ replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunab
                  const replay::WarmStart* warm) -> Result<std::unique_ptr<allocator::Decider>> {
     guest::KernelOptions options;
     options.policy = setup.policy;
-    options.kernel = setup.policy->name.substr(guest::kKernelPrefix.size());
+    options.kernel = setup.policy->source;
     options.image = inputs.image_path;
     options.named = inputs.image_name;
     options.tunables = setup.tunables;
