@@ -32,13 +32,18 @@ names() {
         traces/MANIFEST
 }
 
+image_of() {
+    awk -v name="$1" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST
+}
+trace_of() {
+    find "$dir/captures" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit
+}
+
 build "$tree" "$kernel"
 count=0
 for name in $(names); do
     tools/unpack_captures.sh "$dir/captures" "$name" >/dev/null
-    image=$(awk -v name="$name" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST)
-    trace=$(ls "$dir/captures/$name".e4t* "$dir/captures/$name".trace* 2>/dev/null | head -1)
-    "$e4replay" verify "$dir/captures/$image.img" "$trace" -p "kernel:$kernel" --no-progress \
+    "$e4replay" verify "$dir/captures/$(image_of "$name").img" "$(trace_of "$name")" -p "kernel:$kernel" --no-progress \
         >"$log" || { cat "$log"; die "$name: the code decides otherwise than it did"; }
     grep -E '^(identical|mb_groups|mb_stats)' "$log" | sed "s/^/$name: /"
     count=$((count + 1))
@@ -64,11 +69,9 @@ refused() {
     sed 's/^/as it should: /' "$log"
 }
 
-first=$(names | head -1)
-image=$(awk -v name="$first" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST)
-trace=$(ls "$dir/captures/$first".e4t* "$dir/captures/$first".trace* 2>/dev/null | head -1)
+first=$(names | sed -n 1p)
 replay() {
-    "$e4replay" replay "$dir/captures/$image.img" "$trace" -p "kernel:$dir/edited.uml" --no-progress
+    "$e4replay" replay "$dir/captures/$(image_of "$first").img" "$(trace_of "$first")" -p "kernel:$dir/edited.uml" --no-progress
 }
 
 edited 'this_is_no_c;'
