@@ -39,7 +39,23 @@ trace_of() {
     find "$dir/captures" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit
 }
 
-build "$tree" "$kernel"
+# A tree of links with a mballoc.c of its own, which is always newer than what was built: as in TREE, or
+# with one more line in the function that decides.
+edited() {
+    rm -rf "$dir/edited"
+    mkdir -p "$dir/edited/fs/ext4"
+    ln -s "$tree"/* "$dir/edited/" 2>/dev/null || true # but fs, which is there
+    ln -s "$tree"/fs/* "$dir/edited/fs/" 2>/dev/null || true
+    ln -s "$tree"/fs/ext4/* "$dir/edited/fs/ext4/"
+    rm "$dir/edited/fs/ext4/mballoc.c"
+    sed "/^ext4_fsblk_t ext4_mb_new_blocks(/,/might_sleep();/ s/might_sleep();/&${1:+\n\t$1}/" \
+        "$tree/fs/ext4/mballoc.c" >"$dir/edited/fs/ext4/mballoc.c"
+    [ $# = 0 ] || ! cmp -s "$tree/fs/ext4/mballoc.c" "$dir/edited/fs/ext4/mballoc.c" ||
+        die "nothing was edited"
+}
+
+edited
+build "$dir/edited" "$kernel"
 count=0
 for name in $(names); do
     tools/unpack_captures.sh "$dir/captures" "$name" >/dev/null
@@ -49,16 +65,6 @@ for name in $(names); do
     count=$((count + 1))
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
-
-# A tree with another mballoc.c, in which one line comes first in the function that decides.
-edited() {
-    rm -rf "$dir/edited"
-    cp -as "$tree" "$dir/edited" 2>/dev/null || true
-    rm "$dir/edited/fs/ext4/mballoc.c"
-    sed "/^ext4_fsblk_t ext4_mb_new_blocks(/,/might_sleep();/ s/might_sleep();/&\n\t$1/" \
-        "$tree/fs/ext4/mballoc.c" >"$dir/edited/fs/ext4/mballoc.c"
-    ! cmp -s "$tree/fs/ext4/mballoc.c" "$dir/edited/fs/ext4/mballoc.c" || die "nothing was edited"
-}
 
 # refused WORDS COMMAND...: it fails, with one line that has the words.
 refused() {

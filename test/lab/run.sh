@@ -14,11 +14,10 @@ commit=$(git rev-parse HEAD)
 # 6.1 always; of the other kernels one, by the commit.
 others=(6.12 7.3)
 # What the series claim, and the tools that take captures. Each is a function below.
-proofs=(mballoc lazyinit dio es nfs tools guest)
+proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
     [dio]='kernel/patches/dio-overwrite' [es]='kernel/patches/es-shrinker src/shrinker'
-    [nfs]='kernel/patches/nfs-eager' [tools]='src/record src/trace src/age'
-    [guest]='src/guest kernel/driver test/guest src/replay/what_if.cc src/replay/engine.cc')
+    [nfs]='kernel/patches/nfs-eager' [tools]='src/record src/trace src/age')
 
 # turn WHAT NAME...: the NAME whose turn it is.
 turn() {
@@ -43,9 +42,8 @@ case ${1:-} in
 '')
     others=("$(turn base "${others[@]}")")
     mapfile -t proofs < <(wanted)
-    own_codes=$(turn own-code base "${others[@]}")
     ;;
---all) own_codes="base ${others[*]}" ;;
+--all) ;;
 *) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;;
 esac
 echo "test/lab: Linux 6.1 and ${others[*]}; proofs: ${proofs[*]}"
@@ -142,22 +140,6 @@ tools() {
         --profile wang-lanl --until 'utilisation 0.8, turnover 2x'
 }
 
-# own_code TREE: captures of that kernel are decided by its own code as they were.
-own_code() {
-    local tree=${E4R_LAB:-build/lab}/$1 version
-    version=$(make -s -C "$tree" kernelversion)
-    step "the code of Linux $version decides as it did" test/guest/prove.sh "$tree" "$version" \
-        build/guest
-}
-
-# By turn, of the stock kernel or of the other one.
-own_turn() {
-    [[ " ${proofs[*]} " == *" guest "* ]] && [[ " $own_codes " == *" $1 "* ]]
-}
-guest() {
-    if own_turn base; then own_code base; fi
-}
-
 # ---- the model against kernels
 
 other_kernel() {
@@ -167,7 +149,6 @@ other_kernel() {
         --open-stats --seed 1 \
         1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal
     step "and another kernel" "$lab" predict --again --to "$1" midfrag posting-bigalloc
-    if own_turn "$1"; then own_code "$1"; fi
 }
 
 models() {
