@@ -299,10 +299,8 @@ void Allocator::load_by_others(std::uint32_t group) {
   const std::uint32_t groups = state_.group_count();
   if (group >= groups) return;
   if (state_.group(group).need_init) {
-    const std::uint64_t batch = std::max<std::uint64_t>(tunables_.mb_prefetch, 1);
-    const std::uint64_t first = group / batch * batch;
-    mark_read(static_cast<std::uint32_t>(first),
-              static_cast<std::uint32_t>(std::min<std::uint64_t>(first + batch, groups)));
+    const ReadBatch batch = read_batch(tunables_, state_.geometry(), group);
+    mark_read(batch.first, batch.next);
   }
   load_group(group);
 }

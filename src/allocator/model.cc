@@ -41,9 +41,7 @@ void Model::end_commit() {
 void Model::make_inode(std::uint64_t ino) {
   // A new inode has no preallocations, even if the event that released the old one's was lost.
   allocator_.discard_inode(ino, 0);
-  const auto per_group = state_.geometry().inodes_per_group;
-  const std::uint64_t group = per_group == 0 ? state_.group_count() : (ino - 1) / per_group;
-  if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
+  state_.note_made(ino);
 }
 
 }  // namespace e4r::allocator

@@ -129,6 +129,14 @@ std::uint32_t prefetch_batch(const Tunables& tunables, const state::Geometry& ge
   return std::min(flex - (group & (flex - 1)), count);
 }
 
+ReadBatch read_batch(const Tunables& tunables, const state::Geometry& geometry,
+                     std::uint32_t group) {
+  const std::uint64_t batch = std::max<std::uint64_t>(tunables.mb_prefetch, 1);
+  const std::uint64_t first = group / batch * batch;
+  return {static_cast<std::uint32_t>(first),
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(first + batch, geometry.groups))};
+}
+
 Status set_tunable(Tunables& tunables, std::string_view assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string_view::npos)

@@ -36,6 +36,14 @@ struct Tunables {
 [[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables,
                                            const state::Geometry& geometry, std::uint32_t group);
 
+// The groups [first, next) whose bitmaps somebody reads together who is not allocating and wants
+// that of `group`: a batch of mb_prefetch groups (ext4_run_li_request, Linux 6.1).
+struct ReadBatch {
+  std::uint32_t first = 0, next = 0;
+};
+[[nodiscard]] ReadBatch read_batch(const Tunables& tunables, const state::Geometry& geometry,
+                                   std::uint32_t group);
+
 struct TunableInfo {
   std::string_view name;
   std::uint64_t Tunables::*member;

@@ -70,9 +70,8 @@ Status ImagePacker::finish() {
 
 Status MemoryImage::create(std::uint64_t size) {
   if (size == 0 || size > kMaxImage) return error("an image of {} bytes", size);
-  fd_ = Fd(::memfd_create("e4replay start image", MFD_CLOEXEC));
-  if (!fd_.is_open() || ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0)
-    return error("cannot hold the start image in memory: {}", errno_text(errno));
+  fd_ = memory_file("e4replay start image", size);
+  if (!fd_.is_open()) return error("cannot hold the start image in memory: {}", errno_text(errno));
   size_ = size;
   return {};
 }

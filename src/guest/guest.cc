@@ -30,13 +30,6 @@ void futex(std::uint32_t& word, int operation, std::uint32_t value, const timesp
   ::syscall(SYS_futex, &word, operation, value, most, nullptr, 0);
 }
 
-Result<Fd> make_file(const char* name, std::size_t bytes) {
-  Fd fd(::memfd_create(name, MFD_CLOEXEC));
-  if (!fd.is_open() || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    return error("cannot make a file in memory: {}", errno_text(errno));
-  return fd;
-}
-
 std::string_view operation_name(std::uint32_t kind) {
   constexpr std::array<std::string_view, 14> kNames = {
       "nothing",        "mount",          "an allocation",  "a free",   "a discard",
@@ -61,8 +54,10 @@ Guest::~Guest() {
 }
 
 Status Guest::make_files() {
-  E4R_TRY(memory_, make_file("e4replay guest", sizeof(e4r_shared)));
-  E4R_TRY(log_, make_file("e4replay guest log", 0));
+  memory_ = memory_file("e4replay guest", sizeof(e4r_shared));
+  log_ = memory_file("e4replay guest log", 0);
+  if (!memory_.is_open() || !log_.is_open())
+    return error("cannot make a file in memory: {}", errno_text(errno));
   void* at =
       ::mmap(nullptr, sizeof(e4r_shared), PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
   if (at == MAP_FAILED) return error("cannot map memory: {}", errno_text(errno));

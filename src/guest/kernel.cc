@@ -252,9 +252,7 @@ void Kernel::discard_inode(std::uint64_t ino, std::uint32_t needed) {
 
 void Kernel::make_inode(std::uint64_t ino) {
   post(operation(E4R_MAKE_INODE, ino));
-  const auto per_group = state_.geometry().inodes_per_group;
-  const std::uint64_t group = per_group == 0 ? state_.group_count() : (ino - 1) / per_group;
-  if (group < state_.group_count()) state_.clear_block_uninit(static_cast<std::uint32_t>(group));
+  state_.note_made(ino);
 }
 
 void Kernel::drop_inode(std::uint64_t ino) {
@@ -262,14 +260,11 @@ void Kernel::drop_inode(std::uint64_t ino) {
 }
 
 void Kernel::load_by_others(std::uint32_t group) {
-  const std::uint32_t groups = state_.group_count();
-  if (group >= groups) return;
-  // Who reads bitmaps reads a batch of them (Allocator::load_by_others).
+  if (group >= state_.group_count()) return;
   if (state_.group(group).need_init) {
-    const auto batch = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(options_.tunables.mb_prefetch, 1, groups));
-    const std::uint32_t first = group / batch * batch;
-    mark_read(first, std::min(first + batch, groups));
+    const allocator::ReadBatch batch =
+        allocator::read_batch(options_.tunables, state_.geometry(), group);
+    mark_read(batch.first, batch.next);
     state_.load(group);
   }
   e4r_op op = operation(E4R_LOAD);

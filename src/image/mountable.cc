@@ -24,11 +24,8 @@ constexpr std::array<unsigned char, 16> kJournalUuid = {'e', '4', 'r', 'e', 'p',
 // A journal's smallest (JBD2_MIN_JOURNAL_BLOCKS) and largest size here, in blocks.
 constexpr std::uint64_t kLeastJournal = 4096, kMostJournal = 262144;
 
-Result<Fd> make_file(const char* name, std::uint64_t bytes) {
-  Fd fd(::memfd_create(name, MFD_CLOEXEC));
-  if (!fd.is_open() || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    return error("cannot make a file in memory: {}", errno_text(errno));
-  return fd;
+Error no_memory() {
+  return error("cannot make a file in memory: {}", errno_text(errno));
 }
 
 Status copy_range(const InputFile& from, int to, std::uint64_t at, std::uint64_t end) {
@@ -131,7 +128,8 @@ Result<MountableDisks> make_mountable(const std::string& image_path, const std::
   const Geometry& geometry = image.geometry();
   const std::uint64_t block_size = geometry.block_size;
   MountableDisks out;
-  E4R_TRY(out.file_system, make_file("e4replay disk", geometry.blocks_count * block_size));
+  out.file_system = memory_file("e4replay disk", geometry.blocks_count * block_size);
+  if (!out.file_system.is_open()) return no_memory();
   for (const BlockRange& range : image.bookkeeping())
     E4R_CHECK(copy_range(file, out.file_system.get(), range.first * block_size,
                          range.end() * block_size));
@@ -144,7 +142,8 @@ Result<MountableDisks> make_mountable(const std::string& image_path, const std::
   // A quarter of it is the most that one transaction may have: each bitmap and descriptor.
   const std::uint64_t blocks = std::clamp(8 * static_cast<std::uint64_t>(image.groups().size()),
                                           kLeastJournal, kMostJournal);
-  E4R_TRY(out.journal, make_file("e4replay journal", blocks * block_size));
+  out.journal = memory_file("e4replay journal", blocks * block_size);
+  if (!out.journal.is_open()) return no_memory();
   if (const errcode_t code = make_journal(out.journal.path(), geometry.block_size, blocks);
       code != 0)
     return error("cannot make a journal for {}: {}", named, ext2_text(code));

@@ -343,6 +343,12 @@ void FsState::clear_block_uninit(std::uint32_t number) {
   group.disk_free = bitmap::count_clear(group.image, geometry_.clusters_per_group);
 }
 
+void FsState::note_made(std::uint64_t ino) {
+  if (geometry_.inodes_per_group == 0) return;
+  const std::uint64_t group = (ino - 1) / geometry_.inodes_per_group;
+  if (group < group_count()) clear_block_uninit(static_cast<std::uint32_t>(group));
+}
+
 bool FsState::mark_read(Group& group) {
   if (group.read) return false;
   group.read = true;

@@ -2,6 +2,7 @@
 #include "util/fd.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +19,16 @@ int Fd::close() {
 
 std::string Fd::path() const {
   return fmt::format("/proc/self/fd/{}", fd_);
+}
+
+Fd memory_file(const char* label, std::uint64_t bytes) {
+  Fd fd(::memfd_create(label, MFD_CLOEXEC));
+  if (fd.is_open() && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    const int why = errno;
+    fd = Fd();
+    errno = why;
+  }
+  return fd;
 }
 
 int write_all(int fd, std::string_view bytes) {

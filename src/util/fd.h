@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,10 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// A file in memory without a name, of so many zero bytes, which programs that are started do not
+// have. Not open when there can be none: errno says why.
+[[nodiscard]] Fd memory_file(const char* label, std::uint64_t bytes);
 
 // Writes all of it, however often that takes. 0, or the errno of what went wrong.
 [[nodiscard]] int write_all(int fd, std::string_view bytes);
