@@ -8,17 +8,13 @@
  * Requests are made for stand-ins of the recorded inodes: inodes in memory alone, with the number,
  * the mode, the size and the writers that decide.
  */
-#include <linux/blkdev.h>
 #include <linux/completion.h>
 #include <linux/console.h>
 #include <linux/file.h>
 #include <linux/init_syscalls.h>
-#include <linux/kthread.h>
-#include <linux/mount.h>
 #include <linux/namei.h>
 #include <linux/reboot.h>
 #include <linux/version.h>
-#include <linux/vmalloc.h>
 #include <linux/xarray.h>
 #include <generated/utsrelease.h>
 

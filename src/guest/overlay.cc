@@ -164,6 +164,19 @@ Status make_overlay(const Tree& tree, const std::string& directory) {
   return bring_up_to_date(to / kExt4 / kProtocol, kProtocolH);
 }
 
+Status claim_directory(const Tree& tree, const std::string& directory) {
+  const fs::path mark = fs::path(directory) / "tree";
+  std::error_code ec;
+  if (fs::exists(mark, ec)) {
+    E4R_TRY(const std::string owner, read_file(mark.string()));
+    if (owner != tree.path + "\n")
+      return error("{}: is where another tree was built: give each a --build-dir of its own",
+                   directory);
+    return {};
+  }
+  return write_output(tree.path + "\n", mark.string());
+}
+
 Status write_config(const std::string& path) {
   return bring_up_to_date(path, kUmlConfig);
 }

@@ -24,6 +24,10 @@ struct Tree {
 // its sources the directory has the files that git knows or does not ignore.
 [[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory);
 
+// Makes a directory the tree's to build in. The Error: it is another tree's. make goes by the times
+// of files, so of two trees in one directory the older file would not be compiled again.
+[[nodiscard]] Status claim_directory(const Tree& tree, const std::string& directory);
+
 // The configuration that the guest needs, as KCONFIG_ALLCONFIG takes it.
 [[nodiscard]] Status write_config(const std::string& path);
 // The Error names a line of it that the .config of a build has not honoured.

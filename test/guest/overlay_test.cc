@@ -110,6 +110,20 @@ TEST_F(OverlayTest, OtherDirectoriesAreRefused) {
   EXPECT_NE(refused().find("has no fs/ext4/mballoc.c"), std::string::npos);
 }
 
+TEST_F(OverlayTest, ADirectoryIsOneTrees) {
+  make_tree();
+  const auto tree = look_at_tree(tree_);
+  ASSERT_TRUE(tree.ok());
+  fs::create_directories(overlay_);
+  EXPECT_TRUE(claim_directory(*tree, overlay_).ok());
+  EXPECT_TRUE(claim_directory(*tree, overlay_).ok());
+  Tree other = *tree;
+  other.path += "-mine";
+  const Status refused = claim_directory(other, overlay_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("another tree was built"), std::string::npos);
+}
+
 TEST_F(OverlayTest, AConfigurationThatWasNotTaken) {
   const std::string config = dir_.file("config");
   ASSERT_TRUE(write_config(config).ok());

@@ -131,6 +131,7 @@ Result<int> build(const BuildOptions& o) {
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return error("{}: another build is at work there: wait for it, or give another --build-dir",
                  directory);
+  E4R_CHECK(guest::claim_directory(tree, directory));
   E4R_CHECK(guest::make_overlay(tree, directory + "/source"));
   const std::string objects = fmt::format("{}/source/{}", directory, kObjects);
   fs::create_directories(objects, ec);
