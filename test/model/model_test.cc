@@ -88,7 +88,10 @@ std::string compare(state::FsState& state, std::uint32_t number) {
                             ? -1
                             : static_cast<int>(state::average_list(geometry.orders(),
                                                                    plain.free / plain.fragments));
-    if (group.average_order != average) return "list of the average run";
+    // A full group that stays on its list stands where it stood when it had free clusters last,
+    // which its bitmap does not show.
+    const bool stays = state.index() == state::GroupIndex::lists_keep_full && plain.fragments == 0;
+    if (!stays && group.average_order != average) return "list of the average run";
   }
   return {};
 }
@@ -212,6 +215,10 @@ TEST(Model, LongRandomLives) {
 // The same few file systems on every machine.
 TEST(Model, FixedLives) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) EXPECT_EQ(live(seed, 100), "") << seed;
+  // In these a group becomes full on a kernel that leaves it on its list.
+  for (const std::uint64_t seed :
+       {13089755491008591372ull, 6243467917291625918ull, 3423369826472209341ull})
+    EXPECT_EQ(live(seed, 150), "") << seed;
 }
 
 }  // namespace
