@@ -42,7 +42,7 @@ void prefer(std::string_view release, const trace::TraceSummary& trace,
   if (trace.generation == trace::Generation::v6_5 && stands("linux-7.3") &&
       std::ranges::find(names, "linux-7.3") == names.end())
     names.emplace_back("linux-7.3");
-  std::ranges::stable_partition(names, stands);
+  std::stable_partition(names.begin(), names.end(), stands);
 }
 
 }  // namespace

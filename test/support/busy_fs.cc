@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "support/busy_fs.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 
 #include "trace/e4t/file.h"
@@ -47,7 +46,7 @@ trace::PackedTrace packed_trace(std::span<const trace::Event> events,
   summary.generation = generation;
   writer.finish(summary);
   auto trace = trace::load_packed_bytes(bytes, "model");
-  EXPECT_TRUE(trace.ok()) << trace.error().message;
+  if (!trace.ok()) throw std::runtime_error(trace.error().message);
   return *std::move(trace);
 }
 
