@@ -27,31 +27,22 @@ std::uint64_t FreedRuns::blocks_in(std::uint32_t order) const {
                          std::uint64_t{0});
 }
 
-Ager::Ager(const state::Source& source, const allocator::Policy& policy,
-           const allocator::Tunables& tunables, AgerOptions options)
+Ager::Ager(allocator::Decider& decider, const state::Source& source, AgerOptions options)
     : geometry_(source.geometry),
-      state_(source, allocator::group_index(policy, tunables)),
-      allocator_(state_, policy, tunables),
+      decider_(decider),
       options_(std::move(options)),
       files_(options_.inodes.size()),
       bytes_(options_.inodes.size(), 0),
       is_dirty_(options_.inodes.size(), false),
       was_emptied_(options_.inodes.size(), false),
-      ever_used_(source) {
-  // As after a look at mb_groups.
-  for (std::uint32_t group = 0; group < state_.group_count(); ++group) {
-    state_.load(group);
-    state_.mark_read(state_.group(group));
-  }
-}
+      ever_used_(source) {}
 
 Status Ager::apply(const Operation& operation) {
   ++tally_.operations;
   if (operation.kind == Operation::Kind::sync) return sync();
   if (operation.slot >= files_.size()) return error("there is no slot {}", operation.slot);
   if (operation.kind != Operation::Kind::remove) return write(operation.slot, operation.bytes);
-  empty(operation.slot);
-  return {};
+  return empty(operation.slot);
 }
 
 // Writes back what is dirty, and commits.
@@ -61,9 +52,26 @@ Status Ager::sync() {
     is_dirty_[slot] = false;
   }
   dirty_.clear();
-  for (const state::FreedList::Entry& run : state_.freed().entries()) tally_.freed.add(run.count);
-  if (geometry_.journal) state_.commit(transaction_++);
-  return {};
+  count_freed();
+  decider_.begin_commit();
+  decider_.end_commit();
+  return decider_.status();
+}
+
+// Neighbours of one group that one transaction freed are one run.
+void Ager::count_freed() {
+  std::sort(freed_.begin(), freed_.end(),
+            [](const state::BlockSpan& a, const state::BlockSpan& b) { return a.first < b.first; });
+  for (std::size_t at = 0; at < freed_.size();) {
+    const std::uint64_t first = freed_[at].first;
+    std::uint64_t end = freed_[at].end;
+    const std::uint32_t group = geometry_.group_of(first);
+    for (++at; at < freed_.size() && freed_[at].first == end && geometry_.group_of(end) == group;
+         ++at)
+      end = freed_[at].end;
+    tally_.freed.add(static_cast<std::uint32_t>(end - first));
+  }
+  freed_.clear();
 }
 
 Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
@@ -77,7 +85,7 @@ Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
   was_emptied_[slot] = false;
   E4R_CHECK(fill(slot, had, true));
   // The last one who had it open for writing closes it.
-  allocator_.discard_inode(options_.inodes[slot], 0);
+  decider_.discard_inode(options_.inodes[slot], 0);
   return {};
 }
 
@@ -118,10 +126,8 @@ Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64
   request.size_hint = i_size;
   request.inputs_exact = true;
   request.open_for_write = open;
-  ++tally_.requests;
-  const allocator::Decision decision = allocator_.allocate(request);
-  if (!decision.success || decision.len == 0)
-    return error("no space is left (blocks asked for: {}): ask for less utilisation", want);
+  E4R_TRY(const allocator::Decision decision,
+          decide(request, fmt::format("blocks asked for: {}", want)));
   tally_.blocks += decision.len;
   ever_used_.add(decision.block, decision.len);
   return put(slot, {decision.block, decision.len});
@@ -148,33 +154,46 @@ Result<std::uint64_t> Ager::new_node(std::uint32_t slot, const ExtentTree::NodeG
     request.flags = mb::hint_try_goal;
   if (options_.writing == Writing::delayed) request.flags |= mb::use_reserved;
   request.inputs_exact = true;
-  ++tally_.requests;
   ++tally_.tree_nodes;
-  const allocator::Decision decision = allocator_.allocate(request);
-  if (!decision.success) return error("no space is left for a node of an extent tree");
+  E4R_TRY(const allocator::Decision decision, decide(request, "for a node of an extent tree"));
   ever_used_.add(decision.block, 1);
   return decision.block;
 }
 
-void Ager::empty(std::uint32_t slot) {
-  allocator_.discard_inode(options_.inodes[slot], 0);
-  files_[slot].empty([this](const ExtentTree::Run& run) { free(run.block, run.count); });
+Result<allocator::Decision> Ager::decide(const allocator::Request& request, std::string_view what) {
+  ++tally_.requests;
+  const allocator::Decision decision = decider_.allocate(request, nullptr);
+  E4R_CHECK(decider_.status());
+  if (!decision.success || decision.len == 0)
+    return error("no space is left ({}): ask for less utilisation", what);
+  times_.add(decision);
+  return decision;
+}
+
+Status Ager::empty(std::uint32_t slot) {
+  decider_.discard_inode(options_.inodes[slot], 0);
+  files_[slot].empty([this](const ExtentTree::Run& run, bool file_data) { free(run, file_data); });
   bytes_[slot] = 0;
   is_dirty_[slot] = false;  // what was never written back needs no room
   was_emptied_[slot] = true;
+  return decider_.status();
 }
 
-void Ager::free(std::uint64_t block, std::uint64_t count) {
-  while (count > 0) {
+void Ager::free(const ExtentTree::Run& run, bool file_data) {
+  const bool at_once = !geometry_.journal || (geometry_.data_writeback && file_data);
+  std::uint64_t block = run.block;
+  for (const std::uint64_t end = block + run.count; block < end;) {
     const std::uint32_t group = geometry_.group_of(block);
     const std::uint32_t start = geometry_.cluster_in_group(block);
-    const std::uint64_t here = std::min<std::uint64_t>(count, geometry_.clusters_in(group) - start);
+    const std::uint64_t here =
+        std::min<std::uint64_t>(end - block, geometry_.clusters_in(group) - start);
     // What was handed out can be given back.
-    static_cast<void>(state_.free_clusters(group, start, static_cast<std::uint32_t>(here),
-                                           transaction_, !geometry_.journal));
-    if (!geometry_.journal) tally_.freed.add(static_cast<std::uint32_t>(here));
+    static_cast<void>(decider_.free(group, start, static_cast<std::uint32_t>(here), file_data));
+    if (at_once)
+      tally_.freed.add(static_cast<std::uint32_t>(here));
+    else
+      freed_.push_back({block, block + here});
     block += here;
-    count -= here;
   }
 }
 

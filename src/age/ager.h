@@ -8,7 +8,8 @@
 #include "age/ever_used.h"
 #include "age/extent_tree.h"
 #include "age/workload.h"
-#include "allocator/allocator.h"
+#include "allocator/decider.h"
+#include "allocator/decision_times.h"
 #include "state/fs_state.h"
 #include "util/status.h"
 
@@ -54,15 +55,19 @@ struct AgerTally {
 // whole; inodes and directories are there from the start. One CPU, one writer.
 class Ager {
  public:
-  // `source` must outlive the object; it must not be bigalloc, and must map files by extents.
-  Ager(const state::Source& source, const allocator::Policy& policy,
-       const allocator::Tunables& tunables, AgerOptions options);
+  // `decider` decides for the file system of `source`, every group of which it has loaded. Both
+  // must outlive the object. The file system must not be bigalloc, and must map files by extents.
+  Ager(allocator::Decider& decider, const state::Source& source, AgerOptions options);
 
-  // The Error of a file system that is full, and of a slot that there is none.
+  // The Error of a file system that is full, of a slot that there is none, and of a decider that
+  // cannot go on.
   [[nodiscard]] Status apply(const Operation& operation);
 
-  [[nodiscard]] const state::FsState& state() const { return state_; }
-  [[nodiscard]] const allocator::Counters& counters() const { return allocator_.counters(); }
+  [[nodiscard]] const state::FsState& state() const { return decider_.state(); }
+  // Complete once the decider has finished.
+  [[nodiscard]] const allocator::Counters& counters() const { return decider_.counters(); }
+  // What the kernel's code took, if it is a kernel that decides.
+  [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
   [[nodiscard]] const AgerTally& tally() const { return tally_; }
   [[nodiscard]] const EverUsed& ever_used() const { return ever_used_; }
   // By slot.
@@ -76,21 +81,24 @@ class Ager {
   Status put(std::uint32_t slot, const ExtentTree::Run& run);
   [[nodiscard]] Result<std::uint64_t> new_node(std::uint32_t slot,
                                                const ExtentTree::NodeGoal& goal);
-  void empty(std::uint32_t slot);
-  void free(std::uint64_t block, std::uint64_t count);
+  [[nodiscard]] Result<allocator::Decision> decide(const allocator::Request& request,
+                                                   std::string_view what);
+  Status empty(std::uint32_t slot);
+  void free(const ExtentTree::Run& run, bool file_data);
+  void count_freed();
   [[nodiscard]] std::uint64_t inode_goal(std::uint32_t slot) const;
 
   const state::Geometry& geometry_;
-  state::FsState state_;
-  allocator::Allocator allocator_;
+  allocator::Decider& decider_;
   AgerOptions options_;
   std::vector<ExtentTree> files_;
   std::vector<std::uint64_t> bytes_;
   std::vector<std::uint32_t> dirty_;  // slots, in the order in which they became so
   std::vector<bool> is_dirty_;
-  std::vector<bool> was_emptied_;  // and not written since
-  std::uint64_t transaction_ = 1;
+  std::vector<bool> was_emptied_;        // and not written since
+  std::vector<state::BlockSpan> freed_;  // by the running transaction, each within one group
   AgerTally tally_;
+  allocator::DecisionTimes times_;
   EverUsed ever_used_;
 };
 

@@ -34,7 +34,8 @@ class ExtentTree {
   [[nodiscard]] bool append(const Run& run, std::uint32_t block_size, std::vector<NodeGoal>& nodes);
   void add_node(std::uint64_t block);
 
-  // What emptying frees, in the kernel's order.
+  // Calls free(run, whether it is the file's data) of all that emptying frees, in the kernel's
+  // order.
   template <class Free>
   void empty(Free free);
 
@@ -61,13 +62,13 @@ template <class Free>
 void ExtentTree::empty(Free free) {
   const std::uint64_t per_leaf = node_entries_;
   while (!extents_.empty()) {
-    free(extents_.back());
+    free(extents_.back(), true);
     extents_.pop_back();
     if (leaves_.empty() || extents_.size() > (leaves_.size() - 1) * per_leaf) continue;
-    free(Run{leaves_.back(), 1});
+    free(Run{leaves_.back(), 1}, false);
     leaves_.pop_back();
     if (indexes_.empty() || leaves_.size() > (indexes_.size() - 1) * per_leaf) continue;
-    free(Run{indexes_.back(), 1});
+    free(Run{indexes_.back(), 1}, false);
     indexes_.pop_back();
   }
   blocks_ = 0;

@@ -35,9 +35,32 @@ std::string_view model_of(std::string_view release) {
 }
 
 struct KernelPolicy {
-  std::string name, summary, source;
+  std::string name, summary, source, release;
   std::unique_ptr<const allocator::Policy> policy;
 };
+
+// They stay where they are for as long as the program runs.
+std::mutex made_mutex;
+std::deque<KernelPolicy> made;
+
+const allocator::Policy& make_policy(std::string name, const KernelFile& file) {
+  KernelPolicy& out = made.emplace_back();
+  out.name = std::move(name);
+  out.summary = "the code of Linux " + file.release;
+  out.source = file.path;
+  out.release = file.release;
+  const allocator::Policy& model = *allocator::find_policy(model_of(file.release));
+  out.policy.reset(new allocator::Policy{.name = out.name,
+                                         .alias = {},
+                                         .summary = out.summary,
+                                         .source = out.source,
+                                         .ladder = model.ladder,
+                                         .kernel = model.kernel,
+                                         .verified = "it is that kernel's own code",
+                                         .releases = {},
+                                         .walk_only = false});
+  return *out.policy;
+}
 
 }  // namespace
 
@@ -59,31 +82,23 @@ Result<KernelFile> read_kernel_file(const std::string& path) {
 }
 
 Result<const allocator::Policy*> kernel_policy(const std::string& path) {
-  static std::mutex mutex;
-  static std::deque<KernelPolicy> made;
   E4R_TRY(const KernelFile file, read_kernel_file(path));
-  const std::scoped_lock lock(mutex);
+  const std::scoped_lock lock(made_mutex);
   // Two files of one name are told apart by their paths.
   std::string name = std::string(kKernelPrefix) + path.substr(path.rfind('/') + 1);
   for (const KernelPolicy& old : made) {
     if (old.source == path) return old.policy.get();
     if (old.name == name) name = std::string(kKernelPrefix) + path;
   }
-  KernelPolicy& out = made.emplace_back();
-  out.name = std::move(name);
-  out.summary = "the code of Linux " + file.release;
-  out.source = path;
-  const allocator::Policy& model = *allocator::find_policy(model_of(file.release));
-  out.policy.reset(new allocator::Policy{.name = out.name,
-                                         .alias = {},
-                                         .summary = out.summary,
-                                         .source = out.source,
-                                         .ladder = model.ladder,
-                                         .kernel = model.kernel,
-                                         .verified = "it is that kernel's own code",
-                                         .releases = {},
-                                         .walk_only = false});
-  return out.policy.get();
+  return &make_policy(std::move(name), file);
+}
+
+const allocator::Policy& noted_kernel_policy(const std::string& name, const KernelFile& file) {
+  const std::scoped_lock lock(made_mutex);
+  for (const KernelPolicy& old : made)
+    if (old.name == name && old.source == file.path && old.release == file.release)
+      return *old.policy;
+  return make_policy(name, file);
 }
 
 }  // namespace e4r::guest

@@ -25,4 +25,9 @@ struct KernelFile {
 // release. It says nothing of what the code decides. Good for as long as the program runs.
 [[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& path);
 
+// The same of a kernel whose file need not be there any more, under the name that it had. Another
+// program has read the file.
+[[nodiscard]] const allocator::Policy& noted_kernel_policy(const std::string& name,
+                                                           const KernelFile& file);
+
 }  // namespace e4r::guest

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "allocator/decider.h"
+#include "allocator/decision_times.h"
 #include "replay/agreement.h"
 #include "replay/closing_counts.h"
 #include "replay/cost_profile.h"
-#include "replay/decision_times.h"
 #include "replay/explain.h"
 #include "replay/file_facts.h"
 #include "replay/intake.h"
@@ -94,7 +94,7 @@ class Engine {
   // What searches cost in the course of the trace.
   [[nodiscard]] const CostProfile& costs() const { return costs_; }
   // What a kernel's code took for them; empty of a model.
-  [[nodiscard]] const DecisionTimes& times() const { return times_; }
+  [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
   // Blocks of every file that the trace allocated, as the replay has placed them.
   [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
     return translation_.files();
@@ -174,7 +174,7 @@ class Engine {
   std::size_t next_to_explain_ = 0;                    // of EngineOptions::explain
   WriteOrder write_order_;
   CostProfile costs_;
-  DecisionTimes times_;
+  allocator::DecisionTimes times_;
   std::uint64_t considered_ = 0;       // groups, so far
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way

@@ -154,7 +154,7 @@ void add_times(std::vector<Row>& out) {
                    {},
                    Better::lower});
   };
-  using Times = replay::DecisionTimes;
+  using Times = allocator::DecisionTimes;
   add("  mean", "mean", [](const Times& times) { return times.mean(); });
   add("  median", "p50", [](const Times& times) { return times.percentile(0.5); });
   add("  99 % took no more", "p99", [](const Times& times) { return times.percentile(0.99); });

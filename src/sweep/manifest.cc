@@ -8,6 +8,7 @@
 #include <fstream>
 #include <initializer_list>
 
+#include "guest/kernel_file.h"
 #include "report/json_text.h"
 #include "sweep/line.h"
 #include "util/little_endian.h"
@@ -29,6 +30,17 @@ json::object capture_json(const CaptureId& id) {
           {"trace_crc32c", fmt::format("{:08x}", id.trace_sum)},
           {"image_crc32c", fmt::format("{:08x}", id.image_sum)},
           {"recorded_tunables", std::move(tunables)}};
+}
+
+// A kernel's code has a name and what it was then; a policy of ours a name.
+json::value policy_json(const allocator::Policy& policy, const std::vector<KernelId>& kernels) {
+  for (const KernelId& id : kernels)
+    if (id.policy == &policy)
+      return json::object{{"name", json::string_view(policy.name)},
+                          {"file", id.file},
+                          {"release", id.release},
+                          {"crc32c", fmt::format("{:08x}", id.sum)}};
+  return json::value(json::string_view(policy.name));
 }
 
 struct Member {
@@ -87,13 +99,30 @@ Result<std::vector<Axis>> axes_of(const json::value& tunables) {
   return out;
 }
 
+Result<const allocator::Policy*> policy_of(const json::value& noted) {
+  if (noted.is_string()) {
+    const allocator::Policy* policy = allocator::find_policy(std::string_view(noted.get_string()));
+    if (policy == nullptr) return Error{kDamaged};
+    return policy;
+  }
+  if (!noted.is_object()) return Error{kDamaged};
+  const json::object& kernel = noted.get_object();
+  const json::value name = member(kernel, "name"), file = member(kernel, "file"),
+                    release = member(kernel, "release");
+  if (!name.is_string() || !file.is_string() || !release.is_string()) return Error{kDamaged};
+  return &guest::noted_kernel_policy(
+      std::string(name.get_string()),
+      {std::string(file.get_string()), std::string(release.get_string())});
+}
+
 Result<PlanSpec> spec_of(const json::object& document) {
   PlanSpec out;
   E4R_TRY(out.captures, texts_of(member(document, "captures"), "name"));
-  E4R_TRY(const std::vector<std::string> policies, texts_of(member(document, "policies"), ""));
-  for (const std::string& name : policies) {
-    out.policies.push_back(allocator::find_policy(name));
-    if (out.policies.back() == nullptr) return Error{kDamaged};
+  const json::value policies = member(document, "policies");
+  if (!policies.is_array()) return Error{kDamaged};
+  for (const json::value& noted : policies.get_array()) {
+    E4R_TRY(const allocator::Policy* policy, policy_of(noted));
+    out.policies.push_back(policy);
   }
   E4R_TRY(out.axes, axes_of(member(document, "tunables")));
   const json::value where = member(document, "where");
@@ -121,23 +150,24 @@ Result<std::vector<allocator::Tunables>> recorded_of(const json::object& documen
   return out;
 }
 
-// Which capture is not the same, and how.
-std::string captures_differ(const json::value& found, const json::value& wanted) {
+// Which element of two lists is not the same, and how.
+std::string elements_differ(const json::value& found, const json::value& wanted,
+                            std::string_view what, std::string_view facts) {
   const auto names = [](const json::value& list) {
     json::array out;
     if (list.is_array())
-      for (const json::value& capture : list.get_array())
-        out.push_back(capture.is_object() ? member(capture.get_object(), "name") : json::value());
+      for (const json::value& one : list.get_array())
+        out.push_back(one.is_object() ? member(one.get_object(), "name") : one);
     return out;
   };
   const json::array of_found = names(found), of_wanted = names(wanted);
   if (of_found != of_wanted)
-    return fmt::format("its captures are {}, not {}", report::json_line(of_found),
+    return fmt::format("its {} are {}, not {}", what, report::json_line(of_found),
                        report::json_line(of_wanted));
   for (std::size_t i = 0; i < of_wanted.size(); ++i)
     if (found.get_array()[i] != wanted.get_array()[i])
-      return fmt::format("{} is no longer what it was (size, checksum or recorded tunables)",
-                         report::json_line(of_wanted[i]));
+      return fmt::format("{} is no longer what it was ({})", report::json_line(of_wanted[i]),
+                         facts);
   return {};
 }
 
@@ -160,6 +190,18 @@ Status identify_trace(const std::string& path, CaptureId& id) {
   }
   if (!file.eof()) return error("{}: cannot be read", path);
   return {};
+}
+
+Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec) {
+  std::vector<KernelId> out;
+  for (const allocator::Policy* policy : spec.policies) {
+    if (!policy->name.starts_with(guest::kKernelPrefix)) continue;
+    E4R_TRY(const guest::KernelFile file, guest::read_kernel_file(std::string(policy->source)));
+    CaptureId sums;
+    E4R_CHECK(identify_trace(file.path, sums));
+    out.push_back({policy, file.path, file.release, sums.trace_sum});
+  }
+  return out;
 }
 
 std::uint32_t source_sum(const state::Source& source) {
@@ -204,12 +246,13 @@ Result<Range> parse_range(std::string_view text, const Plan& plan) {
 }
 
 std::string manifest_text(std::string_view program, const Plan& plan,
-                          const std::vector<CaptureId>& captures, const Range& range) {
+                          const std::vector<CaptureId>& captures,
+                          const std::vector<KernelId>& kernels, const Range& range) {
   json::array of_captures, policies;
   json::object tunables;
   for (const CaptureId& id : captures) of_captures.push_back(capture_json(id));
   for (const allocator::Policy* policy : plan.spec.policies)
-    policies.emplace_back(json::string_view(policy->name));
+    policies.push_back(policy_json(*policy, kernels));
   for (const Axis& axis : plan.spec.axes)
     tunables[axis.tunable->name] = json::array(axis.values.begin(), axis.values.end());
   return report::json_text(json::object{{"schema", kSchema},
@@ -262,7 +305,11 @@ Status same_sweep(std::string_view found_text, std::string_view wanted_text) {
     // As texts: an object's members are in the order of the axes, which numbers the points.
     const std::string a = report::json_line(of_found), b = report::json_line(of_wanted);
     if (a == b) continue;
-    if (key == "captures") return Error{captures_differ(of_found, of_wanted)};
+    if (key == "captures")
+      return Error{
+          elements_differ(of_found, of_wanted, what, "size, checksum or recorded tunables")};
+    if (key == "policies")
+      return Error{elements_differ(of_found, of_wanted, what, "release or checksum")};
     return error("it has {} {}, not {}", what, a, b);
   }
   return error("it is not what this program writes");

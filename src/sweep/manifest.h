@@ -21,6 +21,15 @@ struct CaptureId {
   allocator::Tunables recorded;
 };
 
+// A policy that is the code of a kernel, and what shows that it is still the same.
+struct KernelId {
+  const allocator::Policy* policy = nullptr;
+  std::string file, release;
+  std::uint32_t sum = 0;  // CRC-32C of the file
+};
+// Of those policies of the plan that are kernels. The error says what cannot be read.
+[[nodiscard]] Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec);
+
 // Puts size and checksum of a regular file into the id; the error says what cannot be read.
 [[nodiscard]] Status identify_trace(const std::string& path, CaptureId& id);
 // A checksum of what a replay takes from a start image: shape, bitmaps, metadata.
@@ -41,7 +50,8 @@ struct Range {
 // The document (schema e4replay-sweep/1), with a newline. `program`: name, version and commit; two
 // of them need not decide alike.
 [[nodiscard]] std::string manifest_text(std::string_view program, const Plan& plan,
-                                        const std::vector<CaptureId>& captures, const Range& range);
+                                        const std::vector<CaptureId>& captures,
+                                        const std::vector<KernelId>& kernels, const Range& range);
 
 // The sweep that a manifest_text() is of a part of, or all: its plan, made anew, and the document
 // that the whole sweep has. Errors: no such document, one of another program than `program`, one

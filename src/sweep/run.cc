@@ -12,8 +12,8 @@ namespace {
 Result<std::string> run_point(const Work& work, std::size_t index) {
   const Point& point = work.plan.points[index];
   const Subject& subject = work.subjects[point.capture];
-  E4R_TRY(const replay::Run run,
-          subject.session->what_if({point.policy, work.plan.tunables(point, subject.recorded)}));
+  E4R_TRY(const replay::Run run, subject.session->what_if(subject.setup(
+                                     *point.policy, work.plan.tunables(point, subject.recorded))));
   return point_line(work.plan, index, report::summarize(run), *subject.report);
 }
 

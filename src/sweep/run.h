@@ -16,6 +16,8 @@ struct Subject {
   const replay::Session* session = nullptr;      // null: none of its points is to be run
   const report::ReplayReport* report = nullptr;  // its head: image, trace
   allocator::Tunables recorded;
+  // Who decides for the capture under a policy.
+  std::function<replay::Setup(const allocator::Policy&, const allocator::Tunables&)> setup;
 };
 
 struct Work {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "age/ager.h"
+#include "app/deciders.h"
 #include "support/model_fs.h"
 
 namespace e4r::age {
@@ -30,6 +31,14 @@ std::vector<Case> cases() {
   return out;
 }
 
+// A policy's model that has loaded every group.
+std::unique_ptr<allocator::Decider> model(const allocator::Policy& policy,
+                                          const state::Source& source) {
+  auto made =
+      app::make_decider(policy, allocator::defaults_for(source.geometry), {source, {}, {}}, true);
+  return *std::move(made);
+}
+
 std::uint64_t settled_free(const state::FsState& state) {
   std::vector<std::uint64_t> words;
   std::uint64_t free = 0;
@@ -52,7 +61,6 @@ class AgerCase : public testing::TestWithParam<Case> {};
 TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
   test::ModelFs fs(*GetParam().shape);
   const state::Source& source = fs.source();
-  const auto tunables = allocator::defaults_for(source.geometry);
   AgerOptions options;
   options.writing = GetParam().writing;
   options.pid = 5;
@@ -60,7 +68,8 @@ TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
   std::iota(options.inodes.begin(), options.inodes.end(), 12u);
   for (std::uint32_t i = 0; i < kSlots; ++i)
     options.inodes[i] += i % source.geometry.groups * source.geometry.inodes_per_group;
-  Ager ager(source, *GetParam().policy, tunables, options);
+  const auto decider = model(*GetParam().policy, source);
+  Ager ager(*decider, source, options);
   const std::uint64_t free = settled_free(ager.state());
 
   WorkloadOptions wanted;
@@ -108,8 +117,8 @@ TEST(Ager, DelaysUntilSync) {
   test::ModelFs fs(test::model_shape("two_groups"));
   AgerOptions options;
   options.inodes = {12, 13};
-  Ager ager(fs.source(), *allocator::find_policy("legacy"), allocator::defaults_for(fs.geometry()),
-            options);
+  const auto decider = model(*allocator::find_policy("legacy"), fs.source());
+  Ager ager(*decider, fs.source(), options);
   const auto apply = [&](Operation::Kind kind, std::uint32_t slot, std::uint64_t bytes) {
     ASSERT_TRUE(ager.apply({kind, slot, bytes}).ok());
   };
@@ -134,8 +143,8 @@ TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   test::ModelFs fs(test::model_shape("two_groups"));
   AgerOptions options;
   options.inodes = {12, 13, 14};
-  Ager ager(fs.source(), *allocator::find_policy("legacy"), allocator::defaults_for(fs.geometry()),
-            options);
+  const auto decider = model(*allocator::find_policy("legacy"), fs.source());
+  Ager ager(*decider, fs.source(), options);
   const std::uint64_t used = ager.ever_used().blocks();
   EXPECT_EQ(used, fs.geometry().blocks_count - settled_free(ager.state()));
   const auto apply = [&](Operation::Kind kind, std::uint32_t slot, std::uint64_t blocks) {
@@ -171,10 +180,10 @@ TEST(EverUsed, CountsPiecesFromBlockZero) {
 
 TEST(Ager, SaysWhatCannotBe) {
   test::ModelFs fs(test::model_shape("one_group"));
-  const auto tunables = allocator::defaults_for(fs.geometry());
   AgerOptions options;
   options.inodes = {12};
-  Ager ager(fs.source(), *allocator::find_policy("legacy"), tunables, options);
+  const auto decider = model(*allocator::find_policy("legacy"), fs.source());
+  Ager ager(*decider, fs.source(), options);
   EXPECT_EQ(ager.apply({Operation::Kind::write, 1, 1}).error().message, "there is no slot 1");
   ASSERT_TRUE(ager.apply({Operation::Kind::write, 0, std::uint64_t{4096} * 5000}).ok());
   const Status full = ager.apply({});

@@ -91,8 +91,9 @@ TEST(ExtentTree, FreesEverythingOnceFromTheEnd) {
     const std::uint64_t nodes = g.node - 5'000'000;
     std::set<std::uint64_t> freed;
     std::uint64_t last_data = UINT64_MAX;
-    g.tree.empty([&](const ExtentTree::Run& run) {
+    g.tree.empty([&](const ExtentTree::Run& run, bool file_data) {
       EXPECT_TRUE(freed.insert(run.block).second) << run.block;
+      EXPECT_EQ(file_data, run.block < 5'000'000) << run.block;
       if (run.block >= 5'000'000) return;
       EXPECT_LT(run.block, last_data);
       last_data = run.block;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The code of a kernel tree decides the bundled captures of that kernel as it did when they were
-# recorded; and what becomes of a tree that does not build, or whose allocator oopses or hangs.
+# recorded; it ages a file system and goes through a sweep as its model does; and what becomes of a tree that does not build, or whose allocator oopses or hangs.
 #   test/guest/prove.sh TREE VERSION [DIR]   VERSION: as traces/MANIFEST has it (6.1.192, 7.3.4, ...);
 #                                            DIR: where to build (default: build/guest)
 # Needs build/release/tools/e4replay and what builds kernels (tools/setup.sh lab).
@@ -66,6 +66,56 @@ for name in $(names); do
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
 
+case $version in
+6.1.*) model=legacy ;;
+6.12.*) model=linux-6.12 ;;
+*) model=linux-7.3 ;;
+esac
+# What stands in an image, but for when it was written.
+contents() {
+    dumpe2fs "$1" 2>/dev/null | grep -vE '^(Last write time|Checksum):'
+}
+aged=0
+for block_size in 1024 4096; do
+    image=$dir/start-$block_size.img
+    truncate -s 600M "$image"
+    mke2fs -q -F -t ext4 -b $block_size -E nodiscard,lazy_itable_init=1 "$image"
+    for writing in delalloc nodelalloc; do
+        for policy in "$model" "kernel:$kernel"; do
+            "$e4replay" age "$image" --no-progress --until 'utilisation 0.85, turnover 1x' \
+                --writing $writing -p "$policy" -o "$dir/${policy%%:*}.img" --json "$dir/${policy%%:*}.json" >"$log"
+        done
+        cmp <(contents "$dir/$model.img") <(contents "$dir/kernel.img") ||
+            die "aged by $model and by its code, $block_size, $writing: other blocks are free"
+        # shellcheck disable=SC2016 # a program of jq
+        requests=$(jq '.age.requests' "$dir/kernel.json")
+        [ "$(jq '.age | del(.policy, .elapsed_s)' "$dir/$model.json")" = \
+            "$(jq '.age | del(.policy, .elapsed_s)' "$dir/kernel.json")" ] ||
+            die "aged by $model and by its code, $block_size, $writing: other figures"
+        echo "aged, $block_size, $writing: $requests requests decided as by $model"
+        aged=$((aged + requests))
+    done
+    rm -f "$image"
+done
+rm -f "$dir/$model".{img,json} "$dir"/kernel.{img,json}
+
+first=$(names | sed -n 1p)
+capture=$dir/captures/$(image_of "$first").img:$(trace_of "$first")
+"$e4replay" sweep "$capture" -p "$model,kernel:$kernel" --set mb_max_to_scan=20,200 --set mb_order2_req=2,4 \
+    -o "$dir/sweep" --no-progress >"$log"
+# Figures of the code that are not the model's; older kernels count fewer things.
+# shellcheck disable=SC2016 # a program of jq
+other=$(jq -rs '
+    map(del(.point, .crc, .decision_ns, .elapsed_s))
+    | map(select(.policy | startswith("kernel:") | not) | del(.policy)) as $model
+    | map(select(.policy | startswith("kernel:")) | del(.policy)) as $code
+    | if ($model | length) != 4 or ($code | length) != 4 then error("not four points each") else . end
+    | [range(4) as $i | $code[$i] | paths(scalars) as $p
+       | select(getpath($p) != ($model[$i] | getpath($p))) | $p | join("/")] | unique[]' "$dir/sweep/points.jsonl")
+[ -z "$other" ] || die "a sweep by $model and by its code: other figures: $other"
+rm -rf "$dir/sweep"
+echo "sweep: 4 points of $first as by $model"
+
 # refused WORDS COMMAND...: it fails, with one line that has the words.
 refused() {
     local status=0
@@ -75,7 +125,6 @@ refused() {
     sed 's/^/as it should: /' "$log"
 }
 
-first=$(names | sed -n 1p)
 replay() {
     "$e4replay" replay "$dir/captures/$(image_of "$first").img" "$(trace_of "$first")" -p "kernel:$dir/edited.uml" --no-progress
 }
@@ -91,4 +140,5 @@ edited 'while (sb_rdonly(ar->inode->i_sb) == 0) cpu_relax();'
 build "$dir/edited" "$dir/edited.uml"
 E4R_GUEST_PATIENCE=3 refused 'has not answered for 3 s' replay
 rm -rf "$dir/edited" "$dir/edited.uml"
-echo "prove.sh: $count captures of $version decided by its own code as recorded; three bad trees refused"
+echo "prove.sh: $count captures of $version decided by its own code as recorded, $aged requests of ageing as by" \
+    "$model; three bad trees refused"

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "guest/kernel_file.h"
+#include "guest/protocol.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
 #include "sweep/lines.h"
@@ -20,7 +22,9 @@ class MergeTest : public ::testing::Test {
   std::string manifest(const Range& range) {
     std::vector<CaptureId> ids(plan_.spec.captures.size());
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i].name = plan_.spec.captures[i];
-    return manifest_text(kProgram, plan_, ids, range);
+    const auto kernels = identify_kernels(plan_.spec);
+    EXPECT_TRUE(kernels.ok());
+    return manifest_text(kProgram, plan_, ids, *kernels, range);
   }
   // A part that has these of its points; returns its directory.
   std::string part(const std::string& name, const Range& range,
@@ -115,6 +119,36 @@ TEST(Jobs, SharesAreAllPointsOnce) {
     EXPECT_LE(last - first + 1, 15u);
   }
   EXPECT_EQ(next, 101u);
+}
+
+// A sweep over the code of a kernel knows when the kernel has been built anew, and is joined where
+// the kernel is not.
+TEST_F(MergeTest, KernelsArePoliciesToo) {
+  const std::string path = dir_.file("mine.uml");
+  const auto build = [&](std::string_view code) {
+    std::ofstream(path) << "\177ELF " << code << "\n"
+                        << E4R_IDENTITY << " protocol=" << E4R_PROTOCOL << " release=6.1.9\n";
+  };
+  build("one");
+  PlanSpec spec = plan_.spec;
+  spec.policies.push_back(*guest::kernel_policy(path));
+  plan_ = *make_plan(std::move(spec));
+  const std::string once = manifest(all_of(plan_));
+  build("another");
+  EXPECT_EQ(same_sweep(once, manifest(all_of(plan_))).error().message,
+            "\"kernel:mine.uml\" is no longer what it was (release or checksum)");
+  std::filesystem::remove(path);
+  const auto whole = whole_manifest(once, kProgram);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole->text, once);
+  EXPECT_EQ(whole->plan.spec.policies.back(), plan_.spec.policies.back());
+  EXPECT_EQ(whole->plan.points.size(), plan_.points.size());
+  std::string elsewhere = once;
+  elsewhere.replace(elsewhere.find("6.1.9"), 5, "7.3.4");
+  const auto other = whole_manifest(elsewhere, kProgram);
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_EQ(other->plan.spec.policies.back()->name, "kernel:mine.uml");
+  EXPECT_EQ(other->plan.spec.policies.back()->ladder.size(), 5u);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class StoreTest : public ::testing::Test {
     a.name = plan_.spec.captures[0];
     b.name = plan_.spec.captures[1];
     b.trace_sum = sum;
-    return manifest_text(program, plan_, {a, b}, all_of(plan_));
+    return manifest_text(program, plan_, {a, b}, {}, all_of(plan_));
   }
   Result<Store> begin(bool resume) {
     return Store::begin(where_, manifest(), plan_, all_of(plan_), resume);
@@ -158,9 +158,9 @@ TEST_F(StoreTest, RefusesWhatIsNotItsOwn) {
       id.name = name;
       ids.push_back(id);
     }
-    return refusal(manifest_text("e4replay 1", other, ids, all_of(other)), true);
+    return refusal(manifest_text("e4replay 1", other, ids, {}, all_of(other)), true);
   };
-  EXPECT_NE(changed([](PlanSpec& s) { s.policies.pop_back(); }).find("it has policies ["),
+  EXPECT_NE(changed([](PlanSpec& s) { s.policies.pop_back(); }).find("its policies are ["),
             std::string::npos);
   EXPECT_NE(changed([](PlanSpec& s) { s.axes[0].values[0] = 4; }).find("it has --set values {"),
             std::string::npos);

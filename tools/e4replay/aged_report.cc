@@ -83,6 +83,21 @@ json::object ever_used_json(const AgedReport& r) {
           {"pieces_64k_percent", 100 * share(r.ever_used_64k, all)}};
 }
 
+json::object times_json(const allocator::DecisionTimes& times) {
+  return {
+      {"mean", *times.mean()}, {"p50", *times.percentile(0.5)}, {"p99", *times.percentile(0.99)}};
+}
+
+// Empty when a model decided.
+std::string times_text(const allocator::DecisionTimes& times) {
+  if (times.empty()) return {};
+  return fmt::format(
+      "decisions    {} ns on average, {} in the middle, 99 % of them no more than {}\n"
+      "             (the kernel's code alone: no disk, one CPU, no other writer)\n",
+      format_count(*times.mean()), format_count(*times.percentile(0.5)),
+      format_count(*times.percentile(0.99)));
+}
+
 double utilisation(const AgedReport& r) {
   return 1 - share(r.after.extents.blocks, r.geometry.blocks_count);
 }
@@ -108,6 +123,7 @@ AgedReport start_report(const std::string& target, const image::Geometry& geomet
 
 void finish_report(AgedReport& report, const age::Ager& ager) {
   report.tally = ager.tally();
+  report.times = ager.times();
   report.extents_scanned = ager.counters().extents_scanned;
   for (const auto& criterion : ager.counters().by_criterion)
     report.groups_considered += criterion.groups_considered;
@@ -131,6 +147,7 @@ std::string aged_text(const AgedReport& r) {
       "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs\n"
       "written      {}, {:.2f} times the file system; {} requests, {} of them for tree nodes\n"
       "searches     {} groups considered, {} extents scanned\n"
+      "{}"
       "utilisation  {:.1f} %\n"
       "files        {}\n",
       escaped(r.output), format_size(size_of(r)), format_size(block),
@@ -139,8 +156,8 @@ std::string aged_text(const AgedReport& r) {
       format_count(r.operations[1]), format_count(r.operations[2]), format_count(r.operations[3]),
       format_size(r.bytes_written), share(r.bytes_written, size_of(r)),
       format_count(r.tally.requests), format_count(r.tally.tree_nodes),
-      format_count(r.groups_considered), format_count(r.extents_scanned), 100 * utilisation(r),
-      files_text(r));
+      format_count(r.groups_considered), format_count(r.extents_scanned), times_text(r.times),
+      100 * utilisation(r), files_text(r));
   const auto row = [&](const char* name, const stats::FreeExtents& free) {
     return fmt::format("{:<12} {} free extents, {} on average, the largest {}; {} whole MiB free\n",
                        name, format_count(free.count), format_size(free.average() * block),
@@ -170,6 +187,7 @@ std::string aged_json(const AgedReport& r) {
                             {"groups_considered", r.groups_considered},
                             {"extents_scanned", r.extents_scanned},
                             {"elapsed_s", r.elapsed_s}};
+  if (!r.times.empty()) doc["decision_ns"] = times_json(r.times);
   const stats::FileLayoutScore& layout = r.layout;
   const std::uint64_t distance_kb = layout.distance * r.geometry.block_size / kKiB;
   doc["files"] =

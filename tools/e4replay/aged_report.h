@@ -23,6 +23,7 @@ struct AgedReport {
   std::uint64_t bytes_written = 0;
   double elapsed_s = 0;
   age::AgerTally tally;
+  allocator::DecisionTimes times;       // of a kernel's code; empty of a model
   std::uint64_t groups_considered = 0;  // by all searches
   std::uint64_t extents_scanned = 0;
   stats::FileLayoutScore layout;  // but for its median

@@ -10,12 +10,14 @@
 #include <numeric>
 
 #include "age/ager.h"
+#include "app/deciders.h"
 #include "common/child.h"
 #include "common/command.h"
 #include "e4replay/aged_report.h"
 #include "e4replay/inputs.h"
 #include "image/write_bitmaps.h"
 #include "replay/load.h"
+#include "replay/mount.h"
 #include "util/fd.h"
 #include "util/file.h"
 #include "util/progress.h"
@@ -161,9 +163,7 @@ Status choose(const Options& options, Chosen& chosen) {
   E4R_TRY(chosen.profile, age::find_profile(options.profile));
   E4R_TRY(chosen.workload.until, age::parse_until(options.until));
   chosen.workload.seed = options.seed;
-  chosen.policy = allocator::find_policy(options.policy);
-  if (chosen.policy == nullptr)
-    return error("unknown policy '{}': `e4replay policies` lists them", options.policy);
+  E4R_TRY(chosen.policy, app::parse_policy(options.policy));
   if (options.writing != "delalloc" && options.writing != "nodelalloc")
     return error("--writing {}: give delalloc or nodelalloc", options.writing);
   chosen.ager.writing =
@@ -175,11 +175,12 @@ Status choose(const Options& options, Chosen& chosen) {
   return {};
 }
 
-Result<Outputs> declare_files(const Options& options) {
+Result<Outputs> declare_files(const Options& options, const allocator::Policy* policy) {
   Outputs outputs;
   outputs.reads(options.target);
   outputs.reads(options.slots);
   outputs.reads(options.profile);
+  app::declare_reads({&policy, 1}, outputs);
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
   E4R_CHECK(outputs.writes(options.real));
   E4R_CHECK(outputs.writes(options.json));
@@ -190,14 +191,16 @@ Result<int> run(const Options& options) {
   Chosen chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
-  E4R_TRY(const Outputs outputs, declare_files(options));
+  E4R_TRY(const Outputs outputs, declare_files(options, chosen.policy));
   E4R_TRY(const StartImage start, StartImage::open(options.target, outputs.named(options.output)));
   image::OpenOptions open;
   open.name = options.target;
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
   for (const std::string& warning : image.warnings()) warn(warning);
   E4R_CHECK(check_shape(image, options.target));
-  const state::Source source = replay::source_from(image);
+  state::Source source = replay::source_from(image);
+  source.geometry.data_writeback =
+      replay::read_mount("", image.geometry().default_mount_opts).data_writeback;
   E4R_TRY(chosen.ager.inodes, inodes_of(options, image.geometry(), source.geometry));
   allocator::Tunables tunables = allocator::defaults_for(source.geometry);
   E4R_CHECK(apply_settings(tunables, options.settings));
@@ -208,8 +211,11 @@ Result<int> run(const Options& options) {
   chosen.workload.block_size = image.geometry().block_size;
   chosen.workload.slots = static_cast<std::uint32_t>(chosen.ager.inodes.size());
   E4R_TRY(age::Workload workload, age::Workload::create(chosen.profile, chosen.workload));
-  age::Ager ager(source, *chosen.policy, tunables, chosen.ager);
+  E4R_TRY(const auto decider, app::make_decider(*chosen.policy, tunables,
+                                                {source, start.path(), options.target}, true));
+  age::Ager ager(*decider, source, chosen.ager);
   E4R_CHECK(do_all(workload, ager, options, outputs, report));
+  E4R_CHECK(decider->finish());
 
   std::vector<std::uint64_t> words;
   E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.named(options.output),
@@ -248,7 +254,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "of the file system)")
       .type_name("WHEN");
   app.add_option("--seed", options->seed, "of all that is drawn (1)").type_name("N");
-  app.add_option("-p,--policy", options->policy, "policy that allocates (legacy)")
+  app.add_option("-p,--policy", options->policy, "policy that allocates, or kernel:FILE (legacy)")
       .type_name("POLICY");
   app.add_option("--set", options->settings, "set a tunable; may be given again")
       .type_name("NAME=VALUE")
@@ -274,7 +280,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 
 const Command& age_command() {
   static const Command kCommand = {
-      "age", "make an aged file system by writing and removing files on the model",
+      "age", "make an aged file system by writing and removing files",
       "  e4replay age 10G -o aged.img\n"
       "  e4replay age 100G --profile meyer --until 'utilisation 0.9, turnover 10x' -o aged.img\n"
       "  e4replay age start.img -p cr1.5 --seed 7 -o aged.img\n"

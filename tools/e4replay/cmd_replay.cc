@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 
+#include "app/deciders.h"
 #include "common/command.h"
 #include "e4replay/fidelity.h"
 #include "e4replay/inputs.h"
@@ -122,9 +123,11 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   return report;
 }
 
-Result<Outputs> declare_files(const Options& options) {
+Result<Outputs> declare_files(const Options& options,
+                              const std::vector<const allocator::Policy*>& policies) {
   Outputs outputs;
   declare_reads(options.in, outputs);
+  app::declare_reads(policies, outputs);
   E4R_CHECK(outputs.writes(options.in.json));
   E4R_CHECK(outputs.writes(options.html));
   E4R_CHECK(outputs.writes(options.write_image, OutputKind::file));
@@ -134,7 +137,7 @@ Result<Outputs> declare_files(const Options& options) {
 Result<int> run(const Options& options) {
   std::vector<const allocator::Policy*> policies;
   if (!options.policies.empty()) {
-    auto given = parse_policies(options.policies);
+    auto given = app::parse_policies(options.policies);
     if (!given.ok()) return usage_error(given.error().message);
     policies = *std::move(given);
   }
@@ -143,7 +146,7 @@ Result<int> run(const Options& options) {
   allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
-  E4R_TRY(const Outputs outputs, declare_files(options));
+  E4R_TRY(const Outputs outputs, declare_files(options, policies));
   Progress progress(!options.in.no_progress);
   E4R_TRY(const Inputs inputs, open_inputs(options.in, progress));
   auto report = replay(options, inputs, outputs, std::move(policies), progress);

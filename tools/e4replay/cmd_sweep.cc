@@ -2,6 +2,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "app/deciders.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
@@ -53,11 +54,7 @@ Result<Wanted> wanted_of(const Options& options) {
   sweep::PlanSpec spec;
   spec.captures = options.captures;
   spec.where = options.where;
-  E4R_TRY(spec.policies, parse_policies(options.policies));
-  for (const allocator::Policy* policy : spec.policies)
-    if (is_kernel(*policy))
-      return error("{}: a sweep runs models; the code of a kernel is for replay and verify",
-                   policy->name);
+  E4R_TRY(spec.policies, app::parse_policies(options.policies));
   for (const std::string& setting : options.settings) {
     auto axis = sweep::parse_axis(setting);
     if (!axis.ok()) return error("--set: {}", axis.error().message);
@@ -221,7 +218,7 @@ Result<std::vector<sweep::Subject>> follow(const Options& options, const Wanted&
   for (const std::size_t index : points) needed[wanted.plan.points[index].capture] = true;
   std::vector<sweep::Subject> out;
   for (std::size_t i = 0; i < captures.size(); ++i) {
-    if (needed[i]) E4R_CHECK(captures[i]->follow(options.force));
+    if (needed[i]) E4R_CHECK(captures[i]->follow(options.force, wanted.plan.spec.policies));
     out.push_back(captures[i]->subject());
   }
   return out;
@@ -250,13 +247,14 @@ Status declare_writes(const Options& options, Outputs& outputs) {
   return outputs.writes(options.html);
 }
 
-Result<Outputs> declare_files(const Options& options) {
+Result<Outputs> declare_files(const Options& options, const sweep::PlanSpec& spec) {
   Outputs outputs;
   for (const std::string& word : options.captures) {
     E4R_TRY(const CaptureName name, parse_capture(word));
     outputs.reads(name.image);
     declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);
   }
+  app::declare_reads(spec.policies, outputs);
   E4R_CHECK(declare_writes(options, outputs));
   return outputs;
 }
@@ -270,14 +268,16 @@ Result<Outputs> declare_files_of_merge(const Options& options) {
 }
 
 Result<int> sweep_all(const Options& options, Wanted wanted, Progress& progress) {
-  E4R_TRY(const Outputs outputs, declare_files(options));
+  E4R_TRY(const Outputs outputs, declare_files(options, wanted.plan.spec));
   E4R_TRY(Captures captures, open_captures(options, wanted.plan, progress));
   std::vector<sweep::CaptureId> ids;
   for (const auto& capture : captures) {
     ids.push_back(capture->id());
     wanted.plan.recorded_by_capture.push_back(capture->id().recorded);
   }
-  const std::string manifest = sweep::manifest_text(version_line(), wanted.plan, ids, wanted.range);
+  E4R_TRY(const std::vector<sweep::KernelId> kernels, sweep::identify_kernels(wanted.plan.spec));
+  const std::string manifest =
+      sweep::manifest_text(version_line(), wanted.plan, ids, kernels, wanted.range);
   sweep::Finished found;
   found.lines.resize(wanted.plan.points.size());
   if (!options.directory.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 
+#include "app/deciders.h"
 #include "common/command.h"
 #include "e4replay/inputs.h"
 #include "e4replay/kernel_files.h"
@@ -106,9 +107,10 @@ Status print(const report::ReplayReport& report, const Options& options, const O
   return write_output(verify_text(report), "-");
 }
 
-Result<Outputs> declare_files(const Options& options) {
+Result<Outputs> declare_files(const Options& options, const allocator::Policy* policy) {
   Outputs outputs;
   declare_reads(options.in, outputs);
+  if (policy != nullptr) app::declare_reads({&policy, 1}, outputs);
   outputs.reads(options.mb_groups);
   outputs.reads(options.mb_stats);
   E4R_CHECK(outputs.writes(options.in.json));
@@ -119,14 +121,14 @@ Result<Outputs> declare_files(const Options& options) {
 Result<int> run(const Options& options) {
   const allocator::Policy* policy = nullptr;
   if (!options.policy.empty()) {
-    auto given = parse_policy(options.policy);
+    auto given = app::parse_policy(options.policy);
     if (!given.ok()) return usage_error(given.error().message);
     policy = *given;
   }
   allocator::Tunables scratch;
   if (const Status status = apply_settings(scratch, options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
-  E4R_TRY(const Outputs outputs, declare_files(options));
+  E4R_TRY(const Outputs outputs, declare_files(options, policy));
   Progress progress(!options.in.no_progress);
   E4R_TRY(Inputs inputs, open_inputs(options.in, progress));
   E4R_TRY(const KernelFiles kernel, read_kernel_files(options, inputs));

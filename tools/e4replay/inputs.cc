@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "app/deciders.h"
 #include "common/command.h"
-#include "guest/kernel.h"
-#include "guest/kernel_file.h"
 #include "replay/fit.h"
 #include "replay/stream_goal_count.h"
 #include "stats/kernel_files.h"
@@ -300,33 +299,8 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
   return out;
 }
 
-Result<const allocator::Policy*> parse_policy(const std::string& name) {
-  if (name.starts_with(guest::kKernelPrefix))
-    return guest::kernel_policy(name.substr(guest::kKernelPrefix.size()));
-  if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
-  std::string known;
-  for (const allocator::Policy* p : allocator::policies())
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
-  return error("unknown policy '{}': known are {}, and kernel:FILE", name, known);
-}
-
-Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
-  std::vector<const allocator::Policy*> out;
-  std::istringstream names(text);
-  for (std::string name; std::getline(names, name, ',');) {
-    E4R_TRY(const allocator::Policy* policy, parse_policy(name));
-    out.push_back(policy);
-  }
-  if (out.empty()) return error("-p needs a policy, such as legacy or cr1.5");
-  return out;
-}
-
-bool is_kernel(const allocator::Policy& policy) {
-  return policy.name.starts_with(guest::kKernelPrefix);
-}
-
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs) {
-  if (!is_kernel(policy) || !inputs.warm) return;
+  if (!app::is_kernel(policy) || !inputs.warm) return;
   const std::size_t preallocs = inputs.warm->preallocs.size();
   const std::size_t streams = inputs.warm->streams.size();
   if (preallocs == 0 && streams == 0) return;
@@ -339,20 +313,11 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs) 
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
                          const Inputs& inputs) {
   replay::Setup out = {&policy, tunables};
-  if (!is_kernel(policy)) return out;
-  out.make = [&inputs](
-                 const replay::Setup& setup,
-                 const replay::WarmStart* warm) -> Result<std::unique_ptr<allocator::Decider>> {
-    guest::KernelOptions options;
-    options.policy = setup.policy;
-    options.kernel = setup.policy->source;
-    options.image = inputs.image_path;
-    options.named = inputs.image_name;
-    options.tunables = setup.tunables;
-    options.loaded = warm != nullptr;
-    E4R_TRY(std::unique_ptr<allocator::Decider> kernel,
-            guest::Kernel::start(inputs.source, options));
-    return kernel;
+  if (!app::is_kernel(policy)) return out;
+  out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
+    return app::make_decider(*setup.policy, setup.tunables,
+                             {inputs.source, inputs.image_path, inputs.image_name},
+                             warm != nullptr);
   };
   return out;
 }

@@ -97,14 +97,6 @@ struct NotedText {
                                                      const std::string& trace,
                                                      const std::string& suffix);
 
-// A policy by its name, or the code of a kernel as "kernel:FILE".
-[[nodiscard]] Result<const allocator::Policy*> parse_policy(const std::string& name);
-// Those of a list "legacy,kernel:mine.uml", in its order. Errors: an unknown name (the message
-// lists those there are), an empty list.
-[[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
-
-// Whether it is the code of a kernel.
-[[nodiscard]] bool is_kernel(const allocator::Policy& policy);
 // Warns of what the code of a kernel does not begin with: what a file system that had been mounted
 // before held in memory alone.
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs);

@@ -88,18 +88,22 @@ Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, 
   return out;
 }
 
-Status OpenCapture::follow(bool force) {
+Status OpenCapture::follow(bool force, std::span<const allocator::Policy* const> policies) {
   const auto done = follow_into(session_, {nullptr, inputs_.recorded}, report_);
   followed_ = true;
   progress_.wipe();
   if (!done.ok()) return done.error();
   if (!force) E4R_CHECK(check_fidelity(report_, options_, inputs_));
   warn_of_fidelity(report_);
+  for (const allocator::Policy* policy : policies) warn_of_cold_kernel(*policy, inputs_);
   return {};
 }
 
 sweep::Subject OpenCapture::subject() const {
-  return {followed_ ? &session_ : nullptr, &report_, inputs_.recorded};
+  return {followed_ ? &session_ : nullptr, &report_, inputs_.recorded,
+          [this](const allocator::Policy& policy, const allocator::Tunables& tunables) {
+            return make_setup(policy, tunables, inputs_);
+          }};
 }
 
 }  // namespace e4r::tools

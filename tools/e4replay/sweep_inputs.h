@@ -31,8 +31,9 @@ class OpenCapture {
   OpenCapture(const OpenCapture&) = delete;
   OpenCapture& operator=(const OpenCapture&) = delete;
 
-  // The agreement pass, once for all points; the error is check_fidelity's unless `force`.
-  [[nodiscard]] Status follow(bool force);
+  // The agreement pass, once for all points; the error is check_fidelity's unless `force`. Warns of
+  // what it means for the policies.
+  [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies);
 
   [[nodiscard]] const sweep::CaptureId& id() const { return id_; }
   // Without a session as long as it has not been followed.

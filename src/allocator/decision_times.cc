@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/decision_times.h"
+#include "allocator/decision_times.h"
 
 #include <algorithm>
 
-namespace e4r::replay {
+namespace e4r::allocator {
 
-void DecisionTimes::add(const allocator::Decision& decision) {
+void DecisionTimes::add(const Decision& decision) {
   if (decision.ns == 0) return;
   const auto criterion = decision.prealloc ? mb::Criterion::unknown : decision.criterion;
   for (Sum* sum : {&all_, &of_[static_cast<std::size_t>(criterion)]}) {
@@ -37,4 +37,4 @@ std::optional<std::uint64_t> DecisionTimes::percentile(double share) const {
   return *at;
 }
 
-}  // namespace e4r::replay
+}  // namespace e4r::allocator

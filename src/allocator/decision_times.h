@@ -8,13 +8,13 @@
 
 #include "allocator/decision.h"
 
-namespace e4r::replay {
+namespace e4r::allocator {
 
 // How long a kernel's code took for requests, in nanoseconds. Models are not timed.
 class DecisionTimes {
  public:
   // Of a request that was served; one that nobody measured is not counted.
-  void add(const allocator::Decision& decision);
+  void add(const Decision& decision);
 
   [[nodiscard]] bool empty() const { return times_.empty(); }
   // None when there is none.
@@ -34,4 +34,4 @@ class DecisionTimes {
   std::vector<std::uint32_t> times_;  // capped at 4 s
 };
 
-}  // namespace e4r::replay
+}  // namespace e4r::allocator

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app/deciders.h"
+
+#include <sstream>
+
+#include "allocator/model.h"
+#include "guest/kernel.h"
+#include "guest/kernel_file.h"
+
+namespace e4r::app {
+namespace {
+
+Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy& policy,
+                                                         const allocator::Tunables& tunables,
+                                                         const StartPoint& start, bool loaded) {
+  guest::KernelOptions options;
+  options.policy = &policy;
+  options.kernel = policy.source;
+  options.image = start.image_path;
+  options.named = start.image_name;
+  options.tunables = tunables;
+  options.loaded = loaded;
+  E4R_TRY(std::unique_ptr<allocator::Decider> kernel, guest::Kernel::start(start.source, options));
+  return kernel;
+}
+
+}  // namespace
+
+Result<const allocator::Policy*> parse_policy(const std::string& name) {
+  if (name.starts_with(guest::kKernelPrefix))
+    return guest::kernel_policy(name.substr(guest::kKernelPrefix.size()));
+  if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
+  std::string known;
+  for (const allocator::Policy* p : allocator::policies())
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
+  return error("unknown policy '{}': known are {}, and kernel:FILE", name, known);
+}
+
+Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
+  std::vector<const allocator::Policy*> out;
+  std::istringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) {
+    E4R_TRY(const allocator::Policy* policy, parse_policy(name));
+    out.push_back(policy);
+  }
+  if (out.empty()) return error("-p needs a policy, such as legacy or cr1.5");
+  return out;
+}
+
+bool is_kernel(const allocator::Policy& policy) {
+  return policy.name.starts_with(guest::kKernelPrefix);
+}
+
+void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs) {
+  for (const allocator::Policy* policy : policies)
+    if (is_kernel(*policy)) outputs.reads(std::string(policy->source));
+}
+
+Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy& policy,
+                                                         const allocator::Tunables& tunables,
+                                                         const StartPoint& start, bool loaded) {
+  if (is_kernel(policy)) return start_kernel(policy, tunables, start, loaded);
+  auto model = std::make_unique<allocator::Model>(start.source, policy, tunables);
+  state::FsState& state = model->own_state();
+  for (std::uint32_t group = 0; loaded && group < state.group_count(); ++group) {
+    state.load(group);
+    state.mark_read(state.group(group));
+  }
+  return std::unique_ptr<allocator::Decider>(std::move(model));
+}
+
+}  // namespace e4r::app

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "allocator/decider.h"
+#include "util/output.h"
+#include "util/status.h"
+
+// Who decides, by the name that a command is given.
+namespace e4r::app {
+
+// A policy by its name, or the code of a kernel as "kernel:FILE".
+[[nodiscard]] Result<const allocator::Policy*> parse_policy(const std::string& name);
+// Those of a list "legacy,kernel:mine.uml", in its order. Errors: an unknown name (the message
+// lists those there are), an empty list.
+[[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
+
+// Whether it is the code of a kernel.
+[[nodiscard]] bool is_kernel(const allocator::Policy& policy);
+
+// What the policies are read from.
+void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs);
+
+// A file system as it is before anything is decided.
+struct StartPoint {
+  const state::Source& source;  // must outlive who decides for it
+  std::string image_path;       // under which its image can be opened again
+  std::string image_name;       // what messages call the image
+};
+
+// The model of the policy, or the kernel that it names, which is booted here. `loaded`: the buddies
+// of all groups are in memory, as after a look at mb_groups; otherwise none is.
+[[nodiscard]] Result<std::unique_ptr<allocator::Decider>> make_decider(
+    const allocator::Policy& policy, const allocator::Tunables& tunables, const StartPoint& start,
+    bool loaded);
+
+}  // namespace e4r::app
