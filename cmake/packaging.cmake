@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-install(FILES README.md docs/trace-format.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES docs/man/e4replay.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES docs/man/mke2fs-lazy.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
-install(FILES docs/man/tune2fs-lazy.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
-install(FILES docs/lazy-init.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The README names its documents and picture by their places below docs/.
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png"
+  PATTERN man EXCLUDE PATTERN schema EXCLUDE)
+foreach(section 1 5 8)
+  file(GLOB pages CONFIGURE_DEPENDS docs/man/*.${section})
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME e4replay)

@@ -19,7 +19,9 @@ all=(release minsizerel clang package debian)
 slow=$(<test/slow)
 # Where everybody installs them to.
 installed=(bin/e4replay sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
-           share/man/man8/{mke2fs,tune2fs}-lazy.8
+           share/man/man1/e4replay-{age,freefrag,info,kernel,policies,record,replay}.1
+           share/man/man1/e4replay-{shrinker,sweep,trace,verify}.1
+           share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
            share/fish/vendor_completions.d/{e4replay,mke2fs-lazy,tune2fs-lazy}.fish)
 
