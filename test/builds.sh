@@ -22,6 +22,7 @@ installed=(bin/e4replay sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4repl
            share/man/man1/e4replay-{age,freefrag,info,kernel,policies,record,replay}.1
            share/man/man1/e4replay-{shrinker,sweep,trace,verify}.1
            share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
+           share/e4replay/magic/e4replay
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
            share/fish/vendor_completions.d/{e4replay,mke2fs-lazy,tune2fs-lazy}.fish)
 

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# file(1) knows captures and packed traces by packaging/magic/e4replay, and nothing else by it.
+#   magic_test.sh MAGIC E4REPLAY CAPTURES
+# Skipped (77) where there is no file.
+set -euo pipefail
+magic=$(realpath "$1") e4replay=$2 captures=$3
+command -v file >/dev/null || { echo "no file(1) here" && exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4c" --image "$captures/churn-4k.img" >/dev/null
+"$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4t" >/dev/null
+# The ends of lines in the signature are there to show what a text transfer has spoilt.
+sed 's/\r$//' "$work/run.e4c" >"$work/spoilt.e4c"
+printf 'text that names an .e4c\n' >"$work/text"
+
+is() {
+    local said
+    said=$(file -b -m "$magic" "${@:3}" "$1")
+    [ "$said" = "$2" ] || {
+        echo "magic_test: ${1##*/} is '$said', not '$2'" >&2
+        exit 1
+    }
+}
+# Compiling says what is wrong with an entry; matching does not.
+warnings=$(cd "$work" && file -C -m "$magic" 2>&1) || true
+[ -z "$warnings" ] || {
+    echo "magic_test: $warnings" >&2
+    exit 1
+}
+is "$work/run.e4c" "e4replay capture of an ext4 file system, version 1"
+is "$work/run.e4t" "e4replay packed trace of ext4 events, version 1"
+is "$work/run.e4c" application/x-e4replay-capture --mime-type
+is "$work/run.e4t" application/x-e4replay-trace --mime-type
+is "$work/spoilt.e4c" data
+is "$work/text" "ASCII text"
