@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# rpm reads the spec, and its %files and what CMake installs are the same: no file is left out, and no
+# line names what is not there.
+#   spec_test.sh SPEC BUILD-DIRECTORY
+# Skipped (77) where there is no rpmspec.
+set -euo pipefail
+spec=$1 build=$2
+command -v rpmspec >/dev/null || { echo "no rpmspec here" && exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# What Fedora's own packages define, and rpm alone does not. %license is a file of the source.
+rpmspec -P --define '_docdir /usr/share/doc' --define 'cmake cmake' --define 'cmake_build cmake --build .' \
+    --define 'cmake_install cmake --install .' "$spec" >"$work/parsed"
+if grep -n '%{' "$work/parsed"; then
+    echo "spec_test: a macro that is not defined" >&2
+    exit 1
+fi
+sed -n '/^%files/,/^%changelog/p' "$work/parsed" | sed -n 's/^%doc //; s/^\//\//p' >"$work/patterns"
+# Not as the build is configured, whose prefix may be another; tests and what they need are not installed.
+DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
+# Debian has another place for zsh's completions.
+(cd "$work/root" && find . -type f | sed 's/^\.//; s,/zsh/vendor-completions/,/zsh/site-functions/,' | sort) >"$work/installed"
+[ "$(wc -l <"$work/installed")" -gt 20 ]
+
+status=0
+while read -r pattern; do
+    # A directory is all that lies below it.
+    [[ $pattern == */ ]] && pattern+='*'
+    found=0
+    while read -r file; do
+        # shellcheck disable=SC2053 # a pattern
+        if [[ $file == $pattern ]]; then
+            found=1
+            echo "$file" >>"$work/taken"
+        fi
+    done <"$work/installed"
+    [ $found = 1 ] || {
+        echo "spec_test: nothing is installed that is $pattern" >&2
+        status=1
+    }
+done <"$work/patterns"
+left=$(sort -u "$work/taken" | comm -23 "$work/installed" -)
+[ -z "$left" ] || {
+    echo "spec_test: installed, and in no line of %files: $left" >&2
+    status=1
+}
+exit $status
