@@ -17,8 +17,8 @@ namespace e4r::age {
 
 // When a file's blocks are allocated.
 enum class Writing : std::uint8_t {
-  // delalloc: at the next sync, or as it is closed when it had been emptied (auto_da_alloc); 2,048
-  // blocks at most at a time
+  // delalloc: at the next sync. A file that had been emptied is allocated as it is closed
+  // (auto_da_alloc). At most 2,048 blocks at a time
   delayed,
   direct,  // nodelalloc: block by block, as it is written, the file being open
 };
@@ -30,9 +30,9 @@ struct AgerOptions {
   std::vector<std::uint32_t> inodes;  // of the slots; each must exist in the file system
 };
 
-// What commits gave back, in the pieces that `-o discard` would tell the device of: clusters that
-// one transaction freed in one group, neighbours together (ext4_process_freed_data, Linux 6.1).
-// Without a journal, extent by extent.
+// What commits gave back, in the pieces of which `-o discard` would tell the device. A piece is a
+// run of clusters that one transaction freed in one group (ext4_process_freed_data, Linux 6.1).
+// Without a journal, each freed extent is a piece.
 struct FreedRuns {
   std::uint64_t runs = 0;
   std::array<std::uint64_t, 32> blocks = {};  // in runs of 2^i to 2^(i+1) - 1 blocks
@@ -50,17 +50,16 @@ struct AgerTally {
   FreedRuns freed;
 };
 
-// A file system that operations are done on: of ext4 (Linux 6.1) the part between a system call and
-// the allocator, as far as it decides what is asked for. Files are written at their end and emptied
-// whole; inodes and directories are there from the start. One CPU, one writer.
+// Does operations on a file system. It models the part of ext4 (Linux 6.1) between a system call
+// and the allocator that decides which requests are made. Files are written at their end and
+// emptied whole. Inodes and directories are there from the start. One CPU, one writer.
 class Ager {
  public:
   // `decider` decides for the file system of `source`, every group of which it has loaded. Both
   // must outlive the object. The file system must not be bigalloc, and must map files by extents.
   Ager(allocator::Decider& decider, const state::Source& source, AgerOptions options);
 
-  // The Error of a file system that is full, of a slot that there is none, and of a decider that
-  // cannot go on.
+  // The Error: the file system is full, there is no such slot, or the decider cannot go on.
   [[nodiscard]] Status apply(const Operation& operation);
 
   [[nodiscard]] const state::FsState& state() const { return decider_.state(); }

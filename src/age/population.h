@@ -9,20 +9,20 @@
 
 namespace e4r::age {
 
-// The files that there are, in the order in which they were made, and which of them is to go so
-// that the ages of the others come nearer to a histogram. An age is a share of the time since the
-// first file was made; time is counted in files made. A histogram with a step much higher than
-// those before it cannot be reached: who is not young first does not become old.
+// The files of a file system in the order in which they were made. It chooses which file to remove
+// so that the ages of the others come nearer to a histogram. An age is a share of the time since
+// the first file was made; time is counted in files made. A histogram with a step much higher than
+// those before it cannot be reached, because every old file was young first.
 class Population {
  public:
   explicit Population(const std::vector<Step>& ages);
 
   void add(std::uint32_t slot);
   [[nodiscard]] std::uint64_t size() const { return alive_; }
-  // Any of them; there must be one.
+  // Any file; there must be one.
   [[nodiscard]] std::uint32_t any(Rng& rng) const;
-  // Takes one out, of the step of ages that has most too many: the frailest of some of them. There
-  // must be one.
+  // Takes a file out: the frailest of some files in the step of ages that has most files too many.
+  // There must be one.
   [[nodiscard]] std::uint32_t take(Rng& rng);
 
  private:

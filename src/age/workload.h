@@ -51,17 +51,17 @@ struct WorkloadOptions {
 // does, Kadekodi et al., USENIX ATC 2018).
 class Workload {
  public:
-  // The Error of what cannot be: less room than utilisation asks for, too few slots.
+  // The Error: less room than the utilisation needs, or too few slots.
   [[nodiscard]] static Result<Workload> create(const Profile& profile,
                                                const WorkloadOptions& options);
   // The next one; false when the age is reached and everything is synced.
   [[nodiscard]] bool next(Operation& operation);
 
   [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
-  // What next() will have written in the end, in bytes.
+  // How many bytes next() will have written when it returns false.
   [[nodiscard]] std::uint64_t bytes_wanted() const { return wanted_; }
   [[nodiscard]] std::uint64_t files() const { return files_.size(); }
-  // There were too few slots to fill so much of the file system.
+  // True when there were too few slots to fill that share of the file system.
   [[nodiscard]] bool out_of_slots() const { return vacant_.empty() && taken_ < room_; }
 
  private:

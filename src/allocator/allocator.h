@@ -31,7 +31,7 @@ class Allocator {
   [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal,
                                     std::uint64_t ino) const;
 
-  // Whom to tell the steps of the next decisions; null: nobody.
+  // The observer of the next decisions; null: none.
   void observe(SearchObserver* observer) { observer_ = observer; }
 
   // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
@@ -42,14 +42,15 @@ class Allocator {
 
   // Generates the group's buddy if there is none.
   void load_group(std::uint32_t group);
-  // The same for somebody who is not allocating: the lazy-init thread, a look at mb_groups. The
+  // The same for a caller that does not allocate: the lazy-init thread, or a read of mb_groups. The
   // thread reads bitmaps in batches of mb_prefetch groups, from group 0 on, and generates the
-  // buddies of some (ext4_run_li_request, Linux 6.1). Without ext4_prefetch_bitmaps in the trace,
-  // the first group that is loaded of a batch is all that shows the whole of it to be read.
+  // buddies of some (ext4_run_li_request, Linux 6.1). A trace without ext4_prefetch_bitmaps shows a
+  // batch only by the first group of it that is loaded.
   void load_by_others(std::uint32_t group);
   // The buddy of a group that is loaded was generated again, since its page had been reclaimed.
   void note_reload() { ++counters_.buddies_generated; }
-  // Bitmaps of the groups [first, next), round the end, were read by that thread.
+  // The lazy-init thread has read the bitmaps of the groups [first, next), past the last group to
+  // group 0.
   void mark_read(std::uint32_t first, std::uint32_t next);
 
   // What was there before the first request; false for a preallocation that cannot have been.

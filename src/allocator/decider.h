@@ -21,8 +21,8 @@ struct KernelAccount {
   std::string mb_groups, mb_stats;
 };
 
-// What decides where blocks go, with the file system that it decides for: the model (Model), or the
-// code of a kernel (guest::Kernel). Whoever replays or ages knows no more than this.
+// Decides where blocks go, and holds the file system for which it decides. It is the model (Model)
+// or the code of a kernel (guest::Kernel). Replay and ageing know no more than this interface.
 //
 // Groups and clusters that a call names exist. Not thread-safe.
 class Decider {
@@ -31,16 +31,17 @@ class Decider {
 
   // Serves one request, of at least one cluster. A guide leads the model alone.
   virtual Decision allocate(const Request& request, Guide* guide) = 0;
-  // Frees clusters of one group, which are usable again as the mount has it: when the running
-  // transaction has ended, or at once. `file_data`: of a regular file. False, and nothing changes,
-  // when part of them is none to free.
+  // Frees clusters of one group. The mount decides when they are usable again: when the running
+  // transaction has ended, or at once. `file_data`: they are a regular file's. False, and nothing
+  // changes, when some of them cannot be freed.
   virtual bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
                     bool file_data) = 0;
   // Returns clusters that were handed out a moment ago and are not needed.
   virtual bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) = 0;
-  // The running transaction takes no more frees, and the one before it has ended.
+  // The running transaction begins to commit: it takes no more frees. The transaction before it has
+  // ended.
   virtual void begin_commit() = 0;
-  // The one that takes no more has ended.
+  // The transaction that began to commit has ended.
   virtual void end_commit() = 0;
 
   // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
@@ -50,13 +51,14 @@ class Decider {
   virtual void make_inode(std::uint64_t ino) = 0;
   virtual void drop_inode(std::uint64_t ino) = 0;
 
-  // Generates the group's buddy if there is none: for who frees in it, or for somebody who is not
-  // allocating (the lazy-init thread, a look at mb_groups).
+  // Generates the group's buddy if there is none, for a free in the group or for a caller that does
+  // not allocate (the lazy-init thread, a read of mb_groups).
   virtual void load_group(std::uint32_t group) = 0;
   virtual void load_by_others(std::uint32_t group) = 0;
   // The buddy of a group that is loaded was generated again.
   virtual void note_reload() = 0;
-  // Bitmaps of the groups [first, next), round the end, were read by that thread.
+  // The lazy-init thread has read the bitmaps of the groups [first, next), past the last group to
+  // group 0.
   virtual void mark_read(std::uint32_t first, std::uint32_t next) = 0;
 
   // The file system as it is now: what is free of it when preallocations and uncommitted frees are
@@ -67,13 +69,13 @@ class Decider {
   [[nodiscard]] virtual const Policy& policy() const = 0;
   [[nodiscard]] virtual const Tunables& tunables() const = 0;
 
-  // Whom to tell the steps of the next decisions; null: nobody. The model's alone can be told.
+  // The observer of the next decisions; null: none. Only the model tells its steps.
   virtual void observe(SearchObserver*) {}
-  // The Error of what cannot decide any more; everything it is asked after that does nothing.
+  // An Error once it cannot decide any more. After that, every call does nothing.
   [[nodiscard]] virtual Status status() const { return {}; }
   // Nothing more will be asked.
   [[nodiscard]] virtual Status finish() { return {}; }
-  // After finish(); null: it is no kernel.
+  // The kernel's files, after finish(); null when it is no kernel.
   [[nodiscard]] virtual const KernelAccount* account() const { return nullptr; }
 };
 

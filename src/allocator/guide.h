@@ -15,8 +15,8 @@ struct Choice {
   state::Extent goal, result;  // result.len 0: no preallocation serves it, or nothing was found
 };
 
-// Leads the allocator through a decision that is known from elsewhere. The members are all that it
-// can be told; they are asked in this order. An allocator without a guide decides alone.
+// Leads the allocator through a decision that is known from elsewhere. The allocator asks the
+// members in this order, and learns nothing else. An allocator without a guide decides alone.
 class Guide {
  public:
   virtual ~Guide() = default;
@@ -30,12 +30,14 @@ class Guide {
   virtual SizeStep size(const Search& search, const Request& request,
                         const state::InodePreallocs* preallocs, SizeStep likely) = 0;
 
-  // Whether the allocator may end with its choice. Asked of preallocations first, then of each
-  // extent that the search would take, then, when there is none, of that.
+  // Whether the allocator may end with its choice. It is asked of preallocations first, then of
+  // each extent that the search would take. When the search takes none, it is asked whether that
+  // may be the end.
   virtual bool accepts(const Choice& choice) = 0;
 
-  // After an extent was not accepted: whether `found`, which the search finds when it passes over
-  // that extent's group, is all that is known of the decision. It is then searched for again so.
+  // Called after an extent was not accepted. `found` is what the search finds when it skips the
+  // group of that extent. True when `found` is the decision in everything that is known of it; the
+  // search is then repeated without that group.
   virtual bool confirms(const Decision&) { return false; }
 
   // What to end with, after a choice that was not accepted. The result lies inside its group.

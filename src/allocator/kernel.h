@@ -24,23 +24,25 @@ struct GroupRules {
   // Files without extents are searched for by the index too; else they are walked for
   // (before 6.1.165 and 7.0).
   bool without_extents;
-  // Behind a criterion that has looked at as many groups as there are, the next one comes even if
-  // it is none for the request (6.5 to 6.16).
+  // When a criterion has looked at as many groups as there are, the next criterion follows even if
+  // it does not apply to the request (6.5 to 6.16).
   bool enters_after_round = false;
-  // A walk of all groups in the last criterion that ends without an end of the search counts the
-  // criterion on (ext4_mb_scan_groups_linear, 6.17 to 7.3). The search that then takes the best it
-  // saw counts its hit behind the end of s_bal_cX_hits, which is s_bal_cX_failed[0].
+  // When a walk of all groups in the last criterion does not end the search, the kernel counts the
+  // criterion up once more (ext4_mb_scan_groups_linear, 6.17 to 7.3). If the search then takes the
+  // best extent it saw, its hit counts behind the end of s_bal_cX_hits, which is
+  // s_bal_cX_failed[0].
   bool counts_past_last = false;
   // All criteria but the last pass over a group whose lock another CPU holds (6.17 to 7.3).
   bool tries_lock = false;
 };
 
-// What is remembered of a goal that a criterion trims.
+// What the kernel remembers of a goal that a criterion trims.
 struct GoalRules {
-  // A group preallocation's goal is; else it becomes the length asked for when the criterion finds
-  // nothing (ext4_mb_normalize_group_request leaves ac_orig_goal_len alone, 6.5 to 7.3).
+  // True: the goal of a group preallocation is remembered. False: it becomes the length asked for
+  // when the criterion finds nothing (ext4_mb_normalize_group_request leaves ac_orig_goal_len
+  // alone, 6.5 to 7.3).
   bool of_groups;
-  // The goal is put back also when the criterion walked once round all groups (6.5 and 6.14).
+  // The goal is restored also when the criterion has walked once round all groups (6.5 and 6.14).
   bool after_walks = false;
 };
 
@@ -52,8 +54,8 @@ enum class StatNames : unsigned char {
   v6_17,  // the same and stream_goal_hits
 };
 
-// What decides besides the ladder, as behaviours that kernels share or do not. Each family of rules
-// stands with the code that follows it; a kernel is a choice of one of each.
+// The behaviours that decide beside the ladder, and in which kernels differ. Each family of rules
+// stands with the code that follows it. A kernel is a choice of one from each family.
 struct Kernel {
   std::string_view name;  // the versions that behave like this
   GroupRules groups;
@@ -69,7 +71,8 @@ struct Kernel {
 // fs/ext4/mballoc.c of these versions.
 extern const Kernel kLinux6_1;       // 6.1.167 to 6.1.192
 extern const Kernel kLinux6_1Cr1_5;  // 6.1.192 with the series mballoc-cr1.5 of this project
-// 6.6 to 6.13 (6.12 up to 6.12.76) place short finds as one of these two does; which is not known.
+// 6.6 to 6.13 (6.12 up to 6.12.76) place short finds as 6.5 or as 6.14 does. Which version does
+// which is not known.
 extern const Kernel kLinux6_5;           // 6.5
 extern const Kernel kLinux6_14;          // 6.14 to 6.16
 extern const Kernel kLinux6_12;          // 6.12.77 to 6.12.117

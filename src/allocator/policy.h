@@ -87,8 +87,8 @@ struct Policy {
 // What the file system must keep for the policy to search with these tunables.
 [[nodiscard]] state::GroupIndex group_index(const Policy& policy, const Tunables& tunables);
 
-// Whether the tunable can make a difference to the policy's decisions: one for a rung, a list or a
-// number of stream goals that the policy does not have cannot.
+// Whether the tunable can change the policy's decisions. A tunable of a rung, a list or stream
+// goals that the policy does not have cannot.
 [[nodiscard]] bool has_tunable(const Policy& policy, const TunableInfo& tunable);
 
 // All policies, and the one of a given name or alias (null when there is none).

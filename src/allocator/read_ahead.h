@@ -17,8 +17,8 @@ struct ReadAheadRules {
   bool every_batch;
   // A batch for which nothing had to be read is finished too.
   bool without_reads;
-  // A rung that reads no batch leaves none to finish; else the batch before it is remembered, but
-  // finished backwards from where the rung began.
+  // True: a rung that reads no batch leaves none to finish. False: the batch before it is
+  // remembered, and finished backwards from where the rung began.
   bool forgotten_by_next_rung;
 };
 

@@ -51,7 +51,7 @@ struct Search {
   std::uint32_t conflicts = 0;           // clusters of a dictated result that were in use already
   SearchObserver* observer = nullptr;    // null: nobody watches
 
-  // Back to where the search `begun` was, which `this` was made of.
+  // Returns to the state of `begun`, the search of which this one is a copy.
   void restart(const Search& begun);
 
   // Tells the observer, if there is one, of a step.

@@ -7,10 +7,10 @@
 
 namespace e4r::allocator {
 
-// In which group every search begins, those for streams, for metadata and for group preallocations
-// alike. No kernel has other rules than kStartAtGoal; the others are the posting "ext4: add
+// In which group every search begins, also those for streams, for metadata and for group
+// preallocations. Every kernel has the rules kStartAtGoal. The others model the posting "ext4: add
 // optional rotating block allocation policy" (linux-ext4, 4 February 2026, mount option rotalloc)
-// and what it is to be compared with.
+// and the policies with which it is compared.
 struct StartRules {
   enum class From : std::uint8_t {
     goal,    // the request's own, or where its stream goes on

@@ -18,7 +18,7 @@ struct StreamRules {
 inline constexpr StreamRules kOneStreamGoal = {.by_inode = false};
 inline constexpr StreamRules kStreamGoalsByInode = {.by_inode = true};  // s_mb_last_groups, 6.17
 
-// Whether a stream's request forgets that its goal was to be tried first.
+// Whether the request of a stream drops the hint to try its goal first.
 [[nodiscard]] constexpr bool clears_try_goal(const StreamRules& rules) {
   return rules.by_inode;
 }
@@ -46,7 +46,8 @@ class StreamGoals {
   void moved(const state::Extent& taken, std::uint64_t ino) {
     goals_[index(ino)] = {taken.group, taken.start};
   }
-  // Only the first of those that share a goal counts: what comes later was learnt since.
+  // `planted` comes in the order of the trace. Of several for one goal only the first counts: the
+  // others show where the goal had moved by then.
   void plant(const std::vector<PlantedStreamGoal>& planted) {
     for (auto it = planted.rbegin(); it != planted.rend(); ++it)
       goals_[index(it->ino)] = {it->group, it->start};

@@ -9,13 +9,14 @@ namespace e4r::allocator {
 
 // How a search by stripe sees the stripe (s_stripe, ext4_mb_scan_aligned).
 struct StripeRules {
-  // A stripe counts in clusters, and one that is no whole number of them is none; else it is as
-  // many clusters as it has blocks.
+  // True: the stripe is converted to clusters; a stripe that is no whole number of clusters counts
+  // as none. False: the number of blocks is taken for a number of clusters.
   bool in_clusters;
   std::uint32_t least;  // clusters; a shorter stripe is none
-  // An aligned extent of the whole goal is wanted; else one stripe is enough.
+  // True: the search wants an aligned extent of the whole goal. False: one aligned stripe is
+  // enough.
   bool whole_goal;
-  // A group without an aligned extent is then searched for any.
+  // A group without an aligned extent is then searched for any extent.
   bool then_any;
 };
 
@@ -38,7 +39,7 @@ inline constexpr StripeRules kStripe6_8 = {
   return whole && clusters >= rules.least && clusters <= geometry.clusters_per_group ? clusters : 0;
 }
 
-// Blocks in which places aligned to the stripe of `clusters` lie apart.
+// The distance, in blocks, between places that are aligned to a stripe of `clusters` clusters.
 [[nodiscard]] inline std::uint64_t stripe_blocks(const StripeRules& rules,
                                                  const state::Geometry& geometry,
                                                  std::uint64_t clusters) {

@@ -9,7 +9,8 @@
 #include "util/fd.h"
 #include "util/status.h"
 
-// The start image inside a capture: pieces of it, each with its place; what has none is zero.
+// The start image inside a capture is kept as pieces, each with its place. What no piece covers is
+// zero.
 namespace e4r::capture {
 
 // Cuts an image into parts of at most kMaxPartBytes: its size, then place, length and bytes of each
@@ -32,7 +33,7 @@ class ImagePacker {
   std::string part_;  // empty: none begun
 };
 
-// An image in memory, as large as it says and as heavy as its pieces. Movable.
+// An image in memory. Its size is the image's; the memory it takes is that of its pieces. Movable.
 class MemoryImage {
  public:
   // One part of an ImagePacker's. The Error says what is wrong with it, such as more bytes than

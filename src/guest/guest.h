@@ -55,7 +55,7 @@ class Guest {
 
   [[nodiscard]] const std::string& kernel() const { return boot_.kernel; }
   [[nodiscard]] const e4r_shared& shared() const { return *shared_; }
-  // Of what the kernel has printed last, the line that says most of what went wrong.
+  // The line of the kernel's last output that says most about what went wrong.
   [[nodiscard]] std::string last_words() const;
 
  private:

@@ -20,13 +20,13 @@ struct KernelOptions {
   bool loaded = false;  // every buddy was, when the trace began
 };
 
-// The block allocator of a kernel as a decider. What it has handed out is kept in a state of its
-// own: of that the bitmaps alone say something. Preallocations are in the kernel's memory.
+// The block allocator of a kernel as a decider. It keeps what the kernel has handed out in a state
+// of its own, of which only the bitmaps are valid. Preallocations are in the kernel's memory.
 //
-// A request is made for a stand-in of its inode. Where mode and size of the file were not recorded,
-// the stand-in gets such as make the kernel serve the request in that mode and normalise it in that
-// step (Inputs): ext4_mb_group_or_file and ext4_mb_normalize_request look at i_size and
-// i_writecount.
+// A request is made for a stand-in of its inode. Where size and writers of the file were not
+// recorded, the stand-in gets values with which the kernel serves the request in the mode, and
+// normalises it in the size step, of Inputs (ext4_mb_group_or_file and ext4_mb_normalize_request
+// look at i_size and i_writecount).
 class Kernel final : public allocator::Decider {
  public:
   // Boots and mounts. `source` is of the image, and must outlive the object.

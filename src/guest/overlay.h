@@ -18,10 +18,10 @@ struct Tree {
 // or of something else than ext4's allocator as it has been since.
 [[nodiscard]] Result<Tree> look_at_tree(const std::string& path);
 
-// Makes `directory` what the tree is, by symbolic links, but for fs/ext4/mballoc.c, which is the
-// tree's with the driver behind it. What is there already is brought up to date, and what has not
-// changed keeps its time, so that make builds no more than it must. Of a tree with objects among
-// its sources the directory has the files that git knows or does not ignore.
+// Makes `directory` a copy of the tree by symbolic links. Only fs/ext4/mballoc.c is a file: the
+// tree's with the driver behind it. An existing directory is brought up to date. What has not
+// changed keeps its time, so that make builds no more than it must. If the tree has objects among
+// its sources, the directory has the files that git knows or does not ignore.
 [[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory);
 
 // Makes a directory the tree's to build in. The Error: it is another tree's. make goes by the times

@@ -11,12 +11,12 @@ namespace e4r::lazyinit {
 // Keeps two of the project's programs from changing one file system at the same time: a lock
 // (flock(2)) on the image's own file, so the name under which it was given does not matter. For a
 // block device it is the node that the kernel names it by (DEVNAME in sysfs), which is also what
-// udev respects. It holds no other program off.
+// udev respects. It does not stop other programs.
 //
 // The programs that are started meanwhile have the lock too: it ends with the last of them.
 class ImageLock {
  public:
-  // Holds nothing: for who changes nothing.
+  // Holds no lock: for commands that change nothing.
   ImageLock() = default;
   // The Error says which process has the lock, as far as /proc/locks tells.
   [[nodiscard]] static Result<ImageLock> take(const std::string& path);

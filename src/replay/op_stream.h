@@ -82,12 +82,12 @@ struct Op {
   std::uint64_t changes_before = 0;  // changes of the state in the trace before the request
   std::uint64_t inodes_before = 0;   // inodes allocated and freed in the trace before the request
   std::uint64_t request = 0;         // its number among the requests
-  // The number of another thread's request that came before, takes effect before, and was answered
-  // after; 0: none.
+  // The number of a request of another thread that came and takes effect before this one, and was
+  // answered after it; 0: none.
   std::uint64_t within = 0;
   bool late = false;  // takes effect where it was answered because OpStream was told so
-  // Something changed between the place where it takes effect and its answer: it may have come
-  // later.
+  // Something changed between the place where the request takes effect and its answer, so it may
+  // have come later.
   bool may_be_late = false;
   std::uint32_t request_len = 0;  // clusters
   std::uint32_t logical = 0;
@@ -103,12 +103,12 @@ struct Op {
   Closing closing;
 };
 
-// Turns events into operations, in the order in which they took effect: an allocation that made a
-// preallocation at its ext4_mb_new_*_pa event, one served from a preallocation at its closing
-// event, any other at its request, unless it was given clusters that another thread freed since:
-// then its search came later, and it takes effect at its closing event. So does what is said to be
-// late, if no other event shows its place. Looks ahead only as far as an allocation is unanswered,
-// and not beyond kWindow operations: then its answer counts as lost.
+// Turns events into operations, in the order in which they took effect. An allocation that made a
+// preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its
+// closing event, any other at its request. If it was given clusters that another thread freed since
+// the request, its search came later, and it takes effect at its closing event. So does a request
+// in `late`, if no other event shows its place. Looks ahead only while an allocation is unanswered,
+// and not beyond kWindow operations; after that its answer counts as lost.
 class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;

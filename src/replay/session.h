@@ -12,7 +12,7 @@
 namespace e4r::replay {
 
 struct Setup;
-// Makes who decides for one replay. `warm`: null when the file system was mounted a moment ago.
+// Makes the decider of one replay. `warm`: null when the file system was mounted a moment ago.
 using DeciderMaker = std::function<Result<std::unique_ptr<allocator::Decider>>(
     const Setup& setup, const WarmStart* warm)>;
 
@@ -40,7 +40,7 @@ struct SessionOptions {
   std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
 };
 
-// Whether a policy of ours decides like the kernel that made the trace.
+// Whether a policy of this project models the kernel that made the trace.
 [[nodiscard]] bool is_modelled(const trace::TraceSummary& trace);
 
 // A start state and a trace, and the replays made of them. `source` must outlive the session and
@@ -53,9 +53,10 @@ class Session {
   // Follows the recorded kernel from event to event and works out the inputs of each decision that
   // the trace does not carry. Must come before the others.
   [[nodiscard]] Result<Run> follow(const Setup& recorded);
-  // The same under the policy whose decisions the trace holds, whatever the setup's is; legacy when
-  // none of ours does. Where the trace alone does not say, under the one that more of its decisions
-  // follow; of those that follow equally well, the one that stands for the release.
+  // The same under the policy of the recorded kernel, whatever the setup's is; legacy when no
+  // policy models that kernel. Where the trace alone does not tell the policy, under the one that
+  // follows more of its decisions; of those that follow equally well, the one that stands for the
+  // release.
   [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
 
   // Lets the setup decide alone from start to end and compares with the trace.

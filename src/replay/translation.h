@@ -10,8 +10,8 @@
 
 namespace e4r::replay {
 
-// Which file block, or which metadata block, each recorded device block stands for, and where the
-// replay has put that one. A block that the trace did not allocate stands for itself.
+// Knows for each recorded device block which file block or metadata block it holds, and where the
+// replay has put that block. A block that the trace did not allocate stands for itself.
 class Translation {
  public:
   // The file's blocks in the replay.

@@ -37,14 +37,15 @@ struct WarmStart {
   // Puts groups in front of others, one after the other.
   void learn(const std::vector<Precedence>& precedences, std::uint32_t group_count);
 
-  // Clusters of preallocations: that the trace shows (used or given back, never made); of which
-  // only mb_groups knows, and where is found from its counters; and nowhere to be found.
+  // Clusters of preallocations, in three counts: those that the trace shows (used or given back,
+  // never made); those that only mb_groups knows, and whose place its counters show; those whose
+  // place was not found.
   std::uint64_t shown_by_trace = 0;
   std::uint64_t found_by_counters = 0;
   std::uint64_t not_found = 0;
   std::uint64_t groups_not_explained = 0;  // whose counters are still not the kernel's
 
-  // Puts it there, and loads every group.
+  // Puts all of it into the state, and loads every group.
   void put_into(allocator::Model& model) const;
 };
 

@@ -16,7 +16,7 @@ class WhatIf : public Engine {
       : Engine(source, std::move(decider), std::move(options)), inputs_(inputs) {}
 
  protected:
-  // The decision for the request itself, and: it had been served before.
+  // The decision for the request itself, and whether it had been served before.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
 

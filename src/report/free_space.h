@@ -21,8 +21,9 @@ struct FreeSpace {
   std::string path;
   image::Geometry geometry;
   stats::FreeExtents extents;
-  // What e2freefrag 1.47.0 makes of it: the same, except that with bigalloc it converts a block to
-  // a cluster twice, so that it sees the first clusters only and takes them for larger ones.
+  // What e2freefrag 1.47.0 counts. It is the same, except with bigalloc. There e2freefrag converts
+  // a block to a cluster twice, so that it sees the first clusters only and takes them for larger
+  // ones.
   stats::FreeExtents printed;
   bool chunks_wanted = false;  // a chunk size was asked for
   std::vector<BadGroup> bad_groups;

@@ -18,7 +18,7 @@ namespace e4r::report {
 // Puts the figure of every row that the run has at its key, levels as objects within each other:
 // what the document of a replay has for a run.
 void put_rows(boost::json::object& into, const RunReport& run, const ReplayReport& report);
-// The same for those that the start image has figures for.
+// The same for the rows for which the start image has figures.
 void put_start_rows(boost::json::object& into, const ReplayReport& report);
 // The value at a row's key; null when there is none.
 [[nodiscard]] const boost::json::value* find_at(const boost::json::object& in,

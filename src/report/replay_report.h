@@ -42,11 +42,10 @@ struct RunReport {
   std::optional<stats::MbGroupsComparison> groups;       // against the kernel's mb_groups
   std::optional<stats::MbStatsComparison> kernel_stats;  // against its mb_stats
 
-  // No kernel's decisions were held against the policy.
+  // The policy was compared with no kernel's decisions.
   [[nodiscard]] bool unverified() const { return policy->verified.empty(); }
 
-  // There were decisions, and every one, and every group and counter of the kernel's files, is the
-  // kernel's.
+  // True when there were decisions, and every decision, group and counter equals the kernel's.
   [[nodiscard]] bool agrees() const;
 };
 
@@ -79,9 +78,10 @@ struct ReplayReport {
   stats::FreeExtents before;  // of the start image
   stats::FreeSpace space_before;
   std::vector<NotModelled> not_modelled;  // empty when nothing is known of the mount
-  // Of a file system that had been mounted before: what it held in memory, as far as that shows.
+  // What a file system that had been mounted before held in memory, as far as the trace shows it.
   std::optional<replay::WarmStart> warm;
-  // How far the model follows the recorded kernel on this trace: what the answers are worth.
+  // How far the model follows the recorded kernel on this trace, which is what the answers are
+  // worth.
   std::optional<replay::Agreement> recorded;
   std::string recorded_policy;
   std::optional<RecordedKernel> kernel;   // of replay

@@ -90,8 +90,8 @@ class FsState {
   // bitmaps share its page when blocks are smaller than half a page. Returns how many were loaded.
   std::uint32_t load(std::uint32_t number);
 
-  // For a state whose past nobody knows, so that its lists could be in any order: sorts every list
-  // of the array by the rank of its groups.
+  // For a state whose past is not known, so that its lists may be in any order: sorts every list of
+  // the array by the rank of its groups.
   void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
   // Puts `group` right in front of `other`, which comes before it on a list where both have been
   // since arrange(). False, and nothing changes, when it is not so.
@@ -157,7 +157,7 @@ class FsState {
   [[nodiscard]] std::uint32_t groups_unread() const { return unread_; }
   // Marks the group's bitmap as prefetched; true if it was not before.
   bool mark_read(Group& group);
-  // The first group that is not known to be loaded, for who loads them in turn.
+  // The first group that is not known to be loaded, for a caller that loads groups in turn.
   std::uint32_t& next_cold() { return next_cold_; }
 
   // The group's bitmap as it would be on disk after a sync and unmount: preallocations released,

@@ -14,7 +14,7 @@
 #include "util/status.h"
 
 // The kernel's own account of the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1 to
-// and how a replay's state compares with it.
+// 7.3), and how a replay's state compares with it.
 namespace e4r::stats {
 
 // One counter of mb_stats. `name` is the kernel's, with the section in front where it stands in
@@ -32,7 +32,7 @@ struct MbStat {
 [[nodiscard]] std::vector<MbStat> mb_stats(const allocator::Policy& policy,
                                            const allocator::Counters& counters);
 
-// Those that the closing events of a trace show.
+// The counters that the closing events of a trace show, under the same names.
 [[nodiscard]] std::vector<MbStat> closing_stats(const allocator::Policy& policy,
                                                 const replay::ClosingCounts& counts);
 
@@ -42,8 +42,8 @@ struct MbStat {
 [[nodiscard]] std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats,
                                                      std::string_view name);
 
-// Parses the text of mb_stats; sections get the names of mb_stats(). Of "32/32" the first number
-// counts. The Error says that the text is none.
+// Parses the text of mb_stats; sections get the names of mb_stats(). Of "32/32" it takes the first
+// number. The Error says that the text is no mb_stats.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
 
 struct MbStatsComparison {
@@ -51,7 +51,7 @@ struct MbStatsComparison {
   std::vector<std::string> differing;     // "lost: kernel 2, replay 0"
   std::vector<std::string> not_modelled;  // names that the replay has no counter for
   std::vector<std::string> missing;  // names that the kernel prints and the kernel's text lacks
-  // Something was compared, nothing is missing, nothing differs.
+  // True when something was compared, no counter is missing and none differs.
   [[nodiscard]] bool equal() const { return compared > 0 && missing.empty() && differing.empty(); }
 };
 [[nodiscard]] MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
@@ -67,7 +67,7 @@ struct MbGroupsComparison {
 };
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const state::FsState& state);
-// With what another kernel shows that has decided in the replay.
+// The same, with the files of a kernel that decided in the replay.
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const std::vector<state::MbGroup>& replay);
 

@@ -17,9 +17,9 @@ struct Joined {
   Finished finished;     // of all parts
 };
 
-// Reads the directories of the parts. `program`: who joins them; parts of another are refused.
-// Errors: a directory that holds no sweep, parts of different sweeps, a point that two parts tell
-// differently.
+// Reads the directories of the parts. `program`: the program that joins them; parts of another
+// program are refused. Errors: a directory that holds no sweep, parts of different sweeps, a point
+// that two parts tell differently.
 [[nodiscard]] Result<Joined> join(const std::vector<std::string>& directories,
                                   std::string_view program);
 

@@ -60,7 +60,8 @@ struct Plan {
                                              const allocator::Tunables& recorded) const;
 };
 
-// How much a point changes: which of two that do the same is to be named.
+// How much a point changes. Of two points with the same figures, the one that changes less is
+// named.
 struct Changes {
   std::uint64_t of_recorded = 0;  // tunables that differ from what the capture's kernel had
   std::uint64_t of_default = 0;   // from the kernel's defaults

@@ -43,7 +43,7 @@ class Store {
                                              const Range& range, bool resume);
   // The files that there will be in the directory.
   [[nodiscard]] static std::vector<std::string> files(const std::string& directory);
-  // The error that look() would have for what needs no manifest to be seen.
+  // The error of look(), as far as it can be found without a manifest.
   [[nodiscard]] static Status check(const std::string& directory, bool resume);
 
   // Looks again, makes the directory where there is none, keeps others out of it, removes what a

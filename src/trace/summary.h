@@ -54,7 +54,7 @@ struct TraceSummary {
   std::uint64_t skipped_lines = 0;    // malformed, when lenient
   std::vector<std::string> warnings;  // damage that was passed over, a cut last line, ...
 
-  // Events that an event source can know nothing of.
+  // Whether the recording lost events. What they were, no event source can know.
   [[nodiscard]] bool lost_any() const {
     return lost_events > 0 || lost_uncounted > 0 || overwritten > 0;
   }
