@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every file that a document names or links to is there, and docs/index.md names every document.
+
+  links_test.py SOURCE
+"""
+import pathlib
+import re
+import sys
+
+# A file that the reader is to make.
+MADE = {"src/allocator/policies/roomy.cc"}
+# Places in text: a path from the root of the source with an extension, or a link of Markdown.
+NAMED = re.compile(r"(?<![\w./~$-])((?:docs|kernel|packaging|src|test|tools|traces)/[\w./-]*\.(?:cff|cc|cmake|h|js|json|md|png|py|sh|spec|svg))\b")
+LINK = re.compile(r"\]\(([^)#:\s]+)\)")
+
+
+def main(source):
+    documents = [*source.glob("*.md"), *source.glob("docs/**/*.md"), source / "kernel/README.md"]
+    assert len(documents) > 25, f"{len(documents)} documents"
+    wrong = []
+    named = 0
+    for document in documents:
+        text = document.read_text()
+        where = document.relative_to(source)
+        for name in NAMED.findall(text):
+            named += 1
+            if name not in MADE and not (source / name).exists():
+                wrong.append(f"{where} names {name}")
+        for link in LINK.findall(text):
+            named += 1
+            if not (document.parent / link).exists():
+                wrong.append(f"{where} links to {link}")
+    assert named > 200, f"{named} names"
+    index = (source / "docs/index.md").read_text()
+    for document in source.glob("docs/**/*.md"):
+        name = str(document.relative_to(source))
+        if name not in index and name != "docs/index.md":
+            wrong.append(f"docs/index.md does not lead to {name}")
+    for one in wrong:
+        print(f"links_test: {one}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve()))
