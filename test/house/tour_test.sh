@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tour of docs/index.md runs as it stands there, but for what needs root or a kernel tree. And what
+# README.md, docs/using.md and docs/shrinker.md show as output of a command is its output.
+#   tour_test.sh SOURCE TOOLS CAPTURES
+set -euo pipefail
+source=$(realpath "$1") captures=$(realpath "$3")
+PATH=$(realpath "$2"):$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+sed -n '/^## A tour by task/,/^## For/p' "$source/docs/index.md" | sed -n 's/^    //p' |
+    grep -vE '^e4replay (record|kernel) |kernel:' | sed "s,^tools/,$source/tools/,; s,/tmp/captures,$work/tour," >"$work/commands"
+steps=$(wc -l <"$work/commands")
+[ "$steps" -ge 14 ] || { echo "tour_test: $steps steps" >&2 && status=1; }
+bash -e -x "$work/commands" >"$work/said" 2>&1 || {
+    tail -3 "$work/said" >&2
+    echo "tour_test: the tour of docs/index.md ended" >&2
+    status=1
+}
+
+# Lines behind "    $ e4replay ..." up to an empty line that no line of the block follows.
+ln -s "$captures"/* "$work"
+ln -s "$source/traces" "$work/traces"
+shown=0
+for page in README.md docs/using.md docs/shrinker.md; do
+    awk '/^    \$ e4replay/ { inside = 1 } /^[^ ]/ { inside = 0 } inside && /^    / { print substr($0, 5) }' \
+        "$source/$page" >"$work/example"
+    command=$(sed -n '1s/^\$ //p' "$work/example")
+    (cd "$work" && bash -c "$command") >"$work/output"
+    while IFS= read -r line; do
+        [[ -z $line || $line == ...* ]] && continue
+        shown=$((shown + 1))
+        grep -qxF -e "$line" "$work/output" || {
+            echo "tour_test: $page shows what '$command' does not print: $line" >&2
+            status=1
+        }
+    done < <(tail -n +2 "$work/example")
+done
+[ $shown -ge 50 ] || { echo "tour_test: $shown lines of output shown" >&2 && status=1; }
+exit $status
