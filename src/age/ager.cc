@@ -167,6 +167,7 @@ Result<allocator::Decision> Ager::decide(const allocator::Request& request, std:
   if (!decision.success || decision.len == 0)
     return error("no space is left ({}): ask for less utilisation", what);
   times_.add(decision);
+  tally_.hash.add(decision.block, decision.len);
   return decision;
 }
 

@@ -9,6 +9,7 @@
 #include "age/extent_tree.h"
 #include "age/workload.h"
 #include "allocator/decider.h"
+#include "allocator/decision_hash.h"
 #include "allocator/decision_times.h"
 #include "state/fs_state.h"
 #include "util/status.h"
@@ -48,6 +49,7 @@ struct AgerTally {
   std::uint64_t tree_nodes = 0;  // of these, for nodes of extent trees
   std::uint64_t blocks = 0;      // that files have been given
   FreedRuns freed;
+  allocator::DecisionHash hash;  // of all decisions
 };
 
 // Does operations on a file system. It models the part of ext4 (Linux 6.1) between a system call

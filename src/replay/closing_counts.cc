@@ -20,6 +20,7 @@ bool at_goal(const Op& op, const state::Geometry& geometry) {
 void ClosingCounts::count(const Op& op, const state::Geometry& geometry) {
   const Closing& c = op.closing;
   ++requests;
+  hash.add(op.block, op.len);
   allocated += op.len;
   failed += op.block == 0 ? 1 : 0;
   success += op.len >= c.orig.len ? 1 : 0;

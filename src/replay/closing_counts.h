@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "allocator/counters.h"
+#include "allocator/decision_hash.h"
 #include "replay/op_stream.h"
 
 namespace e4r::replay {
@@ -27,6 +28,8 @@ struct ClosingCounts {
   // Goals that a criterion had shortened, without a record of how long they had been: whether the
   // whole goal was found does not show.
   std::uint64_t goals_hidden = 0;
+
+  allocator::DecisionHash hash;
 
   void count(const Op& op, const state::Geometry& geometry);
 };

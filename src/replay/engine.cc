@@ -200,6 +200,7 @@ void Engine::note_extra(const Op& op, const allocator::Decision& decision) {
 void Engine::count(const Op& op, const allocator::Decision& decision) {
   if (options_.check) check_result(op, decision);
   ++tally_.requests;
+  hash_.add(decision.success ? decision.block : 0, decision.len);
   if (decision.success)
     tally_.allocated_blocks += geometry().to_blocks(decision.len);
   else

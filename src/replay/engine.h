@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allocator/decider.h"
+#include "allocator/decision_hash.h"
 #include "allocator/decision_times.h"
 #include "replay/agreement.h"
 #include "replay/closing_counts.h"
@@ -95,6 +96,8 @@ class Engine {
   [[nodiscard]] const CostProfile& costs() const { return costs_; }
   // What a kernel's code took for them; empty of a model.
   [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
+  // Of all decisions, those that the recorded kernel did not need included.
+  [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
   // Blocks of every file that the trace allocated, as the replay has placed them.
   [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
     return translation_.files();
@@ -175,6 +178,7 @@ class Engine {
   WriteOrder write_order_;
   CostProfile costs_;
   allocator::DecisionTimes times_;
+  allocator::DecisionHash hash_;
   std::uint64_t considered_ = 0;       // groups, so far
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way

@@ -100,6 +100,7 @@ json::value verification_json(const RunReport& run) {
 // What a run did, and in the same words what the recorded kernel did.
 void put_figures(json::object& into, const RunReport& run, const ReplayReport& report) {
   put_rows(into, run, report);
+  into["decisions_hash"] = fmt::format("{:016x}", run.decisions_hash);
   into["free_extents"] =
       free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
 }

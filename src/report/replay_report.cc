@@ -43,6 +43,7 @@ RunReport summarize(const replay::Run& run) {
   out.layout = stats::file_layout_score(engine.files());
   out.costs = engine.costs();
   out.times = engine.times();
+  out.decisions_hash = engine.hash().value();
   out.write_order = engine.write_order();
   out.elapsed_s = run.elapsed_s;
   return out;
@@ -89,6 +90,7 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   if (!out.absent.empty()) return out;
   RunReport run = summarize(followed);
   run.costs = {};
+  run.decisions_hash = closings.hash.value();
   run.tally.requests = closings.requests;
   run.tally.failed = closings.failed;
   run.tally.allocated_blocks = engine.state().geometry().to_blocks(closings.allocated);

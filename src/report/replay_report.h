@@ -32,6 +32,7 @@ struct RunReport {
   std::vector<std::string> explained;  // of replay --html: those of costs.slowest(), in their order
   replay::CostProfile costs;
   allocator::DecisionTimes times;  // of a kernel's code; empty of a model
+  std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
   replay::WriteOrder write_order;
   double elapsed_s = 0;
   std::string explanation;  // of the decision that was asked for, or of the first divergence

@@ -75,6 +75,24 @@ std::string unverified(const ReplayReport& report) {
   return text;
 }
 
+// Which columns are of the same decisions, from the first request to the last.
+std::string alike(const ReplayReport& report) {
+  std::string text;
+  const std::vector<Column> all = columns(report);
+  std::vector<bool> told(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string names;
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      if (told[j] || all[j].run->decisions_hash != all[i].run->decisions_hash) continue;
+      told[j] = true;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", all[j].name);
+    }
+    if (!names.empty())
+      text += fmt::format("alike  {}, {}: every decision is the same\n", all[i].name, names);
+  }
+  return text;
+}
+
 // Column heads: the start image where rows have a figure for it, the recorded kernel, each policy,
 // the change.
 std::vector<std::string> head(const ReplayReport& report) {
@@ -154,7 +172,8 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
     speed.push_back(column.recorded ? "-" : fmt::format("{:.3f}", column.run->elapsed_s));
   table.heading("");
   table.row(speed);
-  std::string text = header(report) + fidelity(report) + unverified(report) + "\n" + table.text();
+  std::string text =
+      header(report) + fidelity(report) + unverified(report) + alike(report) + "\n" + table.text();
   if (std::ranges::any_of(report.runs, [](const RunReport& run) { return !run.times.empty(); }))
     text +=
         "time of a decision: of the kernel's code alone, in a guest with one CPU. There is no disk "

@@ -186,6 +186,7 @@ std::string aged_json(const AgedReport& r) {
                             {"tree_nodes", r.tally.tree_nodes},
                             {"groups_considered", r.groups_considered},
                             {"extents_scanned", r.extents_scanned},
+                            {"decisions_hash", fmt::format("{:016x}", r.tally.hash.value())},
                             {"elapsed_s", r.elapsed_s}};
   if (!r.times.empty()) doc["decision_ns"] = times_json(r.times);
   const stats::FileLayoutScore& layout = r.layout;

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# How the code of several kernel trees decides the bundled captures: a hash of all decisions for each
+# capture and tree. A stable release that decides otherwise than the one before it shows as another hash.
+#
+# Usage: drift.sh [--into FILE] [--captures DIR] [TREE|KERNEL]...
+#   TREE            base, the number of another base, a series of the lab, or a directory with the
+#                   sources of a kernel. Default: base 6.12 7.3, fetched where they are not there
+#   KERNEL          a file that `e4replay kernel build` has made
+#   --captures DIR  where the bundled captures are unpacked, or are to be (default: $E4R_LAB/drift)
+#   --into FILE     also puts the table between "<!-- drift -->" and "<!-- end -->" of a Markdown file
+#
+# Prints a Markdown table. Exit status 3 when the code of a tree parts from its own recording by one
+# writer.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+
+into=
+where=$E4R_LAB/drift
+given=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --into) [ $# -ge 2 ] || usage
+        into=$2 && shift ;;
+    --captures) [ $# -ge 2 ] || usage
+        where=$2 && shift ;;
+    -*) usage ;;
+    *) given+=("$1") ;;
+    esac
+    shift
+done
+[ ${#given[@]} -gt 0 ] || given=(base 6.12 7.3)
+need jq
+build_project e4replay
+e4replay=$(project_build)/tools/e4replay
+mkdir -p "$E4R_LAB/drift"
+
+# kernel_of TREE|KERNEL: the file of its kernel, built where it is a tree.
+kernel_of() {
+    local tree=$1 file number
+    [ ! -f "$1" ] || { echo "$1" && return; }
+    if [ ! -d "$1" ]; then
+        for number in $bases; do
+            [ "$1" != "$number" ] || [ -d "$(tree_of "$1")" ] || "$lab_dir/fetch.sh" --base "$number" >&2
+        done
+        [ "$1" != base ] || [ -d "$(tree_of base)" ] || "$lab_dir/fetch.sh" >&2
+        tree=$(tree_of "$1")
+        [ -d "$tree" ] || die "'$1' is no kernel, no directory and no tree of the lab"
+    fi
+    file=$E4R_LAB/drift/$(tr -c 'A-Za-z0-9.\n' - <<<"$1").uml
+    "$e4replay" kernel build "$tree" -o "$file" --no-progress >&2
+    echo "$file"
+}
+
+release_of() {
+    grep -aom1 'e4replay-guest-kernel protocol=[0-9]* release=[^[:space:]]*' "$1" | sed 's/.*release=//'
+}
+
+# The policy that stands for a release.
+model_of() {
+    case $1 in
+    6.1.*) echo legacy ;;
+    6.[2-9].* | 6.1[01].*) echo linux-6.5 ;;
+    6.1[2-6].*) echo linux-6.12 ;;
+    *) echo linux-7.3 ;;
+    esac
+}
+
+names() {
+    awk '$1 == "capture" { print $2 }' "$top_dir/traces/MANIFEST"
+    find "$top_dir/traces" -name '*.e4c' -printf '%f\n' | sort
+}
+
+# What a capture consists of, for a command line.
+inputs_of() {
+    local image
+    [[ $1 != *.e4c ]] || { echo "$top_dir/traces/$1" && return; }
+    image=$(awk -v name="$1" '$1 == "capture" && $2 == name { print $3 }' "$top_dir/traces/MANIFEST")
+    echo "$where/$image.img"
+    find "$where" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit
+}
+
+# hashes NAME POLICIES: "recorded RELEASE HASH", and "POLICY HASH" for each.
+hashes() {
+    local inputs
+    mapfile -t inputs < <(inputs_of "$1")
+    "$e4replay" replay "${inputs[@]}" -p "$2" --force --no-progress --json - 2>"$E4R_LAB/drift/log" >"$E4R_LAB/drift/json" ||
+        { cat "$E4R_LAB/drift/log" >&2 && die "$1: replaying it failed"; }
+    jq -r '"recorded \(.trace.kernel) \(.recorded.decisions_hash // "-")",
+           (.runs[] | "\(.policy) \(.decisions_hash)")' "$E4R_LAB/drift/json"
+}
+
+kernels=()
+releases=()
+for one in "${given[@]}"; do
+    kernels+=("$(kernel_of "$one")")
+    releases+=("$(release_of "${kernels[-1]}")")
+    [ -n "${releases[-1]}" ] || die "$one: is no kernel of e4replay"
+done
+"$top_dir/tools/unpack_captures.sh" "$where" >/dev/null
+
+# row NAME: its line.
+row() {
+    local name=$1 policies='' i line kernel short model hash recorded found worst=0
+    for i in "${!kernels[@]}"; do
+        policies+=kernel:${kernels[i]},
+        model=$(model_of "${releases[i]}")
+        [[ ,$policies == *,$model,* ]] || policies+=$model,
+    done
+    found=$(hashes "$name" "${policies%,}")
+    recorded=$(awk '$1 == "recorded" { print $NF }' <<<"$found")
+    kernel=$(awk -v name="$name" '$1 == "capture" && $2 == name { print $4 }' "$top_dir/traces/MANIFEST")
+    [ -n "$kernel" ] || kernel=$(awk '$1 == "recorded" { print $2 }' <<<"$found")
+    short=${kernel%%-*}
+    line="| ${name%.e4c} | $short |"
+    for i in "${!kernels[@]}"; do
+        # Policies are told in the order in which they were asked for.
+        hash=$(grep "^kernel:" <<<"$found" | sed -n "$((i + 1))s/.* //p")
+        model=$(awk -v model="$(model_of "${releases[i]}")" '$1 == model { print $2 }' <<<"$found")
+        if [ "$hash" = "$recorded" ]; then line+=" **${hash:0:8}**"; else line+=" ${hash:0:8}"; fi
+        [ "$hash" = "$model" ] || line+=" (model: ${model:0:8})"
+        line+=" |"
+        # Two writers raced in fill-4k-enospc: no decider alone is right about it.
+        [ "$short" != "${releases[i]%%-*}" ] || [ "$hash" = "$recorded" ] || [ "$name" = fill-4k-enospc ] ||
+            worst=3
+    done
+    echo "$line"
+    return $worst
+}
+
+lines=$(mktemp "$E4R_LAB/drift.XXXXXX")
+trap 'rm -f "$lines"' EXIT
+worst=0
+{
+    echo "| capture | recorded on |$(printf ' %s |' "${releases[@]}")"
+    echo "|---|---|$(printf -- '---|%.0s' "${releases[@]}")"
+    for name in $(names); do row "$name" || { worst=$? && [ "$worst" = 3 ]; }; done
+    exit $worst
+} | tee "$lines" || worst=${PIPESTATUS[0]}
+[ -z "$into" ] || [ "$worst" = 1 ] || put_table "$into" "<!-- drift -->" "$lines"
+exit "$worst"
