@@ -12,4 +12,11 @@ static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc)
 #define trace_ext4_mballoc_prealloc(ac) e4r_closing(ac, true)
 
 #include "mballoc-tree.c"
+
+#include "e4replay-state.h"
+#include "e4replay-host.c"
+#include "e4replay-commits.c"
+#include "e4replay-inodes.c"
+#include "e4replay-requests.c"
+#include "e4replay-files.c"
 #include "e4replay-driver.c"

@@ -6,7 +6,7 @@
 namespace e4r::guest {
 
 // kernel/driver/* and protocol.h, as the build has put them in.
-extern const std::string_view kDriverC;
+extern const std::string_view kStateH, kHostC, kCommitsC, kInodesC, kRequestsC, kFilesC, kDriverC;
 extern const std::string_view kMballocC;
 extern const std::string_view kProtocolH;
 extern const std::string_view kUmlConfig;

@@ -20,10 +20,25 @@ namespace e4r::guest {
 namespace {
 
 constexpr std::string_view kExt4 = "fs/ext4";
-// The tree's own mballoc.c, and the driver's files, in the overlay's fs/ext4.
+// The tree's own mballoc.c in the overlay's fs/ext4.
 constexpr std::string_view kTreesMballoc = "mballoc-tree.c";
-constexpr std::string_view kDriver = "e4replay-driver.c";
-constexpr std::string_view kProtocol = "e4replay-protocol.h";
+
+// What is put there beside it.
+struct DriverFile {
+  std::string_view name;
+  const std::string_view& content;
+};
+constexpr DriverFile kDriverFiles[] = {
+    {"mballoc.c", kMballocC},
+    {"e4replay-protocol.h", kProtocolH},
+    {"e4replay-state.h", kStateH},
+    {"e4replay-host.c", kHostC},
+    {"e4replay-commits.c", kCommitsC},
+    {"e4replay-inodes.c", kInodesC},
+    {"e4replay-requests.c", kRequestsC},
+    {"e4replay-files.c", kFilesC},
+    {"e4replay-driver.c", kDriverC},
+};
 
 Error failed(std::string_view what, const std::error_code& ec) {
   return error("cannot write {}: {}", what, ec.message());
@@ -159,9 +174,9 @@ Status make_overlay(const Tree& tree, const std::string& directory) {
   }
   drop_dead_links(to / kExt4);
   E4R_CHECK(link(from / kExt4 / "mballoc.c", to / kExt4 / kTreesMballoc));
-  E4R_CHECK(bring_up_to_date(to / kExt4 / "mballoc.c", kMballocC));
-  E4R_CHECK(bring_up_to_date(to / kExt4 / kDriver, kDriverC));
-  return bring_up_to_date(to / kExt4 / kProtocol, kProtocolH);
+  for (const DriverFile& file : kDriverFiles)
+    E4R_CHECK(bring_up_to_date(to / kExt4 / file.name, file.content));
+  return {};
 }
 
 Status claim_directory(const Tree& tree, const std::string& directory) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The host: what the kernel prints goes to its standard error, and who waits for it sleeps on its
+ * futexes. The kernel runs as a process of the host and is linked with its C library.
+ */
+extern int open(const char *path, int flags, ...);
+extern void *mmap(void *address, unsigned long bytes, int protection, int flags, int fd,
+		  long offset);
+extern long syscall(long number, ...);
+extern long write(int fd, const void *bytes, unsigned long count);
+#define E4R_HOST_O_RDWR 2
+#define E4R_HOST_PROT_READ_WRITE 3
+#define E4R_HOST_MAP_SHARED 1
+#define E4R_HOST_GETPPID 110 /* x86-64 */
+#define E4R_HOST_FUTEX 202
+#define E4R_HOST_FUTEX_WAIT 0
+#define E4R_HOST_FUTEX_WAKE 1
+
+static void e4r_print(struct console *console, const char *text, unsigned int length)
+{
+	write(2, text, length);
+}
+
+static struct console e4r_console = {
+	.name = "e4replay",
+	.write = e4r_print,
+	.flags = CON_PRINTBUFFER | CON_ENABLED,
+	.index = -1,
+};
+
+/* Waits until the host asks for more than `done` operations: a while awake, then asleep. Ends with
+ * who has started this kernel. */
+static void e4r_wait(struct e4r_count *asked, u32 done)
+{
+	struct {
+		long s, ns;
+	} most = {0, 50 * NSEC_PER_MSEC};
+	unsigned int spins;
+
+	for (spins = 0; smp_load_acquire(&asked->value) == done; spins++) {
+		if (spins < E4R_SPINS) {
+			cpu_relax();
+		} else {
+			WRITE_ONCE(asked->waits, 1);
+			smp_mb();
+			if (READ_ONCE(asked->value) == done)
+				syscall(E4R_HOST_FUTEX, &asked->value, E4R_HOST_FUTEX_WAIT, done,
+					&most, NULL, 0);
+			WRITE_ONCE(asked->waits, 0);
+			if (syscall(E4R_HOST_GETPPID) != e4r.parent)
+				kernel_power_off();
+			cond_resched();
+		}
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all parts of the driver work on. They are one object with the tree's mballoc.c (mballoc.c).
+ */
+#include <linux/completion.h>
+#include <linux/console.h>
+#include <linux/file.h>
+#include <linux/init_syscalls.h>
+#include <linux/namei.h>
+#include <linux/reboot.h>
+#include <linux/version.h>
+#include <linux/xarray.h>
+#include <generated/utsrelease.h>
+
+#include "e4replay-protocol.h"
+
+#define E4R_MOST_CPUS 4096
+
+static struct {
+	struct e4r_shared *shared;
+	long parent; /* of this kernel's process */
+	struct super_block *sb;
+	struct super_operations ops; /* ext4's, without those that write inodes */
+	struct xarray inodes;	     /* the stand-ins, by number */
+	struct inode *file, *other;  /* whose blocks are freed: a file's, others' */
+	struct ext4_locality_group __percpu *groups_of[E4R_MOST_CPUS];
+
+	struct e4r_answer *answer; /* of the operation under way; NULL: none */
+
+	/* Commits begin and end where the host says. */
+	void (*commit_callback)(journal_t *journal, transaction_t *transaction);
+	tid_t wanted;	 /* the transaction that is to wait; 0: none */
+	bool committing; /* it has been asked to commit, and has not ended */
+	struct completion reached, go, ended;
+} e4r;
