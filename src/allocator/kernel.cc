@@ -62,7 +62,10 @@ const Kernel kLinux6_14 = by_lists("Linux 6.14 to 6.16");
 
 const Kernel kLinux6_12 = {
     .name = "Linux 6.12.77 to 6.12.117",
-    .groups = {.index = state::GroupIndex::sets, .lists_bounded = true, .without_extents = true},
+    .groups = {.index = state::GroupIndex::sets,
+               .lists_bounded = true,
+               .without_extents = true,
+               .counts_past_last = true},
     .read_ahead = kReadAhead6_8,
     .stripe = kStripe6_8,
     .stream = kOneStreamGoal,

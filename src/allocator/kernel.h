@@ -28,9 +28,9 @@ struct GroupRules {
   // it does not apply to the request (6.5 to 6.16).
   bool enters_after_round = false;
   // When a walk of all groups in the last criterion does not end the search, the kernel counts the
-  // criterion up once more (ext4_mb_scan_groups_linear, 6.17 to 7.3). If the search then takes the
-  // best extent it saw, its hit counts behind the end of s_bal_cX_hits, which is
-  // s_bal_cX_failed[0].
+  // criterion up once more (ext4_mb_scan_groups_linear, 6.12.77 to 6.12.117 and 6.17 to 7.3). If
+  // the search then takes the best extent it saw, its hit counts behind the end of s_bal_cX_hits,
+  // which is s_bal_cX_failed[0].
   bool counts_past_last = false;
   // All criteria but the last pass over a group whose lock another CPU holds (6.17 to 7.3).
   bool tries_lock = false;

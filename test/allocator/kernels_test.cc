@@ -53,7 +53,8 @@ TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
   free_runs(fs, 3, 4, 30, 1);
   free_runs(fs, 7, 4, 20, 1);
   for (const auto& [policy, criterion] :
-       {std::pair{"linux-6.12", Criterion::cr3}, std::pair{"linux-7.3", Criterion::past_last}}) {
+       {std::pair{"linux-6.14", Criterion::cr3}, std::pair{"linux-6.12", Criterion::past_last},
+        std::pair{"linux-7.3", Criterion::past_last}}) {
     start(policy);
     const Decision d = ask(metadata_request(100, 0));
     EXPECT_EQ(d.result.group, 3u) << policy;
@@ -374,7 +375,7 @@ TEST_F(Kernels, AWalkMayPutTheGoalBack) {
   tunables.mb_optimize_scan = 0;
   for (const auto& [policy, goal, criterion] :
        {std::tuple{"linux-6.5", 3u, Criterion::cr2}, std::tuple{"linux-6.14", 3u, Criterion::cr2},
-        std::tuple{"linux-6.12", kGoal, Criterion::cr3},
+        std::tuple{"linux-6.12", kGoal, Criterion::past_last},
         std::tuple{"linux-7.3", kGoal, Criterion::past_last}}) {
     start(policy);
     const Decision d = ask(data_request(20, 3, 100));
