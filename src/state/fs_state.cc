@@ -346,7 +346,9 @@ void FsState::clear_block_uninit(std::uint32_t number) {
 void FsState::note_made(std::uint64_t ino) {
   if (geometry_.inodes_per_group == 0) return;
   const std::uint64_t group = (ino - 1) / geometry_.inodes_per_group;
-  if (group < group_count()) clear_block_uninit(static_cast<std::uint32_t>(group));
+  if (group >= group_count() || !groups_[group].block_uninit) return;
+  clear_block_uninit(static_cast<std::uint32_t>(group));
+  if (geometry_.desc_csum) (void)mark_read(groups_[group]);
 }
 
 bool FsState::mark_read(Group& group) {

@@ -150,7 +150,8 @@ class FsState {
   // The group's block bitmap is about to be written (an inode or a block was allocated in it):
   // BLOCK_UNINIT goes and the descriptor gets its true free count.
   void clear_block_uninit(std::uint32_t group);
-  // The same of the group that the inode was made in.
+  // The same of the group that the inode was made in. Its bitmap was made in memory for that
+  // (__ext4_new_inode): nobody has to read it any more.
   void note_made(std::uint64_t ino);
 
   [[nodiscard]] std::uint32_t groups_loaded() const { return loaded_; }

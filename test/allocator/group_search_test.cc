@@ -123,6 +123,19 @@ TEST_F(SearchTest, ABatchIsReadOnlyOnce) {
   EXPECT_EQ(loaded(rig->state), "5 ") << "nothing was read, so nothing is finished";
 }
 
+// Where an inode was made in a group without a bitmap, the bitmap is in memory from then on.
+TEST_F(SearchTest, WhatWasMadeForAnInodeIsNotRead) {
+  make(shape(0));
+  tunables.mb_prefetch = 4;
+  for (std::uint32_t group = 6; group < 9; ++group) fs->group(group).block_uninit = true;
+  rig.emplace("legacy", *fs, tunables);
+  rig->state.load(5);
+  const std::uint64_t inodes = fs->geometry().inodes_per_group;
+  for (std::uint64_t group = 6; group < 9; ++group) rig->state.note_made(group * inodes + 1);
+  (void)ask(3, 5);
+  EXPECT_EQ(loaded(rig->state), "5 ") << "nothing was read, so nothing is finished";
+}
+
 TEST_F(SearchTest, FastRungsReadAheadUpToALimit) {
   make(shape(0));
   for (std::uint32_t group = 0; group < 20; ++group) fs->use(group, 0, 2044);  // four are left
