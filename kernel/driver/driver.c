@@ -172,6 +172,7 @@ static int __init e4r_init(void)
 	    e4r.shared->protocol != E4R_PROTOCOL)
 		panic("e4replay: %s is not what this driver talks through", e4r_path);
 	e4r.parent = syscall(E4R_HOST_GETPPID);
+	e4r_look_for_parent(&e4r_parent_timer);
 	e4r.shared->version = LINUX_VERSION_CODE;
 	xa_init(&e4r.inodes);
 	init_completion(&e4r.reached);

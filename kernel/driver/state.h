@@ -8,6 +8,7 @@
 #include <linux/init_syscalls.h>
 #include <linux/namei.h>
 #include <linux/reboot.h>
+#include <linux/timer.h>
 #include <linux/version.h>
 #include <linux/xarray.h>
 #include <generated/utsrelease.h>

@@ -139,6 +139,29 @@ refused 'the kernel ended' replay
 edited 'while (sb_rdonly(ar->inode->i_sb) == 0) cpu_relax();'
 build "$dir/edited" "$dir/edited.uml"
 E4R_GUEST_PATIENCE=3 refused 'has not answered for 3 s' replay
+
+# Whatever ends e4replay ends its guests, one in code that never returns too.
+guests() {
+    pgrep -f "^$dir/($version|edited).uml "
+}
+"$e4replay" replay "$dir/captures/$(image_of "$first").img" "$(trace_of "$first")" \
+    -p "kernel:$kernel,kernel:$dir/edited.uml" --threads 2 --no-progress >"$log" 2>&1 &
+pid=$!
+waited() {
+    local tries
+    for ((tries = 0; tries < 300; tries++)); do
+        "$@" && return
+        sleep 0.1
+    done
+    return 1
+}
+hangs() { pgrep -f "^$dir/edited.uml " >/dev/null; }
+waited hangs || die "no guest has begun"
+sleep 1
+kill -KILL $pid
+wait $pid || true
+none() { ! guests >/dev/null; }
+waited none || die "guests outlive e4replay: $(guests | xargs)"
 rm -rf "$dir/edited" "$dir/edited.uml"
 echo "prove.sh: $count captures of $version decided by its own code as recorded, $aged requests of ageing as by" \
     "$model; three bad trees refused"
