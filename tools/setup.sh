@@ -19,7 +19,7 @@ debian=(debhelper dpkg-dev fakeroot git lintian)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
-     jq postmark dmsetup e2fsprogs python3-ply python3-git nfs-kernel-server nfs-common rpcbind
+     jq procps postmark dmsetup e2fsprogs python3-ply python3-git nfs-kernel-server nfs-common rpcbind
      uml-utilities iproute2 trace-cmd)
 qemu=(qemu-system-x86)
 # Where `sweep --emit` is tested, and the page of `replay --html`.

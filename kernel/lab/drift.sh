@@ -82,14 +82,14 @@ inputs_of() {
     find "$where" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit
 }
 
-# hashes NAME POLICIES: "recorded RELEASE HASH", and "POLICY HASH" for each.
+# hashes NAME POLICIES: "recorded RELEASE HASH", and "POLICY HASH DECISIONS" for each.
 hashes() {
     local inputs
     mapfile -t inputs < <(inputs_of "$1")
     "$e4replay" replay "${inputs[@]}" -p "$2" --force --no-progress --json - 2>"$E4R_LAB/drift/log" >"$E4R_LAB/drift/json" ||
         { cat "$E4R_LAB/drift/log" >&2 && die "$1: replaying it failed"; }
     jq -r '"recorded \(.trace.kernel) \(.recorded.decisions_hash // "-")",
-           (.runs[] | "\(.policy) \(.decisions_hash)")' "$E4R_LAB/drift/json"
+           (.runs[] | "\(.policy) \(.decisions_hash) \(.requests)")' "$E4R_LAB/drift/json"
 }
 
 kernels=()
@@ -103,7 +103,7 @@ done
 
 # row NAME: its line.
 row() {
-    local name=$1 policies='' i line kernel short model hash recorded found worst=0
+    local name=$1 policies='' i line kernel short model hash count recorded found worst=0
     for i in "${!kernels[@]}"; do
         policies+=kernel:${kernels[i]},
         model=$(model_of "${releases[i]}")
@@ -117,10 +117,14 @@ row() {
     line="| ${name%.e4c} | $short |"
     for i in "${!kernels[@]}"; do
         # Policies are told in the order in which they were asked for.
-        hash=$(grep "^kernel:" <<<"$found" | sed -n "$((i + 1))s/.* //p")
+        read -r _ hash count < <(grep "^kernel:" <<<"$found" | sed -n "$((i + 1))p")
         model=$(awk -v model="$(model_of "${releases[i]}")" '$1 == model { print $2 }' <<<"$found")
         if [ "$hash" = "$recorded" ]; then line+=" **${hash:0:8}**"; else line+=" ${hash:0:8}"; fi
-        [ "$hash" = "$model" ] || line+=" (model: ${model:0:8})"
+        if [ "$hash" = "$model" ]; then
+            echo "$i $count" >>"$as_model"
+        else
+            line+=" (model: ${model:0:8})"
+        fi
         line+=" |"
         # Two writers raced in fill-4k-enospc: no decider alone is right about it.
         [ "$short" != "${releases[i]%%-*}" ] || [ "$hash" = "$recorded" ] || [ "$name" = fill-4k-enospc ] ||
@@ -131,12 +135,29 @@ row() {
 }
 
 lines=$(mktemp "$E4R_LAB/drift.XXXXXX")
-trap 'rm -f "$lines"' EXIT
+as_model=$(mktemp "$E4R_LAB/drift.XXXXXX")
+trap 'rm -f "$lines" "$as_model"' EXIT
+# The last line: captures that the model decides as the code does, and their decisions.
+totals_of() {
+    local i
+    printf '| as the model: captures, decisions | |'
+    for i in "${!kernels[@]}"; do
+        awk -v tree="$i" '$1 == tree { ++captures; sum += $2 }
+            END {
+                text = sprintf("%d", sum)
+                while (match(text, /[0-9][0-9][0-9][0-9]($|,)/))
+                    text = substr(text, 1, RSTART) "," substr(text, RSTART + 1)
+                printf " %d, %s |", captures, text
+            }' "$as_model"
+    done
+    echo
+}
 worst=0
 {
     echo "| capture | recorded on |$(printf ' %s |' "${releases[@]}")"
     echo "|---|---|$(printf -- '---|%.0s' "${releases[@]}")"
     for name in $(names); do row "$name" || { worst=$? && [ "$worst" = 3 ]; }; done
+    totals_of
     exit $worst
 } | tee "$lines" || worst=${PIPESTATUS[0]}
 [ -z "$into" ] || [ "$worst" = 1 ] || put_table "$into" "<!-- drift -->" "$lines"

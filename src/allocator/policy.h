@@ -79,6 +79,8 @@ struct Policy {
   const Kernel& kernel;
   // What its decisions were held against, one line; empty: no kernel decides like this.
   std::string_view verified = {};
+  // Whose own mballoc.c it was held against (docs/your-kernel.md), one line; empty: nobody's.
+  std::string_view code = {};
   // The releases that it stands for; empty when there is no such kernel.
   std::span<const ReleaseRange> releases = {};
   bool walk_only = false;  // as if mb_optimize_scan=0

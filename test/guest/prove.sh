@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The code of a kernel tree decides the bundled captures of that kernel as it did when they were
 # recorded; it ages a file system and goes through a sweep as its model does; and what becomes of a tree that does not build, or whose allocator oopses or hangs.
-#   test/guest/prove.sh TREE VERSION [DIR]   VERSION: as traces/MANIFEST has it (6.1.192, 7.3.4, ...);
-#                                            DIR: where to build (default: build/guest)
+#   test/guest/prove.sh TREE VERSION [DIR]   VERSION: the tree's (6.1.192, 7.3.4, ...). The captures are those
+#                                            of that stable series in traces/MANIFEST. DIR: where to
+#                                            build (default: build/guest)
 # Needs build/release/tools/e4replay and what builds kernels (tools/setup.sh lab).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -28,7 +29,8 @@ build() {
 
 # Two writers raced in fill-4k-enospc: no decider alone is right about it.
 names() {
-    awk -v version="$version" '$1 == "capture" && $4 == version && $2 != "fill-4k-enospc" { print $2 }' \
+    awk -v series="${version%.*}." '
+        $1 == "capture" && index($4, series) == 1 && $4 !~ /[+]/ && $2 != "fill-4k-enospc" { print $2 }' \
         traces/MANIFEST
 }
 

@@ -13,11 +13,13 @@ lab=kernel/lab/lab
 commit=$(git rev-parse HEAD)
 # 6.1 always; of the other kernels one, by the commit.
 others=(6.12 7.3)
+# Whose own code decides: one, by the commit.
+code_of=(base "${others[@]}")
 # What the series claim, and the tools that take captures. Each is a function below.
-proofs=(mballoc lazyinit dio es nfs tools)
+proofs=(mballoc lazyinit dio es nfs tools code)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
     [dio]='kernel/patches/dio-overwrite' [es]='kernel/patches/es-shrinker src/shrinker'
-    [nfs]='kernel/patches/nfs-eager' [tools]='src/record src/trace src/age')
+    [nfs]='kernel/patches/nfs-eager' [tools]='src/record src/trace src/age' [code]='src/guest src/image/mountable.cc kernel/driver')
 
 # turn WHAT NAME...: the NAME whose turn it is.
 turn() {
@@ -41,6 +43,7 @@ wanted() {
 case ${1:-} in
 '')
     others=("$(turn base "${others[@]}")")
+    code_of=("$(turn code base "${others[@]}")")
     mapfile -t proofs < <(wanted)
     ;;
 --all) ;;
@@ -140,6 +143,18 @@ tools() {
         --profile wang-lanl --until 'utilisation 0.8, turnover 2x'
 }
 
+# own_code TREE: the code of a kernel decides, without its file systems' requests.
+own_code() {
+    local tree=${E4R_LAB:-build/lab}/$1
+    step "the code of $1 decides alone as it did, and ages as its model does" \
+        test/guest/prove.sh "$tree" "$(make -s --no-print-directory -C "$tree" kernelversion)"
+}
+
+# The stock kernel's here, the other's where that is unpacked (further_builds).
+code() {
+    [[ " ${code_of[*]} " != *" base "* ]] || own_code base
+}
+
 # ---- the model against kernels
 
 other_kernel() {
@@ -171,7 +186,10 @@ further_builds() {
         step "KUnit tests pass" "$lab" run kunit --kernel all
     fi
     if [[ " ${proofs[*]} " == *" nfs "* ]]; then nfs; fi
-    for kernel in "${others[@]}"; do other_kernel "$kernel"; done
+    for kernel in "${others[@]}"; do
+        other_kernel "$kernel"
+        [[ " ${proofs[*]} " != *" code "* || " ${code_of[*]} " != *" $kernel "* ]] || own_code "$kernel"
+    done
 }
 
 step "unpack the kernel's source" "$lab" fetch

@@ -13,6 +13,11 @@ std::string_view verified(const allocator::Policy& p) {
   return p.verified.empty() ? "no: it was held against no kernel" : p.verified;
 }
 
+// What its decisions were held against beside recordings, with a name in front.
+std::string code_line(const allocator::Policy& p, std::string_view name) {
+  return p.code.empty() ? std::string() : fmt::format("{}{}\n", name, p.code);
+}
+
 std::string overview() {
   TextTable table;
   std::string text;
@@ -22,15 +27,16 @@ std::string overview() {
     for (const allocator::Rung& rung : p->ladder)
       rungs += fmt::format("{}{}", rungs.empty() ? "" : ", ", mb::criterion_name(rung.criterion));
     text += fmt::format("{:<10}  {}\n{:<10}  verified: {}\n", "", rungs, "", verified(*p));
+    text += code_line(*p, fmt::format("{:<10}  code:     ", ""));
   }
   return text + "\n`e4replay policies NAME` shows the rungs and tunables of one.\n";
 }
 
 std::string details(const allocator::Policy& p) {
   std::string text = fmt::format(
-      "{}: {}\n{}source:   {}\nkernel:   {}\nverified: {}\n\nrungs, in the order they are tried\n",
+      "{}: {}\n{}source:   {}\nkernel:   {}\nverified: {}\n{}\nrungs, in the order they are tried\n",
       p.name, p.summary, p.alias.empty() ? "" : fmt::format("alias:    {}\n", p.alias), p.source,
-      p.kernel.name, verified(p));
+      p.kernel.name, verified(p), code_line(p, "code:     "));
   for (const allocator::Rung& rung : p.ladder)
     text += fmt::format(
         "  {:<10} {}{}\n", mb::criterion_name(rung.criterion), rung.meaning,
