@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stand-ins for the recorded inodes: inodes in memory alone, with the number, the mode, the size and
- * the writers that decide.
+ * Stand-ins for the recorded inodes: inodes in memory alone, with the number, the mode, the size
+ * and the writers that decide.
  */
 
 static struct inode *e4r_new_inode(u64 number, umode_t mode)

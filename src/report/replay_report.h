@@ -31,7 +31,7 @@ struct RunReport {
   stats::SpaceHistory history;         // of replay --html
   std::vector<std::string> explained;  // of replay --html: those of costs.slowest(), in their order
   replay::CostProfile costs;
-  allocator::DecisionTimes times;  // of a kernel's code; empty of a model
+  allocator::DecisionTimes times;    // of a kernel's code; empty of a model
   std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
   replay::WriteOrder write_order;
   double elapsed_s = 0;

@@ -34,7 +34,8 @@ std::string overview() {
 
 std::string details(const allocator::Policy& p) {
   std::string text = fmt::format(
-      "{}: {}\n{}source:   {}\nkernel:   {}\nverified: {}\n{}\nrungs, in the order they are tried\n",
+      "{}: {}\n{}source:   {}\nkernel:   {}\nverified: {}\n{}\nrungs, in the order they are "
+      "tried\n",
       p.name, p.summary, p.alias.empty() ? "" : fmt::format("alias:    {}\n", p.alias), p.source,
       p.kernel.name, verified(p), code_line(p, "code:     "));
   for (const allocator::Rung& rung : p.ladder)
