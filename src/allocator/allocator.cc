@@ -295,6 +295,10 @@ void Allocator::mark_read(std::uint32_t first, std::uint32_t next) {
   } while (group != next % groups);
 }
 
+void Allocator::retune(const Tunables& tunables) {
+  tunables_ = with_mount_of(tunables_, tunables);
+}
+
 void Allocator::load_by_others(std::uint32_t group) {
   const std::uint32_t groups = state_.group_count();
   if (group >= groups) return;

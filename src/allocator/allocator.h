@@ -53,6 +53,9 @@ class Allocator {
   // group 0.
   void mark_read(std::uint32_t first, std::uint32_t next);
 
+  // Decides by these tunables from now on. What a mount settles stays (Decider::retune).
+  void retune(const Tunables& tunables);
+
   // What was there before the first request; false for a preallocation that cannot have been.
   bool plant(const PlantedPrealloc& planted) { return preallocs_.plant(planted); }
   void plant(const std::vector<PlantedStreamGoal>& planted) { streams_.plant(planted); }

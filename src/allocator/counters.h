@@ -37,6 +37,12 @@ struct Counters {
   std::uint64_t preallocated = 0;
   std::uint64_t discarded = 0;
 
+  // Groups that all criteria together have considered.
+  [[nodiscard]] std::uint64_t considered() const {
+    std::uint64_t sum = 0;
+    for (const PerCriterion& of : by_criterion) sum += of.groups_considered;
+    return sum;
+  }
   PerCriterion& operator[](mb::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
   const PerCriterion& operator[](mb::Criterion c) const {
     return by_criterion[static_cast<std::size_t>(c)];

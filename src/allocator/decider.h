@@ -60,6 +60,9 @@ class Decider {
   // The lazy-init thread has read the bitmaps of the groups [first, next), past the last group to
   // group 0.
   virtual void mark_read(std::uint32_t first, std::uint32_t next) = 0;
+  // Decides by these tunables from now on. What a mount settles stays: mb_stripe, mb_optimize_scan,
+  // possible_cpus.
+  virtual void retune(const Tunables& tunables) = 0;
 
   // The file system as it is now: what is free of it when preallocations and uncommitted frees are
   // settled (FsState::settled_words) is exact, whoever decides.

@@ -35,6 +35,7 @@ class Model final : public Decider {
   void mark_read(std::uint32_t first, std::uint32_t next) override {
     allocator_.mark_read(first, next);
   }
+  void retune(const Tunables& tunables) override { allocator_.retune(tunables); }
   [[nodiscard]] const state::FsState& state() const override { return state_; }
   [[nodiscard]] const Counters& counters() const override { return allocator_.counters(); }
   [[nodiscard]] const Policy& policy() const override { return allocator_.policy(); }

@@ -121,6 +121,13 @@ Tunables defaults_for(const state::Geometry& geometry) {
   return t;
 }
 
+Tunables with_mount_of(const Tunables& mounted, Tunables now) {
+  now.mb_stripe = mounted.mb_stripe;
+  now.mb_optimize_scan = mounted.mb_optimize_scan;
+  now.possible_cpus = mounted.possible_cpus;
+  return now;
+}
+
 std::uint32_t prefetch_batch(const Tunables& tunables, const state::Geometry& geometry,
                              std::uint32_t group) {
   const auto count = static_cast<std::uint32_t>(tunables.mb_prefetch);

@@ -32,6 +32,10 @@ struct Tunables {
 
 [[nodiscard]] Tunables defaults_for(const state::Geometry& geometry);
 
+// The tunables `now`, but for what the mount has settled in `mounted` for good: mb_stripe,
+// mb_optimize_scan, possible_cpus.
+[[nodiscard]] Tunables with_mount_of(const Tunables& mounted, Tunables now);
+
 // How many groups from `group` on are read ahead at a time: mb_prefetch, within one flex group.
 [[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables,
                                            const state::Geometry& geometry, std::uint32_t group);

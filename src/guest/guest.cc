@@ -207,8 +207,11 @@ Status Guest::check_posted() {
   const std::uint32_t done = atomic(shared_->answered.value).load(std::memory_order_acquire);
   for (; checked_ != done; ++checked_) {
     const e4r_answer& answer = shared_->answers[checked_ % E4R_SLOTS];
-    if (answer.error == 0) continue;
-    const std::uint32_t kind = shared_->ops[checked_ % E4R_SLOTS].kind;
+    const e4r_op& op = shared_->ops[checked_ % E4R_SLOTS];
+    if (listener_) listener_(op, answer);
+    const std::uint32_t kind = op.kind;
+    const bool full = kind == E4R_ALLOCATE && answer.error == -ENOSPC;
+    if (answer.error == 0 || full) continue;
     return error("{}: the kernel failed at {}: {}", boot_.kernel, operation_name(kind),
                  errno_text(-answer.error));
   }
@@ -218,8 +221,9 @@ Status Guest::check_posted() {
 Status Guest::post(const e4r_op& op) {
   if (pid_ < 0) return ended_error("before it was asked");
   if (asked_ - checked_ >= E4R_SLOTS) {
-    E4R_CHECK(wait_for(asked_ - E4R_SLOTS / 2));
+    const Status waited = wait_for(asked_ - E4R_SLOTS / 2);
     E4R_CHECK(check_posted());
+    E4R_CHECK(waited);
   }
   shared_->ops[asked_ % E4R_SLOTS] = op;
   ++asked_;
@@ -227,6 +231,12 @@ Status Guest::post(const e4r_op& op) {
   atomic(asked.value).store(asked_);
   if (atomic(asked.waits).load() != 0) futex(asked.value, FUTEX_WAKE, 1, nullptr);
   return {};
+}
+
+Status Guest::settle() {
+  const Status waited = wait_for(asked_);
+  E4R_CHECK(check_posted());
+  return waited;
 }
 
 Result<const e4r_answer*> Guest::ask(const e4r_op& op) {

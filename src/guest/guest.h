@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,7 +43,12 @@ class Guest {
   // Puts the operation into line. The Error is of this one or an earlier one that failed, or of a
   // kernel that has ended or hangs; after it nothing more can be asked.
   [[nodiscard]] Status post(const e4r_op& op);
-  // The same, and waits until it is done. The answer is good until the next operation; its `error`
+  // Waits until all that was posted is done. The Error as that of post().
+  [[nodiscard]] Status settle();
+  // Whom to tell what became of each operation, in order, and no earlier than somebody waits.
+  using Listener = std::function<void(const e4r_op&, const e4r_answer&)>;
+  void listen(Listener listener) { listener_ = std::move(listener); }
+  // As post(), and waits until it is done. The answer is good until the next operation; its `error`
   // is the caller's to look at.
   [[nodiscard]] Result<const e4r_answer*> ask(const e4r_op& op);
 
@@ -76,6 +82,7 @@ class Guest {
   Fd memory_, log_;
   e4r_shared* shared_ = nullptr;
   int pid_ = -1;
+  Listener listener_;
   std::uint32_t asked_ = 0;    // posted so far
   std::uint32_t checked_ = 0;  // answers of posted operations that were looked at
 };

@@ -14,7 +14,8 @@ namespace {
 // Nothing happens on the mount but what it is asked for: no thread reads bitmaps or zeroes tables,
 // and no commit is due.
 constexpr std::string_view kMountOptions =
-    "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue,commit=1000000";
+    "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue";
+constexpr std::string_view kJournalOptions = ",commit=1000000";
 
 state::Extent extent(const e4r_extent& e) {
   return {e.group, e.start, e.len, e.logical};
@@ -45,7 +46,7 @@ Result<std::unique_ptr<Kernel>> Kernel::start(const state::Source& source,
   std::unique_ptr<Kernel> kernel(new Kernel(source, options));
   E4R_CHECK(kernel->boot(source));
   E4R_CHECK(kernel->mount(source));
-  E4R_CHECK(kernel->set_tunables());
+  E4R_CHECK(kernel->set_tunables(nullptr));
   if (options.loaded) {
     e4r_op op = operation(E4R_LOAD);
     op.len = source.geometry.groups;
@@ -70,6 +71,7 @@ Status Kernel::boot(const state::Source& source) {
 
 Status Kernel::mount(const state::Source& source) {
   std::string text(kMountOptions);
+  if (source.geometry.journal) text += kJournalOptions;
   if (source.geometry.data_writeback) text += ",data=writeback";
   if (options_.tunables.mb_stripe > 1)
     text += fmt::format(",stripe={}", options_.tunables.mb_stripe);
@@ -82,14 +84,23 @@ Status Kernel::mount(const state::Source& source) {
   return error("{} ({})", mounted.error().message, guest_->last_words());
 }
 
-// What the kernel does not have, it does not decide by.
-Status Kernel::set_tunables() {
+// Writes the tunables that are no longer as they were; at first, as the kernel has them: of its own
+// values there are some that it does not take (mb_group_prealloc of small groups). What the kernel
+// does not have, it does not decide by.
+Status Kernel::set_tunables(const allocator::Tunables* before) {
   constexpr std::string_view kNotInSysfs[] = {"mb_stripe", "mb_optimize_scan", "possible_cpus"};
   for (const allocator::TunableInfo& info : allocator::tunable_table()) {
     if (std::ranges::find(kNotInSysfs, info.name) != std::end(kNotInSysfs)) continue;
     if (!allocator::has_tunable(*options_.policy, info)) continue;
-    E4R_CHECK(guest_->write_file(fmt::format("/sys/fs/ext4/ubda/{}", info.name),
-                                 std::to_string(options_.tunables.*info.member)));
+    const std::string file = fmt::format("/sys/fs/ext4/ubda/{}", info.name);
+    const std::string value = std::to_string(options_.tunables.*info.member);
+    if (before == nullptr) {
+      E4R_TRY(const std::string has, guest_->read_file(file));
+      if (has == value + '\n') continue;
+    } else if (before->*info.member == options_.tunables.*info.member) {
+      continue;
+    }
+    E4R_CHECK(guest_->write_file(file, value));
   }
   return {};
 }
@@ -129,6 +140,13 @@ void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
   }
 }
 
+void Kernel::run_ahead(Heard heard) {
+  ahead_ = true;
+  guest_->listen([this, heard = std::move(heard)](const e4r_op& op, const e4r_answer& answer) {
+    if (op.kind == E4R_ALLOCATE) heard(decision(op, answer), answer.considered);
+  });
+}
+
 allocator::Decision Kernel::allocate(const allocator::Request& request, allocator::Guide*) {
   if (!status_.ok()) return {};
   e4r_op op = operation(E4R_ALLOCATE, request.ino);
@@ -142,6 +160,10 @@ allocator::Decision Kernel::allocate(const allocator::Request& request, allocato
   op.lright = request.right_logical;
   op.cpu = request.cpu;
   fill_inode(request, op);
+  if (ahead_) {
+    post(op);
+    return {};
+  }
   const auto answer = guest_->ask(op);
   if (!answer.ok()) {
     status_ = answer.error();
@@ -151,15 +173,15 @@ allocator::Decision Kernel::allocate(const allocator::Request& request, allocato
     status_ = error("{}: an allocation failed: {}", options_.kernel, errno_text(-(*answer)->error));
     return {};
   }
-  allocator::Decision out = decision(request, **answer);
+  allocator::Decision out = decision(op, **answer);
+  out.inputs = request.inputs;
   count(out, (*answer)->considered);
   keep(out);
   return out;
 }
 
-allocator::Decision Kernel::decision(const allocator::Request& request, const e4r_answer& answer) {
+allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer) {
   allocator::Decision out;
-  out.inputs = request.inputs;
   out.success = answer.error == 0 && answer.len > 0;
   out.block = answer.block;
   out.len = answer.len;
@@ -175,17 +197,18 @@ allocator::Decision Kernel::decision(const allocator::Request& request, const e4
   out.tail = answer.tail;
   out.broken = answer.buddy == 0 ? 0 : 1u << answer.buddy;
   const auto ladder = options_.policy->ladder;
-  if (!out.prealloc && answer.criterion < ladder.size())
+  const bool closed = (answer.what & E4R_CLOSED) != 0;
+  if (closed && !out.prealloc && answer.criterion < ladder.size())
     out.criterion = ladder[answer.criterion].criterion;
-  else if (!out.prealloc && answer.criterion == ladder.size())
+  else if (closed && !out.prealloc && answer.criterion == ladder.size())
     out.criterion = mb::Criterion::past_last;
   // The closing event is not there for a request that was turned away before the allocator.
-  if ((answer.what & E4R_CLOSED) == 0) {
+  if (!closed) {
     const state::Geometry& geometry = state_.geometry();
-    out.orig = {0, 0, request.len, request.logical};
-    if (geometry.holds_block(request.goal)) {
-      out.orig.group = geometry.group_of(request.goal);
-      out.orig.start = geometry.cluster_in_group(request.goal);
+    out.orig = {0, 0, op.len, op.logical};
+    if (geometry.holds_block(op.goal)) {
+      out.orig.group = geometry.group_of(op.goal);
+      out.orig.start = geometry.cluster_in_group(op.goal);
     }
   }
   return out;
@@ -196,10 +219,12 @@ void Kernel::count(const allocator::Decision& decision, std::uint64_t considered
   counters_.allocated += decision.len;
   counters_.extents_scanned += decision.found;
   counters_.groups_scanned += decision.groups_scanned;
-  if (decision.prealloc || decision.criterion >= mb::Criterion::past_last) return;
-  allocator::Counters::PerCriterion& of =
-      counters_.by_criterion[static_cast<std::size_t>(decision.criterion)];
-  of.groups_considered += considered - considered_;
+  if (decision.prealloc) return;
+  // A search that has come past the last criterion ended there.
+  const mb::Criterion criterion = decision.criterion < mb::Criterion::past_last
+                                      ? decision.criterion
+                                      : options_.policy->ladder.back().criterion;
+  counters_[criterion].groups_considered += considered - considered_;
   considered_ = considered;
 }
 
@@ -222,8 +247,10 @@ void Kernel::keep(const allocator::Decision& decision) {
 
 bool Kernel::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
                   bool file_data) {
-  state_.load(group);
-  if (!state_.free_clusters(group, start, clusters, 0, true).ok()) return false;
+  if (!ahead_) {
+    state_.load(group);
+    if (!state_.free_clusters(group, start, clusters, 0, true).ok()) return false;
+  }
   e4r_op op = operation(E4R_FREE);
   op.goal = state_.geometry().block_of(group, start);
   op.len = static_cast<std::uint32_t>(state_.geometry().to_blocks(clusters));
@@ -286,8 +313,16 @@ void Kernel::mark_read(std::uint32_t first, std::uint32_t next) {
   post(op);
 }
 
+void Kernel::retune(const allocator::Tunables& tunables) {
+  if (!status_.ok()) return;
+  const allocator::Tunables before = options_.tunables;
+  options_.tunables = allocator::with_mount_of(before, tunables);
+  status_ = set_tunables(&before);
+}
+
 Status Kernel::finish() {
   E4R_CHECK(status_);
+  E4R_CHECK(guest_->settle());
   E4R_TRY(account_.mb_stats, guest_->read_file("/proc/fs/ext4/ubda/mb_stats"));
   E4R_TRY(account_.mb_groups, guest_->read_file("/proc/fs/ext4/ubda/mb_groups"));
   guest_.reset();

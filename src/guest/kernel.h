@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,12 @@ class Kernel final : public allocator::Decider {
   [[nodiscard]] static Result<std::unique_ptr<Kernel>> start(const state::Source& source,
                                                              const KernelOptions& options);
 
+  // For who knows what to ask next whatever the kernel decides: from now on nothing waits for a
+  // decision, allocate() returns none, and each is told later, in order, with how many groups the
+  // kernel has considered by then. What is handed out is not kept: state() stays as it is.
+  using Heard = std::function<void(const allocator::Decision&, std::uint64_t considered)>;
+  void run_ahead(Heard heard);
+
   allocator::Decision allocate(const allocator::Request& request, allocator::Guide* guide) override;
   bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
             bool file_data) override;
@@ -46,6 +53,7 @@ class Kernel final : public allocator::Decider {
   void load_by_others(std::uint32_t group) override;
   void note_reload() override {}
   void mark_read(std::uint32_t first, std::uint32_t next) override;
+  void retune(const allocator::Tunables& tunables) override;
   [[nodiscard]] const state::FsState& state() const override { return state_; }
   [[nodiscard]] const allocator::Counters& counters() const override { return counters_; }
   [[nodiscard]] const allocator::Policy& policy() const override { return *options_.policy; }
@@ -58,10 +66,10 @@ class Kernel final : public allocator::Decider {
   Kernel(const state::Source& source, const KernelOptions& options);
   Status boot(const state::Source& source);
   Status mount(const state::Source& source);
-  Status set_tunables();
+  Status set_tunables(const allocator::Tunables* before);
   void post(const e4r_op& op);
   void fill_inode(const allocator::Request& request, e4r_op& op) const;
-  allocator::Decision decision(const allocator::Request& request, const e4r_answer& answer);
+  allocator::Decision decision(const e4r_op& op, const e4r_answer& answer);
   void count(const allocator::Decision& decision, std::uint64_t considered);
   void keep(const allocator::Decision& decision);
 
@@ -71,6 +79,7 @@ class Kernel final : public allocator::Decider {
   allocator::Counters counters_;
   allocator::KernelAccount account_;
   Status status_;
+  bool ahead_ = false;
   std::uint64_t considered_ = 0;     // groups, by the kernel's count
   std::vector<std::uint64_t> held_;  // scratch
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Stands in for a kernel with the driver: talks as it does, and hands out one block after the
-// other. What it does wrong is its file's name: dies, hangs, never-ready, twice, free-fails.
+// other. What it does wrong is its file's name: dies, dies-later (at the sixth request), hangs,
+// never-ready, twice, free-fails. One that is picky takes no `commit=` and no mb_group_prealloc,
+// which is 512 already.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +31,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
                    e4r_answer& answer) {
   switch (op.kind) {
     case E4R_ALLOCATE:
-      if (name == "dies") {
+      if (name == "dies" || (name == "dies-later" && next_block == 5005)) {
         std::fputs("EXT4-fs error (device ubda): lost its way\nlast words\n", stderr);
         std::_Exit(1);
       }
@@ -45,10 +47,16 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       return 0;
     case E4R_FREE:
       return name == "free-fails" ? -EIO : 0;
+    case E4R_MOUNT:
+      return name == "picky" && std::strstr(shared.text, "commit=") != nullptr ? -EINVAL : 0;
     case E4R_WRITE_FILE:
+      if (name == "picky" && std::strstr(shared.text, "mb_group_prealloc") != nullptr)
+        return -EINVAL;
       return std::strstr(shared.text, "no_such") != nullptr ? -ENOENT : 0;
     case E4R_READ_FILE:
-      if (std::strstr(shared.text, "pid") != nullptr)
+      if (std::strstr(shared.text, "mb_group_prealloc") != nullptr)
+        std::strcpy(shared.text, "512\n");
+      else if (std::strstr(shared.text, "pid") != nullptr)
         std::snprintf(shared.text, sizeof(shared.text), "%d", getpid());
       else
         std::strcpy(shared.text, kStats);

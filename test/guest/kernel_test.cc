@@ -83,6 +83,53 @@ TEST_F(KernelTest, OneThatHandsOutWhatIsInUseIsNotBelieved) {
   EXPECT_NE((*kernel)->status().error().message.find("handed out block 5000"), std::string::npos);
 }
 
+// Kernels refuse an option for a journal where there is none, and some of their own values.
+TEST_F(KernelTest, IsAskedForNothingThatItMustRefuse) {
+  source_.geometry.journal = false;
+  const auto kernel = start("picky");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  allocator::Tunables tunables = (*kernel)->tunables();
+  tunables.mb_max_to_scan = 7;
+  tunables.mb_stripe = 99;  // is settled by the mount
+  (*kernel)->retune(tunables);
+  EXPECT_TRUE((*kernel)->status().ok());
+  EXPECT_EQ((*kernel)->tunables().mb_max_to_scan, 7u);
+  EXPECT_EQ((*kernel)->tunables().mb_stripe, 0u);
+  tunables.mb_group_prealloc = 100;
+  (*kernel)->retune(tunables);
+  ASSERT_FALSE((*kernel)->status().ok());
+  EXPECT_NE((*kernel)->status().error().message.find("mb_group_prealloc"), std::string::npos);
+}
+
+TEST_F(KernelTest, WhoRunsAheadIsToldEachDecisionInItsTurn) {
+  auto kernel = start("good");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  std::vector<std::uint64_t> blocks;
+  (*kernel)->run_ahead([&](const allocator::Decision& decision, std::uint64_t considered) {
+    blocks.push_back(decision.block);
+    EXPECT_EQ(decision.orig.len, 2u);
+    EXPECT_EQ(considered, 3u);
+  });
+  constexpr std::uint32_t kMany = 2500;  // more than are under way at a time
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    EXPECT_FALSE((*kernel)->allocate(request(2), nullptr).success);
+    EXPECT_TRUE((*kernel)->free(0, 5000, 1, true));  // is not looked at
+  }
+  ASSERT_TRUE((*kernel)->finish().ok());
+  ASSERT_EQ(blocks.size(), kMany);
+  for (std::uint32_t i = 0; i < kMany; ++i) EXPECT_EQ(blocks[i], 5000u + 2 * i);
+}
+
+TEST_F(KernelTest, AnEndIsToldBehindWhatWasDecidedBefore) {
+  auto kernel = start("dies-later");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  std::uint32_t told = 0;
+  (*kernel)->run_ahead([&](const allocator::Decision&, std::uint64_t) { ++told; });
+  for (std::uint32_t i = 0; i < 20; ++i) (void)(*kernel)->allocate(request(1), nullptr);
+  EXPECT_FALSE((*kernel)->finish().ok());
+  EXPECT_EQ(told, 5u);
+}
+
 TEST_F(KernelTest, AfterItsEndNothingIsDecided) {
   auto kernel = start("dies");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
