@@ -140,6 +140,20 @@ TEST(Tunables, BelongToThePoliciesThatReadThem) {
   EXPECT_EQ(who("mb_max_to_scan"), all);
 }
 
+TEST(Tunables, WhatAMountSettlesStays) {
+  Tunables mounted, now;
+  mounted.mb_stripe = 8;
+  mounted.mb_optimize_scan = 0;
+  mounted.possible_cpus = 4;
+  now.mb_max_to_scan = 7;
+  now.mb_stripe = 16;
+  const Tunables t = with_mount_of(mounted, now);
+  EXPECT_EQ(t.mb_max_to_scan, 7u);
+  EXPECT_EQ(t.mb_stripe, 8u);
+  EXPECT_EQ(t.mb_optimize_scan, 0u);
+  EXPECT_EQ(t.possible_cpus, 4u);
+}
+
 TEST(Tunables, AFailedSettingChangesNothing) {
   Tunables t;
   EXPECT_FALSE(set_tunable(t, "mb_optimize_scan=2").ok());
