@@ -193,11 +193,22 @@ Status Guest::wait_for_driver() {
 }
 
 Status Guest::wait_for(std::uint32_t answered) {
+  // Who waits for many operations does not want to be woken by each of them.
+  constexpr std::int32_t kMany = 32;
+  constexpr timespec kNap = {0, 100'000};
+  constexpr std::uint32_t kMostNaps = 1000;  // without an answer
   const auto began = Clock::now();
-  std::uint32_t turns = 0;
+  std::uint32_t turns = 0, naps = 0, last = 0;
   for (;;) {
     const std::uint32_t seen = atomic(shared_->answered.value).load(std::memory_order_acquire);
-    if (static_cast<std::int32_t>(seen - answered) >= 0) return {};
+    const auto left = static_cast<std::int32_t>(answered - seen);
+    if (left <= 0) return {};
+    naps = seen == last ? naps + 1 : 0;
+    last = seen;
+    if (left > kMany && naps < kMostNaps) {
+      ::nanosleep(&kNap, nullptr);
+      continue;
+    }
     E4R_CHECK(pause(turns, seen, began));
   }
 }

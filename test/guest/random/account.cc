@@ -20,13 +20,17 @@ std::optional<allocator::Request> Account::next_request(const Step& write,
                                                         std::uint32_t from) const {
   static const File kNone;
   const auto found = files_.find(write.ino);
-  const auto& clusters = (found == files_.end() ? kNone : found->second).clusters;
+  const auto& pieces = (found == files_.end() ? kNone : found->second).pieces;
   const std::uint64_t end = std::uint64_t{write.at} + write.len;
   std::uint64_t at = std::max(from, write.at);
-  auto right = clusters.lower_bound(static_cast<std::uint32_t>(at));
-  for (; right != clusters.end() && right->first == at; ++right) ++at;
+  auto right = pieces.upper_bound(static_cast<std::uint32_t>(at));
+  if (right != pieces.begin()) {
+    const auto& [first, piece] = *std::prev(right);
+    at = std::max(at, std::uint64_t{first} + piece.len);
+  }
+  for (; right != pieces.end() && right->first == at; ++right) at += right->second.len;
   const std::uint64_t limit =
-      right == clusters.end() ? end : std::min<std::uint64_t>(end, right->first);
+      right == pieces.end() ? end : std::min<std::uint64_t>(end, right->first);
   if (at >= limit) return std::nullopt;
   const std::uint32_t ratio = 1u << geometry_.cluster_bits;
   allocator::Request r;
@@ -44,16 +48,17 @@ std::optional<allocator::Request> Account::next_request(const Step& write,
   const auto lacks = [&](std::uint32_t cluster) {
     return (cluster + static_cast<std::uint32_t>(write.ino)) % 3 == 0 ? cluster % ratio : 0;
   };
-  if (right != clusters.end()) {
+  if (right != pieces.end()) {
     r.right_logical = right->first * ratio + lacks(right->first);
-    r.right_block = right->second + lacks(right->first);
+    r.right_block = right->second.block + lacks(right->first);
     if (r.right_block > r.right_logical - r.logical)
       r.goal = r.right_block - (r.right_logical - r.logical);
   }
-  if (right != clusters.begin()) {
-    const auto left = std::prev(right);
-    r.left_logical = (left->first + 1) * ratio - 1 - lacks(left->first);
-    r.left_block = left->second + ratio - 1 - lacks(left->first);
+  if (right != pieces.begin()) {
+    const auto& [first, piece] = *std::prev(right);
+    const std::uint32_t last = first + piece.len - 1;
+    r.left_logical = (last + 1) * ratio - 1 - lacks(last);
+    r.left_block = piece.block + geometry_.to_blocks(piece.len) - 1 - lacks(last);
     r.goal = r.left_block + (r.logical - r.left_logical);
   }
   if (write.goal != 0) r.goal = write.goal;
@@ -89,9 +94,27 @@ void Account::put(std::uint64_t ino, std::optional<std::uint32_t> logical,
     file.metadata.emplace_back(decision.block, decision.len);
     return;
   }
-  for (std::uint32_t i = 0; i < decision.len; ++i)
-    file.clusters[(*logical >> geometry_.cluster_bits) + i] =
-        decision.block + geometry_.to_blocks(i);
+  add_piece(file, *logical >> geometry_.cluster_bits, {decision.block, decision.len});
+}
+
+// Joins it with what lies before and behind it in the file as on the disk.
+void Account::add_piece(File& file, std::uint32_t first, Piece piece) {
+  const auto next = file.pieces.lower_bound(first + piece.len);
+  if (next != file.pieces.end() && next->first == first + piece.len &&
+      next->second.block == piece.block + geometry_.to_blocks(piece.len)) {
+    piece.len += next->second.len;
+    file.pieces.erase(next);
+  }
+  const auto behind = file.pieces.lower_bound(first);
+  if (behind != file.pieces.begin()) {
+    auto& [start, before] = *std::prev(behind);
+    if (start + before.len == first &&
+        before.block + geometry_.to_blocks(before.len) == piece.block) {
+      before.len += piece.len;
+      return;
+    }
+  }
+  file.pieces[first] = piece;
 }
 
 // Cuts a run of clusters at the ends of groups.
@@ -110,19 +133,25 @@ std::vector<FreedRun> Account::take(std::uint64_t ino, std::uint32_t at, std::ui
   std::vector<FreedRun> out;
   const auto found = files_.find(ino);
   if (found == files_.end()) return out;
-  auto& clusters = found->second.clusters;
-  const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{at} + len, UINT32_MAX);
-  auto it = clusters.lower_bound(static_cast<std::uint32_t>(end));
-  const std::uint64_t ratio = geometry_.to_blocks(1);
-  while (it != clusters.begin() && std::prev(it)->first >= at) {  // the last run of it first
-    auto head = std::prev(it);
-    const std::uint32_t last = head->first;
-    while (head != clusters.begin() && head->first > at &&
-           std::prev(head)->first + 1 == head->first &&
-           std::prev(head)->second + ratio == head->second)
-      --head;
-    add_run(head->second, last - head->first + 1, out);
-    it = clusters.erase(head, it);
+  auto& pieces = found->second.pieces;
+  const std::uint64_t end = std::uint64_t{at} + len;
+  auto it =
+      pieces.lower_bound(static_cast<std::uint32_t>(std::min<std::uint64_t>(end, UINT32_MAX)));
+  while (it != pieces.begin()) {  // the last one first
+    --it;
+    const auto [first, piece] = *it;
+    const std::uint64_t piece_end = std::uint64_t{first} + piece.len;
+    if (piece_end <= at) break;
+    const std::uint32_t from = std::max(first, at);
+    const auto to = static_cast<std::uint32_t>(std::min(piece_end, end));
+    add_run(piece.block + geometry_.to_blocks(from - first), to - from, out);
+    if (to < piece_end)
+      pieces[to] = {piece.block + geometry_.to_blocks(to - first),
+                    static_cast<std::uint32_t>(piece_end - to)};
+    if (from > first)
+      it->second.len = from - first;
+    else
+      it = pieces.erase(it);
   }
   return out;
 }

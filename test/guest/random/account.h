@@ -44,10 +44,16 @@ class Account {
   [[nodiscard]] std::uint64_t free() const { return free_; }
 
  private:
+  // Clusters that lie behind each other in the file and on the disk.
+  struct Piece {
+    std::uint64_t block = 0;  // the first
+    std::uint32_t len = 0;
+  };
   struct File {
-    std::map<std::uint32_t, std::uint64_t> clusters;  // by number in the file: first block
+    std::map<std::uint32_t, Piece> pieces;  // by their first cluster in the file
     std::vector<std::pair<std::uint64_t, std::uint32_t>> metadata;  // first block, clusters
   };
+  void add_piece(File& file, std::uint32_t first, Piece piece);
   void add_run(std::uint64_t block, std::uint32_t clusters, std::vector<FreedRun>& out);
 
   state::Geometry geometry_;

@@ -26,6 +26,7 @@ struct Options {
   std::string kernel, model, case_file;
   std::uint64_t seed = 1, decisions = 100000, steps = 0, lives = UINT64_MAX, tries = 1500;
   std::uint64_t partings = 1;  // to look for before the end
+  std::uint64_t progress = 0;  // not 0: a line for each life
 };
 
 constexpr const char* kUsage =
@@ -35,6 +36,7 @@ constexpr const char* kUsage =
     "  --decisions N     ends behind so many (100000)\n"
     "  --lives N         or so many lives\n"
     "  --partings N      or when model and kernel have parted so often (1)\n"
+    "  --progress 1      a line for each life on standard error\n"
     "  --steps N         of each life; else drawn\n"
     "  --tries N         lives that are tried to make one small (1500)\n"
     "  --model POLICY    else the one that stands for the kernel's release\n"
@@ -43,8 +45,9 @@ constexpr const char* kUsage =
 Result<Options> parse(int argc, char** argv) {
   Options out;
   const std::map<std::string, std::uint64_t*> numbers = {
-      {"--seed", &out.seed},   {"--decisions", &out.decisions}, {"--steps", &out.steps},
-      {"--lives", &out.lives}, {"--tries", &out.tries},         {"--partings", &out.partings}};
+      {"--seed", &out.seed},        {"--decisions", &out.decisions}, {"--steps", &out.steps},
+      {"--lives", &out.lives},      {"--tries", &out.tries},         {"--partings", &out.partings},
+      {"--progress", &out.progress}};
   const std::map<std::string, std::string*> words = {{"--model", &out.model},
                                                      {"--case", &out.case_file}};
   for (int i = 1; i < argc; ++i) {
@@ -186,6 +189,9 @@ Result<bool> run(const Options& options) {
     decisions += verdict->decisions;
     failed += verdict->failed;
     preallocs += verdict->preallocs;
+    if (options.progress)
+      fmt::print(stderr, "life {}: {} decisions of {} steps, {} in all\n", seed, verdict->decisions,
+                 life.steps.size(), format_count(decisions));
     if (!verdict->parted) continue;
     ++partings;
     fmt::print("life {} parts at step {} of {}, decision {}: {}\n", seed, verdict->parted->step + 1,
