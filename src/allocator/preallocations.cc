@@ -29,9 +29,18 @@ Prealloc* Preallocations::find_of_inode(const Request& request, const Search& se
     if (bitmap::test(pa.used, (search.orig.logical - pa.logical) >> geometry.cluster_bits))
       continue;
     if (!geometry.extents && pa.block + geometry.to_blocks(pa.len) > kMaxBlockFilePhys) continue;
+    if (rules_.checks_goal && (search.flags & mb::hint_goal_only) != 0 && !has_goal(search, pa))
+      continue;
     return &pa;
   }
   return nullptr;
+}
+
+bool Preallocations::has_goal(const Search& search, const Prealloc& pa) const {
+  const state::Geometry& geometry = state_.geometry();
+  const std::uint32_t offset = search.goal.logical - pa.logical;
+  return geometry.block_of(search.goal.group, search.goal.start) == pa.block + offset &&
+         search.goal.len <= pa.len - (offset >> geometry.cluster_bits);
 }
 
 // Of the locality group's preallocations with room enough, the one nearest to the goal.

@@ -19,14 +19,17 @@ struct PreallocRules {
   // `preallocated` of mb_stats counts a new preallocation with what the request takes of it at
   // once.
   bool counted_whole;
+  // Of an inode's preallocations one serves a request with EXT4_MB_HINT_GOAL_ONLY where it has the
+  // whole goal at the goal's place (ext4_mb_pa_goal_check); else wherever it is.
+  bool checks_goal;
   // A find shorter than the goal is kept at the goal's start when it covers the start of the
   // request there (6.5); else when it covers the request's end.
   bool placed_over_start = false;
 };
 inline constexpr PreallocRules kPreallocs6_1 = {
-    .recent_first = true, .result_as_placed = true, .counted_whole = false};
+    .recent_first = true, .result_as_placed = true, .counted_whole = false, .checks_goal = false};
 inline constexpr PreallocRules kPreallocs6_4 = {
-    .recent_first = false, .result_as_placed = false, .counted_whole = true};
+    .recent_first = false, .result_as_placed = false, .counted_whole = true, .checks_goal = true};
 inline constexpr PreallocRules kPreallocs6_5 = [] {
   PreallocRules rules = kPreallocs6_4;
   rules.placed_over_start = true;
@@ -78,6 +81,7 @@ class Preallocations {
   bool discard_for(std::uint32_t needed);
 
  private:
+  [[nodiscard]] bool has_goal(const Search& search, const state::Prealloc& pa) const;
   state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   std::uint32_t discard_group(std::uint32_t number);
   void give_back(state::Prealloc& pa);

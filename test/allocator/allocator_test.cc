@@ -256,6 +256,28 @@ TEST_F(AllocatorTest, GoalOnlyMeansNowhereElse) {
   EXPECT_TRUE(ask(at_goal(10, 4096 + 334, mb::hint_goal_only)).success);
 }
 
+// 6.1 serves it from wherever the file's preallocation is; 6.4 and later from its goal alone.
+TEST_F(AllocatorTest, AGoalThatMustBeMetMayPassThePreallocationOver) {
+  for (const auto& [policy, passes] :
+       {std::pair{"legacy", false}, std::pair{"linux-6.12", true}, std::pair{"linux-7.3", true}}) {
+    start(policy);
+    const Decision first = ask(stream_request(20, 0, 4));
+    Request next = stream_request(20, 4, 4);
+    next.flags |= mb::hint_goal_only;
+    next.goal = 2 * 4096 + 1000;
+    const Decision elsewhere = ask(next);
+    EXPECT_EQ(elsewhere.prealloc, !passes) << policy;
+    EXPECT_EQ(elsewhere.block, passes ? next.goal : first.block + 4) << policy;
+    next.logical = 8;
+    next.goal = first.block + 8;
+    EXPECT_TRUE(ask(next).prealloc) << policy;
+    next.logical = 508;  // the preallocation ends before the goal does
+    next.len = 8;
+    next.goal = first.block + 508;
+    EXPECT_EQ(ask(next).prealloc, !passes) << policy;
+  }
+}
+
 TEST_F(AllocatorTest, AStripeIsTakenAtTheGoalOnlyWhereItIsAligned) {
   tunables.mb_stripe = 16;
   start();

@@ -214,7 +214,8 @@ TEST_F(Kernels, OnceRoundAllGroupsLeadsToTheNextCriterionsClasses) {
   tunables.mb_max_linear_groups = 20;
   const Decision d = ask_large(8);
   EXPECT_EQ(d.goal.len, kGoal);
-  EXPECT_EQ(counters()[Criterion::cr0].useless_loops, 1u);
+  EXPECT_EQ(d.criterion, Criterion::past_last);
+  EXPECT_EQ(counters()[Criterion::cr0].useless_loops, 2u) << "its own, and the hit of past_last";
   EXPECT_EQ(counters()[Criterion::cr0].groups_considered, 20u);
   EXPECT_EQ(counters()[Criterion::cr1].groups_considered, 0u) << "no class, and not walked";
   EXPECT_EQ(counters()[Criterion::best_avail].useless_loops, 1u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,6 +46,7 @@ struct Verdict {
   std::uint64_t decisions = 0;
   std::uint64_t failed = 0;     // of them, that found nothing
   std::uint64_t preallocs = 0;  // of them, served from a preallocation
+  std::array<std::uint64_t, allocator::kCriteria + 1> found_by = {};  // searches, by criterion
   std::optional<Parting> parted;
 };
 

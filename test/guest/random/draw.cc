@@ -93,7 +93,12 @@ Shape draw_shape(Rng& rng) {
   for (std::uint64_t n = rng.below(5); n > 0; --n)
     s.tunables.push_back(draw_tunable(rng, s.groups, clusters));
   if (rng.chance(1, 3)) s.tunables.push_back(fmt::format("mb_optimize_scan={}", rng.below(2)));
-  if (rng.chance(1, 6)) s.tunables.push_back(fmt::format("mb_stripe={}", some(rng, 256) + 1));
+  if (rng.chance(1, 6)) {
+    s.tunables.push_back(fmt::format("mb_stripe={}", some(rng, 256) + 1));
+    // Else it is what mke2fs's stripe makes of it, which may be too much for the kernel.
+    s.tunables.push_back(
+        fmt::format("mb_group_prealloc={}", rng.between(1, std::min(clusters, 700u))));
+  }
   s.tunables.push_back(fmt::format("possible_cpus={}", rng.between(1, 9)));
   return s;
 }
@@ -234,6 +239,7 @@ class Steps {
     step.flags = mb::hint_data;
     if (rng_.chance(2, 3)) step.flags |= mb::delalloc_reserved;
     if (rng_.chance(1, 12)) step.flags |= mb::use_reserved;
+    if (rng_.chance(1, 100)) step.flags |= mb::hint_goal_only;
     if (rng_.chance(1, 10)) step.goal = any_block();
   }
 

@@ -160,6 +160,24 @@ Life draw_life(std::uint64_t seed, const Options& options, Holder& holder) {
   }
 }
 
+void add(const Verdict& verdict, Verdict& all) {
+  all.decisions += verdict.decisions;
+  all.failed += verdict.failed;
+  all.preallocs += verdict.preallocs;
+  for (std::size_t i = 0; i < all.found_by.size(); ++i) all.found_by[i] += verdict.found_by[i];
+}
+
+// How many each criterion has found: "CR0 12,000, CR1 ...". A goal that was free counts for CR0.
+std::string by_criterion(const Verdict& all) {
+  std::string out;
+  for (std::size_t i = 0; i < all.found_by.size(); ++i)
+    if (all.found_by[i] != 0)
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ",
+                         mb::criterion_name(static_cast<mb::Criterion>(i)),
+                         format_count(all.found_by[i]));
+  return out;
+}
+
 Result<bool> run(const Options& options) {
   E4R_TRY(const Sides sides, sides_of(options));
   if (!options.case_file.empty()) {
@@ -174,9 +192,10 @@ Result<bool> run(const Options& options) {
     return !verdict.parted;
   }
   const auto began = std::chrono::steady_clock::now();
-  std::uint64_t decisions = 0, failed = 0, preallocs = 0, lives = 0, partings = 0, refused = 0;
+  Verdict all;
+  std::uint64_t lives = 0, partings = 0, refused = 0;
   for (std::uint64_t seed = options.seed;
-       decisions < options.decisions && lives < options.lives && partings < options.partings;
+       all.decisions < options.decisions && lives < options.lives && partings < options.partings;
        ++seed, ++lives) {
     Holder holder(sides);
     const Life life = draw_life(seed, options, holder);
@@ -186,12 +205,10 @@ Result<bool> run(const Options& options) {
       fmt::print("life {}: {}\n", seed, verdict.error().message);
       continue;
     }
-    decisions += verdict->decisions;
-    failed += verdict->failed;
-    preallocs += verdict->preallocs;
+    add(*verdict, all);
     if (options.progress)
       fmt::print(stderr, "life {}: {} decisions of {} steps, {} in all\n", seed, verdict->decisions,
-                 life.steps.size(), format_count(decisions));
+                 life.steps.size(), format_count(all.decisions));
     if (!verdict->parted) continue;
     ++partings;
     fmt::print("life {} parts at step {} of {}, decision {}: {}\n", seed, verdict->parted->step + 1,
@@ -200,11 +217,11 @@ Result<bool> run(const Options& options) {
     E4R_CHECK(report(life, *verdict, sides, options));
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  fmt::print(
-      "{} against {}: {} decisions of {} lives from seed {} on ({} from preallocations, {} without "
-      "space), {} partings, {:.0f} s\n",
-      sides.policy->name, options.kernel, format_count(decisions), format_count(lives),
-      options.seed, format_count(preallocs), format_count(failed), partings, took.count());
+  fmt::print("{} against {}: {} decisions of {} lives from seed {} on, {} partings, {:.0f} s\n",
+             sides.policy->name, options.kernel, format_count(all.decisions), format_count(lives),
+             options.seed, partings, took.count());
+  fmt::print("served from preallocations {}, by {}, without space {}\n",
+             format_count(all.preallocs), by_criterion(all), format_count(all.failed));
   return partings == 0 && refused == 0;
 }
 
