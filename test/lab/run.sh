@@ -145,9 +145,13 @@ tools() {
 
 # own_code TREE: the code of a kernel decides, without its file systems' requests.
 own_code() {
-    local tree=${E4R_LAB:-build/lab}/$1
+    local tree=${E4R_LAB:-build/lab}/$1 version
+    version=$(make -s --no-print-directory -C "$tree" kernelversion)
     step "the code of $1 decides alone as it did, and ages as its model does" \
-        test/guest/prove.sh "$tree" "$(make -s --no-print-directory -C "$tree" kernelversion)"
+        test/guest/prove.sh "$tree" "$version"
+    step "and the model decides random lives as the code of $1" \
+        test/guest/random.sh "build/guest/$version.uml" --decisions 200000 \
+        --seed "$(test/turn.sh random "$commit" 1000000)"
 }
 
 # The stock kernel's here, the other's where that is unpacked (further_builds).
