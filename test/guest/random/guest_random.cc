@@ -146,12 +146,14 @@ Status report(const Life& life, const Verdict& found, const Sides& sides, const 
   return {};
 }
 
-Life draw_life(std::uint64_t seed, const Options& options, Holder& holder) {
+Result<Life> draw_life(std::uint64_t seed, const Options& options, Holder& holder) {
+  constexpr int kShapes = 100;  // mke2fs does not make every one
   Rng rng(seed * 0x9e3779b97f4a7c15ull + 1);
   Life life;
-  for (;;) {  // mke2fs does not make every shape
+  for (int tried = 1;; ++tried) {
     life.shape = draw_shape(rng);
     auto image = StartImage::make(life.shape);
+    if (!image.ok() && tried == kShapes) return image.error();
     if (!image.ok()) continue;
     const std::uint64_t steps = options.steps != 0 ? options.steps : 1ull << rng.between(9, 16);
     life.steps = draw_steps(rng, (*image)->source(), static_cast<std::uint32_t>(steps));
@@ -198,7 +200,7 @@ Result<bool> run(const Options& options) {
        all.decisions < options.decisions && lives < options.lives && partings < options.partings;
        ++seed, ++lives) {
     Holder holder(sides);
-    const Life life = draw_life(seed, options, holder);
+    E4R_TRY(const Life life, draw_life(seed, options, holder));
     const auto verdict = holder.hold_life(life);
     if (!verdict.ok()) {
       ++refused;
