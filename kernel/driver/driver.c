@@ -9,8 +9,15 @@
 /* What the file of this kernel says of itself to who looks at it without starting it. */
 #define E4R_TEXT(x) #x
 #define E4R_NUMBER(x) E4R_TEXT(x)
-const char e4r_identity[] __used =
-	E4R_IDENTITY " protocol=" E4R_NUMBER(E4R_PROTOCOL) " release=" UTS_RELEASE "\n";
+#define E4R_CRITERIA ARRAY_SIZE(((struct ext4_sb_info *)NULL)->s_bal_cX_hits)
+#define E4R_BEFORE E4R_IDENTITY " protocol=" E4R_NUMBER(E4R_PROTOCOL) " criteria="
+#define E4R_BEHIND " release=" UTS_RELEASE "\n"
+static_assert(E4R_CRITERIA < 10);
+const struct {
+	char before[sizeof(E4R_BEFORE) - 1];
+	char criteria;
+	char behind[sizeof(E4R_BEHIND)];
+} e4r_identity __used = {E4R_BEFORE, '0' + E4R_CRITERIA, E4R_BEHIND};
 
 #define E4R_DISK_MAJOR 98 /* ubd */
 #define E4R_PARTITIONS 16 /* minors of one ubd disk */
@@ -91,7 +98,7 @@ static int __ref e4r_mount(const struct e4r_op *op)
 	e4r.other = e4r_new_inode(EXT4_FIRST_INO(e4r.sb), S_IFDIR | 0700);
 	if (!e4r.file || !e4r.other)
 		return -ENOMEM;
-	e4r.shared->criteria = ARRAY_SIZE(EXT4_SB(e4r.sb)->s_bal_cX_hits);
+	e4r.shared->criteria = E4R_CRITERIA;
 	return e4r_spread_streams(op->cpu);
 }
 

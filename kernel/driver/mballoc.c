@@ -12,6 +12,7 @@ static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc)
 #define trace_ext4_mballoc_prealloc(ac) e4r_closing(ac, true)
 
 #include "mballoc-tree.c"
+#include "e4replay-tree.h"
 
 #include "e4replay-state.h"
 #include "e4replay-host.c"

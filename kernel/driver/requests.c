@@ -21,7 +21,7 @@ static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc)
 	e4r_extent(&a->orig, &ac->ac_o_ex);
 	e4r_extent(&a->goal, &ac->ac_g_ex);
 	e4r_extent(&a->result, prealloc ? &ac->ac_b_ex : &ac->ac_f_ex);
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#ifdef E4R_REMEMBERS_GOAL
 	a->goal_len = ac->ac_orig_goal_len;
 #endif
 	a->found = ac->ac_found;

@@ -15,7 +15,9 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
                                                          const StartPoint& start, bool loaded) {
   guest::KernelOptions options;
   options.policy = &policy;
-  options.kernel = policy.source;
+  guest::KernelChoice choice = guest::parse_kernel(std::string(policy.source));
+  options.kernel = std::move(choice.path);
+  options.mount_options = std::move(choice.mount_options);
   options.image = start.image_path;
   options.named = start.image_name;
   options.tunables = tunables;
@@ -53,7 +55,7 @@ bool is_kernel(const allocator::Policy& policy) {
 
 void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs) {
   for (const allocator::Policy* policy : policies)
-    if (is_kernel(*policy)) outputs.reads(std::string(policy->source));
+    if (is_kernel(*policy)) outputs.reads(guest::parse_kernel(std::string(policy->source)).path);
 }
 
 Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy& policy,

@@ -76,6 +76,7 @@ Status Kernel::mount(const state::Source& source) {
   if (options_.tunables.mb_stripe > 1)
     text += fmt::format(",stripe={}", options_.tunables.mb_stripe);
   text += fmt::format(",mb_optimize_scan={}", options_.tunables.mb_optimize_scan);
+  if (!options_.mount_options.empty()) text += ',' + options_.mount_options;
   e4r_op op = operation(E4R_MOUNT);
   op.cpu = static_cast<std::uint32_t>(options_.tunables.possible_cpus);
   const Status mounted =
@@ -196,11 +197,13 @@ allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer)
   out.flags = answer.flags;
   out.tail = answer.tail;
   out.broken = answer.buddy == 0 ? 0 : 1u << answer.buddy;
+  // Criteria that a patch has added, and no model, have no names.
   const auto ladder = options_.policy->ladder;
   const bool closed = (answer.what & E4R_CLOSED) != 0;
-  if (closed && !out.prealloc && answer.criterion < ladder.size())
+  const bool named = closed && ladder.size() == guest_->shared().criteria;
+  if (named && !out.prealloc && answer.criterion < ladder.size())
     out.criterion = ladder[answer.criterion].criterion;
-  else if (closed && !out.prealloc && answer.criterion == ladder.size())
+  else if (named && !out.prealloc && answer.criterion == ladder.size())
     out.criterion = mb::Criterion::past_last;
   // The closing event is not there for a request that was turned away before the allocator.
   if (!closed) {

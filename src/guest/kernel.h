@@ -15,6 +15,7 @@ namespace e4r::guest {
 struct KernelOptions {
   const allocator::Policy* policy = nullptr;  // of kernel_policy()
   std::string kernel;                         // its file
+  std::string mount_options;                  // more of them, for a tree that decides by one
   std::string image;                          // file of the start image
   std::string named;                          // what messages call that
   allocator::Tunables tunables;

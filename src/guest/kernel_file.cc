@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "guest/kernel_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <deque>
+#include <filesystem>
 #include <mutex>
 
 #include "allocator/release.h"
@@ -22,8 +24,7 @@ std::string_view value_of(std::string_view line, std::string_view key) {
   return line.substr(from, line.find_first_of(" \n", from) - from);
 }
 
-// The model whose criteria and counters a kernel of that release has. A patch may change them;
-// what a criterion is then called is the model's.
+// The model of a release, or of the nearest one.
 std::string_view model_of(std::string_view release) {
   for (const allocator::Policy* policy : allocator::policies())
     if (allocator::stands_for(*policy, release)) return policy->name;
@@ -32,6 +33,17 @@ std::string_view model_of(std::string_view release) {
   if (parsed->major == 6 && parsed->minor < 5) return "legacy";
   if (parsed->major == 6 && parsed->minor < 12) return "linux-6.5";
   return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12" : "linux-7.3";
+}
+
+// The model whose criteria and counters a kernel has. What a patch has added may have a model of
+// its own, with the same counters.
+const allocator::Policy& model_of(const KernelFile& file) {
+  const allocator::Policy& of_release = *allocator::find_policy(model_of(file.release));
+  if (file.criteria == 0 || file.criteria == of_release.ladder.size()) return of_release;
+  for (const allocator::Policy* policy : allocator::policies())
+    if (policy->ladder.size() == file.criteria && policy->kernel.stats == of_release.kernel.stats)
+      return *policy;
+  return of_release;
 }
 
 struct KernelPolicy {
@@ -43,13 +55,14 @@ struct KernelPolicy {
 std::mutex made_mutex;
 std::deque<KernelPolicy> made;
 
-const allocator::Policy& make_policy(std::string name, const KernelFile& file) {
+const allocator::Policy& make_policy(std::string name, std::string source,
+                                     const KernelFile& file) {
   KernelPolicy& out = made.emplace_back();
   out.name = std::move(name);
   out.summary = "the code of Linux " + file.release;
-  out.source = file.path;
+  out.source = std::move(source);
   out.release = file.release;
-  const allocator::Policy& model = *allocator::find_policy(model_of(file.release));
+  const allocator::Policy& model = model_of(file);
   out.policy.reset(new allocator::Policy{.name = out.name,
                                          .alias = {},
                                          .summary = out.summary,
@@ -78,19 +91,32 @@ Result<KernelFile> read_kernel_file(const std::string& path) {
   const std::string_view line = bytes.substr(at, std::min(bytes.find('\n', at), at + 256) - at);
   if (value_of(line, "protocol=") != std::to_string(E4R_PROTOCOL))
     return error("{}: was made by another version of e4replay: build it again", path);
-  return KernelFile{path, std::string(value_of(line, "release="))};
+  KernelFile out = {path, std::string(value_of(line, "release=")), 0};
+  const std::string_view criteria = value_of(line, "criteria=");
+  std::from_chars(criteria.data(), criteria.data() + criteria.size(), out.criteria);
+  return out;
 }
 
-Result<const allocator::Policy*> kernel_policy(const std::string& path) {
-  E4R_TRY(const KernelFile file, read_kernel_file(path));
+KernelChoice parse_kernel(const std::string& text) {
+  std::error_code ec;
+  const std::size_t slash = text.rfind('/');
+  const std::size_t colon = text.find(':', slash == text.npos ? 0 : slash);
+  if (colon == text.npos || std::filesystem::exists(text, ec)) return {text, {}};
+  KernelChoice out = {text.substr(0, colon), text.substr(colon + 1)};
+  std::ranges::replace(out.mount_options, ':', ',');
+  return out;
+}
+
+Result<const allocator::Policy*> kernel_policy(const std::string& text) {
+  E4R_TRY(const KernelFile file, read_kernel_file(parse_kernel(text).path));
   const std::scoped_lock lock(made_mutex);
   // Two files of one name are told apart by their paths.
-  std::string name = std::string(kKernelPrefix) + path.substr(path.rfind('/') + 1);
+  std::string name = std::string(kKernelPrefix) + text.substr(text.rfind('/') + 1);
   for (const KernelPolicy& old : made) {
-    if (old.source == path) return old.policy.get();
-    if (old.name == name) name = std::string(kKernelPrefix) + path;
+    if (old.source == text) return old.policy.get();
+    if (old.name == name) name = std::string(kKernelPrefix) + text;
   }
-  return &make_policy(std::move(name), file);
+  return &make_policy(std::move(name), text, file);
 }
 
 const allocator::Policy& noted_kernel_policy(const std::string& name, const KernelFile& file) {
@@ -98,7 +124,7 @@ const allocator::Policy& noted_kernel_policy(const std::string& name, const Kern
   for (const KernelPolicy& old : made)
     if (old.name == name && old.source == file.path && old.release == file.release)
       return *old.policy;
-  return make_policy(name, file);
+  return make_policy(name, file.path, file);
 }
 
 }  // namespace e4r::guest

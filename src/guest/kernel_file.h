@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "allocator/policy.h"
@@ -14,19 +15,29 @@ inline constexpr std::string_view kKernelPrefix = "kernel:";
 // A kernel that `e4replay kernel build` has made.
 struct KernelFile {
   std::string path;
-  std::string release;  // as `uname -r`
+  std::string release;         // as `uname -r`
+  std::uint32_t criteria = 0;  // that its allocator has; 0: it does not say
 };
+
+// What stands behind "kernel:": FILE, or FILE:OPTION:OPTION with options for its mount, for a tree
+// that decides by one. A file whose name has a colon is that file.
+struct KernelChoice {
+  std::string path;
+  std::string mount_options;  // as mount takes them, with commas
+};
+[[nodiscard]] KernelChoice parse_kernel(const std::string& text);
 
 // Looks at the file without starting it. The Error says what else it is, or which driver it has.
 [[nodiscard]] Result<KernelFile> read_kernel_file(const std::string& path);
 
-// The kernel as a policy: its name is "kernel:" and the file's name without its directory, its
-// source is the file, its criteria and the names of its counters are those of the model of that
-// release. It says nothing of what the code decides. Good for as long as the program runs.
-[[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& path);
+// The kernel of parse_kernel(text) as a policy: its name is "kernel:" and the text without the
+// file's directory, its source is the text, its criteria and the names of its counters are those of
+// the model of that release, or, where a patch has added criteria, of a model with as many. It says
+// nothing of what the code decides. Good for as long as the program runs.
+[[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& text);
 
-// The same of a kernel whose file need not be there any more, under the name that it had. Another
-// program has read the file.
+// The same of a kernel whose file need not be there any more, under the name that it had; `path` is
+// its policy's source. Another program has read the file.
 [[nodiscard]] const allocator::Policy& noted_kernel_policy(const std::string& name,
                                                            const KernelFile& file);
 

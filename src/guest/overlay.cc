@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -23,7 +24,9 @@ constexpr std::string_view kExt4 = "fs/ext4";
 // The tree's own mballoc.c in the overlay's fs/ext4.
 constexpr std::string_view kTreesMballoc = "mballoc-tree.c";
 
-// What is put there beside it.
+// What the tree calls what the driver reads.
+constexpr std::string_view kNames = "e4replay-tree.h";
+// What is put there beside them.
 struct DriverFile {
   std::string_view name;
   const std::string_view& content;
@@ -127,6 +130,40 @@ Status link_sources(const Tree& tree, const fs::path& to) {
   return {};
 }
 
+// The identifier in a C source that begins with one text and ends with another, before "[".
+std::string array_named(const std::string& source, std::string_view begin, std::string_view end) {
+  const auto in_name = [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  const std::string tail = std::string(end) + '[';
+  for (std::size_t at = source.find(tail); at != source.npos; at = source.find(tail, at + 1)) {
+    std::size_t from = at;
+    while (from > 0 && in_name(source[from - 1])) --from;
+    std::string name = source.substr(from, at + end.size() - from);
+    if (name.starts_with(begin)) return name;
+  }
+  return {};
+}
+
+// What the tree calls what the driver reads by stock's names, as macros.
+Result<std::string> names_of(const Tree& tree) {
+  const std::string headers = (fs::path(tree.path) / kExt4).string() + '/';
+  E4R_TRY(const std::string ext4, read_file(headers + "ext4.h"));
+  const auto mballoc = read_file(headers + "mballoc.h");
+  std::string out = "/* What the driver reads, as this tree calls it. */\n";
+  for (const std::string_view what : {"groups_considered", "hits"}) {
+    const std::string name = array_named(ext4, "s_bal_c", fmt::format("_{}", what));
+    if (name.empty())
+      return error("{}: fs/ext4/ext4.h has no array s_bal_cX_{}, which the driver reads", tree.path,
+                   what);
+    const std::string stock = fmt::format("s_bal_cX_{}", what);
+    if (name != stock) out += fmt::format("#define {} {}\n", stock, name);
+  }
+  if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
+    out += "#define E4R_REMEMBERS_GOAL\n";
+  return out;
+}
+
 }  // namespace
 
 Result<Tree> look_at_tree(const std::string& path) {
@@ -155,6 +192,7 @@ Result<Tree> look_at_tree(const std::string& path) {
 
 Status make_overlay(const Tree& tree, const std::string& directory) {
   const fs::path from(tree.path), to(directory);
+  E4R_TRY(const std::string names, names_of(tree));
   std::error_code ec;
   fs::create_directories(to, ec);
   if (ec) return failed(directory, ec);
@@ -176,7 +214,7 @@ Status make_overlay(const Tree& tree, const std::string& directory) {
   E4R_CHECK(link(from / kExt4 / "mballoc.c", to / kExt4 / kTreesMballoc));
   for (const DriverFile& file : kDriverFiles)
     E4R_CHECK(bring_up_to_date(to / kExt4 / file.name, file.content));
-  return {};
+  return bring_up_to_date(to / kExt4 / kNames, names);
 }
 
 Status claim_directory(const Tree& tree, const std::string& directory) {

@@ -25,7 +25,8 @@
 #define E4R_SPINS 1000u
 #define E4R_TEXT_BYTES (8u << 20)
 
-/* The file of a kernel with the driver has this in it, and "protocol=N release=UTS_RELEASE". */
+/* The file of a kernel with the driver has this in it, and "protocol=N criteria=N
+ * release=UTS_RELEASE". */
 #define E4R_IDENTITY "e4replay-guest-kernel"
 
 /* Operations. "Clusters" are the file system's; blocks are counted from its start. */

@@ -39,6 +39,7 @@ json::value policy_json(const allocator::Policy& policy, const std::vector<Kerne
       return json::object{{"name", json::string_view(policy.name)},
                           {"file", id.file},
                           {"release", id.release},
+                          {"criteria", id.criteria},
                           {"crc32c", fmt::format("{:08x}", id.sum)}};
   return json::value(json::string_view(policy.name));
 }
@@ -108,11 +109,13 @@ Result<const allocator::Policy*> policy_of(const json::value& noted) {
   if (!noted.is_object()) return Error{kDamaged};
   const json::object& kernel = noted.get_object();
   const json::value name = member(kernel, "name"), file = member(kernel, "file"),
-                    release = member(kernel, "release");
-  if (!name.is_string() || !file.is_string() || !release.is_string()) return Error{kDamaged};
+                    release = member(kernel, "release"), criteria = member(kernel, "criteria");
+  if (!name.is_string() || !file.is_string() || !release.is_string() || !criteria.is_int64())
+    return Error{kDamaged};
   return &guest::noted_kernel_policy(
       std::string(name.get_string()),
-      {std::string(file.get_string()), std::string(release.get_string())});
+      {std::string(file.get_string()), std::string(release.get_string()),
+       static_cast<std::uint32_t>(criteria.get_int64())});
 }
 
 Result<PlanSpec> spec_of(const json::object& document) {
@@ -196,10 +199,12 @@ Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec) {
   std::vector<KernelId> out;
   for (const allocator::Policy* policy : spec.policies) {
     if (!policy->name.starts_with(guest::kKernelPrefix)) continue;
-    E4R_TRY(const guest::KernelFile file, guest::read_kernel_file(std::string(policy->source)));
+    const std::string source(policy->source);
+    E4R_TRY(const guest::KernelFile file,
+            guest::read_kernel_file(guest::parse_kernel(source).path));
     CaptureId sums;
     E4R_CHECK(identify_trace(file.path, sums));
-    out.push_back({policy, file.path, file.release, sums.trace_sum});
+    out.push_back({policy, source, file.release, file.criteria, sums.trace_sum});
   }
   return out;
 }

@@ -17,7 +17,7 @@
 #include "guest/protocol.h"
 
 extern "C" const char e4r_identity[];
-const char e4r_identity[] = E4R_IDENTITY " protocol=1 release=6.1.0-fake\n";
+const char e4r_identity[] = E4R_IDENTITY " protocol=1 criteria=4 release=6.1.0-fake\n";
 static_assert(E4R_PROTOCOL == 1);
 
 namespace {
@@ -45,6 +45,8 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       answer.considered = 3;
       if (name != "twice") next_block += op.len;
       return 0;
+    case E4R_MOUNT:
+      return std::strstr(shared.text, "no_such") != nullptr ? -EINVAL : 0;
     case E4R_FREE:
       return name == "free-fails" ? -EIO : 0;
     case E4R_MOUNT:

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "guest/kernel_file.h"
 #include "support/temp_dir.h"
+#include "util/file.h"
 
 namespace e4r::guest {
 namespace {
@@ -129,6 +131,7 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   const auto file = read_kernel_file(kernel("good"));
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_EQ(file->release, "6.1.0-fake");
+  EXPECT_EQ(file->criteria, 4u);
   const auto policy = kernel_policy(dir_.file("good"));
   ASSERT_TRUE(policy.ok());
   EXPECT_EQ((*policy)->name, "kernel:good");
@@ -139,6 +142,37 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   const auto namesake = kernel_policy(kernel("other/good"));
   ASSERT_TRUE(namesake.ok());
   EXPECT_EQ((*namesake)->name, "kernel:" + dir_.file("other/good"));
+}
+
+// What a patch has added may have a model of its own.
+TEST_F(GuestTest, TheModelOfAKernelHasAsManyCriteria) {
+  const auto ladder = [&](char criteria) {
+    const std::string path = kernel(std::string("of-") + criteria);
+    std::string bytes = *read_file(path);
+    const std::size_t at = bytes.find(E4R_IDENTITY " protocol=");
+    bytes[bytes.find("criteria=", at) + 9] = criteria;
+    std::ofstream(path, std::ios::binary) << bytes;
+    const auto policy = kernel_policy(path);
+    EXPECT_TRUE(policy.ok());
+    return (*policy)->ladder.data();
+  };
+  EXPECT_EQ(ladder('4'), allocator::find_policy("legacy")->ladder.data());
+  EXPECT_EQ(ladder('5'), allocator::find_policy("cr1.5")->ladder.data());
+  EXPECT_EQ(ladder('9'), allocator::find_policy("legacy")->ladder.data()) << "no model has nine";
+}
+
+TEST_F(GuestTest, OptionsOfTheMountStandBehindTheFile) {
+  EXPECT_EQ(parse_kernel("dir:x/mine.uml").path, "dir:x/mine.uml");
+  const KernelChoice choice = parse_kernel("dir:x/mine.uml:rotalloc:stripe=4");
+  EXPECT_EQ(choice.path, "dir:x/mine.uml");
+  EXPECT_EQ(choice.mount_options, "rotalloc,stripe=4");
+  const std::string odd = kernel("a:b");
+  EXPECT_EQ(parse_kernel(odd).path, odd);
+  EXPECT_EQ(parse_kernel(odd).mount_options, "");
+  const auto policy = kernel_policy(kernel("mine") + ":rotalloc");
+  ASSERT_TRUE(policy.ok());
+  EXPECT_EQ((*policy)->name, "kernel:mine:rotalloc");
+  EXPECT_FALSE(kernel_policy(dir_.file("none") + ":rotalloc").ok());
 }
 
 TEST_F(GuestTest, OtherFilesAreRefused) {

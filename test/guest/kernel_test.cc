@@ -24,7 +24,7 @@ class KernelTest : public testing::Test {
     image_.emplace(*std::move(image));
     source_ = replay::source_from(*image_);
   }
-  Result<std::unique_ptr<Kernel>> start(const std::string& name) {
+  Result<std::unique_ptr<Kernel>> start(const std::string& name, const std::string& mount = {}) {
     const std::string path = dir_.file(name);
     std::filesystem::copy_file(FAKE_KERNEL, path);
     const auto policy = kernel_policy(path);
@@ -33,6 +33,7 @@ class KernelTest : public testing::Test {
     options.policy = *policy;
     options.kernel = path;
     options.image = options.named = image_path_;
+    options.mount_options = mount;
     options.tunables = allocator::defaults_for(source_.geometry);
     return Kernel::start(source_, options);
   }
@@ -71,6 +72,14 @@ TEST_F(KernelTest, WhatItHandsOutIsInUse) {
   EXPECT_NE((*kernel)->account()->mb_stats.find("reqs: 2"), std::string::npos);
   // Its process has ended.
   EXPECT_FALSE((*kernel)->status().ok());
+}
+
+TEST_F(KernelTest, AnOptionThatTheTreeDoesNotHaveIsSaid) {
+  EXPECT_TRUE(start("good", "rotalloc").ok());
+  const auto refused = start("another", "rotalloc,no_such");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("cannot mount " + image_path_), std::string::npos)
+      << refused.error().message;
 }
 
 TEST_F(KernelTest, OneThatHandsOutWhatIsInUseIsNotBelieved) {

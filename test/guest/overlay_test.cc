@@ -15,6 +15,9 @@ namespace fs = std::filesystem;
 namespace e4r::guest {
 namespace {
 
+constexpr const char* kStockCounters =
+    "\tatomic64_t s_bal_cX_groups_considered[4];\n\tatomic64_t s_bal_cX_hits[4];\n";
+
 class OverlayTest : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {
@@ -24,7 +27,7 @@ class OverlayTest : public testing::Test {
   }
   void make_tree(const std::string& version = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n") {
     write("Makefile", version + "EXTRAVERSION = -rc1\n");
-    write("fs/ext4/ext4.h", "");
+    write("fs/ext4/ext4.h", kStockCounters);
     write("fs/ext4/mballoc.c", "int the_tree_s;\n");
     write("fs/ext4/super.c", "");
     write("fs/xfs/xfs.c", "");
@@ -61,6 +64,25 @@ TEST_F(OverlayTest, IsTheTreeWithTheDriver) {
   for (const char* same : {"Makefile", "fs/xfs/xfs.c", "fs/ext4/super.c", "kernel/fork.c"})
     EXPECT_TRUE(fs::equivalent(tree_ + "/" + same, overlay_ + "/" + same)) << same;
   EXPECT_EQ(listing(), before);
+}
+
+TEST_F(OverlayTest, SaysWhatTheTreeCallsWhatTheDriverReads) {
+  const auto names = [&] {
+    const Status made = make_overlay(*look_at_tree(tree_), overlay_);
+    return made.ok() ? *read_file(overlay_ + "/fs/ext4/e4replay-tree.h") : made.error().message;
+  };
+  make_tree();
+  EXPECT_EQ(names().find("#define"), std::string::npos);
+  write("fs/ext4/mballoc.h", "\text4_grpblk_t ac_orig_goal_len;\n");
+  write("fs/ext4/ext4.h",
+        "\tint others_s_bal_cX_hits[4];\n\tatomic64_t s_bal_cr_groups_considered[NUM];\n"
+        "\tatomic64_t s_bal_cr_hits[NUM];\n");
+  EXPECT_NE(names().find("#define s_bal_cX_groups_considered s_bal_cr_groups_considered\n"
+                         "#define s_bal_cX_hits s_bal_cr_hits\n#define E4R_REMEMBERS_GOAL\n"),
+            std::string::npos)
+      << names();
+  write("fs/ext4/ext4.h", "\tatomic64_t s_bal_cX_groups_considered[4];\n");
+  EXPECT_NE(names().find("has no array s_bal_cX_hits"), std::string::npos) << names();
 }
 
 TEST_F(OverlayTest, WhatHasNotChangedKeepsItsTime) {
