@@ -55,8 +55,7 @@ struct KernelPolicy {
 std::mutex made_mutex;
 std::deque<KernelPolicy> made;
 
-const allocator::Policy& make_policy(std::string name, std::string source,
-                                     const KernelFile& file) {
+const allocator::Policy& make_policy(std::string name, std::string source, const KernelFile& file) {
   KernelPolicy& out = made.emplace_back();
   out.name = std::move(name);
   out.summary = "the code of Linux " + file.release;

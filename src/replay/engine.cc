@@ -9,7 +9,10 @@ namespace e4r::replay {
 
 Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
                EngineOptions options)
-    : options_(std::move(options)), source_(source), decider_(std::move(decider)) {}
+    : options_(std::move(options)),
+      source_(source),
+      decider_(std::move(decider)),
+      log_(options_.write_down) {}
 
 Status Engine::run(trace::EventSource& events) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
@@ -166,6 +169,7 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
   const allocator::Decision decision = decider_->allocate(request, guide);
   if (explaining_ != nullptr) decider_->observe(nullptr);
   times_.add(decision);
+  if (options_.log) log_.add(decisions(), decision);
   if (decision.prealloc)
     costs_.add(decisions(), 0, 0);  // without a search
   else

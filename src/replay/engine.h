@@ -16,6 +16,7 @@
 #include "replay/agreement.h"
 #include "replay/closing_counts.h"
 #include "replay/cost_profile.h"
+#include "replay/decision_log.h"
 #include "replay/explain.h"
 #include "replay/file_facts.h"
 #include "replay/intake.h"
@@ -35,7 +36,9 @@ struct EngineOptions {
   bool check = false;
   std::uint64_t check_every = 4096;
   bool warm = false;  // the file system had been mounted for a while before the trace
-  std::vector<std::uint64_t> explain;  // decisions to write down, counted from 1, ascending
+  std::vector<std::uint64_t> explain;       // decisions to write down, counted from 1, ascending
+  bool log = false;                         // keep what each request came to (Engine::log)
+  std::optional<std::uint64_t> write_down;  // that entry of the log in words, counted from 0
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
   Watch watch;                    // called every `watch_every` decisions; may be empty
   std::uint64_t watch_every = 1;  // at least 1
@@ -102,6 +105,8 @@ class Engine {
   [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
     return translation_.files();
   }
+  // What each request came to; empty unless EngineOptions::log.
+  [[nodiscard]] const DecisionLog& log() const { return log_; }
   // In which order they were handed out.
   [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
@@ -179,6 +184,7 @@ class Engine {
   CostProfile costs_;
   allocator::DecisionTimes times_;
   allocator::DecisionHash hash_;
+  DecisionLog log_;
   std::uint64_t considered_ = 0;       // groups, so far
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way

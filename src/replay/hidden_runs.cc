@@ -46,7 +46,7 @@ struct HashCounts {
   }
 };
 
-using FreeRun = HiddenRuns::Run;
+using HiddenRun = HiddenRuns::Run;
 
 // A piece of a free run, and what its use changes.
 struct Piece {
@@ -93,7 +93,7 @@ class RunSearch {
   [[nodiscard]] std::uint32_t limit() const { return geometry_.clusters_per_group; }
 
   // Of one run of free clusters.
-  [[nodiscard]] Counts counts_of(const FreeRun& run) const {
+  [[nodiscard]] Counts counts_of(const HiddenRun& run) const {
     Counts out;
     if (run.len == 0) return out;
     out.fragments = 1;
@@ -106,13 +106,14 @@ class RunSearch {
   }
 
   [[nodiscard]] Piece piece(std::uint32_t of, std::uint32_t len, bool front) const {
-    const FreeRun& run = runs_[of];
+    const HiddenRun& run = runs_[of];
     const std::uint32_t cut = front ? run.start + len : run.start + run.len - len;
     Piece out;
     out.of = of;
     out.run = {front ? run.start : cut, len};
     out.alignment = len == run.len ? 31 : static_cast<std::uint32_t>(std::countr_zero(cut));
-    const FreeRun rest = front ? FreeRun{cut, run.len - len} : FreeRun{run.start, run.len - len};
+    const HiddenRun rest =
+        front ? HiddenRun{cut, run.len - len} : HiddenRun{run.start, run.len - len};
     out.change = counts_of(rest) - counts_of(run);
     return out;
   }
@@ -146,7 +147,7 @@ class RunSearch {
   }
   void add_pieces(std::uint32_t of, std::uint32_t most, std::uint32_t step,
                   std::vector<Piece>& out) const {
-    const FreeRun& run = runs_[of];
+    const HiddenRun& run = runs_[of];
     const std::uint32_t longest = std::min(run.len, most - 1);
     for (std::uint32_t cut = (run.start / step + 1) * step; cut - run.start <= longest; cut += step)
       out.push_back(piece(of, cut - run.start, true));
@@ -176,7 +177,7 @@ class RunSearch {
   }
 
   const state::Geometry& geometry_;
-  std::vector<FreeRun> runs_;
+  std::vector<HiddenRun> runs_;
   Counts there_;   // what the bitmap has
   Counts wanted_;  // what is shown
 };

@@ -57,6 +57,8 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
   options.check = options_.check;
   options.warm = warm() != nullptr;
   options.explain = setup.explain;
+  options.log = setup.log;
+  options.write_down = setup.write_down;
   options.watch = setup.watch;
   options.watch_every = setup.watch_every;
   if (options_.progress)

@@ -23,7 +23,9 @@ struct Setup {
   Watch watch = nullptr;  // as in EngineOptions
   std::uint64_t watch_every = 1;
   std::vector<std::uint64_t> explain = {};  // as in EngineOptions
-  DeciderMaker make = nullptr;              // empty: the policy's model decides. Not to follow with
+  bool log = false;                         // likewise
+  std::optional<std::uint64_t> write_down = {};
+  DeciderMaker make = nullptr;  // empty: the policy's model decides. Not to follow with
 };
 
 // An engine that has run, and how long it took.

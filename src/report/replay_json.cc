@@ -105,12 +105,23 @@ void put_figures(json::object& into, const RunReport& run, const ReplayReport& r
       free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
 }
 
+json::object parting_json(const Parting& p) {
+  json::object out = {{"from", p.from}, {"requests", p.requests}, {"alike", p.alike}};
+  out["decision"] = nullptr;
+  if (p.decision == 0) return out;
+  out["decision"] = p.decision;
+  out["theirs"] = p.theirs;
+  out["made"] = p.made;
+  return out;
+}
+
 json::object run_json(const RunReport& run, const ReplayReport& report) {
   json::object out = {{"policy", run.policy->name},
                       {"verified", !run.unverified()},
                       {"tunables", tunables_json(run.tunables)}};
   put_figures(out, run, report);
   out["agreement"] = verification_json(run);
+  if (run.parting) out["first_difference"] = parting_json(*run.parting);
   out["elapsed_s"] = run.elapsed_s;
   out["requests_per_s"] =
       run.elapsed_s > 0 ? static_cast<double>(run.tally.requests) / run.elapsed_s : 0;

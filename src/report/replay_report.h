@@ -18,6 +18,15 @@
 
 namespace e4r::report {
 
+// Where a run parts from the first one (replay --first-difference).
+struct Parting {
+  std::string_view from;       // the first one's policy
+  std::uint64_t requests = 0;  // that one made
+  std::uint64_t alike = 0;     // from the first on, that came to the same in both
+  std::uint64_t decision = 0;  // of the trace, where they part; 0: nowhere
+  std::string theirs, made;    // what the first one and this one made of it; "": no request
+};
+
 // How a replay ended, ready to be told.
 struct RunReport {
   const allocator::Policy* policy = nullptr;
@@ -35,7 +44,8 @@ struct RunReport {
   std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
   replay::WriteOrder write_order;
   double elapsed_s = 0;
-  std::string explanation;  // of the decision that was asked for, or of the first divergence
+  std::optional<Parting> parting;  // of replay --first-difference, but for the first run
+  std::string explanation;         // of the decision that was asked for, or of the first divergence
 
   // verify only
   std::optional<replay::Agreement> agreement;

@@ -93,6 +93,27 @@ std::string alike(const ReplayReport& report) {
   return text;
 }
 
+// Where policies part from the first one.
+std::string partings(const ReplayReport& report) {
+  std::string text;
+  for (const RunReport& run : report.runs) {
+    if (!run.parting) continue;
+    const Parting& p = *run.parting;
+    if (p.decision == 0) {
+      text += fmt::format("alike  {}, {}: each search of {} requests, too\n", p.from,
+                          run.policy->name, format_count(p.requests));
+      continue;
+    }
+    const auto or_nothing = [](const std::string& what) { return what.empty() ? "nothing" : what; };
+    text += fmt::format(
+        "parts  {} from {} at decision {}, behind {} requests of {}\n"
+        "         {}: {}\n         {}: {}\n",
+        run.policy->name, p.from, p.decision, format_count(p.alike), format_count(p.requests),
+        p.from, or_nothing(p.theirs), run.policy->name, or_nothing(p.made));
+  }
+  return text;
+}
+
 // Column heads: the start image where rows have a figure for it, the recorded kernel, each policy,
 // the change.
 std::vector<std::string> head(const ReplayReport& report) {
@@ -172,8 +193,8 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
     speed.push_back(column.recorded ? "-" : fmt::format("{:.3f}", column.run->elapsed_s));
   table.heading("");
   table.row(speed);
-  std::string text =
-      header(report) + fidelity(report) + unverified(report) + alike(report) + "\n" + table.text();
+  std::string text = header(report) + fidelity(report) + unverified(report) + alike(report) +
+                     partings(report) + "\n" + table.text();
   if (std::ranges::any_of(report.runs, [](const RunReport& run) { return !run.times.empty(); }))
     text +=
         "time of a decision: of the kernel's code alone, in a guest with one CPU. There is no disk "

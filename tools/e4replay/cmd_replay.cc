@@ -19,6 +19,7 @@ struct Options {
   std::string html;
   std::string write_image;
   bool histogram = false;
+  bool first_difference = false;
   bool force = false;
 };
 
@@ -88,6 +89,35 @@ Status explain_slowest(const replay::Session& session, std::vector<replay::Setup
   return {};
 }
 
+// Where each run parts from the first one. What they made of that request is written down by runs
+// of their own: which it is shows at the end.
+Status find_partings(const replay::Session& session, const std::vector<replay::Setup>& setups,
+                     const std::vector<replay::Run>& runs, report::ReplayReport& report) {
+  const replay::DecisionLog& first = runs.front().engine->log();
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const replay::DecisionLog& log = runs[i].engine->log();
+    report::Parting parting;
+    parting.from = report.runs.front().policy->name;
+    parting.requests = first.entries().size();
+    parting.alike = first.alike(log);
+    const bool more = parting.alike < log.entries().size();
+    if (parting.alike < parting.requests || more) {
+      parting.decision = (more ? log : first).entries()[parting.alike].decision;
+      std::vector<replay::Setup> both = {setups.front(), setups[i]};
+      for (replay::Setup& setup : both) {
+        setup.watch = nullptr;
+        setup.explain.clear();
+        setup.write_down = parting.alike;
+      }
+      E4R_TRY(const std::vector<replay::Run> again, session.what_if(both));
+      parting.theirs = again.front().engine->log().text();
+      parting.made = again.back().engine->log().text();
+    }
+    report.runs[i].parting = std::move(parting);
+  }
+  return {};
+}
+
 Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs,
                                     const Outputs& outputs,
                                     std::vector<const allocator::Policy*> policies,
@@ -106,6 +136,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
   }
   if (options.in.explain != 0)
     for (replay::Setup& setup : setups) setup.explain = {options.in.explain};
+  for (replay::Setup& setup : setups) setup.log = options.first_difference;
   std::vector<stats::SpaceHistory> histories(setups.size());
   for (std::size_t i = 0; !options.html.empty() && i < setups.size(); ++i)
     watch(report, setups[i], histories[i]);
@@ -115,6 +146,7 @@ Result<report::ReplayReport> replay(const Options& options, const Inputs& inputs
     E4R_TRY(report.runs.back().explanation, explained(options.in, runs[i]));
     report.runs.back().history = std::move(histories[i]);
   }
+  if (options.first_difference) E4R_CHECK(find_partings(session, setups, runs, report));
   if (!options.html.empty()) E4R_CHECK(explain_slowest(session, std::move(setups), report));
   if (!options.write_image.empty()) {
     progress.show("writing " + options.write_image);
@@ -170,6 +202,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag("--force", options->force,
                "answer although the model follows less than 90 % of the recorded decisions");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
+  app.add_flag("--first-difference", options->first_difference,
+               "name the first decision that each policy makes otherwise than the first policy");
   app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
       .type_name("FILE");
   return [options] { return run(*options); };
