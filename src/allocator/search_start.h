@@ -8,9 +8,10 @@
 namespace e4r::allocator {
 
 // In which group every search begins, also those for streams, for metadata and for group
-// preallocations. Every kernel has the rules kStartAtGoal. The others model the posting "ext4: add
-// optional rotating block allocation policy" (linux-ext4, 4 February 2026, mount option rotalloc)
-// and the policies with which it is compared.
+// preallocations. Stock kernels have the rules kStartAtGoal. kStartAtCursor is the posting "ext4:
+// add optional rotating block allocation policy" (linux-ext4, 4 February 2026, mount option
+// rotalloc) in the form of kernel/patches/rotalloc. The others are the policies with which it is
+// compared.
 struct StartRules {
   enum class From : std::uint8_t {
     goal,    // the request's own, or where its stream goes on
@@ -38,7 +39,9 @@ class SearchStart {
   // Before groups are searched, behind what a stream does to the goal.
   void aim(Search& search) const {
     if (rules_.from == StartRules::From::goal) return;
-    search.goal.group = rules_.from == StartRules::From::cursor ? cursor_ : 0;
+    // Files without extents stay below the groups that they cannot map.
+    const bool reaches = rules_.from == StartRules::From::cursor && cursor_ < search.groups;
+    search.goal.group = reaches ? cursor_ : 0;
   }
   // A search is over; the group of what was found, or 0.
   void ended(std::uint32_t group) { cursor_ = group; }
