@@ -26,7 +26,7 @@ struct KernelId {
   const allocator::Policy* policy = nullptr;
   std::string file, release;
   std::uint32_t criteria = 0;  // that it has
-  std::uint32_t sum = 0;  // CRC-32C of the file
+  std::uint32_t sum = 0;       // CRC-32C of the file
 };
 // Of those policies of the plan that are kernels. The error says what cannot be read.
 [[nodiscard]] Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec);

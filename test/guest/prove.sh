@@ -27,18 +27,12 @@ build() {
     "$e4replay" kernel build "$1" -o "$2" --build-dir "$dir/$version" --no-progress
 }
 
+# shellcheck source=test/guest/captures.sh
+source test/guest/captures.sh
+
 # Two writers raced in fill-4k-enospc: no decider alone is right about it.
 names() {
-    awk -v series="${version%.*}." '
-        $1 == "capture" && index($4, series) == 1 && $4 !~ /[+]/ && $2 != "fill-4k-enospc" { print $2 }' \
-        traces/MANIFEST
-}
-
-image_of() {
-    awk -v name="$1" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST
-}
-trace_of() {
-    find "$dir/captures" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit
+    captures_of "index(\$4, \"${version%.*}.\") == 1 && \$4 !~ /[+]/ && \$2 != \"fill-4k-enospc\""
 }
 
 # A tree of links with a mballoc.c of its own, which is always newer than what was built: as in TREE, or
@@ -60,8 +54,8 @@ edited
 build "$dir/edited" "$kernel"
 count=0
 for name in $(names); do
-    tools/unpack_captures.sh "$dir/captures" "$name" >/dev/null
-    "$e4replay" verify "$dir/captures/$(image_of "$name").img" "$(trace_of "$name")" -p "kernel:$kernel" --no-progress \
+    unpack "$name"
+    "$e4replay" verify "$image" "$trace" -p "kernel:$kernel" --no-progress \
         >"$log" || { cat "$log"; die "$name: the code decides otherwise than it did"; }
     grep -E '^(identical|mb_groups|mb_stats)' "$log" | sed "s/^/$name: /"
     count=$((count + 1))
@@ -102,8 +96,8 @@ done
 rm -f "$dir/$model".{img,json} "$dir"/kernel.{img,json}
 
 first=$(names | sed -n 1p)
-capture=$dir/captures/$(image_of "$first").img:$(trace_of "$first")
-"$e4replay" sweep "$capture" -p "$model,kernel:$kernel" --set mb_max_to_scan=20,200 --set mb_order2_req=2,4 \
+unpack "$first"
+"$e4replay" sweep "$image:$trace" -p "$model,kernel:$kernel" --set mb_max_to_scan=20,200 --set mb_order2_req=2,4 \
     -o "$dir/sweep" --no-progress >"$log"
 # Figures of the code that are not the model's; older kernels count fewer things.
 # shellcheck disable=SC2016 # a program of jq
@@ -128,7 +122,7 @@ refused() {
 }
 
 replay() {
-    "$e4replay" replay "$dir/captures/$(image_of "$first").img" "$(trace_of "$first")" -p "kernel:$dir/edited.uml" --no-progress
+    "$e4replay" replay "$image" "$trace" -p "kernel:$dir/edited.uml" --no-progress
 }
 
 edited 'this_is_no_c;'
@@ -146,7 +140,7 @@ E4R_GUEST_PATIENCE=3 refused 'has not answered for 3 s' replay
 guests() {
     pgrep -f "^$dir/($version|edited).uml "
 }
-"$e4replay" replay "$dir/captures/$(image_of "$first").img" "$(trace_of "$first")" \
+"$e4replay" replay "$image" "$trace" \
     -p "kernel:$kernel,kernel:$dir/edited.uml" --threads 2 --no-progress >"$log" 2>&1 &
 pid=$!
 waited() {

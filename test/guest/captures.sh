@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Sourced by the proofs: the bundled captures (traces/MANIFEST), unpacked to $dir/captures.
+
+# captures_of AWK: names of the captures of which the condition holds; $2 name, $3 image, $4 kernel.
+captures_of() {
+    awk "\$1 == \"capture\" && ($1) { print \$2 }" traces/MANIFEST
+}
+
+# unpack NAME: leaves the files of a capture's start image and of its trace in $image and $trace.
+unpack() {
+    tools/unpack_captures.sh "$dir/captures" "$1" >/dev/null
+    # shellcheck disable=SC2034 # used by those who source this
+    image=$dir/captures/$(awk -v name="$1" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST).img
+    trace=$(find "$dir/captures" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit)
+    [ -e "$trace" ] || die "$1 has no trace"
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The code of a patched tree against the policy that stands for the patches: both decide all bundled
+# captures alone, and every request must come to the same; so must counters, free space and files at
+# the end. What the patched kernel has recorded itself is held against its recordings as well.
+#   test/guest/prove-series.sh [--mount OPTIONS] TREE POLICY [DIR]
+#     TREE     a tree with the patches (kernel/lab/lab apply SERIES)
+#     POLICY   as `e4replay policies` has it; captures of a kernel "VERSION+POLICY" are its own
+#     OPTIONS  of the mount, for a tree that decides by one; several with ":" between them
+#     DIR      where to build (default: build/guest/POLICY)
+# Prints a table. Needs build/release/tools/e4replay, jq, and what builds kernels (tools/setup.sh lab).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+die() {
+    echo "prove-series.sh: $*" >&2
+    exit 1
+}
+
+mount=
+if [ "${1:-}" = --mount ] && [ $# -gt 1 ]; then
+    mount=:$2
+    shift 2
+fi
+{ [ $# = 2 ] || [ $# = 3 ]; } || {
+    sed -n 's/^#   test/usage: test/p; s/^#     /  /p' "$0" >&2
+    exit 2
+}
+tree=$(cd "$1" && pwd)
+policy=$2
+dir=${3:-build/guest/$policy}
+e4replay=$PWD/build/release/tools/e4replay
+command -v jq >/dev/null || die "no jq: run tools/setup.sh lab"
+"$e4replay" policies "$policy" >/dev/null
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+kernel=kernel:$dir/$policy.uml$mount
+# shellcheck source=test/guest/captures.sh
+source test/guest/captures.sh
+
+bad=0 captures=0 decisions=0
+
+# row NAME WHAT DECISIONS ALIKE COUNTERS SPACE DIFFERENCE
+row() {
+    captures=$((captures + 1))
+    decisions=$((decisions + $3))
+    [ "$3" = "$4" ] && [ "$5" = equal ] && [ "$6" = equal ] || bad=$((bad + 1))
+    printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$@"
+}
+
+# against_policy NAME FILE...: both decide the capture. The kernel counts the buddies that it is asked to
+# load before the first request of a file system that had been mounted.
+against_policy() {
+    local result=$dir/$1.json fields
+    "$e4replay" replay "${@:2}" -p "$policy,$kernel" --first-difference --no-progress --force \
+        --json "$result" >/dev/null 2>"$dir/log" || { cat "$dir/log" >&2; die "$1: no answer"; }
+    fields=$(jq -r --arg file "$2" '
+        def counters: .mb_stats | if $file | endswith(".e4c") then del(.buddies_generated) else . end;
+        def told(what): .runs | map(what) | if .[0] == .[1] then "equal" else "differ" end;
+        .runs[1].first_difference as $d |
+        [$d.requests, if $d.decision then $d.alike else $d.requests end, told(counters),
+         told([.free_extents, .files, .free_space]),
+         if $d.decision then "\($d.decision): \($d.theirs) / \($d.made)" else "" end] | @tsv' "$result")
+    IFS=$'\t' read -r -a fields <<<"$fields"
+    row "$1" "$policy" "${fields[@]:0:4}" "${fields[4]:-}"
+}
+
+# against_recording NAME IMAGE TRACE
+against_recording() {
+    local status=0 fields
+    "$e4replay" verify "$2" "$3" -p "$kernel" --no-progress --json "$dir/$1.json" >/dev/null \
+        2>"$dir/log" || status=$?
+    [ $status = 0 ] || [ $status = 3 ] || { cat "$dir/log" >&2; die "$1: no answer"; }
+    fields=$(jq -r '.runs[0].agreement |
+        [.requests, .identical, if .mb_stats_equal then "equal" else "differ" end,
+         if .final_groups_equal then "equal" else "differ" end] | @tsv' "$dir/$1.json")
+    IFS=$'\t' read -r -a fields <<<"$fields"
+    row "$1" recording "${fields[@]}" ""
+}
+
+"$e4replay" kernel build "$tree" -o "$dir/$policy.uml" --build-dir "$dir/build" --no-progress >&2
+echo "| capture | held against | decisions | identical | counters | free space, files | first difference |"
+echo "|---|---|---|---|---|---|---|"
+for name in $(captures_of "index(\$4, \"+$policy\")"); do
+    unpack "$name"
+    against_recording "$name" "$image" "$trace"
+done
+for name in $(captures_of 1); do
+    unpack "$name"
+    against_policy "$name" "$image" "$trace"
+done
+for file in traces/*.e4c; do
+    against_policy "$(basename "$file" .e4c)" "$file"
+done
+printf '| **%s** | | **%s** | | | | |\n' "$captures captures" "$decisions"
+[ $bad = 0 ] || die "$bad of $captures captures are decided otherwise"
+echo "prove-series.sh: $kernel decides $captures captures as it should: $decisions decisions" >&2
