@@ -45,12 +45,11 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       answer.considered = 3;
       if (name != "twice") next_block += op.len;
       return 0;
-    case E4R_MOUNT:
-      return std::strstr(shared.text, "no_such") != nullptr ? -EINVAL : 0;
     case E4R_FREE:
       return name == "free-fails" ? -EIO : 0;
     case E4R_MOUNT:
-      return name == "picky" && std::strstr(shared.text, "commit=") != nullptr ? -EINVAL : 0;
+      if (name == "picky" && std::strstr(shared.text, "commit=") != nullptr) return -EINVAL;
+      return std::strstr(shared.text, "no_such") != nullptr ? -EINVAL : 0;
     case E4R_WRITE_FILE:
       if (name == "picky" && std::strstr(shared.text, "mb_group_prealloc") != nullptr)
         return -EINVAL;
