@@ -110,6 +110,7 @@ extern const Policy cr1_5 = {
     .ladder = kLadder,
     .kernel = kLinux6_1Cr1_5,
     .verified = "Linux 6.1.192 with the series: 2,791,698 decisions of one writer",
+    .code = "Linux 6.1.192 with the series: 668,757 decisions of the bundled captures",
 };
 
 }  // namespace e4r::allocator::policies_of_files

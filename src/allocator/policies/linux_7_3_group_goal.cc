@@ -13,6 +13,7 @@ extern const Policy linux_7_3_group_goal = {
     .ladder = kBestAvailLadder,
     .kernel = kLinux7_3GroupGoal,
     .verified = "Linux 7.3.4 with that patch: 773,676 decisions of one writer",
+    .code = "Linux 7.3.4 with that patch: 670,276 decisions of the bundled captures",
 };
 
 }  // namespace e4r::allocator::policies_of_files
