@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Fresh captures of every kind that has one writer (kernel/lab/kinds.table), taken in guests of the
+# kernel lab: recorded kernel, the code of its tree and the model must decide alike.
+#   test/guest/prove-kinds.sh [--seed N]... [--only-verify] KERNEL POLICY [KIND...]
+#     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
+#     POLICY   the model of it (`e4replay policies`)
+#     --seed   instead of the seeds of kinds.table: more of them, more decisions
+#     --only-verify   takes no capture: those that are there
+# Builds what is missing. Captures stay in $E4R_LAB/captures and are not taken again. Prints two tables, of
+# the model and of the code; exit status 3 when either differs from what was recorded.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+
+seeds=()
+only_verify=
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --seed) seeds+=(--seed "${2:-}") && shift ;;
+    --only-verify) only_verify=$1 ;;
+    *) break ;;
+    esac
+    shift
+done
+[ $# -ge 2 ] && [[ $1 != -* ]] || {
+    sed -n 's/^#   test/usage: test/p; s/^#     /  /p' "$0" >&2
+    exit 2
+}
+tree=$1 policy=$2
+shift 2
+kinds=("$@")
+[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds)
+one_writer=()
+for kind in "${kinds[@]}"; do
+    known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
+    [ -z "$(kind_field "$kind" run)" ] || [ -n "$(kind_field "$kind" writers)" ] || one_writer+=("$kind")
+done
+[ ${#one_writer[@]} -gt 0 ] || die "none of these kinds has one writer"
+[ -d "$(tree_of "$tree")" ] || die "no $(tree_of "$tree"): run lab fetch, and lab apply for a series"
+
+# Counters of mb_stats that the sizes of files decide are not known of 6.5 and later (docs/fidelity.md).
+open=()
+case $(tree_version "$(tree_of "$tree")") in
+6.[1-4].*) ;;
+*) open=(--open-stats) ;;
+esac
+
+build_project e4replay
+code=$E4R_LAB/$tree.uml
+"$(project_build)/tools/e4replay" kernel build "$(tree_of "$tree")" -o "$code" --build-dir "$E4R_LAB/code-$tree" \
+    --no-progress >&2
+worst=0
+
+# compare POLICY [OPTION]: a table of all captures under it.
+compare() {
+    local status=0
+    "$lab_dir/agree.sh" --kernel "$tree" -p "$1" "${open[@]}" "${seeds[@]}" "${@:2}" "${one_writer[@]}" ||
+        status=$?
+    [ $status -le $worst ] || worst=$status
+}
+[ -n "$only_verify" ] || "$lab_dir/build.sh" "$tree" >/dev/null
+echo "$policy:"
+compare "$policy" ${only_verify:+"$only_verify"}
+echo
+echo "the code of $tree:"
+compare "kernel:$code" --only-verify
+exit $worst
