@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The code of a kernel tree decides the bundled captures of that kernel as it did when they were
-# recorded; it ages a file system and goes through a sweep as its model does; and what becomes of a tree that does not build, or whose allocator oopses or hangs.
+# recorded. It ages a file system and goes through a sweep as its model does. A tree that does not build, or
+# whose allocator oopses or hangs, is refused.
 #   test/guest/prove.sh TREE VERSION [DIR]   VERSION: the tree's (6.1.192, 7.3.4, ...). The captures are those
 #                                            of that stable series in traces/MANIFEST. DIR: where to
 #                                            build (default: build/guest)
