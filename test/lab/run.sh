@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The slow proof: stock and patched Linux 6.1 built and booted here as User Mode Linux, and fresh
 # captures of each held against the model; the same of Linux 6.12 or of 7.3, in turn. What each series
-# claims is shown when it has changed (test/since.sh), else one of them by turn.
+# claims, and that the code of a kernel decides alone, is shown when it has changed (test/since.sh), three
+# of these at most, else one by turn.
 #   test/lab/run.sh [--all]    needs Debian's linux-source-6.1 (tools/setup.sh lab) and about 6 GB.
 #                              --all: every series, both other kernels
 # Ends with "test/lab: all N steps passed"; stops at the first that does not.
@@ -18,8 +19,14 @@ code_of=(base "${others[@]}")
 # What the series claim, and the tools that take captures. Each is a function below.
 proofs=(mballoc lazyinit dio es nfs tools code)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
-    [dio]='kernel/patches/dio-overwrite' [es]='kernel/patches/es-shrinker src/shrinker'
-    [nfs]='kernel/patches/nfs-eager' [tools]='src/record src/trace src/age' [code]='src/guest src/image/mountable.cc kernel/driver')
+    [dio]='kernel/patches/dio-overwrite kernel/lab/workloads/diostress kernel/lab/workloads/diodepth.cc'
+    [es]='kernel/patches/es-shrinker src/shrinker'
+    [nfs]='kernel/patches/nfs-eager kernel/lab/workloads/nfsmixed.cc kernel/lab/workloads/nfsstream.cc'
+    [tools]='src/record src/trace src/age'
+    [code]='src/guest src/image/mountable.cc kernel/driver test/guest')
+# What all of these stand on. Other steps of the lab, and series on other kernels, are not in it.
+shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
+    kernel/series/6.1.series'
 
 # turn WHAT NAME...: the NAME whose turn it is.
 turn() {
@@ -27,15 +34,17 @@ turn() {
     echo "${names[$(test/turn.sh "$1" "$commit" ${#names[@]})]}"
 }
 
-# Names the proofs that are wanted: all of those whose files have changed, and one by turn.
+# Names the proofs that are wanted: one by turn, and of those whose files have changed the ones that follow
+# it, three in all. A run with more of them would take longer than it may.
 wanted() {
-    local proof its_turn
-    its_turn=$(turn proof "${proofs[@]}")
-    for proof in "${proofs[@]}"; do
-        # The lab itself has changed: all of them.
+    local i first count=0 proof
+    first=$(test/turn.sh proof "$commit" ${#proofs[@]})
+    for ((i = first; i < first + ${#proofs[@]}; i++)); do
+        proof=${proofs[i % ${#proofs[@]}]}
         # shellcheck disable=SC2086 # several paths
-        if [ "$proof" = "$its_turn" ] || test/since.sh ${paths[$proof]} kernel/lab kernel/series; then
-            echo "$proof"
+        if [ "$i" = "$first" ] || test/since.sh ${paths[$proof]} $shared; then
+            if [ "$count" -lt 3 ]; then echo "$proof"; else echo "test/lab: $proof is not shown now" >&2; fi
+            count=$((count + 1))
         fi
     done
 }
