@@ -55,7 +55,7 @@ kernel_of() {
 }
 
 release_of() {
-    grep -aom1 'e4replay-guest-kernel protocol=[0-9]* release=[^[:space:]]*' "$1" | sed 's/.*release=//'
+    grep -aom1 'e4replay-guest-kernel protocol=[0-9a-z= ]* release=[^[:space:]]*' "$1" | sed 's/.*release=//'
 }
 
 # The policy that stands for a release.
