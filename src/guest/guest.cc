@@ -137,7 +137,7 @@ std::string Guest::last_words() const {
     const auto has = [line](std::string_view words) { return line.find(words) != line.npos; };
     if (has("BUG") || has("Kernel panic") || has("EXT4-fs error"))
       by_worth[2] = line;
-    else if (has("EXT4-fs"))
+    else if (has("EXT4-fs") || has("ext4: "))
       by_worth[1] = line;
     else if (by_worth[0].empty())
       by_worth[0] = line;
