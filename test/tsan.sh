@@ -38,8 +38,10 @@ if [ "$part" != all ]; then
     # GoogleTest leaves some suites with a case less than their share.
     floor=$((floor / parts - listed / 2))
     export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))
+    # captures.unpack stays in every part: ctest does not bring back a fixture that -E leaves out.
     left_out=$("${fixed[@]}" test/run.sh tsan -N -LE suite |
-        sed -n 's/^ *Test *#[0-9]*: //p' | awk "NR % $parts != $part - 1" | paste -sd'|')
+        sed -n 's/^ *Test *#[0-9]*: //p' | grep -vx 'captures\.unpack' |
+        awk "NR % $parts != $part - 1" | paste -sd'|')
     choice=(-E "^(${left_out//./\\.})\$")
 fi
 "${fixed[@]}" test/run.sh tsan "${choice[@]}"
