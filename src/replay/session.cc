@@ -66,6 +66,9 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
       options_.progress(name.data(), events);
     };
   const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   Run out;
   if constexpr (std::is_same_v<Driver, Follow>) {
     out.engine = std::make_unique<Follow>(
@@ -81,9 +84,10 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
     out.engine =
         std::make_unique<Driver>(source_, std::move(decider), std::move(options), inputs...);
   }
+  out.ready_s = seconds();
   const auto events = trace_.cursor();
   E4R_CHECK(out.engine->run(*events));
-  out.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.elapsed_s = seconds();
   return out;
 }
 

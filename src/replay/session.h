@@ -31,7 +31,8 @@ struct Setup {
 // An engine that has run, and how long it took.
 struct Run {
   std::unique_ptr<Engine> engine;
-  double elapsed_s = 0;
+  double ready_s = 0;    // until the first event: who decides was made, a kernel was booted
+  double elapsed_s = 0;  // in all
 };
 
 struct SessionOptions {

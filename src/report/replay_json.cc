@@ -122,9 +122,9 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   put_figures(out, run, report);
   out["agreement"] = verification_json(run);
   if (run.parting) out["first_difference"] = parting_json(*run.parting);
+  out["ready_s"] = run.ready_s;
   out["elapsed_s"] = run.elapsed_s;
-  out["requests_per_s"] =
-      run.elapsed_s > 0 ? static_cast<double>(run.tally.requests) / run.elapsed_s : 0;
+  out["requests_per_s"] = run.requests_per_s();
   return out;
 }
 

@@ -45,8 +45,14 @@ RunReport summarize(const replay::Run& run) {
   out.times = engine.times();
   out.decisions_hash = engine.hash().value();
   out.write_order = engine.write_order();
+  out.ready_s = run.ready_s;
   out.elapsed_s = run.elapsed_s;
   return out;
+}
+
+double RunReport::requests_per_s() const {
+  const double took = elapsed_s - ready_s;
+  return took > 0 ? static_cast<double>(tally.requests) / took : 0;
 }
 
 namespace {

@@ -43,7 +43,9 @@ struct RunReport {
   allocator::DecisionTimes times;    // of a kernel's code; empty of a model
   std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
   replay::WriteOrder write_order;
+  double ready_s = 0;  // as in replay::Run, and how fast it was from then on
   double elapsed_s = 0;
+  [[nodiscard]] double requests_per_s() const;
   std::optional<Parting> parting;  // of replay --first-difference, but for the first run
   std::string explanation;         // of the decision that was asked for, or of the first divergence
 

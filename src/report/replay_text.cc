@@ -181,6 +181,28 @@ std::string histograms(const ReplayReport& report) {
   return table.text();
 }
 
+bool asks_a_kernel(const ReplayReport& report) {
+  return std::ranges::any_of(report.runs, [](const RunReport& run) { return !run.times.empty(); });
+}
+
+// How long each run took. A kernel has to boot first.
+void add_speed(const ReplayReport& report, TextTable& table) {
+  const auto row = [&](std::string label, auto text) {
+    std::vector<std::string> cells = {std::move(label), ""};
+    for (const Column& column : columns(report))
+      cells.push_back(column.recorded ? "-" : text(*column.run));
+    table.row(cells);
+  };
+  table.heading("");
+  row("time, s", [](const RunReport& run) { return fmt::format("{:.3f}", run.elapsed_s); });
+  if (!asks_a_kernel(report)) return;
+  row("  until the first request",
+      [](const RunReport& run) { return fmt::format("{:.3f}", run.ready_s); });
+  row("  requests per second after that", [](const RunReport& run) {
+    return format_count(static_cast<std::uint64_t>(run.requests_per_s()));
+  });
+}
+
 }  // namespace
 
 std::string replay_text(const ReplayReport& report, bool histogram) {
@@ -188,14 +210,10 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
   table.row(head(report));
   table.rule();
   add_rows(report, table);
-  std::vector<std::string> speed = {"time, s", ""};
-  for (const Column& column : columns(report))
-    speed.push_back(column.recorded ? "-" : fmt::format("{:.3f}", column.run->elapsed_s));
-  table.heading("");
-  table.row(speed);
+  add_speed(report, table);
   std::string text = header(report) + fidelity(report) + unverified(report) + alike(report) +
                      partings(report) + "\n" + table.text();
-  if (std::ranges::any_of(report.runs, [](const RunReport& run) { return !run.times.empty(); }))
+  if (asks_a_kernel(report))
     text +=
         "time of a decision: of the kernel's code alone, in a guest with one CPU. There is no disk "
         "in "

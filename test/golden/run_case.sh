@@ -27,7 +27,7 @@ export -f run
 sed -E -e "s#$tune2fs_lazy#tune2fs-lazy#g; s#$mke2fs_lazy#mke2fs-lazy#g" \
     -e "s#$e4replay#e4replay#g; s#$captures/?##g; s#$work/?##g" \
     -e '/^time, s/s/ +[0-9]+\.[0-9]+/ T/g' \
-    -e 's/("(elapsed_s|requests_per_s)": )[0-9.e+-]+/\1"T"/' "$work.out" >"$work.got"
+    -e 's/("(ready_s|elapsed_s|requests_per_s)": )[0-9.e+-]+/\1"T"/' "$work.out" >"$work.got"
 rm -f "$work.out"
 if [ -n "${UPDATE:-}" ]; then
     mv "$work.got" "$case_dir/expect"

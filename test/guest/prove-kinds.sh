@@ -2,23 +2,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fresh captures of every kind that has one writer (kernel/lab/kinds.table), taken in guests of the
 # kernel lab: recorded kernel, the code of its tree and the model must decide alike.
-#   test/guest/prove-kinds.sh [--seed N]... [--only-verify] KERNEL POLICY [KIND...]
+#   test/guest/prove-kinds.sh [--seed N]... [--longer N] [--only-verify] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the model of it (`e4replay policies`)
-#     --seed   instead of the seeds of kinds.table: more of them, more decisions
+#     --seed   instead of the seeds of kinds.table
+#     --longer every churn goes on for N times as many operations: more decisions a capture. A fill does
+#              not: the kernel's own writeback would become a second writer
 #     --only-verify   takes no capture: those that are there
-# Builds what is missing. Captures stay in $E4R_LAB/captures and are not taken again. Prints two tables, of
-# the model and of the code; exit status 3 when either differs from what was recorded.
+# Builds what is missing. Captures stay in $E4R_LAB/captures (or captures-xN) and are not taken again.
+# Prints two tables, of the model and of the code; exit status 3 when either differs from what was
+# recorded.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
 source "$lab_dir/lib/kinds.sh"
 
 seeds=()
+longer=
 only_verify=
 while [[ ${1:-} == --* ]]; do
     case $1 in
     --seed) seeds+=(--seed "${2:-}") && shift ;;
+    --longer)
+        longer=${2:-} && shift
+        [[ $longer =~ ^[1-9][0-9]{0,2}$ ]] || {
+            echo "prove-kinds.sh: --longer '$longer': give a number from 1 to 999" >&2
+            exit 2
+        }
+        ;;
     --only-verify) only_verify=$1 ;;
     *) break ;;
     esac
@@ -31,6 +42,17 @@ done
 tree=$1 policy=$2
 shift 2
 kinds=("$@")
+captures=$E4R_LAB/captures
+if [ -n "$longer" ]; then
+    # Kinds of their own: the same names, in a directory of their own.
+    captures=$E4R_LAB/captures-x$longer
+    mkdir -p "$captures"
+    awk -v times="$longer" '
+        $1 == "run" { for (i = 3; i < NF; ++i) if ($i == "--ops") $(i + 1) *= times }
+        { print }' "$kinds_table" >"$captures/kinds.table"
+    kinds_table=$captures/kinds.table
+    export E4R_KINDS=$kinds_table
+fi
 [ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds)
 one_writer=()
 for kind in "${kinds[@]}"; do
@@ -56,8 +78,8 @@ worst=0
 # compare POLICY [OPTION]: a table of all captures under it.
 compare() {
     local status=0
-    "$lab_dir/agree.sh" --kernel "$tree" -p "$1" "${open[@]}" "${seeds[@]}" "${@:2}" "${one_writer[@]}" ||
-        status=$?
+    "$lab_dir/agree.sh" --kernel "$tree" -p "$1" "${open[@]}" "${seeds[@]}" -o "$captures" \
+        "${@:2}" "${one_writer[@]}" || status=$?
     [ $status -le $worst ] || worst=$status
 }
 [ -n "$only_verify" ] || "$lab_dir/build.sh" "$tree" >/dev/null
