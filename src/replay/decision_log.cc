@@ -51,7 +51,9 @@ std::uint64_t digest(const allocator::Decision& d) {
 }  // namespace
 
 void DecisionLog::add(std::uint64_t decision, const allocator::Decision& made) {
-  if (write_down_ == entries_.size()) text_ = describe(made);
+  if (!texts_.empty())
+    if (const auto wanted = texts_.find(entries_.size()); wanted != texts_.end())
+      wanted->second = describe(made);
   entries_.push_back({decision, digest(made)});
 }
 

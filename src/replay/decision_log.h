@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,22 +18,26 @@ class DecisionLog {
     std::uint64_t decision;  // of the trace, counted from 1: further requests have the same
     std::uint64_t digest;    // of what its closing event would show
   };
-  // As EngineOptions::write_down; none: no request is written down.
-  explicit DecisionLog(std::optional<std::uint64_t> write_down = {}) : write_down_(write_down) {}
+  // As EngineOptions::write_down.
+  explicit DecisionLog(const std::vector<std::uint64_t>& write_down = {}) {
+    for (const std::uint64_t entry : write_down) texts_[entry];
+  }
 
   void add(std::uint64_t decision, const allocator::Decision& made);
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  // describe() of the request that was to be written down; empty when there was none.
-  [[nodiscard]] const std::string& text() const { return text_; }
+  // describe() of an entry that was to be written down; empty when there was none of that number.
+  [[nodiscard]] std::string text(std::uint64_t entry) const {
+    const auto found = texts_.find(entry);
+    return found == texts_.end() ? std::string() : found->second;
+  }
 
   // The number of requests, counted from the first, that came to the same in both.
   [[nodiscard]] std::uint64_t alike(const DecisionLog& other) const;
 
  private:
-  std::optional<std::uint64_t> write_down_;
   std::vector<Entry> entries_;
-  std::string text_;
+  std::map<std::uint64_t, std::string> texts_;  // by entry: those that are to be written down
 };
 
 }  // namespace e4r::replay

@@ -38,7 +38,7 @@ struct EngineOptions {
   bool warm = false;  // the file system had been mounted for a while before the trace
   std::vector<std::uint64_t> explain;       // decisions to write down, counted from 1, ascending
   bool log = false;                         // keep what each request came to (Engine::log)
-  std::optional<std::uint64_t> write_down;  // that entry of the log in words, counted from 0
+  std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
   Watch watch;                    // called every `watch_every` decisions; may be empty
   std::uint64_t watch_every = 1;  // at least 1

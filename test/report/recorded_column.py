@@ -56,7 +56,7 @@ def bundled(captures, traces):
 
 def own_figures(run):
     """Those that a recorded kernel may have: not what the replay was or took."""
-    none_of = ("tunables/", "elapsed_s", "requests_per_s", "verified")
+    none_of = ("tunables/", "ready_s", "elapsed_s", "requests_per_s", "verified")
     return {key: value for key, value in figures(run) if not key.startswith(none_of)}
 
 

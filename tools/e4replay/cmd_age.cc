@@ -11,10 +11,10 @@
 
 #include "age/ager.h"
 #include "app/deciders.h"
+#include "app/setups.h"
 #include "common/child.h"
 #include "common/command.h"
 #include "e4replay/aged_report.h"
-#include "e4replay/inputs.h"
 #include "image/write_bitmaps.h"
 #include "replay/load.h"
 #include "replay/mount.h"
@@ -170,7 +170,7 @@ Status choose(const Options& options, Chosen& chosen) {
       options.writing == "delalloc" ? age::Writing::delayed : age::Writing::direct;
   chosen.ager.pid = options.pid;
   allocator::Tunables scratch;
-  E4R_CHECK(apply_settings(scratch, options.settings));
+  E4R_CHECK(app::apply_settings(scratch, options.settings));
   if (options.output.empty()) return error("-o is missing: where does the aged image go?");
   return {};
 }
@@ -203,7 +203,7 @@ Result<int> run(const Options& options) {
       replay::read_mount("", image.geometry().default_mount_opts).data_writeback;
   E4R_TRY(chosen.ager.inodes, inodes_of(options, image.geometry(), source.geometry));
   allocator::Tunables tunables = allocator::defaults_for(source.geometry);
-  E4R_CHECK(apply_settings(tunables, options.settings));
+  E4R_CHECK(app::apply_settings(tunables, options.settings));
 
   AgedReport report = start_report(options.target, image.geometry(), source);
   chosen.workload.blocks = source.geometry.blocks_count;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sstream>
 
+#include "app/trace_files.h"
 #include "common/command.h"
-#include "e4replay/inputs.h"
 #include "e4replay/shrinker_report.h"
 #include "util/file.h"
 #include "util/units.h"
@@ -18,7 +18,7 @@ std::string known_models() {
   return out;
 }
 
-struct Options : TraceOptions {
+struct Options : app::TraceOptions {
   std::string models = known_models();
   std::string recorded = "round-robin";
   std::string json;
@@ -74,7 +74,7 @@ Result<int> run(const Options& options) {
   const auto recorded = model_named(options.recorded);
   if (!recorded.ok()) return usage_error("--recorded: " + recorded.error().message);
   Outputs outputs;
-  declare_trace_reads(options.trace, outputs);
+  app::declare_trace_reads(options.trace, outputs);
   E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const trace::PackedTrace trace, open_trace(options));
   for (const std::string& note : trace.notes()) warn(note);

@@ -105,7 +105,7 @@ std::string listing(const Wanted& wanted) {
 }
 
 Result<Captures> open_captures(const Options& options, const sweep::Plan& plan,
-                               Progress& progress) {
+                               const app::Listener& listener) {
   bool sets_cpus = false;
   for (const sweep::Axis& axis : plan.spec.axes)
     sets_cpus = sets_cpus || axis.tunable->name == "possible_cpus";
@@ -116,7 +116,7 @@ Result<Captures> open_captures(const Options& options, const sweep::Plan& plan,
   }
   Captures out;
   for (const CaptureName& name : names) {
-    E4R_TRY(auto capture, OpenCapture::open(name, sets_cpus, options.threads, progress));
+    E4R_TRY(auto capture, OpenCapture::open(name, sets_cpus, options.threads, listener));
     out.push_back(std::move(capture));
   }
   return out;
@@ -252,7 +252,7 @@ Result<Outputs> declare_files(const Options& options, const sweep::PlanSpec& spe
   for (const std::string& word : options.captures) {
     E4R_TRY(const CaptureName name, parse_capture(word));
     outputs.reads(name.image);
-    declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);
+    app::declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);
   }
   app::declare_reads(spec.policies, outputs);
   E4R_CHECK(declare_writes(options, outputs));
@@ -269,7 +269,7 @@ Result<Outputs> declare_files_of_merge(const Options& options) {
 
 Result<int> sweep_all(const Options& options, Wanted wanted, Progress& progress) {
   E4R_TRY(const Outputs outputs, declare_files(options, wanted.plan.spec));
-  E4R_TRY(Captures captures, open_captures(options, wanted.plan, progress));
+  E4R_TRY(Captures captures, open_captures(options, wanted.plan, {progress, warn}));
   std::vector<sweep::CaptureId> ids;
   for (const auto& capture : captures) {
     ids.push_back(capture->id());

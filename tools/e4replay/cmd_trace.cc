@@ -9,11 +9,11 @@
 #include <memory>
 #include <optional>
 
+#include "app/trace_files.h"
 #include "capture/capture.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "e4replay/convert_capture.h"
-#include "e4replay/inputs.h"
 #include "e4replay/trace_info.h"
 #include "report/json_text.h"
 #include "trace/exactness.h"
@@ -74,7 +74,7 @@ struct Info {
 };
 
 Result<TraceInfo> inspect(const Info& options) {
-  E4R_TRY(const PackedTrace packed, load_events(options.input.path, options.input.open));
+  E4R_TRY(const PackedTrace packed, app::load_events(options.input.path, options.input.open));
   ExactnessCheck check;
   const auto events = packed.cursor();
   for (;;) {
@@ -103,7 +103,7 @@ std::string json_of(const TraceInfo& info) {
 
 Result<int> run_info(const Info& options) {
   Outputs outputs;
-  declare_trace_reads(options.input.path, outputs);
+  app::declare_trace_reads(options.input.path, outputs);
   E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const TraceInfo info, inspect(options));
   if (options.json != "-") print_text(info_text(info));
@@ -122,7 +122,7 @@ struct Convert {
 
 // Reads `input`, writes what `keep` wants to `output`, and says how it went.
 Result<int> copy(const TraceInput& input, const OutputName& output, const EventFilter& keep) {
-  E4R_TRY(const auto source, open_events(input.path, input.open));
+  E4R_TRY(const auto source, app::open_events(input.path, input.open));
   E4R_TRY(const auto writer, TraceWriter::create(output));
   E4R_TRY(const std::uint64_t written, copy_trace(*source, *writer, keep));
   say_notes(source->summary());
@@ -135,7 +135,7 @@ Result<int> copy(const TraceInput& input, const OutputName& output, const EventF
 // Into a capture, an image is an input; of a capture, it is an output, with what lies beside.
 Result<Outputs> declare_files(const Convert& options, bool to_capture) {
   Outputs outputs;
-  declare_trace_reads(options.input.path, outputs);
+  app::declare_trace_reads(options.input.path, outputs);
   if (to_capture) outputs.reads(options.image);
   E4R_CHECK(outputs.writes(options.output));
   if (to_capture || options.image.empty()) return outputs;
@@ -196,7 +196,7 @@ Result<int> run_cut(const Cut& cut) {
     return usage_error(fmt::format("--from {} is later than --to {}", cut.from, cut.to));
   E4R_CHECK(TraceWriter::check_name(cut.output));
   Outputs outputs;
-  declare_trace_reads(cut.input.path, outputs);
+  app::declare_trace_reads(cut.input.path, outputs);
   E4R_CHECK(outputs.writes(cut.output));
   return copy(cut.input, outputs.named(cut.output),
               [&cut](const Event& e, std::uint64_t n) { return cut.wants(e, n); });

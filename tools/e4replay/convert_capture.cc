@@ -8,13 +8,13 @@
 #include <optional>
 #include <vector>
 
+#include "app/inputs.h"
 #include "capture/anonymize.h"
 #include "capture/capture.h"
 #include "capture/start_image.h"
 #include "capture/writer.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "e4replay/inputs.h"
 #include "image/image.h"
 #include "image/scrub.h"
 #include "image/write_bitmaps.h"
@@ -91,7 +91,7 @@ Result<std::vector<std::pair<std::string, std::string>>> texts_of(
     return out;
   }
   for (const auto& [suffix, name] : kNotes) {
-    E4R_TRY(const auto text, noted("", nullptr, "", conversion.input, suffix));
+    E4R_TRY(const auto text, app::noted("", nullptr, "", conversion.input, suffix));
     if (text) out.emplace_back(std::string(name), text->text);
   }
   return out;
@@ -205,7 +205,7 @@ Status make_capture(const CaptureConversion& conversion) {
 
 std::vector<std::string> files_beside(const std::string& trace) {
   std::vector<std::string> out;
-  for (const auto& [suffix, name] : kNotes) out.push_back(name_beside(trace, suffix));
+  for (const auto& [suffix, name] : kNotes) out.push_back(app::name_beside(trace, suffix));
   return out;
 }
 
@@ -219,7 +219,8 @@ Status write_files_of_capture(const CaptureConversion& conversion) {
   const auto write = [&](std::string_view name, const char* suffix) -> Status {
     const std::string* text = capture.text(name);
     if (text == nullptr) return {};
-    return write_output(*text, conversion.outputs.named(name_beside(conversion.output, suffix)));
+    return write_output(*text,
+                        conversion.outputs.named(app::name_beside(conversion.output, suffix)));
   };
   E4R_CHECK(write(names::kTunables, "tunables"));
   // Counts of a kernel that had counted before cannot be held against a trace's alone.

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "common/command.h"
-#include "e4replay/fidelity.h"
+#include "app/fidelity.h"
+#include "app/setups.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -20,9 +20,9 @@ bool is_there(const std::string& path) {
 }
 
 // Points are counted by the sweep; until then the line tells how far following is.
-replay::SessionOptions quiet_session(const InputOptions& options, const Inputs& inputs,
+replay::SessionOptions quiet_session(const app::InputOptions& options, const app::Inputs& inputs,
                                      Progress& progress, const bool& followed) {
-  replay::SessionOptions out = session_options(options, inputs, progress);
+  replay::SessionOptions out = app::session_options(options, inputs, progress);
   if (out.progress)
     out.progress = [show = std::move(out.progress), &followed, name = options.image](
                        const char* what, std::uint64_t events) {
@@ -61,17 +61,19 @@ Result<CaptureName> parse_capture(const std::string& word) {
                is_there(image) ? word.substr(colon + 1) : image);
 }
 
-OpenCapture::OpenCapture(InputOptions options, Inputs inputs, Progress& progress)
+OpenCapture::OpenCapture(app::InputOptions options, app::Inputs inputs,
+                         const app::Listener& listener)
     : options_(std::move(options)),
       inputs_(std::move(inputs)),
-      progress_(progress),
+      listener_(listener),
       session_(inputs_.source, inputs_.trace,
-               quiet_session(options_, inputs_, progress_, followed_)),
+               quiet_session(options_, inputs_, listener_.progress, followed_)),
       report_(start_report(options_, inputs_)) {}
 
 Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, bool sets_cpus,
-                                                       unsigned threads, Progress& progress) {
-  InputOptions options;
+                                                       unsigned threads,
+                                                       const app::Listener& listener) {
+  app::InputOptions options;
   options.image = name.image;
   options.trace = name.trace;
   options.threads = threads;
@@ -79,30 +81,30 @@ Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, 
   sweep::CaptureId id;
   id.name = name.name;
   E4R_CHECK(sweep::identify_trace(name.trace.empty() ? name.image : name.trace, id));
-  E4R_TRY(Inputs inputs, open_inputs(options, progress));
+  E4R_TRY(app::Inputs inputs, open_inputs(options, listener));
   id.image_sum = sweep::source_sum(inputs.source);
   id.recorded = inputs.recorded;
   std::unique_ptr<OpenCapture> out(
-      new OpenCapture(std::move(options), std::move(inputs), progress));
+      new OpenCapture(std::move(options), std::move(inputs), listener));
   out->id_ = std::move(id);
   return out;
 }
 
 Status OpenCapture::follow(bool force, std::span<const allocator::Policy* const> policies) {
-  const auto done = follow_into(session_, {nullptr, inputs_.recorded}, report_);
+  const auto done = app::follow_into(session_, {nullptr, inputs_.recorded}, report_);
   followed_ = true;
-  progress_.wipe();
+  listener_.progress.wipe();
   if (!done.ok()) return done.error();
   if (!force) E4R_CHECK(check_fidelity(report_, options_, inputs_));
-  warn_of_fidelity(report_);
-  for (const allocator::Policy* policy : policies) warn_of_cold_kernel(*policy, inputs_);
+  warn_of_fidelity(report_, listener_);
+  for (const allocator::Policy* policy : policies) warn_of_cold_kernel(*policy, inputs_, listener_);
   return {};
 }
 
 sweep::Subject OpenCapture::subject() const {
   return {followed_ ? &session_ : nullptr, &report_, inputs_.recorded,
           [this](const allocator::Policy& policy, const allocator::Tunables& tunables) {
-            return make_setup(policy, tunables, inputs_);
+            return app::make_setup(policy, tunables, inputs_);
           }};
 }
 

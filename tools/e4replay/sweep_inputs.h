@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "e4replay/inputs.h"
+#include "app/inputs.h"
+#include "report/replay_report.h"
 #include "sweep/manifest.h"
 #include "sweep/run.h"
 
@@ -27,7 +28,7 @@ class OpenCapture {
   // Reads image, trace and what was noted beside it. `sets_cpus`: the sweep sets possible_cpus.
   [[nodiscard]] static Result<std::unique_ptr<OpenCapture>> open(const CaptureName& name,
                                                                  bool sets_cpus, unsigned threads,
-                                                                 Progress& progress);
+                                                                 const app::Listener& listener);
   OpenCapture(const OpenCapture&) = delete;
   OpenCapture& operator=(const OpenCapture&) = delete;
 
@@ -40,11 +41,11 @@ class OpenCapture {
   [[nodiscard]] sweep::Subject subject() const;
 
  private:
-  OpenCapture(InputOptions options, Inputs inputs, Progress& progress);
+  OpenCapture(app::InputOptions options, app::Inputs inputs, const app::Listener& listener);
 
-  InputOptions options_;
-  Inputs inputs_;
-  Progress& progress_;
+  app::InputOptions options_;
+  app::Inputs inputs_;
+  app::Listener listener_;
   sweep::CaptureId id_;
   replay::Session session_;
   report::ReplayReport report_;

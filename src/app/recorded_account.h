@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "e4replay/inputs.h"
+#include "app/inputs.h"
 #include "report/replay_report.h"
 #include "state/mb_group.h"
 #include "stats/kernel_files.h"
 
 // The kernel's own account of the recorded run: given, in the capture, or beside the trace.
-namespace e4r::tools {
+namespace e4r::app {
 
 // Why a capture's account of its end is of no moment: it was read while the file system was written
 // to. Empty where it is, or there is no capture.
@@ -27,4 +27,4 @@ namespace e4r::tools {
 // The latter for the recorded kernel's column, which does without what cannot be read.
 [[nodiscard]] report::KernelStats recorded_stats(const InputOptions& options, const Inputs& inputs);
 
-}  // namespace e4r::tools
+}  // namespace e4r::app

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "e4replay/kernel_files.h"
+#include "app/recorded_account.h"
 
 #include <algorithm>
 
-namespace e4r::tools {
+namespace e4r::app {
 namespace {
 
 using Stats = std::vector<stats::MbStat>;
@@ -68,4 +68,4 @@ report::KernelStats recorded_stats(const InputOptions& options, const Inputs& in
   return {*std::move(read), {}};
 }
 
-}  // namespace e4r::tools
+}  // namespace e4r::app

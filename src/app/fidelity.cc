@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "e4replay/fidelity.h"
+#include "app/fidelity.h"
 
-#include "common/command.h"
 #include "util/units.h"
 
-namespace e4r::tools {
+namespace e4r::app {
 namespace {
 
 // A capture has its own image, the kernel's tunables and a count of lost events.
@@ -77,14 +76,14 @@ Status check_fidelity(const report::ReplayReport& report, const InputOptions& op
       first->fields, advice(report, options, inputs), kForce);
 }
 
-void warn_of_fidelity(const report::ReplayReport& report) {
+void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener) {
   constexpr double kTrusted = 99.0;
   const auto percent = report.recorded->percent_identical();
   if (!percent)
-    warn(fmt::format("{} closes no decision: nothing shows what this answer is worth",
-                     report.trace_path));
+    listener.warn(fmt::format("{} closes no decision: nothing shows what this answer is worth",
+                              report.trace_path));
   else if (*percent < kTrusted)
-    warn(fmt::format(
+    listener.warn(fmt::format(
         "the model follows only {:.1f} % of the recorded decisions{}`e4replay verify` shows where "
         "they part",
         *percent,
@@ -103,4 +102,4 @@ Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded
   return followed;
 }
 
-}  // namespace e4r::tools
+}  // namespace e4r::app

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app/comparison.h"
+
+#include <algorithm>
+
+#include "app/fidelity.h"
+#include "app/recorded_account.h"
+#include "app/setups.h"
+
+namespace e4r::app {
+namespace {
+
+// Has a run write down what becomes of the groups' free space. One that is done again, as following
+// may be, begins anew.
+void watch(const report::ReplayReport& report, replay::Setup& setup, stats::SpaceHistory& history) {
+  constexpr std::uint64_t kFrames = 32;
+  using trace::EventKind;
+  const std::uint64_t decisions = report.trace.count(EventKind::mballoc_alloc) +
+                                  report.trace.count(EventKind::mballoc_prealloc);
+  setup.watch_every = std::max<std::uint64_t>(decisions / kFrames, 1);
+  setup.watch = [&report, &history, first = setup.watch_every](std::uint64_t decision,
+                                                               const state::FsState& state) {
+    if (decision == first) history = stats::SpaceHistory(report.space_before.groups);
+    history.add(decision, state);
+  };
+}
+
+// Follows the recorded kernel, and keeps what that one did. Free space is the recorded one in each
+// pass of the following, whatever the policy.
+Status follow(replay::Session& session, const InputOptions& options, bool for_page,
+              const Inputs& inputs, report::ReplayReport& report) {
+  replay::Setup setup = {nullptr, inputs.recorded};
+  stats::SpaceHistory history;
+  if (for_page) watch(report, setup, history);
+  E4R_TRY(const replay::Run followed, follow_into(session, std::move(setup), report));
+  report.kernel = summarize_recorded(followed, recorded_stats(options, inputs));
+  if (report.kernel->run) report.kernel->run->history = std::move(history);
+  return {};
+}
+
+// The decisions with most steps, written down by runs of their own: which they are shows at the
+// end.
+Status explain_slowest(const replay::Session& session, std::vector<replay::Setup> setups,
+                       report::ReplayReport& report) {
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    setups[i].watch = nullptr;
+    setups[i].explain.clear();
+    for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
+      setups[i].explain.push_back(slow.number);
+    std::ranges::sort(setups[i].explain);
+  }
+  E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
+      report.runs[i].explained.push_back(runs[i].engine->explanation(slow.number));
+  return {};
+}
+
+// The request at which the run `log` parts from the `first` one.
+report::Parting parting_of(const replay::DecisionLog& first, const replay::DecisionLog& log) {
+  report::Parting out;
+  out.requests = first.entries().size();
+  out.alike = first.alike(log);
+  const bool more = out.alike < log.entries().size();
+  if (out.alike < out.requests || more)
+    out.decision = (more ? log : first).entries()[out.alike].decision;
+  return out;
+}
+
+// Where each run parts from the first one. What they made of that request is written down by runs
+// of their own, one for each policy: which it is shows at the end.
+Status find_partings(const replay::Session& session, const std::vector<replay::Setup>& setups,
+                     const std::vector<replay::Run>& runs, report::ReplayReport& report) {
+  std::vector<replay::Setup> again = {setups.front()};
+  std::vector<std::size_t> parted;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    report::Parting parting = parting_of(runs.front().engine->log(), runs[i].engine->log());
+    parting.from = report.runs.front().policy->name;
+    if (parting.decision != 0) {
+      parted.push_back(i);
+      again.front().write_down.push_back(parting.alike);
+      again.push_back(setups[i]);
+      again.back().write_down = {parting.alike};
+    }
+    report.runs[i].parting = std::move(parting);
+  }
+  if (parted.empty()) return {};
+  for (replay::Setup& setup : again) {
+    setup.watch = nullptr;
+    setup.explain.clear();
+  }
+  E4R_TRY(const std::vector<replay::Run> told, session.what_if(again));
+  for (std::size_t i = 0; i < parted.size(); ++i) {
+    report::Parting& parting = *report.runs[parted[i]].parting;
+    parting.theirs = told.front().engine->log().text(parting.alike);
+    parting.made = told[i + 1].engine->log().text(parting.alike);
+  }
+  return {};
+}
+
+// The setup of each policy, all set alike.
+Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::Policy*>& policies,
+                                             const InputOptions& options, const Inputs& inputs,
+                                             const Listener& listener) {
+  std::vector<replay::Setup> out;
+  for (const allocator::Policy* policy : policies) {
+    warn_of_cold_kernel(*policy, inputs, listener);
+    replay::Setup& setup = out.emplace_back(make_setup(*policy, inputs.recorded, inputs));
+    E4R_CHECK(apply_settings(setup.tunables, options.settings));
+    if (options.explain != 0) setup.explain = {options.explain};
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Comparison> compare(const InputOptions& options, const ComparisonOptions& wanted,
+                           const Inputs& inputs, const Listener& listener) {
+  replay::Session session(inputs.source, inputs.trace,
+                          session_options(options, inputs, listener.progress));
+  Comparison out;
+  report::ReplayReport& report = out.report = start_report(options, inputs);
+  E4R_CHECK(follow(session, options, wanted.for_page, inputs, report));
+  if (!wanted.force) E4R_CHECK(check_fidelity(report, options, inputs));
+  E4R_TRY(
+      std::vector<replay::Setup> setups,
+      setups_of(wanted.policies.empty() ? with_neighbours(report.recorded_policy) : wanted.policies,
+                options, inputs, listener));
+  std::vector<stats::SpaceHistory> histories(setups.size());
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    setups[i].log = wanted.first_difference;
+    if (wanted.for_page) watch(report, setups[i], histories[i]);
+  }
+  E4R_TRY(out.runs, session.what_if(setups));
+  for (std::size_t i = 0; i < out.runs.size(); ++i) {
+    report.runs.push_back(report::summarize(out.runs[i]));
+    E4R_TRY(report.runs.back().explanation, explained(options, out.runs[i]));
+    report.runs.back().history = std::move(histories[i]);
+  }
+  if (wanted.first_difference) E4R_CHECK(find_partings(session, setups, out.runs, report));
+  if (wanted.for_page) E4R_CHECK(explain_slowest(session, std::move(setups), report));
+  listener.progress.wipe();
+  warn_of_fidelity(report, listener);
+  return out;
+}
+
+}  // namespace e4r::app

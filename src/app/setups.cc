@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app/setups.h"
+
+#include <array>
+
+#include "app/deciders.h"
+#include "stats/settled.h"
+#include "util/units.h"
+
+namespace e4r::app {
+
+void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
+                         const Listener& listener) {
+  if (!is_kernel(policy) || !inputs.warm) return;
+  const std::size_t preallocs = inputs.warm->preallocs.size();
+  const std::size_t streams = inputs.warm->streams.size();
+  if (preallocs == 0 && streams == 0) return;
+  listener.warn(
+      fmt::format("{} begins without what the file system held in memory when recording began: {} "
+                  "preallocations, {} stream goals",
+                  policy.name, format_count(preallocs), format_count(streams)));
+}
+
+replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
+                         const Inputs& inputs) {
+  replay::Setup out = {&policy, tunables};
+  if (!is_kernel(policy)) return out;
+  out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
+    return make_decider(*setup.policy, setup.tunables,
+                        {inputs.source, inputs.image_path, inputs.image_name}, warm != nullptr);
+  };
+  return out;
+}
+
+std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded) {
+  struct Neighbours {
+    std::string_view policy, before, after;
+  };
+  constexpr std::array<Neighbours, 6> kNeighbours = {{{"legacy", "", "linux-6.12"},
+                                                      {"cr1.5", "legacy", ""},
+                                                      {"linux-6.5", "legacy", "linux-6.12"},
+                                                      {"linux-6.14", "legacy", "linux-6.12"},
+                                                      {"linux-6.12", "legacy", "linux-7.3"},
+                                                      {"linux-7.3", "linux-6.12", ""}}};
+  std::vector<const allocator::Policy*> out = {allocator::find_policy(recorded)};
+  for (const Neighbours& row : kNeighbours)
+    if (row.policy == recorded)
+      for (const std::string_view name : {row.before, row.after})
+        if (!name.empty()) out.push_back(allocator::find_policy(name));
+  return out;
+}
+
+Status apply_settings(allocator::Tunables& tunables, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) E4R_CHECK(allocator::set_tunable(tunables, setting));
+  return {};
+}
+
+replay::SessionOptions session_options(const InputOptions& options, const Inputs& inputs,
+                                       Progress& progress) {
+  replay::SessionOptions out;
+  out.threads = options.threads;
+  out.check = options.check;
+  out.warm = inputs.warm;
+  out.release = inputs.release;
+  if (progress.active())
+    out.progress = [&progress, total = inputs.trace.events()](const char* what, std::uint64_t n) {
+      progress.show(fmt::format("{}: {} of {} events", what, format_count(n), format_count(total)));
+    };
+  return out;
+}
+
+report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs) {
+  report::ReplayReport out;
+  out.image_path = options.image;
+  out.geometry = inputs.image.geometry();
+  out.bad_groups = inputs.image.bad_groups().size();
+  out.trace_path = inputs.trace.name();
+  out.device = trace::device_name(inputs.trace.device());
+  out.trace = inputs.trace.summary();
+  out.release = inputs.release;
+  if (inputs.mount.discard)
+    out.not_modelled.push_back({"discard",
+                                "mounted with discard: what a commit frees is usable only when the "
+                                "device has dropped it"});
+  const std::uint32_t block_bits = inputs.source.geometry.block_bits;
+  stats::SettledFree before = stats::source_free(inputs.source, stats::mebibyte_bits(block_bits));
+  out.before = before.extents;
+  out.space_before = std::move(before.space);
+  return out;
+}
+
+Result<std::string> explained(const InputOptions& options, const replay::Run& run) {
+  if (options.explain == 0) return std::string();
+  std::string text = run.engine->explanation(options.explain);
+  if (!text.empty()) return text;
+  return error("--explain {}: the trace decides {} times, or this range had been served before",
+               options.explain, run.engine->decisions());
+}
+
+}  // namespace e4r::app

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app/verification.h"
+
+#include "app/recorded_account.h"
+#include "app/setups.h"
+
+namespace e4r::app {
+namespace {
+
+// The kernel's own account of its end, given or beside the trace.
+struct KernelsAccount {
+  std::optional<std::vector<state::MbGroup>> groups;
+  std::optional<std::vector<stats::MbStat>> stats;
+};
+
+Result<KernelsAccount> read_account(const VerificationOptions& wanted, const InputOptions& options,
+                                    const Inputs& inputs) {
+  KernelsAccount out;
+  const bool given = !wanted.mb_groups.empty() || !wanted.mb_stats.empty();
+  if (!end_in_doubt(inputs).empty() && !given) return out;
+  E4R_TRY(out.groups, read_kernel_groups(wanted.mb_groups, options, inputs));
+  E4R_TRY(out.stats, read_kernel_stats(wanted.mb_stats, options, inputs));
+  return out;
+}
+
+Status compare(const KernelsAccount& kernel, const replay::Run& run, report::RunReport& report) {
+  if (kernel.groups) {
+    if (const allocator::KernelAccount* account = run.engine->account()) {
+      E4R_TRY(const std::vector<state::MbGroup> own, stats::parse_mb_groups(account->mb_groups));
+      report.groups = stats::compare_mb_groups(*kernel.groups, own);
+    } else {
+      report.groups = stats::compare_mb_groups(*kernel.groups, run.engine->state());
+    }
+  }
+  if (kernel.stats) report.kernel_stats = stats::compare_mb_stats(*kernel.stats, report.mb_stats);
+  return {};
+}
+
+// The decision that was asked for, or else the first that differs. That one is known at the end
+// only, so a second run writes it down.
+Result<std::string> explain(replay::Session& session, replay::Setup setup,
+                            const InputOptions& options, bool free_run, const replay::Run& told) {
+  if (options.explain != 0) return explained(options, told);
+  const replay::Divergence* diverged = told.engine->agreement().first_divergence();
+  if (diverged == nullptr) return std::string();
+  setup.explain = {diverged->decision};
+  E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow(setup));
+  return run.engine->explanation(diverged->decision);
+}
+
+}  // namespace
+
+Result<report::ReplayReport> verify(const InputOptions& options, const VerificationOptions& wanted,
+                                    const Inputs& inputs, const Listener& listener) {
+  const allocator::Policy* const policy = wanted.policy;
+  E4R_TRY(const KernelsAccount kernel, read_account(wanted, options, inputs));
+  replay::Session session(inputs.source, inputs.trace,
+                          session_options(options, inputs, listener.progress));
+  report::ReplayReport report = start_report(options, inputs);
+  replay::Setup setup = {policy, inputs.recorded};
+  if (policy != nullptr) {
+    warn_of_cold_kernel(*policy, inputs, listener);
+    setup = make_setup(*policy, inputs.recorded, inputs);
+  }
+  // The code of a kernel cannot be put right after a difference: it decides alone.
+  const bool by_kernel = setup.make != nullptr;
+  if (options.explain != 0) setup.explain = {options.explain};
+  const replay::Setup recorded = {nullptr, inputs.recorded};
+  E4R_TRY(const replay::Run followed, by_kernel           ? session.follow_recorded(recorded)
+                                      : policy == nullptr ? session.follow_recorded(setup)
+                                                          : session.follow(setup));
+  if (!by_kernel) setup.policy = &followed.engine->policy();
+  if (followed.engine->decisions() == 0)
+    return error(
+        "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
+        "is nothing to verify",
+        inputs.trace.name());
+  report.contradictions = followed.engine->contradictions();
+  if (session.warm() != nullptr) report.warm = *session.warm();
+  E4R_TRY(const replay::Run alone, session.free_run(setup));
+  const bool told_alone = wanted.free_run || by_kernel;
+  const replay::Run& told = told_alone ? alone : followed;
+  report::RunReport run = report::summarize(told);
+  if (!told_alone) run.agreement = followed.engine->agreement();
+  run.free_run = alone.engine->agreement();
+  E4R_CHECK(compare(kernel, told, run));
+  E4R_TRY(run.explanation, explain(session, setup, options, wanted.free_run, told));
+  report.runs.push_back(std::move(run));
+  return report;
+}
+
+}  // namespace e4r::app
