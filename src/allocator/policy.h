@@ -59,6 +59,8 @@ struct Rung {
   std::uint32_t (*least_free)(const Search&);
   // Whether a loaded group will do.
   bool (*good)(const Search&, const state::Group&);
+  // The tunable that is this rung's alone; null: none.
+  std::uint64_t Tunables::*tunable = nullptr;
   // The next group from the order lists, or none: the rung is done.
   std::optional<std::uint32_t> (*choose)(Search&) = nullptr;
   // On kernels that keep sets of groups instead of lists: the classes to search, in this order,
@@ -83,17 +85,22 @@ struct Policy {
   std::string_view code = {};
   // The releases that it stands for; empty when there is no such kernel.
   std::span<const ReleaseRange> releases = {};
+  // Whose traces it may be asked to follow: those of kernels that print these words
+  // (trace::parse_generation); empty: nobody's.
+  std::string_view traces = {};
+  bool long_term = false;  // of a long-term kernel: what others are compared with
   bool walk_only = false;  // as if mb_optimize_scan=0
 };
 
 // What the file system must keep for the policy to search with these tunables.
 [[nodiscard]] state::GroupIndex group_index(const Policy& policy, const Tunables& tunables);
 
-// Whether the tunable can change the policy's decisions. A tunable of a rung, a list or stream
-// goals that the policy does not have cannot.
+// Whether the tunable can change the policy's decisions (TunableInfo::read_by). A tunable of a
+// rung, a list or stream goals that the policy does not have cannot.
 [[nodiscard]] bool has_tunable(const Policy& policy, const TunableInfo& tunable);
 
-// All policies, and the one of a given name or alias (null when there is none).
+// All policies, those of kernels in the order in which kernels came to their rules; and the one of
+// a given name or alias (null when there is none).
 [[nodiscard]] std::span<const Policy* const> policies();
 [[nodiscard]] const Policy* find_policy(std::string_view name);
 

@@ -4,15 +4,16 @@
 
 #include "allocator/policy.h"
 
-// One row per file of policies/: the object that it defines.
+// One row per file of policies/: the object that it defines. Those of kernels stand in the order in
+// which kernels came to their rules: 6.12.77 took over those of 6.17.
 // clang-format off
 #define E4R_POLICIES(row)   \
   row(linear)               \
   row(legacy)               \
   row(cr1_5)                \
   row(linux_6_5)            \
-  row(linux_6_12)           \
   row(linux_6_14)           \
+  row(linux_6_12)           \
   row(linux_7_3)            \
   row(linux_7_3_group_goal) \
   row(rotalloc)             \
@@ -34,11 +35,6 @@ namespace {
 constexpr auto kPolicies = std::to_array<const Policy*>({E4R_POLICIES(E4R_ADDRESS)});
 #undef E4R_ADDRESS
 
-bool has_rung(const Policy& policy, mb::Criterion criterion) {
-  return std::any_of(policy.ladder.begin(), policy.ladder.end(),
-                     [criterion](const Rung& rung) { return rung.criterion == criterion; });
-}
-
 }  // namespace
 
 std::span<const Policy* const> policies() {
@@ -55,19 +51,6 @@ const Policy* find_policy(std::string_view name) {
 state::GroupIndex group_index(const Policy& policy, const Tunables& tunables) {
   const bool optimized = !policy.walk_only && tunables.mb_optimize_scan != 0;
   return optimized ? policy.kernel.groups.index : state::GroupIndex::none;
-}
-
-bool has_tunable(const Policy& policy, const TunableInfo& tunable) {
-  const auto is = [&](std::uint64_t Tunables::*member) { return tunable.member == member; };
-  if (is(&Tunables::mb_cr1_5_max_trim_order)) return has_rung(policy, mb::Criterion::cr1_5);
-  if (is(&Tunables::mb_best_avail_max_trim_order))
-    return has_rung(policy, mb::Criterion::best_avail);
-  if (is(&Tunables::mb_optimize_scan) || is(&Tunables::mb_max_linear_groups))
-    return !policy.walk_only;
-  if (is(&Tunables::mb_max_inode_prealloc)) return policy.kernel.preallocs.recent_first;
-  if (is(&Tunables::possible_cpus))
-    return policy.kernel.stream.by_inode && policy.kernel.start.from == StartRules::From::goal;
-  return true;
 }
 
 }  // namespace e4r::allocator

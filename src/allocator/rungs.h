@@ -101,6 +101,7 @@ void restore_goal(Search& search);
           .applies = trims,
           .least_free = goal_clusters,
           .good = good_average,
+          .tunable = &Tunables::mb_best_avail_max_trim_order,
           .choose = choose_best_avail,
           .classes = trimmed_classes,
           .leave = restore_goal};

@@ -6,12 +6,32 @@
 #include <limits>
 #include <optional>
 
+#include "allocator/policy.h"
 #include "util/units.h"
 
 namespace e4r::allocator {
 namespace {
 
 constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+
+// A rung of the policy reads it, and nothing else does.
+template <std::uint64_t Tunables::*kMember>
+bool rung_reads(const Policy& policy) {
+  return std::any_of(policy.ladder.begin(), policy.ladder.end(),
+                     [](const Rung& rung) { return rung.tunable == kMember; });
+}
+
+bool searches_lists(const Policy& policy) {
+  return !policy.walk_only;
+}
+
+bool trims_preallocations(const Policy& policy) {
+  return policy.kernel.preallocs.recent_first;
+}
+
+bool has_stream_goals_by_inode(const Policy& policy) {
+  return policy.kernel.stream.by_inode && policy.kernel.start.from == StartRules::From::goal;
+}
 
 constexpr std::array kTable = {
     TunableInfo{"mb_max_to_scan", &Tunables::mb_max_to_scan, kMaxInt,
@@ -23,9 +43,10 @@ constexpr std::array kTable = {
     TunableInfo{"mb_group_prealloc", &Tunables::mb_group_prealloc, kMaxInt,
                 "goal of a group preallocation, in clusters; 0 turns them off"},
     TunableInfo{"mb_max_inode_prealloc", &Tunables::mb_max_inode_prealloc, kMaxInt,
-                "preallocations an inode may keep before the oldest go"},
+                "preallocations an inode may keep before the oldest go", trims_preallocations},
     TunableInfo{"mb_max_linear_groups", &Tunables::mb_max_linear_groups, kMaxInt,
-                "groups to walk before the order lists are asked (0 on flash, 4 on disks)"},
+                "groups to walk before the order lists are asked (0 on flash, 4 on disks)",
+                searches_lists},
     TunableInfo{"mb_order2_req", &Tunables::mb_order2_req, 64,
                 "smallest order that is searched by the buddy (CR0)"},
     TunableInfo{"mb_prefetch", &Tunables::mb_prefetch, kMaxInt, "bitmaps to read ahead at once"},
@@ -33,14 +54,17 @@ constexpr std::array kTable = {
                 "bitmap reads one search may start in CR0 and CR1"},
     TunableInfo{"mb_stripe", &Tunables::mb_stripe, kMaxInt, "stripe, in blocks; 0 for none"},
     TunableInfo{"mb_optimize_scan", &Tunables::mb_optimize_scan, 1,
-                "1: CR0 and CR1 search order lists; 0: they walk the groups"},
+                "1: CR0 and CR1 search order lists; 0: they walk the groups", searches_lists},
     TunableInfo{"mb_cr1_5_max_trim_order", &Tunables::mb_cr1_5_max_trim_order, 64,
-                "orders that CR1.5 may take off the goal length"},
+                "orders that CR1.5 may take off the goal length",
+                rung_reads<&Tunables::mb_cr1_5_max_trim_order>},
     TunableInfo{"mb_best_avail_max_trim_order", &Tunables::mb_best_avail_max_trim_order, 64,
-                "orders that best-avail may take off the goal length (6.5 and later)"},
+                "orders that best-avail may take off the goal length (6.5 and later)",
+                rung_reads<&Tunables::mb_best_avail_max_trim_order>},
     TunableInfo{
         "possible_cpus", &Tunables::possible_cpus, 8192,
-        "CPUs that the machine can have: as many stream goals (6.17 and later); 0: not known, one"},
+        "CPUs that the machine can have: as many stream goals (6.17 and later); 0: not known, one",
+        has_stream_goals_by_inode},
 };
 
 std::string known_names() {
@@ -100,6 +124,10 @@ std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text) {
 
 std::span<const TunableInfo> tunable_table() {
   return kTable;
+}
+
+bool has_tunable(const Policy& policy, const TunableInfo& tunable) {
+  return tunable.read_by == nullptr || tunable.read_by(policy);
 }
 
 Tunables defaults_for(const state::Geometry& geometry) {

@@ -48,11 +48,14 @@ struct ReadBatch {
 [[nodiscard]] ReadBatch read_batch(const Tunables& tunables, const state::Geometry& geometry,
                                    std::uint32_t group);
 
+struct Policy;
+
 struct TunableInfo {
   std::string_view name;
   std::uint64_t Tunables::*member;
   std::uint64_t max;  // largest value accepted
   std::string_view meaning;
+  bool (*read_by)(const Policy&) = nullptr;  // null: every policy reads it
 };
 [[nodiscard]] std::span<const TunableInfo> tunable_table();
 

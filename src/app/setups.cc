@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "app/setups.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
 
 #include "app/deciders.h"
 #include "stats/settled.h"
@@ -33,20 +34,16 @@ replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunab
 }
 
 std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded) {
-  struct Neighbours {
-    std::string_view policy, before, after;
-  };
-  constexpr std::array<Neighbours, 6> kNeighbours = {{{"legacy", "", "linux-6.12"},
-                                                      {"cr1.5", "legacy", ""},
-                                                      {"linux-6.5", "legacy", "linux-6.12"},
-                                                      {"linux-6.14", "legacy", "linux-6.12"},
-                                                      {"linux-6.12", "legacy", "linux-7.3"},
-                                                      {"linux-7.3", "linux-6.12", ""}}};
-  std::vector<const allocator::Policy*> out = {allocator::find_policy(recorded)};
-  for (const Neighbours& row : kNeighbours)
-    if (row.policy == recorded)
-      for (const std::string_view name : {row.before, row.after})
-        if (!name.empty()) out.push_back(allocator::find_policy(name));
+  const auto all = allocator::policies();
+  const auto at = std::find(all.begin(), all.end(), allocator::find_policy(recorded));
+  const auto long_term = [](const allocator::Policy* policy) { return policy->long_term; };
+  std::vector<const allocator::Policy*> out = {*at};
+  const auto before = std::find_if(std::make_reverse_iterator(at), all.rend(), long_term);
+  if (before != all.rend()) out.push_back(*before);
+  // A patched kernel is compared with the one that it is made of.
+  if ((*at)->releases.empty()) return out;
+  const auto after = std::find_if(at + 1, all.end(), long_term);
+  if (after != all.end()) out.push_back(*after);
   return out;
 }
 

@@ -17,38 +17,43 @@ namespace e4r::replay {
 
 namespace {
 
-std::vector<std::string_view> names_of(const trace::TraceSummary& trace) {
-  switch (trace.generation) {
-    case trace::Generation::v6_1:
-      return {"legacy"};
-    case trace::Generation::cr1_5:
-      return {"cr1.5"};
-    case trace::Generation::v6_5:
-      // Without a search for a stream, 7.3's decisions are those of 6.12.
-      if (trace.streams_without_start > 0) return {"linux-7.3"};
-      return {"linux-6.12", "linux-6.14", "linux-6.5"};
-    case trace::Generation::unknown:
-      break;
-  }
-  return {};
+using allocator::Policy;
+
+bool prints_as(const Policy& policy, trace::Generation generation) {
+  const auto printed = trace::parse_generation(policy.traces);
+  return printed.ok() && *printed == generation;
 }
 
-// Puts first what stands for the release.
-void prefer(std::string_view release, const trace::TraceSummary& trace,
-            std::vector<std::string_view>& names) {
-  const auto stands = [release](std::string_view name) {
-    return allocator::stands_for(*allocator::find_policy(name), release);
+// The policies that may be those of the kernel that made the trace: first the one that stands for
+// its release, then those of the latest rules. None: no policy models it.
+std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
+  std::vector<const Policy*> out;
+  for (const Policy* policy : allocator::policies())
+    if (prints_as(*policy, trace.generation)) out.insert(out.begin(), policy);
+  const auto by_inode = [](const Policy* policy) { return policy->kernel.stream.by_inode; };
+  const auto stands = [release](const Policy* policy) {
+    return allocator::stands_for(*policy, release);
   };
-  if (trace.generation == trace::Generation::v6_5 && stands("linux-7.3") &&
-      std::ranges::find(names, "linux-7.3") == names.end())
-    names.emplace_back("linux-7.3");
-  std::stable_partition(names.begin(), names.end(), stands);
+  if (trace.streams_without_start > 0 && std::any_of(out.begin(), out.end(), by_inode))
+    std::erase_if(out, [&](const Policy* policy) { return !by_inode(policy); });
+  else  // without a search for a stream, goals by inode decide as one goal does
+    std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
+  std::stable_partition(out.begin(), out.end(), stands);
+  return out;
+}
+
+// Of the first long-term kernel.
+const Policy* default_policy() {
+  const auto all = allocator::policies();
+  return *std::find_if(all.begin(), all.end(), [](const Policy* p) { return p->long_term; });
 }
 
 }  // namespace
 
 bool is_modelled(const trace::TraceSummary& trace) {
-  return !names_of(trace).empty();
+  const auto all = allocator::policies();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Policy* policy) { return prints_as(*policy, trace.generation); });
 }
 
 template <class Driver, class... Inputs>
@@ -130,13 +135,12 @@ Result<Run> Session::follow(const Setup& recorded) {
 }
 
 Result<Run> Session::follow_recorded(Setup recorded) {
-  std::vector<std::string_view> names = names_of(trace_.summary());
-  if (names.empty()) names = {"legacy"};
-  prefer(options_.release, trace_.summary(), names);
+  std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
+  if (policies.empty()) policies = {default_policy()};
   Run best;
   InputTable inputs;  // of the best
-  for (const std::string_view name : names) {
-    recorded.policy = allocator::find_policy(name);
+  for (const Policy* policy : policies) {
+    recorded.policy = policy;
     E4R_TRY(Run run, follow(recorded));
     const Agreement& agreement = run.engine->agreement();
     const bool all = agreement.identical == agreement.requests;

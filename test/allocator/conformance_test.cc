@@ -12,24 +12,11 @@
 #include "support/rig.h"
 #include "support/workload.h"
 
-namespace e4r::allocator::policies_of_files {
-extern const Policy roomy;  // docs/adding-a-policy.md
-}  // namespace e4r::allocator::policies_of_files
-
 namespace e4r::test {
 namespace {
 
 using allocator::Decision;
 using allocator::Policy;
-
-// Every row of the registry, and the example of the documents, which has none.
-const Policy* const kExample = &allocator::policies_of_files::roomy;
-std::vector<const Policy*> all_policies() {
-  const auto rows = allocator::policies();
-  std::vector<const Policy*> out(rows.begin(), rows.end());
-  out.push_back(kExample);
-  return out;
-}
 
 std::string identifier(std::string_view name) {
   std::string out;
@@ -49,7 +36,7 @@ TEST_P(PolicyTest, DescribesItself) {
   EXPECT_FALSE(policy.summary.empty());
   EXPECT_FALSE(policy.source.empty());
   EXPECT_EQ(policy.summary.find('\n'), std::string_view::npos);
-  EXPECT_EQ(allocator::find_policy(policy.name), &policy == kExample ? nullptr : &policy);
+  EXPECT_EQ(allocator::find_policy(policy.name), &policy);
   ASSERT_FALSE(policy.ladder.empty());
   for (const allocator::Rung& rung : policy.ladder) {
     EXPECT_FALSE(rung.meaning.empty());
@@ -107,7 +94,7 @@ TEST_P(PolicyTest, ATunableThatItDoesNotHaveMakesNoDifference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, PolicyTest, testing::ValuesIn(all_policies()),
+INSTANTIATE_TEST_SUITE_P(Policies, PolicyTest, testing::ValuesIn(allocator::policies()),
                          [](const auto& tested) { return identifier(tested.param->name); });
 
 TEST(Registry, NamesSummariesAndSourcesAreUnique) {
@@ -211,7 +198,7 @@ TEST_P(OnShape, RepeatsItselfExactly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, OnShape,
-                         testing::Combine(testing::ValuesIn(all_policies()),
+                         testing::Combine(testing::ValuesIn(allocator::policies()),
                                           testing::ValuesIn(model_shapes())),
                          [](const auto& tested) {
                            return identifier(std::get<0>(tested.param)->name) + "_" +

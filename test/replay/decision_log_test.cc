@@ -21,7 +21,7 @@ allocator::Decision found(std::uint32_t start) {
 }
 
 DecisionLog log_of(std::initializer_list<allocator::Decision> decisions,
-                   std::optional<std::uint64_t> write_down = {}) {
+                   const std::vector<std::uint64_t>& write_down = {}) {
   DecisionLog out(write_down);
   std::uint64_t number = 0;
   for (const allocator::Decision& decision : decisions) out.add(++number, decision);
@@ -79,11 +79,13 @@ TEST(DecisionLog, EveryFieldThatAClosingEventShowsCounts) {
   EXPECT_EQ(log_of({hit}).alike(log_of({other})), 1u);
 }
 
-TEST(DecisionLog, WritesOneDown) {
-  EXPECT_EQ(log_of({found(0), found(16)}).text(), "");
-  const std::string text = log_of({found(0), found(16)}, 1).text();
-  EXPECT_NE(text.find("result 2/16/16@0"), std::string::npos) << text;
-  EXPECT_EQ(log_of({found(0)}, 1).text(), "");
+TEST(DecisionLog, WritesDownThoseThatAreWanted) {
+  EXPECT_EQ(log_of({found(0), found(16)}).text(1), "");
+  const DecisionLog log = log_of({found(0), found(16), found(32)}, {1, 2, 7});
+  EXPECT_EQ(log.text(0), "");
+  EXPECT_NE(log.text(1).find("result 2/16/16@0"), std::string::npos) << log.text(1);
+  EXPECT_NE(log.text(2).find("result 2/32/16@0"), std::string::npos) << log.text(2);
+  EXPECT_EQ(log.text(7), "") << "there is no such entry";
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ constexpr Rung trimming() {
           .applies = has_lists,
           .least_free = goal_clusters,
           .good = good_average,
+          .tunable = &Tunables::mb_cr1_5_max_trim_order,
           .choose = choose_cr1_5,
           .leave = restore_goal};
 }
@@ -111,6 +112,7 @@ extern const Policy cr1_5 = {
     .kernel = kLinux6_1Cr1_5,
     .verified = "Linux 6.1.192 with the series: 2,791,698 decisions of one writer",
     .code = "Linux 6.1.192 with the series: 668,757 decisions of the bundled captures",
+    .traces = "cr1.5",
 };
 
 }  // namespace e4r::allocator::policies_of_files

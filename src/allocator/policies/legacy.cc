@@ -22,6 +22,8 @@ extern const Policy legacy = {
     .verified = "Linux 6.1.192: 2,790,763 decisions of one writer",
     .code = "Linux 6.1.192: 10,115,311 decisions of random lives, 668,452 of the bundled captures",
     .releases = kReleases,
+    .traces = "6.1",
+    .long_term = true,
 };
 
 }  // namespace e4r::allocator::policies_of_files

@@ -21,6 +21,8 @@ extern const Policy linux_6_12 = {
     .verified = "Linux 6.12.117: 2,764,876 decisions of one writer",
     .code = "Linux 6.12.117: 11,616,872 decisions of random lives, 668,690 of the bundled captures",
     .releases = kReleases,
+    .traces = "6.5",
+    .long_term = true,
 };
 
 }  // namespace e4r::allocator::policies_of_files

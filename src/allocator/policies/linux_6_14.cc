@@ -21,6 +21,7 @@ extern const Policy linux_6_14 = {
     .kernel = kLinux6_14,
     .verified = "Linux 6.14.0: 12,978 decisions of one writer",
     .releases = kReleases,
+    .traces = "6.5",
 };
 
 }  // namespace e4r::allocator::policies_of_files

@@ -20,6 +20,7 @@ extern const Policy linux_6_5 = {
     .kernel = kLinux6_5,
     .verified = "Linux 6.5.0: 5,297 decisions of one writer",
     .releases = kReleases,
+    .traces = "6.5",
 };
 
 }  // namespace e4r::allocator::policies_of_files

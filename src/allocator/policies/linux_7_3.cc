@@ -21,6 +21,8 @@ extern const Policy linux_7_3 = {
     .verified = "Linux 7.3.4: 2,765,051 decisions of one writer; 6.18: 6,010",
     .code = "Linux 7.3.4: 11,624,218 decisions of random lives, 669,855 of the bundled captures",
     .releases = kReleases,
+    .traces = "6.5",
+    .long_term = true,
 };
 
 }  // namespace e4r::allocator::policies_of_files
