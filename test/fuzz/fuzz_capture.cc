@@ -18,7 +18,7 @@
 #include "replay/fit.h"
 #include "replay/load.h"
 #include "replay/session.h"
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "common/command.h"
 #include "e4replay/fidelity.h"
 #include "e4replay/inputs.h"
-#include "e4replay/kernel_files.h"
+#include "e4replay/recorded_account.h"
 #include "image/write_bitmaps.h"
 #include "util/file.h"
 

@@ -4,7 +4,7 @@
 #include "app/deciders.h"
 #include "common/command.h"
 #include "e4replay/inputs.h"
-#include "e4replay/kernel_files.h"
+#include "e4replay/recorded_account.h"
 #include "util/file.h"
 
 namespace e4r::tools {

@@ -13,7 +13,7 @@
 #include "common/command.h"
 #include "replay/fit.h"
 #include "replay/stream_goal_count.h"
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 #include "util/file.h"
 #include "util/units.h"
 

@@ -7,7 +7,7 @@
 #include "allocator/model.h"
 #include "guest/random/account.h"
 #include "replay/agreement.h"
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 namespace e4r::test::random {
 namespace {

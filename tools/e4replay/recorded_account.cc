@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "e4replay/kernel_files.h"
+#include "e4replay/recorded_account.h"
 
 #include <algorithm>
 

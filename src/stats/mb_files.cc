@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 #include <algorithm>
 #include <array>
