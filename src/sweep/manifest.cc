@@ -198,7 +198,7 @@ Status identify_trace(const std::string& path, CaptureId& id) {
 Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec) {
   std::vector<KernelId> out;
   for (const allocator::Policy* policy : spec.policies) {
-    if (!policy->name.starts_with(guest::kKernelPrefix)) continue;
+    if (!guest::is_kernel(*policy)) continue;
     const std::string source(policy->source);
     E4R_TRY(const guest::KernelFile file,
             guest::read_kernel_file(guest::parse_kernel(source).path));

@@ -11,6 +11,7 @@
 
 #include "app/deciders.h"
 #include "common/command.h"
+#include "guest/kernel_file.h"
 #include "replay/fit.h"
 #include "replay/stream_goal_count.h"
 #include "stats/mb_files.h"
@@ -300,7 +301,7 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
 }
 
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs) {
-  if (!app::is_kernel(policy) || !inputs.warm) return;
+  if (!guest::is_kernel(policy) || !inputs.warm) return;
   const std::size_t preallocs = inputs.warm->preallocs.size();
   const std::size_t streams = inputs.warm->streams.size();
   if (preallocs == 0 && streams == 0) return;
@@ -313,7 +314,7 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs) 
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
                          const Inputs& inputs) {
   replay::Setup out = {&policy, tunables};
-  if (!app::is_kernel(policy)) return out;
+  if (!guest::is_kernel(policy)) return out;
   out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
     return app::make_decider(*setup.policy, setup.tunables,
                              {inputs.source, inputs.image_path, inputs.image_name},
