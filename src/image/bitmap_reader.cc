@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "image/crc32c.h"
+#include "util/crc32c.h"
 
 namespace e4r::image {
 namespace {

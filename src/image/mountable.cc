@@ -18,7 +18,7 @@
 namespace e4r::image {
 namespace {
 
-constexpr std::uint64_t kPiece = 1 << 20;
+constexpr std::uint64_t kCopiedAtOnce = 1 << 20;
 constexpr std::array<unsigned char, 16> kJournalUuid = {'e', '4', 'r', 'e', 'p', 'l', 'a', 'y',
                                                         'j', 'o', 'u', 'r', 'n', 'a', 'l', '1'};
 // A journal's smallest (JBD2_MIN_JOURNAL_BLOCKS) and largest size here, in blocks.
@@ -31,7 +31,7 @@ Error no_memory() {
 Status copy_range(const InputFile& from, int to, std::uint64_t at, std::uint64_t end) {
   std::vector<std::byte> piece;
   for (; at < end; at += piece.size()) {
-    piece.resize(std::min(kPiece, end - at));
+    piece.resize(std::min(kCopiedAtOnce, end - at));
     E4R_CHECK(from.read(at, piece));
     const ssize_t put = ::pwrite(to, piece.data(), piece.size(), static_cast<off_t>(at));
     if (put != static_cast<ssize_t>(piece.size()))

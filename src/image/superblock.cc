@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "image/crc32c.h"
+#include "util/crc32c.h"
 
 namespace e4r::image {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "image/crc32c.h"
+#include "util/crc32c.h"
 
 namespace e4r::lazyinit {
 namespace {
@@ -57,7 +57,7 @@ void Superblock::derive() {
       (std::uint64_t{raw.s_inodes_per_group} * inode_size + block_size - 1) / block_size);
   checksum_seed_ = has_incompat(EXT4_FEATURE_INCOMPAT_CSUM_SEED)
                        ? raw.s_checksum_seed
-                       : image::crc32c(~0u, std::as_bytes(std::span(raw.s_uuid)));
+                       : crc32c(~0u, std::as_bytes(std::span(raw.s_uuid)));
 }
 
 Result<Superblock> Superblock::read(Target& target) {
@@ -78,7 +78,7 @@ Result<Superblock> Superblock::read(Target& target) {
 Status Superblock::write(Target& target) {
   const auto bytes = std::as_bytes(std::span(&raw, 1));
   if (metadata_csum())
-    raw.s_checksum = image::crc32c(~0u, bytes.first(offsetof(ext2_super_block, s_checksum)));
+    raw.s_checksum = crc32c(~0u, bytes.first(offsetof(ext2_super_block, s_checksum)));
   return target.write(kSuperOffset, bytes);
 }
 
@@ -132,10 +132,10 @@ std::uint16_t Superblock::descriptor_checksum(std::uint32_t group,
   const auto number = std::as_bytes(std::span(&group, 1));
   if (metadata_csum()) {
     const std::array<std::byte, kNext - kAt> zero = {};
-    std::uint32_t crc = image::crc32c(checksum_seed_, number);
-    crc = image::crc32c(crc, descriptor.first(kAt));
-    crc = image::crc32c(crc, zero);
-    return static_cast<std::uint16_t>(image::crc32c(crc, descriptor.subspan(kNext)));
+    std::uint32_t crc = crc32c(checksum_seed_, number);
+    crc = crc32c(crc, descriptor.first(kAt));
+    crc = crc32c(crc, zero);
+    return static_cast<std::uint16_t>(crc32c(crc, descriptor.subspan(kNext)));
   }
   if (!group_checksums()) return 0;
   std::uint16_t crc = crc16(0xffff, std::as_bytes(std::span(raw.s_uuid)));
@@ -150,7 +150,7 @@ bool Superblock::inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
   constexpr std::size_t kHighEnd =
       offsetof(ext4_group_desc, bg_inode_bitmap_csum_hi) + sizeof(std::uint16_t);
   const std::uint32_t mask = desc_size >= kHighEnd ? ~0u : 0xffffu;
-  return (image::crc32c(checksum_seed_, bitmap) & mask) == (stored & mask);
+  return (crc32c(checksum_seed_, bitmap) & mask) == (stored & mask);
 }
 
 }  // namespace e4r::lazyinit

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <span>
 
-#include "image/crc32c.h"
 #include "report/json_parts.h"
 #include "report/json_text.h"
+#include "util/crc32c.h"
 
 namespace e4r::sweep {
 namespace {
@@ -68,7 +68,7 @@ report::Value value_of(const json::value* value) {
 }  // namespace
 
 std::uint32_t checksum(std::string_view bytes, std::uint32_t before) {
-  return ~image::crc32c(~before, std::as_bytes(std::span(bytes.data(), bytes.size())));
+  return ~crc32c(~before, std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
 std::string point_line(const Plan& plan, std::size_t index, const report::RunReport& run,

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "image/crc32c.h"
 #include "image/image.h"
+#include "util/crc32c.h"
 
 namespace {
 
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > 0) std::memcpy(bytes.data(), data, size);
   if (size >= kChecksum + 4) {
     const std::uint32_t crc =
-        e4r::image::crc32c(~0u, std::span(bytes).subspan(kSuper, kChecksum - kSuper));
+        e4r::crc32c(~0u, std::span(bytes).subspan(kSuper, kChecksum - kSuper));
     std::memcpy(bytes.data() + kChecksum, &crc, sizeof crc);
   }
   const MemoryFile file(bytes);

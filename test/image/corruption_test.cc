@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "image/crc32c.h"
 #include "image/image.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/raw_file.h"
 #include "support/temp_dir.h"
+#include "util/crc32c.h"
 #include "util/rng.h"
 
 namespace e4r::image {

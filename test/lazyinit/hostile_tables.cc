@@ -8,7 +8,6 @@
 #include <ctime>
 #include <memory>
 
-#include "image/crc32c.h"
 #include "lazyinit/descriptors.h"
 #include "lazyinit/disable.h"
 #include "lazyinit/enable.h"
@@ -22,6 +21,7 @@
 #include "support/draw.h"
 #include "support/lazy_images.h"
 #include "support/temp_dir.h"
+#include "util/crc32c.h"
 
 namespace e4r::test {
 namespace {
@@ -115,7 +115,7 @@ void spoil(Disk& disk, Draw& draw) {
 // Makes the checksums of the superblock and of the descriptors right for what they hold.
 void repair_checksums(Disk& disk) {
   constexpr std::size_t kChecksum = offsetof(ext2_super_block, s_checksum);
-  const std::uint32_t crc = image::crc32c(~0u, std::span(disk).subspan(kSuper, kChecksum));
+  const std::uint32_t crc = crc32c(~0u, std::span(disk).subspan(kSuper, kChecksum));
   std::memcpy(&disk[kSuper + kChecksum], &crc, sizeof crc);
   MemoryTarget target(disk);
   const auto super = Superblock::read(target);
