@@ -5,8 +5,8 @@
 #include <bit>
 #include <boost/json.hpp>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "util/escaped.h"
 
 namespace e4r::report {

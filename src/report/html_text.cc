@@ -21,7 +21,7 @@ std::string fact(const std::string& text) {
   return fmt::format("<p class=\"facts\">{}</p>\n", html_escape(text));
 }
 
-std::string head(const ReplayReport& report) {
+std::string table_head(const ReplayReport& report) {
   std::string out = "<thead><tr><th></th><th>start</th>";
   for (const Column& column : columns(report))
     out += fmt::format("<th>{}</th>", html_escape(column.name));
@@ -29,7 +29,7 @@ std::string head(const ReplayReport& report) {
   return out + "</tr></thead>\n";
 }
 
-std::string fidelity(const ReplayReport& report) {
+std::string fidelity_fact(const ReplayReport& report) {
   return fmt::format("Model: {} of {} recorded decisions identical under {} ({})",
                      format_count(report.recorded->identical),
                      format_count(report.recorded->requests), report.recorded_policy,
@@ -70,7 +70,7 @@ std::string html_facts(const ReplayReport& report) {
   if (report.contradictions.any())
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
   for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);
-  if (report.recorded) out += fact(fidelity(report));
+  if (report.recorded) out += fact(fidelity_fact(report));
   if (report.kernel) {
     std::string text = recorded_text(*report.kernel);
     text.front() = static_cast<char>(std::toupper(text.front()));
@@ -83,7 +83,7 @@ std::string html_facts(const ReplayReport& report) {
 }
 
 std::string html_rows(const ReplayReport& report) {
-  std::string out = "<table class=\"all\">\n" + head(report) + "<tbody>\n";
+  std::string out = "<table class=\"all\">\n" + table_head(report) + "<tbody>\n";
   std::string section;
   for (const Row& row : rows()) {
     const std::vector<Value> values = values_of(row, report);

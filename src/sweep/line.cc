@@ -5,8 +5,8 @@
 #include <charconv>
 #include <span>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "util/crc32c.h"
 
 namespace e4r::sweep {
@@ -37,7 +37,7 @@ json::object head_of(const Plan& plan, std::size_t index) {
 
 // The object's members, without its braces.
 std::string members_of(const json::object& object) {
-  const std::string out = report::json_line(object);
+  const std::string out = json_line(object);
   return out.substr(1, out.size() - 2);
 }
 

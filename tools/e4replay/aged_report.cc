@@ -8,8 +8,8 @@
 #include <bit>
 #include <boost/json.hpp>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "stats/settled.h"
 #include "util/escaped.h"
 #include "util/text_table.h"
@@ -204,7 +204,7 @@ std::string aged_json(const AgedReport& r) {
   doc["aged"] = space_json(r.after, r.geometry.block_size);
   doc["freed"] = freed_json(r.tally.freed, order_of(r.geometry.block_size, 0));
   doc["ever_used"] = ever_used_json(r);
-  return report::json_text(doc);
+  return json_text(doc);
 }
 
 }  // namespace e4r::tools

@@ -9,7 +9,7 @@
 #include "capture/capture.h"
 #include "common/command.h"
 #include "image/image.h"
-#include "report/json_text.h"
+#include "json/text.h"
 #include "util/escaped.h"
 #include "util/file.h"
 #include "util/units.h"
@@ -116,7 +116,7 @@ std::string info_json(const capture::Capture& capture) {
     if (!name.ends_with(".json")) texts[name] = text;
   out["texts"] = std::move(texts);
   out["image_bytes"] = capture.image().size();
-  return report::json_line(out) + "\n";
+  return json_line(out) + "\n";
 }
 
 Result<int> run(const Options& options) {
