@@ -43,7 +43,7 @@ std::vector<Blocks> metadata(const Superblock& super, const Descriptors& descrip
     all.push_back({d.inode_bitmap, 1, group});
     all.push_back({d.block_bitmap, 1, group});
     if (super.has_copy(group))
-      all.push_back({group == 0 ? super.descriptor_block(0) - 1 : super.group_first_block(group),
+      all.push_back({group == 0 ? super.descriptor_block(0) - 1 : super.first_block(group),
                      std::uint64_t{1} + (group == 0 && meta_bg ? 1 : in_a_row), group});
   }
   for (std::uint32_t index = std::max(in_a_row, 1u); index < super.desc_blocks; ++index)
@@ -91,11 +91,11 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
     return error("{}: group {}: {}: run e2fsck -f {}", target_.path(), group, what, target_.path());
   };
   const Descriptor d = descriptors_.get(group);
-  if (d.inode_table <= super_.raw.s_first_data_block || d.inode_table >= super_.blocks ||
-      super_.itable_blocks > super_.blocks - d.inode_table)
+  if (d.inode_table <= super_.first_data_block || d.inode_table >= super_.blocks_count ||
+      super_.itable_blocks > super_.blocks_count - d.inode_table)
     return wrong("its inode table lies outside of the file system");
   if (!super_.group_checksums()) return {};
-  const std::uint32_t inodes = super_.raw.s_inodes_per_group;
+  const std::uint32_t inodes = super_.inodes_per_group;
   const std::uint64_t before = std::uint64_t{group} * inodes;
   const std::uint32_t reserved = super_.raw.s_rev_level == EXT2_GOOD_OLD_REV
                                      ? EXT2_GOOD_OLD_FIRST_INO
@@ -128,7 +128,7 @@ Status Ext4Tables::check_overlaps() const {
 
 Table Ext4Tables::make_table(std::uint32_t group) const {
   const Descriptor d = descriptors_.get(group);
-  const std::uint64_t size = super_.block_size;
+  const std::uint64_t size = super_.block_size();
   Table table;
   table.group = group;
   table.whole = {d.inode_table * size, super_.itable_blocks * size};
@@ -138,7 +138,7 @@ Table Ext4Tables::make_table(std::uint32_t group) const {
   table.inode_uninit = (d.flags & EXT2_BG_INODE_UNINIT) != 0;
   table.block_uninit = (d.flags & EXT2_BG_BLOCK_UNINIT) != 0;
   table.zeroed = (d.flags & EXT2_BG_INODE_ZEROED) != 0;
-  const std::uint64_t inodes = super_.raw.s_inodes_per_group;
+  const std::uint64_t inodes = super_.inodes_per_group;
   const std::uint64_t used =
       table.inode_uninit ? 0 : (inodes - std::min<std::uint64_t>(inodes, table.unused));
   const std::uint64_t used_bytes = (used * super_.inode_size + size - 1) / size * size;
@@ -150,10 +150,10 @@ FileSystem Ext4Tables::file_system() const {
   FileSystem fs;
   fs.label = field(super_.raw.s_volume_name, sizeof super_.raw.s_volume_name);
   fs.uuid = uuid_text(super_);
-  fs.blocks = super_.blocks;
-  fs.block_size = super_.block_size;
+  fs.blocks = super_.blocks_count;
+  fs.block_size = super_.block_size();
   fs.inode_size = super_.inode_size;
-  fs.inodes_per_group = super_.raw.s_inodes_per_group;
+  fs.inodes_per_group = super_.inodes_per_group;
   fs.groups = super_.groups;
   if (super_.metadata_csum())
     fs.checksums = FileSystem::Checksums::metadata_csum;

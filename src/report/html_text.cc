@@ -58,11 +58,11 @@ std::string shortened(const std::string& text) {
 }  // namespace
 
 std::string html_facts(const ReplayReport& report) {
-  const image::Geometry& g = report.geometry;
+  const image::SuperblockInfo& g = report.superblock;
   std::string out =
       fact(fmt::format("Image {}: {}, {} blocks, {} groups", report.image_path,
-                       format_size(g.blocks_count * g.block_size), format_size(g.block_size),
-                       format_count(g.groups_count))) +
+                       format_size(g.blocks_count * g.block_size()), format_size(g.block_size()),
+                       format_count(g.groups))) +
       fact(fmt::format("Trace {}: {} events, {} requests, Linux {}", report.trace_path,
                        format_count(report.trace.events),
                        format_count(report.trace.count(trace::EventKind::request_blocks)),
@@ -109,7 +109,7 @@ std::string html_histogram(const ReplayReport& report) {
   std::string out =
       "<table class=\"bars\">\n<thead><tr><th>size</th><th></th><th>extents</th>"
       "<th>of free blocks</th></tr></thead>\n";
-  const std::uint64_t block_kb = report.geometry.block_size / 1024;
+  const std::uint64_t block_kb = report.superblock.block_size() / 1024;
   for (std::size_t bucket = 0; bucket < FreeExtents::kBuckets; ++bucket) {
     if (std::none_of(columns.begin(), columns.end(),
                      [&](const auto& c) { return c.second->buckets[bucket].extents != 0; }))

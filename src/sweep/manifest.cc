@@ -208,7 +208,7 @@ Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec) {
 }
 
 std::uint32_t source_sum(const state::Source& source) {
-  const state::Geometry& g = source.geometry;
+  const state::MountedGeometry& g = source.geometry;
   std::string head;
   for (const std::uint64_t value : std::initializer_list<std::uint64_t>{
            g.blocks_count, g.first_data_block, g.blocks_per_group, g.clusters_per_group, g.groups,
@@ -217,9 +217,9 @@ std::uint32_t source_sum(const state::Source& source) {
     append_le(head, value);
   // Sums from before this was known stay as they are.
   if (g.data_writeback) append_le(head, std::uint64_t{1});
-  for (const state::BlockSpan& range : source.metadata) {
+  for (const BlockRange& range : source.metadata) {
     append_le(head, std::uint64_t{range.first});
-    append_le(head, std::uint64_t{range.end});
+    append_le(head, std::uint64_t{range.end()});
   }
   std::uint32_t sum = checksum(head);
   for (const state::GroupSource& group : source.groups) {

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "util/mballoc.h"
+#include "ext4/criterion.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::trace {
 
@@ -78,14 +79,15 @@ inline constexpr std::uint32_t referenced =
     0x10;  // found by a lookup since it was last passed over
 }  // namespace es
 
-// A run of clusters in one group: "group/start/len@logical" in the trace. start and len are in
-// clusters, logical is the file's block number.
-struct GroupExtent {
+// A run of clusters in one group as a trace has it, "group/start/len@logical": any numbers, with a
+// start of -1 where the kernel has none. start and len are in clusters, logical is the file's block
+// number. What exists, and the model works on, is an Extent.
+struct RecordedExtent {
   std::uint32_t group = 0;
   std::int32_t start = 0;
   std::uint32_t len = 0;
   std::uint32_t logical = 0;
-  friend bool operator==(const GroupExtent&, const GroupExtent&) = default;
+  friend bool operator==(const RecordedExtent&, const RecordedExtent&) = default;
 };
 
 // One event, plain data, the same for every trace format. Fields that a kind does not have are 0.
@@ -139,7 +141,7 @@ struct Event {
   std::uint32_t group = 0;
   std::uint32_t needed = 0;
   std::uint64_t parent = 0;
-  GroupExtent orig, goal_ex, result;
+  RecordedExtent orig, goal_ex, result;
   std::uint32_t found = 0;   // 16 bits in the trace: compare modulo 65536
   std::uint32_t groups = 0;  // likewise
   std::uint32_t tail = 0;

@@ -63,7 +63,7 @@ struct Places {
     for (std::uint32_t group = 0; group < super.groups; ++group) groups.push_back(all.get(group));
   }
   [[nodiscard]] std::uint64_t descriptor(std::uint32_t group) const {
-    return super.descriptor_block(group / super.descs_per_block) * super.block_size +
+    return super.descriptor_block(group / super.descs_per_block) * super.block_size() +
            std::uint64_t{group % super.descs_per_block} * super.desc_size;
   }
   Superblock super;
@@ -79,7 +79,7 @@ struct Spot {
 Spot draw_spot(const Places& places, std::uint64_t size, Draw& draw) {
   const std::uint32_t group = draw.below(places.super.groups);
   const Descriptor& d = places.groups[group];
-  const std::uint64_t block = places.super.block_size;
+  const std::uint64_t block = places.super.block_size();
   switch (draw.below(8)) {
     case 0:
     case 1:
@@ -223,7 +223,7 @@ std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   std::vector<ByteRange> all = {{kSuper, kSuperBytes}};
   const Superblock super = *Superblock::read(before);
   for (std::uint32_t index = 0; index < super.desc_blocks; ++index)
-    all.push_back({super.descriptor_block(index) * super.block_size, super.block_size});
+    all.push_back({super.descriptor_block(index) * super.block_size(), super.block_size()});
   if (command != TableCommand::finish) return all;
   const auto tables = *Tables::open(before, Target::Access::read);
   for (const Table& table : tables->tables()) all.push_back(table.unused_part);
@@ -242,7 +242,7 @@ std::vector<ByteRange> must_stay(TableCommand command, Target& before) {
     const std::uint64_t used = (tables->inodes_per_group() - unused) * tables->inode_size();
     all.push_back({table.whole.offset, used});
     if (command != TableCommand::disable)
-      all.push_back({descriptors.get(table.group).inode_bitmap * super.block_size, 16});
+      all.push_back({descriptors.get(table.group).inode_bitmap * super.block_size(), 16});
   }
   return all;
 }

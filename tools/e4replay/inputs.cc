@@ -280,7 +280,7 @@ Result<Inputs> open_inputs(const InputOptions& given, Progress& progress) {
                              capture ? capture->start().kernel : trace.summary().kernel,
                              {}};
   E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr,
-                          image.geometry().default_mount_opts, recorded));
+                          image.superblock().default_mount_opts, recorded));
   source.geometry.data_writeback = recorded.mount.data_writeback;
   E4R_CHECK(find_possible_cpus(options, trace, source.geometry.groups, recorded.tunables));
   Inputs out = {std::move(capture),
@@ -363,7 +363,7 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
 report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs) {
   report::ReplayReport out;
   out.image_path = options.image;
-  out.geometry = inputs.image.geometry();
+  out.superblock = inputs.image.superblock();
   out.bad_groups = inputs.image.bad_groups().size();
   out.trace_path = inputs.trace.name();
   out.device = trace::device_name(inputs.trace.device());

@@ -76,8 +76,7 @@ struct EncodeFields {
 template <class T, class U>
 void set(T& field, U value) {
   if constexpr (std::is_same_v<T, mb::Criterion>)
-    field =
-        value <= as_number(mb::Criterion::unknown) ? static_cast<T>(value) : mb::Criterion::unknown;
+    field = value < mb::kCriteria ? static_cast<T>(value) : mb::Criterion::unknown;
   else if constexpr (std::is_same_v<T, bool>)
     field = (value & 1) != 0;
   else
