@@ -23,58 +23,10 @@ class Model {
   template <class Op>
   void code(Op& op, Event& e) {
     switch (e.kind) {
-      case EventKind::request_blocks:
-        return request(op, e);
-      case EventKind::allocate_blocks:
-        return allocate(op, e);
-      case EventKind::mballoc_alloc:
-        return search(op, e);
-      case EventKind::mballoc_prealloc:
-        return prealloc(op, e);
-      case EventKind::new_inode_pa:
-      case EventKind::new_group_pa:
-        return new_pa(op, e);
-      case EventKind::release_inode_pa:
-        return release_inode_pa(op, e);
-      case EventKind::release_group_pa:
-        return run(op, e);
-      case EventKind::discard_preallocations:
-        return discard(op, e);
-      case EventKind::mb_discard_preallocations:
-        return op(0, e.count, needed_), void(needed_ = e.count);
-      case EventKind::free_blocks:
-        return free_blocks(op, e);
-      case EventKind::mballoc_free:
-      case EventKind::mballoc_discard:
-        return free_extent(op, e);
-      case EventKind::buddy_bitmap_load:
-      case EventKind::bitmap_load:
-        return load(op, e);
-      case EventKind::allocate_inode:
-        return new_inode(op, e);
-      case EventKind::free_inode:
-        return free_inode(op, e);
-      case EventKind::commit_flushing:
-        return op(0, e.block, tid_ + 1), void(tid_ = e.block);
-      case EventKind::end_commit:
-        return op(0, e.block, tid_), void(tid_ = e.block);
-      case EventKind::prefetch_bitmaps:
-        return prefetch(op, e);
-      case EventKind::es_insert_extent:
-      case EventKind::es_cache_extent:
-      case EventKind::es_insert_delayed_block:
-      case EventKind::es_remove_extent:
-        return status_extent(op, e);
-      case EventKind::es_lookup_enter:
-        return look_up(op, e);
-      case EventKind::es_lookup_exit:
-        return answer(op, e);
-      case EventKind::es_shrink_scan_enter:
-      case EventKind::es_shrink_scan_exit:
-      case EventKind::es_shrink:
-        return shrink(op, e);
-      case EventKind::lost_events:
-        return op(0, e.count, 0);
+#define E4R_EVENT(kind, tag, name, body, model, want) \
+  case EventKind::kind:                               \
+    return model(op, e);
+#include "trace/events.def"
     }
   }
 
@@ -291,6 +243,29 @@ class Model {
     op(1, e.count, 0U);
     op(2, e.needed, 0U);
     last_ino_ = e.ino;
+  }
+
+  template <class Op>
+  void discard_any(Op& op, Event& e) {
+    op(0, e.count, needed_);
+    needed_ = e.count;
+  }
+
+  // Transactions follow each other.
+  template <class Op>
+  void begin_commit(Op& op, Event& e) {
+    op(0, e.block, tid_ + 1);
+    tid_ = e.block;
+  }
+  template <class Op>
+  void end_commit(Op& op, Event& e) {
+    op(0, e.block, tid_);
+    tid_ = e.block;
+  }
+
+  template <class Op>
+  void lost(Op& op, Event& e) {
+    op(0, e.count, 0);
   }
 
   template <class Op>
