@@ -61,14 +61,14 @@ Status Ager::sync() {
 // Neighbours of one group that one transaction freed are one run.
 void Ager::count_freed() {
   std::sort(freed_.begin(), freed_.end(),
-            [](const state::BlockSpan& a, const state::BlockSpan& b) { return a.first < b.first; });
+            [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
   for (std::size_t at = 0; at < freed_.size();) {
     const std::uint64_t first = freed_[at].first;
-    std::uint64_t end = freed_[at].end;
+    std::uint64_t end = freed_[at].end();
     const std::uint32_t group = geometry_.group_of(first);
     for (++at; at < freed_.size() && freed_[at].first == end && geometry_.group_of(end) == group;
          ++at)
-      end = freed_[at].end;
+      end = freed_[at].end();
     tally_.freed.add(static_cast<std::uint32_t>(end - first));
   }
   freed_.clear();
@@ -133,7 +133,7 @@ Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64
   return put(slot, {decision.block, decision.len});
 }
 
-Status Ager::put(std::uint32_t slot, const ExtentTree::Run& run) {
+Status Ager::put(std::uint32_t slot, const BlockRange& run) {
   std::vector<ExtentTree::NodeGoal> nodes;
   if (!files_[slot].append(run, 1u << geometry_.block_bits, nodes))
     return error("slot {}: more extents than an extent tree of depth 2 holds", slot);
@@ -173,17 +173,17 @@ Result<allocator::Decision> Ager::decide(const allocator::Request& request, std:
 
 Status Ager::empty(std::uint32_t slot) {
   decider_.discard_inode(options_.inodes[slot], 0);
-  files_[slot].empty([this](const ExtentTree::Run& run, bool file_data) { free(run, file_data); });
+  files_[slot].empty([this](const BlockRange& run, bool file_data) { free(run, file_data); });
   bytes_[slot] = 0;
   is_dirty_[slot] = false;  // what was never written back needs no room
   was_emptied_[slot] = true;
   return decider_.status();
 }
 
-void Ager::free(const ExtentTree::Run& run, bool file_data) {
-  const bool at_once = !geometry_.journal || (geometry_.data_writeback && file_data);
-  std::uint64_t block = run.block;
-  for (const std::uint64_t end = block + run.count; block < end;) {
+void Ager::free(const BlockRange& run, bool file_data) {
+  const bool at_once = geometry_.frees_at_once(file_data);
+  Block block = run.first;
+  for (const std::uint64_t end = run.end(); block < end;) {
     const std::uint32_t group = geometry_.group_of(block);
     const std::uint32_t start = geometry_.cluster_in_group(block);
     const std::uint64_t here =
@@ -193,7 +193,7 @@ void Ager::free(const ExtentTree::Run& run, bool file_data) {
     if (at_once)
       tally_.freed.add(static_cast<std::uint32_t>(here));
     else
-      freed_.push_back({block, block + here});
+      freed_.push_back({block, here});
     block += here;
   }
 }

@@ -79,25 +79,25 @@ class Ager {
   Status write(std::uint32_t slot, std::uint64_t bytes);
   Status fill(std::uint32_t slot, std::uint64_t had, bool open);
   Status allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size, bool open);
-  Status put(std::uint32_t slot, const ExtentTree::Run& run);
+  Status put(std::uint32_t slot, const BlockRange& run);
   [[nodiscard]] Result<std::uint64_t> new_node(std::uint32_t slot,
                                                const ExtentTree::NodeGoal& goal);
   [[nodiscard]] Result<allocator::Decision> decide(const allocator::Request& request,
                                                    std::string_view what);
   Status empty(std::uint32_t slot);
-  void free(const ExtentTree::Run& run, bool file_data);
+  void free(const BlockRange& run, bool file_data);
   void count_freed();
   [[nodiscard]] std::uint64_t inode_goal(std::uint32_t slot) const;
 
-  const state::Geometry& geometry_;
+  const state::MountedGeometry& geometry_;
   allocator::Decider& decider_;
   AgerOptions options_;
   std::vector<ExtentTree> files_;
   std::vector<std::uint64_t> bytes_;
   std::vector<std::uint32_t> dirty_;  // slots, in the order in which they became so
   std::vector<bool> is_dirty_;
-  std::vector<bool> was_emptied_;        // and not written since
-  std::vector<state::BlockSpan> freed_;  // by the running transaction, each within one group
+  std::vector<bool> was_emptied_;  // and not written since
+  std::vector<BlockRange> freed_;  // by the running transaction, each within one group
   AgerTally tally_;
   allocator::DecisionTimes times_;
   EverUsed ever_used_;

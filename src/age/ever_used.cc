@@ -7,7 +7,7 @@ namespace e4r::age {
 
 EverUsed::EverUsed(const state::Source& source)
     : blocks_count_(source.geometry.blocks_count), used_(blocks_count_, false) {
-  const state::Geometry& geometry = source.geometry;
+  const Geometry& geometry = source.geometry;
   std::fill_n(used_.begin(), static_cast<std::ptrdiff_t>(geometry.first_data_block), true);
   for (std::uint32_t group = 0; group < geometry.groups; ++group)
     for (std::uint32_t at = 0; at < geometry.clusters_in(group); ++at)

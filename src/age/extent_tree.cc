@@ -9,9 +9,10 @@ constexpr std::uint64_t kEntryBytes = 12;
 
 }  // namespace
 
-bool ExtentTree::append(const Run& run, std::uint32_t block_size, std::vector<NodeGoal>& nodes) {
+bool ExtentTree::append(const BlockRange& run, std::uint32_t block_size,
+                        std::vector<NodeGoal>& nodes) {
   nodes.clear();
-  const bool touches = !extents_.empty() && next_block() == run.block &&
+  const bool touches = !extents_.empty() && next_block() == run.first &&
                        extents_.back().count + run.count <= kLongest;
   if (touches) {
     extents_.back().count += run.count;

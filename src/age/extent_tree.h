@@ -6,17 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "ext4/blocks.h"
+
 namespace e4r::age {
 
 // The extent tree of a file that grows at its end and is emptied whole: its extents, and which
 // blocks are its nodes (fs/ext4/extents.c, Linux 6.1). Four entries fit into the inode.
 class ExtentTree {
  public:
-  // Blocks [block, block + count) of the device.
-  struct Run {
-    std::uint64_t block = 0;
-    std::uint64_t count = 0;
-  };
   // Where a new node is wanted.
   struct NodeGoal {
     enum class Kind : std::uint8_t {
@@ -31,7 +28,8 @@ class ExtentTree {
   // Puts a run at the end of the file, of at most 32,768 blocks. `nodes` receives where new nodes
   // are wanted, in the order in which the kernel asks for them: add_node() must follow for each.
   // False for a file of more extents than a tree of depth 2 holds.
-  [[nodiscard]] bool append(const Run& run, std::uint32_t block_size, std::vector<NodeGoal>& nodes);
+  [[nodiscard]] bool append(const BlockRange& run, std::uint32_t block_size,
+                            std::vector<NodeGoal>& nodes);
   void add_node(std::uint64_t block);
 
   // Calls free(run, whether it is the file's data) of all that emptying frees, in the kernel's
@@ -40,17 +38,17 @@ class ExtentTree {
   void empty(Free free);
 
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
-  [[nodiscard]] std::span<const Run> extents() const { return extents_; }
+  [[nodiscard]] std::span<const BlockRange> extents() const { return extents_; }
   // The block behind the last one; 0 when there is none.
   [[nodiscard]] std::uint64_t next_block() const {
-    return extents_.empty() ? 0 : extents_.back().block + extents_.back().count;
+    return extents_.empty() ? 0 : extents_.back().end();
   }
 
  private:
   static constexpr std::uint64_t kRoot = 4;
   static constexpr std::uint64_t kLongest = 1 << 15;  // blocks of a written extent
 
-  std::vector<Run> extents_;
+  std::vector<BlockRange> extents_;
   std::vector<std::uint64_t> leaves_;   // blocks; empty: the extents are in the inode
   std::vector<std::uint64_t> indexes_;  // nodes above the leaves; empty: the inode is above them
   std::vector<bool> wanted_;            // nodes to come: whether each is a leaf
@@ -65,10 +63,10 @@ void ExtentTree::empty(Free free) {
     free(extents_.back(), true);
     extents_.pop_back();
     if (leaves_.empty() || extents_.size() > (leaves_.size() - 1) * per_leaf) continue;
-    free(Run{leaves_.back(), 1}, false);
+    free(BlockRange{leaves_.back(), 1}, false);
     leaves_.pop_back();
     if (indexes_.empty() || leaves_.size() > (indexes_.size() - 1) * per_leaf) continue;
-    free(Run{indexes_.back(), 1}, false);
+    free(BlockRange{indexes_.back(), 1}, false);
     indexes_.pop_back();
   }
   blocks_ = 0;

@@ -17,14 +17,14 @@ constexpr std::uint32_t kOwnFlags =
     mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
 
 // Groups that files without extents may use lie below 2^32 blocks.
-std::uint32_t usable_groups(const state::Geometry& geometry) {
+std::uint32_t usable_groups(const state::MountedGeometry& geometry) {
   if (geometry.extents) return geometry.groups;
   return std::min<std::uint32_t>(
       geometry.groups, static_cast<std::uint32_t>(kMaxBlockFilePhys / geometry.blocks_per_group));
 }
 
 // Where the original request starts: bounded length, goal inside the file system.
-void start_search(const state::Geometry& geometry, const Request& request, Search& search) {
+void start_search(const state::MountedGeometry& geometry, const Request& request, Search& search) {
   std::uint64_t goal = request.goal;
   if (goal < geometry.first_data_block || goal >= geometry.blocks_count)
     goal = geometry.first_data_block;
@@ -163,9 +163,9 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
     if (policy_.kernel.remembers.of_groups) search.goal_len = search.goal.len;
     return SizeStep::unknown;
   }
-  const state::Geometry& geometry = state_.geometry();
+  const Geometry& geometry = state_.geometry();
   const state::InodePreallocs* preallocs = state_.find_inode_preallocs(request.ino);
-  const std::uint64_t end = state::logical_end(geometry, search.orig) << geometry.block_bits;
+  const std::uint64_t end = logical_end(geometry, search.orig) << geometry.block_bits;
   SizeStep step = request.inputs.size;
   if (request.inputs_exact || step == SizeStep::unknown)
     step = size_step(std::max(end, request.size_hint), geometry);
@@ -182,7 +182,7 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
 // does may not be accepted either.
 Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
   if (search.guide == nullptr) return pa;
-  const state::Extent part = pa == nullptr ? state::Extent{} : preallocs_.served_from(search, *pa);
+  const Extent part = pa == nullptr ? Extent{} : preallocs_.served_from(search, *pa);
   if (search.guide->accepts({true, search.goal, part})) return pa;
   search.refused = true;
   return nullptr;
@@ -238,16 +238,16 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
 // of them: a dictated result was in use where the request needs it, or in a group preallocation,
 // which has no holes.
 bool Allocator::place_best(Search& search) const {
-  const state::Geometry& geometry = state_.geometry();
+  const Geometry& geometry = state_.geometry();
   if ((search.flags & mb::hint_group_alloc) != 0) return held_.empty();
   if (search.best.len < search.goal_len) {
-    const state::Extent goal = {0, 0, search.goal_len, search.goal.logical};
+    const Extent goal = {0, 0, search.goal_len, search.goal.logical};
     search.best.logical = place_in_goal(geometry, search.orig, goal, search.best.len,
                                         policy_.kernel.preallocs.placed_over_start);
   }
   // A dictated result need not cover the request.
   if (search.orig.logical < search.best.logical ||
-      search.orig.logical >= state::logical_end(geometry, search.best))
+      search.orig.logical >= logical_end(geometry, search.best))
     search.best.logical = search.orig.logical;
   const std::uint32_t offset = search.orig.logical - search.best.logical;
   return held_.empty() || !bitmap::test(held_, offset >> geometry.cluster_bits);
@@ -279,7 +279,7 @@ void Allocator::collect(const Search& search) {
 
 // Puts the dictated result in place of a search's.
 void Allocator::impose(Search& search) {
-  const state::Extent& want = search.guide->dictated().result;
+  const Extent& want = search.guide->dictated().result;
   search.conflicts += state_.force_take(want.group, want.start, want.len, held_);
   search.best = want;
   search.status = Search::Status::found;

@@ -4,11 +4,9 @@
 #include <array>
 #include <cstdint>
 
-#include "util/mballoc.h"
+#include "ext4/criterion.h"
 
 namespace e4r::allocator {
-
-inline constexpr std::size_t kCriteria = static_cast<std::size_t>(mb::Criterion::past_last);
 
 // What /proc/fs/ext4/DEV/mb_stats counts (struct ext4_sb_info s_bal_*, Linux 6.1), per criterion
 // where the kernel does. extents_scanned per criterion and len_goal_hits come with the CR1.5
@@ -21,7 +19,7 @@ struct Counters {
     std::uint64_t bad_suggestions = 0;
     std::uint64_t extents_scanned = 0;
   };
-  std::array<PerCriterion, kCriteria> by_criterion{};
+  std::array<PerCriterion, mb::kCriteria> by_criterion{};
   std::uint64_t requests = 0;
   std::uint64_t success = 0;
   std::uint64_t allocated = 0;  // clusters

@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "allocator/request.h"
-#include "state/geometry.h"
-#include "util/mballoc.h"
+#include "ext4/criterion.h"
+#include "ext4/geometry.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::allocator {
 
@@ -13,8 +14,8 @@ namespace e4r::allocator {
 struct Decision {
   bool prealloc = false;  // served from a preallocation, without a search
   bool success = false;
-  state::Extent orig, goal, result;  // result.len 0: no space
-  std::uint32_t goal_len = 0;        // clusters; of the goal before a rung trimmed it
+  Extent orig, goal, result;   // result.len 0: no space
+  std::uint32_t goal_len = 0;  // clusters; of the goal before a rung trimmed it
   std::uint32_t found = 0;
   std::uint32_t groups_scanned = 0;
   mb::Criterion criterion = mb::Criterion::unknown;  // of a search

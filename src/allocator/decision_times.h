@@ -30,7 +30,7 @@ class DecisionTimes {
     [[nodiscard]] std::optional<std::uint64_t> mean() const;
   };
   Sum all_;
-  std::array<Sum, static_cast<std::size_t>(mb::Criterion::unknown) + 1> of_ = {};
+  std::array<Sum, mb::kCriteria> of_ = {};
   std::vector<std::uint32_t> times_;  // capped at 4 s
 };
 

@@ -40,7 +40,7 @@ void GroupSearch::try_goal() {
   if (group.free == 0 || group.corrupt) return;
   load(group.number);
   if (group.corrupt || group.need_init) return;
-  const state::Extent extent = state_.find_extent(group, search_.goal.start, search_.goal.len);
+  const Extent extent = state_.find_extent(group, search_.goal.start, search_.goal.len);
   const auto stripe = search_.tunables.mb_stripe;
   const bool whole = extent.len >= search_.goal.len && extent.len > 0;
   const bool merge = extent.len > 0 && (search_.flags & mb::hint_merge) != 0;
@@ -56,7 +56,7 @@ void GroupSearch::try_goal() {
 
 void GroupSearch::set_order2() {
   const std::uint32_t len = search_.goal.len;
-  const auto order = static_cast<std::uint32_t>(state::fls(len));
+  const auto order = static_cast<std::uint32_t>(fls(len));
   search_.order2 = 0;
   if (order >= search_.tunables.mb_order2_req && order <= state_.geometry().orders() &&
       (len & (len - 1)) == 0 && order > 0)
@@ -231,7 +231,7 @@ bool GroupSearch::good_enough(const Rung& rung, std::uint32_t number) {
   ++search_.counters[rung.criterion].groups_considered;
   if (group.free == 0 || group.free < rung.least_free(search_) || group.corrupt) return false;
   if (!group.need_init) return rung.good(search_, group);
-  const state::Geometry& geometry = state_.geometry();
+  const state::MountedGeometry& geometry = state_.geometry();
   const bool first_of_flex =
       geometry.log_groups_per_flex != 0 && number % geometry.flex_size() == 0;
   const bool no_io = geometry.desc_csum && group.block_uninit;
@@ -286,7 +286,7 @@ void GroupSearch::scan_extents(Group& group, Lengths lengths) {
     const bool all = lengths == Lengths::all;
     std::uint32_t len = all ? 0 : state::bitmap::find_set(words, limit, at) - at;
     if (all || len >= search_.goal.len) {
-      const state::Extent extent = state_.find_extent(group, at, search_.goal.len);
+      const Extent extent = state_.find_extent(group, at, search_.goal.len);
       if (extent.len > free) break;
       measure(group, extent);
       if (lengths != Lengths::long_runs) len = extent.len;
@@ -298,7 +298,7 @@ void GroupSearch::scan_extents(Group& group, Lengths lengths) {
 }
 
 void GroupSearch::scan_striped(Group& group) {
-  const state::Geometry& geometry = state_.geometry();
+  const Geometry& geometry = state_.geometry();
   const std::uint64_t stripe = search_.stripe;
   const std::uint64_t blocks = stripe_blocks(stripes_, geometry, stripe);
   const auto wanted = stripes_.whole_goal ? search_.goal.len : static_cast<std::uint32_t>(stripe);
@@ -308,7 +308,7 @@ void GroupSearch::scan_striped(Group& group) {
   // Without whole goals, a stripe that the group's end cuts off is looked at too; it is never free.
   const std::uint64_t needed = stripes_.whole_goal ? wanted : 1;
   for (; at + needed <= geometry.clusters_per_group; at += stripe) {
-    const state::Extent extent = state_.find_extent(group, static_cast<std::uint32_t>(at), wanted);
+    const Extent extent = state_.find_extent(group, static_cast<std::uint32_t>(at), wanted);
     if (extent.len < wanted) continue;
     ++search_.found;
     search_.best = extent;
@@ -317,8 +317,8 @@ void GroupSearch::scan_striped(Group& group) {
   }
 }
 
-void GroupSearch::measure(Group& group, const state::Extent& extent) {
-  state::Extent& best = search_.best;
+void GroupSearch::measure(Group& group, const Extent& extent) {
+  Extent& best = search_.best;
   const std::uint32_t wanted = search_.goal.len;
   ++search_.found;
   const bool at_once = (search_.flags & mb::hint_first) != 0 || extent.len == wanted;
@@ -343,7 +343,7 @@ void GroupSearch::check_limits(Group& group, bool finished) {
     search_.status = Status::stopped;
     return;
   }
-  const state::Extent& best = search_.best;
+  const Extent& best = search_.best;
   if (best.len < search_.goal.len) return;
   if (!(finished || search_.found > search_.tunables.mb_min_to_scan) || best.group != group.number)
     return;
@@ -378,7 +378,7 @@ void GroupSearch::take_best_or_anything() {
   Group& group = state_.group(search_.best.group);
   load(group.number);
   if (!group.corrupt) {
-    const state::Extent extent = state_.find_extent(group, search_.best.start, search_.best.len);
+    const Extent extent = state_.find_extent(group, search_.best.start, search_.best.len);
     if (extent.len > 0) {
       search_.best = extent;
       take_best(group);

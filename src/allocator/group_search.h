@@ -56,7 +56,7 @@ class GroupSearch {
   void scan_chunks(Group& group);
   void scan_extents(Group& group, Lengths lengths);
   void scan_striped(Group& group);
-  void measure(Group& group, const state::Extent& extent);
+  void measure(Group& group, const Extent& extent);
   void check_limits(Group& group, bool finished);
   void take_best(Group& group);
   void take_best_or_anything();

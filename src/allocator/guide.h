@@ -3,7 +3,7 @@
 
 #include "allocator/request.h"
 #include "allocator/search.h"
-#include "state/geometry.h"
+#include "ext4/geometry.h"
 
 namespace e4r::allocator {
 
@@ -11,8 +11,8 @@ struct Decision;
 
 // What a decision may end with.
 struct Choice {
-  bool prealloc = false;       // served from a preallocation; else found by a search
-  state::Extent goal, result;  // result.len 0: no preallocation serves it, or nothing was found
+  bool prealloc = false;  // served from a preallocation; else found by a search
+  Extent goal, result;    // result.len 0: no preallocation serves it, or nothing was found
 };
 
 // Leads the allocator through a decision that is known from elsewhere. The allocator asks the

@@ -17,8 +17,7 @@ Model::Model(const state::Source& source, const Policy& policy, const Tunables& 
       allocator_(state_, policy, effective(policy, tunables)) {}
 
 bool Model::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters, bool file_data) {
-  const state::Geometry& geometry = state_.geometry();
-  const bool at_once = !geometry.journal || (geometry.data_writeback && file_data);
+  const bool at_once = state_.geometry().frees_at_once(file_data);
   return state_.free_clusters(group, start, clusters, transaction_, at_once).ok();
 }
 

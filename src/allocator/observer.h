@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "ext4/criterion.h"
 #include "state/fs_state.h"
-#include "util/mballoc.h"
 
 namespace e4r::allocator {
 
@@ -30,7 +30,7 @@ class SearchObserver {
  public:
   virtual ~SearchObserver() = default;
   // The goal's place was tried: `found` starts there, length 0 when the place is in use.
-  virtual void tried_goal(const Search&, const state::Extent& /*found*/, bool /*taken*/) {}
+  virtual void tried_goal(const Search&, const Extent& /*found*/, bool /*taken*/) {}
   // A rung begins at `group`.
   virtual void rung(const Search&, const Rung&, std::uint32_t /*group*/) {}
   // A rung looked at a group (refusal() says what it made of it).
@@ -42,7 +42,7 @@ class SearchObserver {
   virtual void asked_index(mb::Criterion, std::uint32_t /*len*/,
                            std::optional<std::uint32_t> /*group*/) {}
   // A free extent was examined; `best`: it is the best candidate now.
-  virtual void measured(const state::Extent&, bool /*best*/) {}
+  virtual void measured(const Extent&, bool /*best*/) {}
   // The group has been searched; `found` extents have been examined so far.
   virtual void scanned(const state::Group&, std::uint32_t /*found*/) {}
   // Nothing was found; preallocations were given back, or not, and the search begins again.

@@ -19,7 +19,7 @@ Prealloc* Preallocations::find(const Request& request, const Search& search) {
 }
 
 Prealloc* Preallocations::find_of_inode(const Request& request, const Search& search) {
-  const state::Geometry& geometry = state_.geometry();
+  const state::MountedGeometry& geometry = state_.geometry();
   state::InodePreallocs* mine = state_.find_inode_preallocs(request.ino);
   if (mine == nullptr) return nullptr;
   for (Prealloc& pa : mine->list) {
@@ -37,7 +37,7 @@ Prealloc* Preallocations::find_of_inode(const Request& request, const Search& se
 }
 
 bool Preallocations::has_goal(const Search& search, const Prealloc& pa) const {
-  const state::Geometry& geometry = state_.geometry();
+  const Geometry& geometry = state_.geometry();
   const std::uint32_t offset = search.goal.logical - pa.logical;
   return geometry.block_of(search.goal.group, search.goal.start) == pa.block + offset &&
          search.goal.len <= pa.len - (offset >> geometry.cluster_bits);
@@ -49,7 +49,7 @@ Prealloc* Preallocations::find_of_cpu(const Request& request, const Search& sear
   const auto distance = [&](const Prealloc& pa) {
     return std::llabs(static_cast<long long>(goal - pa.block));
   };
-  const int order = state::fls(search.orig.len) - 1;
+  const int order = fls(search.orig.len) - 1;
   const auto first =
       static_cast<std::uint32_t>(std::min(order, static_cast<int>(state::kLocalityBuckets) - 1));
   Prealloc* nearest = nullptr;
@@ -60,8 +60,8 @@ Prealloc* Preallocations::find_of_cpu(const Request& request, const Search& sear
   return nearest;
 }
 
-state::Extent Preallocations::served_from(const Search& search, const Prealloc& pa) const {
-  const state::Geometry& geometry = state_.geometry();
+Extent Preallocations::served_from(const Search& search, const Prealloc& pa) const {
+  const Geometry& geometry = state_.geometry();
   std::uint32_t offset = 0;
   std::uint32_t len = search.orig.len;
   if (pa.kind == Prealloc::Kind::inode) {
@@ -73,8 +73,8 @@ state::Extent Preallocations::served_from(const Search& search, const Prealloc& 
 }
 
 void Preallocations::use(Search& search, Prealloc& pa) {
-  const state::Geometry& geometry = state_.geometry();
-  const state::Extent part = served_from(search, pa);
+  const Geometry& geometry = state_.geometry();
+  const Extent part = served_from(search, pa);
   if (pa.kind == Prealloc::Kind::inode) {
     pa.mark_used((search.orig.logical - pa.logical) >> geometry.cluster_bits, part.len);
     pa.free -= std::min(part.len, pa.free);
@@ -114,7 +114,7 @@ Prealloc& Preallocations::make(const Request& request, Search& search,
 }
 
 bool Preallocations::plant(const PlantedPrealloc& planted) {
-  const state::Geometry& geometry = state_.geometry();
+  const Geometry& geometry = state_.geometry();
   if (planted.len == 0 || !geometry.holds(planted.group, planted.start, planted.len)) return false;
   state_.load(planted.group);
   state::Group& group = state_.group(planted.group);
@@ -168,8 +168,7 @@ void Preallocations::requeue(std::uint32_t cpu, Prealloc& pa) {
   constexpr std::uint32_t kMost = 8;
   constexpr std::uint32_t kKeep = 5;
   pa.in_owner.unlink();
-  const int order =
-      std::min(state::fls(pa.free) - 1, static_cast<int>(state::kLocalityBuckets) - 1);
+  const int order = std::min(fls(pa.free) - 1, static_cast<int>(state::kLocalityBuckets) - 1);
   auto& bucket = state_.locality(cpu).buckets[static_cast<std::size_t>(order)];
   auto count = static_cast<std::uint32_t>(bucket.size()) + 1;
   const auto larger = std::find_if(bucket.begin(), bucket.end(),

@@ -59,7 +59,7 @@ class Preallocations {
   // The same among the inode's own only.
   [[nodiscard]] state::Prealloc* find_of_inode(const Request& request, const Search& search);
   // The clusters of `pa` that serve the request.
-  [[nodiscard]] state::Extent served_from(const Search& search, const state::Prealloc& pa) const;
+  [[nodiscard]] Extent served_from(const Search& search, const state::Prealloc& pa) const;
   // Hands out of `pa` what the request asks for. A group preallocation is cut only by finish().
   void use(Search& search, state::Prealloc& pa);
   // Makes one of search.best, placed in the file, and serves the request from it. `held`: which of

@@ -21,7 +21,7 @@ void ReadAhead::at(std::uint32_t at, bool fast) {
   if (fast && reads_ >= search_.tunables.mb_prefetch_limit) return;
   if (rules_.every_batch) finish();
   state::FsState& state = search_.state;
-  const state::Geometry& geometry = state.geometry();
+  const state::MountedGeometry& geometry = state.geometry();
   const std::uint64_t reads_before = reads_;
   const std::uint32_t count = prefetch_batch(search_.tunables, geometry, at);
   // Once round the groups is all that read-ahead can do.
@@ -42,7 +42,7 @@ void ReadAhead::at(std::uint32_t at, bool fast) {
 
 void ReadAhead::finish() {
   state::FsState& state = search_.state;
-  const state::Geometry& geometry = state.geometry();
+  const state::MountedGeometry& geometry = state.geometry();
   // Who finishes the last batch alone goes by where the last criterion started, if that has not
   // prefetched itself.
   std::uint32_t number = rules_.every_batch ? end_ : next_;

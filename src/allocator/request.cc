@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "util/mballoc.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::allocator {
 namespace {
@@ -23,7 +23,7 @@ std::int64_t round_down(std::int64_t n, std::int64_t unit) {
 }
 
 // The range that the file size alone suggests.
-Range predicted(const state::Geometry& geometry, const state::Extent& orig, SizeStep step) {
+Range predicted(const Geometry& geometry, const Extent& orig, SizeStep step) {
   const std::uint32_t bits = geometry.block_bits;
   const auto chunk = [&](std::uint64_t bytes) {
     const auto blocks = static_cast<std::int64_t>(bytes >> bits);
@@ -40,8 +40,7 @@ Range predicted(const state::Geometry& geometry, const state::Extent& orig, Size
 }
 
 // Keeps the range off the mapped neighbours and within what one group and one file can hold.
-void clip(const state::Geometry& geometry, const state::Extent& orig, const Request& request,
-          Range& range) {
+void clip(const Geometry& geometry, const Extent& orig, const Request& request, Range& range) {
   const std::int64_t group = geometry.blocks_per_group;
   range.start = std::max(range.start, round_down(orig.logical, group));
   if (range.end() > kMaxFileBlocks) range.size = kMaxFileBlocks - range.start;
@@ -55,7 +54,7 @@ void clip(const state::Geometry& geometry, const state::Extent& orig, const Requ
 }
 
 // Shrinks the range so that it touches, but does not cross, the file's preallocations.
-void avoid_preallocs(const state::Geometry& geometry, const state::Extent& orig,
+void avoid_preallocs(const Geometry& geometry, const Extent& orig,
                      const state::InodePreallocs* preallocs, Range& range) {
   if (preallocs == nullptr) return;
   const std::int64_t first = range.start;
@@ -75,7 +74,7 @@ void avoid_preallocs(const state::Geometry& geometry, const state::Extent& orig,
 
 }  // namespace
 
-SizeStep size_step(std::uint64_t bytes, const state::Geometry& geometry) {
+SizeStep size_step(std::uint64_t bytes, const Geometry& geometry) {
   for (int step = 0; step <= static_cast<int>(SizeStep::m1); ++step)
     if (bytes <= 16384ull << step) return static_cast<SizeStep>(step);
   // Small blocks have small chunks: the larger steps do not exist for them.
@@ -91,9 +90,9 @@ std::uint64_t smallest_in(SizeStep step) {
   return step == SizeStep::m8 ? 4 * kMiB + 1 : 8 * kMiB + 1;
 }
 
-Normalized normalize(const state::Geometry& geometry, const Search& search, const Request& request,
+Normalized normalize(const Geometry& geometry, const Search& search, const Request& request,
                      const state::InodePreallocs* preallocs, SizeStep step) {
-  const state::Extent& orig = search.orig;
+  const Extent& orig = search.orig;
   Range range = predicted(geometry, orig, step);
   clip(geometry, orig, request, range);
   avoid_preallocs(geometry, orig, preallocs, range);
@@ -120,9 +119,9 @@ Normalized normalize(const state::Geometry& geometry, const Search& search, cons
   return out;
 }
 
-Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,
-                  const state::Extent& orig, const Request& request) {
-  const std::uint64_t end = state::logical_end(geometry, orig);
+Mode mode_by_size(const Geometry& geometry, const Tunables& tunables, const Extent& orig,
+                  const Request& request) {
+  const std::uint64_t end = logical_end(geometry, orig);
   const std::uint64_t file =
       (request.size_hint + (1ull << geometry.block_bits) - 1) >> geometry.block_bits;
   const bool closed_file = request.inputs_exact && end == file && !request.open_for_write;
@@ -132,14 +131,14 @@ Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,
   return closed_file ? Mode::noprealloc : Mode::stream;
 }
 
-std::uint32_t place_in_goal(const state::Geometry& geometry, const state::Extent& orig,
-                            const state::Extent& goal, std::uint32_t len, bool over_start) {
-  const std::uint64_t goal_end = state::logical_end(geometry, goal);
+std::uint32_t place_in_goal(const Geometry& geometry, const Extent& orig, const Extent& goal,
+                            std::uint32_t len, bool over_start) {
+  const std::uint64_t goal_end = logical_end(geometry, goal);
   const std::uint64_t size = geometry.to_blocks(len);
   if (orig.logical >= goal_end - size) return static_cast<std::uint32_t>(goal_end - size);
   const std::uint64_t kept_end = goal.logical + size;
   const bool covers =
-      over_start ? orig.logical < kept_end : state::logical_end(geometry, orig) <= kept_end;
+      over_start ? orig.logical < kept_end : logical_end(geometry, orig) <= kept_end;
   if (covers) return goal.logical;
   return orig.logical;
 }

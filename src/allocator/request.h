@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "allocator/search.h"
-#include "state/geometry.h"
+#include "ext4/geometry.h"
 #include "state/prealloc.h"
 
 namespace e4r::allocator {
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kMaxBlockFilePhys = 0xffffffff;
 // request's end falls (ext4_mb_normalize_request). The first seven steps are 16K << n.
 enum class SizeStep : std::uint8_t { k16, k32, k64, k128, k256, k512, m1, m4, m8, large, unknown };
 inline constexpr int kSizeSteps = static_cast<int>(SizeStep::unknown);
-[[nodiscard]] SizeStep size_step(std::uint64_t bytes, const state::Geometry& geometry);
+[[nodiscard]] SizeStep size_step(std::uint64_t bytes, const Geometry& geometry);
 // Smallest file size in bytes that falls into the step.
 [[nodiscard]] std::uint64_t smallest_in(SizeStep step);
 
@@ -59,25 +59,24 @@ struct Normalized {
   // False when the size step contradicts what is mapped around the request: the goal is then the
   // request itself.
   bool consistent = false;
-  state::Extent goal;
+  Extent goal;
   std::uint32_t flags = 0;  // hint_try_goal, or nothing
 };
 
 // Normalises the data request in `search` (orig and goal set) to a goal of a rounder length and
 // start, within one group, clear of the file's neighbours and of its preallocations.
-[[nodiscard]] Normalized normalize(const state::Geometry& geometry, const Search& search,
+[[nodiscard]] Normalized normalize(const Geometry& geometry, const Search& search,
                                    const Request& request, const state::InodePreallocs* preallocs,
                                    SizeStep step);
 
 // The first file block of those that a find of `len` clusters serves, shorter than the goal: at the
 // goal's end if that still covers the start of the request, else at the goal's start if that covers
 // its end (`over_start`: its start), else at the request (ext4_mb_new_inode_pa).
-[[nodiscard]] std::uint32_t place_in_goal(const state::Geometry& geometry,
-                                          const state::Extent& orig, const state::Extent& goal,
-                                          std::uint32_t len, bool over_start);
+[[nodiscard]] std::uint32_t place_in_goal(const Geometry& geometry, const Extent& orig,
+                                          const Extent& goal, std::uint32_t len, bool over_start);
 
 // Mode by the kernel's rule from the file size, for when the trace does not show it.
-[[nodiscard]] Mode mode_by_size(const state::Geometry& geometry, const Tunables& tunables,
-                                const state::Extent& orig, const Request& request);
+[[nodiscard]] Mode mode_by_size(const Geometry& geometry, const Tunables& tunables,
+                                const Extent& orig, const Request& request);
 
 }  // namespace e4r::allocator

@@ -26,10 +26,10 @@ struct Search {
   const Tunables& tunables;
   Counters& counters;
 
-  state::Extent orig;          // what was asked for
-  state::Extent goal;          // what is searched for; CR1.5 may shorten it
-  state::Extent best;          // best candidate so far, then the clusters handed out
-  state::Extent taken;         // what was taken from the bitmap, preallocation included
+  Extent orig;                 // what was asked for
+  Extent goal;                 // what is searched for; CR1.5 may shorten it
+  Extent best;                 // best candidate so far, then the clusters handed out
+  Extent taken;                // what was taken from the bitmap, preallocation included
   std::uint32_t goal_len = 0;  // goal.len as normalisation set it
   std::uint32_t flags = 0;     // mb::
   std::uint32_t order2 = 0;    // order of a power-of-two goal that the buddy can serve, or 0

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allocator/search.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::allocator {
 
@@ -43,7 +44,7 @@ class StreamGoals {
     if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;
   }
   // Clusters from there on were taken for a stream request of the inode.
-  void moved(const state::Extent& taken, std::uint64_t ino) {
+  void moved(const Extent& taken, std::uint64_t ino) {
     goals_[index(ino)] = {taken.group, taken.start};
   }
   // `planted` comes in the order of the trace. Of several for one goal only the first counts: the

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "state/geometry.h"
+#include "ext4/geometry.h"
 
 namespace e4r::allocator {
 
@@ -30,8 +30,7 @@ inline constexpr StripeRules kStripe6_8 = {
     .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
 
 // The stripe of `blocks` in clusters, or as many clusters as blocks; 0: none.
-[[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules,
-                                             const state::Geometry& geometry,
+[[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules, const Geometry& geometry,
                                              std::uint64_t blocks) {
   if (!rules.in_clusters) return blocks;
   const std::uint64_t clusters = blocks >> geometry.cluster_bits;
@@ -40,8 +39,7 @@ inline constexpr StripeRules kStripe6_8 = {
 }
 
 // The distance, in blocks, between places that are aligned to a stripe of `clusters` clusters.
-[[nodiscard]] inline std::uint64_t stripe_blocks(const StripeRules& rules,
-                                                 const state::Geometry& geometry,
+[[nodiscard]] inline std::uint64_t stripe_blocks(const StripeRules& rules, const Geometry& geometry,
                                                  std::uint64_t clusters) {
   return rules.in_clusters ? geometry.to_blocks(clusters) : clusters;
 }

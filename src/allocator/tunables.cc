@@ -130,7 +130,7 @@ bool has_tunable(const Policy& policy, const TunableInfo& tunable) {
   return tunable.read_by == nullptr || tunable.read_by(policy);
 }
 
-Tunables defaults_for(const state::Geometry& geometry) {
+Tunables defaults_for(const state::MountedGeometry& geometry) {
   Tunables t;
   t.mb_stripe = geometry.stripe;
   t.mb_group_prealloc = std::max<std::uint64_t>(512u >> geometry.cluster_bits, 32);
@@ -156,7 +156,7 @@ Tunables with_mount_of(const Tunables& mounted, Tunables now) {
   return now;
 }
 
-std::uint32_t prefetch_batch(const Tunables& tunables, const state::Geometry& geometry,
+std::uint32_t prefetch_batch(const Tunables& tunables, const Geometry& geometry,
                              std::uint32_t group) {
   const auto count = static_cast<std::uint32_t>(tunables.mb_prefetch);
   if (!geometry.flex_bg) return count;
@@ -164,8 +164,7 @@ std::uint32_t prefetch_batch(const Tunables& tunables, const state::Geometry& ge
   return std::min(flex - (group & (flex - 1)), count);
 }
 
-ReadBatch read_batch(const Tunables& tunables, const state::Geometry& geometry,
-                     std::uint32_t group) {
+ReadBatch read_batch(const Tunables& tunables, const Geometry& geometry, std::uint32_t group) {
   const std::uint64_t batch = std::max<std::uint64_t>(tunables.mb_prefetch, 1);
   const std::uint64_t first = group / batch * batch;
   return {static_cast<std::uint32_t>(first),

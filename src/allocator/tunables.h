@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "state/geometry.h"
+#include "state/mounted_geometry.h"
 #include "util/status.h"
 
 namespace e4r::allocator {
@@ -30,22 +30,22 @@ struct Tunables {
   std::uint64_t possible_cpus = 0;  // of the machine, no knob of the kernel's; 0: not known
 };
 
-[[nodiscard]] Tunables defaults_for(const state::Geometry& geometry);
+[[nodiscard]] Tunables defaults_for(const state::MountedGeometry& geometry);
 
 // The tunables `now`, but for what the mount has settled in `mounted` for good: mb_stripe,
 // mb_optimize_scan, possible_cpus.
 [[nodiscard]] Tunables with_mount_of(const Tunables& mounted, Tunables now);
 
 // How many groups from `group` on are read ahead at a time: mb_prefetch, within one flex group.
-[[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables,
-                                           const state::Geometry& geometry, std::uint32_t group);
+[[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables, const Geometry& geometry,
+                                           std::uint32_t group);
 
 // The groups [first, next) whose bitmaps somebody reads together who is not allocating and wants
 // that of `group`: a batch of mb_prefetch groups (ext4_run_li_request, Linux 6.1).
 struct ReadBatch {
   std::uint32_t first = 0, next = 0;
 };
-[[nodiscard]] ReadBatch read_batch(const Tunables& tunables, const state::Geometry& geometry,
+[[nodiscard]] ReadBatch read_batch(const Tunables& tunables, const Geometry& geometry,
                                    std::uint32_t group);
 
 struct Policy;

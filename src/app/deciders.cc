@@ -29,7 +29,7 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
 }  // namespace
 
 Result<const allocator::Policy*> parse_policy(const std::string& name) {
-  if (name.starts_with(guest::kKernelPrefix))
+  if (guest::is_kernel_name(name))
     return guest::kernel_policy(name.substr(guest::kKernelPrefix.size()));
   if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
   std::string known;
@@ -49,19 +49,16 @@ Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& 
   return out;
 }
 
-bool is_kernel(const allocator::Policy& policy) {
-  return policy.name.starts_with(guest::kKernelPrefix);
-}
-
 void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs) {
   for (const allocator::Policy* policy : policies)
-    if (is_kernel(*policy)) outputs.reads(guest::parse_kernel(std::string(policy->source)).path);
+    if (guest::is_kernel(*policy))
+      outputs.reads(guest::parse_kernel(std::string(policy->source)).path);
 }
 
 Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy& policy,
                                                          const allocator::Tunables& tunables,
                                                          const StartPoint& start, bool loaded) {
-  if (is_kernel(policy)) return start_kernel(policy, tunables, start, loaded);
+  if (guest::is_kernel(policy)) return start_kernel(policy, tunables, start, loaded);
   auto model = std::make_unique<allocator::Model>(start.source, policy, tunables);
   state::FsState& state = model->own_state();
   for (std::uint32_t group = 0; loaded && group < state.group_count(); ++group) {

@@ -19,9 +19,6 @@ namespace e4r::app {
 // lists those there are), an empty list.
 [[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
 
-// Whether it is the code of a kernel.
-[[nodiscard]] bool is_kernel(const allocator::Policy& policy);
-
 // What the policies are read from.
 void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs);
 

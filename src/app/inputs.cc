@@ -10,7 +10,7 @@
 
 #include "replay/fit.h"
 #include "replay/stream_goal_count.h"
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -166,7 +166,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
                              capture ? capture->start().kernel : trace.summary().kernel,
                              {}};
   E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr,
-                          image.geometry().default_mount_opts, recorded));
+                          image.superblock().default_mount_opts, recorded));
   source.geometry.data_writeback = recorded.mount.data_writeback;
   E4R_CHECK(
       find_possible_cpus(options, trace, source.geometry.groups, listener, recorded.tunables));

@@ -8,7 +8,7 @@
 #include "app/inputs.h"
 #include "report/replay_report.h"
 #include "state/mb_group.h"
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 // The kernel's own account of the recorded run: given, in the capture, or beside the trace.
 namespace e4r::app {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "app/deciders.h"
+#include "guest/kernel_file.h"
 #include "stats/settled.h"
 #include "util/units.h"
 
@@ -12,7 +13,7 @@ namespace e4r::app {
 
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener) {
-  if (!is_kernel(policy) || !inputs.warm) return;
+  if (!guest::is_kernel(policy) || !inputs.warm) return;
   const std::size_t preallocs = inputs.warm->preallocs.size();
   const std::size_t streams = inputs.warm->streams.size();
   if (preallocs == 0 && streams == 0) return;
@@ -25,7 +26,7 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunables& tunables,
                          const Inputs& inputs) {
   replay::Setup out = {&policy, tunables};
-  if (!is_kernel(policy)) return out;
+  if (!guest::is_kernel(policy)) return out;
   out.make = [&inputs](const replay::Setup& setup, const replay::WarmStart* warm) {
     return make_decider(*setup.policy, setup.tunables,
                         {inputs.source, inputs.image_path, inputs.image_name}, warm != nullptr);
@@ -69,7 +70,7 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
 report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs) {
   report::ReplayReport out;
   out.image_path = options.image;
-  out.geometry = inputs.image.geometry();
+  out.superblock = inputs.image.superblock();
   out.bad_groups = inputs.image.bad_groups().size();
   out.trace_path = inputs.trace.name();
   out.device = trace::device_name(inputs.trace.device());

@@ -23,9 +23,9 @@ Result<StartImage> StartImage::read(const std::string& device_path) {
   E4R_TRY(const image::Image fs, image::Image::open(device_path, {.load_bitmaps = false}));
   E4R_TRY(const image::InputFile file, image::InputFile::open(device_path));
   StartImage out;
-  const std::uint64_t block_size = fs.geometry().block_size;
-  out.size_ = fs.geometry().blocks_count * block_size;
-  for (const image::BlockRange& range : fs.bookkeeping()) {
+  const std::uint64_t block_size = fs.superblock().block_size();
+  out.size_ = fs.superblock().blocks_count * block_size;
+  for (const BlockRange& range : fs.bookkeeping()) {
     const std::uint64_t end = range.end() * block_size;
     for (std::uint64_t at = range.first * block_size; at < end; at += kReadBytes) {
       Piece piece = {at, std::string(std::min(kReadBytes, end - at), '\0')};

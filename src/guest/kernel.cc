@@ -17,7 +17,7 @@ constexpr std::string_view kMountOptions =
     "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue";
 constexpr std::string_view kJournalOptions = ",commit=1000000";
 
-state::Extent extent(const e4r_extent& e) {
+Extent extent(const e4r_extent& e) {
   return {e.group, e.start, e.len, e.logical};
 }
 
@@ -112,7 +112,7 @@ void Kernel::post(const e4r_op& op) {
 
 // Size and writers of the stand-in.
 void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
-  const state::Geometry& geometry = state_.geometry();
+  const state::MountedGeometry& geometry = state_.geometry();
   op.mode = S_IFREG | 0600;
   op.extents = geometry.extents;
   op.i_size = request.size_hint;
@@ -207,7 +207,7 @@ allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer)
     out.criterion = mb::Criterion::past_last;
   // The closing event is not there for a request that was turned away before the allocator.
   if (!closed) {
-    const state::Geometry& geometry = state_.geometry();
+    const Geometry& geometry = state_.geometry();
     out.orig = {0, 0, op.len, op.logical};
     if (geometry.holds_block(op.goal)) {
       out.orig.group = geometry.group_of(op.goal);
@@ -224,9 +224,9 @@ void Kernel::count(const allocator::Decision& decision, std::uint64_t considered
   counters_.groups_scanned += decision.groups_scanned;
   if (decision.prealloc) return;
   // A search that has come past the last criterion ended there.
-  const mb::Criterion criterion = decision.criterion < mb::Criterion::past_last
-                                      ? decision.criterion
-                                      : options_.policy->ladder.back().criterion;
+  const bool is_rung = !mb::row_of(decision.criterion).section.empty();
+  const mb::Criterion criterion =
+      is_rung ? decision.criterion : options_.policy->ladder.back().criterion;
   counters_[criterion].groups_considered += considered - considered_;
   considered_ = considered;
 }
@@ -234,7 +234,7 @@ void Kernel::count(const allocator::Decision& decision, std::uint64_t considered
 // What was handed out is in use. A kernel that hands out what is in use has lost its way.
 void Kernel::keep(const allocator::Decision& decision) {
   if (!decision.success) return;
-  const state::Geometry& geometry = state_.geometry();
+  const Geometry& geometry = state_.geometry();
   const bool exists = geometry.holds_block(decision.block);
   const std::uint32_t group = exists ? geometry.group_of(decision.block) : 0;
   const std::uint32_t start = exists ? geometry.cluster_in_group(decision.block) : 0;

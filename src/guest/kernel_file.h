@@ -11,6 +11,13 @@ namespace e4r::guest {
 
 // What -p calls the code of a kernel: "kernel:FILE".
 inline constexpr std::string_view kKernelPrefix = "kernel:";
+[[nodiscard]] inline bool is_kernel_name(std::string_view policy) {
+  return policy.starts_with(kKernelPrefix);
+}
+// Whether the policy stands for the code of a kernel.
+[[nodiscard]] inline bool is_kernel(const allocator::Policy& policy) {
+  return is_kernel_name(policy.name);
+}
 
 // A kernel that `e4replay kernel build` has made.
 struct KernelFile {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "image/crc32c.h"
+#include "util/crc32c.h"
 
 namespace e4r::image {
 namespace {
@@ -22,7 +22,7 @@ bool padded(std::span<const std::byte> raw, std::uint32_t first) {
                      [](std::byte b) { return b == std::byte{0xff}; });
 }
 
-bool checksum_ok(ext2_filsys fs, Group group, std::uint32_t computed) {
+bool checksum_ok(ext2_filsys fs, GroupNumber group, std::uint32_t computed) {
   const auto* desc =
       reinterpret_cast<const ext4_group_desc*>(ext2fs_group_desc(fs, fs->group_desc, group));
   if (EXT2_DESC_SIZE(fs->super) < EXT4_BG_BLOCK_BITMAP_CSUM_HI_LOCATION)
@@ -34,29 +34,29 @@ bool checksum_ok(ext2_filsys fs, Group group, std::uint32_t computed) {
 }  // namespace
 
 BitmapReader::BitmapReader(const Source& source)
-    : source_(source), words_(source.geometry.words_per_group()) {
-  const std::size_t block = source.geometry.block_size;
+    : source_(source), words_(source.superblock.words_per_group()) {
+  const std::size_t block = source.superblock.block_size();
   const std::size_t blocks = std::max<std::size_t>(1, kRunBytes / block);
-  buffer_.resize(std::min<std::size_t>(blocks, source.geometry.groups_count) * block);
+  buffer_.resize(std::min<std::size_t>(blocks, source.superblock.groups) * block);
 }
 
 std::span<std::byte> BitmapReader::slot(std::size_t index, std::size_t count) {
-  const std::size_t block = source_.geometry.block_size;
+  const std::size_t block = source_.superblock.block_size();
   return std::span(buffer_).subspan(index * block, count * block);
 }
 
-bool BitmapReader::on_disk(Group group) const {
+bool BitmapReader::on_disk(GroupNumber group) const {
   const GroupInfo& info = source_.groups[group];
   return !info.bad() && !info.block_uninit;
 }
 
 // Groups from `first` on whose bitmaps lie one behind the other, uninitialised ones among them
 // included: reading through a gap is cheaper than a second read.
-Group BitmapReader::end_of_run(Group first, Group last) const {
-  const std::size_t most = buffer_.size() / source_.geometry.block_size;
+GroupNumber BitmapReader::end_of_run(GroupNumber first, GroupNumber last) const {
+  const std::size_t most = buffer_.size() / source_.superblock.block_size();
   const Block start = source_.groups[first].block_bitmap;
-  Group end = first + 1;
-  for (Group g = end; g < last && g - first < most; ++g) {
+  GroupNumber end = first + 1;
+  for (GroupNumber g = end; g < last && g - first < most; ++g) {
     const GroupInfo& info = source_.groups[g];
     if (info.bad() || info.block_bitmap != start + (g - first)) break;
     if (!info.block_uninit) end = g + 1;
@@ -64,8 +64,8 @@ Group BitmapReader::end_of_run(Group first, Group last) const {
   return end;
 }
 
-void BitmapReader::fetch(Group first, Group end) {
-  const std::size_t block = source_.geometry.block_size;
+void BitmapReader::fetch(GroupNumber first, GroupNumber end) {
+  const std::size_t block = source_.superblock.block_size();
   const std::uint64_t offset = source_.groups[first].block_bitmap * block;
   const std::size_t count = end - first;
   readable_.assign(count, true);
@@ -74,8 +74,8 @@ void BitmapReader::fetch(Group first, Group end) {
     readable_[i] = source_.file.read(offset + i * block, slot(i)).ok();
 }
 
-GroupFault BitmapReader::decode(Group group, std::span<const std::byte> raw) {
-  const Geometry& geo = source_.geometry;
+GroupFault BitmapReader::decode(GroupNumber group, std::span<const std::byte> raw) {
+  const SuperblockInfo& geo = source_.superblock;
   const std::uint32_t clusters = source_.groups[group].clusters;
   const std::size_t bytes = geo.clusters_per_group / 8;
   if (geo.features.metadata_csum &&
@@ -90,7 +90,7 @@ GroupFault BitmapReader::decode(Group group, std::span<const std::byte> raw) {
   return GroupFault::none;
 }
 
-void BitmapReader::load(Group group, Group run_first) {
+void BitmapReader::load(GroupNumber group, GroupNumber run_first) {
   GroupInfo& info = source_.groups[group];
   if (on_disk(group)) {
     const std::size_t at = group - run_first;
@@ -101,10 +101,10 @@ void BitmapReader::load(Group group, Group run_first) {
   if (info.bad()) std::fill(words_.begin(), words_.end(), ~std::uint64_t{0});
 }
 
-void BitmapReader::read(Group first, Group last, const Visit& visit) {
-  Group run_first = first;
-  Group run_end = first;
-  for (Group group = first; group < last; ++group) {
+void BitmapReader::read(GroupNumber first, GroupNumber last, const Visit& visit) {
+  GroupNumber run_first = first;
+  GroupNumber run_end = first;
+  for (GroupNumber group = first; group < last; ++group) {
     if (group >= run_end && on_disk(group)) {
       run_first = group;
       run_end = end_of_run(group, last);

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "image/geometry.h"
+#include "image/fs_info.h"
 #include "image/input_file.h"
 #include "image/layout.h"
 
@@ -18,25 +18,25 @@ class BitmapReader {
  public:
   struct Source {
     const InputFile& file;
-    const Geometry& geometry;
+    const SuperblockInfo& superblock;
     const Layout& layout;
     std::span<GroupInfo> groups;
     ext2_filsys fs;
   };
-  using Visit = std::function<void(Group group, std::span<const std::uint64_t> words)>;
+  using Visit = std::function<void(GroupNumber group, std::span<const std::uint64_t> words)>;
 
   explicit BitmapReader(const Source& source);
 
   // Visits groups [first, last) in order with their bitmaps as Image::bitmap() describes them,
   // and sets the fault of those that turn out bad.
-  void read(Group first, Group last, const Visit& visit);
+  void read(GroupNumber first, GroupNumber last, const Visit& visit);
 
  private:
-  [[nodiscard]] bool on_disk(Group group) const;
-  [[nodiscard]] Group end_of_run(Group first, Group last) const;
-  void fetch(Group first, Group end);
-  [[nodiscard]] GroupFault decode(Group group, std::span<const std::byte> raw);
-  void load(Group group, Group run_first);
+  [[nodiscard]] bool on_disk(GroupNumber group) const;
+  [[nodiscard]] GroupNumber end_of_run(GroupNumber first, GroupNumber last) const;
+  void fetch(GroupNumber first, GroupNumber end);
+  [[nodiscard]] GroupFault decode(GroupNumber group, std::span<const std::byte> raw);
+  void load(GroupNumber group, GroupNumber run_first);
   [[nodiscard]] std::span<std::byte> slot(std::size_t index, std::size_t count = 1);
 
   Source source_;

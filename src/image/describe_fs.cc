@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/describe_fs.h"
 
-#include <bit>
 #include <cstring>
 
 #include "image/layout.h"
+#include "image/superblock.h"
 
 namespace e4r::image {
 namespace {
@@ -43,12 +43,10 @@ Features read_features(Super* sb) {
   return f;
 }
 
-void read_group_sizes(ext2_filsys fs, Geometry& geo) {
+void read_sizes(ext2_filsys fs, SuperblockInfo& geo) {
   Super* sb = fs->super;
-  geo.blocks_per_group = sb->s_blocks_per_group;
-  geo.clusters_per_group = sb->s_clusters_per_group;
-  geo.groups_count = fs->group_desc_count;
-  geo.inodes_per_group = sb->s_inodes_per_group;
+  geo.clusters_count =
+      std::uint64_t{geo.groups - 1} * geo.clusters_per_group + geo.clusters_in(geo.groups - 1);
   geo.inodes_count = sb->s_inodes_count;
   geo.inode_size = EXT2_INODE_SIZE(sb);
   geo.itable_blocks_per_group = fs->inode_blocks_per_group;
@@ -56,11 +54,10 @@ void read_group_sizes(ext2_filsys fs, Geometry& geo) {
   geo.desc_blocks = fs->desc_blocks;
   geo.reserved_gdt_blocks = sb->s_reserved_gdt_blocks;
   geo.first_meta_bg = sb->s_first_meta_bg;
-  geo.log_groups_per_flex = geo.features.flex_bg ? sb->s_log_groups_per_flex : 0;
   geo.first_inode = EXT2_FIRST_INODE(sb);
 }
 
-void read_state(Super* sb, Geometry& geo) {
+void read_state(Super* sb, SuperblockInfo& geo) {
   geo.needs_recovery = ext2fs_has_feature_journal_needs_recovery(sb);
   geo.clean = sb->s_state & EXT2_VALID_FS;
   geo.errors = sb->s_state & EXT2_ERROR_FS;
@@ -73,14 +70,14 @@ void read_state(Super* sb, Geometry& geo) {
 // Looks at a group as the kernel does when it mounts.
 class DescriptorCheck {
  public:
-  DescriptorCheck(ext2_filsys fs, const Geometry& geo, const Layout& layout)
-      : fs_(fs), geo_(geo), super_block_(geo.block_size == 1024 ? 1 : 0) {
+  DescriptorCheck(ext2_filsys fs, const SuperblockInfo& geo, const Layout& layout)
+      : fs_(fs), geo_(geo), super_block_(geo.block_size() == 1024 ? 1 : 0) {
     table_end_ = super_block_ + 1;  // group 0: superblock, then descriptors
     const std::uint64_t base = layout.base_blocks(0);
     if (base > geo.reserved_gdt_blocks) table_end_ = super_block_ + base - geo.reserved_gdt_blocks;
   }
 
-  [[nodiscard]] GroupFault operator()(Group group, const GroupInfo& info) const {
+  [[nodiscard]] GroupFault operator()(GroupNumber group, const GroupInfo& info) const {
     if (!ext2fs_group_desc_csum_verify(fs_, group)) return GroupFault::descriptor_checksum;
     if (!in_range(group, info, info.block_bitmap, 1) ||
         !in_range(group, info, info.inode_bitmap, 1) ||
@@ -93,10 +90,10 @@ class DescriptorCheck {
  private:
   // Clear of the primary superblock and descriptors, and within the group or, with flex_bg, the
   // file system.
-  [[nodiscard]] bool in_range(Group group, const GroupInfo& info, Block first,
+  [[nodiscard]] bool in_range(GroupNumber group, const GroupInfo& info, Block first,
                               std::uint64_t count) const {
     const bool anywhere = geo_.features.flex_bg;
-    const bool to_the_end = anywhere || group + 1 == geo_.groups_count;
+    const bool to_the_end = anywhere || group + 1 == geo_.groups;
     const Block low = anywhere ? geo_.first_data_block : info.first_block;
     const Block end = to_the_end ? geo_.blocks_count : info.first_block + geo_.blocks_per_group;
     const bool in_table = first >= super_block_ && first < table_end_;
@@ -104,19 +101,19 @@ class DescriptorCheck {
   }
 
   ext2_filsys fs_;
-  const Geometry& geo_;
+  const SuperblockInfo& geo_;
   Block super_block_;
   Block table_end_;
 };
 
-GroupInfo read_group(ext2_filsys fs, const Geometry& geo, Group group) {
+GroupInfo read_group(ext2_filsys fs, const SuperblockInfo& geo, GroupNumber group) {
   GroupInfo info;
-  info.first_block = geo.group_first_block(group);
+  info.first_block = geo.first_block(group);
   info.block_bitmap = ext2fs_block_bitmap_loc(fs, group);
   info.inode_bitmap = ext2fs_inode_bitmap_loc(fs, group);
   info.inode_table = ext2fs_inode_table_loc(fs, group);
-  info.blocks = geo.group_blocks(group);
-  info.clusters = geo.group_clusters(group);
+  info.blocks = geo.blocks_in(group);
+  info.clusters = geo.clusters_in(group);
   info.free_clusters = ext2fs_bg_free_blocks_count(fs, group);
   info.free_inodes = ext2fs_bg_free_inodes_count(fs, group);
   info.used_dirs = ext2fs_bg_used_dirs_count(fs, group);
@@ -132,18 +129,11 @@ GroupInfo read_group(ext2_filsys fs, const Geometry& geo, Group group) {
 
 }  // namespace
 
-Geometry read_geometry(ext2_filsys fs) {
+SuperblockInfo read_superblock(ext2_filsys fs) {
   Super* sb = fs->super;
-  Geometry geo;
+  SuperblockInfo geo{geometry_of(*sb)};
   geo.features = read_features(sb);
-  geo.block_size = fs->blocksize;
-  geo.block_size_bits = static_cast<std::uint32_t>(std::countr_zero(fs->blocksize));
-  geo.cluster_ratio_bits = static_cast<std::uint32_t>(fs->cluster_ratio_bits);
-  geo.blocks_count = ext2fs_blocks_count(sb);
-  geo.first_data_block = sb->s_first_data_block;
-  read_group_sizes(fs, geo);
-  geo.clusters_count = std::uint64_t{geo.groups_count - 1} * geo.clusters_per_group +
-                       geo.group_clusters(geo.groups_count - 1);
+  read_sizes(fs, geo);
   geo.free_blocks_count = ext2fs_free_blocks_count(sb);
   geo.reserved_blocks = ext2fs_r_blocks_count(sb);
   geo.stride = sb->s_raid_stride;
@@ -152,13 +142,13 @@ Geometry read_geometry(ext2_filsys fs) {
   return geo;
 }
 
-std::vector<GroupInfo> read_groups(ext2_filsys fs, const Geometry& geometry) {
+std::vector<GroupInfo> read_groups(ext2_filsys fs, const SuperblockInfo& superblock) {
   std::vector<GroupInfo> groups;
-  groups.reserve(geometry.groups_count);
-  for (Group group = 0; group < geometry.groups_count; ++group)
-    groups.push_back(read_group(fs, geometry, group));
-  const DescriptorCheck fault_of(fs, geometry, Layout(geometry, groups, fs));
-  for (Group group = 0; group < geometry.groups_count; ++group)
+  groups.reserve(superblock.groups);
+  for (GroupNumber group = 0; group < superblock.groups; ++group)
+    groups.push_back(read_group(fs, superblock, group));
+  const DescriptorCheck fault_of(fs, superblock, Layout(superblock, groups, fs));
+  for (GroupNumber group = 0; group < superblock.groups; ++group)
     groups[group].fault = fault_of(group, groups[group]);
   return groups;
 }

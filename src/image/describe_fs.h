@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "image/ext2_handle.h"
-#include "image/geometry.h"
+#include "image/fs_info.h"
 
 namespace e4r::image {
 
-[[nodiscard]] Geometry read_geometry(ext2_filsys fs);
+[[nodiscard]] SuperblockInfo read_superblock(ext2_filsys fs);
 
 // One entry per group, `fault` already telling what the descriptors alone give away.
-[[nodiscard]] std::vector<GroupInfo> read_groups(ext2_filsys fs, const Geometry& geometry);
+[[nodiscard]] std::vector<GroupInfo> read_groups(ext2_filsys fs, const SuperblockInfo& superblock);
 
 }  // namespace e4r::image

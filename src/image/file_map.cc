@@ -19,13 +19,12 @@ class Gatherer {
       : ino_(ino), blocks_count_(blocks_count), limit_(limit) {}
 
   // False when the walk has to stop.
-  bool add(const FileExtent& next) {
-    if (next.count == 0 || next.physical >= blocks_count_ ||
-        next.count > blocks_count_ - next.physical)
+  bool add(const MappedExtent& next) {
+    if (next.len == 0 || next.block >= blocks_count_ || next.len > blocks_count_ - next.block)
       return stop("maps blocks outside of the file system");
-    if ((total_ += next.count) > blocks_count_) return stop("maps more blocks than there are");
+    if ((total_ += next.len) > blocks_count_) return stop("maps more blocks than there are");
     if (!extents_.empty() && continues(extents_.back(), next)) {
-      extents_.back().count += next.count;
+      extents_.back().len += next.len;
       return true;
     }
     extents_.push_back(next);
@@ -34,16 +33,15 @@ class Gatherer {
 
   bool step() { return ++steps_ <= blocks_count_ * 2 + 16 || stop("maps its blocks in a circle"); }
 
-  Result<std::vector<FileExtent>> take(errcode_t code) {
+  Result<std::vector<MappedExtent>> take(errcode_t code) {
     if (wrong_ != nullptr) return error("inode {} {}", ino_, wrong_);
     if (code != 0) return error("mapping of inode {}: {}", ino_, ext2_text(code));
     return std::move(extents_);
   }
 
  private:
-  static bool continues(const FileExtent& a, const FileExtent& b) {
-    return a.unwritten == b.unwritten && a.logical + a.count == b.logical &&
-           a.physical + a.count == b.physical;
+  static bool continues(const MappedExtent& a, const MappedExtent& b) {
+    return a.unwritten == b.unwritten && a.is_continued_by(b);
   }
 
   bool stop(const char* what) {
@@ -54,7 +52,7 @@ class Gatherer {
   std::uint32_t ino_;
   std::uint64_t blocks_count_;
   std::size_t limit_;
-  std::vector<FileExtent> extents_;
+  std::vector<MappedExtent> extents_;
   std::uint64_t total_ = 0;
   std::uint64_t steps_ = 0;
   const char* wrong_ = nullptr;
@@ -77,7 +75,7 @@ errcode_t walk_tree(ext2_filsys fs, std::uint32_t ino, Gatherer& gather) {
   for (; code == 0 && gather.step(); code = ext2fs_extent_get(raw, EXT2_EXTENT_NEXT, &extent)) {
     if (!(extent.e_flags & EXT2_EXTENT_FLAGS_LEAF)) continue;
     const bool unwritten = extent.e_flags & EXT2_EXTENT_FLAGS_UNINIT;
-    if (!gather.add({extent.e_lblk, extent.e_pblk, extent.e_len, unwritten})) break;
+    if (!gather.add({{extent.e_lblk, extent.e_pblk, extent.e_len}, unwritten})) break;
   }
   return code == EXT2_ET_EXTENT_NO_NEXT ? 0 : code;
 }
@@ -85,7 +83,7 @@ errcode_t walk_tree(ext2_filsys fs, std::uint32_t ino, Gatherer& gather) {
 int on_block(ext2_filsys, blk64_t* block, e2_blkcnt_t logical, blk64_t, int, void* arg) {
   auto& gather = *static_cast<Gatherer*>(arg);
   const bool go_on =
-      gather.step() && gather.add({static_cast<std::uint64_t>(logical), *block, 1, false});
+      gather.step() && gather.add({{static_cast<std::uint64_t>(logical), *block, 1}, false});
   return go_on ? 0 : BLOCK_ABORT;
 }
 
@@ -106,10 +104,11 @@ Result<InodeInfo> read_inode(ext2_filsys fs, std::uint32_t ino) {
   return info;
 }
 
-Result<std::vector<FileExtent>> read_extents(ext2_filsys fs, std::uint32_t ino, std::size_t limit) {
+Result<std::vector<MappedExtent>> read_extents(ext2_filsys fs, std::uint32_t ino,
+                                               std::size_t limit) {
   E4R_TRY(ext2_inode_large large, load_inode(fs, ino));
   auto* inode = reinterpret_cast<ext2_inode*>(&large);
-  if (!ext2fs_inode_has_valid_blocks2(fs, inode)) return std::vector<FileExtent>();
+  if (!ext2fs_inode_has_valid_blocks2(fs, inode)) return std::vector<MappedExtent>();
   Gatherer gather(ino, ext2fs_blocks_count(fs->super), limit);
   if (large.i_flags & EXT4_EXTENTS_FL) return gather.take(walk_tree(fs, ino, gather));
   return gather.take(ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY,

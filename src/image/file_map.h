@@ -11,7 +11,7 @@ namespace e4r::image {
 // Image::inode() and Image::file_extents() on a handle that nobody else uses meanwhile; Errors
 // do not name the image.
 [[nodiscard]] Result<InodeInfo> read_inode(ext2_filsys fs, std::uint32_t ino);
-[[nodiscard]] Result<std::vector<FileExtent>> read_extents(ext2_filsys fs, std::uint32_t ino,
-                                                           std::size_t limit);
+[[nodiscard]] Result<std::vector<MappedExtent>> read_extents(ext2_filsys fs, std::uint32_t ino,
+                                                             std::size_t limit);
 
 }  // namespace e4r::image

@@ -20,8 +20,8 @@ namespace {
 // Bitmap bytes in a piece of a scan: enough to keep a thread busy, enough pieces to share out.
 constexpr std::uint64_t kPieceBytes = 2u << 20;
 
-Group groups_per_piece(const Geometry& geo) {
-  return static_cast<Group>(std::max<std::uint64_t>(1, kPieceBytes / geo.block_size));
+GroupNumber groups_per_piece(const Geometry& geometry) {
+  return static_cast<GroupNumber>(std::max<std::uint64_t>(1, kPieceBytes / geometry.block_size()));
 }
 
 }  // namespace
@@ -31,15 +31,15 @@ struct Image::Impl {
       : file(std::move(input)),
         fs(std::move(handle)),
         options(chosen),
-        geometry(read_geometry(fs.get())),
-        groups(read_groups(fs.get(), geometry)),
-        layout(geometry, groups, fs.get()) {}
+        superblock(read_superblock(fs.get())),
+        groups(read_groups(fs.get(), superblock)),
+        layout(superblock, groups, fs.get()) {}
 
   InputFile file;
   Ext2Handle fs;
   std::mutex fs_mutex;  // libext2fs keeps caches
   OpenOptions options;
-  Geometry geometry;
+  SuperblockInfo superblock;
   std::vector<GroupInfo> groups;
   Layout layout;
   std::unique_ptr<std::uint64_t[]> words;  // all bitmaps, or none
@@ -58,12 +58,12 @@ struct Image::Impl {
 
 void Image::Impl::warn_about_state() {
   const std::string& path = file.path();
-  if (geometry.needs_recovery)
+  if (superblock.needs_recovery)
     warnings.push_back(fmt::format(
         "{}: the journal holds changes that are not applied, so what is read may be out "
         "of date; apply them to a copy with `e2fsck -fy {}`",
         path, path));
-  if (geometry.errors)
+  if (superblock.errors)
     warnings.push_back(
         fmt::format("{}: the kernel has recorded errors in this file system; check a copy with "
                     "`e2fsck -fy {}`",
@@ -98,13 +98,13 @@ Status Image::Impl::report_bad_groups() {
 }
 
 Status Image::Impl::scan(const BitmapVisitor& visit) {
-  const Group step = groups_per_piece(geometry);
-  const std::size_t pieces = (geometry.groups_count + std::size_t{step} - 1) / step;
+  const GroupNumber step = groups_per_piece(superblock);
+  const std::size_t pieces = (superblock.groups + std::size_t{step} - 1) / step;
   parallel_for(thread_count(options.threads), pieces, [&](std::size_t piece) {
-    const Group first = static_cast<Group>(piece) * step;
-    const Group count = std::min(step, geometry.groups_count - first);
-    BitmapReader({file, geometry, layout, groups, fs.get()})
-        .read(first, first + count, [&](Group group, std::span<const std::uint64_t> bits) {
+    const GroupNumber first = static_cast<GroupNumber>(piece) * step;
+    const GroupNumber count = std::min(step, superblock.groups - first);
+    BitmapReader({file, superblock, layout, groups, fs.get()})
+        .read(first, first + count, [&](GroupNumber group, std::span<const std::uint64_t> bits) {
           visit(static_cast<unsigned>(piece), group, bits);
         });
   });
@@ -112,9 +112,9 @@ Status Image::Impl::scan(const BitmapVisitor& visit) {
 }
 
 Status Image::Impl::load() {
-  const std::size_t size = geometry.words_per_group();
-  words = std::make_unique_for_overwrite<std::uint64_t[]>(size * geometry.groups_count);
-  E4R_CHECK(scan([&](unsigned, Group group, std::span<const std::uint64_t> bits) {
+  const std::size_t size = superblock.words_per_group();
+  words = std::make_unique_for_overwrite<std::uint64_t[]>(size * superblock.groups);
+  E4R_CHECK(scan([&](unsigned, GroupNumber group, std::span<const std::uint64_t> bits) {
     std::copy(bits.begin(), bits.end(), words.get() + size * group);
   }));
   return claim_metadata();
@@ -124,13 +124,13 @@ Status Image::Impl::load() {
 // fails in the kernel (ext4_mb_mark_diskspace_used(), which asks ext4_inode_block_valid()), so none
 // of it counts as free.
 Status Image::Impl::claim_metadata() {
-  const std::size_t size = geometry.words_per_group();
+  const std::size_t size = superblock.words_per_group();
   std::uint64_t all = 0;
-  Group where = 0;
+  GroupNumber where = 0;
   for (const BlockRange& range : layout.ranges()) {
-    const Group last = geometry.group_of(range.end() - 1);
-    for (Group group = geometry.group_of(range.first); group <= last; ++group) {
-      const BlockRange bits = clusters_in_group(geometry, group, range);
+    const GroupNumber last = superblock.group_of(range.end() - 1);
+    for (GroupNumber group = superblock.group_of(range.first); group <= last; ++group) {
+      const ClusterRange bits = clusters_in_group(superblock, group, range);
       const auto clear = set_bits({words.get() + size * group, size}, bits.first, bits.count);
       if (clear > 0 && all == 0) where = group;
       groups[group].free_metadata += static_cast<std::uint32_t>(clear);
@@ -167,8 +167,8 @@ Result<Image> Image::open(const std::string& path, const OpenOptions& options) {
 const std::string& Image::path() const {
   return impl_->file.path();
 }
-const Geometry& Image::geometry() const {
-  return impl_->geometry;
+const SuperblockInfo& Image::superblock() const {
+  return impl_->superblock;
 }
 std::span<const GroupInfo> Image::groups() const {
   return impl_->groups;
@@ -177,22 +177,22 @@ const std::vector<std::string>& Image::warnings() const {
   return impl_->warnings;
 }
 
-std::vector<Group> Image::bad_groups() const {
-  std::vector<Group> bad;
-  for (Group group = 0; group < impl_->geometry.groups_count; ++group)
+std::vector<GroupNumber> Image::bad_groups() const {
+  std::vector<GroupNumber> bad;
+  for (GroupNumber group = 0; group < impl_->superblock.groups; ++group)
     if (impl_->groups[group].bad()) bad.push_back(group);
   return bad;
 }
 
-std::span<const std::uint64_t> Image::bitmap(Group group) const {
+std::span<const std::uint64_t> Image::bitmap(GroupNumber group) const {
   if (!impl_->words) return {};
-  const std::size_t size = impl_->geometry.words_per_group();
+  const std::size_t size = impl_->superblock.words_per_group();
   return {impl_->words.get() + size * group, size};
 }
 
 unsigned Image::scan_pieces() const {
-  const Group step = groups_per_piece(impl_->geometry);
-  return (impl_->geometry.groups_count - 1) / step + 1;
+  const GroupNumber step = groups_per_piece(impl_->superblock);
+  return (impl_->superblock.groups - 1) / step + 1;
 }
 
 Status Image::scan_bitmaps(const BitmapVisitor& visit) {
@@ -214,7 +214,7 @@ Result<InodeInfo> Image::inode(std::uint32_t ino) const {
   return info;
 }
 
-Result<std::vector<FileExtent>> Image::file_extents(std::uint32_t ino, std::size_t limit) const {
+Result<std::vector<MappedExtent>> Image::file_extents(std::uint32_t ino, std::size_t limit) const {
   const std::lock_guard lock(impl_->fs_mutex);
   auto extents = read_extents(impl_->fs.get(), ino, limit);
   if (!extents.ok()) return impl_->locate(extents.error());

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "image/geometry.h"
+#include "ext4/blocks.h"
+#include "image/fs_info.h"
 #include "util/status.h"
 
 namespace e4r::image {
@@ -32,13 +33,10 @@ struct InodeInfo {
   bool inline_data = false;
 };
 
-// Blocks [physical, physical + count) hold the file's blocks from `logical` on.
-struct FileExtent {
-  std::uint64_t logical = 0;
-  Block physical = 0;
-  std::uint64_t count = 0;
-  bool unwritten = false;
-  friend bool operator==(const FileExtent&, const FileExtent&) = default;
+// An extent as an inode maps it.
+struct MappedExtent : FileExtent {
+  bool unwritten = false;  // its blocks read as zeros
+  friend bool operator==(const MappedExtent&, const MappedExtent&) = default;
 };
 
 // An ext2, ext3 or ext4 file system in a regular file (sparse, or a raw e2image) or on a block
@@ -58,25 +56,25 @@ class Image {
   ~Image();
 
   [[nodiscard]] const std::string& path() const;
-  [[nodiscard]] const Geometry& geometry() const;
+  [[nodiscard]] const SuperblockInfo& superblock() const;
   [[nodiscard]] std::span<const GroupInfo> groups() const;
   // Lines for a person, in the form of an Error: unreplayed journal, recorded errors, a mounted
   // device, bad groups.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
   // Ascending. Complete once the bitmaps were loaded or scanned.
-  [[nodiscard]] std::vector<Group> bad_groups() const;
+  [[nodiscard]] std::vector<GroupNumber> bad_groups() const;
 
   // The group's block bitmap: bit k (least significant bit of the first word first) is set when
   // cluster k of the group is in use; words_per_group() words, bits past the group's end set.
   // BLOCK_UNINIT groups are computed as the kernel initialises them. Empty when the image was
   // opened without load_bitmaps.
-  [[nodiscard]] std::span<const std::uint64_t> bitmap(Group group) const;
+  [[nodiscard]] std::span<const std::uint64_t> bitmap(GroupNumber group) const;
 
   // Called for each group once, `words` as in bitmap() and valid during the call. Groups of a
   // piece come in ascending order on one thread; pieces run concurrently and are numbered in
   // the order of their groups.
   using BitmapVisitor =
-      std::function<void(unsigned piece, Group group, std::span<const std::uint64_t> words)>;
+      std::function<void(unsigned piece, GroupNumber group, std::span<const std::uint64_t> words)>;
   // How many pieces scan_bitmaps() makes.
   [[nodiscard]] unsigned scan_pieces() const;
   // Reads every bitmap without keeping it. Finds bad groups as loading does. With `strict` the
@@ -98,8 +96,8 @@ class Image {
   [[nodiscard]] Result<InodeInfo> inode(std::uint32_t ino) const;
   // Data blocks of a file in logical order, extents or indirect, neighbours merged; metadata of
   // the mapping left out. An Error after `limit` extents, so that a corrupted tree ends.
-  [[nodiscard]] Result<std::vector<FileExtent>> file_extents(std::uint32_t ino,
-                                                             std::size_t limit = 1u << 22) const;
+  [[nodiscard]] Result<std::vector<MappedExtent>> file_extents(std::uint32_t ino,
+                                                               std::size_t limit = 1u << 22) const;
 
  private:
   struct Impl;

@@ -46,13 +46,14 @@ void sort_and_merge(std::vector<BlockRange>& ranges) {
 
 }  // namespace
 
-BlockRange clusters_in_group(const Geometry& geo, Group group, const BlockRange& blocks) {
-  const Block start = geo.group_first_block(group);
+ClusterRange clusters_in_group(const Geometry& geometry, GroupNumber group,
+                               const BlockRange& blocks) {
+  const Block start = geometry.first_block(group);
   const Block first = std::max(blocks.first, start);
-  const Block end = std::min(blocks.end(), start + geo.group_blocks(group));
+  const Block end = std::min(blocks.end(), start + geometry.blocks_in(group));
   if (first >= end) return {};
-  const std::uint64_t from = (first - start) >> geo.cluster_ratio_bits;
-  return {from, ((end - 1 - start) >> geo.cluster_ratio_bits) + 1 - from};
+  const std::uint32_t from = geometry.cluster_in_group(first);
+  return {from, geometry.cluster_in_group(end - 1) + 1 - from};
 }
 
 std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count) {
@@ -71,15 +72,15 @@ bool all_set(std::span<const std::uint64_t> words, std::uint64_t first, std::uin
   });
 }
 
-bool Layout::has_descriptor_copy_of_meta_bg(Group group) const {
-  const std::uint32_t per_block = geo_.block_size / geo_.desc_size;
+bool Layout::has_descriptor_copy_of_meta_bg(GroupNumber group) const {
+  const std::uint32_t per_block = geo_.block_size() / geo_.desc_size;
   const std::uint32_t place = group % per_block;
   return place == 0 || place == 1 || place == per_block - 1;
 }
 
-std::uint64_t Layout::base_blocks(Group group) const {
+std::uint64_t Layout::base_blocks(GroupNumber group) const {
   const std::uint64_t super = ext2fs_bg_has_super(fs_, group) ? 1 : 0;
-  const std::uint64_t per_block = geo_.block_size / geo_.desc_size;
+  const std::uint64_t per_block = geo_.block_size() / geo_.desc_size;
   if (geo_.features.meta_bg && group >= geo_.first_meta_bg * per_block)
     return super + (has_descriptor_copy_of_meta_bg(group) ? 1 : 0);
   if (super == 0) return 0;
@@ -87,38 +88,38 @@ std::uint64_t Layout::base_blocks(Group group) const {
   return super + descriptors + geo_.reserved_gdt_blocks;
 }
 
-void Layout::init_bitmap(Group group, std::span<std::uint64_t> words) const {
+void Layout::init_bitmap(GroupNumber group, std::span<std::uint64_t> words) const {
   std::fill(words.begin(), words.end(), 0);
   const GroupInfo& info = groups_[group];
   for (const BlockRange& blocks :
        {BlockRange{info.first_block, base_blocks(group)}, BlockRange{info.block_bitmap, 1},
         BlockRange{info.inode_bitmap, 1},
         BlockRange{info.inode_table, geo_.itable_blocks_per_group}}) {
-    const BlockRange bits = clusters_in_group(geo_, group, blocks);
+    const ClusterRange bits = clusters_in_group(geo_, group, blocks);
     set_bits(words, bits.first, bits.count);
   }
   set_bits(words, info.clusters, words.size() * 64 - info.clusters);
 }
 
-bool Layout::metadata_in_use(Group group, std::span<const std::uint64_t> words) const {
+bool Layout::metadata_in_use(GroupNumber group, std::span<const std::uint64_t> words) const {
   const GroupInfo& info = groups_[group];
   for (const BlockRange& blocks :
        {BlockRange{info.block_bitmap, 1}, BlockRange{info.inode_bitmap, 1},
         BlockRange{info.inode_table, geo_.itable_blocks_per_group}}) {
-    const BlockRange bits = clusters_in_group(geo_, group, blocks);
+    const ClusterRange bits = clusters_in_group(geo_, group, blocks);
     if (bits.count == 0 || !all_set(words, bits.first, bits.count)) return false;
   }
   return true;
 }
 
-void Layout::collect(Group group, std::vector<BlockRange>& out) const {
+void Layout::collect(GroupNumber group, std::vector<BlockRange>& out) const {
   const GroupInfo& info = groups_[group];
   const auto add = [&](Block first, std::uint64_t count) {
     if (count == 0 || first < geo_.first_data_block || first >= geo_.blocks_count) return;
     out.push_back({first, std::min(count, geo_.blocks_count - first)});
   };
   // With bigalloc on 1 KiB blocks the boot block is part of group 0 and precedes the superblock.
-  const bool boot = group == 0 && geo_.block_size == 1024 && geo_.first_data_block == 0;
+  const bool boot = group == 0 && geo_.block_size() == 1024 && geo_.first_data_block == 0;
   add(info.first_block, base_blocks(group) + (boot ? 1 : 0));
   if (!info.has_places()) return;
   add(info.block_bitmap, info.block_bitmap != 0 ? 1 : 0);
@@ -128,7 +129,7 @@ void Layout::collect(Group group, std::vector<BlockRange>& out) const {
 
 std::vector<BlockRange> Layout::ranges() const {
   std::vector<BlockRange> out;
-  for (Group group = 0; group < geo_.groups_count; ++group) collect(group, out);
+  for (GroupNumber group = 0; group < geo_.groups; ++group) collect(group, out);
   sort_and_merge(out);
   return out;
 }
@@ -138,7 +139,7 @@ std::vector<BlockRange> Layout::bookkeeping() const {
   const auto add = [&](Block block) {
     if (block < geo_.blocks_count) out.push_back({block, 1});
   };
-  const Block super = geo_.block_size == 1024 ? 1 : 0;
+  const Block super = geo_.block_size() == 1024 ? 1 : 0;
   add(super);
   // Behind the superblock. That libext2fs works out from the first data block, which precedes it
   // where bigalloc has 1 KiB blocks: but for descriptor block 0 it is a block short there.

@@ -18,7 +18,7 @@
 namespace e4r::image {
 namespace {
 
-constexpr std::uint64_t kPiece = 1 << 20;
+constexpr std::uint64_t kCopiedAtOnce = 1 << 20;
 constexpr std::array<unsigned char, 16> kJournalUuid = {'e', '4', 'r', 'e', 'p', 'l', 'a', 'y',
                                                         'j', 'o', 'u', 'r', 'n', 'a', 'l', '1'};
 // A journal's smallest (JBD2_MIN_JOURNAL_BLOCKS) and largest size here, in blocks.
@@ -31,7 +31,7 @@ Error no_memory() {
 Status copy_range(const InputFile& from, int to, std::uint64_t at, std::uint64_t end) {
   std::vector<std::byte> piece;
   for (; at < end; at += piece.size()) {
-    piece.resize(std::min(kPiece, end - at));
+    piece.resize(std::min(kCopiedAtOnce, end - at));
     E4R_CHECK(from.read(at, piece));
     const ssize_t put = ::pwrite(to, piece.data(), piece.size(), static_cast<off_t>(at));
     if (put != static_cast<ssize_t>(piece.size()))
@@ -125,8 +125,8 @@ Result<MountableDisks> make_mountable(const std::string& image_path, const std::
                                       std::uint32_t journal_device) {
   E4R_TRY(const Image image, Image::open(image_path, {.load_bitmaps = false, .name = named}));
   E4R_TRY(const InputFile file, InputFile::open(image_path, named));
-  const Geometry& geometry = image.geometry();
-  const std::uint64_t block_size = geometry.block_size;
+  const Geometry& geometry = image.superblock();
+  const std::uint64_t block_size = geometry.block_size();
   MountableDisks out;
   out.file_system = memory_file("e4replay disk", geometry.blocks_count * block_size);
   if (!out.file_system.is_open()) return no_memory();
@@ -144,7 +144,7 @@ Result<MountableDisks> make_mountable(const std::string& image_path, const std::
                                           kLeastJournal, kMostJournal);
   out.journal = memory_file("e4replay journal", blocks * block_size);
   if (!out.journal.is_open()) return no_memory();
-  if (const errcode_t code = make_journal(out.journal.path(), geometry.block_size, blocks);
+  if (const errcode_t code = make_journal(out.journal.path(), geometry.block_size(), blocks);
       code != 0)
     return error("cannot make a journal for {}: {}", named, ext2_text(code));
   return out;

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "image/crc32c.h"
+#include "util/crc32c.h"
 
 namespace e4r::image {
 namespace {
@@ -29,6 +29,10 @@ std::uint64_t blocks_count(const Super& sb) {
   const std::uint64_t high =
       sb.s_feature_incompat & EXT4_FEATURE_INCOMPAT_64BIT ? sb.s_blocks_count_hi : 0;
   return high << 32 | sb.s_blocks_count;
+}
+
+std::uint64_t groups_count(const Super& sb) {
+  return ceil_div(blocks_count(sb) - sb.s_first_data_block, sb.s_blocks_per_group);
 }
 
 std::uint32_t desc_size(const Super& sb) {
@@ -78,8 +82,7 @@ const char* wrong_counts(const Super& sb) {
   if (sb.s_first_data_block != (boot_block ? 1u : 0u)) return "first data block";
   if (sb.s_first_data_block >= blocks_count(sb)) return "block count";
   if (sb.s_log_groups_per_flex > 31) return "flex_bg size";
-  const std::uint64_t groups =
-      ceil_div(blocks_count(sb) - sb.s_first_data_block, sb.s_blocks_per_group);
+  const std::uint64_t groups = groups_count(sb);
   if (groups > UINT32_MAX) return "block count";
   if (groups * sb.s_inodes_per_group != sb.s_inodes_count) return "inode count";
   return nullptr;
@@ -95,9 +98,7 @@ Status fits_file(const Super& sb, const Holder& file) {
         file.path, blocks_count(sb) * block_size, file.size, blocks_count(sb) * block_size,
         file.path);
   }
-  const std::uint64_t groups =
-      ceil_div(blocks_count(sb) - sb.s_first_data_block, sb.s_blocks_per_group);
-  if (groups * desc_size(sb) > std::max(kFreeDescriptorBytes, file.allocated))
+  if (groups_count(sb) * desc_size(sb) > std::max(kFreeDescriptorBytes, file.allocated))
     return damaged(file, "more group descriptors than the file holds");
   return {};
 }
@@ -128,6 +129,21 @@ Status check_superblock(const InputFile& file) {
   const auto there = std::span(head).first(std::min(kHeadBytes, file.size()));
   E4R_CHECK(file.read(0, there));
   return check_superblock({file.path(), file.size(), file.allocated()}, there);
+}
+
+Geometry geometry_of(const Super& sb) {
+  Geometry out;
+  out.blocks_count = blocks_count(sb);
+  out.first_data_block = sb.s_first_data_block;
+  out.blocks_per_group = sb.s_blocks_per_group;
+  out.clusters_per_group = sb.s_clusters_per_group;
+  out.groups = static_cast<std::uint32_t>(groups_count(sb));
+  out.inodes_per_group = sb.s_inodes_per_group;
+  out.block_bits = 10 + sb.s_log_block_size;
+  out.cluster_bits = sb.s_log_cluster_size - sb.s_log_block_size;
+  out.flex_bg = (sb.s_feature_incompat & EXT4_FEATURE_INCOMPAT_FLEX_BG) != 0;
+  out.log_groups_per_flex = out.flex_bg ? sb.s_log_groups_per_flex : 0;
+  return out;
 }
 
 }  // namespace e4r::image

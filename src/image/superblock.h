@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "ext4/geometry.h"
 #include "image/ext2_handle.h"
 #include "image/input_file.h"
 #include "util/status.h"
@@ -28,5 +29,8 @@ struct Holder {
 [[nodiscard]] Status check_superblock(const InputFile& file);
 // The same, given the first kHeadBytes bytes (fewer when there are no more).
 [[nodiscard]] Status check_superblock(const Holder& file, std::span<const std::byte> head);
+
+// What a superblock that was not refused says of the shape of its file system.
+[[nodiscard]] Geometry geometry_of(const ext2_super_block& superblock);
 
 }  // namespace e4r::image

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "image/geometry.h"
+#include "image/fs_info.h"
 #include "util/output.h"
 #include "util/status.h"
 
@@ -13,7 +13,7 @@ namespace e4r::image {
 
 // The bitmap that a group is to have, in the form of Image::bitmap(); empty: leave the group alone.
 // Valid until the next call.
-using NewBitmap = std::function<std::span<const std::uint64_t>(Group group)>;
+using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group)>;
 
 // Makes `out` a sparse copy of the image `source` with other block bitmaps: each group's bitmap,
 // its descriptor's free count and flags, the superblock's free count, and the checksums of all of

@@ -18,7 +18,7 @@ std::uint64_t join(std::uint64_t low, std::uint64_t high, unsigned bits) {
 template <class Wanted, class Visit>
 Status each_run(const Superblock& super, Wanted wanted, Visit visit) {
   const auto most =
-      static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostBytes / super.block_size, 1));
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostBytes / super.block_size(), 1));
   for (std::uint32_t first = 0; first < super.desc_blocks;) {
     if (!wanted(first)) {
       ++first;
@@ -38,7 +38,7 @@ Status each_run(const Superblock& super, Wanted wanted, Visit visit) {
 
 Descriptors::Descriptors(const Superblock& super)
     : super_(&super),
-      blocks_(std::size_t{super.desc_blocks} * super.block_size),
+      blocks_(std::size_t{super.desc_blocks} * super.block_size()),
       changed_(super.desc_blocks) {}
 
 Result<Descriptors> Descriptors::read(Target& target, const Superblock& super) {
@@ -46,9 +46,9 @@ Result<Descriptors> Descriptors::read(Target& target, const Superblock& super) {
   E4R_CHECK(each_run(
       super, [](std::uint32_t) { return true; },
       [&](std::uint32_t first, std::uint32_t count) -> Status {
-        const std::uint64_t size = super.block_size;
+        const std::uint64_t size = super.block_size();
         const std::uint64_t at = super.descriptor_block(first);
-        if (at + count > super.blocks)
+        if (at + count > super.blocks_count)
           return error("{}: group descriptors lie past its end: run e2fsck -f", target.path());
         return target.read(at * size, std::span(all.blocks_).subspan(first * size, count * size));
       }));
@@ -126,7 +126,7 @@ void Descriptors::recompute_checksum(std::uint32_t group) {
 }
 
 Status Descriptors::write(Target& target) {
-  const std::uint64_t size = super_->block_size;
+  const std::uint64_t size = super_->block_size();
   return each_run(
       *super_, [this](std::uint32_t index) { return changed_[index]; },
       [&](std::uint32_t first, std::uint32_t count) -> Status {

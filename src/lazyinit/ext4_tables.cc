@@ -10,9 +10,9 @@
 namespace e4r::lazyinit {
 namespace {
 
-struct Blocks {
-  std::uint64_t first = 0, count = 0;
-  std::uint32_t group = 0;
+// Blocks that belong to a group.
+struct GroupBlocks : BlockRange {
+  GroupNumber group = 0;
 };
 
 std::string uuid_text(const Superblock& super) {
@@ -31,23 +31,24 @@ std::string field(const void* bytes, std::size_t size) {
 }
 
 // Everything that a table must not overlap with, and the tables.
-std::vector<Blocks> metadata(const Superblock& super, const Descriptors& descriptors) {
+std::vector<GroupBlocks> metadata(const Superblock& super, const Descriptors& descriptors) {
   const bool meta_bg = super.has_incompat(EXT2_FEATURE_INCOMPAT_META_BG);
   const std::uint32_t in_a_row =
       meta_bg ? std::min(super.raw.s_first_meta_bg, super.desc_blocks) : super.desc_blocks;
-  std::vector<Blocks> all;
+  std::vector<GroupBlocks> all;
   all.reserve(std::size_t{super.groups} * 3 + super.desc_blocks);
   for (std::uint32_t group = 0; group < super.groups; ++group) {
     const Descriptor d = descriptors.get(group);
-    all.push_back({d.inode_table, super.itable_blocks, group});
-    all.push_back({d.inode_bitmap, 1, group});
-    all.push_back({d.block_bitmap, 1, group});
+    all.push_back({{d.inode_table, super.itable_blocks}, group});
+    all.push_back({{d.inode_bitmap, 1}, group});
+    all.push_back({{d.block_bitmap, 1}, group});
     if (super.has_copy(group))
-      all.push_back({group == 0 ? super.descriptor_block(0) - 1 : super.group_first_block(group),
-                     std::uint64_t{1} + (group == 0 && meta_bg ? 1 : in_a_row), group});
+      all.push_back({{group == 0 ? super.descriptor_block(0) - 1 : super.first_block(group),
+                      std::uint64_t{1} + (group == 0 && meta_bg ? 1 : in_a_row)},
+                     group});
   }
   for (std::uint32_t index = std::max(in_a_row, 1u); index < super.desc_blocks; ++index)
-    all.push_back({super.descriptor_block(index), 1, index * super.descs_per_block});
+    all.push_back({{super.descriptor_block(index), 1}, index * super.descs_per_block});
   return all;
 }
 
@@ -91,11 +92,11 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
     return error("{}: group {}: {}: run e2fsck -f {}", target_.path(), group, what, target_.path());
   };
   const Descriptor d = descriptors_.get(group);
-  if (d.inode_table <= super_.raw.s_first_data_block || d.inode_table >= super_.blocks ||
-      super_.itable_blocks > super_.blocks - d.inode_table)
+  if (d.inode_table <= super_.first_data_block || d.inode_table >= super_.blocks_count ||
+      super_.itable_blocks > super_.blocks_count - d.inode_table)
     return wrong("its inode table lies outside of the file system");
   if (!super_.group_checksums()) return {};
-  const std::uint32_t inodes = super_.raw.s_inodes_per_group;
+  const std::uint32_t inodes = super_.inodes_per_group;
   const std::uint64_t before = std::uint64_t{group} * inodes;
   const std::uint32_t reserved = super_.raw.s_rev_level == EXT2_GOOD_OLD_REV
                                      ? EXT2_GOOD_OLD_FIRST_INO
@@ -114,12 +115,12 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
 
 // No table may share a block with another or with other metadata: zeroing it would destroy that.
 Status Ext4Tables::check_overlaps() const {
-  std::vector<Blocks> all = metadata(super_, descriptors_);
+  std::vector<GroupBlocks> all = metadata(super_, descriptors_);
   std::sort(all.begin(), all.end(),
-            [](const Blocks& a, const Blocks& b) { return a.first < b.first; });
+            [](const GroupBlocks& a, const GroupBlocks& b) { return a.first < b.first; });
   for (std::size_t i = 1; i < all.size(); ++i) {
-    const Blocks& before = all[i - 1];
-    if (before.first + before.count <= all[i].first) continue;
+    const GroupBlocks& before = all[i - 1];
+    if (before.end() <= all[i].first) continue;
     return error("{}: metadata of groups {} and {} overlap at block {}: run e2fsck -f {}",
                  target_.path(), before.group, all[i].group, all[i].first, target_.path());
   }
@@ -128,7 +129,7 @@ Status Ext4Tables::check_overlaps() const {
 
 Table Ext4Tables::make_table(std::uint32_t group) const {
   const Descriptor d = descriptors_.get(group);
-  const std::uint64_t size = super_.block_size;
+  const std::uint64_t size = super_.block_size();
   Table table;
   table.group = group;
   table.whole = {d.inode_table * size, super_.itable_blocks * size};
@@ -138,7 +139,7 @@ Table Ext4Tables::make_table(std::uint32_t group) const {
   table.inode_uninit = (d.flags & EXT2_BG_INODE_UNINIT) != 0;
   table.block_uninit = (d.flags & EXT2_BG_BLOCK_UNINIT) != 0;
   table.zeroed = (d.flags & EXT2_BG_INODE_ZEROED) != 0;
-  const std::uint64_t inodes = super_.raw.s_inodes_per_group;
+  const std::uint64_t inodes = super_.inodes_per_group;
   const std::uint64_t used =
       table.inode_uninit ? 0 : (inodes - std::min<std::uint64_t>(inodes, table.unused));
   const std::uint64_t used_bytes = (used * super_.inode_size + size - 1) / size * size;
@@ -150,10 +151,10 @@ FileSystem Ext4Tables::file_system() const {
   FileSystem fs;
   fs.label = field(super_.raw.s_volume_name, sizeof super_.raw.s_volume_name);
   fs.uuid = uuid_text(super_);
-  fs.blocks = super_.blocks;
-  fs.block_size = super_.block_size;
+  fs.blocks = super_.blocks_count;
+  fs.block_size = super_.block_size();
   fs.inode_size = super_.inode_size;
-  fs.inodes_per_group = super_.raw.s_inodes_per_group;
+  fs.inodes_per_group = super_.inodes_per_group;
   fs.groups = super_.groups;
   if (super_.metadata_csum())
     fs.checksums = FileSystem::Checksums::metadata_csum;

@@ -21,10 +21,8 @@ class Ext4Tables final : public Tables {
   [[nodiscard]] FileSystem file_system() const override;
   [[nodiscard]] std::span<const Table> tables() const override { return tables_; }
   [[nodiscard]] std::uint32_t inode_size() const override { return super_.inode_size; }
-  [[nodiscard]] std::uint32_t inodes_per_group() const override {
-    return super_.raw.s_inodes_per_group;
-  }
-  [[nodiscard]] std::uint32_t block_size() const override { return super_.block_size; }
+  [[nodiscard]] std::uint32_t inodes_per_group() const override { return super_.inodes_per_group; }
+  [[nodiscard]] std::uint32_t block_size() const override { return super_.block_size(); }
   [[nodiscard]] bool has_group_checksums() const override { return super_.group_checksums(); }
   void set_zeroed(std::uint32_t group, bool zeroed) override;
   [[nodiscard]] Status flush() override;

@@ -16,13 +16,13 @@ Result<std::vector<ByteRange>> journal_ranges(const std::string& path) {
   std::vector<ByteRange> ranges;
   if (inode.links == 0 || inode.size == 0) return ranges;
   E4R_TRY(auto extents, image.file_extents(kJournalInode));
-  const std::uint64_t size = image.geometry().block_size;
-  for (image::FileExtent& extent : extents) {
+  const std::uint64_t size = image.superblock().block_size();
+  for (image::MappedExtent& extent : extents) {
     if (extent.logical == 0) {
-      ++extent.physical;
-      --extent.count;
+      ++extent.block;
+      --extent.len;
     }
-    if (extent.count != 0) ranges.push_back({extent.physical * size, extent.count * size});
+    if (extent.len != 0) ranges.push_back({extent.block * size, extent.len * size});
   }
   return ranges;
 }

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "image/crc32c.h"
+#include "util/crc32c.h"
 
 namespace e4r::lazyinit {
 namespace {
@@ -44,20 +44,17 @@ bool is_power_of(std::uint32_t base, std::uint32_t n) {
 }  // namespace
 
 void Superblock::derive() {
-  block_size = 1024u << raw.s_log_block_size;
+  static_cast<Geometry&>(*this) = image::geometry_of(raw);
   inode_size = raw.s_rev_level == EXT2_GOOD_OLD_REV ? EXT2_GOOD_OLD_INODE_SIZE : raw.s_inode_size;
   const bool wide = has_incompat(EXT4_FEATURE_INCOMPAT_64BIT);
   desc_size = wide ? raw.s_desc_size : EXT2_MIN_DESC_SIZE;
-  descs_per_block = block_size / desc_size;
-  blocks = (wide ? std::uint64_t{raw.s_blocks_count_hi} << 32 : 0) | raw.s_blocks_count;
-  groups = static_cast<std::uint32_t>(
-      (blocks - raw.s_first_data_block + raw.s_blocks_per_group - 1) / raw.s_blocks_per_group);
+  descs_per_block = block_size() / desc_size;
   desc_blocks = (groups - 1) / descs_per_block + 1;
   itable_blocks = static_cast<std::uint32_t>(
-      (std::uint64_t{raw.s_inodes_per_group} * inode_size + block_size - 1) / block_size);
+      (std::uint64_t{inodes_per_group} * inode_size + block_size() - 1) / block_size());
   checksum_seed_ = has_incompat(EXT4_FEATURE_INCOMPAT_CSUM_SEED)
                        ? raw.s_checksum_seed
-                       : image::crc32c(~0u, std::as_bytes(std::span(raw.s_uuid)));
+                       : crc32c(~0u, std::as_bytes(std::span(raw.s_uuid)));
 }
 
 Result<Superblock> Superblock::read(Target& target) {
@@ -78,7 +75,7 @@ Result<Superblock> Superblock::read(Target& target) {
 Status Superblock::write(Target& target) {
   const auto bytes = std::as_bytes(std::span(&raw, 1));
   if (metadata_csum())
-    raw.s_checksum = image::crc32c(~0u, bytes.first(offsetof(ext2_super_block, s_checksum)));
+    raw.s_checksum = crc32c(~0u, bytes.first(offsetof(ext2_super_block, s_checksum)));
   return target.write(kSuperOffset, bytes);
 }
 
@@ -117,12 +114,12 @@ bool Superblock::has_copy(std::uint32_t group) const {
 }
 
 std::uint64_t Superblock::descriptor_block(std::uint32_t index) const {
-  const std::uint64_t super_block = kSuperOffset / block_size;  // of group 0
+  const std::uint64_t super_block = kSuperOffset / block_size();  // of group 0
   if (!has_incompat(EXT2_FEATURE_INCOMPAT_META_BG) || index < raw.s_first_meta_bg)
     return super_block + 1 + index;
   const std::uint32_t group = index * descs_per_block;
   if (group == 0) return super_block + 1;
-  return group_first_block(group) + (has_copy(group) ? 1 : 0);
+  return first_block(group) + (has_copy(group) ? 1 : 0);
 }
 
 std::uint16_t Superblock::descriptor_checksum(std::uint32_t group,
@@ -132,10 +129,10 @@ std::uint16_t Superblock::descriptor_checksum(std::uint32_t group,
   const auto number = std::as_bytes(std::span(&group, 1));
   if (metadata_csum()) {
     const std::array<std::byte, kNext - kAt> zero = {};
-    std::uint32_t crc = image::crc32c(checksum_seed_, number);
-    crc = image::crc32c(crc, descriptor.first(kAt));
-    crc = image::crc32c(crc, zero);
-    return static_cast<std::uint16_t>(image::crc32c(crc, descriptor.subspan(kNext)));
+    std::uint32_t crc = crc32c(checksum_seed_, number);
+    crc = crc32c(crc, descriptor.first(kAt));
+    crc = crc32c(crc, zero);
+    return static_cast<std::uint16_t>(crc32c(crc, descriptor.subspan(kNext)));
   }
   if (!group_checksums()) return 0;
   std::uint16_t crc = crc16(0xffff, std::as_bytes(std::span(raw.s_uuid)));
@@ -150,7 +147,7 @@ bool Superblock::inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
   constexpr std::size_t kHighEnd =
       offsetof(ext4_group_desc, bg_inode_bitmap_csum_hi) + sizeof(std::uint16_t);
   const std::uint32_t mask = desc_size >= kHighEnd ? ~0u : 0xffffu;
-  return (image::crc32c(checksum_seed_, bitmap) & mask) == (stored & mask);
+  return (crc32c(checksum_seed_, bitmap) & mask) == (stored & mask);
 }
 
 }  // namespace e4r::lazyinit

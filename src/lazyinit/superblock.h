@@ -4,14 +4,16 @@
 // Internal to src/lazyinit: the primary superblock and what follows from it.
 #include <cstdint>
 
+#include "ext4/geometry.h"
 #include "image/superblock.h"
 #include "lazyinit/target.h"
 #include "util/status.h"
 
 namespace e4r::lazyinit {
 
-// ext4 superblock in its form on disk, and sizes worked out of it. Blocks are file-system blocks.
-class Superblock {
+// The superblock in its form on disk, to be changed and written back, and sizes worked out of it.
+// (What can be read of one without ext2fs.h is image::SuperblockInfo.)
+class Superblock : public Geometry {
  public:
   // Refuses what image::check_superblock() refuses: a wrong checksum, and counts that contradict
   // each other or the size of the target.
@@ -38,9 +40,6 @@ class Superblock {
   }
   // Whether the group has a copy of the superblock (sparse_super, sparse_super2).
   [[nodiscard]] bool has_copy(std::uint32_t group) const;
-  [[nodiscard]] std::uint64_t group_first_block(std::uint32_t group) const {
-    return raw.s_first_data_block + std::uint64_t{group} * raw.s_blocks_per_group;
-  }
   // Where the primary copy of the descriptor block lies: behind the superblock, or with meta_bg
   // in the first group of those that it describes.
   [[nodiscard]] std::uint64_t descriptor_block(std::uint32_t index) const;
@@ -56,14 +55,11 @@ class Superblock {
                                               std::uint32_t stored) const;
 
   ext2_super_block raw = {};
-  std::uint32_t block_size = 0;
   std::uint32_t inode_size = 0;
   std::uint32_t desc_size = 0;        // bytes of a descriptor
   std::uint32_t descs_per_block = 0;  // descriptors in a block
   std::uint32_t desc_blocks = 0;      // of one copy of all descriptors
-  std::uint32_t groups = 0;
-  std::uint32_t itable_blocks = 0;  // per group
-  std::uint64_t blocks = 0;
+  std::uint32_t itable_blocks = 0;    // per group
 
  private:
   void derive();

@@ -120,7 +120,7 @@ Result<std::unique_ptr<Target>> keep_undo(std::unique_ptr<Target> below, const s
     return error("--undo {}: it exists already: give the name of a new file", file);
   E4R_TRY(const Superblock super, Superblock::read(*below));
   auto target = std::make_unique<UndoTarget>(std::move(below), file);
-  E4R_CHECK(target->open(super.block_size));
+  E4R_CHECK(target->open(super.block_size()));
   return std::unique_ptr<Target>(std::move(target));
 }
 

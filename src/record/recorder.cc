@@ -49,30 +49,30 @@ struct Start {
   double frozen_s = 0;
 };
 
-Status check_output(const RecorderOptions& options, const Target& target) {
+Status check_output(const RecorderOptions& options, const Volume& volume) {
   E4R_TRY(const std::string behind_links, output_target(options.output));
   const std::string directory = directory_of(behind_links);
   struct stat st = {};
   if (::stat(directory.c_str(), &st) != 0)
     return error("{}: {}: {}", options.output, directory, errno_text(errno));
-  if (trace::make_dev(major(st.st_dev), minor(st.st_dev)) == target.dev)
+  if (trace::make_dev(major(st.st_dev), minor(st.st_dev)) == volume.dev)
     return error(
         "{}: lies on the file system that is to be recorded; give a place elsewhere with -o",
         options.output);
   return {};
 }
 
-Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Target& target) {
-  const bool mounted = target.mount.has_value();
+Result<Snapshot> choose_snapshot(const RecorderOptions& options, const Volume& volume) {
+  const bool mounted = volume.mount.has_value();
   Snapshot snapshot = options.snapshot;
   if (snapshot == Snapshot::automatic) snapshot = mounted ? Snapshot::freeze : Snapshot::unmounted;
   if (snapshot == Snapshot::unmounted && mounted)
     return error("{}: is mounted on {}: give --snapshot freeze", options.target,
-                 target.mount->point);
+                 volume.mount->point);
   if ((snapshot == Snapshot::freeze || snapshot == Snapshot::reflink) && !mounted)
     return error("{}: is not mounted: give --snapshot unmounted", options.target);
   const bool read_only =
-      mounted && ("," + target.mount->options + ",").find(",ro,") != std::string::npos;
+      mounted && ("," + volume.mount->options + ",").find(",ro,") != std::string::npos;
   if (read_only)
     return error("{}: is mounted read-only: nothing is allocated there", options.target);
   return snapshot;
@@ -88,12 +88,12 @@ class FileRecorder final : public Recorder {
   }
 
   Status begin() {
-    E4R_TRY(target_, find_target(options_.target));
-    E4R_TRY(snapshot_, choose_snapshot(options_, target_));
-    E4R_CHECK(check_output(options_, target_));
+    E4R_TRY(volume_, find_volume(options_.target));
+    E4R_TRY(snapshot_, choose_snapshot(options_, volume_));
+    E4R_CHECK(check_output(options_, volume_));
     E4R_TRY(writer_, capture::CaptureWriter::create(options_.output));
     E4R_CHECK(prepare_tracing());
-    if (options_.settle && target_.mount) E4R_CHECK(settle());
+    if (options_.settle && volume_.mount) E4R_CHECK(settle());
     E4R_TRY(const Start start, take_start());
     E4R_CHECK(write_start(start));
     began_ = last_flush_ = Steady::now();
@@ -101,19 +101,19 @@ class FileRecorder final : public Recorder {
     return {};
   }
 
-  [[nodiscard]] const Target& target() const override { return target_; }
+  [[nodiscard]] const Volume& volume() const override { return volume_; }
   [[nodiscard]] const capture::StartFacts& facts() const override { return facts_; }
   [[nodiscard]] std::uint64_t image_bytes() const override { return image_bytes_; }
   [[nodiscard]] const std::vector<std::string>& notes() const override { return notes_; }
 
-  Result<Progress> pump() override {
+  Result<SoFar> pump() override {
     E4R_CHECK(take_events(false));
     if (Steady::now() - last_flush_ >= kFlushEvery) {
       last_flush_ = Steady::now();
       E4R_CHECK(writer_->flush());
     }
-    return Progress{summary_.events, capture::all_lost(tracer_->losses()), writer_->bytes_written(),
-                    tracer_->buffer_kb()};
+    return SoFar{summary_.events, capture::all_lost(tracer_->losses()), writer_->bytes_written(),
+                 tracer_->buffer_kb()};
   }
 
   Result<capture::EndFacts> finish(const std::string& reason,
@@ -142,21 +142,21 @@ class FileRecorder final : public Recorder {
  private:
   Status prepare_tracing() {
     // The instance's name says what is switched on, and must be there before it is.
-    const bool counting = target_.mount && StatsSwitch::is_off(target_.device_name);
+    const bool counting = volume_.mount && StatsSwitch::is_off(volume_.device_name);
     TracerOptions options;
-    options.dev = target_.dev;
+    options.dev = volume_.dev;
     options.clock = options_.clock;
     options.buffer_kb = options_.buffer_kb;
-    options.instance = to_string({static_cast<int>(::getpid()), target_.device_name, counting});
+    options.instance = to_string({static_cast<int>(::getpid()), volume_.device_name, counting});
     E4R_TRY(tracer_, Tracer::create(options));
-    if (counting) stats_ = StatsSwitch(target_.device_name);
+    if (counting) stats_ = StatsSwitch(volume_.device_name);
     if (options_.full) see_inputs();
     return {};
   }
 
   // A recording without them is still one.
   void see_inputs() {
-    auto reader = InputReader::create(target_.dev, options_.clock);
+    auto reader = InputReader::create(volume_.dev, options_.clock);
     if (reader.ok())
       inputs_ = *std::move(reader);
     else
@@ -166,7 +166,7 @@ class FileRecorder final : public Recorder {
 
   // What nobody uses goes from the cache of inodes, and their preallocations with them.
   [[nodiscard]] Status settle() const {
-    const int fd = ::open(target_.mount->point.c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = ::open(volume_.mount->point.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
       ::syncfs(fd);
       ::close(fd);
@@ -180,26 +180,26 @@ class FileRecorder final : public Recorder {
     if (snapshot_ == Snapshot::freeze || snapshot_ == Snapshot::reflink) return take_frozen();
     Start out;
     if (snapshot_ == Snapshot::unmounted) {
-      E4R_TRY(out.image, capture::StartImage::read(target_.device_path));
+      E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
     }
     E4R_CHECK(tracer_->on());
-    if (target_.mount) out.files = read_kernel_files(target_.device_name);
+    if (volume_.mount) out.files = read_kernel_files(volume_.device_name);
     return out;
   }
 
   Result<Start> take_frozen() {
-    if (snapshot_ == Snapshot::freeze) capture::StartImage::warm(target_.device_path);
-    static_cast<void>(read_kernel_files(target_.device_name));  // loads buddies
+    if (snapshot_ == Snapshot::freeze) capture::StartImage::warm(volume_.device_path);
+    static_cast<void>(read_kernel_files(volume_.device_name));  // loads buddies
     Start out;
-    E4R_TRY(Freeze freeze, Freeze::begin(target_.mount->point, options_.max_freeze));
+    E4R_TRY(Freeze freeze, Freeze::begin(volume_.mount->point, options_.max_freeze));
     E4R_CHECK(tracer_->on());
     std::optional<LoopCopy> copy;
     if (snapshot_ == Snapshot::reflink) {
-      E4R_TRY(copy, LoopCopy::make(target_.device_name));
+      E4R_TRY(copy, LoopCopy::make(volume_.device_name));
     } else {
-      E4R_TRY(out.image, capture::StartImage::read(target_.device_path));
+      E4R_TRY(out.image, capture::StartImage::read(volume_.device_path));
     }
-    out.files = read_kernel_files(target_.device_name);
+    out.files = read_kernel_files(volume_.device_name);
     E4R_CHECK(freeze.end());
     out.frozen_s = freeze.lasted().count();
     if (copy) {
@@ -227,19 +227,19 @@ class FileRecorder final : public Recorder {
     out.kernel = system.release;
     out.kernel_version = system.version;
     out.machine = system.machine;
-    out.device = fmt::format("{}:{}", trace::dev_major(target_.dev), trace::dev_minor(target_.dev));
-    out.device_name = target_.device_name;
-    if (target_.mount) {
-      out.mount_point = target_.mount->point;
-      out.mount_options = target_.mount->options;
+    out.device = fmt::format("{}:{}", trace::dev_major(volume_.dev), trace::dev_minor(volume_.dev));
+    out.device_name = volume_.device_name;
+    if (volume_.mount) {
+      out.mount_point = volume_.mount->point;
+      out.mount_options = volume_.mount->options;
     }
     out.command = options_.command;
     out.clock = clock_name(options_.clock);
     out.events = inputs_ ? "full" : "minimal";
     out.snapshot = snapshot_name(snapshot_);
     out.possible_cpus = possible_cpus().count;
-    out.rotational = is_rotational(target_.device_name);
-    out.mounted = target_.mount.has_value();
+    out.rotational = is_rotational(volume_.device_name);
+    out.mounted = volume_.mount.has_value();
     out.settled = options_.settle;
     out.frozen_s = start.frozen_s;
     return out;
@@ -247,28 +247,28 @@ class FileRecorder final : public Recorder {
 
   // With the line of /proc/mounts, which holds settings as well.
   [[nodiscard]] std::string tunables() const {
-    std::string out = read_tunables(target_.device_name);
-    if (target_.mount)
-      out += fmt::format("{} {} ext4 {} 0 0\n", target_.device_path, target_.mount->point,
-                         target_.mount->options);
+    std::string out = read_tunables(volume_.device_name);
+    if (volume_.mount)
+      out += fmt::format("{} {} ext4 {} 0 0\n", volume_.device_path, volume_.mount->point,
+                         volume_.mount->options);
     return out;
   }
 
   // Ends tracing, at a moment of which the kernel's files are as well, if there can be one.
   Result<KernelFiles> stop(capture::EndFacts& facts) {
     KernelFiles files;
-    const auto mount = find_mount(target_.dev);
+    const auto mount = find_mount(volume_.dev);
     if (mount && snapshot_ != Snapshot::none) {
       E4R_TRY(auto freeze, freeze_while_reading(mount->point));
       if (freeze) {
         E4R_CHECK(tracer_->off());
-        files = read_kernel_files(target_.device_name);
+        files = read_kernel_files(volume_.device_name);
         facts.quiet = freeze->end().ok();
         facts.frozen_s = freeze->lasted().count();
         return files;
       }
     }
-    if (mount) files = read_kernel_files(target_.device_name);
+    if (mount) files = read_kernel_files(volume_.device_name);
     E4R_CHECK(tracer_->off());
     return files;
   }
@@ -298,7 +298,7 @@ class FileRecorder final : public Recorder {
   }
 
   RecorderOptions options_;
-  Target target_;
+  Volume volume_;
   Snapshot snapshot_ = Snapshot::automatic;
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::unique_ptr<Tracer> tracer_;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "capture/facts.h"
-#include "record/target.h"
 #include "record/tracer.h"
+#include "record/volume.h"
 #include "util/status.h"
 
 namespace e4r::record {
@@ -40,7 +40,7 @@ struct RecorderOptions {
 };
 
 // How far a recording is.
-struct Progress {
+struct SoFar {
   std::uint64_t events = 0;
   std::uint64_t lost = 0;
   std::uint64_t file_bytes = 0;
@@ -56,7 +56,7 @@ class Recorder {
   [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(const RecorderOptions& options);
   virtual ~Recorder() = default;
 
-  [[nodiscard]] virtual const Target& target() const = 0;
+  [[nodiscard]] virtual const Volume& volume() const = 0;
   [[nodiscard]] virtual const capture::StartFacts& facts() const = 0;
   // Lines for a person: what was asked for and cannot be had here.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
@@ -65,7 +65,7 @@ class Recorder {
 
   // Takes over what has happened; to be called several times a second. An Error ends the
   // recording; the file stays, readable as far as it goes.
-  [[nodiscard]] virtual Result<Progress> pump() = 0;
+  [[nodiscard]] virtual Result<SoFar> pump() = 0;
   // Ends the recording and the file. `reason` and `exit_status` as in EndFacts.
   [[nodiscard]] virtual Result<capture::EndFacts> finish(
       const std::string& reason, std::optional<std::int64_t> exit_status) = 0;

@@ -6,7 +6,7 @@
 namespace e4r::replay {
 namespace {
 
-bool same(const state::Extent& mine, const trace::GroupExtent& theirs) {
+bool same(const Extent& mine, const trace::RecordedExtent& theirs) {
   return mine.group == theirs.group && static_cast<std::int32_t>(mine.start) == theirs.start &&
          mine.len == theirs.len && mine.logical == theirs.logical;
 }
@@ -60,14 +60,14 @@ std::string differing(const Comparison& r) {
 }
 
 // A start of -1, where there is none, is printed as the kernel does.
-std::string text(const state::Extent& e) {
+std::string text(const Extent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, static_cast<std::int32_t>(e.start), e.len, e.logical);
 }
 // What a rung has taken off the goal: " of 512", or nothing.
 std::string untrimmed(std::uint32_t goal_len, std::uint32_t trimmed_len) {
   return goal_len == 0 || goal_len == trimmed_len ? "" : fmt::format(" of {}", goal_len);
 }
-std::string text(const trace::GroupExtent& e) {
+std::string text(const trace::RecordedExtent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
 }
 

@@ -8,16 +8,16 @@ namespace {
 
 // Whether what was handed out begins where the goal does. A preallocation is tried before the
 // request is normalised: its goal is the request itself.
-bool at_goal(const Op& op, const state::Geometry& geometry) {
+bool at_goal(const Op& op, const Geometry& geometry) {
   if (op.block == 0) return false;
-  const trace::GroupExtent& goal = op.closing.prealloc ? op.closing.orig : op.closing.goal;
+  const trace::RecordedExtent& goal = op.closing.prealloc ? op.closing.orig : op.closing.goal;
   return geometry.group_of(op.block) == goal.group &&
          static_cast<std::int32_t>(geometry.cluster_in_group(op.block)) == goal.start;
 }
 
 }  // namespace
 
-void ClosingCounts::count(const Op& op, const state::Geometry& geometry) {
+void ClosingCounts::count(const Op& op, const Geometry& geometry) {
   const Closing& c = op.closing;
   ++requests;
   hash.add(op.block, op.len);
@@ -29,9 +29,7 @@ void ClosingCounts::count(const Op& op, const state::Geometry& geometry) {
   extents_scanned += c.found;
   groups_scanned += c.groups;
   if (c.result.len == 0) return;
-  const bool trims =
-      c.criterion == mb::Criterion::cr1_5 || c.criterion == mb::Criterion::best_avail;
-  goals_hidden += trims && c.orig_goal_len == 0 ? 1 : 0;
+  goals_hidden += mb::row_of(c.criterion).trims && c.orig_goal_len == 0 ? 1 : 0;
   len_goal_hits += c.result.len == std::max(c.orig_goal_len, c.goal.len) ? 1 : 0;
   if (c.groups == 0) return;
   if (c.criterion == mb::Criterion::unknown)

@@ -23,7 +23,7 @@ struct ClosingCounts {
   std::uint64_t goal_hits = 0;      // served at the start of the goal
   std::uint64_t len_goal_hits = 0;  // found as many clusters as the goal had
   // Searches of groups that a criterion ended; one that found its goal has none.
-  std::array<std::uint64_t, allocator::kCriteria> hits{};
+  std::array<std::uint64_t, mb::kCriteria> hits{};
   std::uint64_t nameless = 0;  // ended by a criterion that is none we know
   // Goals that a criterion had shortened, without a record of how long they had been: whether the
   // whole goal was found does not show.
@@ -31,7 +31,7 @@ struct ClosingCounts {
 
   allocator::DecisionHash hash;
 
-  void count(const Op& op, const state::Geometry& geometry);
+  void count(const Op& op, const Geometry& geometry);
 };
 
 }  // namespace e4r::replay

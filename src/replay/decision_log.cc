@@ -17,7 +17,7 @@ class Digest {
     sum_ = (sum_ ^ sum_ >> 27) * 0x94d049bb133111eb;
     sum_ ^= sum_ >> 31;
   }
-  void add(const state::Extent& e) {
+  void add(const Extent& e) {
     add(std::uint64_t{e.group} << 32 | e.start);
     add(std::uint64_t{e.len} << 32 | e.logical);
   }

@@ -12,13 +12,8 @@ using allocator::SizeStep;
 
 namespace {
 
-state::Extent extent_of(const trace::GroupExtent& e) {
+Extent extent_of(const trace::RecordedExtent& e) {
   return {e.group, static_cast<std::uint32_t>(e.start), e.len, e.logical};
-}
-
-// Whether a search by the criterion may end with a goal shorter than normalisation made it.
-bool trims(mb::Criterion criterion) {
-  return criterion == mb::Criterion::cr1_5 || criterion == mb::Criterion::best_avail;
 }
 
 }  // namespace
@@ -27,7 +22,7 @@ Dictation::Dictation(const Op& op, const allocator::Allocator& allocator)
     : op_(op),
       allocator_(allocator),
       recorded_{op.closing.prealloc, extent_of(op.closing.goal), extent_of(op.closing.result)},
-      hides_goal_(trims(op.closing.criterion) && op.closing.orig_goal_len == 0) {}
+      hides_goal_(mb::row_of(op.closing.criterion).trims && op.closing.orig_goal_len == 0) {}
 
 allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
   if (!recorded_.prealloc) return by_size;
@@ -37,7 +32,7 @@ allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
 // Whether normalisation made the recorded goal. Of a trimmed one, where the find was placed shows
 // how long it had been.
 bool Dictation::fits(const allocator::Search& search, const Normalized& normalized) const {
-  const state::Extent& goal = normalized.goal;
+  const Extent& goal = normalized.goal;
   const std::uint32_t len = recorded_.goal.len;
   if (!normalized.consistent || goal.logical != recorded_.goal.logical) return false;
   const bool stream = (search.flags & mb::stream_alloc) != 0;
@@ -54,8 +49,7 @@ bool Dictation::fits(const allocator::Search& search, const Normalized& normaliz
 bool Dictation::leads_to_find(const allocator::Search& search, const Normalized& normalized) const {
   const allocator::Decision found = allocator_.would_find(search, normalized, op_.ino);
   return found.success && found.criterion == op_.closing.criterion &&
-         state::same_clusters(found.result, recorded_.result) &&
-         found.goal.len == recorded_.goal.len &&
+         same_clusters(found.result, recorded_.result) && found.goal.len == recorded_.goal.len &&
          (found.found & mb::recorded_bits) == op_.closing.found;
 }
 
@@ -76,7 +70,7 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
 
 bool Dictation::accepts(const Choice& choice) {
   const bool none = choice.result.len == 0;
-  const bool same = state::same_clusters(choice.result, recorded_.result);
+  const bool same = same_clusters(choice.result, recorded_.result);
   bool accepted = none ? recorded_.result.len == 0 : same;
   if (choice.prealloc) accepted = recorded_.prealloc ? !none && same : none;
   if (accepted || forced_) return accepted;
@@ -89,7 +83,7 @@ bool Dictation::accepts(const Choice& choice) {
 bool Dictation::confirms(const allocator::Decision& found) {
   const Closing& c = op_.closing;
   const bool same = found.success && !c.prealloc && found.criterion == c.criterion &&
-                    state::same_clusters(found.result, recorded_.result) &&
+                    same_clusters(found.result, recorded_.result) &&
                     found.goal.len == recorded_.goal.len &&
                     (found.found & mb::recorded_bits) == c.found &&
                     (found.groups_scanned & mb::recorded_bits) == c.groups;

@@ -40,24 +40,24 @@ Status Engine::run(trace::EventSource& events) {
 // Holds what a decision handed out and preallocated against the group's size and the metadata.
 void Engine::check_result(const Op& op, const allocator::Decision& decision) {
   if (!decision.success || decision.result.len == 0 || !bad_result_.empty()) return;
-  const state::Extent& r = decision.result;
+  const Extent& r = decision.result;
   const std::uint64_t first = geometry().block_of(r.group, r.start);
   const char* what = nullptr;
   if (!geometry().holds(r.group, r.start, r.len))
     what = "leaves its group";
-  else if (is_metadata(first, first + geometry().to_blocks(r.len)))
+  else if (is_metadata({first, geometry().to_blocks(r.len)}))
     what = "lies on metadata";
   if (what != nullptr)
     bad_result_ =
         fmt::format("event {}: result {}/{}/{} {}", op.ordinal, r.group, r.start, r.len, what);
 }
 
-// Whether metadata lies among the blocks [first, end).
-bool Engine::is_metadata(std::uint64_t first, std::uint64_t end) const {
+// Whether metadata lies among the blocks.
+bool Engine::is_metadata(const BlockRange& blocks) const {
   const auto after =
       std::partition_point(source_.metadata.begin(), source_.metadata.end(),
-                           [&](const state::BlockSpan& span) { return span.end <= first; });
-  return after != source_.metadata.end() && after->first < end;
+                           [&](const BlockRange& range) { return range.end() <= blocks.first; });
+  return after != source_.metadata.end() && after->first < blocks.end();
 }
 
 Status Engine::check_state(const Op& op) const {
@@ -179,8 +179,7 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
 
 // What the counters have gained by the request that was served last.
 void Engine::count_cost() {
-  std::uint64_t considered = 0;
-  for (const auto& of : counters().by_criterion) considered += of.groups_considered;
+  const std::uint64_t considered = counters().considered();
   const std::uint64_t examined = counters().extents_scanned;
   costs_.add(decisions(), considered - considered_, examined - examined_);
   considered_ = considered;
@@ -240,10 +239,10 @@ void Engine::record_data(const Op& op) {
 }
 
 void Engine::give_back(const BlockRange& range) {
-  if (range.len == 0) return;
-  const state::Geometry& g = geometry();
-  const auto clusters = static_cast<std::uint32_t>(g.to_clusters(range.len));
-  if (!decider_->give_back(g.group_of(range.block), g.cluster_in_group(range.block), clusters))
+  if (range.count == 0) return;
+  const Geometry& g = geometry();
+  const auto clusters = static_cast<std::uint32_t>(g.to_clusters(range.count));
+  if (!decider_->give_back(g.group_of(range.first), g.cluster_in_group(range.first), clusters))
     ++tally_.bad_frees;
 }
 
@@ -254,9 +253,9 @@ void Engine::on_free(const Op& op) {
 }
 
 bool Engine::free_range(const BlockRange& range, bool file_data) {
-  const state::Geometry& g = geometry();
-  std::uint64_t block = range.block;
-  std::uint64_t left = range.len;
+  const Geometry& g = geometry();
+  Block block = range.first;
+  std::uint64_t left = range.count;
   bool all = true;
   while (left > 0) {
     const std::uint32_t group = g.group_of(block);
@@ -264,7 +263,7 @@ bool Engine::free_range(const BlockRange& range, bool file_data) {
     const std::uint64_t blocks = std::min(left, room);
     const auto clusters = static_cast<std::uint32_t>(g.to_clusters(blocks));
     decider_->load_group(group);
-    const bool freed = !is_metadata(block, block + blocks) &&
+    const bool freed = !is_metadata({block, blocks}) &&
                        decider_->free(group, g.cluster_in_group(block), clusters, file_data);
     if (freed)
       tally_.freed_clusters += clusters;

@@ -149,7 +149,7 @@ class Engine {
   // Returns blocks of one group that were allocated a moment ago.
   void give_back(const BlockRange& range);
 
-  [[nodiscard]] const state::Geometry& geometry() const { return source_.geometry; }
+  [[nodiscard]] const Geometry& geometry() const { return source_.geometry; }
   [[nodiscard]] allocator::Decider& decider() { return *decider_; }
 
   Translation translation_;
@@ -169,7 +169,7 @@ class Engine {
   void count(const Op& op, const allocator::Decision& decision);
   void count_cost();
   Explanation* to_explain();
-  [[nodiscard]] bool is_metadata(std::uint64_t first, std::uint64_t end) const;
+  [[nodiscard]] bool is_metadata(const BlockRange& blocks) const;
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
 

@@ -13,7 +13,7 @@ using allocator::Search;
 
 namespace {
 
-std::string text_of(const state::Extent& e) {
+std::string text_of(const Extent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, e.start, e.len, e.logical);
 }
 
@@ -74,7 +74,7 @@ void Explanation::line(const std::string& text) {
 }
 
 void Explanation::begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
-                        const state::Geometry& geometry, const state::InodePreallocs* preallocs) {
+                        const Geometry& geometry, const state::InodePreallocs* preallocs) {
   text_ =
       fmt::format("decision {}: event {}, {:.6f} s, pid {}, inode {}\n", format_count(decision),
                   format_count(op.ordinal), static_cast<double>(op.time_ns) / 1e9, op.pid, op.ino);
@@ -96,7 +96,7 @@ void Explanation::begin(const Op& op, std::uint64_t decision, const allocator::R
                      pa.block, pa.len, pa.free));
 }
 
-void Explanation::tried_goal(const Search& search, const state::Extent& found, bool taken) {
+void Explanation::tried_goal(const Search& search, const Extent& found, bool taken) {
   line(fmt::format("at goal  {}: {} of {} clusters free, {}", text_of(search.goal), found.len,
                    search.goal.len, taken ? "taken" : "refused"));
 }
@@ -148,7 +148,7 @@ void Explanation::asked_index(mb::Criterion criterion, std::uint32_t len,
              : fmt::format("  {} asks by order: no group", name));
 }
 
-void Explanation::measured(const state::Extent& extent, bool best) {
+void Explanation::measured(const Extent& extent, bool best) {
   shortest_ = measured_ == 0 ? extent.len : std::min(shortest_, extent.len);
   longest_ = measured_ == 0 ? extent.len : std::max(longest_, extent.len);
   ++measured_;

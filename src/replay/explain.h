@@ -16,13 +16,13 @@ class Explanation : public allocator::SearchObserver {
  public:
   // Before the decision.
   void begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
-             const state::Geometry& geometry, const state::InodePreallocs* preallocs);
+             const Geometry& geometry, const state::InodePreallocs* preallocs);
   // After it; `forced`: the kernel's result was put in place of the model's.
   void end(const Op& op, const allocator::Decision& decision, bool forced);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  void tried_goal(const allocator::Search& search, const state::Extent& found, bool taken) override;
+  void tried_goal(const allocator::Search& search, const Extent& found, bool taken) override;
   void rung(const allocator::Search& search, const allocator::Rung& rung,
             std::uint32_t group) override;
   void looked(const allocator::Search& search, const allocator::Rung& rung,
@@ -30,7 +30,7 @@ class Explanation : public allocator::SearchObserver {
   void passed(std::uint32_t group, std::uint32_t count, std::uint32_t least) override;
   void asked_index(mb::Criterion criterion, std::uint32_t len,
                    std::optional<std::uint32_t> group) override;
-  void measured(const state::Extent& extent, bool best) override;
+  void measured(const Extent& extent, bool best) override;
   void scanned(const state::Group& group, std::uint32_t found) override;
   void retried(bool discarded) override;
 

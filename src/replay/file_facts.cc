@@ -6,7 +6,7 @@
 namespace e4r::replay {
 
 void FileFacts::asked(const allocator::Request& request, const allocator::Inputs& inputs,
-                      const state::Geometry& geometry) {
+                      const Geometry& geometry) {
   File& file = files_[request.ino];
   file.regular = true;
   const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))

@@ -21,7 +21,7 @@ class FileFacts {
   void made(std::uint64_t ino) { files_[ino].regular = true; }
   // Data were asked for, with those inputs.
   void asked(const allocator::Request& request, const allocator::Inputs& inputs,
-             const state::Geometry& geometry);
+             const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 
   // Of a file that the trace has not shown, nothing is known.

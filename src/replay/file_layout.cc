@@ -4,13 +4,6 @@
 #include <algorithm>
 
 namespace e4r::replay {
-namespace {
-
-bool continues(const FileExtent& a, const FileExtent& b) {
-  return a.end() == b.logical && a.block + a.len == b.block;
-}
-
-}  // namespace
 
 std::size_t FileLayout::first_ending_after(std::uint64_t logical) const {
   // Files grow at their end.
@@ -28,8 +21,8 @@ void FileLayout::map(const FileExtent& extent) {
     unmap(extent.logical, extent.len, replaced);
     at = first_ending_after(extent.logical);
   }
-  const bool joins_left = at > 0 && continues(extents_[at - 1], extent);
-  const bool joins_right = at < extents_.size() && continues(extent, extents_[at]);
+  const bool joins_left = at > 0 && extents_[at - 1].is_continued_by(extent);
+  const bool joins_right = at < extents_.size() && extent.is_continued_by(extents_[at]);
   if (joins_left && joins_right) {
     extents_[at - 1].len += extent.len + extents_[at].len;
     extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(at));

@@ -5,23 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "ext4/blocks.h"
+
 namespace e4r::replay {
-
-// Where a run of file blocks lies on the device, all in blocks.
-struct FileExtent {
-  std::uint64_t logical = 0;
-  std::uint64_t block = 0;
-  std::uint64_t len = 0;
-  [[nodiscard]] std::uint64_t end() const { return logical + len; }
-  friend bool operator==(const FileExtent&, const FileExtent&) = default;
-};
-
-// A run of device blocks.
-struct BlockRange {
-  std::uint64_t block = 0;
-  std::uint64_t len = 0;
-  friend bool operator==(const BlockRange&, const BlockRange&) = default;
-};
 
 // The blocks of one file as a replay has placed them: disjoint extents in logical order, merged
 // where both file and device blocks continue.

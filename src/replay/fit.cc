@@ -11,11 +11,11 @@ namespace {
 
 using trace::Event;
 using trace::EventKind;
-using trace::GroupExtent;
+using trace::RecordedExtent;
 
 class Fit {
  public:
-  explicit Fit(const state::Geometry& geometry)
+  explicit Fit(const Geometry& geometry)
       : geometry_(geometry),
         inodes_(static_cast<std::uint64_t>(geometry.groups) * geometry.inodes_per_group) {}
 
@@ -27,21 +27,21 @@ class Fit {
 
  private:
   bool group(std::uint32_t number);
-  bool place(const GroupExtent& extent);
+  bool place(const RecordedExtent& extent);
   bool block(std::uint64_t number);
   bool inode(std::uint64_t number);
   bool no(std::string why) {
     why_ = std::move(why);
     return false;
   }
-  GroupExtent& closed_by(std::uint32_t pid);
+  RecordedExtent& closed_by(std::uint32_t pid);
   void answered(const Event& e);
 
-  const state::Geometry& geometry_;
+  const Geometry& geometry_;
   std::uint64_t inodes_;
-  std::unordered_map<std::uint32_t, GroupExtent> closed_;  // each thread's last result
+  std::unordered_map<std::uint32_t, RecordedExtent> closed_;  // each thread's last result
   std::uint32_t last_pid_ = 0;
-  GroupExtent* last_ = nullptr;  // of last_pid_
+  RecordedExtent* last_ = nullptr;  // of last_pid_
   std::uint64_t placed_ = 0, misplaced_ = 0;
   std::string why_;
 };
@@ -54,7 +54,7 @@ bool Fit::group(std::uint32_t number) {
 
 // Where an extent begins. Whether it ends in its group is for Intake to say, and so are numbers
 // that no file system has.
-bool Fit::place(const GroupExtent& extent) {
+bool Fit::place(const RecordedExtent& extent) {
   if (!group(extent.group)) return false;
   const std::uint32_t clusters = geometry_.clusters_in(extent.group);
   return extent.start < 0 || static_cast<std::uint32_t>(extent.start) < clusters ||
@@ -75,7 +75,7 @@ bool Fit::inode(std::uint64_t number) {
                         format_count(inodes_)));
 }
 
-GroupExtent& Fit::closed_by(std::uint32_t pid) {
+RecordedExtent& Fit::closed_by(std::uint32_t pid) {
   if (last_ == nullptr || last_pid_ != pid) last_ = &closed_[pid];
   last_pid_ = pid;
   return *last_;
@@ -83,7 +83,7 @@ GroupExtent& Fit::closed_by(std::uint32_t pid) {
 
 // An allocation's first block and where its closing event says that it lies.
 void Fit::answered(const Event& e) {
-  GroupExtent& result = closed_by(e.pid);
+  RecordedExtent& result = closed_by(e.pid);
   if (e.block == 0 || result.len == 0 || result.start < 0) return;
   const std::uint64_t first =
       geometry_.block_of(result.group, static_cast<std::uint32_t>(result.start));
@@ -135,7 +135,7 @@ bool Fit::answers() {
 
 }  // namespace
 
-Status check_fit(const state::Geometry& geometry, trace::EventSource& events) {
+Status check_fit(const Geometry& geometry, trace::EventSource& events) {
   Fit fit(geometry);
   for (std::uint64_t number = 0;;) {
     E4R_TRY(const auto batch, events.next());

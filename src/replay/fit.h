@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "state/geometry.h"
+#include "ext4/geometry.h"
 #include "trace/source.h"
 #include "util/status.h"
 
@@ -13,6 +13,6 @@ namespace e4r::replay {
 // fit and why, for the end of a sentence that names both; or it is the source's.
 //
 // A trace that fits may still say what cannot be: see Intake.
-[[nodiscard]] Status check_fit(const state::Geometry& geometry, trace::EventSource& events);
+[[nodiscard]] Status check_fit(const Geometry& geometry, trace::EventSource& events);
 
 }  // namespace e4r::replay

@@ -78,7 +78,7 @@ void Follow::free(const Op& op, const BlockRange& range) {
     return;
   }
   freed_.clear();
-  translation_.free(range.block, range.len, freed_);
+  translation_.free(range, freed_);
 }
 
 }  // namespace e4r::replay

@@ -46,23 +46,21 @@ struct HashCounts {
   }
 };
 
-using HiddenRun = HiddenRuns::Run;
-
 // A piece of a free run, and what its use changes.
 struct Piece {
   std::uint32_t of = 0;  // which free run
-  HiddenRuns::Run run;
+  ClusterRange run;
   std::uint32_t alignment = 0;  // of the end that is not the free run's: the power of two
   Counts change;
 };
 
 class RunSearch {
  public:
-  RunSearch(const state::Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
+  RunSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
       : geometry_(geometry) {
     for (std::uint32_t at = bitmap::find_clear(words, limit(), 0); at < limit();) {
       const std::uint32_t end = bitmap::find_set(words, limit(), at);
-      runs_.push_back({at, end - at});
+      free_runs_.push_back({at, end - at});
       there_ += counts_of({at, end - at});
       at = bitmap::find_clear(words, limit(), end);
     }
@@ -93,36 +91,36 @@ class RunSearch {
   [[nodiscard]] std::uint32_t limit() const { return geometry_.clusters_per_group; }
 
   // Of one run of free clusters.
-  [[nodiscard]] Counts counts_of(const HiddenRun& run) const {
+  [[nodiscard]] Counts counts_of(const ClusterRange& run) const {
     Counts out;
-    if (run.len == 0) return out;
+    if (run.count == 0) return out;
     out.fragments = 1;
-    out.free = run.len;
+    out.free = run.count;
     state::OrderCounters chunks = {};
-    state::count_chunks(chunks, geometry_.orders(), run.start, run.len, 1);
+    state::count_chunks(chunks, geometry_.orders(), run.first, run.count, 1);
     for (std::size_t i = 0; i < out.chunks.size(); ++i)
       out.chunks[i] = static_cast<std::int32_t>(chunks[i]);
     return out;
   }
 
   [[nodiscard]] Piece piece(std::uint32_t of, std::uint32_t len, bool front) const {
-    const HiddenRun& run = runs_[of];
-    const std::uint32_t cut = front ? run.start + len : run.start + run.len - len;
+    const ClusterRange& run = free_runs_[of];
+    const std::uint32_t cut = front ? run.first + len : run.end() - len;
     Piece out;
     out.of = of;
-    out.run = {front ? run.start : cut, len};
-    out.alignment = len == run.len ? 31 : static_cast<std::uint32_t>(std::countr_zero(cut));
-    const HiddenRun rest =
-        front ? HiddenRun{cut, run.len - len} : HiddenRun{run.start, run.len - len};
+    out.run = {front ? run.first : cut, len};
+    out.alignment = len == run.count ? 31 : static_cast<std::uint32_t>(std::countr_zero(cut));
+    const ClusterRange rest =
+        front ? ClusterRange{cut, run.count - len} : ClusterRange{run.first, run.count - len};
     out.change = counts_of(rest) - counts_of(run);
     return out;
   }
 
-  [[nodiscard]] std::optional<HiddenRuns::Run> find_one(const Counts& missing,
-                                                        std::uint32_t clusters) const {
+  [[nodiscard]] std::optional<ClusterRange> find_one(const Counts& missing,
+                                                     std::uint32_t clusters) const {
     std::optional<Piece> best;
-    for (std::uint32_t of = 0; of < runs_.size(); ++of) {
-      if (runs_[of].len < clusters) continue;
+    for (std::uint32_t of = 0; of < free_runs_.size(); ++of) {
+      if (free_runs_[of].count < clusters) continue;
       for (const bool front : {true, false}) {
         const Piece p = piece(of, clusters, front);
         if (p.change == missing && (!best || p.alignment > best->alignment)) best = p;
@@ -139,7 +137,7 @@ class RunSearch {
     std::vector<Piece> out;
     for (std::uint32_t step = 1; step <= 4096; step *= 4) {
       out.clear();
-      for (std::uint32_t of = 0; of < runs_.size() && out.size() <= kMost; ++of)
+      for (std::uint32_t of = 0; of < free_runs_.size() && out.size() <= kMost; ++of)
         add_pieces(of, most, step, out);
       if (out.size() <= kMost) break;
     }
@@ -147,16 +145,15 @@ class RunSearch {
   }
   void add_pieces(std::uint32_t of, std::uint32_t most, std::uint32_t step,
                   std::vector<Piece>& out) const {
-    const HiddenRun& run = runs_[of];
-    const std::uint32_t longest = std::min(run.len, most - 1);
-    for (std::uint32_t cut = (run.start / step + 1) * step; cut - run.start <= longest; cut += step)
-      out.push_back(piece(of, cut - run.start, true));
-    if (run.len < most && (run.start + run.len) % step != 0)
-      out.push_back(piece(of, run.len, true));
+    const ClusterRange& run = free_runs_[of];
+    const std::uint32_t longest = std::min(run.count, most - 1);
+    for (std::uint32_t cut = (run.first / step + 1) * step; cut - run.first <= longest; cut += step)
+      out.push_back(piece(of, cut - run.first, true));
+    if (run.count < most && run.end() % step != 0) out.push_back(piece(of, run.count, true));
   }
 
   [[nodiscard]] bool find_two(const Counts& missing, std::uint32_t clusters,
-                              std::vector<HiddenRuns::Run>& found) const {
+                              std::vector<ClusterRange>& found) const {
     const std::vector<Piece> all = pieces(clusters);
     std::unordered_multimap<Counts, const Piece*, HashCounts> by_change;
     by_change.reserve(all.size());
@@ -176,8 +173,8 @@ class RunSearch {
     return best > 0;
   }
 
-  const state::Geometry& geometry_;
-  std::vector<HiddenRun> runs_;
+  const Geometry& geometry_;
+  std::vector<ClusterRange> free_runs_;
   Counts there_;   // what the bitmap has
   Counts wanted_;  // what is shown
 };
@@ -190,7 +187,7 @@ bool is_possible(const state::MbGroup& shown, std::uint32_t clusters) {
 
 }  // namespace
 
-HiddenRuns find_hidden_runs(const state::Geometry& geometry, bitmap::ConstWords words,
+HiddenRuns find_hidden_runs(const Geometry& geometry, bitmap::ConstWords words,
                             const state::MbGroup& shown) {
   if (!is_possible(shown, geometry.clusters_per_group)) return {{}, false, 0};
   return RunSearch(geometry, words, shown).run();

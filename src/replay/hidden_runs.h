@@ -4,19 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "ext4/geometry.h"
 #include "state/bitmap.h"
-#include "state/geometry.h"
 #include "state/mb_group.h"
 
 namespace e4r::replay {
 
 // Clusters of a group that are free in its bitmap and not in the kernel's buddy.
 struct HiddenRuns {
-  struct Run {
-    std::uint32_t start = 0;
-    std::uint32_t len = 0;
-  };
-  std::vector<Run> runs;
+  std::vector<ClusterRange> runs;
   bool explained = true;        // with them in use, the counters are the kernel's
   std::uint32_t not_found = 0;  // clusters
 };
@@ -25,8 +21,7 @@ struct HiddenRuns {
 // counters of the bitmap those that are shown. Where several do, the one whose far end is aligned
 // to the largest power of two is taken: that is how preallocations are cut. Counters of more than
 // the group's clusters explain nothing.
-[[nodiscard]] HiddenRuns find_hidden_runs(const state::Geometry& geometry,
-                                          state::bitmap::ConstWords words,
+[[nodiscard]] HiddenRuns find_hidden_runs(const Geometry& geometry, state::bitmap::ConstWords words,
                                           const state::MbGroup& shown);
 
 }  // namespace e4r::replay

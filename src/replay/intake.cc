@@ -81,7 +81,7 @@ bool Intake::admit(Op& op) {
 }
 
 bool Intake::allocation(Op& op) {
-  const trace::GroupExtent& result = op.closing.result;
+  const trace::RecordedExtent& result = op.closing.result;
   const std::uint32_t asked = op.closing.orig.len;
   // The kernel found no space: there is no result.
   const bool failed = !op.closing.prealloc && result.len == 0;
@@ -97,7 +97,7 @@ bool Intake::allocation(Op& op) {
 
 // The answer: whole clusters of the result, no more than were asked for.
 void Intake::answer(Op& op) {
-  const trace::GroupExtent& result = op.closing.result;
+  const trace::RecordedExtent& result = op.closing.result;
   const std::uint64_t first =
       geometry_.block_of(result.group, static_cast<std::uint32_t>(result.start));
   const std::uint64_t offset = op.block - first;

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "ext4/geometry.h"
 #include "replay/op_stream.h"
-#include "state/geometry.h"
 
 namespace e4r::replay {
 
@@ -42,7 +42,7 @@ struct ContradictionInfo {
 class Intake {
  public:
   // Both must outlive the object.
-  Intake(const state::Geometry& geometry, Contradictions& contradictions)
+  Intake(const Geometry& geometry, Contradictions& contradictions)
       : geometry_(geometry), found_(contradictions) {}
 
   // Whether the operation may be done; counts it when not. An answer that contradicts its closing
@@ -56,7 +56,7 @@ class Intake {
   bool flushing(const Op& op);
   bool end_commit(const Op& op);
 
-  const state::Geometry& geometry_;
+  const Geometry& geometry_;
   Contradictions& found_;
   std::uint64_t transaction_ = 0;  // that was last seen to flush, or to end
   bool committing_ = false;        // it has not ended

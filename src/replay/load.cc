@@ -8,7 +8,7 @@ namespace {
 
 // The stripe in blocks, 0 for none: the superblock's stripe width, else its stride, as long as it
 // fits in a group (ext4_get_stripe_size, Linux 6.1).
-std::uint32_t stripe_of(const image::Geometry& g) {
+std::uint32_t stripe_of(const image::SuperblockInfo& g) {
   std::uint32_t stripe = 0;
   if (g.stripe_width != 0 && g.stripe_width <= g.blocks_per_group)
     stripe = g.stripe_width;
@@ -17,18 +17,9 @@ std::uint32_t stripe_of(const image::Geometry& g) {
   return stripe <= 1 ? 0 : stripe;
 }
 
-state::Geometry geometry_from(const image::Geometry& g) {
-  state::Geometry out;
-  out.blocks_count = g.blocks_count;
-  out.first_data_block = g.first_data_block;
-  out.blocks_per_group = g.blocks_per_group;
-  out.clusters_per_group = g.clusters_per_group;
-  out.groups = g.groups_count;
-  out.inodes_per_group = g.inodes_per_group;
-  out.block_bits = g.block_size_bits;
-  out.cluster_bits = g.cluster_ratio_bits;
-  out.flex_bg = g.features.flex_bg;
-  out.log_groups_per_flex = g.features.flex_bg ? g.log_groups_per_flex : 0;
+// What the superblock says of how it will be mounted.
+state::MountedGeometry geometry_from(const image::SuperblockInfo& g) {
+  state::MountedGeometry out{g};
   out.stripe = stripe_of(g);
   out.desc_csum = g.features.group_checksums();
   out.journal = g.features.has_journal;
@@ -40,7 +31,7 @@ state::Geometry geometry_from(const image::Geometry& g) {
 
 state::Source source_from(const image::Image& image) {
   state::Source source;
-  source.geometry = geometry_from(image.geometry());
+  source.geometry = geometry_from(image.superblock());
   source.groups.reserve(image.groups().size());
   for (std::uint32_t number = 0; number < image.groups().size(); ++number) {
     const image::GroupInfo& info = image.groups()[number];
@@ -54,11 +45,10 @@ state::Source source_from(const image::Image& image) {
     group.corrupt = info.bad();
     if (info.block_uninit)
       group.init_free =
-          state::bitmap::count_clear(group.words, image.geometry().clusters_per_group);
+          state::bitmap::count_clear(group.words, image.superblock().clusters_per_group);
     source.groups.push_back(group);
   }
-  for (const image::BlockRange& range : image.metadata())
-    source.metadata.push_back({range.first, range.end()});
+  source.metadata = image.metadata();
   return source;
 }
 

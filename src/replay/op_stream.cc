@@ -224,7 +224,7 @@ void OpStream::forget_old_frees() {
 }
 
 // Whether another thread freed some of the result after the request.
-bool OpStream::was_freed_since(const Op& op, const trace::GroupExtent& result) const {
+bool OpStream::was_freed_since(const Op& op, const trace::RecordedExtent& result) const {
   const std::int64_t end = std::int64_t{result.start} + result.len;
   for (auto freed = freed_.rbegin(); freed != freed_.rend() && freed->ordinal > op.ordinal; ++freed)
     if (freed->pid != op.pid && freed->group == result.group && freed->start < end &&

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "state/geometry.h"
+#include "ext4/geometry.h"
 #include "trace/event.h"
 #include "trace/source.h"
 #include "util/status.h"
@@ -23,7 +23,7 @@ namespace e4r::replay {
 struct Closing {
   bool seen = false;
   bool prealloc = false;
-  trace::GroupExtent orig, goal, result;
+  trace::RecordedExtent orig, goal, result;
   std::uint32_t orig_goal_len = 0;  // clusters; of the goal before trimming; 0: not recorded
   std::uint32_t found = 0;          // modulo 65536, as recorded
   std::uint32_t groups = 0;         // likewise
@@ -115,7 +115,7 @@ class OpStream {
 
   // `geometry` and `late` must outlive the object. `loaded`: every group's buddy was, before the
   // trace. `late`: requests by number, ascending, that take effect at their closing events.
-  OpStream(trace::EventSource& source, const state::Geometry& geometry, bool loaded = false,
+  OpStream(trace::EventSource& source, const Geometry& geometry, bool loaded = false,
            std::span<const std::uint64_t> late = {})
       : source_(source), geometry_(geometry), late_(late), loaded_(geometry.groups, loaded) {}
 
@@ -147,7 +147,7 @@ class OpStream {
   [[nodiscard]] bool is_late(const Op& op) const;
   void note_waiting(const Op& op);
   [[nodiscard]] std::uint64_t asked_around(const Op& op) const;
-  [[nodiscard]] bool was_freed_since(const Op& op, const trace::GroupExtent& result) const;
+  [[nodiscard]] bool was_freed_since(const Op& op, const trace::RecordedExtent& result) const;
   void on_request(const trace::Event& event);
   void on_closing(const trace::Event& event);
   void note_placed(const trace::Event& event);
@@ -161,7 +161,7 @@ class OpStream {
   void note_stray();
 
   trace::EventSource& source_;
-  const state::Geometry& geometry_;
+  const Geometry& geometry_;
   std::span<const std::uint64_t> late_;
   std::deque<Op> queue_;
   std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start

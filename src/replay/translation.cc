@@ -9,8 +9,8 @@ namespace e4r::replay {
 void join_neighbours(std::vector<BlockRange>& ranges) {
   std::size_t kept = 0;
   for (const BlockRange& range : ranges) {
-    if (kept > 0 && ranges[kept - 1].block + ranges[kept - 1].len == range.block)
-      ranges[kept - 1].len += range.len;
+    if (kept > 0 && ranges[kept - 1].end() == range.first)
+      ranges[kept - 1].count += range.count;
     else
       ranges[kept++] = range;
   }
@@ -89,8 +89,9 @@ void Translation::release(const Run& run, std::uint64_t offset, std::uint64_t le
   if (file != files_.end()) file->second.unmap(run.place + offset, len, out);
 }
 
-void Translation::free(std::uint64_t block, std::uint64_t len, std::vector<BlockRange>& out) {
-  const std::uint64_t end = block + len;
+void Translation::free(const BlockRange& recorded, std::vector<BlockRange>& out) {
+  Block block = recorded.first;
+  const Block end = recorded.end();
   auto it = runs_.upper_bound(block);
   if (it != runs_.begin()) --it;
   while (block < end) {

@@ -33,7 +33,7 @@ class Translation {
 
   // The kernel freed recorded blocks: forgets them and appends to `out` the ranges to free in the
   // replay, neighbours joined.
-  void free(std::uint64_t block, std::uint64_t len, std::vector<BlockRange>& out);
+  void free(const BlockRange& recorded, std::vector<BlockRange>& out);
 
   // The inode is gone: appends what the replay still holds for it, and forgets the file.
   void forget(std::uint64_t ino, std::vector<BlockRange>& out);

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ext4/request_flags.h"
 #include "replay/hidden_runs.h"
 #include "state/bitmap.h"
-#include "util/mballoc.h"
 
 namespace e4r::replay {
 namespace {
@@ -83,7 +83,7 @@ class Evidence {
   }
 
   void see_hit(const Event& e) {
-    const trace::GroupExtent& r = e.result;
+    const trace::RecordedExtent& r = e.result;
     if (is_new(r.group, r.start, r.len)) {
       PlantedPrealloc pa;
       pa.group = r.group;
@@ -134,7 +134,7 @@ class Evidence {
   // More stream goals than any kernel keeps; one inode of each residue is enough.
   static constexpr std::uint64_t kStreams = 1 << 16;
 
-  const state::Geometry& geometry_;
+  const Geometry& geometry_;
   const state::Source& source_;
   std::uint64_t stream_req_;
   Clusters touched_;
@@ -245,15 +245,15 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
     if (shown.number >= source.geometry.groups || source.groups[shown.number].corrupt) continue;
     const auto words = words_with(source, shown.number, of_group[shown.number]);
     const HiddenRuns hidden = find_hidden_runs(source.geometry, words, shown);
-    for (const HiddenRuns::Run& run : hidden.runs) {
+    for (const ClusterRange& run : hidden.runs) {
       PlantedPrealloc pa;
       pa.kind = Prealloc::Kind::group;
       pa.owner = PlantedPrealloc::kNobody;
       pa.group = shown.number;
-      pa.start = run.start;
-      pa.len = run.len;
+      pa.start = run.first;
+      pa.len = run.count;
       more.push_back(pa);
-      out.found_by_counters += run.len;
+      out.found_by_counters += run.count;
     }
     out.not_found += hidden.not_found;
     out.groups_not_explained += hidden.explained ? 0 : 1;

@@ -35,7 +35,7 @@ void WhatIf::note(const Op& op, const allocator::Decision& decision, bool& first
 // Serves as many blocks of metadata as the recorded request got. Those are what the trace will
 // free one day, so anything beyond them goes back at once.
 void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
-  const state::Geometry& geometry = this->geometry();
+  const Geometry& geometry = this->geometry();
   const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
   std::uint64_t placed = 0;
   bool first = true;
@@ -62,13 +62,13 @@ void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
   const FileExtent* left = file.left_of(at);
   if (left == nullptr) return;
   request.left_logical = static_cast<std::uint32_t>(left->end() - 1);
-  request.left_block = left->block + left->len - 1;
+  request.left_block = left->block_end() - 1;
   request.goal = request.left_block + (at - request.left_logical);
 }
 
 // Serves the file range that the recorded request got, in as many requests as that takes here.
 void WhatIf::place_data(const Op& op, allocator::Request& request) {
-  const state::Geometry& geometry = this->geometry();
+  const Geometry& geometry = this->geometry();
   const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
   const std::uint64_t recorded_end =
       request.logical + std::max<std::uint64_t>(geometry.to_blocks(op.len), 1);
@@ -123,7 +123,7 @@ void WhatIf::free(const Op& op, const BlockRange& range) {
     return;
   }
   freed_.clear();
-  translation_.free(range.block, range.len, freed_);
+  translation_.free(range, freed_);
   let_go(freed_, op.file_data);
 }
 

@@ -18,7 +18,7 @@ void WriteOrder::add(std::uint64_t ino, const FileLayout& file, const FileExtent
     else
       ++interrupted;
   }
-  if (allocations > 0 && last_.block + last_.len == extent.block) ++adjacent;
+  if (allocations > 0 && last_.block_end() == extent.block) ++adjacent;
   ++allocations;
   last_ino_ = ino;
   last_ = extent;

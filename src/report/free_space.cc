@@ -5,8 +5,8 @@
 #include <bit>
 #include <boost/json.hpp>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "util/escaped.h"
 
 namespace e4r::report {
@@ -25,7 +25,7 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 
 std::string histogram_row(const FreeSpace& free, std::size_t bucket) {
   const auto& [extents, blocks] = free.printed.buckets[bucket];
-  const std::uint64_t from = bucket_kb(bucket, free.geometry.block_size / 1024);
+  const std::uint64_t from = bucket_kb(bucket, free.superblock.block_size() / 1024);
   const auto unit = from == 0 ? 0u : static_cast<unsigned>(std::bit_width(from) - 1) / 10;
   const std::string end =
       bucket + 1 == stats::FreeExtents::kBuckets
@@ -33,7 +33,7 @@ std::string histogram_row(const FreeSpace& free, std::size_t bucket) {
           : fmt::format("{:5}{}-", (from == 0 ? 1 : 2 * from) >> (10 * unit), kUnits[unit]);
   return fmt::format("{:5}{}...{:>7}  :  {:12}  {:12}  {:6.2f}%\n", from >> (10 * unit),
                      kUnits[unit], end, extents, blocks,
-                     percent(blocks, free.geometry.free_blocks_count));
+                     percent(blocks, free.superblock.free_blocks_count));
 }
 
 std::string chunk_lines(const FreeSpace& free) {
@@ -55,10 +55,10 @@ json::array bad_groups_json(const FreeSpace& free) {
 // Every piece of the image is scanned on its own; the pieces are then put in order.
 Result<stats::FreeExtents> scan(image::Image& image, const stats::BlockSpace& space,
                                 std::uint32_t chunk_bits) {
-  const std::uint64_t clusters_per_group = image.geometry().clusters_per_group;
+  const std::uint64_t clusters_per_group = image.superblock().clusters_per_group;
   std::vector<std::optional<stats::FreeExtentScan>> parts(image.scan_pieces());
   E4R_CHECK(image.scan_bitmaps(
-      [&](unsigned piece, image::Group group, std::span<const std::uint64_t> words) {
+      [&](unsigned piece, GroupNumber group, std::span<const std::uint64_t> words) {
         auto& part = parts[piece];
         if (!part) part.emplace(space, chunk_bits, group * clusters_per_group);
         part->add(words, image.groups()[group].clusters);
@@ -84,27 +84,27 @@ Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_siz
 }
 
 Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits) {
-  const image::Geometry& geo = image.geometry();
-  stats::BlockSpace space = {geo.first_data_block, geo.blocks_count, geo.cluster_ratio_bits};
+  const image::SuperblockInfo& geo = image.superblock();
+  stats::BlockSpace space = {geo.first_data_block, geo.blocks_count, geo.cluster_bits};
   E4R_TRY(const stats::FreeExtents extents, scan(image, space, chunk_bits));
   stats::FreeExtents printed = extents;
-  if (space.cluster_ratio_bits != 0) {
-    space.cluster_ratio_bits *= 2;
+  if (space.cluster_bits != 0) {
+    space.cluster_bits *= 2;
     E4R_TRY(printed, scan(image, space, chunk_bits));
   }
   FreeSpace free = {image.path(), geo, extents, printed, false, {}};
-  for (const image::Group group : image.bad_groups())
+  for (const GroupNumber group : image.bad_groups())
     free.bad_groups.push_back({group, image.groups()[group].fault});
   return free;
 }
 
 std::string free_space_text(const FreeSpace& free) {
-  const image::Geometry& geo = free.geometry;
+  const image::SuperblockInfo& geo = free.superblock;
   const stats::FreeExtents& extents = free.printed;
-  const std::uint64_t block_kb = geo.block_size / 1024;
+  const std::uint64_t block_kb = geo.block_size() / 1024;
   std::string text =
       fmt::format("Device: {}\nBlocksize: {} bytes\nTotal blocks: {}\nFree blocks: {} ({:.1f}%)\n",
-                  escaped(free.path), geo.block_size, geo.blocks_count, geo.free_blocks_count,
+                  escaped(free.path), geo.block_size(), geo.blocks_count, geo.free_blocks_count,
                   percent(geo.free_blocks_count, geo.blocks_count));
   if (free.chunks_wanted) text += chunk_lines(free);
   text += fmt::format(
@@ -121,9 +121,9 @@ std::string free_space_json(const FreeSpace& free) {
   const stats::FreeExtents& extents = free.extents;
   const json::object document = {
       {"schema", "e4replay-freefrag/1"},
-      {"image", image_json(free.path, free.geometry)},
+      {"image", image_json(free.path, free.superblock)},
       {"free_extents",
-       free_extents_json(extents, free.geometry.block_size, free.geometry.free_blocks_count)},
+       free_extents_json(extents, free.superblock.block_size(), free.superblock.free_blocks_count)},
       {"chunks",
        {{"size_kb", free.chunk_bytes() / 1024},
         {"total", free.chunks()},

@@ -15,11 +15,11 @@ namespace e4r::report {
 // What `e4replay freefrag` tells about an image.
 struct FreeSpace {
   struct BadGroup {
-    image::Group group = 0;
+    GroupNumber group = 0;
     image::GroupFault fault = image::GroupFault::none;
   };
   std::string path;
-  image::Geometry geometry;
+  image::SuperblockInfo superblock;
   stats::FreeExtents extents;
   // What e2freefrag 1.47.0 counts. It is the same, except with bigalloc. There e2freefrag converts
   // a block to a cluster twice, so that it sees the first clusters only and takes them for larger
@@ -29,12 +29,12 @@ struct FreeSpace {
   std::vector<BadGroup> bad_groups;
 
   [[nodiscard]] std::uint64_t chunk_bytes() const {
-    return std::uint64_t{geometry.block_size} << extents.chunk_bits;
+    return std::uint64_t{superblock.block_size()} << extents.chunk_bits;
   }
   [[nodiscard]] bool text_is_wrong() const { return !(printed == extents); }
   // e2freefrag's total: one more than there are when the last chunk is whole.
   [[nodiscard]] std::uint64_t chunks() const {
-    return (geometry.blocks_count >> extents.chunk_bits) + 1;
+    return (superblock.blocks_count >> extents.chunk_bits) + 1;
   }
 };
 

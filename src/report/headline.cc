@@ -65,7 +65,7 @@ std::string of_one(const ReplayReport& report, const std::vector<Figure>& figure
       "Under {}, a request takes {} steps on average, a file lies in {} extents, and a free extent "
       "is {} KB long ({} KB at the start).",
       report.runs.front().policy->name, text(0), text(1), text(2),
-      format_count(report.before.average() * (report.geometry.block_size / 1024)));
+      format_count(report.before.average() * (report.superblock.block_size() / 1024)));
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ std::vector<Figure> key_figures(const ReplayReport& report) {
     const RunReport& run = *column.run;
     steps.values.push_back(steps_per_request(run, report));
     extents.values.push_back(extents_per_file(run));
-    free.values.emplace_back(run.free_extents.average() * (report.geometry.block_size / 1024));
+    free.values.emplace_back(run.free_extents.average() * (report.superblock.block_size() / 1024));
   }
   return {steps, extents, free};
 }

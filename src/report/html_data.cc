@@ -39,7 +39,7 @@ json::object histogram(const ReplayReport& report) {
       }
   json::array from, extents, percent;
   for (std::size_t k = first; k <= last; ++k)
-    from.emplace_back(bucket_kb(k, report.geometry.block_size / 1024));
+    from.emplace_back(bucket_kb(k, report.superblock.block_size() / 1024));
   for (const FreeExtents* column : columns) {
     json::array counts, shares;
     for (std::size_t k = first; k <= last; ++k) {
@@ -57,20 +57,19 @@ json::object histogram(const ReplayReport& report) {
           {"percent", std::move(percent)}};
 }
 
-std::optional<std::uint64_t> of_criterion(const RunReport& run, std::size_t criterion,
+std::optional<std::uint64_t> of_criterion(const RunReport& run, mb::Criterion criterion,
                                           std::string_view counter) {
-  const auto name = stats::stat_name(static_cast<mb::Criterion>(criterion), counter);
-  return stats::find_stat(run.mb_stats, name);
+  return stats::find_stat(run.mb_stats, stats::stat_name(criterion, counter));
 }
 
 // Of each column; null where it is known of no criterion.
-json::array per_criterion(const ReplayReport& report, const std::vector<std::size_t>& criteria,
+json::array per_criterion(const ReplayReport& report, const std::vector<mb::Criterion>& criteria,
                           std::string_view counter) {
   json::array out;
   for (const Column& column : columns(report)) {
     json::array values;
     bool known = false;
-    for (const std::size_t c : criteria) {
+    for (const mb::Criterion c : criteria) {
       const auto value = of_criterion(*column.run, c, counter);
       known = known || value;
       values.emplace_back(value.value_or(0));
@@ -83,17 +82,17 @@ json::array per_criterion(const ReplayReport& report, const std::vector<std::siz
 json::object criteria(const ReplayReport& report) {
   constexpr std::array<std::string_view, 3> kCounters = {"hits", "groups_considered",
                                                          "extents_scanned"};
-  std::vector<std::size_t> used;
+  std::vector<mb::Criterion> used;
   json::array names;
-  for (std::size_t c = 0; c < allocator::kCriteria; ++c) {
+  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
     const auto any = [&](const Column& column) {
       return std::ranges::any_of(kCounters, [&](std::string_view counter) {
-        return of_criterion(*column.run, c, counter).value_or(0) > 0;
+        return of_criterion(*column.run, row.criterion, counter).value_or(0) > 0;
       });
     };
     if (std::ranges::none_of(columns(report), any)) continue;
-    used.push_back(c);
-    names.emplace_back(mb::criterion_name(static_cast<mb::Criterion>(c)));
+    used.push_back(row.criterion);
+    names.emplace_back(row.name);
   }
   return {{"names", std::move(names)},
           {"hits", per_criterion(report, used, kCounters[0])},
@@ -188,7 +187,7 @@ json::array history(const RunReport& run, const std::vector<stats::GroupFree>& s
 }
 
 json::object map(const ReplayReport& report) {
-  const image::Geometry& g = report.geometry;
+  const image::SuperblockInfo& g = report.superblock;
   const std::size_t groups = report.space_before.groups.size();
   const std::size_t per_cell = std::max<std::size_t>((groups + kMostCells - 1) / kMostCells, 1);
   json::array free, runs;
@@ -208,12 +207,12 @@ json::object map(const ReplayReport& report) {
     add(column.run->space);
     histories.push_back(history(*column.run, report.space_before.groups, per_cell));
   }
-  const std::uint64_t ratio = 1ull << g.cluster_ratio_bits;
+  const std::uint64_t ratio = 1ull << g.cluster_bits;
   return {{"groups", groups},
           {"per_cell", per_cell},
           {"clusters", (g.blocks_count - g.first_data_block + ratio - 1) / ratio},
           {"clusters_per_group", g.blocks_per_group / ratio},
-          {"cluster_kb", g.block_size / 1024 * ratio},
+          {"cluster_kb", g.block_size() / 1024 * ratio},
           {"free", std::move(free)},
           {"runs", std::move(runs)},
           {"history", std::move(histories)}};

@@ -21,7 +21,7 @@ std::string fact(const std::string& text) {
   return fmt::format("<p class=\"facts\">{}</p>\n", html_escape(text));
 }
 
-std::string head(const ReplayReport& report) {
+std::string table_head(const ReplayReport& report) {
   std::string out = "<thead><tr><th></th><th>start</th>";
   for (const Column& column : columns(report))
     out += fmt::format("<th>{}</th>", html_escape(column.name));
@@ -29,7 +29,7 @@ std::string head(const ReplayReport& report) {
   return out + "</tr></thead>\n";
 }
 
-std::string fidelity(const ReplayReport& report) {
+std::string fidelity_fact(const ReplayReport& report) {
   return fmt::format("Model: {} of {} recorded decisions identical under {} ({})",
                      format_count(report.recorded->identical),
                      format_count(report.recorded->requests), report.recorded_policy,
@@ -58,11 +58,11 @@ std::string shortened(const std::string& text) {
 }  // namespace
 
 std::string html_facts(const ReplayReport& report) {
-  const image::Geometry& g = report.geometry;
+  const image::SuperblockInfo& g = report.superblock;
   std::string out =
       fact(fmt::format("Image {}: {}, {} blocks, {} groups", report.image_path,
-                       format_size(g.blocks_count * g.block_size), format_size(g.block_size),
-                       format_count(g.groups_count))) +
+                       format_size(g.blocks_count * g.block_size()), format_size(g.block_size()),
+                       format_count(g.groups))) +
       fact(fmt::format("Trace {}: {} events, {} requests, Linux {}", report.trace_path,
                        format_count(report.trace.events),
                        format_count(report.trace.count(trace::EventKind::request_blocks)),
@@ -70,7 +70,7 @@ std::string html_facts(const ReplayReport& report) {
   if (report.contradictions.any())
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
   for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);
-  if (report.recorded) out += fact(fidelity(report));
+  if (report.recorded) out += fact(fidelity_fact(report));
   if (report.kernel) {
     std::string text = recorded_text(*report.kernel);
     text.front() = static_cast<char>(std::toupper(text.front()));
@@ -83,7 +83,7 @@ std::string html_facts(const ReplayReport& report) {
 }
 
 std::string html_rows(const ReplayReport& report) {
-  std::string out = "<table class=\"all\">\n" + head(report) + "<tbody>\n";
+  std::string out = "<table class=\"all\">\n" + table_head(report) + "<tbody>\n";
   std::string section;
   for (const Row& row : rows()) {
     const std::vector<Value> values = values_of(row, report);
@@ -109,7 +109,7 @@ std::string html_histogram(const ReplayReport& report) {
   std::string out =
       "<table class=\"bars\">\n<thead><tr><th>size</th><th></th><th>extents</th>"
       "<th>of free blocks</th></tr></thead>\n";
-  const std::uint64_t block_kb = report.geometry.block_size / 1024;
+  const std::uint64_t block_kb = report.superblock.block_size() / 1024;
   for (std::size_t bucket = 0; bucket < FreeExtents::kBuckets; ++bucket) {
     if (std::none_of(columns.begin(), columns.end(),
                      [&](const auto& c) { return c.second->buckets[bucket].extents != 0; }))

@@ -71,16 +71,16 @@ json::value json_of(const Value& value) {
   return nullptr;
 }
 
-json::object image_json(const std::string& path, const image::Geometry& geo) {
+json::object image_json(const std::string& path, const image::SuperblockInfo& geo) {
   return {{"path", path},
           {"uuid", geo.uuid},
           {"label", geo.label},
-          {"block_size", geo.block_size},
-          {"cluster_size", geo.block_size << geo.cluster_ratio_bits},
+          {"block_size", geo.block_size()},
+          {"cluster_size", geo.block_size() << geo.cluster_bits},
           {"blocks", geo.blocks_count},
           {"free_blocks", geo.free_blocks_count},
           {"blocks_per_group", geo.blocks_per_group},
-          {"groups", geo.groups_count},
+          {"groups", geo.groups},
           {"needs_recovery", geo.needs_recovery}};
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "image/geometry.h"
+#include "image/fs_info.h"
 #include "report/rows.h"
 #include "stats/free_extents.h"
 
@@ -24,7 +24,8 @@ void put_start_rows(boost::json::object& into, const ReplayReport& report);
 [[nodiscard]] const boost::json::value* find_at(const boost::json::object& in,
                                                 std::string_view key);
 
-[[nodiscard]] boost::json::object image_json(const std::string& path, const image::Geometry& geo);
+[[nodiscard]] boost::json::object image_json(const std::string& path,
+                                             const image::SuperblockInfo& geo);
 
 // {"count":, "min_kb":, "max_kb":, "avg_kb":, "histogram": [...]}; buckets without an extent are
 // left out, percent is of `free_blocks`.

@@ -20,7 +20,7 @@ Value percent_of(std::uint64_t part, std::uint64_t whole) {
 // Distances of all seeks, spread over `among`; whole KiB.
 Value distance_kb(const FileLayoutScore& layout, std::uint64_t among, const ReplayReport& report) {
   if (among == 0) return {};
-  const double kb = static_cast<double>(layout.distance) * report.geometry.block_size / 1024;
+  const double kb = static_cast<double>(layout.distance) * report.superblock.block_size() / 1024;
   return static_cast<std::uint64_t>(std::llround(kb / static_cast<double>(among)));
 }
 
@@ -76,7 +76,7 @@ void add_chunks(std::vector<Row>& out, std::size_t i) {
                  Better::higher});
   const auto share = [i, bytes](const FreeChunks& chunks, const stats::FreeExtents& free,
                                 Report p) {
-    return percent_of(chunks.count[i] * (bytes / p.geometry.block_size), free.blocks);
+    return percent_of(chunks.count[i] * (bytes / p.superblock.block_size()), free.blocks);
   };
   out.push_back({kFreeSpace, "    of free space, %", key + "_percent", Show::always,
                  [share](Run r, Report p) { return share(r.space.chunks, r.free_extents, p); },
@@ -86,7 +86,7 @@ void add_chunks(std::vector<Row>& out, std::size_t i) {
 
 // Part of free space that lies in free extents of at least `bytes`, a power of two.
 Value in_extents_of(const stats::FreeExtents& free, std::uint64_t bytes, Report report) {
-  const std::uint64_t least = std::max<std::uint64_t>(bytes / report.geometry.block_size, 1);
+  const std::uint64_t least = std::max<std::uint64_t>(bytes / report.superblock.block_size(), 1);
   return percent_of(free.blocks_in(least), free.blocks);
 }
 

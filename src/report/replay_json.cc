@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <boost/json.hpp>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "report/replay_report.h"
 #include "report/rows.h"
 
@@ -102,7 +102,7 @@ void put_figures(json::object& into, const RunReport& run, const ReplayReport& r
   put_rows(into, run, report);
   into["decisions_hash"] = fmt::format("{:016x}", run.decisions_hash);
   into["free_extents"] =
-      free_extents_json(run.free_extents, report.geometry.block_size, run.free_extents.blocks);
+      free_extents_json(run.free_extents, report.superblock.block_size(), run.free_extents.blocks);
 }
 
 json::object parting_json(const Parting& p) {
@@ -175,11 +175,11 @@ json::string_view schema_of(const ReplayReport& report) {
 }  // namespace
 
 std::string replay_json(const ReplayReport& report) {
-  json::object image = image_json(report.image_path, report.geometry);
+  json::object image = image_json(report.image_path, report.superblock);
   image["bad_groups"] = report.bad_groups;
   put_start_rows(image, report);
   image["free_extents"] =
-      free_extents_json(report.before, report.geometry.block_size, report.before.blocks);
+      free_extents_json(report.before, report.superblock.block_size(), report.before.blocks);
   json::array runs;
   for (const RunReport& run : report.runs) runs.push_back(run_json(run, report));
   json::object document = {

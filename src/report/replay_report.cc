@@ -21,7 +21,7 @@ std::string kernel_text(const ReplayReport& report) {
 
 RunReport summarize(const replay::Run& run) {
   const replay::Engine& engine = *run.engine;
-  const state::Geometry& geometry = engine.state().geometry();
+  const Geometry& geometry = engine.state().geometry();
   constexpr std::uint32_t kMiBBits = 20;
   RunReport out;
   out.policy = &engine.policy();

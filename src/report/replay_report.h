@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "image/geometry.h"
+#include "image/fs_info.h"
 #include "replay/session.h"
 #include "replay/warm_start.h"
 #include "stats/free_chunks.h"
 #include "stats/free_extents.h"
-#include "stats/kernel_files.h"
 #include "stats/layout.h"
+#include "stats/mb_files.h"
 #include "stats/settled.h"
 #include "stats/space_history.h"
 #include "trace/summary.h"
@@ -82,7 +82,7 @@ struct NotModelled {
 // Everything that `e4replay replay` and `e4replay verify` tell.
 struct ReplayReport {
   std::string image_path;
-  image::Geometry geometry;
+  image::SuperblockInfo superblock;
   std::uint64_t bad_groups = 0;
   std::string trace_path;
   std::string device;

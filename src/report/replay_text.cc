@@ -33,15 +33,15 @@ std::string warm_start(const ReplayReport& report) {
 }
 
 std::string header(const ReplayReport& report) {
-  const image::Geometry& g = report.geometry;
+  const image::SuperblockInfo& g = report.superblock;
   std::string text =
       fmt::format("image  {}: {}, {} blocks, {} groups\n", escaped(report.image_path),
-                  format_size(g.blocks_count * g.block_size), format_size(g.block_size),
-                  format_count(g.groups_count));
-  if (g.cluster_ratio_bits != 0)
-    text.insert(text.size() - 1,
-                fmt::format(", {} clusters",
-                            format_size(std::uint64_t{g.block_size} << g.cluster_ratio_bits)));
+                  format_size(g.blocks_count * g.block_size()), format_size(g.block_size()),
+                  format_count(g.groups));
+  if (g.cluster_bits != 0)
+    text.insert(
+        text.size() - 1,
+        fmt::format(", {} clusters", format_size(std::uint64_t{g.block_size()} << g.cluster_bits)));
   text += fmt::format("trace  {}: {} events, {} requests, Linux {}, device {}\n",
                       escaped(report.trace_path), format_count(report.trace.events),
                       format_count(report.trace.count(trace::EventKind::request_blocks)),
@@ -151,7 +151,7 @@ std::string size_kb(std::uint64_t kb) {
 // that are free there.
 std::string histograms(const ReplayReport& report) {
   TextTable table;
-  const std::uint64_t block_kb = report.geometry.block_size / 1024;
+  const std::uint64_t block_kb = report.superblock.block_size() / 1024;
   std::vector<std::pair<std::string, const FreeExtents*>> columns = {{"start", &report.before}};
   for (const Column& column : report::columns(report))
     columns.emplace_back(column.name, &column.run->free_extents);

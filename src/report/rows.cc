@@ -2,7 +2,6 @@
 #include "report/rows.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "report/layout_rows.h"
@@ -20,13 +19,13 @@ Value mb_stat(Run run, std::string_view name) {
 }
 
 std::uint64_t kb(Report report, std::uint64_t blocks) {
-  return blocks * (report.geometry.block_size / 1024);
+  return blocks * (report.superblock.block_size() / 1024);
 }
 
 Value considered(Run run, Report) {
   std::optional<std::uint64_t> total;
-  for (std::size_t c = 0; c < allocator::kCriteria; ++c) {
-    const auto name = stats::stat_name(static_cast<mb::Criterion>(c), "groups_considered");
+  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+    const auto name = stats::stat_name(row.criterion, "groups_considered");
     if (const auto of = stats::find_stat(run.mb_stats, name)) total = total.value_or(0) + *of;
   }
   return total ? Value(*total) : Value();
@@ -68,24 +67,12 @@ void add_tally(std::vector<Row>& out) {
   add("requests outside the image", "bad_requests", Show::nonzero, &Tally::bad_requests);
 }
 
-struct Rung {
-  mb::Criterion criterion;
-  std::string_view section;
-  std::string_view name;
-};
-constexpr std::array kRungs = {Rung{mb::Criterion::cr0, "cr0_stats", "CR0"},
-                               Rung{mb::Criterion::cr1, "cr1_stats", "CR1"},
-                               Rung{mb::Criterion::cr1_5, "cr1.5_stats", "CR1.5"},
-                               Rung{mb::Criterion::best_avail, "best_avail_stats", "best avail"},
-                               Rung{mb::Criterion::cr2, "cr2_stats", "CR2"},
-                               Rung{mb::Criterion::cr3, "cr3_stats", "CR3"}};
-
 // One row per rung of a counter that each rung has.
 void add_per_rung(std::vector<Row>& out, const std::string& title, const std::string& counter,
                   Better better) {
-  for (const auto& [criterion, section, name] : kRungs)
-    out.push_back(stat_row(title, "  " + std::string(name), fmt::format("{}/{}", section, counter),
-                           Show::nonzero, better));
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    out.push_back(stat_row(title, fmt::format("  {}", row.title),
+                           stats::stat_name(row.criterion, counter), Show::nonzero, better));
 }
 
 // A row that is always shown; `start` may be null.
@@ -160,13 +147,9 @@ void add_times(std::vector<Row>& out) {
   add("  99 % took no more", "p99", [](const Times& times) { return times.percentile(0.99); });
   add("  mean, from a preallocation", "preallocation",
       [](const Times& times) { return times.mean_of(mb::Criterion::unknown); });
-  for (const Rung& rung : kRungs) {
-    // cr1.5_stats: cr1_5
-    std::string key(rung.section.substr(0, rung.section.rfind('_')));
-    std::ranges::replace(key, '.', '_');
-    add(fmt::format("  mean, {}", rung.name), std::move(key),
-        [of = rung.criterion](const Times& times) { return times.mean_of(of); });
-  }
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    add(fmt::format("  mean, {}", row.title), std::string(row.key),
+        [of = row.criterion](const Times& times) { return times.mean_of(of); });
 }
 
 std::vector<Row> make_rows() {

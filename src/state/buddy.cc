@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "state/geometry.h"
+#include "ext4/geometry.h"
 
 namespace e4r::state {
 namespace {

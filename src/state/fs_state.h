@@ -11,9 +11,9 @@
 
 #include "state/free_index.h"
 #include "state/freed_list.h"
-#include "state/geometry.h"
 #include "state/group.h"
 #include "state/group_set.h"
+#include "state/mounted_geometry.h"
 #include "util/status.h"
 
 namespace e4r::state {
@@ -28,16 +28,10 @@ struct GroupSource {
   bool corrupt = false;
 };
 
-// Blocks [first, end).
-struct BlockSpan {
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-};
-
 struct Source {
-  Geometry geometry;
+  MountedGeometry geometry;
   std::vector<GroupSource> groups;
-  std::vector<BlockSpan> metadata;  // ascending, disjoint; nothing may be allocated on it
+  std::vector<BlockRange> metadata;  // ascending, disjoint; nothing may be allocated on it
 };
 
 // What is kept of the loaded groups by the order of their largest free chunk and of their average
@@ -62,7 +56,7 @@ class FsState {
   FsState(const FsState&) = delete;
   FsState& operator=(const FsState&) = delete;
 
-  [[nodiscard]] const Geometry& geometry() const { return geometry_; }
+  [[nodiscard]] const MountedGeometry& geometry() const { return geometry_; }
   // Whether there is an index by order: mb_optimize_scan=1.
   [[nodiscard]] bool order_lists() const { return index_ != GroupIndex::none; }
   [[nodiscard]] GroupIndex index() const { return index_; }
@@ -180,7 +174,7 @@ class FsState {
   void move_by_largest(Group& group, int order);
   void move_by_average(Group& group, int order);
 
-  Geometry geometry_;
+  MountedGeometry geometry_;
   GroupIndex index_;
   std::vector<Group> groups_;
   FreeIndex free_index_;

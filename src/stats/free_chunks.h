@@ -33,7 +33,7 @@ struct FreeSpace {
 // Counts them, bitmap after bitmap, groups in ascending order.
 class FreeChunkScan {
  public:
-  explicit FreeChunkScan(const state::Geometry& geometry) : geometry_(geometry) {}
+  explicit FreeChunkScan(const Geometry& geometry) : geometry_(geometry) {}
   // The next `clusters` clusters; set bits are in use.
   void add(state::bitmap::ConstWords words, std::uint32_t clusters);
   [[nodiscard]] FreeSpace finish();
@@ -42,7 +42,7 @@ class FreeChunkScan {
   void run(std::uint32_t from, std::uint32_t to);
   void close();
 
-  const state::Geometry& geometry_;
+  const Geometry& geometry_;
   FreeSpace space_;
   std::uint64_t at_ = 0;               // clusters seen
   std::uint64_t start_ = 0, end_ = 0;  // of the free run seen last

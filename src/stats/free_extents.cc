@@ -49,10 +49,9 @@ FreeExtentScan::FreeExtentScan(const BlockSpace& space, std::uint32_t chunk_bits
 
 // The block where a cluster begins, or blocks_count when it lies behind the end.
 std::uint64_t FreeExtentScan::block_of(std::uint64_t cluster) const {
-  const std::uint64_t last =
-      (space_.blocks_count - space_.first_block) >> space_.cluster_ratio_bits;
+  const std::uint64_t last = (space_.blocks_count - space_.first_block) >> space_.cluster_bits;
   return cluster > last ? space_.blocks_count
-                        : space_.first_block + (cluster << space_.cluster_ratio_bits);
+                        : space_.first_block + (cluster << space_.cluster_bits);
 }
 
 void FreeExtentScan::count(FreeExtents& into, std::uint64_t from, std::uint64_t to) const {

@@ -8,11 +8,11 @@
 namespace e4r::stats {
 
 // How bits of block bitmaps stand for blocks: cluster c is the blocks from
-// first_block + (c << cluster_ratio_bits) on, cut off at blocks_count.
+// first_block + (c << cluster_bits) on, cut off at blocks_count.
 struct BlockSpace {
   std::uint64_t first_block = 0;
   std::uint64_t blocks_count = 0;
-  std::uint32_t cluster_ratio_bits = 0;
+  std::uint32_t cluster_bits = 0;
 };
 
 // Sizes of free extents, counted as e2freefrag counts them. All sizes are in blocks. Bucket k

@@ -18,7 +18,7 @@ double median_of(std::vector<double>& values) {
 
 }  // namespace
 
-double add_file(std::span<const replay::FileExtent> extents, FileLayoutScore& score) {
+double add_file(std::span<const FileExtent> extents, FileLayoutScore& score) {
   std::uint64_t blocks = extents.front().len;
   std::uint64_t seeks = 0;
   for (std::size_t i = 1; i < extents.size(); ++i) {

@@ -29,7 +29,7 @@ struct FileLayoutScore {
 
 // Counts one file, of one extent or more in the order of the file, in everything but the median.
 // Returns its share of blocks that follow; -1 when it has a single block.
-double add_file(std::span<const replay::FileExtent> extents, FileLayoutScore& score);
+double add_file(std::span<const FileExtent> extents, FileLayoutScore& score);
 
 [[nodiscard]] FileLayoutScore file_layout_score(
     const std::unordered_map<std::uint64_t, replay::FileLayout>& files);

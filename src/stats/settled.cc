@@ -6,13 +6,13 @@
 namespace e4r::stats {
 namespace {
 
-BlockSpace space_of(const state::Geometry& g) {
+BlockSpace space_of(const Geometry& g) {
   return {g.first_data_block, g.blocks_count, g.cluster_bits};
 }
 
 // `words_of` has the bitmap of a group, good until it is asked for the next.
 template <class WordsOf>
-SettledFree scan(const state::Geometry& geometry, std::uint32_t chunk_bits, WordsOf words_of) {
+SettledFree scan(const Geometry& geometry, std::uint32_t chunk_bits, WordsOf words_of) {
   FreeExtentScan extents(space_of(geometry), chunk_bits);
   FreeChunkScan chunks(geometry);
   for (std::uint32_t group = 0; group < geometry.groups; ++group) {
@@ -49,7 +49,7 @@ FileFragmentation file_fragmentation(
     out.extents += extents;
     out.one_extent += extents == 1 ? 1 : 0;
     out.most_extents = std::max(out.most_extents, extents);
-    for (const replay::FileExtent& extent : layout.extents()) out.blocks += extent.len;
+    for (const FileExtent& extent : layout.extents()) out.blocks += extent.len;
   }
   return out;
 }

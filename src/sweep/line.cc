@@ -5,9 +5,9 @@
 #include <charconv>
 #include <span>
 
-#include "image/crc32c.h"
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
+#include "util/crc32c.h"
 
 namespace e4r::sweep {
 namespace {
@@ -37,7 +37,7 @@ json::object head_of(const Plan& plan, std::size_t index) {
 
 // The object's members, without its braces.
 std::string members_of(const json::object& object) {
-  const std::string out = report::json_line(object);
+  const std::string out = json_line(object);
   return out.substr(1, out.size() - 2);
 }
 
@@ -68,7 +68,7 @@ report::Value value_of(const json::value* value) {
 }  // namespace
 
 std::uint32_t checksum(std::string_view bytes, std::uint32_t before) {
-  return ~image::crc32c(~before, std::as_bytes(std::span(bytes.data(), bytes.size())));
+  return ~crc32c(~before, std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
 std::string point_line(const Plan& plan, std::size_t index, const report::RunReport& run,

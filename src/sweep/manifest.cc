@@ -9,7 +9,7 @@
 #include <initializer_list>
 
 #include "guest/kernel_file.h"
-#include "report/json_text.h"
+#include "json/text.h"
 #include "sweep/line.h"
 #include "util/little_endian.h"
 #include "util/units.h"
@@ -165,12 +165,10 @@ std::string elements_differ(const json::value& found, const json::value& wanted,
   };
   const json::array of_found = names(found), of_wanted = names(wanted);
   if (of_found != of_wanted)
-    return fmt::format("its {} are {}, not {}", what, report::json_line(of_found),
-                       report::json_line(of_wanted));
+    return fmt::format("its {} are {}, not {}", what, json_line(of_found), json_line(of_wanted));
   for (std::size_t i = 0; i < of_wanted.size(); ++i)
     if (found.get_array()[i] != wanted.get_array()[i])
-      return fmt::format("{} is no longer what it was ({})", report::json_line(of_wanted[i]),
-                         facts);
+      return fmt::format("{} is no longer what it was ({})", json_line(of_wanted[i]), facts);
   return {};
 }
 
@@ -198,7 +196,7 @@ Status identify_trace(const std::string& path, CaptureId& id) {
 Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec) {
   std::vector<KernelId> out;
   for (const allocator::Policy* policy : spec.policies) {
-    if (!policy->name.starts_with(guest::kKernelPrefix)) continue;
+    if (!guest::is_kernel(*policy)) continue;
     const std::string source(policy->source);
     E4R_TRY(const guest::KernelFile file,
             guest::read_kernel_file(guest::parse_kernel(source).path));
@@ -210,7 +208,7 @@ Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec) {
 }
 
 std::uint32_t source_sum(const state::Source& source) {
-  const state::Geometry& g = source.geometry;
+  const state::MountedGeometry& g = source.geometry;
   std::string head;
   for (const std::uint64_t value : std::initializer_list<std::uint64_t>{
            g.blocks_count, g.first_data_block, g.blocks_per_group, g.clusters_per_group, g.groups,
@@ -219,9 +217,9 @@ std::uint32_t source_sum(const state::Source& source) {
     append_le(head, value);
   // Sums from before this was known stay as they are.
   if (g.data_writeback) append_le(head, std::uint64_t{1});
-  for (const state::BlockSpan& range : source.metadata) {
+  for (const BlockRange& range : source.metadata) {
     append_le(head, std::uint64_t{range.first});
-    append_le(head, std::uint64_t{range.end});
+    append_le(head, std::uint64_t{range.end()});
   }
   std::uint32_t sum = checksum(head);
   for (const state::GroupSource& group : source.groups) {
@@ -260,18 +258,18 @@ std::string manifest_text(std::string_view program, const Plan& plan,
     policies.push_back(policy_json(*policy, kernels));
   for (const Axis& axis : plan.spec.axes)
     tunables[axis.tunable->name] = json::array(axis.values.begin(), axis.values.end());
-  return report::json_text(json::object{{"schema", kSchema},
-                                        {"program", program},
-                                        {"captures", std::move(of_captures)},
-                                        {"policies", std::move(policies)},
-                                        {"tunables", std::move(tunables)},
-                                        {"where", plan.spec.where},
-                                        {"combinations", plan.combinations},
-                                        {"rejected", plan.rejected},
-                                        {"merged", plan.merged},
-                                        {"points", plan.points.size()},
-                                        {"first", range.first},
-                                        {"last", range.last}});
+  return json_text(json::object{{"schema", kSchema},
+                                {"program", program},
+                                {"captures", std::move(of_captures)},
+                                {"policies", std::move(policies)},
+                                {"tunables", std::move(tunables)},
+                                {"where", plan.spec.where},
+                                {"combinations", plan.combinations},
+                                {"rejected", plan.rejected},
+                                {"merged", plan.merged},
+                                {"points", plan.points.size()},
+                                {"first", range.first},
+                                {"last", range.last}});
 }
 
 Result<Range> range_of(std::string_view text, const Plan& plan) {
@@ -289,7 +287,7 @@ Result<Range> range_of(std::string_view text, const Plan& plan) {
 Result<WholeManifest> whole_manifest(std::string_view text, std::string_view program) {
   E4R_TRY(json::object document, document_of(text));
   if (const json::value of = member(document, "program"); of != json::value(to_json(program)))
-    return error("is of {}, and this is {}", report::json_line(of), program);
+    return error("is of {}, and this is {}", json_line(of), program);
   E4R_TRY(PlanSpec spec, spec_of(document));
   auto plan = make_plan(std::move(spec));
   if (!plan.ok() || member(document, "points") != json::value(plan->points.size()))
@@ -297,7 +295,7 @@ Result<WholeManifest> whole_manifest(std::string_view text, std::string_view pro
   E4R_TRY(plan->recorded_by_capture, recorded_of(document));
   document["first"] = 1;
   document["last"] = plan->points.size();
-  return WholeManifest{*std::move(plan), report::json_text(document)};
+  return WholeManifest{*std::move(plan), json_text(document)};
 }
 
 Status same_sweep(std::string_view found_text, std::string_view wanted_text) {
@@ -308,7 +306,7 @@ Status same_sweep(std::string_view found_text, std::string_view wanted_text) {
     const json::value of_found = member(found, key);
     const json::value of_wanted = member(wanted, key);
     // As texts: an object's members are in the order of the axes, which numbers the points.
-    const std::string a = report::json_line(of_found), b = report::json_line(of_wanted);
+    const std::string a = json_line(of_found), b = json_line(of_wanted);
     if (a == b) continue;
     if (key == "captures")
       return Error{

@@ -5,8 +5,8 @@
 #include <boost/json.hpp>
 #include <map>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "util/escaped.h"
 #include "util/printable.h"
 #include "util/text_table.h"
@@ -214,7 +214,7 @@ std::string summary_json(const Plan& plan, const Figures& figures, const report:
                                     {"ranking", numbers(ranking.order)},
                                     {"pareto", std::move(front)}});
   }
-  return report::json_text(
+  return json_text(
       json::object{{"schema", "e4replay-sweep-summary/1"},
                    {"best_by", metric.key},
                    {"better", direction(metric)},

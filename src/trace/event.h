@@ -5,46 +5,20 @@
 #include <cstdint>
 #include <string_view>
 
-#include "util/mballoc.h"
+#include "ext4/criterion.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::trace {
 
-// The events that a trace of ext4's allocator, or of its extent status trees, is made of, whatever
-// tool printed them. Sources: include/trace/events/ext4.h and jbd2.h of Linux 6.1 (and 6.18 where
-// it differs).
+// What kinds of events there are: those of events.def, which says what each is.
 enum class EventKind : std::uint8_t {
-  request_blocks,             // ext4_request_blocks: an allocation is asked for
-  allocate_blocks,            // ext4_allocate_blocks: and answered
-  mballoc_alloc,              // ext4_mballoc_alloc: closing event of a search
-  mballoc_prealloc,           // ext4_mballoc_prealloc: closing event of a preallocation hit
-  new_inode_pa,               // ext4_mb_new_inode_pa
-  new_group_pa,               // ext4_mb_new_group_pa
-  release_inode_pa,           // ext4_mb_release_inode_pa
-  release_group_pa,           // ext4_mb_release_group_pa
-  discard_preallocations,     // ext4_discard_preallocations: one inode's
-  mb_discard_preallocations,  // ext4_mb_discard_preallocations: any, `count` clusters needed
-  free_blocks,                // ext4_free_blocks: the request to free (blocks)
-  mballoc_free,               // ext4_mballoc_free: what is freed in one group (clusters)
-  mballoc_discard,            // ext4_mballoc_discard
-  buddy_bitmap_load,          // ext4_mb_buddy_bitmap_load: a group's buddy is generated
-  bitmap_load,                // ext4_mb_bitmap_load
-  allocate_inode,             // ext4_allocate_inode
-  free_inode,                 // ext4_free_inode
-  commit_flushing,            // jbd2_commit_flushing: transaction N is locked no longer
-  end_commit,                 // jbd2_end_commit: transaction N is on disk
-  prefetch_bitmaps,           // ext4_prefetch_bitmaps: a batch of the lazy-init thread is over
-  es_insert_extent,           // ext4_es_insert_extent: what a range of a file now is
-  es_cache_extent,            // ext4_es_cache_extent: the same, if nothing is known of it
-  es_insert_delayed_block,    // ext4_es_insert_delayed_block
-  es_remove_extent,           // ext4_es_remove_extent: nothing is known of a range any more
-  es_lookup_enter,            // ext4_es_lookup_extent_enter: what is known of a block?
-  es_lookup_exit,             // ext4_es_lookup_extent_exit: and the answer
-  es_shrink_scan_enter,       // ext4_es_shrink_scan_enter: the shrinker is called
-  es_shrink_scan_exit,        // ext4_es_shrink_scan_exit: and returns
-  es_shrink,                  // ext4_es_shrink: what it did
-  lost_events,                // the recorder's own marker: `count` events lost (0: unknown)
+#define E4R_EVENT(kind, tag, name, body, model, want) kind,
+#include "trace/events.def"
 };
-inline constexpr int kEventKinds = static_cast<int>(EventKind::lost_events) + 1;
+inline constexpr int kEventKinds = 0
+#define E4R_EVENT(kind, tag, name, body, model, want) +1
+#include "trace/events.def"
+    ;
 
 // The tracepoint's name, as in "ext4_request_blocks"; "lost_events" for the marker.
 [[nodiscard]] std::string_view event_name(EventKind kind);
@@ -78,14 +52,15 @@ inline constexpr std::uint32_t referenced =
     0x10;  // found by a lookup since it was last passed over
 }  // namespace es
 
-// A run of clusters in one group: "group/start/len@logical" in the trace. start and len are in
-// clusters, logical is the file's block number.
-struct GroupExtent {
+// A run of clusters in one group as a trace has it, "group/start/len@logical": any numbers, with a
+// start of -1 where the kernel has none. start and len are in clusters, logical is the file's block
+// number. What exists, and the model works on, is an Extent.
+struct RecordedExtent {
   std::uint32_t group = 0;
   std::int32_t start = 0;
   std::uint32_t len = 0;
   std::uint32_t logical = 0;
-  friend bool operator==(const GroupExtent&, const GroupExtent&) = default;
+  friend bool operator==(const RecordedExtent&, const RecordedExtent&) = default;
 };
 
 // One event, plain data, the same for every trace format. Fields that a kind does not have are 0.
@@ -139,7 +114,7 @@ struct Event {
   std::uint32_t group = 0;
   std::uint32_t needed = 0;
   std::uint64_t parent = 0;
-  GroupExtent orig, goal_ex, result;
+  RecordedExtent orig, goal_ex, result;
   std::uint32_t found = 0;   // 16 bits in the trace: compare modulo 65536
   std::uint32_t groups = 0;  // likewise
   std::uint32_t tail = 0;

@@ -1,49 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "trace/wanted.h"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 namespace e4r::trace {
 namespace {
 
-using enum EventKind;
+enum class Want : std::uint8_t {
+  unused,
+  allocator,
+  allocator_essential,
+  shrinker,
+  shrinker_essential,
+};
 
-constexpr auto kAllocator = std::to_array<WantedEvent>({
-    {request_blocks, true},
-    {allocate_blocks, true},
-    {mballoc_alloc, true},
-    {mballoc_prealloc, true},
-    {new_inode_pa, true},
-    {new_group_pa, true},
-    {release_inode_pa, false},
-    {release_group_pa, false},
-    {discard_preallocations, false},
-    {mb_discard_preallocations, false},
-    {free_blocks, true},
-    {mballoc_free, true},
-    {buddy_bitmap_load, true},
-    {prefetch_bitmaps, false},
-    {allocate_inode, true},
-    {free_inode, false},
-    {commit_flushing, true},
-    {end_commit, true},
-});
+struct Use {
+  EventKind kind;
+  Want want;
+};
+constexpr Use kUses[] = {
+#define E4R_EVENT(kind, tag, name, body, model, want) {EventKind::kind, Want::want},
+#include "trace/events.def"
+};
 
-constexpr auto kShrinker = std::to_array<WantedEvent>({
-    {es_insert_extent, true},
-    {es_cache_extent, true},
-    {es_insert_delayed_block, false},  // gone in Linux 6.12
-    {es_remove_extent, true},
-    {es_lookup_enter, true},
-    {es_lookup_exit, true},
-    {es_shrink_scan_enter, true},
-    {es_shrink_scan_exit, true},
-    {es_shrink, true},
-});
+template <Want Helpful, Want Essential>
+constexpr auto kWanted = [] {
+  constexpr auto is_one = [](const Use& use) {
+    return use.want == Helpful || use.want == Essential;
+  };
+  std::array<WantedEvent, std::count_if(std::begin(kUses), std::end(kUses), is_one)> out = {};
+  std::size_t at = 0;
+  for (const Use& use : kUses)
+    if (is_one(use)) out[at++] = {use.kind, use.want == Essential};
+  return out;
+}();
 
 }  // namespace
 
 std::span<const WantedEvent> wanted_events(Purpose purpose) {
-  if (purpose == Purpose::shrinker) return kShrinker;
-  return kAllocator;
+  if (purpose == Purpose::shrinker) return kWanted<Want::shrinker, Want::shrinker_essential>;
+  return kWanted<Want::allocator, Want::allocator_essential>;
 }
 
 }  // namespace e4r::trace

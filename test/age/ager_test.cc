@@ -154,7 +154,7 @@ TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   apply(Operation::Kind::sync, 0, 0);
   EXPECT_EQ(ager.ever_used().blocks(), used + 60);
   EXPECT_EQ(ager.tally().freed.runs, 0u);
-  const auto where = [&](std::uint32_t slot) { return ager.files()[slot].extents().front().block; };
+  const auto where = [&](std::uint32_t slot) { return ager.files()[slot].extents().front().first; };
   ASSERT_EQ(where(1), where(0) + 20);
   for (const std::uint32_t slot : {0u, 1u}) apply(Operation::Kind::remove, slot, 0);
   apply(Operation::Kind::sync, 0, 0);

@@ -91,12 +91,12 @@ TEST(ExtentTree, FreesEverythingOnceFromTheEnd) {
     const std::uint64_t nodes = g.node - 5'000'000;
     std::set<std::uint64_t> freed;
     std::uint64_t last_data = UINT64_MAX;
-    g.tree.empty([&](const ExtentTree::Run& run, bool file_data) {
-      EXPECT_TRUE(freed.insert(run.block).second) << run.block;
-      EXPECT_EQ(file_data, run.block < 5'000'000) << run.block;
-      if (run.block >= 5'000'000) return;
-      EXPECT_LT(run.block, last_data);
-      last_data = run.block;
+    g.tree.empty([&](const BlockRange& run, bool file_data) {
+      EXPECT_TRUE(freed.insert(run.first).second) << run.first;
+      EXPECT_EQ(file_data, run.first < 5'000'000) << run.first;
+      if (run.first >= 5'000'000) return;
+      EXPECT_LT(run.first, last_data);
+      last_data = run.first;
     });
     EXPECT_EQ(freed.size(), extents + nodes) << extents;
     EXPECT_EQ(g.tree.blocks(), 0u);

@@ -201,7 +201,7 @@ TEST_F(AllocatorTest, StreamsGoOnWhereTheLastOneEnded) {
   own.inputs.mode = Mode::noprealloc;
   own.goal = 2 * 4096 + 77;
   const Decision d = ask(own);
-  EXPECT_EQ(d.goal, (state::Extent{2, 77, 8, 0}));
+  EXPECT_EQ(d.goal, (Extent{2, 77, 8, 0}));
   EXPECT_EQ(d.result.len, 8u) << "neither normalised nor preallocated";
   EXPECT_NE(d.flags & mb::hint_noprealloc, 0u);
 }
@@ -210,14 +210,14 @@ TEST_F(AllocatorTest, MetadataIsNeitherNormalisedNorPreallocated) {
   (void)ask(small_request(20, 3));
   const Decision d = ask(metadata_request(1, 3 * 4096 + 9));
   EXPECT_FALSE(d.prealloc);
-  EXPECT_EQ(d.goal, (state::Extent{3, 9, 1, 0}));
+  EXPECT_EQ(d.goal, (Extent{3, 9, 1, 0}));
   EXPECT_EQ(d.result.group, 3u);
   EXPECT_EQ(d.result.len, 1u);
   EXPECT_EQ(counters().preallocated, 512u);
 }
 
 TEST_F(AllocatorTest, AGoalOutsideTheFileSystemIsTheFirstBlock) {
-  EXPECT_EQ(ask(metadata_request(1, 4 * 4096)).orig, (state::Extent{0, 0, 1, 0}));
+  EXPECT_EQ(ask(metadata_request(1, 4 * 4096)).orig, (Extent{0, 0, 1, 0}));
 }
 
 TEST_F(AllocatorTest, ARequestIsNoLongerThanAGroup) {
@@ -234,7 +234,7 @@ Request at_goal(std::uint32_t len, std::uint64_t goal, std::uint32_t flags) {
 
 TEST_F(AllocatorTest, TheGoalIsTakenWhenItIsFree) {
   const Decision d = ask(at_goal(10, 4096 + 333, mb::hint_try_goal));
-  EXPECT_EQ(d.result, (state::Extent{1, 333, 10, 0}));
+  EXPECT_EQ(d.result, (Extent{1, 333, 10, 0}));
   EXPECT_EQ(d.found, 1u);
   EXPECT_EQ(d.groups_scanned, 0u);
   EXPECT_EQ(counters().goal_hits, 1u);
@@ -245,7 +245,7 @@ TEST_F(AllocatorTest, AShorterGoalIsTakenOnlyToMerge) {
   start();
   EXPECT_NE(ask(at_goal(10, 4096 + 333, mb::hint_try_goal)).result.start, 333u);
   const Decision merged = ask(at_goal(10, 4096 + 333, mb::hint_try_goal | mb::hint_merge));
-  EXPECT_EQ(merged.result, (state::Extent{1, 333, 7, 0}));
+  EXPECT_EQ(merged.result, (Extent{1, 333, 7, 0}));
   EXPECT_EQ(merged.len, 7u);
 }
 
@@ -349,7 +349,7 @@ TEST_F(AllocatorTest, AllocatingInAGroupInitialisesItsBitmap) {
 // Leads to one result.
 class Dictate : public allocator::Guide {
  public:
-  Dictate(bool prealloc, const state::Extent& result) : choice_{prealloc, {}, result} {}
+  Dictate(bool prealloc, const Extent& result) : choice_{prealloc, {}, result} {}
   Mode mode(Mode by_size, bool) override { return by_size; }
   SizeStep size(const allocator::Search&, const Request&, const state::InodePreallocs*,
                 SizeStep likely) override {
@@ -357,7 +357,7 @@ class Dictate : public allocator::Guide {
   }
   bool accepts(const allocator::Choice& choice) override {
     asked.push_back(choice);
-    return choice.prealloc == choice_.prealloc ? state::same_clusters(choice.result, choice_.result)
+    return choice.prealloc == choice_.prealloc ? same_clusters(choice.result, choice_.result)
                                                : choice.result.len == 0 && !choice_.prealloc;
   }
   [[nodiscard]] const allocator::Choice& dictated() const override { return choice_; }
@@ -378,7 +378,7 @@ TEST_F(AllocatorTest, ADictatedResultReplacesItsOwn) {
   EXPECT_EQ(guide.asked[1].result.len, 10u);
   EXPECT_EQ(guide.asked[2].result.len, 0u);
   EXPECT_EQ(d.conflicts, 2u) << "clusters that were in use already";
-  EXPECT_EQ(d.result, (state::Extent{3, 998, 10, 0}));
+  EXPECT_EQ(d.result, (Extent{3, 998, 10, 0}));
   EXPECT_EQ(d.block, 3u * 4096 + 998);
   for (const std::string& line : rig->state.check(3)) ADD_FAILURE() << line;
 }
@@ -410,7 +410,7 @@ TEST_F(AllocatorTest, WhatASearchWouldFindIsNotTaken) {
   allocator::Counters counters;
   allocator::Search search(rig->state, tunables, counters);
   search.groups = rig->state.group_count();
-  const state::Extent goal = {2, 0, 16, 0};
+  const Extent goal = {2, 0, 16, 0};
   search.orig = search.goal = goal;
   const Decision would = rig->allocator.would_find(search, {true, goal, 0}, 20);
   EXPECT_TRUE(would.success);

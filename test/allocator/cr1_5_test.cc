@@ -253,7 +253,7 @@ TEST_F(Cr15, ShortExtentsAreNotExamined) {
   free_runs(fs, 3, 4, 10, 2);
   fs.free(3, 1024, 1024);
   std::uint32_t found[2] = {};
-  state::Extent results[2];
+  Extent results[2];
   int at = 0;
   for (const char* policy : {"legacy", "cr1.5"}) {
     rig.emplace(policy, fs, tunables);

@@ -214,7 +214,7 @@ TEST_F(SearchTest, PowersOfTwoAreServedByTheBuddy) {
   load_all(rig->state);
   const Decision small = ask(8, 0);
   EXPECT_EQ(small.criterion, Criterion::cr0);
-  EXPECT_EQ(small.result, (state::Extent{7, 24, 8, 0}));
+  EXPECT_EQ(small.result, (Extent{7, 24, 8, 0}));
   EXPECT_EQ(rig->allocator.counters().order2_hits, 1u);
   const Decision large = ask(64, 0);
   EXPECT_EQ(large.criterion, Criterion::cr0);

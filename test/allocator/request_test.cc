@@ -19,8 +19,8 @@ using allocator::Request;
 using allocator::size_step;
 using allocator::SizeStep;
 
-state::Geometry geometry_of(std::uint32_t block_bits, std::uint32_t cluster_bits = 0) {
-  state::Geometry g;
+state::MountedGeometry geometry_of(std::uint32_t block_bits, std::uint32_t cluster_bits = 0) {
+  state::MountedGeometry g;
   g.block_bits = block_bits;
   g.cluster_bits = cluster_bits;
   g.first_data_block = block_bits == 10 && cluster_bits == 0 ? 1 : 0;
@@ -33,7 +33,7 @@ state::Geometry geometry_of(std::uint32_t block_bits, std::uint32_t cluster_bits
 
 // What a request is normalised in.
 struct Bench {
-  explicit Bench(const state::Geometry& g) : geometry(g) {}
+  explicit Bench(const state::MountedGeometry& g) : geometry(g) {}
 
   Normalized run(std::uint32_t logical, std::uint32_t len, SizeStep step) {
     state::Source source;
@@ -57,7 +57,7 @@ struct Bench {
     pa.len = len;
   }
 
-  state::Geometry geometry;
+  state::MountedGeometry geometry;
   Request request;
   std::list<state::Prealloc> preallocs;
 };
@@ -102,7 +102,7 @@ TEST(SizeSteps, FollowTheTable) {
 
 TEST(SizeSteps, SmallestSizeFallsIntoItsStep) {
   for (const std::uint32_t bits : {12u, 13u, 16u}) {
-    const state::Geometry g = geometry_of(bits);
+    const state::MountedGeometry g = geometry_of(bits);
     for (int i = 0; i < allocator::kSizeSteps; ++i) {
       const auto step = static_cast<SizeStep>(i);
       EXPECT_EQ(size_step(smallest_in(step), g), step) << bits << " " << i;
@@ -173,7 +173,7 @@ TEST(Normalize, StepThatMissesTheRequestIsInconsistent) {
   for (const SizeStep step : {SizeStep::k16, SizeStep::k64}) {
     const Normalized n = bench.run(16, 4, step);
     EXPECT_FALSE(n.consistent);
-    EXPECT_EQ(n.goal, (state::Extent{7, 11, 4, 16})) << "the request itself";
+    EXPECT_EQ(n.goal, (Extent{7, 11, 4, 16})) << "the request itself";
   }
   Bench large(geometry_of(16));
   EXPECT_FALSE(large.run(0, 1, SizeStep::k32).consistent);
@@ -239,7 +239,7 @@ TEST(Normalize, TheLeftNeighbourDecidesWhenBothTouch) {
   bench.request.right_block = 40000;
   bench.request.right_logical = 20;
   const Normalized n = bench.run(10, 2, SizeStep::k128);
-  EXPECT_EQ(n.goal, (state::Extent{0, 51, 10, 10}));
+  EXPECT_EQ(n.goal, (Extent{0, 51, 10, 10}));
 }
 
 TEST(Normalize, AGoalOutsideTheFileSystemIsNoGoal) {
@@ -282,7 +282,7 @@ TEST(Normalize, NearestPreallocationsCountWhateverTheirOrder) {
 }
 
 TEST(Normalize, NoLongerThanAGroup) {
-  state::Geometry g = geometry_of(12);
+  state::MountedGeometry g = geometry_of(12);
   g.clusters_per_group = g.blocks_per_group = 264;
   g.blocks_count = 26400;
   Bench bench(g);
@@ -312,9 +312,9 @@ Request sized(std::uint64_t bytes, bool open_for_write = true) {
 }
 
 TEST(ModeBySize, SmallFilesShareLargeOnesStream) {
-  const state::Geometry g = geometry_of(12);
+  const state::MountedGeometry g = geometry_of(12);
   allocator::Tunables t;
-  const state::Extent first = {0, 0, 1, 0};
+  const Extent first = {0, 0, 1, 0};
   EXPECT_EQ(mode_by_size(g, t, first, sized(100)), Mode::group);
   EXPECT_EQ(mode_by_size(g, t, first, sized(64 * kKiB)), Mode::group);
   EXPECT_EQ(mode_by_size(g, t, first, sized(64 * kKiB + 1)), Mode::stream);
@@ -328,9 +328,9 @@ TEST(ModeBySize, SmallFilesShareLargeOnesStream) {
 }
 
 TEST(ModeBySize, ClosedFilesThatEndHereGetNoPreallocation) {
-  const state::Geometry g = geometry_of(12);
+  const state::MountedGeometry g = geometry_of(12);
   const allocator::Tunables t;
-  const state::Extent last = {0, 0, 4, 96};  // up to block 100
+  const Extent last = {0, 0, 4, 96};  // up to block 100
   EXPECT_EQ(mode_by_size(g, t, last, sized(400 * kKiB, false)), Mode::noprealloc);
   EXPECT_EQ(mode_by_size(g, t, last, sized(399 * kKiB, false)), Mode::noprealloc);
   EXPECT_EQ(mode_by_size(g, t, last, sized(401 * kKiB, false)), Mode::stream);

@@ -12,8 +12,8 @@
 namespace e4r::allocator {
 namespace {
 
-state::Geometry geometry(std::uint32_t groups) {
-  state::Geometry g;
+state::MountedGeometry geometry(std::uint32_t groups) {
+  state::MountedGeometry g;
   g.groups = groups;
   return g;
 }
@@ -38,7 +38,7 @@ TEST(Tunables, OrderListsFromSixteenGroupsOn) {
 
 TEST(Tunables, GroupPreallocationFollowsTheClusterSize) {
   for (const auto& [bits, expected] : {std::pair{0u, 512u}, {2u, 128u}, {4u, 32u}, {8u, 32u}}) {
-    state::Geometry g = geometry(100);
+    state::MountedGeometry g = geometry(100);
     g.cluster_bits = bits;
     EXPECT_EQ(defaults_for(g).mb_group_prealloc, expected) << bits;
   }
@@ -47,7 +47,7 @@ TEST(Tunables, GroupPreallocationFollowsTheClusterSize) {
 TEST(Tunables, GroupPreallocationIsAMultipleOfTheStripe) {
   for (const auto& [stripe, expected] :
        {std::pair{16u, 512u}, {24u, 528u}, {384u, 768u}, {1024u, 1024u}}) {
-    state::Geometry g = geometry(100);
+    state::MountedGeometry g = geometry(100);
     g.stripe = stripe;
     EXPECT_EQ(defaults_for(g).mb_group_prealloc, expected) << stripe;
     EXPECT_EQ(defaults_for(g).mb_stripe, stripe);
@@ -69,7 +69,7 @@ TEST(Tunables, ReadAheadFollowsFlexGroupsAndTheRequestSize) {
            PrefetchCase{true, 14, 12, 1000000, 65536, 262144},  // 8192 blocks fit into a request
            PrefetchCase{true, 14, 16, 1000000, 4096, 16384},    // 512 do
        }) {
-    state::Geometry g = geometry(c.groups);
+    state::MountedGeometry g = geometry(c.groups);
     g.flex_bg = c.flex_bg;
     g.log_groups_per_flex = c.log_flex;
     g.block_bits = c.block_bits;

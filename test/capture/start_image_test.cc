@@ -33,8 +33,8 @@ TEST_P(StartImageOf, SaysWhatTheFileSystemSays) {
   ASSERT_TRUE(whole.ok() && copy.ok());
   EXPECT_TRUE(whole->warnings().empty());
   EXPECT_TRUE(copy->warnings().empty()) << copy->warnings().front();
-  ASSERT_EQ(copy->geometry().groups_count, whole->geometry().groups_count);
-  for (image::Group group = 0; group < whole->geometry().groups_count; ++group) {
+  ASSERT_EQ(copy->superblock().groups, whole->superblock().groups);
+  for (GroupNumber group = 0; group < whole->superblock().groups; ++group) {
     SCOPED_TRACE(group);
     EXPECT_TRUE(std::ranges::equal(copy->bitmap(group), whole->bitmap(group)));
     EXPECT_EQ(copy->groups()[group].free_clusters, whole->groups()[group].free_clusters);

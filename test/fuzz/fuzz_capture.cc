@@ -18,7 +18,7 @@
 #include "replay/fit.h"
 #include "replay/load.h"
 #include "replay/session.h"
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 namespace {
 
@@ -50,7 +50,7 @@ std::vector<state::MbGroup> shown_in(const capture::Capture& capture) {
 void follow(const capture::Capture& capture, const trace::PackedTrace& trace) {
   constexpr std::uint32_t kMostGroups = 4096;
   auto image = image::Image::open(capture.image().path());
-  if (!image.ok() || image->geometry().groups_count > kMostGroups) return;
+  if (!image.ok() || image->superblock().groups > kMostGroups) return;
   const state::Source source = replay::source_from(*image);
   if (!replay::check_fit(source.geometry, *trace.cursor()).ok()) return;
   replay::SessionOptions options;

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "image/crc32c.h"
 #include "image/image.h"
+#include "util/crc32c.h"
 
 namespace {
 
@@ -38,12 +38,12 @@ class MemoryFile {
 };
 
 void ask_for_all(e4r::image::Image& image) {
-  const e4r::image::Geometry& geo = image.geometry();
-  for (e4r::image::Group group = 0; group < geo.groups_count; ++group)
+  const e4r::image::SuperblockInfo& geo = image.superblock();
+  for (e4r::GroupNumber group = 0; group < geo.groups; ++group)
     if (image.groups()[group].bad() &&
         !std::ranges::all_of(image.bitmap(group), [](auto word) { return word == ~0ull; }))
       std::abort();
-  for (const e4r::image::BlockRange& range : image.metadata())
+  for (const e4r::BlockRange& range : image.metadata())
     if (range.count == 0 || range.end() > geo.blocks_count) std::abort();
   for (std::uint32_t ino = 0; ino < 20; ++ino)
     if (image.inode(ino).ok()) (void)image.file_extents(ino, 1000);
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > 0) std::memcpy(bytes.data(), data, size);
   if (size >= kChecksum + 4) {
     const std::uint32_t crc =
-        e4r::image::crc32c(~0u, std::span(bytes).subspan(kSuper, kChecksum - kSuper));
+        e4r::crc32c(~0u, std::span(bytes).subspan(kSuper, kChecksum - kSuper));
     std::memcpy(bytes.data() + kChecksum, &crc, sizeof crc);
   }
   const MemoryFile file(bytes);

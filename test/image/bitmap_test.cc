@@ -22,8 +22,8 @@ class Shapes : public testing::TestWithParam<test::Shape> {
     const auto image = Image::open(path_);
     ASSERT_TRUE(image.ok()) << image.error().message;
     EXPECT_TRUE(image->warnings().empty()) << image->warnings().front();
-    ASSERT_EQ(want.size(), image->geometry().groups_count);
-    for (Group group = 0; group < want.size(); ++group)
+    ASSERT_EQ(want.size(), image->superblock().groups);
+    for (GroupNumber group = 0; group < want.size(); ++group)
       ASSERT_TRUE(std::ranges::equal(want[group], image->bitmap(group))) << "group " << group;
   }
 
@@ -48,26 +48,26 @@ TEST_P(Shapes, DescriptorCountsAgreeWithTheBitmaps) {
   const auto image = Image::open(path_);
   ASSERT_TRUE(image.ok()) << image.error().message;
   std::uint64_t free_blocks = 0;
-  for (Group group = 0; group < image->geometry().groups_count; ++group) {
+  for (GroupNumber group = 0; group < image->superblock().groups; ++group) {
     std::uint64_t free = 0;
     for (const std::uint64_t word : image->bitmap(group))
       free += static_cast<std::uint64_t>(std::popcount(~word));
     EXPECT_EQ(free, image->groups()[group].free_clusters) << "group " << group;
-    free_blocks += free << image->geometry().cluster_ratio_bits;
+    free_blocks += free << image->superblock().cluster_bits;
   }
-  EXPECT_EQ(free_blocks, image->geometry().free_blocks_count);
+  EXPECT_EQ(free_blocks, image->superblock().free_blocks_count);
 }
 
 TEST_P(Shapes, MetadataIsInUse) {
   const auto want = test::reference_bitmaps(path_);
   const auto image = Image::open(path_);
   ASSERT_TRUE(image.ok()) << image.error().message;
-  const Geometry& geo = image->geometry();
+  const SuperblockInfo& geo = image->superblock();
   for (const BlockRange& range : image->metadata())
     for (Block block = range.first; block < range.end(); ++block) {
-      const Group group = geo.group_of(block);
-      ASSERT_LT(group, geo.groups_count);
-      const std::uint64_t bit = (block - geo.group_first_block(group)) >> geo.cluster_ratio_bits;
+      const GroupNumber group = geo.group_of(block);
+      ASSERT_LT(group, geo.groups);
+      const std::uint64_t bit = (block - geo.first_block(group)) >> geo.cluster_bits;
       ASSERT_TRUE(image->bitmap(group)[bit / 64] >> (bit % 64) & 1) << "block " << block;
       ASSERT_TRUE(want[group][bit / 64] >> (bit % 64) & 1) << "block " << block;
     }

@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "image/crc32c.h"
 #include "image/image.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/raw_file.h"
 #include "support/temp_dir.h"
+#include "util/crc32c.h"
 #include "util/rng.h"
 
 namespace e4r::image {
@@ -46,8 +46,8 @@ const std::vector<Kind>& kinds() {
 
 // Asks for all that an image can tell.
 void exercise(const Image& image) {
-  const Geometry& geo = image.geometry();
-  for (Group group = 0; group < geo.groups_count; ++group)
+  const SuperblockInfo& geo = image.superblock();
+  for (GroupNumber group = 0; group < geo.groups; ++group)
     EXPECT_EQ(image.bitmap(group).size(), geo.words_per_group());
   for (const BlockRange& range : image.metadata()) {
     EXPECT_GT(range.count, 0u);

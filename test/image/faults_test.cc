@@ -28,16 +28,16 @@ class Faults : public testing::Test {
   }
 
   // The group, and no other, is bad for that reason; all else is as it was.
-  void expect_fault(Group bad, GroupFault fault) {
+  void expect_fault(GroupNumber bad, GroupFault fault) {
     const auto image = Image::open(path_);
     ASSERT_TRUE(image.ok()) << image.error().message;
     EXPECT_EQ(describe(image->groups()[bad].fault), describe(fault));
-    EXPECT_EQ(image->bad_groups(), std::vector<Group>{bad});
+    EXPECT_EQ(image->bad_groups(), std::vector<GroupNumber>{bad});
     ASSERT_EQ(image->warnings().size(), 1u);
     const std::string warning = image->warnings().front();
     EXPECT_NE(warning.find("group " + std::to_string(bad)), std::string::npos) << warning;
     EXPECT_NE(warning.find(describe(fault)), std::string::npos) << warning;
-    for (Group group = 0; group < good_.size(); ++group) {
+    for (GroupNumber group = 0; group < good_.size(); ++group) {
       if (group == bad)
         EXPECT_TRUE(std::ranges::all_of(image->bitmap(group), [](auto w) { return w == ~0ull; }));
       else
@@ -48,7 +48,7 @@ class Faults : public testing::Test {
     EXPECT_NE(strict.error().message.find(describe(fault)), std::string::npos);
   }
 
-  [[nodiscard]] Bytes bitmap_bytes(Group group) const {
+  [[nodiscard]] Bytes bitmap_bytes(GroupNumber group) const {
     return test::read_at(path_, test::bitmap_offset(path_, group), 1024);
   }
 
@@ -85,7 +85,7 @@ TEST_F(Faults, BitmapPaddingOfAShortLastGroup) {
   test::make_image(path_, (9u << 20) + 1024 * 700,
                    {"-t", "ext4", "-b", "1024", "-O", "^metadata_csum,^uninit_bg"});
   good_ = test::reference_bitmaps(path_);
-  const auto last = static_cast<Group>(good_.size() - 1);
+  const auto last = static_cast<GroupNumber>(good_.size() - 1);
   Bytes bytes = bitmap_bytes(last);
   bytes.back() = 0x7f;
   const Patch patch(path_, test::bitmap_offset(path_, last), bytes);
@@ -107,9 +107,9 @@ TEST_F(Faults, MetadataThatIsCalledFreeIsInUse) {
   const auto before = Image::open(path_);
   ASSERT_TRUE(before.ok());
   const GroupInfo& owner = before->groups()[4];
-  const Group group = before->geometry().group_of(owner.inode_table);
+  const GroupNumber group = before->superblock().group_of(owner.inode_table);
   ASSERT_NE(group, 4u);
-  const Block first = before->geometry().group_first_block(group);
+  const Block first = before->superblock().first_block(group);
   Bytes bytes = bitmap_bytes(group);
   for (const Block block : {owner.inode_table, owner.inode_table + 1, owner.block_bitmap})
     bytes[(block - first) / 8] &= static_cast<unsigned char>(~(1u << ((block - first) % 8)));
@@ -121,7 +121,7 @@ TEST_F(Faults, MetadataThatIsCalledFreeIsInUse) {
   EXPECT_NE(image->warnings().front().find("calls metadata free (3 clusters in all)"),
             std::string::npos)
       << image->warnings().front();
-  for (Group g = 0; g < good_.size(); ++g) {
+  for (GroupNumber g = 0; g < good_.size(); ++g) {
     EXPECT_EQ(image->groups()[g].free_metadata, g == group ? 3u : 0u) << g;
     EXPECT_TRUE(std::ranges::equal(image->bitmap(g), good_[g])) << g;
   }
@@ -179,10 +179,10 @@ TEST_F(Faults, ReadErrorsAfterTheFileShrank) {
   auto image = Image::open(path_, {.load_bitmaps = false});
   ASSERT_TRUE(image.ok());
   std::filesystem::resize_file(path_, test::bitmap_offset(path_, 4));
-  ASSERT_TRUE(image->scan_bitmaps([](unsigned, Group, auto) {}).ok());
+  ASSERT_TRUE(image->scan_bitmaps([](unsigned, GroupNumber, auto) {}).ok());
   ASSERT_FALSE(image->bad_groups().empty());
   EXPECT_EQ(image->bad_groups().front(), 4u);
-  for (const Group group : image->bad_groups())
+  for (const GroupNumber group : image->bad_groups())
     EXPECT_EQ(image->groups()[group].fault, GroupFault::bitmap_read);
 }
 
@@ -192,8 +192,9 @@ TEST_F(Faults, ManyAreOneWarning) {
     test::edit_descriptor(path_, group, false, [](test::DescriptorBytes d) { d.data[12] ^= 1; });
   auto image = Image::open(path_, {.load_bitmaps = false});
   ASSERT_TRUE(image.ok());
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(image->scan_bitmaps([](unsigned, Group, auto) {}).ok());
-  EXPECT_EQ(image->bad_groups(), (std::vector<Group>{2, 4, 7}));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(image->scan_bitmaps([](unsigned, GroupNumber, auto) {}).ok());
+  EXPECT_EQ(image->bad_groups(), (std::vector<GroupNumber>{2, 4, 7}));
   ASSERT_EQ(image->warnings().size(), 1u);
   EXPECT_NE(image->warnings().front().find("and 2 more"), std::string::npos);
 }
@@ -208,7 +209,7 @@ TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
     const auto before = Image::open(path);
     ASSERT_TRUE(before.ok());
     int seen = 0;
-    for (Group group = 0; group < good.size(); ++group) {
+    for (GroupNumber group = 0; group < good.size(); ++group) {
       if (!before->groups()[group].block_uninit) continue;
       ++seen;
       test::write_at(path, test::bitmap_offset(path, group), Bytes(1024, 0xa5));
@@ -217,7 +218,7 @@ TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
     const auto image = Image::open(path);
     ASSERT_TRUE(image.ok());
     EXPECT_TRUE(image->bad_groups().empty());
-    for (Group group = 0; group < good.size(); ++group)
+    for (GroupNumber group = 0; group < good.size(); ++group)
       EXPECT_TRUE(std::ranges::equal(image->bitmap(group), good[group])) << group;
   }
 }

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Types, Files, testing::Values("ext4", "ext2"));
 TEST_P(Files, InodesAndExtents) {
   const auto image = Image::open(path_);
   ASSERT_TRUE(image.ok()) << image.error().message;
-  const bool ext4 = image->geometry().features.extents;
+  const bool ext4 = image->superblock().features.extents;
   EXPECT_EQ(ext4, std::string(GetParam()) == "ext4");
   const auto data = image->inode(12);
   ASSERT_TRUE(data.ok()) << data.error().message;
@@ -49,18 +49,18 @@ TEST_P(Files, InodesAndExtents) {
   ASSERT_TRUE(extents.ok()) << extents.error().message;
   std::uint64_t blocks = 0;
   std::uint64_t next = 0;
-  for (const FileExtent& extent : *extents) {
+  for (const MappedExtent& extent : *extents) {
     EXPECT_GE(extent.logical, next);
-    next = extent.logical + extent.count;
-    blocks += extent.count;
+    next = extent.logical + extent.len;
+    blocks += extent.len;
     EXPECT_FALSE(extent.logical < 200 && next > 100) << "the hole";
   }
   EXPECT_EQ(blocks, 684u - 100);
   EXPECT_EQ(next, 684u);
-  for (const FileExtent& extent : *extents) {
+  for (const MappedExtent& extent : *extents) {
     const auto mapped =
         test::run({"debugfs", "-R", "bmap data " + std::to_string(extent.logical), path_});
-    EXPECT_EQ(mapped.out, std::to_string(extent.physical) + "\n");
+    EXPECT_EQ(mapped.out, std::to_string(extent.block) + "\n");
   }
   EXPECT_FALSE(image->file_extents(12, 0).ok());
   const auto link = image->file_extents(13);
@@ -70,22 +70,22 @@ TEST_P(Files, InodesAndExtents) {
   ASSERT_TRUE(unused.ok());
   EXPECT_EQ(unused->links, 0u);
   EXPECT_FALSE(image->inode(0).ok());
-  EXPECT_FALSE(image->inode(image->geometry().inodes_count + 1).ok());
+  EXPECT_FALSE(image->inode(image->superblock().inodes_count + 1).ok());
 }
 
 TEST_P(Files, SuperblockFields) {
   const auto image = Image::open(path_);
   ASSERT_TRUE(image.ok());
-  const Geometry& geo = image->geometry();
+  const SuperblockInfo& geo = image->superblock();
   EXPECT_EQ(geo.label, "a label");
   EXPECT_EQ(geo.uuid, "6a1c9e37-5f0d-4b7e-9a55-c0ffee4e4e4e");
-  EXPECT_EQ(geo.block_size, 1024u);
-  EXPECT_EQ(geo.block_size_bits, 10u);
+  EXPECT_EQ(geo.block_size(), 1024u);
+  EXPECT_EQ(geo.block_bits, 10u);
   EXPECT_EQ(geo.blocks_count, 32768u);
-  EXPECT_EQ(geo.groups_count, 4u);
+  EXPECT_EQ(geo.groups, 4u);
   EXPECT_EQ(geo.clusters_count, 32767u);
-  EXPECT_EQ(geo.group_clusters(3), 8191u);
-  EXPECT_EQ(geo.group_of(0), 4u);
+  EXPECT_EQ(geo.clusters_in(3), 8191u);
+  EXPECT_FALSE(geo.holds_block(0));
   EXPECT_EQ(geo.group_of(1), 0u);
   EXPECT_EQ(geo.group_of(8193), 1u);
   EXPECT_EQ(geo.reserved_blocks, 1638u);
@@ -94,15 +94,15 @@ TEST_P(Files, SuperblockFields) {
   EXPECT_FALSE(geo.errors);
 }
 
-TEST(Geometry, StripeFromMke2fs) {
+TEST(Superblock, StripeFromMke2fs) {
   const test::TempDir dir;
   const std::string path = dir.file("image");
   test::make_image(path, 32u << 20,
                    {"-t", "ext4", "-b", "4096", "-E", "stride=16,stripe_width=64"});
   const auto image = Image::open(path);
   ASSERT_TRUE(image.ok());
-  EXPECT_EQ(image->geometry().stride, 16u);
-  EXPECT_EQ(image->geometry().stripe_width, 64u);
+  EXPECT_EQ(image->superblock().stride, 16u);
+  EXPECT_EQ(image->superblock().stripe_width, 64u);
 }
 
 }  // namespace

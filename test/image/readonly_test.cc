@@ -44,8 +44,8 @@ class ReadOnly : public testing::Test {
     const std::vector<int> modes = access_modes(path_);
     EXPECT_GE(modes.size(), 2u) << "ours and libext2fs's";
     for (const int mode : modes) EXPECT_EQ(mode, O_RDONLY);
-    EXPECT_TRUE(image->scan_bitmaps([](unsigned, Group, auto) {}).ok());
-    for (std::uint32_t ino = 1; ino <= image->geometry().inodes_count; ++ino) {
+    EXPECT_TRUE(image->scan_bitmaps([](unsigned, GroupNumber, auto) {}).ok());
+    for (std::uint32_t ino = 1; ino <= image->superblock().inodes_count; ++ino) {
       (void)image->inode(ino);
       (void)image->file_extents(ino);
     }
@@ -79,7 +79,7 @@ TEST_F(ReadOnly, JournalThatNeedsRecovery) {
   expect_untouched();
   const auto image = Image::open(path_);
   ASSERT_TRUE(image.ok());
-  EXPECT_TRUE(image->geometry().needs_recovery);
+  EXPECT_TRUE(image->superblock().needs_recovery);
   ASSERT_EQ(image->warnings().size(), 1u);
   EXPECT_NE(image->warnings().front().find("e2fsck"), std::string::npos);
 }

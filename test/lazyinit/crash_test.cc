@@ -69,12 +69,12 @@ Verdict judge(const Disk& disk) {
   return verdict;
 }
 
-struct Geometry {
+struct Format {
   const char* name;
   std::vector<std::string> options;
 };
 
-class Crash : public testing::TestWithParam<Geometry> {
+class Crash : public testing::TestWithParam<Format> {
  protected:
   void SetUp() override {
     make_lazy(path_, GetParam().options);
@@ -165,18 +165,18 @@ TEST_P(Crash, AFlagBeforeItsTableIsSeen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Geometries, Crash,
-                         testing::Values(Geometry{"metadata_csum",
-                                                  {"-t", "ext4", "-b", "1024", "-g", "1024", "-N",
-                                                   "12288"}},
-                                         Geometry{"uninit_bg",
-                                                  {"-t", "ext4", "-O", "^metadata_csum,uninit_bg",
-                                                   "-b", "1024", "-g", "1024", "-N", "12288"}},
-                                         Geometry{"no_flex_bg_4k",
-                                                  {"-t", "ext4", "-O", "^flex_bg,^resize_inode",
-                                                   "-b", "4096", "-g", "256", "-N", "6144"}},
-                                         Geometry{"meta_bg",
-                                                  {"-t", "ext4", "-O", "meta_bg,^resize_inode",
-                                                   "-b", "1024", "-g", "1024", "-N", "12288"}}),
+                         testing::Values(Format{"metadata_csum",
+                                                {"-t", "ext4", "-b", "1024", "-g", "1024", "-N",
+                                                 "12288"}},
+                                         Format{"uninit_bg",
+                                                {"-t", "ext4", "-O", "^metadata_csum,uninit_bg",
+                                                 "-b", "1024", "-g", "1024", "-N", "12288"}},
+                                         Format{"no_flex_bg_4k",
+                                                {"-t", "ext4", "-O", "^flex_bg,^resize_inode", "-b",
+                                                 "4096", "-g", "256", "-N", "6144"}},
+                                         Format{"meta_bg",
+                                                {"-t", "ext4", "-O", "meta_bg,^resize_inode", "-b",
+                                                 "1024", "-g", "1024", "-N", "12288"}}),
                          [](const auto& param) { return param.param.name; });
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <ctime>
 #include <memory>
 
-#include "image/crc32c.h"
 #include "lazyinit/descriptors.h"
 #include "lazyinit/disable.h"
 #include "lazyinit/enable.h"
@@ -22,6 +21,7 @@
 #include "support/draw.h"
 #include "support/lazy_images.h"
 #include "support/temp_dir.h"
+#include "util/crc32c.h"
 
 namespace e4r::test {
 namespace {
@@ -63,7 +63,7 @@ struct Places {
     for (std::uint32_t group = 0; group < super.groups; ++group) groups.push_back(all.get(group));
   }
   [[nodiscard]] std::uint64_t descriptor(std::uint32_t group) const {
-    return super.descriptor_block(group / super.descs_per_block) * super.block_size +
+    return super.descriptor_block(group / super.descs_per_block) * super.block_size() +
            std::uint64_t{group % super.descs_per_block} * super.desc_size;
   }
   Superblock super;
@@ -79,7 +79,7 @@ struct Spot {
 Spot draw_spot(const Places& places, std::uint64_t size, Draw& draw) {
   const std::uint32_t group = draw.below(places.super.groups);
   const Descriptor& d = places.groups[group];
-  const std::uint64_t block = places.super.block_size;
+  const std::uint64_t block = places.super.block_size();
   switch (draw.below(8)) {
     case 0:
     case 1:
@@ -115,7 +115,7 @@ void spoil(Disk& disk, Draw& draw) {
 // Makes the checksums of the superblock and of the descriptors right for what they hold.
 void repair_checksums(Disk& disk) {
   constexpr std::size_t kChecksum = offsetof(ext2_super_block, s_checksum);
-  const std::uint32_t crc = image::crc32c(~0u, std::span(disk).subspan(kSuper, kChecksum));
+  const std::uint32_t crc = crc32c(~0u, std::span(disk).subspan(kSuper, kChecksum));
   std::memcpy(&disk[kSuper + kChecksum], &crc, sizeof crc);
   MemoryTarget target(disk);
   const auto super = Superblock::read(target);
@@ -223,7 +223,7 @@ std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   std::vector<ByteRange> all = {{kSuper, kSuperBytes}};
   const Superblock super = *Superblock::read(before);
   for (std::uint32_t index = 0; index < super.desc_blocks; ++index)
-    all.push_back({super.descriptor_block(index) * super.block_size, super.block_size});
+    all.push_back({super.descriptor_block(index) * super.block_size(), super.block_size()});
   if (command != TableCommand::finish) return all;
   const auto tables = *Tables::open(before, Target::Access::read);
   for (const Table& table : tables->tables()) all.push_back(table.unused_part);
@@ -242,7 +242,7 @@ std::vector<ByteRange> must_stay(TableCommand command, Target& before) {
     const std::uint64_t used = (tables->inodes_per_group() - unused) * tables->inode_size();
     all.push_back({table.whole.offset, used});
     if (command != TableCommand::disable)
-      all.push_back({descriptors.get(table.group).inode_bitmap * super.block_size, 16});
+      all.push_back({descriptors.get(table.group).inode_bitmap * super.block_size(), 16});
   }
   return all;
 }

@@ -66,7 +66,7 @@ PlainGroup work_out(const std::vector<bool>& used, std::uint32_t orders) {
 // Compares one group with what follows from its bitmap. Returns what is wrong, or nothing.
 std::string compare(state::FsState& state, std::uint32_t number) {
   const state::Group& group = state.group(number);
-  const state::Geometry& geometry = state.geometry();
+  const state::MountedGeometry& geometry = state.geometry();
   std::vector<bool> used;
   for (std::uint32_t at = 0; at < geometry.clusters_per_group; ++at)
     used.push_back(state::bitmap::test(state.words(group), at));
@@ -146,7 +146,7 @@ ModelShape random_shape(Rng& rng) {
   return s;
 }
 
-allocator::Tunables random_tunables(Rng& rng, const state::Geometry& geometry) {
+allocator::Tunables random_tunables(Rng& rng, const state::MountedGeometry& geometry) {
   allocator::Tunables t = allocator::defaults_for(geometry);
   if (rng.chance(1, 2)) t.mb_optimize_scan = rng.below(2);
   if (rng.chance(1, 4)) t.mb_group_prealloc = rng.below(60);

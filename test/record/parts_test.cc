@@ -5,8 +5,8 @@
 #include "record/merger.h"
 #include "record/recorder.h"
 #include "record/stale.h"
-#include "record/target.h"
 #include "record/tracer.h"
+#include "record/volume.h"
 
 namespace e4r::record {
 namespace {
@@ -35,7 +35,7 @@ TEST(Merger, OrdersByTimeThenByCpu) {
   EXPECT_TRUE(merger.take_before(UINT64_MAX).empty());
 }
 
-TEST(Target, ReadsMountinfo) {
+TEST(Volume, ReadsMountinfo) {
   const auto mount = parse_mountinfo_line(
       "36 35 98:0 / /mnt/with\\040space rw,noatime shared:1 master:2 - ext4 /dev/root "
       "rw,errors=continue,stripe=32");
@@ -52,10 +52,10 @@ TEST(Target, ReadsMountinfo) {
     EXPECT_FALSE(parse_mountinfo_line(line).has_value()) << line;
 }
 
-TEST(Target, SaysWhatIsNoFileSystemOnADevice) {
-  EXPECT_NE(find_target("/nowhere").error().message.find("No such file"), std::string::npos);
-  EXPECT_NE(find_target("/dev/null").error().message.find("character device"), std::string::npos);
-  const auto proc = find_target("/proc");
+TEST(Volume, SaysWhatIsNoFileSystemOnADevice) {
+  EXPECT_NE(find_volume("/nowhere").error().message.find("No such file"), std::string::npos);
+  EXPECT_NE(find_volume("/dev/null").error().message.find("character device"), std::string::npos);
+  const auto proc = find_volume("/proc");
   ASSERT_FALSE(proc.ok());
   EXPECT_NE(proc.error().message.find("not ext4"), std::string::npos) << proc.error().message;
 }

@@ -6,8 +6,8 @@
 namespace e4r::replay {
 namespace {
 
-state::Geometry make_geometry() {
-  state::Geometry g;
+Geometry make_geometry() {
+  Geometry g;
   g.blocks_count = 4 * 1024;
   g.blocks_per_group = g.clusters_per_group = 1024;
   g.groups = 4;

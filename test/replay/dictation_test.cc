@@ -16,7 +16,7 @@ using mb::Criterion;
 using replay::Dictation;
 using replay::Op;
 
-Op closed(const allocator::Request& request, bool prealloc, const trace::GroupExtent& result) {
+Op closed(const allocator::Request& request, bool prealloc, const trace::RecordedExtent& result) {
   Op op;
   op.kind = Op::Kind::allocate;
   op.ino = request.ino;
@@ -102,7 +102,7 @@ struct LockedGroup : Dictated {
     op.closing.groups = skipped.groups_scanned;
     op.closing.criterion = skipped.criterion;
   }
-  static trace::GroupExtent recorded(const state::Extent& e) {
+  static trace::RecordedExtent recorded(const Extent& e) {
     return {e.group, static_cast<std::int32_t>(e.start), e.len, e.logical};
   }
   [[nodiscard]] allocator::Decision follow(std::string_view policy, bool* forced) {
@@ -133,7 +133,7 @@ TEST_F(LockedGroup, IsPassedOverWhereTheKernelDid) {
   EXPECT_EQ(counters().requests, 1u);
   EXPECT_EQ(counters().groups_scanned, kernels.groups_scanned);
   EXPECT_EQ(counters().extents_scanned, kernels.extents_scanned);
-  for (std::size_t i = 0; i < allocator::kCriteria; ++i) {
+  for (std::size_t i = 0; i < mb::kCriteria; ++i) {
     EXPECT_EQ(counters().by_criterion[i].hits, kernels.by_criterion[i].hits) << i;
     EXPECT_EQ(counters().by_criterion[i].groups_considered,
               kernels.by_criterion[i].groups_considered)

@@ -144,7 +144,7 @@ void expect_same_groups(const state::FsState& a, const state::FsState& b) {
 
 // Every cluster that a recorded file got from the allocator, and where.
 void expect_recorded_layout(const Recording& recording, const Engine& engine) {
-  const state::Geometry& geometry = recording.fs().geometry();
+  const Geometry& geometry = recording.fs().geometry();
   std::uint64_t blocks = 0;
   for (const auto& [ino, file] : recording.files()) {
     for (const auto& [cluster, block] : file.clusters) {
@@ -152,14 +152,14 @@ void expect_recorded_layout(const Recording& recording, const Engine& engine) {
       const auto replayed = engine.files().find(ino);
       ASSERT_NE(replayed, engine.files().end()) << "inode " << ino;
       const std::uint64_t logical = geometry.to_blocks(cluster);
-      const replay::FileExtent* e = replayed->second.find(logical);
+      const FileExtent* e = replayed->second.find(logical);
       ASSERT_NE(e, nullptr) << "inode " << ino << " cluster " << cluster;
       ASSERT_EQ(e->block + (logical - e->logical), block) << "inode " << ino << " at " << cluster;
       blocks += geometry.to_blocks(1);
     }
   }
   for (const auto& [ino, layout] : engine.files())
-    for (const replay::FileExtent& e : layout.extents()) blocks -= e.len;
+    for (const FileExtent& e : layout.extents()) blocks -= e.len;
   EXPECT_EQ(blocks, 0u) << "the replay has mapped more or less than was recorded";
 }
 
@@ -177,7 +177,7 @@ class Owners {
       for (const auto& [block, len] : file.metadata) metadata_ += len;
     }
     for (const auto& [ino, layout] : engine.files())
-      for (const replay::FileExtent& e : layout.extents())
+      for (const FileExtent& e : layout.extents())
         for (std::uint64_t b = 0; b < e.len; b += geometry_.to_blocks(1))
           claim(e.block + b, "a replayed file");
   }
@@ -199,7 +199,7 @@ class Owners {
         << "block " << block << " of " << what << " is free";
   }
 
-  state::Geometry geometry_;
+  Geometry geometry_;
   Bitmaps in_use_;
   std::set<std::uint64_t> owned_;
   std::int64_t metadata_ = 0;
@@ -207,7 +207,7 @@ class Owners {
 
 // Whether every cluster that the recorded kernel found space for has a place in the replay.
 void expect_everything_mapped(const Recording& recording, const Engine& engine) {
-  const state::Geometry& geometry = recording.fs().geometry();
+  const Geometry& geometry = recording.fs().geometry();
   std::uint64_t missing = 0;
   for (const auto& [ino, file] : recording.files()) {
     const auto replayed = engine.files().find(ino);

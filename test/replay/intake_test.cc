@@ -18,7 +18,7 @@ namespace {
 using replay::Contradictions;
 using trace::Event;
 using trace::EventKind;
-using trace::GroupExtent;
+using trace::RecordedExtent;
 
 constexpr std::uint32_t kHuge = 0xffffffff;
 
@@ -37,7 +37,7 @@ class LyingTrace : public testing::Test {
     e.logical = logical;
     e.flags = flags;
   }
-  void close(const GroupExtent& result, std::uint32_t len,
+  void close(const RecordedExtent& result, std::uint32_t len,
              EventKind kind = EventKind::mballoc_alloc) {
     Event& e = add(kind);
     e.orig = {0, 0, len, 0};
@@ -51,7 +51,7 @@ class LyingTrace : public testing::Test {
     e.count = len;
   }
   // An allocation of `len` clusters that got `result`.
-  void allocate(const GroupExtent& result, std::uint32_t len, std::uint64_t logical = 0) {
+  void allocate(const RecordedExtent& result, std::uint32_t len, std::uint64_t logical = 0) {
     request(len, logical);
     close(result, len);
     answer(fs.geometry().block_of(result.group, static_cast<std::uint32_t>(result.start)),
@@ -98,10 +98,10 @@ TEST_F(LyingTrace, AnHonestOneContradictsNothing) {
 }
 
 TEST_F(LyingTrace, ResultsOutsideTheirGroup) {
-  for (const GroupExtent& result :
-       {GroupExtent{2, 0, 8, 0}, GroupExtent{kHuge, 0, 8, 0}, GroupExtent{0, 2047, 2, 0},
-        GroupExtent{1, 540, 9, 0}, GroupExtent{0, -1, 8, 0}, GroupExtent{0, 0, kHuge, 0},
-        GroupExtent{0, 0x7fffffff, kHuge, 0}, GroupExtent{0, 1, kHuge, kHuge}})
+  for (const RecordedExtent& result :
+       {RecordedExtent{2, 0, 8, 0}, RecordedExtent{kHuge, 0, 8, 0}, RecordedExtent{0, 2047, 2, 0},
+        RecordedExtent{1, 540, 9, 0}, RecordedExtent{0, -1, 8, 0}, RecordedExtent{0, 0, kHuge, 0},
+        RecordedExtent{0, 0x7fffffff, kHuge, 0}, RecordedExtent{0, 1, kHuge, kHuge}})
     allocate(result, 8);
   const Contradictions found = replay_it();
   EXPECT_EQ(found.outside, 8u);

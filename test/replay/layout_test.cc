@@ -16,7 +16,7 @@ using Plain = std::map<std::uint64_t, std::uint64_t>;  // file block -> device b
 std::vector<std::uint64_t> blocks_of(const std::vector<BlockRange>& ranges) {
   std::vector<std::uint64_t> out;
   for (const BlockRange& r : ranges)
-    for (std::uint64_t i = 0; i < r.len; ++i) out.push_back(r.block + i);
+    for (Block block = r.first; block < r.end(); ++block) out.push_back(block);
   return out;
 }
 
@@ -178,13 +178,13 @@ TEST(Translation, RandomHistoryMatchesAPlainMap) {
         plain.recorded[block + i] = {0, placed ? next + i : 0};
     } else if (dice < 9) {
       std::vector<BlockRange> out;
-      translation.free(block, len, out);
+      translation.free({block, len}, out);
       std::vector<std::uint64_t> expected;
       for (std::uint64_t i = 0; i < len; ++i)
         if (const std::uint64_t here = plain.free(block + i); here != 0) expected.push_back(here);
       ASSERT_EQ(blocks_of(out), expected) << "step " << step;
       for (std::size_t i = 1; i < out.size(); ++i)
-        ASSERT_NE(out[i - 1].block + out[i - 1].len, out[i].block) << "not joined";
+        ASSERT_NE(out[i - 1].end(), out[i].first) << "not joined";
     } else if (rng.chance(1, 10)) {
       std::vector<BlockRange> out;
       translation.forget(ino, out);
@@ -204,7 +204,7 @@ TEST(Translation, AnUnknownBlockIsItself) {
   Translation translation;
   EXPECT_EQ(translation.find(77), 77u);
   std::vector<BlockRange> out;
-  translation.free(70, 10, out);
+  translation.free({70, 10}, out);
   EXPECT_EQ(out, (std::vector<BlockRange>{{70, 10}}));
 }
 
@@ -213,7 +213,7 @@ TEST(Translation, MetadataWithoutAPlaceIsNowhere) {
   translation.recorded_metadata(50, 0, 4);
   for (std::uint64_t block = 50; block < 54; ++block) EXPECT_EQ(translation.find(block), 0u);
   std::vector<BlockRange> out;
-  translation.free(51, 1, out);
+  translation.free({51, 1}, out);
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(translation.find(52), 0u);
 }

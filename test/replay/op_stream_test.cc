@@ -40,7 +40,7 @@ struct Script {
   }
 
   // The operations, in short: a<inode>, f<group>, l<group>, and so on.
-  state::Geometry geometry = {
+  Geometry geometry = {
       .blocks_count = 8000, .blocks_per_group = 800, .clusters_per_group = 800, .groups = 10};
   std::string replayed(std::size_t batch = 1) {
     test::MemorySource source(events, batch);
@@ -413,7 +413,7 @@ class Broken : public trace::EventSource {
 
 TEST(OpStream, HandsOnTheSourcesError) {
   Broken source;
-  const state::Geometry geometry;
+  const Geometry geometry;
   OpStream stream(source, geometry);
   const auto op = stream.next();
   ASSERT_FALSE(op.ok());

@@ -117,18 +117,18 @@ struct OneGroup {
     words.assign(64, 0);
   }
   // What mb_groups would say with the runs in use.
-  MbGroup with(const std::vector<replay::HiddenRuns::Run>& runs) {
+  MbGroup with(const std::vector<ClusterRange>& runs) {
     state::Source source;
     source.geometry = geometry;
     auto used = words;
-    for (const auto& run : runs) bitmap::set_range(used, run.start, run.len);
+    for (const auto& run : runs) bitmap::set_range(used, run.first, run.count);
     const std::uint32_t free = bitmap::count_clear(used, 4096);
     source.groups.push_back({used, free, free, false, false});
     state::FsState state(source, state::GroupIndex::none);
     state.load(0);
     return shown_of(state.group(0));
   }
-  state::Geometry geometry;
+  state::MountedGeometry geometry;
   std::vector<std::uint64_t> words;
 };
 
@@ -140,7 +140,7 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
   for (int round = 0; round < kRounds; ++round) {
     OneGroup g;
     // Files of any length, with free runs of any length between them.
-    std::vector<replay::HiddenRuns::Run> runs;
+    std::vector<ClusterRange> runs;
     for (std::uint32_t at = 0; at < 4096;) {
       const auto used = static_cast<std::uint32_t>(rng.between(1, 200));
       bitmap::set_range(g.words, at, std::min(used, 4096 - at));
@@ -149,13 +149,13 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
       if (at + free < 4096) runs.push_back({at, free});
       at += free;
     }
-    std::vector<replay::HiddenRuns::Run> hidden;
+    std::vector<ClusterRange> hidden;
     for (std::uint64_t n = 0; n < 1 + rng.below(2); ++n) {
       auto& run = runs[rng.below(runs.size())];
       // Preallocations end at round numbers.
-      const std::uint32_t len = (run.start / 64 + 1) * 64 - run.start;
-      if (len > run.len || (!hidden.empty() && hidden.front().start == run.start)) continue;
-      hidden.push_back({run.start, len});
+      const std::uint32_t len = (run.first / 64 + 1) * 64 - run.first;
+      if (len > run.count || (!hidden.empty() && hidden.front().first == run.first)) continue;
+      hidden.push_back({run.first, len});
     }
     const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with(hidden));
     // Another place with the same counters is as good an answer; no answer is not.
@@ -164,10 +164,9 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
     tried += hidden.empty() ? 0 : 1;
     const MbGroup again = g.with(out.runs);
     EXPECT_EQ(again.counters, g.with(hidden).counters);
-    std::sort(hidden.begin(), hidden.end(), [](auto a, auto b) { return a.start < b.start; });
+    std::sort(hidden.begin(), hidden.end(), [](auto a, auto b) { return a.first < b.first; });
     bool same = out.runs.size() == hidden.size();
-    for (std::size_t i = 0; same && i < hidden.size(); ++i)
-      same = out.runs[i].start == hidden[i].start && out.runs[i].len == hidden[i].len;
+    for (std::size_t i = 0; same && i < hidden.size(); ++i) same = out.runs[i] == hidden[i];
     found += same && !hidden.empty() ? 1 : 0;
   }
   EXPECT_GT(tried, kRounds / 2);

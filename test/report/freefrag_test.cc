@@ -14,7 +14,7 @@ namespace {
 std::string ours(const std::string& path, std::uint64_t chunk_kb, unsigned threads) {
   auto image = image::Image::open(path, {.threads = threads, .load_bitmaps = false});
   if (!image.ok()) return image.error().message;
-  const auto bits = chunk_bits(chunk_kb, image->geometry().block_size);
+  const auto bits = chunk_bits(chunk_kb, image->superblock().block_size());
   if (!bits.ok()) return bits.error().message;
   auto free = measure_free_space(*image, *bits);
   if (!free.ok()) return free.error().message;
@@ -71,7 +71,7 @@ TEST_P(Freefrag, LongRunsAcrossGroups) {
 TEST_P(Freefrag, SmallestChunk) {
   const std::uint64_t block_kb = [&] {
     const auto image = image::Image::open(path_);
-    return image.ok() ? image->geometry().block_size / 1024 : 0;
+    return image.ok() ? image->superblock().block_size() / 1024 : 0;
   }();
   test::fill_image(path_, {.seed = 6, .max_free = 9, .max_used = 300, .skip_percent = 50});
   EXPECT_EQ(ours(path_, block_kb, 1), theirs(path_, block_kb));
@@ -84,8 +84,8 @@ TEST_P(Freefrag, FreeBlocksAddUp) {
   ASSERT_TRUE(image.ok()) << image.error().message;
   const auto free = measure_free_space(*image, 4);
   ASSERT_TRUE(free.ok()) << free.error().message;
-  EXPECT_EQ(free->extents.blocks, free->geometry.free_blocks_count);
-  EXPECT_EQ(free->text_is_wrong(), free->geometry.features.bigalloc);
+  EXPECT_EQ(free->extents.blocks, free->superblock.free_blocks_count);
+  EXPECT_EQ(free->text_is_wrong(), free->superblock.features.bigalloc);
 }
 
 // Enough groups for several pieces, so that extents cross from piece to piece.

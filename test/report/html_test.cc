@@ -42,10 +42,10 @@ RunReport make_run(const char* policy) {
 
 ReplayReport make_report(const std::vector<const char*>& policies) {
   ReplayReport report;
-  report.geometry.block_size = 4096;
-  report.geometry.blocks_count = 200;
-  report.geometry.blocks_per_group = 100;
-  report.geometry.groups_count = 2;
+  report.superblock.block_bits = 12;
+  report.superblock.blocks_count = 200;
+  report.superblock.blocks_per_group = 100;
+  report.superblock.groups = 2;
   report.before.add(0, 128);
   report.space_before.groups = {{100, 1}, {28, 3}};
   for (const char* policy : policies) report.runs.push_back(make_run(policy));
@@ -255,8 +255,8 @@ TEST(Shares, OfLessThanAllAreNotRoundedUpToAll) {
 
 TEST(Html, ARunOfNothingIsAPage) {
   ReplayReport report;
-  report.geometry.block_size = 1024;
-  report.geometry.blocks_per_group = 8192;
+  report.superblock.block_bits = 10;
+  report.superblock.blocks_per_group = 8192;
   report.runs.resize(1);
   report.runs[0].policy = allocator::find_policy("legacy");
   EXPECT_EQ(count_of(replay_html(report), "</html>"), 1u);

@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 ReplayReport followed_report() {
   ReplayReport report;
-  report.geometry.block_size = 4096;
+  report.superblock.block_bits = 12;
   report.runs.resize(1);
   report.runs[0].policy = allocator::find_policy("legacy");
   report.recorded.emplace();

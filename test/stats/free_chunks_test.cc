@@ -26,8 +26,8 @@ struct Case {
   std::uint32_t missing;  // blocks of the last group
 };
 
-state::Geometry geometry_of(const Case& c) {
-  state::Geometry g;
+state::MountedGeometry geometry_of(const Case& c) {
+  state::MountedGeometry g;
   g.block_bits = c.block_bits;
   g.cluster_bits = c.cluster_bits;
   g.clusters_per_group = c.clusters_per_group;
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, FreeChunksOf,
                                          Case{12, 10, 512, 2, 1000}, Case{16, 0, 1016, 5, 0}));
 
 TEST_P(FreeChunksOf, RandomBitmapsAgreeWithOneByOne) {
-  const state::Geometry g = geometry_of(GetParam());
+  const state::MountedGeometry g = geometry_of(GetParam());
   Rng rng(23);
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE(round);
@@ -89,7 +89,7 @@ TEST_P(FreeChunksOf, RandomBitmapsAgreeWithOneByOne) {
 }
 
 TEST(FreeChunks, AFreeDeviceIsAllChunks) {
-  const state::Geometry g = geometry_of({12, 0, 32768, 2, 0});
+  const state::MountedGeometry g = geometry_of({12, 0, 32768, 2, 0});
   const std::vector<std::uint64_t> words(512, 0);
   FreeChunkScan scan(g);
   scan.add(words, 32768);
@@ -98,7 +98,7 @@ TEST(FreeChunks, AFreeDeviceIsAllChunks) {
 }
 
 TEST(FreeChunks, GroupsAreCountedApart) {
-  const state::Geometry g = geometry_of({12, 0, 128, 3, 28});
+  const state::MountedGeometry g = geometry_of({12, 0, 128, 3, 28});
   FreeChunkScan scan(g);
   scan.add(std::vector<std::uint64_t>{~0ull << 3, ~0ull}, 128);
   scan.add(std::vector<std::uint64_t>{0, ~0ull >> 1 & ~1ull}, 128);
@@ -109,7 +109,7 @@ TEST(FreeChunks, GroupsAreCountedApart) {
 
 // One cluster in use at the start of each group: no whole group is free, the rest of each is.
 TEST(FreeChunks, ChunksBeginAtMultiplesOfTheirSize) {
-  const state::Geometry g = geometry_of({12, 0, 32768, 2, 0});
+  const state::MountedGeometry g = geometry_of({12, 0, 32768, 2, 0});
   std::vector<std::uint64_t> words(512, 0);
   words[0] = 1;
   FreeChunkScan scan(g);

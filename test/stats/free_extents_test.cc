@@ -18,7 +18,7 @@ FreeExtents one_by_one(const Bits& used, const BlockSpace& space, std::uint32_t 
   all.chunk_bits = chunk_bits;
   std::vector<bool> free(space.blocks_count, false);
   for (std::uint64_t block = space.first_block; block < space.blocks_count; ++block)
-    free[block] = !used[(block - space.first_block) >> space.cluster_ratio_bits];
+    free[block] = !used[(block - space.first_block) >> space.cluster_bits];
   std::uint64_t run = 0;
   for (std::uint64_t block = 0; block <= free.size(); ++block) {
     if (block < free.size() && free[block]) {
@@ -80,10 +80,10 @@ TEST(FreeExtents, RandomBitmapsInGroupsAgreeWithOneByOne) {
     const std::size_t clusters = rng.between(1, 3000);
     const Bits used = random_bits(rng, clusters);
     BlockSpace space;
-    space.cluster_ratio_bits = rng.chance(1, 2) ? 0 : static_cast<std::uint32_t>(rng.below(5));
-    space.first_block = space.cluster_ratio_bits == 0 ? rng.below(2) : 0;
-    space.blocks_count = space.first_block + (clusters << space.cluster_ratio_bits) -
-                         rng.below(1u << space.cluster_ratio_bits);
+    space.cluster_bits = rng.chance(1, 2) ? 0 : static_cast<std::uint32_t>(rng.below(5));
+    space.first_block = space.cluster_bits == 0 ? rng.below(2) : 0;
+    space.blocks_count =
+        space.first_block + (clusters << space.cluster_bits) - rng.below(1u << space.cluster_bits);
     const auto chunk_bits = static_cast<std::uint32_t>(rng.below(9));
     const std::size_t group = rng.between(1, 700);
     FreeExtentScan scan(space, chunk_bits);

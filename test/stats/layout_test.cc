@@ -58,7 +58,7 @@ TEST(FileLayoutScore, RandomFilesAgreeWithOneByOne) {
     std::uint64_t device = 100;
     for (int step = 0; step < 40; ++step) {
       const std::uint64_t ino = rng.below(plain.size());
-      const replay::FileExtent extent = {rng.below(50), device, rng.between(1, 6)};
+      const FileExtent extent = {rng.below(50), device, rng.between(1, 6)};
       device = rng.chance(1, 2) ? device + extent.len : rng.between(100, 5000);
       files[ino].map(extent);
       for (std::uint64_t i = 0; i < extent.len; ++i)

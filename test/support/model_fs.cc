@@ -11,8 +11,8 @@ namespace {
 
 namespace bitmap = state::bitmap;
 
-state::Geometry geometry_of(const ModelShape& shape) {
-  state::Geometry g;
+state::MountedGeometry geometry_of(const ModelShape& shape) {
+  state::MountedGeometry g;
   g.groups = shape.groups;
   g.block_bits = shape.block_bits;
   g.cluster_bits = shape.cluster_bits;

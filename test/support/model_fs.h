@@ -43,7 +43,7 @@ class ModelFs {
 
   explicit ModelFs(const ModelShape& shape);
 
-  [[nodiscard]] const state::Geometry& geometry() const { return source_.geometry; }
+  [[nodiscard]] const state::MountedGeometry& geometry() const { return source_.geometry; }
   [[nodiscard]] bool used(std::uint32_t group, std::uint32_t cluster) const {
     return state::bitmap::test(words_[group], cluster);
   }

@@ -15,7 +15,7 @@ state::MbGroup shown_of(const state::Group& group) {
   return out;
 }
 
-ModelLook::ModelLook(state::FsState& state, const std::vector<state::BlockSpan>& metadata) {
+ModelLook::ModelLook(state::FsState& state, const std::vector<BlockRange>& metadata) {
   source_.geometry = state.geometry();
   source_.metadata = metadata;
   words_.resize(state.group_count());

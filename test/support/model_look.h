@@ -17,7 +17,7 @@ namespace e4r::test {
 class ModelLook {
  public:
   // Loads every group of the state, as a look at mb_groups does.
-  ModelLook(state::FsState& state, const std::vector<state::BlockSpan>& metadata);
+  ModelLook(state::FsState& state, const std::vector<BlockRange>& metadata);
   ModelLook(ModelLook&&) = default;
   ModelLook& operator=(ModelLook&&) = default;
 

@@ -37,7 +37,7 @@ class Image {
 };
 
 void Image::shape(Draw& draw) {
-  state::Geometry& g = source_.geometry;
+  state::MountedGeometry& g = source_.geometry;
   const std::uint8_t bits = draw.byte();
   g.block_bits = 10 + draw.below(7);
   g.cluster_bits = (bits & 1) != 0 ? draw.below(5) : 0;
@@ -59,12 +59,12 @@ void Image::shape(Draw& draw) {
 
 // Runs in use and free in turn, behind some metadata.
 void Image::fill(std::uint32_t group, Draw& draw) {
-  const state::Geometry& g = source_.geometry;
+  const Geometry& g = source_.geometry;
   const std::uint32_t clusters = g.clusters_in(group);
   auto& words = words_[group];
   words.assign((g.clusters_per_group + 63) / 64, ~0ull);
   const std::uint32_t head = std::min(1 + draw.below(3), clusters);
-  source_.metadata.push_back({g.first_block(group), g.block_of(group, head)});
+  source_.metadata.push_back({g.first_block(group), g.to_blocks(head)});
   const std::uint32_t longest = draw.below(64);
   for (std::uint32_t at = head; at < clusters;) {
     const std::uint32_t rest = clusters - at;
@@ -105,7 +105,7 @@ const allocator::Policy& draw_policy(Draw& draw) {
   return *all[draw.below(static_cast<std::uint32_t>(all.size()))];
 }
 
-allocator::Tunables draw_tunables(const state::Geometry& geometry, Draw& draw) {
+allocator::Tunables draw_tunables(const state::MountedGeometry& geometry, Draw& draw) {
   allocator::Tunables out = allocator::defaults_for(geometry);
   const auto table = allocator::tunable_table();
   for (std::uint32_t count = draw.below(4); count > 0; --count) {
@@ -149,7 +149,7 @@ class Recorder {
 };
 
 void Recorder::allocate() {
-  const state::Geometry& g = state_.geometry();
+  const Geometry& g = state_.geometry();
   const Thread thread = {1 + draw_.below(3), static_cast<std::uint16_t>(draw_.below(2))};
   allocator::Request request;
   const std::uint8_t how = draw_.byte();
@@ -214,7 +214,7 @@ void Recorder::step() {
 }
 
 // An extent of drawn numbers.
-trace::GroupExtent draw_extent(const state::Geometry& g, Draw& draw) {
+trace::RecordedExtent draw_extent(const Geometry& g, Draw& draw) {
   return {static_cast<std::uint32_t>(draw.odd(g.groups)),
           static_cast<std::int32_t>(draw.odd(g.clusters_per_group)),
           static_cast<std::uint32_t>(draw.odd(g.clusters_per_group)),
@@ -222,7 +222,7 @@ trace::GroupExtent draw_extent(const state::Geometry& g, Draw& draw) {
 }
 
 // Overwrites one field.
-void spoil(Event& e, const state::Geometry& g, Draw& draw) {
+void spoil(Event& e, const Geometry& g, Draw& draw) {
   switch (draw.below(20)) {
     case 0:
       e.kind = static_cast<EventKind>(draw.below(trace::kEventKinds));
@@ -288,7 +288,7 @@ void spoil(Event& e, const state::Geometry& g, Draw& draw) {
   }
 }
 
-Event draw_event(const state::Geometry& g, Draw& draw) {
+Event draw_event(const Geometry& g, Draw& draw) {
   Event e;
   e.kind = static_cast<EventKind>(draw.below(trace::kEventKinds));
   e.pid = 1 + draw.below(3);
@@ -303,7 +303,7 @@ Event draw_event(const state::Geometry& g, Draw& draw) {
 }
 
 // Spoils the trace, a little or a lot.
-void spoil(std::vector<Event>& events, const state::Geometry& g, Draw& draw) {
+void spoil(std::vector<Event>& events, const Geometry& g, Draw& draw) {
   const auto any = [&] { return draw.below(static_cast<std::uint32_t>(events.size())); };
   for (std::uint32_t count = draw.below(24); count > 0 && !events.empty(); --count) {
     const std::uint32_t at = any();
@@ -331,7 +331,7 @@ void spoil(std::vector<Event>& events, const state::Geometry& g, Draw& draw) {
 }
 
 // Overwrites figures of mb_groups.
-void spoil(std::vector<state::MbGroup>& shown, const state::Geometry& g, Draw& draw) {
+void spoil(std::vector<state::MbGroup>& shown, const Geometry& g, Draw& draw) {
   for (std::uint32_t count = draw.below(12); count > 0 && !shown.empty(); --count) {
     state::MbGroup& group = shown[draw.below(static_cast<std::uint32_t>(shown.size()))];
     const std::uint32_t which = draw.below(4 + state::MbGroup::kOrders);
@@ -381,7 +381,7 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   const Image image(draw);
   const allocator::Policy& recorded = draw_policy(draw);
   const allocator::Policy& other = draw_policy(draw);
-  const state::Geometry& geometry = image.source().geometry;
+  const state::MountedGeometry& geometry = image.source().geometry;
   const allocator::Tunables tunables = draw_tunables(geometry, draw);
   const allocator::Tunables others = draw_tunables(geometry, draw);
   Case it;

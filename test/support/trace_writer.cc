@@ -12,7 +12,7 @@ using trace::EventKind;
 constexpr Thread kJournal = {2, 0};
 constexpr std::uint32_t kWide = 0xffff;  // fields of 16 bits
 
-trace::GroupExtent extent_of(const state::Extent& e) {
+trace::RecordedExtent extent_of(const Extent& e) {
   return {e.group, static_cast<std::int32_t>(e.start), e.len, e.logical};
 }
 

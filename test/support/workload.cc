@@ -142,7 +142,7 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
 
 // Mostly a few, sometimes many.
 std::uint32_t Workload::some_clusters() {
-  const auto top = static_cast<std::uint32_t>(state::fls(options_.largest));
+  const auto top = static_cast<std::uint32_t>(fls(options_.largest));
   const std::uint64_t limit = std::min<std::uint64_t>(2ull << rng_.below(top), options_.largest);
   return static_cast<std::uint32_t>(rng_.between(1, limit));
 }
@@ -269,7 +269,7 @@ void Workload::judge(const allocator::Request& request, const allocator::Decisio
   if (!d.success) return expect(d.len == 0 && d.result.len == 0, "failure with a result");
   expect(d.len > 0 && d.len <= request.len, "length is not between 1 and the request's");
   expect(d.prealloc || d.result.len <= d.goal.len, "longer than the goal");
-  const auto outside = [&](const state::Extent& e) {
+  const auto outside = [&](const Extent& e) {
     return e.group >= geometry_.groups || e.start + e.len > geometry_.clusters_in(e.group);
   };
   if (outside(d.result)) return expect(false, "result outside its group");

@@ -113,7 +113,7 @@ class Workload {
   }
 
   allocator::Allocator& allocator_;
-  const state::Geometry& geometry_;
+  const state::MountedGeometry& geometry_;
   WorkloadOptions options_;
   Rng rng_;
   TraceWriter writer_;

@@ -27,7 +27,7 @@ namespace e4r::sweep {
   run.files.files = 3;
   run.files.extents = 4;
   report::ReplayReport report;
-  report.geometry.block_size = 4096;
+  report.superblock.block_bits = 12;
   return point_line(plan, index, run, report);
 }
 

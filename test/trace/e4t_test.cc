@@ -71,6 +71,48 @@ TEST(E4t, NoEventIsLongerThanTheReaderExpects) {
   }
 }
 
+// Old files are read for ever.
+TEST(E4t, KindsKeepTheirTags) {
+  using enum EventKind;
+  const std::vector<EventKind> by_tag = {request_blocks,
+                                         allocate_blocks,
+                                         mballoc_alloc,
+                                         mballoc_prealloc,
+                                         new_inode_pa,
+                                         new_group_pa,
+                                         release_inode_pa,
+                                         release_group_pa,
+                                         discard_preallocations,
+                                         mb_discard_preallocations,
+                                         free_blocks,
+                                         mballoc_free,
+                                         mballoc_discard,
+                                         buddy_bitmap_load,
+                                         bitmap_load,
+                                         allocate_inode,
+                                         free_inode,
+                                         commit_flushing,
+                                         end_commit,
+                                         lost_events,
+                                         prefetch_bitmaps,
+                                         es_insert_extent,
+                                         es_cache_extent,
+                                         es_insert_delayed_block,
+                                         es_remove_extent,
+                                         es_lookup_enter,
+                                         es_lookup_exit,
+                                         es_shrink_scan_enter,
+                                         es_shrink_scan_exit,
+                                         es_shrink};
+  for (std::size_t tag = 0; tag < by_tag.size(); ++tag) {
+    e4t::BlockEncoder encoder;
+    Event e;
+    e.kind = by_tag[tag];
+    encoder.add(e);
+    EXPECT_EQ(static_cast<std::size_t>(encoder.payload()[0]) & 0x1f, tag) << event_name(e.kind);
+  }
+}
+
 TEST(E4t, KeepsWhatTheSummaryKnows) {
   TraceSummary s;
   s.recorded_as = Format::perf;

@@ -372,5 +372,32 @@ TEST(Generations, AFourDisprovesTheGuess) {
       "give --generation 6.5");
 }
 
+TEST(Generations, EveryWordAndNumberOfTheTableIsReadAndPrinted) {
+  using Row = mb::CriterionRow;
+  struct Columns {
+    Generation generation;
+    std::string_view Row::*word;
+    std::int8_t Row::*number;
+  };
+  for (const auto& [generation, word, number] :
+       {Columns{Generation::v6_5, &Row::word_6_5, &Row::number_6_5},
+        Columns{Generation::cr1_5, &Row::word_cr1_5, &Row::number_cr1_5}})
+    for (const Row& row : mb::kCriterionTable) {
+      OpenOptions told;
+      told.generation = generation;
+      if (!(row.*word).empty()) {
+        EXPECT_EQ(criteria(read_text(search_line(std::string(row.*word)))),
+                  std::vector{row.criterion});
+        std::string printed;
+        print_criterion(printed, row.criterion, generation);
+        EXPECT_EQ(printed, row.*word);
+      }
+      if (row.*number >= 0) {
+        EXPECT_EQ(criteria(read_text(search_line(std::to_string(row.*number)), told)),
+                  std::vector{row.criterion});
+      }
+    }
+}
+
 }  // namespace
 }  // namespace e4r::trace

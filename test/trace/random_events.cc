@@ -42,7 +42,7 @@ class Generator {
     if (rng_.chance(1, 50)) time_ = rng_.next();
     return printable_ ? time_ % 18'000'000'000'000'000'000ULL : time_;
   }
-  void extent(GroupExtent& x, bool located = true) {
+  void extent(RecordedExtent& x, bool located = true) {
     fill(x.group, 64);
     fill(x.start, 32768);
     fill(x.len, 2048);
@@ -53,7 +53,7 @@ class Generator {
                                               mb::Criterion::best_avail, mb::Criterion::cr2,
                                               mb::Criterion::cr3,        mb::Criterion::past_last};
     if (printable_) return kPrintable[rng_.below(kPrintable.size())];
-    return static_cast<mb::Criterion>(rng_.below(static_cast<int>(mb::Criterion::unknown) + 1));
+    return static_cast<mb::Criterion>(rng_.below(mb::kCriteria));
   }
 
   void request(Event& e) {

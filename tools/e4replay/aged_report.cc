@@ -8,8 +8,8 @@
 #include <bit>
 #include <boost/json.hpp>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "stats/settled.h"
 #include "util/escaped.h"
 #include "util/text_table.h"
@@ -36,7 +36,7 @@ std::uint64_t all_operations(const AgedReport& r) {
 }
 
 std::uint64_t size_of(const AgedReport& r) {
-  return r.geometry.blocks_count * r.geometry.block_size;
+  return r.superblock.blocks_count * r.superblock.block_size();
 }
 
 // log2 of the blocks in so many bytes, a power of two; 0 where a block is larger.
@@ -46,10 +46,10 @@ std::uint32_t order_of(std::uint64_t bytes, std::uint32_t block_bits) {
 }
 
 // The file's extents as those of a replay.
-std::vector<replay::FileExtent> extents_of(const age::ExtentTree& file) {
-  std::vector<replay::FileExtent> out;
-  for (const age::ExtentTree::Run& run : file.extents())
-    out.push_back({out.empty() ? 0 : out.back().end(), run.block, run.count});
+std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
+  std::vector<FileExtent> out;
+  for (const BlockRange& run : file.extents())
+    out.push_back({out.empty() ? 0 : out.back().end(), run.first, run.count});
   return out;
 }
 
@@ -78,7 +78,7 @@ json::object freed_json(const age::FreedRuns& freed, std::uint32_t block_bits) {
 json::object ever_used_json(const AgedReport& r) {
   const std::uint64_t all = (size_of(r) + 64 * kKiB - 1) / (64 * kKiB);
   return {{"blocks", r.ever_used},
-          {"percent", 100 * share(r.ever_used, r.geometry.blocks_count)},
+          {"percent", 100 * share(r.ever_used, r.superblock.blocks_count)},
           {"pieces_64k", r.ever_used_64k},
           {"pieces_64k_percent", 100 * share(r.ever_used_64k, all)}};
 }
@@ -99,7 +99,7 @@ std::string times_text(const allocator::DecisionTimes& times) {
 }
 
 double utilisation(const AgedReport& r) {
-  return 1 - share(r.after.extents.blocks, r.geometry.blocks_count);
+  return 1 - share(r.after.extents.blocks, r.superblock.blocks_count);
 }
 
 std::string files_text(const AgedReport& r) {
@@ -112,11 +112,11 @@ std::string files_text(const AgedReport& r) {
 
 }  // namespace
 
-AgedReport start_report(const std::string& target, const image::Geometry& geometry,
+AgedReport start_report(const std::string& target, const image::SuperblockInfo& superblock,
                         const state::Source& source) {
   AgedReport out;
   out.target = target;
-  out.geometry = geometry;
+  out.superblock = superblock;
   out.before = stats::source_free(source, stats::mebibyte_bits(source.geometry.block_bits));
   return out;
 }
@@ -125,14 +125,13 @@ void finish_report(AgedReport& report, const age::Ager& ager) {
   report.tally = ager.tally();
   report.times = ager.times();
   report.extents_scanned = ager.counters().extents_scanned;
-  for (const auto& criterion : ager.counters().by_criterion)
-    report.groups_considered += criterion.groups_considered;
+  report.groups_considered = ager.counters().considered();
   const std::uint32_t block_bits = ager.state().geometry().block_bits;
   report.after = stats::settled_free(ager.state(), stats::mebibyte_bits(block_bits));
   report.ever_used = ager.ever_used().blocks();
   report.ever_used_64k = ager.ever_used().pieces(order_of(64 * kKiB, block_bits));
   for (const age::ExtentTree& file : ager.files()) {
-    const std::vector<replay::FileExtent> extents = extents_of(file);
+    const std::vector<FileExtent> extents = extents_of(file);
     if (extents.empty()) continue;
     stats::add_file(extents, report.layout);
     report.extents += extents.size();
@@ -141,7 +140,7 @@ void finish_report(AgedReport& report, const age::Ager& ager) {
 }
 
 std::string aged_text(const AgedReport& r) {
-  const std::uint64_t block = r.geometry.block_size;
+  const std::uint64_t block = r.superblock.block_size();
   std::string out = fmt::format(
       "{}: {}, {} blocks, {} groups; profile {}, seed {}, policy {}\n"
       "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs\n"
@@ -151,7 +150,7 @@ std::string aged_text(const AgedReport& r) {
       "utilisation  {:.1f} %\n"
       "files        {}\n",
       escaped(r.output), format_size(size_of(r)), format_size(block),
-      format_count(r.geometry.groups_count), escaped(r.profile.name), r.seed, r.policy,
+      format_count(r.superblock.groups), escaped(r.profile.name), r.seed, r.policy,
       format_count(all_operations(r)), r.elapsed_s, format_count(r.operations[0]),
       format_count(r.operations[1]), format_count(r.operations[2]), format_count(r.operations[3]),
       format_size(r.bytes_written), share(r.bytes_written, size_of(r)),
@@ -170,7 +169,7 @@ std::string aged_text(const AgedReport& r) {
 std::string aged_json(const AgedReport& r) {
   json::object doc;
   doc["schema"] = "e4replay-age/1";
-  doc["image"] = report::image_json(r.output, r.geometry);
+  doc["image"] = report::image_json(r.output, r.superblock);
   doc["age"] = json::object{{"profile", r.profile.name},
                             {"profile_source", r.profile.source},
                             {"seed", r.seed},
@@ -190,7 +189,7 @@ std::string aged_json(const AgedReport& r) {
                             {"elapsed_s", r.elapsed_s}};
   if (!r.times.empty()) doc["decision_ns"] = times_json(r.times);
   const stats::FileLayoutScore& layout = r.layout;
-  const std::uint64_t distance_kb = layout.distance * r.geometry.block_size / kKiB;
+  const std::uint64_t distance_kb = layout.distance * r.superblock.block_size() / kKiB;
   doc["files"] =
       json::object{{"count", layout.files},
                    {"extents", r.extents},
@@ -200,11 +199,11 @@ std::string aged_json(const AgedReport& r) {
                    {"seeks", layout.seeks()},
                    {"avg_seek_kb", share(distance_kb, layout.seeks())},
                    {"score_percent", 100 - 100 * share(layout.seeks(), layout.successors)}};
-  doc["start"] = space_json(r.before, r.geometry.block_size);
-  doc["aged"] = space_json(r.after, r.geometry.block_size);
-  doc["freed"] = freed_json(r.tally.freed, order_of(r.geometry.block_size, 0));
+  doc["start"] = space_json(r.before, r.superblock.block_size());
+  doc["aged"] = space_json(r.after, r.superblock.block_size());
+  doc["freed"] = freed_json(r.tally.freed, order_of(r.superblock.block_size(), 0));
   doc["ever_used"] = ever_used_json(r);
-  return report::json_text(doc);
+  return json_text(doc);
 }
 
 }  // namespace e4r::tools

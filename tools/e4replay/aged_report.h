@@ -6,7 +6,7 @@
 #include <string>
 
 #include "age/ager.h"
-#include "image/geometry.h"
+#include "image/fs_info.h"
 #include "stats/layout.h"
 #include "stats/settled.h"
 
@@ -15,7 +15,7 @@ namespace e4r::tools {
 // What `e4replay age` tells.
 struct AgedReport {
   std::string target, output;
-  image::Geometry geometry;
+  image::SuperblockInfo superblock;
   age::Profile profile;
   std::string policy;
   std::uint64_t seed = 0;
@@ -34,7 +34,8 @@ struct AgedReport {
   stats::SettledFree before, after;
 };
 
-[[nodiscard]] AgedReport start_report(const std::string& target, const image::Geometry& geometry,
+[[nodiscard]] AgedReport start_report(const std::string& target,
+                                      const image::SuperblockInfo& superblock,
                                       const state::Source& source);
 void finish_report(AgedReport& report, const age::Ager& ager);
 

@@ -85,9 +85,10 @@ class StartImage {
 
 // As many as there are inodes that are no directories', spread over the flex groups as directories
 // would be.
-std::vector<std::uint32_t> spread_inodes(const image::Geometry& g, std::uint32_t flex_groups) {
+std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g,
+                                         std::uint32_t flex_groups) {
   std::vector<std::uint32_t> out;
-  const std::uint32_t per_flex = g.inodes_per_group * (g.groups_count / flex_groups);
+  const std::uint32_t per_flex = g.inodes_per_group * (g.groups / flex_groups);
   const std::uint32_t first = std::max(g.first_inode, 11u) + 1;
   for (std::uint32_t i = 0; i < per_flex; ++i)
     for (std::uint32_t flex = 0; flex < flex_groups; ++flex) {
@@ -97,7 +98,8 @@ std::vector<std::uint32_t> spread_inodes(const image::Geometry& g, std::uint32_t
   return out;
 }
 
-Result<std::vector<std::uint32_t>> read_slots(const std::string& path, const image::Geometry& g) {
+Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
+                                              const image::SuperblockInfo& g) {
   E4R_TRY(const std::string text, read_file(path));
   std::vector<std::uint32_t> out;
   std::istringstream lines(text);
@@ -112,17 +114,17 @@ Result<std::vector<std::uint32_t>> read_slots(const std::string& path, const ima
   return out;
 }
 
-Result<std::vector<std::uint32_t>> inodes_of(const Options& options, const image::Geometry& g,
-                                             const state::Geometry& shape) {
+Result<std::vector<std::uint32_t>> inodes_of(const Options& options, const image::SuperblockInfo& g,
+                                             const Geometry& shape) {
   if (!options.slots.empty()) return read_slots(options.slots, g);
   const std::uint32_t flex = shape.flex_bg ? shape.flex_size() : 1;
-  return spread_inodes(g, std::max(g.groups_count / flex, 1u));
+  return spread_inodes(g, std::max(g.groups / flex, 1u));
 }
 
 Status check_shape(const image::Image& image, const std::string& name) {
-  if (image.geometry().cluster_ratio_bits != 0)
+  if (image.superblock().cluster_bits != 0)
     return error("{}: is bigalloc, which ageing does not do", name);
-  if (!image.geometry().features.extents)
+  if (!image.superblock().features.extents)
     return error("{}: maps files by indirect blocks, which ageing does not do", name);
   if (!image.bad_groups().empty())
     return error("{}: has damaged groups: repair it with e2fsck first", name);
@@ -200,15 +202,15 @@ Result<int> run(const Options& options) {
   E4R_CHECK(check_shape(image, options.target));
   state::Source source = replay::source_from(image);
   source.geometry.data_writeback =
-      replay::read_mount("", image.geometry().default_mount_opts).data_writeback;
-  E4R_TRY(chosen.ager.inodes, inodes_of(options, image.geometry(), source.geometry));
+      replay::read_mount("", image.superblock().default_mount_opts).data_writeback;
+  E4R_TRY(chosen.ager.inodes, inodes_of(options, image.superblock(), source.geometry));
   allocator::Tunables tunables = allocator::defaults_for(source.geometry);
   E4R_CHECK(app::apply_settings(tunables, options.settings));
 
-  AgedReport report = start_report(options.target, image.geometry(), source);
+  AgedReport report = start_report(options.target, image.superblock(), source);
   chosen.workload.blocks = source.geometry.blocks_count;
   chosen.workload.used = source.geometry.blocks_count - report.before.extents.blocks;
-  chosen.workload.block_size = image.geometry().block_size;
+  chosen.workload.block_size = image.superblock().block_size();
   chosen.workload.slots = static_cast<std::uint32_t>(chosen.ager.inodes.size());
   E4R_TRY(age::Workload workload, age::Workload::create(chosen.profile, chosen.workload));
   E4R_TRY(const auto decider, app::make_decider(*chosen.policy, tunables,
@@ -219,7 +221,7 @@ Result<int> run(const Options& options) {
 
   std::vector<std::uint64_t> words;
   E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.named(options.output),
-                                      [&](image::Group group) -> std::span<const std::uint64_t> {
+                                      [&](GroupNumber group) -> std::span<const std::uint64_t> {
                                         ager.state().settled_words(group, words);
                                         return words;
                                       }));

@@ -77,7 +77,7 @@ Result<int> run(const Options& options) {
   image::OpenOptions open = options.open;
   open.name = options.image;
   E4R_TRY(image::Image image, image::Image::open(path, open));
-  const auto bits = report::chunk_bits(chunk_kb, image.geometry().block_size);
+  const auto bits = report::chunk_bits(chunk_kb, image.superblock().block_size());
   if (!bits.ok()) return usage_error("-c: " + bits.error().message);
   E4R_TRY(report::FreeSpace free, report::measure_free_space(image, *bits));
   free.chunks_wanted = chunk_kb != 0;

@@ -9,7 +9,7 @@
 #include "capture/capture.h"
 #include "common/command.h"
 #include "image/image.h"
-#include "report/json_text.h"
+#include "json/text.h"
 #include "util/escaped.h"
 #include "util/file.h"
 #include "util/units.h"
@@ -90,10 +90,10 @@ Result<std::string> info_text(const capture::Capture& capture) {
     open.load_bitmaps = false;
     open.name = capture.path();
     E4R_TRY(const image::Image image, image::Image::open(capture.image().path(), open));
-    const image::Geometry& g = image.geometry();
+    const image::SuperblockInfo& g = image.superblock();
     lines.add("image", "{}, {} blocks, {} groups, {} free; {}",
-              format_size(g.blocks_count * g.block_size), format_size(g.block_size),
-              format_count(g.groups_count), format_size(g.free_blocks_count * g.block_size),
+              format_size(g.blocks_count * g.block_size()), format_size(g.block_size()),
+              format_count(g.groups), format_size(g.free_blocks_count * g.block_size()),
               snapshot_text(s));
   }
   std::string names;
@@ -116,7 +116,7 @@ std::string info_json(const capture::Capture& capture) {
     if (!name.ends_with(".json")) texts[name] = text;
   out["texts"] = std::move(texts);
   out["image_bytes"] = capture.image().size();
-  return report::json_line(out) + "\n";
+  return json_line(out) + "\n";
 }
 
 Result<int> run(const Options& options) {

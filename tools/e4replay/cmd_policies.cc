@@ -43,7 +43,7 @@ std::string details(const allocator::Policy& p) {
         "  {:<10} {}{}\n", mb::criterion_name(rung.criterion), rung.meaning,
         rung.lengths != allocator::Lengths::all ? "; shorter extents are stepped over" : "");
   text += "\ntunables (--set NAME=VALUE); defaults for 4 KiB blocks and 16 groups per flex group\n";
-  state::Geometry usual;
+  state::MountedGeometry usual;
   usual.groups = 2048;
   usual.flex_bg = true;
   usual.log_groups_per_flex = 4;

@@ -128,7 +128,7 @@ class Ending {
   std::string reason_;
 };
 
-std::string status_line(const record::Progress& now, double seconds, double rate) {
+std::string status_line(const record::SoFar& now, double seconds, double rate) {
   return fmt::format("{:.0f} s: {} events, {}/s, {} lost, {}, buffers of {} KiB", seconds,
                      format_count(now.events), format_count(static_cast<std::uint64_t>(rate)),
                      format_count(now.lost), format_size(now.file_bytes), now.buffer_kb);
@@ -141,7 +141,7 @@ Status follow(record::Recorder& recorder, Ending& ending, Progress& progress) {
   Clock::time_point told = began;
   std::uint64_t events_told = 0;
   while (!ending.wait(kTick)) {
-    E4R_TRY(const record::Progress now, recorder.pump());
+    E4R_TRY(const record::SoFar now, recorder.pump());
     const std::chrono::duration<double> since = Clock::now() - told;
     if (since.count() < 0.5) continue;
     const std::chrono::duration<double> all = Clock::now() - began;

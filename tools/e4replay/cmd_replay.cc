@@ -34,7 +34,7 @@ Status print(const report::ReplayReport& report, const Options& options, const O
 Status write_image(const OutputName& out, const app::Inputs& inputs, const replay::Engine& engine) {
   std::vector<std::uint64_t> words;
   return image::write_with_bitmaps(inputs.image_path, out,
-                                   [&](image::Group group) -> std::span<const std::uint64_t> {
+                                   [&](GroupNumber group) -> std::span<const std::uint64_t> {
                                      if (engine.state().group(group).corrupt) return {};
                                      engine.state().settled_words(group, words);
                                      return words;

@@ -15,7 +15,7 @@
 #include "common/print_line.h"
 #include "e4replay/convert_capture.h"
 #include "e4replay/trace_info.h"
-#include "report/json_text.h"
+#include "json/text.h"
 #include "trace/exactness.h"
 #include "trace/packed.h"
 #include "trace/writer.h"
@@ -97,8 +97,7 @@ Result<TraceInfo> inspect(const Info& options) {
 }
 
 std::string json_of(const TraceInfo& info) {
-  return report::json_line({{"schema", "e4replay-trace-info/1"}, {"trace", info_json(info)}}) +
-         "\n";
+  return json_line({{"schema", "e4replay-trace-info/1"}, {"trace", info_json(info)}}) + "\n";
 }
 
 Result<int> run_info(const Info& options) {

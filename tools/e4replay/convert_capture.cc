@@ -142,12 +142,12 @@ Result<capture::Anonymizer> anonymizer(const CaptureConversion& conversion,
   E4R_TRY(const image::Image image, image::Image::open(material.image_path, open));
   E4R_TRY(const auto trace, packed_events_of(conversion, material));
   capture::AnonymizeOptions options;
-  options.inodes_per_group = image.geometry().inodes_per_group;
-  options.inodes_count = image.geometry().inodes_count;
-  options.first_inode = std::max(image.geometry().first_inode, 11u);
-  E4R_TRY(options.stream_goals, stream_goals(trace.summary(), material.start.possible_cpus,
-                                             image.geometry().groups_count));
-  options.seed = std::hash<std::string>()(image.geometry().uuid) ^ trace.events();
+  options.inodes_per_group = image.superblock().inodes_per_group;
+  options.inodes_count = image.superblock().inodes_count;
+  options.first_inode = std::max(image.superblock().first_inode, 11u);
+  E4R_TRY(options.stream_goals,
+          stream_goals(trace.summary(), material.start.possible_cpus, image.superblock().groups));
+  options.seed = std::hash<std::string>()(image.superblock().uuid) ^ trace.events();
   return capture::Anonymizer(options);
 }
 

@@ -8,8 +8,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "json/text.h"
 #include "report/json_parts.h"
-#include "report/json_text.h"
 #include "report/rows.h"
 #include "util/escaped.h"
 #include "util/text_table.h"
@@ -151,7 +151,7 @@ std::string shrinker_json(const ShrinkerReport& report) {
                                         {"longest_us", report.recorded.longest_us},
                                         {"recorded", agreement_json(report.recorded)},
                                         {"runs", runs}};
-  return report::json_text({{"schema", "e4replay-shrinker/1"}, {"shrinker", shrinker}});
+  return json_text({{"schema", "e4replay-shrinker/1"}, {"shrinker", shrinker}});
 }
 
 }  // namespace e4r::tools

@@ -4,9 +4,9 @@
 
 #include "common/command.h"
 #include "common/print_line.h"
+#include "json/text.h"
 #include "lazyinit/inventory.h"
 #include "lazyinit/mount_options.h"
-#include "report/json_text.h"
 #include "tune2fs-lazy/session.h"
 #include "util/file.h"
 #include "util/text_table.h"
@@ -179,7 +179,7 @@ void print_status_json(const View& view, bool groups) {
       {"bytes_per_second_from", view.basis.rate_from}};
   if (groups)
     document["group_runs"] = groups_json(lazyinit::runs_of_groups(view.session.tables->tables()));
-  print_text(report::json_text(document));
+  print_text(json_text(document));
 }
 
 Result<int> run(const Options& options) {

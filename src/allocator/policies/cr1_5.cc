@@ -58,7 +58,7 @@ std::uint64_t shortest_goal(const Search& search) {
 // and the longest lengths, of which two share one). All of them serve the stripes that `least`
 // holds; at the short end there may be some that serve the shortest goal.
 std::optional<std::uint32_t> choose_cr1_5(Search& search) {
-  const state::Geometry& geometry = search.state.geometry();
+  const Geometry& geometry = search.state.geometry();
   if ((search.flags & mb::cr1_5_optimized) != 0)
     ++search.counters[mb::Criterion::cr1_5].bad_suggestions;
   const std::uint64_t shortest = shortest_goal(search);

@@ -20,23 +20,23 @@ constexpr std::uint8_t kPid = 1, kCpu = 2, kDev = 4;  // the mask of the context
 constexpr std::uint64_t kAbsoluteTime = 1;
 constexpr std::uint64_t kMicrosecond = 1000;
 
-// Kinds in the order in which the format got them: EventKind, whose last one is lost_events, but
-// for kinds that were added after it.
-constexpr int kFirstAddedTag = 20;
-constexpr int kLostTag = kFirstAddedTag - 1;
+constexpr std::array<std::uint8_t, kEventKinds> kTags = {
+#define E4R_EVENT(kind, tag, name, body, model, want) tag,
+#include "trace/events.def"
+};
 
-constexpr std::uint8_t kind_to_tag(EventKind kind) {
-  const int number = static_cast<int>(kind);
-  if (kind == EventKind::lost_events) return kLostTag;
-  return static_cast<std::uint8_t>(number < kLostTag ? number : number + 1);
-}
-
-// kEventKinds when there is none.
-constexpr int tag_to_kind(int tag) {
-  if (tag == kLostTag) return static_cast<int>(EventKind::lost_events);
-  const int number = tag < kLostTag ? tag : tag - 1;
-  return number < static_cast<int>(EventKind::lost_events) ? number : kEventKinds;
-}
+// The kind of each tag; kEventKinds where there is none. Does not compile when a tag is out of
+// range or given twice.
+constexpr auto kKinds = [] {
+  std::array<std::uint8_t, kKindBits + 1> kinds = {};
+  kinds.fill(kEventKinds);
+  for (std::uint8_t kind = 0; kind < kEventKinds; ++kind) {
+    std::uint8_t& of_tag = kinds.at(kTags[kind]);
+    if (of_tag != kEventKinds) throw "two events have one tag";
+    of_tag = kind;
+  }
+  return kinds;
+}();
 
 template <class T>
 constexpr auto as_number(T value) {
@@ -76,8 +76,7 @@ struct EncodeFields {
 template <class T, class U>
 void set(T& field, U value) {
   if constexpr (std::is_same_v<T, mb::Criterion>)
-    field =
-        value <= as_number(mb::Criterion::unknown) ? static_cast<T>(value) : mb::Criterion::unknown;
+    field = value < mb::kCriteria ? static_cast<T>(value) : mb::Criterion::unknown;
   else if constexpr (std::is_same_v<T, bool>)
     field = (value & 1) != 0;
   else
@@ -145,7 +144,7 @@ void BlockEncoder::add(const Event& event) {
   Event e = event;  // the model's interface is shared with the decoder, which writes
   std::uint8_t* p = bytes_.data() + size_;
   std::uint8_t& tag = *p++;
-  tag = kind_to_tag(e.kind);
+  tag = kTags[static_cast<std::size_t>(e.kind)];
   if (e.pid != last_.pid || e.cpu != last_.cpu || e.dev != last_.dev) {
     tag |= kContext;
     p = put_context(p, e, last_);
@@ -177,7 +176,7 @@ void BlockEncoder::clear() {
 
 bool BlockDecoder::read_one(Event& e) {
   const std::uint8_t tag = *at_++;
-  const int kind = tag_to_kind(tag & kKindBits);
+  const int kind = kKinds[tag & kKindBits];
   if (kind >= kEventKinds) return false;
   if ((tag & kContext) != 0) {
     get_context(at_, last_);

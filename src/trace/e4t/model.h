@@ -23,58 +23,10 @@ class Model {
   template <class Op>
   void code(Op& op, Event& e) {
     switch (e.kind) {
-      case EventKind::request_blocks:
-        return request(op, e);
-      case EventKind::allocate_blocks:
-        return allocate(op, e);
-      case EventKind::mballoc_alloc:
-        return search(op, e);
-      case EventKind::mballoc_prealloc:
-        return prealloc(op, e);
-      case EventKind::new_inode_pa:
-      case EventKind::new_group_pa:
-        return new_pa(op, e);
-      case EventKind::release_inode_pa:
-        return release_inode_pa(op, e);
-      case EventKind::release_group_pa:
-        return run(op, e);
-      case EventKind::discard_preallocations:
-        return discard(op, e);
-      case EventKind::mb_discard_preallocations:
-        return op(0, e.count, needed_), void(needed_ = e.count);
-      case EventKind::free_blocks:
-        return free_blocks(op, e);
-      case EventKind::mballoc_free:
-      case EventKind::mballoc_discard:
-        return free_extent(op, e);
-      case EventKind::buddy_bitmap_load:
-      case EventKind::bitmap_load:
-        return load(op, e);
-      case EventKind::allocate_inode:
-        return new_inode(op, e);
-      case EventKind::free_inode:
-        return free_inode(op, e);
-      case EventKind::commit_flushing:
-        return op(0, e.block, tid_ + 1), void(tid_ = e.block);
-      case EventKind::end_commit:
-        return op(0, e.block, tid_), void(tid_ = e.block);
-      case EventKind::prefetch_bitmaps:
-        return prefetch(op, e);
-      case EventKind::es_insert_extent:
-      case EventKind::es_cache_extent:
-      case EventKind::es_insert_delayed_block:
-      case EventKind::es_remove_extent:
-        return status_extent(op, e);
-      case EventKind::es_lookup_enter:
-        return look_up(op, e);
-      case EventKind::es_lookup_exit:
-        return answer(op, e);
-      case EventKind::es_shrink_scan_enter:
-      case EventKind::es_shrink_scan_exit:
-      case EventKind::es_shrink:
-        return shrink(op, e);
-      case EventKind::lost_events:
-        return op(0, e.count, 0);
+#define E4R_EVENT(kind, tag, name, body, model, want) \
+  case EventKind::kind:                               \
+    return model(op, e);
+#include "trace/events.def"
     }
   }
 
@@ -84,7 +36,7 @@ class Model {
     std::uint64_t ino = 0, count = 1, logical = 0, goal = 0, pleft = 0, pright = 0;
     std::uint32_t flags = 0, lleft = 0, lright = 0;
     std::uint64_t block = 0, blocks = 0;  // the answer
-    GroupExtent orig, result;             // of the closing event
+    RecordedExtent orig, result;          // of the closing event
     bool closed = false;                  // the request has its closing event
     bool has_inputs = false;
     std::uint64_t i_size = 0;
@@ -92,16 +44,16 @@ class Model {
   };
 
   // Where groups lie, learned from answers: group g begins at base_ + g * per_group_.
-  std::uint64_t block_of(const GroupExtent& x) const {
+  std::uint64_t block_of(const RecordedExtent& x) const {
     return base_ + x.group * per_group_ + static_cast<std::uint32_t>(x.start);
   }
-  void locate(std::uint64_t block, GroupExtent& x) const {
+  void locate(std::uint64_t block, RecordedExtent& x) const {
     const std::uint64_t offset = block - base_;
     const std::uint64_t group = offset / per_group_;
     x.group = static_cast<std::uint32_t>(group);
     x.start = static_cast<std::int32_t>(offset - group * per_group_);
   }
-  void learn(std::uint64_t block, const GroupExtent& x) {
+  void learn(std::uint64_t block, const RecordedExtent& x) {
     const std::uint64_t begin = block - static_cast<std::uint32_t>(x.start);
     if (begin == base_ + x.group * per_group_) return;
     const std::uint32_t groups = x.group - learned_group_;
@@ -114,7 +66,7 @@ class Model {
   }
 
   template <class Op>
-  void extent(Op& op, int bit, GroupExtent& x, const GroupExtent& expected) {
+  void extent(Op& op, int bit, RecordedExtent& x, const RecordedExtent& expected) {
     op(bit, x.group, expected.group);
     op(bit + 1, x.start, expected.start);
     op(bit + 2, x.len, expected.len);
@@ -192,8 +144,8 @@ class Model {
   }
 
   // What the request asks for, in clusters of a group.
-  GroupExtent asked() const {
-    GroupExtent x;
+  RecordedExtent asked() const {
+    RecordedExtent x;
     locate(threads_[thread_].goal, x);
     x.len = static_cast<std::uint32_t>(threads_[thread_].count);
     x.logical = static_cast<std::uint32_t>(threads_[thread_].logical);
@@ -211,7 +163,7 @@ class Model {
   template <class Op>
   void prealloc(Op& op, Event& e) {
     op(6, e.ino, threads_[thread_].ino);
-    const GroupExtent want = asked();
+    const RecordedExtent want = asked();
     op(2, e.orig.group, want.group);
     op(3, e.orig.start, want.start);
     op(4, e.orig.len, want.len);
@@ -224,7 +176,7 @@ class Model {
     if (small) advance_locality(e.result);
     close(e);
   }
-  void advance_locality(const GroupExtent& result) {
+  void advance_locality(const RecordedExtent& result) {
     locality_.group = result.group;
     locality_.start =
         static_cast<std::int32_t>(static_cast<std::uint32_t>(result.start) + result.len);
@@ -294,6 +246,29 @@ class Model {
   }
 
   template <class Op>
+  void discard_any(Op& op, Event& e) {
+    op(0, e.count, needed_);
+    needed_ = e.count;
+  }
+
+  // Transactions follow each other.
+  template <class Op>
+  void begin_commit(Op& op, Event& e) {
+    op(0, e.block, tid_ + 1);
+    tid_ = e.block;
+  }
+  template <class Op>
+  void end_commit(Op& op, Event& e) {
+    op(0, e.block, tid_);
+    tid_ = e.block;
+  }
+
+  template <class Op>
+  void lost(Op& op, Event& e) {
+    op(0, e.count, 0);
+  }
+
+  template <class Op>
   void free_blocks(Op& op, Event& e) {
     op(2, e.ino, last_ino_);
     op(3, e.mode, mode_);
@@ -307,7 +282,7 @@ class Model {
 
   template <class Op>
   void free_extent(Op& op, Event& e) {
-    GroupExtent expected;
+    RecordedExtent expected;
     locate(freed_.block, expected);
     expected.len = static_cast<std::uint32_t>(freed_.count);
     op(4, e.ino, last_ino_);
@@ -396,7 +371,7 @@ class Model {
     std::uint32_t flags = 0;
   };
   struct Search {
-    GroupExtent result;  // where the next one is expected
+    RecordedExtent result;  // where the next one is expected
     std::uint32_t found = 0, groups = 0;
     mb::Criterion criterion = mb::Criterion::cr0;
     bool has_orig_goal_len = false;
@@ -414,7 +389,7 @@ class Model {
   std::uint32_t learned_group_ = 0;
   std::uint64_t first_goal_ = 0;
   Search search_;
-  GroupExtent locality_;
+  RecordedExtent locality_;
   Freed freed_;
   std::uint64_t last_ino_ = 0, new_ino_ = 0, parent_ = 0, tid_ = 0, needed_ = 0, pa_count_ = 0;
   std::uint64_t run_end_ = 0, run_count_ = 0;

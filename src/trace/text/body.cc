@@ -32,7 +32,7 @@ using PaLen = Number<"len", &Event::count, "pa_len">;
 using Mapped = Number<"mapped", &Event::block, "pblk">;
 using Sync = Ignored<"sync", "sync_commit">;
 
-// What the bodies look like; the order of EventKind.
+// What the bodies look like, by the names that events.def has for them.
 using RequestBlocks = Body<Ending::space, Device, Ino, MbFlags, Len, Lblk, Goal, Lleft, Lright,
                            Pleft, Pright, InputSize, InputWriters>;
 using AllocateBlocks = Body<Ending::plain, Device, Ino, MbFlags, Len, Block, Lblk, Goal, Lleft,
@@ -86,61 +86,51 @@ template <class B>
 constexpr Functions functions = {
     &B::read_in_order, &B::read_by_key, &B::print, {&B::record_fields, &B::flag_names, &B::take}};
 
-constexpr std::array<Functions, kEventKinds - 1> kFunctions = {
-    functions<RequestBlocks>,
-    functions<AllocateBlocks>,
-    functions<MballocAlloc>,
-    functions<MballocPrealloc>,
-    functions<NewPa>,
-    functions<NewPa>,
-    functions<ReleaseInodePa>,
-    functions<ReleaseGroupPa>,
-    functions<DiscardPreallocations>,
-    functions<MbDiscardPreallocations>,
-    functions<FreeBlocks>,
-    functions<MballocExtent>,
-    functions<MballocExtent>,
-    functions<BitmapLoad>,
-    functions<BitmapLoad>,
-    functions<AllocateInode>,
-    functions<FreeInode>,
-    functions<CommitFlushing>,
-    functions<EndCommit>,
-    functions<PrefetchBitmaps>,
-    functions<EsExtent>,
-    functions<EsExtent>,
-    functions<EsDelayedBlock>,
-    functions<EsRemoveExtent>,
-    functions<EsLookupEnter>,
-    functions<EsLookupExit>,
-    functions<EsScanEnter>,
-    functions<EsScanExit>,
-    functions<EsShrink>,
+// The marker of lost events has neither text nor records of this kind.
+struct Nothing {};
+template <>
+constexpr Functions functions<Nothing> = {};
+
+constexpr std::array<Functions, kEventKinds> kFunctions = {
+#define E4R_EVENT(kind, tag, name, body, model, want) functions<body>,
+#include "trace/events.def"
+};
+
+struct KindName {
+  EventKind kind;
+  std::string_view name;
+};
+constexpr KindName kKindNames[] = {
+#define E4R_EVENT(kind, tag, name, body, model, want) {EventKind::kind, name},
+#include "trace/events.def"
 };
 
 // A hash without collisions among the names of the kinds: the length and two letters.
 constexpr std::size_t kSlots = 128;
 constexpr std::size_t kShortestName = 8;
-std::size_t slot_of(std::string_view name) {
+constexpr std::size_t slot_of(std::string_view name) {
   const auto letter = [&](std::size_t i) { return static_cast<unsigned char>(name[i]); };
   return (name.size() + letter(name.size() - 6) * 3U + letter(name.size() - 8) * 7U) % kSlots;
 }
 
-struct KindTable {
-  std::array<std::int8_t, kSlots> kinds;
-  KindTable() {
-    kinds.fill(-1);
-    for (int k = 0; k < kEventKinds - 1; ++k)
-      kinds[slot_of(event_name(static_cast<EventKind>(k)))] = static_cast<std::int8_t>(k);
+// Does not compile when two names have one slot: the hash needs another factor then.
+constexpr auto kKindTable = [] {
+  std::array<std::int8_t, kSlots> kinds = {};
+  kinds.fill(-1);
+  for (const auto& [kind, name] : kKindNames) {
+    if (kind == EventKind::lost_events) continue;
+    std::int8_t& slot = kinds[slot_of(name)];
+    if (slot >= 0 || name.size() < kShortestName) throw "no slot of its own";
+    slot = static_cast<std::int8_t>(kind);
   }
-};
-const KindTable kKindTable;
+  return kinds;
+}();
 
 }  // namespace
 
 std::optional<EventKind> kind_of(std::string_view name) {
   if (name.size() < kShortestName) return std::nullopt;
-  const int kind = kKindTable.kinds[slot_of(name)];
+  const int kind = kKindTable[slot_of(name)];
   if (kind < 0 || event_name(static_cast<EventKind>(kind)) != name) return std::nullopt;
   return static_cast<EventKind>(kind);
 }

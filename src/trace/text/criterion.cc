@@ -9,46 +9,39 @@
 namespace e4r::trace {
 namespace {
 
-struct Name {
-  std::string_view text;
-  mb::Criterion criterion;
-  Generation generation;
-};
-
 // The kernel has no name for the number after the last rung: its text is the number in hex.
-constexpr unsigned kPastLast = 5;
+constexpr unsigned kPastLast =
+    static_cast<unsigned>(mb::row_of(mb::Criterion::past_last).number_6_5);
 constexpr std::string_view kPastLastText = "0x5";
+static_assert(kPastLast == 5);
 
-constexpr auto kNames = std::to_array<Name>({
-    {"CR_POWER2_ALIGNED", mb::Criterion::cr0, Generation::v6_5},
-    {"CR_GOAL_LEN_FAST", mb::Criterion::cr1, Generation::v6_5},
-    {"CR_BEST_AVAIL_LEN", mb::Criterion::best_avail, Generation::v6_5},
-    {"CR_GOAL_LEN_SLOW", mb::Criterion::cr2, Generation::v6_5},
-    {"CR_ANY_FREE", mb::Criterion::cr3, Generation::v6_5},
-    {"CR0", mb::Criterion::cr0, Generation::cr1_5},
-    {"CR1", mb::Criterion::cr1, Generation::cr1_5},
-    {"CR1_5", mb::Criterion::cr1_5, Generation::cr1_5},
-    {"CR2", mb::Criterion::cr2, Generation::cr1_5},
-    {"CR3", mb::Criterion::cr3, Generation::cr1_5},
-});
+using Word = std::string_view mb::CriterionRow::*;
+using Number = std::int8_t mb::CriterionRow::*;
 
-// The rungs of a generation by number.
-constexpr std::array kLadder61 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::cr2,
-                                  mb::Criterion::cr3};
-constexpr std::array kLadderCr15 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::cr1_5,
-                                    mb::Criterion::cr2, mb::Criterion::cr3};
-constexpr std::array kLadder65 = {mb::Criterion::cr0, mb::Criterion::cr1, mb::Criterion::best_avail,
-                                  mb::Criterion::cr2, mb::Criterion::cr3, mb::Criterion::past_last};
+// How a generation tells criteria: 6.1 has numbers alone.
+struct Words {
+  Generation generation;
+  Word word;
+};
+constexpr std::array kWords = {Words{Generation::v6_5, &mb::CriterionRow::word_6_5},
+                               Words{Generation::cr1_5, &mb::CriterionRow::word_cr1_5}};
 
-template <std::size_t N>
-mb::Criterion rung(const std::array<mb::Criterion, N>& ladder, unsigned digit) {
-  return digit < N ? ladder[digit] : mb::Criterion::unknown;
-}
+// The criteria of a generation by number; unknown where it has none.
+using ByNumber = std::array<mb::Criterion, mb::kCriteria>;
+template <Number Of>
+constexpr ByNumber kByNumber = [] {
+  ByNumber out;
+  out.fill(mb::Criterion::unknown);
+  for (const mb::CriterionRow& row : mb::kCriterionTable)
+    if (row.*Of >= 0) out[static_cast<std::size_t>(row.*Of)] = row.criterion;
+  return out;
+}();
 
-mb::Criterion by_number(Generation generation, unsigned digit) {
-  if (generation == Generation::v6_5) return rung(kLadder65, digit);
-  if (generation == Generation::cr1_5) return rung(kLadderCr15, digit);
-  return rung(kLadder61, digit);
+mb::Criterion by_number(Generation generation, unsigned number) {
+  if (number >= mb::kCriteria) return mb::Criterion::unknown;
+  if (generation == Generation::v6_5) return kByNumber<&mb::CriterionRow::number_6_5>[number];
+  if (generation == Generation::cr1_5) return kByNumber<&mb::CriterionRow::number_cr1_5>[number];
+  return kByNumber<&mb::CriterionRow::number_6_1>[number];
 }
 
 }  // namespace
@@ -95,12 +88,13 @@ mb::Criterion CriterionReader::read_unnamed(unsigned number) {
 }
 
 bool CriterionReader::read_name(std::string_view word, mb::Criterion& criterion) {
-  for (const Name& name : kNames) {
-    if (name.text != word) continue;
-    if (generation_ == Generation::unknown) generation_ = name.generation;
-    criterion = name.criterion;
-    return true;
-  }
+  for (const auto& [generation, member] : kWords)
+    for (const mb::CriterionRow& row : mb::kCriterionTable) {
+      if (row.*member != word || word.empty()) continue;
+      if (generation_ == Generation::unknown) generation_ = generation;
+      criterion = row.criterion;
+      return true;
+    }
   criterion = mb::Criterion::unknown;
   return word.starts_with("CR");
 }
@@ -116,18 +110,17 @@ void print_criterion(std::string& out, mb::Criterion criterion, Generation gener
     out += kPastLastText;
     return;
   }
-  const bool names = generation == Generation::v6_5 || generation == Generation::cr1_5;
-  for (unsigned digit = 0; !names && digit < kLadder61.size(); ++digit) {
-    if (kLadder61[digit] != criterion) continue;
-    out += static_cast<char>('0' + digit);
+  const mb::CriterionRow& row = mb::row_of(criterion);
+  const bool words = generation == Generation::v6_5 || generation == Generation::cr1_5;
+  if (!words && row.number_6_1 >= 0) {
+    out += static_cast<char>('0' + row.number_6_1);
     return;
   }
   // A criterion that the generation does not have keeps its name, whosever it is.
   for (const bool same_generation : {true, false})
-    for (const Name& name : kNames) {
-      if (name.criterion != criterion || (same_generation && name.generation != generation))
-        continue;
-      out += name.text;
+    for (const auto& [of, member] : kWords) {
+      if ((row.*member).empty() || (same_generation && of != generation)) continue;
+      out += row.*member;
       return;
     }
   out += "CR_UNKNOWN";

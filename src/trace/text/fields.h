@@ -169,7 +169,7 @@ struct ExtentNames<N, true>
 template <Key K, auto Member, bool Located = true, Key Name = K>
 struct Extent : Required<K>, ExtentNames<Name, Located> {
   static bool read(Scan& s, Event& e, BodyContext&) {
-    GroupExtent& x = e.*Member;
+    RecordedExtent& x = e.*Member;
     if (!s.number(x.group) || !s.ch('/') || !s.number(x.start) || !s.ch('/')) return false;
     std::int64_t len = 0;  // some events print it signed, some unsigned
     if (!s.number(len) || len < INT32_MIN || len > UINT32_MAX) return false;
@@ -177,7 +177,7 @@ struct Extent : Required<K>, ExtentNames<Name, Located> {
     return !Located || (s.ch('@') && s.number(x.logical));
   }
   static void print(Printer p, const Event& e) {
-    const GroupExtent& x = e.*Member;
+    const RecordedExtent& x = e.*Member;
     p.number(x.group);
     p.out += '/';
     p.number(x.start);
@@ -188,7 +188,7 @@ struct Extent : Required<K>, ExtentNames<Name, Located> {
     p.number(x.logical);
   }
   static bool take(Record r, Event& e, BodyContext&) {
-    GroupExtent& x = e.*Member;
+    RecordedExtent& x = e.*Member;
     return r.number(0, x.group) && r.number(1, x.start) && r.number(2, x.len) &&
            (!Located || r.number(3, x.logical));
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "util/mballoc.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::test::random {
 

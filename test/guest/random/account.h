@@ -56,7 +56,7 @@ class Account {
   void add_piece(File& file, std::uint32_t first, Piece piece);
   void add_run(std::uint64_t block, std::uint32_t clusters, std::vector<FreedRun>& out);
 
-  state::Geometry geometry_;
+  state::MountedGeometry geometry_;
   std::map<std::uint64_t, File> files_;
   std::uint64_t free_ = 0;      // clusters, those included that wait for a commit
   std::uint64_t reserved_ = 0;  // that only requests may claim which must not fail

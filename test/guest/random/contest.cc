@@ -7,7 +7,7 @@
 #include "allocator/model.h"
 #include "guest/random/account.h"
 #include "replay/agreement.h"
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 namespace e4r::test::random {
 namespace {
@@ -144,7 +144,7 @@ class Contest {
     asked.considered = model_.counters().considered();
     verdict_.failed += asked.ours.success ? 0 : 1;
     verdict_.preallocs += asked.ours.prealloc ? 1 : 0;
-    if (asked.ours.success && asked.ours.criterion <= mb::Criterion::past_last)
+    if (asked.ours.success && asked.ours.criterion != mb::Criterion::unknown)
       ++verdict_.found_by[static_cast<std::size_t>(asked.ours.criterion)];
     asked_.push_back(asked);
     const Decision theirs = other_->allocate(request, nullptr);

@@ -44,9 +44,9 @@ struct Parting {
 
 struct Verdict {
   std::uint64_t decisions = 0;
-  std::uint64_t failed = 0;     // of them, that found nothing
-  std::uint64_t preallocs = 0;  // of them, served from a preallocation
-  std::array<std::uint64_t, allocator::kCriteria + 1> found_by = {};  // searches, by criterion
+  std::uint64_t failed = 0;                                // of them, that found nothing
+  std::uint64_t preallocs = 0;                             // of them, served from a preallocation
+  std::array<std::uint64_t, mb::kCriteria> found_by = {};  // searches, by criterion
   std::optional<Parting> parted;
 };
 

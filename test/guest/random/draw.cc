@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 
-#include "util/mballoc.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::test::random {
 namespace {
@@ -294,7 +294,7 @@ class Steps {
   }
 
   Rng& rng_;
-  const state::Geometry geometry_;
+  const Geometry geometry_;
   std::uint32_t groups_;
   std::uint64_t room_ = 0, full_ = 0, used_ = 0;  // clusters
   std::uint64_t inodes_ = 0;

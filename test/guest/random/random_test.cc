@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "allocator/model.h"
+#include "ext4/request_flags.h"
 #include "guest/random/account.h"
 #include "guest/random/contest.h"
 #include "guest/random/draw.h"
 #include "guest/random/minimise.h"
 #include "guest/random/start_image.h"
-#include "util/mballoc.h"
 
 namespace e4r::test::random {
 namespace {

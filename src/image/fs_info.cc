@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "image/geometry.h"
-
-#include <algorithm>
+#include "image/fs_info.h"
 
 namespace e4r::image {
-
-std::uint32_t Geometry::group_blocks(Group group) const {
-  if (group + 1 < groups_count) return blocks_per_group;
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(blocks_count - group_first_block(group), blocks_per_group));
-}
-
-Group Geometry::group_of(Block block) const {
-  if (block < first_data_block || block >= blocks_count) return groups_count;
-  return static_cast<Group>((block - first_data_block) / blocks_per_group);
-}
 
 std::string_view describe(GroupFault fault) {
   switch (fault) {

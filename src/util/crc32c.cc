@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "image/crc32c.h"
+#include "util/crc32c.h"
 
+#include <array>
 #include <cstring>
 
-#include "image/ext2_handle.h"
-
-namespace e4r::image {
+namespace e4r {
 namespace {
 
-std::uint32_t by_table(std::uint32_t seed, std::span<const std::byte> data) {
-  return ext2fs_crc32c_le(seed, reinterpret_cast<const unsigned char*>(data.data()), data.size());
-}
+// What each value of a byte does to the remainder. The polynomial is 0x1edc6f41, bits reversed.
+constexpr std::array<std::uint32_t, 256> kCrc32c = [] {
+  std::array<std::uint32_t, 256> table = {};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82f63b78U : 0U);
+    table[byte] = crc;
+  }
+  return table;
+}();
 
 #if defined(__x86_64__)
 
@@ -37,14 +43,21 @@ Crc choose() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("sse4.2")) return by_instruction;
 #endif
-  return by_table;
+  return crc32c_by_table;
 }
 
 }  // namespace
+
+std::uint32_t crc32c_by_table(std::uint32_t seed, std::span<const std::byte> data) {
+  std::uint32_t crc = seed;
+  for (const std::byte byte : data)
+    crc = crc >> 8 ^ kCrc32c[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
+  return crc;
+}
 
 std::uint32_t crc32c(std::uint32_t seed, std::span<const std::byte> data) {
   static const Crc chosen = choose();
   return chosen(seed, data);
 }
 
-}  // namespace e4r::image
+}  // namespace e4r

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "report/json_text.h"
+#include "json/text.h"
 
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
 #include <limits>
 
-namespace e4r::report {
+namespace e4r {
 namespace {
 
 namespace json = boost::json;
@@ -47,4 +47,4 @@ TEST(JsonText, ATerminalObeysNothingOfIt) {
 }
 
 }  // namespace
-}  // namespace e4r::report
+}  // namespace e4r

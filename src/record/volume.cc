@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "record/target.h"
+#include "record/volume.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -79,14 +79,14 @@ std::optional<Mount> find_mount(std::uint32_t dev) {
   return part;
 }
 
-Result<Target> find_target(const std::string& path) {
+Result<Volume> find_volume(const std::string& path) {
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0) return error("{}: {}", path, errno_text(errno));
   const bool device = S_ISBLK(st.st_mode);
   if (S_ISCHR(st.st_mode))
     return error("{}: is a character device: give an ext4 file system", path);
   const dev_t dev = device ? st.st_rdev : st.st_dev;
-  Target out;
+  Volume out;
   out.dev = trace::make_dev(major(dev), minor(dev));
   out.mount = find_mount(out.dev);
   if (out.mount && out.mount->type != "ext4")

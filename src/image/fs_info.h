@@ -5,20 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "ext4/geometry.h"
+
 namespace e4r::image {
-
-// Absolute block number, counted in file-system blocks from the start of the device.
-using Block = std::uint64_t;
-// Index of a block group.
-using Group = std::uint32_t;
-
-// Blocks [first, first + count).
-struct BlockRange {
-  Block first = 0;
-  std::uint64_t count = 0;
-  [[nodiscard]] Block end() const { return first + count; }
-  friend bool operator==(const BlockRange&, const BlockRange&) = default;
-};
 
 // Feature bits that decide something for an allocator or a checker.
 struct Features {
@@ -40,53 +29,28 @@ struct Features {
 
 // What the superblock says, checked for consistency: counts agree with each other and with the
 // size of the file, shifts are in range, nothing divides by zero.
-struct Geometry {
-  std::uint32_t block_size = 0;          // bytes, 1 KiB to 64 KiB
-  std::uint32_t block_size_bits = 0;     // log2 of it
-  std::uint32_t cluster_ratio_bits = 0;  // log2 of blocks per cluster; 0 without bigalloc
-  std::uint64_t blocks_count = 0;        // blocks of the device, those before group 0 included
-  std::uint64_t clusters_count = 0;      // clusters of all groups together
-  std::uint32_t first_data_block = 0;    // where group 0 starts: 1 with 1 KiB blocks, else 0
-  std::uint32_t blocks_per_group = 0;
-  std::uint32_t clusters_per_group = 0;  // a multiple of 8
-  Group groups_count = 0;
-  std::uint32_t inodes_per_group = 0;
+struct SuperblockInfo : Geometry {
+  std::uint64_t clusters_count = 0;  // clusters of all groups together
   std::uint32_t inodes_count = 0;
   std::uint32_t inode_size = 0;
   std::uint32_t itable_blocks_per_group = 0;
   std::uint32_t desc_size = 0;  // bytes of a group descriptor on disk
   std::uint32_t desc_blocks = 0;
   std::uint32_t reserved_gdt_blocks = 0;
-  std::uint32_t first_meta_bg = 0;  // in descriptor blocks; counts with meta_bg only
-  std::uint32_t log_groups_per_flex = 0;
+  std::uint32_t first_meta_bg = 0;      // in descriptor blocks; counts with meta_bg only
   std::uint64_t free_blocks_count = 0;  // of the superblock, in blocks; not the sum of the groups
   std::uint64_t reserved_blocks = 0;    // for root
   std::uint32_t stride = 0;             // RAID stride and stripe width in blocks, 0: not set
   std::uint32_t stripe_width = 0;
   std::uint32_t first_inode = 0;  // first inode number that is not reserved
-  Features features;
+  Features features = {};
   bool needs_recovery = false;           // the journal holds transactions that nobody has replayed
   bool clean = true;                     // unmounted cleanly
   bool errors = false;                   // the kernel has recorded errors
   std::uint32_t default_mount_opts = 0;  // bits as in EXT4_DEFM_*
-  std::string mount_opts;                // extra mount options kept in the superblock
-  std::string label;
-  std::string uuid;  // 8-4-4-4-12 lower-case hex
-
-  [[nodiscard]] std::uint32_t cluster_blocks() const { return 1u << cluster_ratio_bits; }
-  // 64-bit words that hold one group's bitmap.
-  [[nodiscard]] std::uint32_t words_per_group() const { return (clusters_per_group + 63) / 64; }
-  [[nodiscard]] Block group_first_block(Group group) const {
-    return first_data_block + Block{group} * blocks_per_group;
-  }
-  // Blocks in a group; the last one may be short.
-  [[nodiscard]] std::uint32_t group_blocks(Group group) const;
-  // Bits of the group's bitmap that stand for something.
-  [[nodiscard]] std::uint32_t group_clusters(Group group) const {
-    return (group_blocks(group) + cluster_blocks() - 1) >> cluster_ratio_bits;
-  }
-  // Group of a block; groups_count or more for a block outside of every group.
-  [[nodiscard]] Group group_of(Block block) const;
+  std::string mount_opts = {};           // extra mount options kept in the superblock
+  std::string label = {};
+  std::string uuid = {};  // 8-4-4-4-12 lower-case hex
 };
 
 // Why no allocation may happen in a group. The kernel sets the group aside for each of these (or

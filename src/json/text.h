@@ -4,7 +4,7 @@
 #include <boost/json/fwd.hpp>
 #include <string>
 
-namespace e4r::report {
+namespace e4r {
 
 // The value indented by two spaces a level, keys in their own order, a newline at the end. A
 // number that JSON cannot write (infinite, not a number) becomes null, and bytes of a string that
@@ -14,4 +14,4 @@ namespace e4r::report {
 // The same in one line, without blanks and without a newline at the end.
 [[nodiscard]] std::string json_line(const boost::json::value& value);
 
-}  // namespace e4r::report
+}  // namespace e4r

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 #include <gtest/gtest.h>
 
@@ -137,6 +137,17 @@ TEST(MbGroups, ComparesEachFigure) {
   EXPECT_EQ(compare_mb_groups(*parse_mb_groups("#0: 1020 1 4 [ ]\n"), state).differing, 1u);
   EXPECT_EQ(compare_mb_groups(*parse_mb_groups(line + line), state).differing, 1u);
   EXPECT_FALSE(parse_mb_groups("nothing\n").ok());
+}
+
+// Whatever a kernel calls a criterion's section, its counters have one name.
+TEST(MbStats, EverySectionIsKnownByBothOfItsNames) {
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    for (const std::string_view section : {row.section, row.section_6_5}) {
+      if (section.empty()) continue;
+      const auto parsed = parse_mb_stats(fmt::format("mballoc:\n\t{}:\n\t\thits: 7\n", section));
+      ASSERT_TRUE(parsed.ok()) << section;
+      EXPECT_EQ(find_stat(*parsed, stat_name(row.criterion, "hits")), 7u) << section;
+    }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Mount {
 [[nodiscard]] std::optional<Mount> parse_mountinfo_line(std::string_view line);
 
 // What is to be recorded: a file system on a block device.
-struct Target {
+struct Volume {
   std::uint32_t dev = 0;
   std::string device_name;  // the kernel's: "sda1", "dm-0", "cciss!c0d0"
   std::string device_path;  // "/dev/sda1"
@@ -31,7 +31,7 @@ struct Target {
 
 // `path`: a mount point, a file or directory in the file system, or a block device. The Error says
 // what it is instead.
-[[nodiscard]] Result<Target> find_target(const std::string& path);
+[[nodiscard]] Result<Volume> find_volume(const std::string& path);
 
 // Where the device is mounted now, if it is.
 [[nodiscard]] std::optional<Mount> find_mount(std::uint32_t dev);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "report/json_text.h"
+#include "json/text.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "util/escaped.h"
 
-namespace e4r::report {
+namespace e4r {
 namespace {
 
 namespace json = boost::json;
@@ -100,4 +100,4 @@ std::string json_text(const json::value& value) {
   return out;
 }
 
-}  // namespace e4r::report
+}  // namespace e4r

@@ -2,19 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-// The terms of ext4's multiblock allocator that its traces and its model share.
 namespace e4r::mb {
-
-// The rung of the allocator's ladder that satisfied a search, by name, since its number depends
-// on the kernel: 6.1 prints 0-3 for cr0, cr1, cr2, cr3; 6.5 and later insert best_avail as 2.
-// past_last is the number after the last rung: kernels from 6.12.77 and 6.17 on count on to it when
-// a walk of all groups in the last one found too little (ext4_mb_scan_groups_linear), and print it
-// as 5. Packed traces store these numbers. In older files 6 is a criterion that their writer did
-// not know: of the kernels up to 7.3 only that one.
-enum class Criterion : std::uint8_t { cr0, cr1, cr1_5, best_avail, cr2, cr3, past_last, unknown };
-[[nodiscard]] std::string_view criterion_name(Criterion criterion);
 
 // Allocation request flags as the kernel numbers them (EXT4_MB_*, fs/ext4/ext4.h, 6.1). The trace
 // prints names; later kernels use the same names.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stats/kernel_files.h"
+#include "stats/mb_files.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace e4r::stats {
@@ -12,27 +11,11 @@ using state::MbGroup;
 
 using allocator::Counters;
 
-struct CriterionSection {
-  mb::Criterion criterion;
-  std::string_view section;
-  std::string_view since_6_5;  // what later kernels call it
-  bool suggests;               // has bad_suggestions, on kernels with lists
-};
-constexpr std::array kSections = {
-    CriterionSection{mb::Criterion::cr0, "cr0_stats", "cr_p2_aligned_stats", true},
-    CriterionSection{mb::Criterion::cr1, "cr1_stats", "cr_goal_fast_stats", true},
-    CriterionSection{mb::Criterion::cr1_5, "cr1.5_stats", "", true},
-    CriterionSection{mb::Criterion::best_avail, "best_avail_stats", "cr_best_avail_stats", true},
-    CriterionSection{mb::Criterion::cr2, "cr2_stats", "cr_goal_slow_stats", false},
-    CriterionSection{mb::Criterion::cr3, "cr3_stats", "cr_any_free_stats", false},
-};
-
 // A section's name, whichever kernel it is from.
 std::string section_name(std::string_view name) {
-  const auto* const row = std::find_if(kSections.begin(), kSections.end(), [&](const auto& s) {
-    return !s.since_6_5.empty() && s.since_6_5 == name;
-  });
-  return std::string(row == kSections.end() ? name : row->section);
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    if (!row.section_6_5.empty() && row.section_6_5 == name) return std::string(row.section);
+  return std::string(name);
 }
 
 bool has_rung(const allocator::Policy& policy, mb::Criterion criterion) {
@@ -127,18 +110,18 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
   const bool v6_1 = names == StatNames::v6_1;
   std::vector<MbStat> out = {
       {"reqs", c.requests}, {"success", c.success}, {"groups_scanned", c.groups_scanned}};
-  for (const auto& [criterion, section, since_6_5, suggests] : kSections) {
-    if (!has_rung(policy, criterion)) continue;
-    const Counters::PerCriterion& of = c[criterion];
-    const auto add = [&out, of_section = section](std::string_view name, std::uint64_t value,
-                                                  bool later = false) {
-      out.push_back({fmt::format("{}/{}", of_section, name), value, later});
+  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+    if (!has_rung(policy, row.criterion)) continue;
+    const Counters::PerCriterion& of = c[row.criterion];
+    const auto add = [&](std::string_view name, std::uint64_t value, bool later = false) {
+      out.push_back({stat_name(row.criterion, name), value, later});
     };
     add("hits", of.hits);
     add("groups_considered", of.groups_considered);
     add("extents_scanned", of.extents_scanned, v6_1);
     add("useless_loops", of.useless_loops);
-    if (suggests && (v6_1 || names == StatNames::v6_5)) add("bad_suggestions", of.bad_suggestions);
+    if (row.suggests && (v6_1 || names == StatNames::v6_5))
+      add("bad_suggestions", of.bad_suggestions);
   }
   out.push_back({"extents_scanned", c.extents_scanned});
   out.push_back({"goal_hits", c.goal_hits});
@@ -155,10 +138,10 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
 std::vector<MbStat> closing_stats(const allocator::Policy& policy, const replay::ClosingCounts& c) {
   std::vector<MbStat> out = {
       {"reqs", c.requests}, {"success", c.success}, {"groups_scanned", c.groups_scanned}};
-  for (const CriterionSection& section : kSections) {
-    const std::uint64_t hits = c.hits[static_cast<std::size_t>(section.criterion)];
-    if (c.nameless == 0 && (hits > 0 || has_rung(policy, section.criterion)))
-      out.push_back({stat_name(section.criterion, "hits"), hits});
+  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+    const std::uint64_t hits = c.hits[static_cast<std::size_t>(row.criterion)];
+    if (c.nameless == 0 && (hits > 0 || has_rung(policy, row.criterion)))
+      out.push_back({stat_name(row.criterion, "hits"), hits});
   }
   out.push_back({"extents_scanned", c.extents_scanned});
   out.push_back({"goal_hits", c.goal_hits});
@@ -167,8 +150,8 @@ std::vector<MbStat> closing_stats(const allocator::Policy& policy, const replay:
 }
 
 std::string stat_name(mb::Criterion criterion, std::string_view counter) {
-  const auto* const row = std::ranges::find(kSections, criterion, &CriterionSection::criterion);
-  return row == kSections.end() ? std::string() : fmt::format("{}/{}", row->section, counter);
+  const std::string_view section = mb::row_of(criterion).section;
+  return section.empty() ? std::string() : fmt::format("{}/{}", section, counter);
 }
 
 std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats, std::string_view name) {

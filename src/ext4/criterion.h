@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace e4r::mb {
+
+// The rung of the allocator's ladder that satisfied a search, by name, since its number depends
+// on the kernel: 6.1 prints 0-3 for cr0, cr1, cr2, cr3; 6.5 and later insert best_avail as 2.
+// past_last is the number after the last rung: kernels from 6.12.77 and 6.17 on count on to it when
+// a walk of all groups in the last one found too little (ext4_mb_scan_groups_linear), and print it
+// as 5.
+//
+// Packed traces store these numbers, so a new criterion goes to the end. (In older files 6 is a
+// criterion that their writer did not know: of the kernels up to 7.3 only past_last.)
+enum class Criterion : std::uint8_t { cr0, cr1, cr1_5, best_avail, cr2, cr3, past_last, unknown };
+
+// All that is known of a criterion wherever it is read or shown. Readers of traces, counters and
+// reports have no list of their own: a criterion is a value of the enum and a row of the table.
+struct CriterionRow {
+  Criterion criterion = Criterion::unknown;
+  std::string_view name = {};  // in explanations and on the page
+
+  // Of those that a ladder has; what is none has none of these.
+  std::string_view title = {};        // in rows of reports
+  std::string_view key = {};          // in JSON documents
+  std::string_view section = {};      // of mb_stats, Linux 6.1, and what we call it of all kernels
+  std::string_view section_6_5 = {};  // of mb_stats, Linux 6.5 and later
+  bool suggests = false;              // mb_stats has bad_suggestions, on kernels with lists
+  bool trims = false;                 // a search may shorten its goal there
+
+  // What traces print and records hold, by the kernel: numbers, or words (enum criteria of
+  // fs/ext4/ext4.h). Empty and -1: that kernel has no such criterion, or no word for it.
+  std::string_view word_6_5 = {};    // Linux 6.5 and later
+  std::string_view word_cr1_5 = {};  // Linux 6.1 with the CR1.5 series
+  std::int8_t number_6_1 = -1;
+  std::int8_t number_6_5 = -1;
+  std::int8_t number_cr1_5 = -1;
+};
+
+// In the order of the ladder; what is no rung comes last.
+inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
+    {.criterion = Criterion::cr0,
+     .name = "CR0",
+     .title = "CR0",
+     .key = "cr0",
+     .section = "cr0_stats",
+     .section_6_5 = "cr_p2_aligned_stats",
+     .suggests = true,
+     .word_6_5 = "CR_POWER2_ALIGNED",
+     .word_cr1_5 = "CR0",
+     .number_6_1 = 0,
+     .number_6_5 = 0,
+     .number_cr1_5 = 0},
+    {.criterion = Criterion::cr1,
+     .name = "CR1",
+     .title = "CR1",
+     .key = "cr1",
+     .section = "cr1_stats",
+     .section_6_5 = "cr_goal_fast_stats",
+     .suggests = true,
+     .word_6_5 = "CR_GOAL_LEN_FAST",
+     .word_cr1_5 = "CR1",
+     .number_6_1 = 1,
+     .number_6_5 = 1,
+     .number_cr1_5 = 1},
+    {.criterion = Criterion::cr1_5,
+     .name = "CR1.5",
+     .title = "CR1.5",
+     .key = "cr1_5",
+     .section = "cr1.5_stats",
+     .suggests = true,
+     .trims = true,
+     .word_cr1_5 = "CR1_5",
+     .number_cr1_5 = 2},
+    {.criterion = Criterion::best_avail,
+     .name = "best-avail",
+     .title = "best avail",
+     .key = "best_avail",
+     .section = "best_avail_stats",
+     .section_6_5 = "cr_best_avail_stats",
+     .suggests = true,
+     .trims = true,
+     .word_6_5 = "CR_BEST_AVAIL_LEN",
+     .number_6_5 = 2},
+    {.criterion = Criterion::cr2,
+     .name = "CR2",
+     .title = "CR2",
+     .key = "cr2",
+     .section = "cr2_stats",
+     .section_6_5 = "cr_goal_slow_stats",
+     .word_6_5 = "CR_GOAL_LEN_SLOW",
+     .word_cr1_5 = "CR2",
+     .number_6_1 = 2,
+     .number_6_5 = 3,
+     .number_cr1_5 = 3},
+    {.criterion = Criterion::cr3,
+     .name = "CR3",
+     .title = "CR3",
+     .key = "cr3",
+     .section = "cr3_stats",
+     .section_6_5 = "cr_any_free_stats",
+     .word_6_5 = "CR_ANY_FREE",
+     .word_cr1_5 = "CR3",
+     .number_6_1 = 3,
+     .number_6_5 = 4,
+     .number_cr1_5 = 4},
+    {.criterion = Criterion::past_last, .name = "past-CR3", .number_6_5 = 5},
+    {.criterion = Criterion::unknown, .name = "unknown"},
+});
+
+// How many values Criterion has: the size of an array with a place for each.
+inline constexpr std::size_t kCriteria = kCriterionTable.size();
+
+// The row of each value. Does not compile unless the table has exactly one for each.
+inline constexpr auto kCriterionRows = [] {
+  std::array<std::uint8_t, kCriteria> rows = {};
+  std::array<bool, kCriteria> found = {};
+  for (std::size_t i = 0; i < kCriteria; ++i) {
+    const auto value = static_cast<std::size_t>(kCriterionTable[i].criterion);
+    if (found[value]) throw "two rows of one criterion";
+    found[value] = true;
+    rows[value] = static_cast<std::uint8_t>(i);
+  }
+  return rows;
+}();
+
+[[nodiscard]] constexpr const CriterionRow& row_of(Criterion criterion) {
+  return kCriterionTable[kCriterionRows[static_cast<std::size_t>(criterion)]];
+}
+[[nodiscard]] constexpr std::string_view criterion_name(Criterion criterion) {
+  return row_of(criterion).name;
+}
+
+// Those that a ladder may have, in its order.
+[[nodiscard]] constexpr std::span<const CriterionRow> ladder_criteria() {
+  std::size_t count = 0;
+  while (count < kCriteria && !kCriterionTable[count].section.empty()) ++count;
+  return std::span(kCriterionTable).first(count);
+}
+
+}  // namespace e4r::mb

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ext4/criterion.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace e4r::mb {
+namespace {
+
+TEST(Criteria, EachValueHasItsRow) {
+  for (std::size_t value = 0; value < kCriteria; ++value) {
+    const auto criterion = static_cast<Criterion>(value);
+    EXPECT_EQ(row_of(criterion).criterion, criterion);
+    EXPECT_FALSE(criterion_name(criterion).empty()) << value;
+  }
+}
+
+// Numbers of packed traces, for good.
+TEST(Criteria, KeepTheirNumbers) {
+  EXPECT_EQ(static_cast<int>(Criterion::cr0), 0);
+  EXPECT_EQ(static_cast<int>(Criterion::cr1), 1);
+  EXPECT_EQ(static_cast<int>(Criterion::cr1_5), 2);
+  EXPECT_EQ(static_cast<int>(Criterion::best_avail), 3);
+  EXPECT_EQ(static_cast<int>(Criterion::cr2), 4);
+  EXPECT_EQ(static_cast<int>(Criterion::cr3), 5);
+  EXPECT_EQ(static_cast<int>(Criterion::past_last), 6);
+  EXPECT_EQ(static_cast<int>(Criterion::unknown), 7);
+}
+
+// Of a column, what is there is there once.
+template <class Member>
+void expect_distinct(Member member, const char* what) {
+  std::set<std::string> seen;
+  for (const CriterionRow& row : kCriterionTable) {
+    const std::string text(row.*member);
+    const bool is_new = text.empty() || seen.insert(text).second;
+    EXPECT_TRUE(is_new) << what << " " << text;
+  }
+}
+
+TEST(Criteria, AreToldApartByEachName) {
+  expect_distinct(&CriterionRow::name, "name");
+  expect_distinct(&CriterionRow::title, "title");
+  expect_distinct(&CriterionRow::key, "key");
+  expect_distinct(&CriterionRow::section, "section");
+  expect_distinct(&CriterionRow::section_6_5, "section of 6.5");
+  expect_distinct(&CriterionRow::word_6_5, "word of 6.5");
+  expect_distinct(&CriterionRow::word_cr1_5, "word of the CR1.5 series");
+  for (const auto member :
+       {&CriterionRow::number_6_1, &CriterionRow::number_6_5, &CriterionRow::number_cr1_5}) {
+    std::set<int> seen;
+    for (const CriterionRow& row : kCriterionTable)
+      EXPECT_TRUE(row.*member < 0 || seen.insert(row.*member).second) << row.name;
+    EXPECT_EQ(*seen.rbegin() + 1, static_cast<int>(seen.size())) << "a ladder has no gaps";
+  }
+}
+
+TEST(Criteria, OfALadderHaveAllThatReportsShow) {
+  EXPECT_EQ(ladder_criteria().size(), kCriteria - 2) << "all but past_last and unknown";
+  for (const CriterionRow& row : ladder_criteria()) {
+    EXPECT_FALSE(row.title.empty()) << row.name;
+    EXPECT_FALSE(row.key.empty()) << row.name;
+    EXPECT_TRUE(row.section.ends_with("_stats")) << row.name;
+    EXPECT_GE(std::max({row.number_6_1, row.number_6_5, row.number_cr1_5}), 0) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace e4r::mb
