@@ -44,6 +44,7 @@ while read -r command; do
     grep -qx prealloc <<<"$named" || fail "'$command' does not name the job"
 done <"$work/commands"
 # The page names each field that a job may have, and jobs have no others.
+# shellcheck disable=SC2016 # a pattern
 fields=$(grep -ohE 'job_field "\$[^"]*" [a-z-]+|job_field "\$\(job_file "\$1"\)" [a-z]+' kernel/lab/*.sh kernel/lab/lib/*.sh |
     awk '{ print $NF }' | sort -u)
 [ "$(wc -w <<<"$fields")" -ge 10 ] || fail "jobs have the fields $fields?"
@@ -81,6 +82,13 @@ policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
         7.3-group-goal-trace-inputs; do policy_of_tree $tree; done' | paste -sd' ')
 [ "$policy" = "legacy legacy cr1.5 legacy cr1.5 linux-6.12 linux-6.12 linux-7.3 rotalloc linux-7.3-group-goal" ] ||
     fail "policies of trees: $policy"
+
+# kernel/README.md has a row for each topic.
+topics=$(sed -nE 's,^([a-z0-9.-]+)/.*,\1,p' "$source"/kernel/series/*.series | sort -u)
+[ "$(wc -w <<<"$topics")" -ge 6 ] || fail "topics: $topics"
+for topic in $topics; do
+    grep -qF "| \`$topic\` |" "$source/kernel/README.md" || fail "kernel/README.md has no row for $topic"
+done
 
 # Commands of the lab in all pages.
 shown=0
