@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # docs/adding-a-job.md and docs/adding-a-series.md are carried out in a copy of kernel/, as far as that needs
-# no kernel: a tree with one file stands for Linux. And every command of the lab that the pages of docs/ and
+# no kernel: a tree with one file stands for Linux. Of docs/adding-a-row.md, what it does to schemas. And every command of the lab that the pages of docs/ and
 # kernel/ show is a step with these options.
 #   guides_test.sh SOURCE
 set -euo pipefail
@@ -89,6 +89,14 @@ topics=$(sed -nE 's,^([a-z0-9.-]+)/.*,\1,p' "$source"/kernel/series/*.series | s
 for topic in $topics; do
     grep -qF "| \`$topic\` |" "$source/kernel/README.md" || fail "kernel/README.md has no row for $topic"
 done
+
+# A row of the report: the command of step 2 puts the key into each schema that has rows.
+cp -R "$source/docs" "$work/tree"
+commands adding-a-row.md "2. " "3. " >"$work/commands"
+bash -e "$work/commands"
+[ "$(cat docs/schema/*.json | grep -c '"single_extent_percent": {')" = "$(cat docs/schema/*.json | grep -c '"single_extent": {')" ] ||
+    fail "step 2 of adding-a-row.md misses a schema"
+for schema in docs/schema/*.json; do python3 -m json.tool "$schema" >"$work/out" || fail "step 2 of adding-a-row.md spoils $schema"; done
 
 # Commands of the lab in all pages.
 shown=0
