@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # Sourced by the proofs: the bundled captures (traces/MANIFEST), unpacked to $dir/captures.
 
 # captures_of AWK: names of the captures of which the condition holds; $2 name, $3 image, $4 kernel.

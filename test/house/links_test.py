@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every file that a document names or links to is there, and docs/index.md names every document.
+"""Every file that a document names or links to is there, docs/index.md names every document, and each
+product's page is one click away.
 
   links_test.py SOURCE
 """
@@ -8,15 +9,17 @@ import pathlib
 import re
 import sys
 
-# A file that the reader is to make.
-MADE = {"src/allocator/policies/roomy.cc"}
+# Files that the reader is to make.
+MADE = {"src/allocator/policies/roomy.cc", "kernel/lab/jobs/prealloc.sh"}
+# Where the readers of each product begin.
+PRODUCTS = ["tools/e4replay/README.md", "tools/tune2fs-lazy/README.md", "kernel/README.md"]
 # Places in text: a path from the root of the source with an extension, or a link of Markdown.
 NAMED = re.compile(r"(?<![\w./~$-])((?:docs|kernel|packaging|src|test|tools|traces)/[\w./-]*\.(?:cff|cc|cmake|h|js|json|md|png|py|sh|spec|svg))\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)\)")
 
 
 def main(source):
-    documents = [*source.glob("*.md"), *source.glob("docs/**/*.md"), source / "kernel/README.md"]
+    documents = [*source.glob("*.md"), *source.glob("docs/**/*.md"), *source.glob("tools/*/*.md"), source / "kernel/README.md"]
     assert len(documents) > 25, f"{len(documents)} documents"
     wrong = []
     named = 0
@@ -33,6 +36,11 @@ def main(source):
                 wrong.append(f"{where} links to {link}")
     assert named > 200, f"{named} names"
     index = (source / "docs/index.md").read_text()
+    # One click from either to the page of each product.
+    for product in PRODUCTS:
+        for page, text in (("README.md", (source / "README.md").read_text()), ("docs/index.md", index)):
+            if f"{product})" not in text:
+                wrong.append(f"{page} does not link to {product}")
     for document in source.glob("docs/**/*.md"):
         name = str(document.relative_to(source))
         if name not in index and name != "docs/index.md":

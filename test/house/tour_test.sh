@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tour of docs/index.md runs as it stands there, but for what needs root or a kernel tree. And what
-# README.md, docs/using.md and docs/shrinker.md show as output of a command is its output.
+# The tour of docs/index.md and the commands of tools/tune2fs-lazy/README.md run as they stand there, but
+# for what needs root or a kernel tree. And what README.md, docs/using.md and docs/shrinker.md show as
+# output of a command is its output.
 #   tour_test.sh SOURCE TOOLS CAPTURES
 set -euo pipefail
 source=$(realpath "$1") captures=$(realpath "$3")
@@ -17,6 +18,16 @@ steps=$(wc -l <"$work/commands")
 bash -e -x "$work/commands" >"$work/said" 2>&1 || {
     tail -3 "$work/said" >&2
     echo "tour_test: the tour of docs/index.md ended" >&2
+    status=1
+}
+
+# What tools/tune2fs-lazy/README.md says to do with an image. (verify ends with status 3 when a flag lies.)
+mkdir "$work/lazy"
+sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
+[ "$(wc -l <"$work/commands")" -ge 4 ] || { echo "tour_test: tune2fs-lazy has fewer commands" >&2 && status=1; }
+(cd "$work/lazy" && bash -e -x "$work/commands" >"$work/said" 2>&1) || {
+    tail -3 "$work/said" >&2
+    echo "tour_test: the commands of tools/tune2fs-lazy/README.md ended" >&2
     status=1
 }
 

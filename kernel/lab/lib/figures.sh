@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # What a kernel counted in a capture, and what a replay of a capture counts. Sourced after common.sh
 # and kinds.sh by predict.sh, kernels.sh and knobs.sh.
 
@@ -32,13 +32,16 @@ prepare_captures() {
     build_project e4replay
 }
 
-# policy_of_tree TREE: the policy that decides like its kernel.
+# policy_of_tree TREE: the policy that decides like its kernel. A series that changes what the allocator
+# decides has a line here; all others decide like their base.
 policy_of_tree() {
     case $1 in
-    base) echo legacy ;;
     *-trace-inputs) policy_of_tree "${1%-trace-inputs}" ;;
-    6.12* | 7.3*) echo "linux-$1" ;;
-    *) echo cr1.5 ;;
+    7.3-group-goal) echo linux-7.3-group-goal ;;
+    7.3-rotalloc) echo rotalloc ;;
+    6.12* | 7.3*) echo "linux-${1%%-*}" ;;
+    all | *mballoc-cr1.5*) echo cr1.5 ;;
+    *) echo legacy ;;
     esac
 }
 

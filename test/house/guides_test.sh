@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# docs/adding-a-job.md and docs/adding-a-series.md are carried out in a copy of kernel/, as far as that needs
+# no kernel: a tree with one file stands for Linux. Of docs/adding-a-row.md, what it does to schemas. And every command of the lab that the pages of docs/ and
+# kernel/ show is a step with these options.
+#   guides_test.sh SOURCE
+set -euo pipefail
+source=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset E4R_LAB E4R_PATCHES E4R_SERIES GIT_DIR GIT_WORK_TREE
+lab=kernel/lab/lab
+
+fail() {
+    echo "guides_test: $*" >&2
+    exit 1
+}
+
+# commands PAGE FROM TO: the commands between two headings, without those that need a kernel.
+commands() {
+    awk -v from="### $2" -v to="### $3" 'index($0, to) == 1 { exit } index($0, from) == 1 { inside = 1 }
+        inside && /^    / { print substr($0, 5) }' "$source/docs/$1"
+}
+
+mkdir "$work/tree"
+cp -R "$source/kernel" "$work/tree"
+cd "$work/tree"
+export GIT_CONFIG_GLOBAL=$work/gitconfig GIT_CONFIG_NOSYSTEM=1
+git config --global user.name "A Reader"
+git config --global user.email reader@example.org
+git config --global init.defaultBranch main
+
+# A job. Its file is the block of the page.
+[ ! -e kernel/lab/jobs/prealloc.sh ] || fail "there is a job prealloc: the page needs another example"
+awk '/^```$/ { exit } inside { print } /^```sh$/ { inside = 1 }' "$source/docs/adding-a-job.md" \
+    >kernel/lab/jobs/prealloc.sh
+bash -n kernel/lab/jobs/prealloc.sh
+# Where there is one. (test/lint.sh holds it against every job.)
+if command -v shellcheck >/dev/null; then shellcheck -S warning kernel/lab/jobs/prealloc.sh; fi
+commands adding-a-job.md "2. " "3. " >"$work/commands"
+[ "$(wc -l <"$work/commands")" = 2 ] || fail "step 2 of adding-a-job.md has other commands than two"
+while read -r command; do
+    named=$(bash -c "$command" 2>/dev/null) || fail "'$command' ends with status $?"
+    grep -qx prealloc <<<"$named" || fail "'$command' does not name the job"
+done <"$work/commands"
+# The page names each field that a job may have, and jobs have no others.
+# shellcheck disable=SC2016 # a pattern
+fields=$(grep -ohE 'job_field "\$[^"]*" [a-z-]+|job_field "\$\(job_file "\$1"\)" [a-z]+' kernel/lab/*.sh kernel/lab/lib/*.sh |
+    awk '{ print $NF }' | sort -u)
+[ "$(wc -w <<<"$fields")" -ge 10 ] || fail "jobs have the fields $fields?"
+for field in $fields; do
+    grep -qE "^\| .*\`$field\`.* \|" "$source/docs/adding-a-job.md" || fail "adding-a-job.md does not know '# $field:'"
+done
+for job in kernel/lab/jobs/*.sh; do
+    # The last comments before the first command; prose above them may have colons, too.
+    while read -r field; do
+        grep -qx -- "$field" <<<"$fields" || fail "$job: nothing reads '# $field:'"
+    done < <(sed '/^[^#]/,$d; /^# shellcheck/d' "$job" | tac | sed -nE '/^# [a-z][a-z-]*: /!q; s/^# ([a-z-]+): .*/\1/p')
+done
+
+# A series. Linux is a repository with one file, as `lab fetch` makes them.
+git init -q -b base build/lab/base
+git -C build/lab/base config user.name lab
+git -C build/lab/base config user.email lab@localhost
+mkdir -p build/lab/base/fs/ext4
+printf '#define MB_DEFAULT_MAX_TO_SCAN\t\t200\n' >build/lab/base/fs/ext4/mballoc.h
+printf 'kernelversion:\n\t@echo 6.1.192\n' >build/lab/base/Makefile
+git -C build/lab/base add .
+git -C build/lab/base commit -q -m base
+commands adding-a-series.md "1. " "4. " >"$work/commands"
+[ "$(wc -l <"$work/commands")" -ge 10 ] || fail "adding-a-series.md has fewer commands than it had"
+bash -e "$work/commands" >"$work/out" 2>"$work/err" || fail "adding-a-series.md: $(cat "$work/err")"
+[ "$(tail -1 "$work/out")" = "$PWD/build/lab/scan-less" ] || fail "the tree is $(cat "$work/out")"
+grep -q 'MAX_TO_SCAN.*100' build/lab/scan-less/fs/ext4/mballoc.h || fail "the change is not in the tree"
+grep -q '^Signed-off-by: A Reader <reader@example.org>$' kernel/patches/scan-less/0001-*.patch ||
+    fail "the patch is signed by somebody else"
+[ ! -e build/scan-less ] || fail "the tree of step 1 is left"
+[[ $("$lab" apply scan-less 2>&1) == *"applied already"* ]] || fail "what is applied is applied again"
+# What figures.sh takes for its policy.
+policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
+    for tree in base scan-less all trace-inputs mballoc-cr1.5,es-shrinker 6.12 6.12-es-shrinker 7.3-trace-inputs 7.3-rotalloc \
+        7.3-group-goal-trace-inputs; do policy_of_tree $tree; done' | paste -sd' ')
+[ "$policy" = "legacy legacy cr1.5 legacy cr1.5 linux-6.12 linux-6.12 linux-7.3 rotalloc linux-7.3-group-goal" ] ||
+    fail "policies of trees: $policy"
+
+# kernel/README.md has a row for each topic.
+topics=$(sed -nE 's,^([a-z0-9.-]+)/.*,\1,p' "$source"/kernel/series/*.series | sort -u)
+[ "$(wc -w <<<"$topics")" -ge 6 ] || fail "topics: $topics"
+for topic in $topics; do
+    grep -qF "| \`$topic\` |" "$source/kernel/README.md" || fail "kernel/README.md has no row for $topic"
+done
+
+# A row of the report: the command of step 2 puts the key into each schema that has rows.
+cp -R "$source/docs" "$work/tree"
+commands adding-a-row.md "2. " "3. " >"$work/commands"
+bash -e "$work/commands"
+[ "$(cat docs/schema/*.json | grep -c '"single_extent_percent": {')" = "$(cat docs/schema/*.json | grep -c '"single_extent": {')" ] ||
+    fail "step 2 of adding-a-row.md misses a schema"
+for schema in docs/schema/*.json; do python3 -m json.tool "$schema" >"$work/out" || fail "step 2 of adding-a-row.md spoils $schema"; done
+
+# Commands of the lab in all pages.
+shown=0
+while IFS=: read -r page _ command; do
+    read -ra words <<<"${command#*/lab }"
+    step=${words[0]}
+    shown=$((shown + 1))
+    [ -x "$source/kernel/lab/$step.sh" ] || fail "$page: the lab has no step '$step'"
+    for word in "${words[@]:1}"; do
+        [[ $word != '#'* && $word != '&&' && $word != '|' && $word != '>'* ]] || break
+        [[ $word == --* ]] || continue
+        grep -qE -- "(^|[^-a-z])$word\b" "$source/kernel/lab/$step.sh" "$source"/kernel/lab/lib/figures.sh ||
+            fail "$page: 'lab $step' has no option $word"
+    done
+done < <(cd "$source" && grep -noE 'kernel/lab/lab [a-z-]+( [^`&)|]*)?' -r README.md CONTRIBUTING.md docs kernel/README.md --include=*.md)
+[ $shown -ge 40 ] || fail "$shown commands of the lab"
