@@ -19,7 +19,8 @@ LINK = re.compile(r"\]\(([^)#:\s]+)\)")
 
 
 def main(source):
-    documents = [*source.glob("*.md"), *source.glob("docs/**/*.md"), *source.glob("tools/*/*.md"), source / "kernel/README.md"]
+    documents = [*source.glob("*.md"), *source.glob("docs/**/*.md"), *source.glob("tools/*/*.md"),
+                 source / "kernel/README.md", source / "kernel/reports/README.md"]
     assert len(documents) > 25, f"{len(documents)} documents"
     wrong = []
     named = 0

@@ -170,9 +170,22 @@ code() {
 
 # ---- the model against kernels
 
+# Whether a stock kernel loses data behind the end of a file (kernel/reports/dio-eof): diostress must fail,
+# and for that. One that keeps it is fixed, and the report is to say so.
+loses_data_behind_eof() {
+    local report log
+    if report=$("$lab" run diostress --kernel "$1" --set CONFIGS=4k-tail 2>&1); then
+        echo "test/lab: $1 loses nothing behind the end of a file any more" >&2
+        return 1
+    fi
+    log=$(sed -n 's/.*(log: \(.*\))$/\1/p' <<<"$report" | tail -1)
+    grep -qa '^diostress: .*: expected .*, found zeros' "$log" || { echo "$report" >&2 && return 1; }
+}
+
 other_kernel() {
     step "unpack another kernel's source, $1" "$lab" fetch --base "$1"
     step "build it" "$lab" build "$1"
+    step "diostress finds what it loses behind the end of a file" loses_data_behind_eof "$1"
     step "the model of it follows it" "$lab" agree --again --kernel "$1" -p "linux-$1" \
         --open-stats --seed 1 \
         1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal
