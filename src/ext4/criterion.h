@@ -15,9 +15,20 @@ namespace e4r::mb {
 // a walk of all groups in the last one found too little (ext4_mb_scan_groups_linear), and print it
 // as 5.
 //
-// Packed traces store these numbers, so a new criterion goes to the end. (In older files 6 is a
-// criterion that their writer did not know: of the kernels up to 7.3 only past_last.)
-enum class Criterion : std::uint8_t { cr0, cr1, cr1_5, best_avail, cr2, cr3, past_last, unknown };
+// Packed traces store these numbers, so a new criterion goes to the end, in front of `count`, which
+// is none. (In older files 6 is a criterion that their writer did not know: of the kernels up
+// to 7.3 only past_last.)
+enum class Criterion : std::uint8_t {
+  cr0,
+  cr1,
+  cr1_5,
+  best_avail,
+  cr2,
+  cr3,
+  past_last,
+  unknown,
+  count,
+};
 
 // All that is known of a criterion wherever it is read or shown. Readers of traces, counters and
 // reports have no list of their own: a criterion is a value of the enum and a row of the table.
@@ -113,10 +124,11 @@ inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
     {.criterion = Criterion::unknown, .name = "unknown"},
 });
 
-// How many values Criterion has: the size of an array with a place for each.
-inline constexpr std::size_t kCriteria = kCriterionTable.size();
+// How many criteria there are: the size of an array with a place for each.
+inline constexpr std::size_t kCriteria = static_cast<std::size_t>(Criterion::count);
+static_assert(kCriterionTable.size() == kCriteria, "a criterion has no row, or two");
 
-// The row of each value. Does not compile unless the table has exactly one for each.
+// The row of each value. Does not compile when a value has two rows, and another none.
 inline constexpr auto kCriterionRows = [] {
   std::array<std::uint8_t, kCriteria> rows = {};
   std::array<bool, kCriteria> found = {};
