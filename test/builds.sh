@@ -10,11 +10,12 @@
 #                  hardening and link-time optimisation, and -DNDEBUG
 #     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian: no error, no
 #                  warning
+#     guide        docs/adding-a-policy.md carried out in a clone of HEAD, block by block
 #   --turn TEXT    the one that is TEXT's turn, by its hash (.ci/run: a commit)
 # Kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all=(release minsizerel clang package debian)
+all=(release minsizerel clang package debian guide)
 # Left to the presets' runs: what starts programs or makes file systems by the hundred.
 slow=$(<test/slow)
 # Where everybody installs them to.
@@ -127,6 +128,28 @@ build_debian() {
     lintian --allow-root --fail-on error,warning "$dir"/*.changes
     has_files "$dir"
     echo "builds.sh: debian passed in $((SECONDS - started)) s"
+}
+
+# A policy that somebody adds: the page's own file, rows and commands.
+build_guide() {
+    local dir=build/builds/guide started=$SECONDS
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    git clone -q . "$dir/e4replay"
+    (cd "$dir/e4replay" && . test/cached.sh &&
+        test/follow_guide.py docs/adding-a-policy.md .) >"$dir/log" 2>&1 || {
+        tail -50 "$dir/log" >&2
+        echo "builds.sh: docs/adding-a-policy.md does not lead to its end: $dir/log" >&2
+        return 1
+    }
+    # What the page promises: a column, a row, and tests that ran.
+    grep -qE '^requests .*' "$dir/log" && grep -qE '^ +legacy +roomy' "$dir/log" &&
+        grep -qE '^  roomy +' "$dir/log" && grep -qE '\[  PASSED  \] [0-9]+ tests' "$dir/log" || {
+        tail -100 "$dir/log" >&2
+        echo "builds.sh: docs/adding-a-policy.md does not show what it says: $dir/log" >&2
+        return 1
+    }
+    echo "builds.sh: guide passed in $((SECONDS - started)) s"
 }
 
 # build NAME

@@ -36,8 +36,8 @@ struct EngineOptions {
   bool check = false;
   std::uint64_t check_every = 4096;
   bool warm = false;  // the file system had been mounted for a while before the trace
-  std::vector<std::uint64_t> explain;       // decisions to write down, counted from 1, ascending
-  bool log = false;                         // keep what each request came to (Engine::log)
+  std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
+  bool log = false;                       // keep what each request came to (Engine::log)
   std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
   Watch watch;                    // called every `watch_every` decisions; may be empty

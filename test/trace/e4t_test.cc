@@ -4,6 +4,7 @@
 #include "trace/e4t/block.h"
 #include "trace/e4t/facts.h"
 #include "trace/e4t/file.h"
+#include "trace/e4t/kind_tag.h"
 #include "trace/e4t/varint.h"
 #include "trace/random_events.h"
 #include "trace/support.h"
@@ -68,6 +69,36 @@ TEST(E4t, NoEventIsLongerThanTheReaderExpects) {
     e.kind = static_cast<EventKind>(k);
     encoder.add(e);
     EXPECT_LE(encoder.payload().size(), e4t::kMaxEventBytes);
+  }
+}
+
+TEST(E4t, KindsBeyondTheirBitsEscape) {
+  for (std::uint32_t kind = 0; kind < 1000; ++kind) {
+    std::uint8_t bytes[1 + e4t::kMaxVarint];
+    const std::uint8_t* const end = e4t::put_kind(bytes, kind);
+    EXPECT_EQ(end - bytes, kind < 31 ? 1 : kind < 31 + 128 ? 2 : 3) << kind;
+    EXPECT_EQ(bytes[0] & 0xe0, 0) << kind;
+    const std::uint8_t* p = bytes + 1;
+    EXPECT_EQ(e4t::get_kind(bytes[0] | 0xe0, p), kind);
+    EXPECT_EQ(p, end) << kind;
+  }
+}
+
+// What nobody has written yet is damage, however it is put.
+TEST(E4t, KindsThatThereAreNotEndABlock) {
+  for (const std::uint64_t kind :
+       {std::uint64_t{30}, std::uint64_t{31}, std::uint64_t{127}, std::uint64_t{128}, ~0ull}) {
+    std::vector<std::uint8_t> bytes(2 * e4t::kMaxEventBytes);
+    std::uint8_t* end = bytes.data();
+    if (kind < e4t::kEscapedKind) {
+      *end++ = static_cast<std::uint8_t>(kind);
+    } else {
+      *end++ = e4t::kEscapedKind;
+      end = e4t::put_varint(end, kind - e4t::kEscapedKind);
+    }
+    e4t::BlockDecoder decoder({bytes.data(), static_cast<std::size_t>(end - bytes.data())}, 1);
+    std::vector<Event> out(1);
+    EXPECT_FALSE(decoder.read(out).ok()) << kind;
   }
 }
 

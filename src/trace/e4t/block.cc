@@ -5,13 +5,12 @@
 #include <array>
 #include <type_traits>
 
-#include "trace/e4t/varint.h"
+#include "trace/e4t/kind_tag.h"
 
 namespace e4r::trace::e4t {
 namespace {
 
 // An event begins with a tag: its kind and which of three parts follow.
-constexpr std::uint8_t kKindBits = 0x1f;
 constexpr std::uint8_t kContext = 0x20;  // pid, cpu or device differ from the event before
 constexpr std::uint8_t kTime = 0x40;     // the time differs
 constexpr std::uint8_t kFields = 0x80;   // fields differ from what the model expects
@@ -20,6 +19,8 @@ constexpr std::uint8_t kPid = 1, kCpu = 2, kDev = 4;  // the mask of the context
 constexpr std::uint64_t kAbsoluteTime = 1;
 constexpr std::uint64_t kMicrosecond = 1000;
 
+// Numbers that a kind may have.
+constexpr std::size_t kMostKinds = 128;
 constexpr std::array<std::uint8_t, kEventKinds> kTags = {
 #define E4R_EVENT(kind, tag, name, body, model, want) tag,
 #include "trace/events.def"
@@ -28,7 +29,7 @@ constexpr std::array<std::uint8_t, kEventKinds> kTags = {
 // The kind of each tag; kEventKinds where there is none. Does not compile when a tag is out of
 // range or given twice.
 constexpr auto kKinds = [] {
-  std::array<std::uint8_t, kKindBits + 1> kinds = {};
+  std::array<std::uint8_t, kMostKinds> kinds = {};
   kinds.fill(kEventKinds);
   for (std::uint8_t kind = 0; kind < kEventKinds; ++kind) {
     std::uint8_t& of_tag = kinds.at(kTags[kind]);
@@ -143,8 +144,8 @@ void get_context(const std::uint8_t*& p, Event& last) {
 void BlockEncoder::add(const Event& event) {
   Event e = event;  // the model's interface is shared with the decoder, which writes
   std::uint8_t* p = bytes_.data() + size_;
-  std::uint8_t& tag = *p++;
-  tag = kTags[static_cast<std::size_t>(e.kind)];
+  std::uint8_t& tag = *p;
+  p = put_kind(p, kTags[static_cast<std::size_t>(e.kind)]);
   if (e.pid != last_.pid || e.cpu != last_.cpu || e.dev != last_.dev) {
     tag |= kContext;
     p = put_context(p, e, last_);
@@ -176,7 +177,9 @@ void BlockEncoder::clear() {
 
 bool BlockDecoder::read_one(Event& e) {
   const std::uint8_t tag = *at_++;
-  const int kind = kKinds[tag & kKindBits];
+  const std::uint64_t number = get_kind(tag, at_);
+  if (number >= kMostKinds) return false;
+  const int kind = kKinds[number];
   if (kind >= kEventKinds) return false;
   if ((tag & kContext) != 0) {
     get_context(at_, last_);
