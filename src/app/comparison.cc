@@ -6,6 +6,7 @@
 #include "app/fidelity.h"
 #include "app/recorded_account.h"
 #include "app/setups.h"
+#include "replay/engine.h"
 
 namespace e4r::app {
 namespace {

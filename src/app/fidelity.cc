@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "app/fidelity.h"
 
+#include "replay/engine.h"
 #include "util/units.h"
 
 namespace e4r::app {

@@ -6,6 +6,7 @@
 
 #include "app/deciders.h"
 #include "guest/kernel_file.h"
+#include "replay/engine.h"
 #include "stats/settled.h"
 #include "util/units.h"
 
@@ -58,7 +59,7 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
   replay::SessionOptions out;
   out.threads = options.threads;
   out.check = options.check;
-  out.warm = inputs.warm;
+  if (inputs.warm) out.warm = std::make_shared<replay::WarmStart>(*inputs.warm);
   out.release = inputs.release;
   if (progress.active())
     out.progress = [&progress, total = inputs.trace.events()](const char* what, std::uint64_t n) {

@@ -3,6 +3,7 @@
 
 #include "app/recorded_account.h"
 #include "app/setups.h"
+#include "replay/engine.h"
 
 namespace e4r::app {
 namespace {

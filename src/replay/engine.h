@@ -21,14 +21,12 @@
 #include "replay/file_facts.h"
 #include "replay/intake.h"
 #include "replay/op_stream.h"
+#include "replay/tally.h"
 #include "replay/translation.h"
-#include "replay/warm_start.h"
+#include "replay/watch.h"
 #include "replay/write_order.h"
 
 namespace e4r::replay {
-
-// Called after a decision of that number, with the state as it is then.
-using Watch = std::function<void(std::uint64_t decision, const state::FsState& state)>;
 
 struct EngineOptions {
   // Verify every result (inside its group, clear of metadata) and, every `check_every` operations,
@@ -42,27 +40,6 @@ struct EngineOptions {
   std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
   Watch watch;                    // called every `watch_every` decisions; may be empty
   std::uint64_t watch_every = 1;  // at least 1
-};
-
-// What happened, beyond the allocator's own counters.
-struct Tally {
-  std::uint64_t requests = 0;  // allocations decided
-  std::uint64_t metadata = 0;  // of these: without HINT_DATA
-  // Of these: for mapping blocks (extent tree nodes, indirect blocks) of regular files. How many a
-  // file needs follows from its layout, so these requests belong to the recorded layout: a replay
-  // that places the data otherwise still makes as many as were recorded.
-  std::uint64_t mapping = 0;
-  std::uint64_t allocated_blocks = 0;
-  std::uint64_t failed = 0;    // no space
-  std::uint64_t refused = 0;   // turned away by the kernel before its allocator
-  std::uint64_t absorbed = 0;  // recorded requests that had been served before
-  std::uint64_t extra = 0;     // requests the recorded kernel did not need
-  std::uint64_t freed_clusters = 0;
-  std::uint64_t bad_frees = 0;  // frees of what is not in use
-  std::uint64_t commits = 0;
-  std::uint64_t unanswered = 0;  // allocations cut off by the end of the trace
-  std::uint64_t lost_events = 0;
-  std::uint64_t bad_requests = 0;  // Contradictions::outside
 };
 
 // Takes one decider through a trace. What becomes of a request and of a free is the

@@ -9,6 +9,7 @@
 #include "allocator/model.h"
 #include "replay/engine.h"
 #include "replay/input_table.h"
+#include "replay/warm_start.h"
 
 namespace e4r::replay {
 

@@ -9,8 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/model.h"
 #include "replay/follow.h"
 #include "replay/free_run.h"
+#include "replay/input_table.h"
+#include "replay/warm_start.h"
+#include "trace/packed.h"
 #include "util/parallel.h"
 
 namespace e4r::replay {
@@ -56,8 +60,42 @@ bool is_modelled(const trace::TraceSummary& trace) {
                      [&](const Policy* policy) { return prints_as(*policy, trace.generation); });
 }
 
+Run::Run() = default;
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+Run::~Run() = default;
+
+// What a session keeps between its replays.
+class Session::Replays {
+ public:
+  Replays(const state::Source& source, trace::PackedTrace trace, SessionOptions options)
+      : source_(source), trace_(std::move(trace)), options_(std::move(options)) {
+    if (options_.warm) warm_ = *options_.warm;
+  }
+
+  [[nodiscard]] Result<Run> follow(const Setup& recorded);
+  [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
+  // Makes the driver and runs it; `inputs`: for those that take them.
+  template <class Driver, class... Inputs>
+  [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
+
+  [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
+  [[nodiscard]] const SessionOptions& options() const { return options_; }
+  [[nodiscard]] const InputTable& inputs() const { return inputs_; }
+  [[nodiscard]] const WarmStart* warm() const { return warm_ ? &*warm_ : nullptr; }
+
+ private:
+  [[nodiscard]] Result<Run> follow_learning(const Setup& recorded);
+
+  const state::Source& source_;
+  trace::PackedTrace trace_;
+  SessionOptions options_;
+  std::optional<WarmStart> warm_;
+  InputTable inputs_;
+};
+
 template <class Driver, class... Inputs>
-Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
+Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) const {
   EngineOptions options;
   options.check = options_.check;
   options.warm = warm() != nullptr;
@@ -97,14 +135,14 @@ Result<Run> Session::run(const Setup& setup, const Inputs&... inputs) const {
 }
 
 // What warm starts do not show is learnt on the way.
-Result<Run> Session::follow_learning(const Setup& recorded) {
+Result<Run> Session::Replays::follow_learning(const Setup& recorded) {
   E4R_TRY(Run out, run<Follow>(recorded));
   // What a decision shows of the lists at the start serves those before it as well.
   constexpr int kMostPasses = 20;
-  for (int pass = 1; options_.warm && pass < kMostPasses; ++pass) {
+  for (int pass = 1; warm_ && pass < kMostPasses; ++pass) {
     const auto& learnt = static_cast<const Follow&>(*out.engine).learnt();
     if (learnt.empty()) break;
-    options_.warm->learn(learnt, source_.geometry.groups);
+    warm_->learn(learnt, source_.geometry.groups);
     E4R_TRY(out, run<Follow>(recorded));
   }
   return out;
@@ -112,7 +150,7 @@ Result<Run> Session::follow_learning(const Setup& recorded) {
 
 // Requests that overlap are decided in their order; where a decision differs that way, in the order
 // of their answers, which stands if all of them are then as recorded.
-Result<Run> Session::follow(const Setup& recorded) {
+Result<Run> Session::Replays::follow(const Setup& recorded) {
   constexpr int kMostPasses = 8;
   E4R_TRY(Run best, follow_learning(recorded));
   std::set<std::uint64_t> late, in_vain;
@@ -134,7 +172,7 @@ Result<Run> Session::follow(const Setup& recorded) {
   return best;
 }
 
-Result<Run> Session::follow_recorded(Setup recorded) {
+Result<Run> Session::Replays::follow_recorded(Setup recorded) {
   std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
   Run best;
@@ -154,17 +192,30 @@ Result<Run> Session::follow_recorded(Setup recorded) {
   return best;
 }
 
+Session::Session(const state::Source& source, trace::PackedTrace trace, SessionOptions options)
+    : replays_(std::make_unique<Replays>(source, std::move(trace), std::move(options))) {}
+
+Session::~Session() = default;
+
+Result<Run> Session::follow(const Setup& recorded) {
+  return replays_->follow(recorded);
+}
+
+Result<Run> Session::follow_recorded(Setup recorded) {
+  return replays_->follow_recorded(std::move(recorded));
+}
+
 Result<Run> Session::free_run(const Setup& setup) {
-  return run<FreeRun>(setup, inputs_);
+  return replays_->run<FreeRun>(setup, replays_->inputs());
 }
 
 Result<Run> Session::what_if(const Setup& setup) const {
-  return run<WhatIf>(setup, inputs_);
+  return replays_->run<WhatIf>(setup, replays_->inputs());
 }
 
 Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) const {
   std::vector<std::optional<Result<Run>>> results(setups.size());
-  parallel_for(thread_count(options_.threads), setups.size(),
+  parallel_for(thread_count(replays_->options().threads), setups.size(),
                [&](std::size_t i) { results[i] = what_if(setups[i]); });
   std::vector<Run> runs;
   for (auto& result : results) {
@@ -172,6 +223,14 @@ Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) cons
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+const trace::PackedTrace& Session::trace() const {
+  return replays_->trace();
+}
+
+const WarmStart* Session::warm() const {
+  return replays_->warm();
 }
 
 }  // namespace e4r::replay

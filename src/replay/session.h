@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "replay/engine.h"
-#include "replay/input_table.h"
-#include "trace/packed.h"
+#include "allocator/tunables.h"
+#include "replay/watch.h"
+#include "util/status.h"
+
+namespace e4r::allocator {
+class Decider;
+struct Policy;
+}  // namespace e4r::allocator
+namespace e4r::state {
+struct Source;
+}
+namespace e4r::trace {
+class PackedTrace;
+struct TraceSummary;
+}  // namespace e4r::trace
 
 namespace e4r::replay {
 
+class Engine;
 struct Setup;
+struct WarmStart;
 // Makes the decider of one replay. `warm`: null when the file system was mounted a moment ago.
 using DeciderMaker = std::function<Result<std::unique_ptr<allocator::Decider>>(
     const Setup& setup, const WarmStart* warm)>;
@@ -30,16 +45,21 @@ struct Setup {
 
 // An engine that has run, and how long it took.
 struct Run {
+  Run();
+  Run(Run&&) noexcept;
+  Run& operator=(Run&&) noexcept;
+  ~Run();
+
   std::unique_ptr<Engine> engine;
   double ready_s = 0;    // until the first event: who decides was made, a kernel was booted
   double elapsed_s = 0;  // in all
 };
 
 struct SessionOptions {
-  unsigned threads = 0;           // policies replayed at once; 0: one per CPU
-  std::optional<WarmStart> warm;  // of a file system with a past
-  std::string release;            // of the recorded kernel, as `uname -r`; empty: not known
-  bool check = false;             // verify the state's invariants on the way
+  unsigned threads = 0;                   // policies replayed at once; 0: one per CPU
+  std::shared_ptr<const WarmStart> warm;  // of a file system with a past; null: it has none
+  std::string release;                    // of the recorded kernel, as `uname -r`; empty: not known
+  bool check = false;                     // verify the state's invariants on the way
   std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
 };
 
@@ -50,8 +70,10 @@ struct SessionOptions {
 // its runs.
 class Session {
  public:
-  Session(const state::Source& source, trace::PackedTrace trace, SessionOptions options)
-      : source_(source), trace_(std::move(trace)), options_(std::move(options)) {}
+  Session(const state::Source& source, trace::PackedTrace trace, SessionOptions options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
 
   // Follows the recorded kernel from event to event and works out the inputs of each decision that
   // the trace does not carry. Must come before the others.
@@ -70,20 +92,13 @@ class Session {
   // Replays under each setup, in threads; the runs come in the order of the setups.
   [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups) const;
 
-  [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
+  [[nodiscard]] const trace::PackedTrace& trace() const;
   // As follow() has completed it; null without one.
-  [[nodiscard]] const WarmStart* warm() const { return options_.warm ? &*options_.warm : nullptr; }
+  [[nodiscard]] const WarmStart* warm() const;
 
  private:
-  [[nodiscard]] Result<Run> follow_learning(const Setup& recorded);
-  // Makes the driver and runs it; `inputs`: for those that take them.
-  template <class Driver, class... Inputs>
-  [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
-
-  const state::Source& source_;
-  trace::PackedTrace trace_;
-  SessionOptions options_;
-  InputTable inputs_;
+  class Replays;
+  std::unique_ptr<Replays> replays_;
 };
 
 }  // namespace e4r::replay

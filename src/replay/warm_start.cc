@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "allocator/model.h"
 #include "ext4/request_flags.h"
 #include "replay/hidden_runs.h"
 #include "state/bitmap.h"

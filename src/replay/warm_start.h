@@ -5,13 +5,16 @@
 #include <memory>
 #include <vector>
 
-#include "allocator/model.h"
 #include "allocator/preallocations.h"
 #include "allocator/stream_goals.h"
 #include "state/fs_state.h"
 #include "state/mb_group.h"
 #include "trace/source.h"
 #include "util/status.h"
+
+namespace e4r::allocator {
+class Model;
+}
 
 namespace e4r::replay {
 

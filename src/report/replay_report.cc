@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replay/engine.h"
 #include "trace/trace.h"
 #include "util/units.h"
 

@@ -5,9 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "allocator/decision_times.h"
+#include "allocator/policy.h"
 #include "image/fs_info.h"
+#include "replay/agreement.h"
+#include "replay/cost_profile.h"
+#include "replay/intake.h"
 #include "replay/session.h"
+#include "replay/tally.h"
 #include "replay/warm_start.h"
+#include "replay/write_order.h"
 #include "stats/free_chunks.h"
 #include "stats/free_extents.h"
 #include "stats/layout.h"

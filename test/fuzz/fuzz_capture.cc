@@ -15,10 +15,13 @@
 #include "capture/container.h"
 #include "capture/support.h"
 #include "image/image.h"
+#include "replay/engine.h"
 #include "replay/fit.h"
 #include "replay/load.h"
 #include "replay/session.h"
+#include "replay/warm_start.h"
 #include "stats/mb_files.h"
+#include "trace/packed.h"
 
 namespace {
 
@@ -57,7 +60,7 @@ void follow(const capture::Capture& capture, const trace::PackedTrace& trace) {
   auto warm = replay::deduce_warm_start(source, *trace.cursor(), shown_in(capture),
                                         allocator::Tunables().mb_stream_req);
   if (!warm.ok()) return;
-  options.warm = *std::move(warm);
+  options.warm = std::make_shared<replay::WarmStart>(*std::move(warm));
   options.check = true;
   replay::Session session(source, trace, options);
   const auto run = session.follow_recorded({nullptr, allocator::defaults_for(source.geometry)});

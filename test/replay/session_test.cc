@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which policy is taken for the recorded kernel's when the trace alone does not say.
 #include "replay/session.h"
+#include "replay/engine.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "replay/warm_start.h"
 #include "support/busy_fs.h"
 #include "support/drivers.h"
+#include "trace/packed.h"
 
 namespace e4r::test {
 namespace {

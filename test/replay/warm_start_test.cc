@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Recordings that begin in the midst of things: what memory held then is worked out of the rest.
 #include "replay/warm_start.h"
+#include "replay/engine.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "support/busy_fs.h"
 #include "support/drivers.h"
 #include "support/model_look.h"
+#include "trace/packed.h"
 
 namespace e4r::test {
 namespace {
@@ -50,7 +52,7 @@ class HalfSeen {
 double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& warm,
                          double* alone = nullptr) {
   replay::SessionOptions options;
-  options.warm = warm;
+  if (warm) options.warm = std::make_shared<WarmStart>(*warm);
   options.check = true;
   replay::Session session(half.source(), packed_trace(half.events(), trace::Generation::v6_1),
                           options);

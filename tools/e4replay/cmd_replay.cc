@@ -5,6 +5,7 @@
 #include "common/command.h"
 #include "e4replay/input_options.h"
 #include "image/write_bitmaps.h"
+#include "replay/engine.h"
 #include "util/file.h"
 
 namespace e4r::tools {
