@@ -57,7 +57,9 @@ fi
 one_writer=()
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    [ -z "$(kind_field "$kind" run)" ] || [ -n "$(kind_field "$kind" writers)" ] || one_writer+=("$kind")
+    # A kind without seeds is drawn for a purpose of its own.
+    [ -n "$(kind_field "$kind" run)" ] && [ -n "$(kind_field "$kind" seeds)" ] || continue
+    [ -n "$(kind_field "$kind" writers)" ] || one_writer+=("$kind")
 done
 [ ${#one_writer[@]} -gt 0 ] || die "none of these kinds has one writer"
 [ -d "$(tree_of "$tree")" ] || die "no $(tree_of "$tree"): run lab fetch, and lab apply for a series"
