@@ -143,8 +143,8 @@ build_guide() {
         return 1
     }
     # What the page promises: a column, a row, and tests that ran.
-    grep -qE '^requests .*' "$dir/log" && grep -qE '^ +legacy +roomy' "$dir/log" &&
-        grep -qE '^  roomy +' "$dir/log" && grep -qE '\[  PASSED  \] [0-9]+ tests' "$dir/log" || {
+    grep -qE '^ +start .* legacy +roomy ' "$dir/log" && grep -qE '^  roomy +' "$dir/log" &&
+        grep -qE '\[  PASSED  \] [0-9]+ tests' "$dir/log" || {
         tail -100 "$dir/log" >&2
         echo "builds.sh: docs/adding-a-policy.md does not show what it says: $dir/log" >&2
         return 1
