@@ -6,6 +6,8 @@
 #include <iterator>
 #include <vector>
 
+#include "ext4/request_flags.h"
+
 namespace e4r::allocator {
 
 using state::Prealloc;

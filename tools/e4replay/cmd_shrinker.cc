@@ -4,6 +4,7 @@
 #include "app/trace_files.h"
 #include "common/command.h"
 #include "e4replay/shrinker_report.h"
+#include "replay/agreement.h"
 #include "util/file.h"
 #include "util/units.h"
 
