@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Headers of libraries that nearly every file includes are compiled once for all targets: what is read
+# again and again takes most of the time of a build. Each file still names what it includes. The preset
+# dev builds without, and finds a file that does not.
+option(E4R_PRECOMPILED "compile the common headers of libraries once, for all targets" OFF)
+
+set(e4r_common_headers
+  <algorithm> <array> <atomic> <bit> <charconv> <chrono> <deque> <filesystem> <fstream> <functional>
+  <iterator> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view>
+  <thread> <tuple> <unordered_map> <utility> <vector> <fmt/format.h>)
+
+# e4r_add_precompiled(NAME HEADERS headers... [DEPENDS libraries...] [OPTIONS compiler options...]): the
+# target that compiles HEADERS. What uses them must be compiled with the same options.
+function(e4r_add_precompiled name)
+  if(NOT E4R_PRECOMPILED)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "HEADERS;DEPENDS;OPTIONS" ${ARGN})
+  set(empty ${PROJECT_BINARY_DIR}/precompiled/${name}.cc)
+  file(CONFIGURE OUTPUT ${empty} CONTENT "")
+  add_library(${name} OBJECT ${empty})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} e4r_options)
+  target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# e4r_use_precompiled(TARGET NAME): the C++ files of TARGET begin with the headers of NAME.
+function(e4r_use_precompiled target name)
+  if(NOT TARGET ${name})
+    return()
+  endif()
+  # Boost's libraries come with definitions, which must be the same as well.
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  if(TARGET ${name}_json AND "Boost::json" IN_LIST libraries)
+    set(name ${name}_json)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${name})
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
+  # CMake would compile the headers for the files in C as well.
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.c$")
+  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+e4r_add_precompiled(e4r_precompiled HEADERS ${e4r_common_headers} DEPENDS fmt::fmt)
+e4r_add_precompiled(e4r_precompiled_json
+  HEADERS ${e4r_common_headers} <boost/json.hpp> DEPENDS fmt::fmt Boost::json)
