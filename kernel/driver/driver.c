@@ -185,6 +185,9 @@ static int __init e4r_init(void)
 	init_completion(&e4r.reached);
 	init_completion(&e4r.go);
 	init_completion(&e4r.ended);
+	err = e4r_sum_by_instruction();
+	if (err)
+		panic("e4replay: no checksums: %d", err);
 	err = e4r_make_places();
 	if (err)
 		panic("e4replay: no disk: %d", err);

@@ -16,6 +16,7 @@ static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc)
 
 #include "e4replay-state.h"
 #include "e4replay-host.c"
+#include "e4replay-checksum.c"
 #include "e4replay-commits.c"
 #include "e4replay-inodes.c"
 #include "e4replay-requests.c"

@@ -21,8 +21,14 @@ namespace e4r::guest {
 namespace {
 
 constexpr std::string_view kExt4 = "fs/ext4";
-// The tree's own mballoc.c in the overlay's fs/ext4.
-constexpr std::string_view kTreesMballoc = "mballoc-tree.c";
+// A file of fs/ext4 in whose place one of the driver's stands, which includes the tree's own.
+struct Replaced {
+  std::string_view name;
+  std::string_view trees;  // the tree's own in the overlay
+  const std::string_view& content;
+};
+constexpr Replaced kMballoc = {"mballoc.c", "mballoc-tree.c", kMballocC};
+constexpr Replaced kHeader = {"ext4.h", "ext4-tree.h", kExt4H};
 
 // What the tree calls what the driver reads.
 constexpr std::string_view kNames = "e4replay-tree.h";
@@ -32,14 +38,10 @@ struct DriverFile {
   const std::string_view& content;
 };
 constexpr DriverFile kDriverFiles[] = {
-    {"mballoc.c", kMballocC},
-    {"e4replay-protocol.h", kProtocolH},
-    {"e4replay-state.h", kStateH},
-    {"e4replay-host.c", kHostC},
-    {"e4replay-commits.c", kCommitsC},
-    {"e4replay-inodes.c", kInodesC},
-    {"e4replay-requests.c", kRequestsC},
-    {"e4replay-files.c", kFilesC},
+    {"e4replay-protocol.h", kProtocolH}, {"e4replay-state.h", kStateH},
+    {"e4replay-host.c", kHostC},         {"e4replay-checksum.c", kChecksumC},
+    {"e4replay-commits.c", kCommitsC},   {"e4replay-inodes.c", kInodesC},
+    {"e4replay-requests.c", kRequestsC}, {"e4replay-files.c", kFilesC},
     {"e4replay-driver.c", kDriverC},
 };
 
@@ -91,21 +93,28 @@ void drop_dead_links(const fs::path& directory) {
   for (const fs::path& path : dead) fs::remove(path, ec);
 }
 
+using Names = std::vector<std::string_view>;
+
+bool among(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // Links everything in a directory but what is named.
-Status link_all(const fs::path& from, const fs::path& to, std::string_view but) {
+Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   std::error_code ec;
   fs::create_directories(to, ec);
   if (ec) return failed(to.string(), ec);
   for (const fs::directory_entry& entry : fs::directory_iterator(from, ec)) {
     const std::string name = entry.path().filename().string();
-    if (name == but || name == ".git") continue;
+    if (among(but, name) || name == ".git") continue;
     E4R_CHECK(link(entry.path(), to / name));
   }
   return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
 }
 
-// Links the files that git knows of, or does not ignore, one by one.
-Status link_sources(const Tree& tree, const fs::path& to) {
+// Links the files that git knows of, or does not ignore, one by one; but none of fs/ext4 that is
+// named.
+Status link_sources(const Tree& tree, const fs::path& to, const Names& but) {
   const std::string command =
       "git -C " + shell_quoted(tree.path) + " ls-files -z -co --exclude-standard 2>/dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
@@ -124,7 +133,9 @@ Status link_sources(const Tree& tree, const fs::path& to) {
   std::istringstream list(names);
   for (std::string name; std::getline(list, name, '\0');) {
     std::error_code ec;
-    if (name == "fs/ext4/mballoc.c" || !fs::exists(fs::path(tree.path) / name, ec)) continue;
+    const fs::path path(name);
+    if (path.parent_path() == kExt4 && among(but, path.filename().string())) continue;
+    if (!fs::exists(fs::path(tree.path) / path, ec)) continue;
     E4R_CHECK(link(fs::path(tree.path) / name, to / name));
   }
   return {};
@@ -145,8 +156,13 @@ std::string array_named(const std::string& source, std::string_view begin, std::
   return {};
 }
 
-// What the tree calls what the driver reads by stock's names, as macros.
-Result<std::string> names_of(const Tree& tree) {
+// The tree as the driver finds it.
+struct DriversView {
+  std::string macros;  // the tree's names for what the driver reads by stock's, and what it has
+  bool header;         // whether the driver's ext4.h stands in the place of the tree's
+};
+
+Result<DriversView> drivers_view(const Tree& tree) {
   const std::string headers = (fs::path(tree.path) / kExt4).string() + '/';
   E4R_TRY(const std::string ext4, read_file(headers + "ext4.h"));
   const auto mballoc = read_file(headers + "mballoc.h");
@@ -161,7 +177,10 @@ Result<std::string> names_of(const Tree& tree) {
   }
   if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
     out += "#define E4R_REMEMBERS_GOAL\n";
-  return out;
+  // Older trees sum by an algorithm of the crypto API, newer ones call the library's function.
+  const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
+  if (crypto) out += "#define E4R_SUMS_BY_CRYPTO\n";
+  return DriversView{std::move(out), !crypto};
 }
 
 }  // namespace
@@ -192,7 +211,11 @@ Result<Tree> look_at_tree(const std::string& path) {
 
 Status make_overlay(const Tree& tree, const std::string& directory) {
   const fs::path from(tree.path), to(directory);
-  E4R_TRY(const std::string names, names_of(tree));
+  E4R_TRY(const DriversView view, drivers_view(tree));
+  std::vector<Replaced> replaced = {kMballoc};
+  if (view.header) replaced.push_back(kHeader);
+  Names own;
+  for (const Replaced& file : replaced) own.push_back(file.name);
   std::error_code ec;
   fs::create_directories(to, ec);
   if (ec) return failed(directory, ec);
@@ -202,19 +225,25 @@ Status make_overlay(const Tree& tree, const std::string& directory) {
     fs::remove_all(to, ec);
     fs::create_directories(to / kExt4, ec);
   }
+  // The driver's stood there when the tree was at another version.
+  const fs::path header = to / kExt4 / kHeader.name;
+  if (!view.header && !fs::is_symlink(header, ec)) fs::remove(header, ec);
   if (tree.built_in) {
-    E4R_CHECK(link_sources(tree, to));
+    E4R_CHECK(link_sources(tree, to, own));
     E4R_CHECK(bring_up_to_date(mark, "files\n"));
   } else {
-    E4R_CHECK(link_all(from, to, "fs"));
-    E4R_CHECK(link_all(from / "fs", to / "fs", "ext4"));
-    E4R_CHECK(link_all(from / kExt4, to / kExt4, "mballoc.c"));
+    E4R_CHECK(link_all(from, to, {"fs"}));
+    E4R_CHECK(link_all(from / "fs", to / "fs", {"ext4"}));
+    E4R_CHECK(link_all(from / kExt4, to / kExt4, own));
   }
   drop_dead_links(to / kExt4);
-  E4R_CHECK(link(from / kExt4 / "mballoc.c", to / kExt4 / kTreesMballoc));
+  for (const Replaced& file : replaced) {
+    E4R_CHECK(link(from / kExt4 / file.name, to / kExt4 / file.trees));
+    E4R_CHECK(bring_up_to_date(to / kExt4 / file.name, file.content));
+  }
   for (const DriverFile& file : kDriverFiles)
     E4R_CHECK(bring_up_to_date(to / kExt4 / file.name, file.content));
-  return bring_up_to_date(to / kExt4 / kNames, names);
+  return bring_up_to_date(to / kExt4 / kNames, view.macros);
 }
 
 Status claim_directory(const Tree& tree, const std::string& directory) {

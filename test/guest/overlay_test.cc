@@ -85,6 +85,26 @@ TEST_F(OverlayTest, SaysWhatTheTreeCallsWhatTheDriverReads) {
   EXPECT_NE(names().find("has no array s_bal_cX_hits"), std::string::npos) << names();
 }
 
+TEST_F(OverlayTest, SumsAreTheDriversInEitherWay) {
+  const std::string header = overlay_ + "/fs/ext4/ext4.h";
+  const auto made = [&] { return make_overlay(*look_at_tree(tree_), overlay_).ok(); };
+  make_tree();
+  ASSERT_TRUE(made());
+  EXPECT_NE(read_file(header)->find("#define crc32c e4r_crc32c\n#include \"ext4-tree.h\""),
+            std::string::npos);
+  EXPECT_EQ(*read_file(overlay_ + "/fs/ext4/ext4-tree.h"), kStockCounters);
+  const std::string by_crypto = std::string(kStockCounters) + "\tvoid *s_chksum_driver;\n";
+  write("fs/ext4/ext4.h", by_crypto);
+  ASSERT_TRUE(made());
+  EXPECT_EQ(fs::read_symlink(header), fs::canonical(tree_) / "fs/ext4/ext4.h");
+  EXPECT_NE(read_file(overlay_ + "/fs/ext4/e4replay-tree.h")->find("E4R_SUMS_BY_CRYPTO"),
+            std::string::npos);
+  write("fs/ext4/ext4.h", kStockCounters);
+  ASSERT_TRUE(made());
+  EXPECT_FALSE(fs::is_symlink(header));
+  EXPECT_EQ(*read_file(tree_ + "/fs/ext4/ext4.h"), kStockCounters);
+}
+
 TEST_F(OverlayTest, WhatHasNotChangedKeepsItsTime) {
   make_tree();
   ASSERT_TRUE(make_overlay(*look_at_tree(tree_), overlay_).ok());
