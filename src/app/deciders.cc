@@ -18,6 +18,7 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
   guest::KernelChoice choice = guest::parse_kernel(std::string(policy.source));
   options.kernel = std::move(choice.path);
   options.mount_options = std::move(choice.mount_options);
+  options.own_tunables = std::move(choice.tunables);
   options.image = start.image_path;
   options.named = start.image_name;
   options.tunables = tunables;

@@ -28,6 +28,10 @@ e4r_op operation(e4r_op_kind kind, std::uint64_t ino = 0) {
   return op;
 }
 
+std::string sysfs_file(std::string_view tunable) {
+  return fmt::format("/sys/fs/ext4/ubda/{}", tunable);
+}
+
 // Guests need room for the inodes that stand for the files, bitmaps and buddies.
 std::uint32_t memory_for(const state::Source& source) {
   constexpr std::uint64_t kBase = 512, kMost = 4096;
@@ -47,6 +51,7 @@ Result<std::unique_ptr<Kernel>> Kernel::start(const state::Source& source,
   E4R_CHECK(kernel->boot(source));
   E4R_CHECK(kernel->mount(source));
   E4R_CHECK(kernel->set_tunables(nullptr));
+  E4R_CHECK(kernel->set_own_tunables());
   if (options.loaded) {
     e4r_op op = operation(E4R_LOAD);
     op.len = source.geometry.groups;
@@ -93,7 +98,7 @@ Status Kernel::set_tunables(const allocator::Tunables* before) {
   for (const allocator::TunableInfo& info : allocator::tunable_table()) {
     if (std::ranges::find(kNotInSysfs, info.name) != std::end(kNotInSysfs)) continue;
     if (!allocator::has_tunable(*options_.policy, info)) continue;
-    const std::string file = fmt::format("/sys/fs/ext4/ubda/{}", info.name);
+    const std::string file = sysfs_file(info.name);
     const std::string value = std::to_string(options_.tunables.*info.member);
     if (before == nullptr) {
       E4R_TRY(const std::string has, guest_->read_file(file));
@@ -102,6 +107,16 @@ Status Kernel::set_tunables(const allocator::Tunables* before) {
       continue;
     }
     E4R_CHECK(guest_->write_file(file, value));
+  }
+  return {};
+}
+
+Status Kernel::set_own_tunables() {
+  for (const TreeTunable& tunable : options_.own_tunables) {
+    const std::string file = sysfs_file(tunable.name);
+    if (!guest_->read_file(file).ok())
+      return error("{}: its kernel has no tunable {} ({})", options_.kernel, tunable.name, file);
+    E4R_CHECK(guest_->write_file(file, tunable.value));
   }
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "allocator/decider.h"
 #include "guest/guest.h"
+#include "guest/kernel_file.h"
 
 namespace e4r::guest {
 
@@ -16,6 +17,7 @@ struct KernelOptions {
   const allocator::Policy* policy = nullptr;  // of kernel_policy()
   std::string kernel;                         // its file
   std::string mount_options;                  // more of them, for a tree that decides by one
+  std::vector<TreeTunable> own_tunables;      // that only this tree has
   std::string image;                          // file of the start image
   std::string named;                          // what messages call that
   allocator::Tunables tunables;
@@ -68,6 +70,7 @@ class Kernel final : public allocator::Decider {
   Status boot(const state::Source& source);
   Status mount(const state::Source& source);
   Status set_tunables(const allocator::Tunables* before);
+  Status set_own_tunables();
   void post(const e4r_op& op);
   void fill_inode(const allocator::Request& request, e4r_op& op) const;
   allocator::Decision decision(const e4r_op& op, const e4r_answer& answer);

@@ -6,8 +6,10 @@
 #include <deque>
 #include <filesystem>
 #include <mutex>
+#include <sstream>
 
 #include "allocator/release.h"
+#include "allocator/tunables.h"
 #include "guest/protocol.h"
 #include "util/file.h"
 
@@ -15,6 +17,8 @@ namespace e4r::guest {
 namespace {
 
 constexpr std::string_view kElf = "\177ELF";
+// Before the name of a tunable among the options behind a file.
+constexpr std::string_view kSysfs = "sysfs.";
 
 // The value of "KEY=VALUE" in a line.
 std::string_view value_of(std::string_view line, std::string_view key) {
@@ -74,6 +78,17 @@ const allocator::Policy& make_policy(std::string name, std::string source, const
   return *out.policy;
 }
 
+// Whether a tunable can be the tree's own.
+Status check(const TreeTunable& tunable, const std::string& text) {
+  if (tunable.name.empty() || tunable.value.empty())
+    return error("kernel:{}: a tunable of the tree's own reads sysfs.NAME=VALUE", text);
+  for (const allocator::TunableInfo& info : allocator::tunable_table())
+    if (info.name == tunable.name)
+      return error("kernel:{}: --set {}={} is for a tunable that every tree has", text,
+                   tunable.name, tunable.value);
+  return {};
+}
+
 }  // namespace
 
 Result<KernelFile> read_kernel_file(const std::string& path) {
@@ -100,14 +115,26 @@ KernelChoice parse_kernel(const std::string& text) {
   std::error_code ec;
   const std::size_t slash = text.rfind('/');
   const std::size_t colon = text.find(':', slash == text.npos ? 0 : slash);
-  if (colon == text.npos || std::filesystem::exists(text, ec)) return {text, {}};
-  KernelChoice out = {text.substr(0, colon), text.substr(colon + 1)};
-  std::ranges::replace(out.mount_options, ':', ',');
+  if (colon == text.npos || std::filesystem::exists(text, ec)) return {text, {}, {}};
+  KernelChoice out;
+  out.path = text.substr(0, colon);
+  std::istringstream options(text.substr(colon + 1));
+  for (std::string option; std::getline(options, option, ':');) {
+    if (option.starts_with(kSysfs)) {
+      const std::size_t equals = std::min(option.find('='), option.size());
+      out.tunables.push_back({option.substr(kSysfs.size(), equals - kSysfs.size()),
+                              option.substr(std::min(equals + 1, option.size()))});
+    } else {
+      out.mount_options += (out.mount_options.empty() ? "" : ",") + option;
+    }
+  }
   return out;
 }
 
 Result<const allocator::Policy*> kernel_policy(const std::string& text) {
-  E4R_TRY(const KernelFile file, read_kernel_file(parse_kernel(text).path));
+  const KernelChoice choice = parse_kernel(text);
+  E4R_TRY(const KernelFile file, read_kernel_file(choice.path));
+  for (const TreeTunable& tunable : choice.tunables) E4R_CHECK(check(tunable, text));
   const std::scoped_lock lock(made_mutex);
   // Two files of one name are told apart by their paths.
   std::string name = std::string(kKernelPrefix) + text.substr(text.rfind('/') + 1);

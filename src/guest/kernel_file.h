@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "allocator/policy.h"
 #include "util/status.h"
@@ -26,11 +27,18 @@ struct KernelFile {
   std::uint32_t criteria = 0;  // that its allocator has; 0: it does not say
 };
 
+// A tunable that only the tree has: a file of /sys/fs/ext4/DEV and what is written there.
+struct TreeTunable {
+  std::string name, value;
+};
+
 // What stands behind "kernel:": FILE, or FILE:OPTION:OPTION with options for its mount, for a tree
-// that decides by one. A file whose name has a colon is that file.
+// that decides by one, and tunables of its own ("sysfs.NAME=VALUE"). A file whose name has a colon
+// is that file.
 struct KernelChoice {
   std::string path;
   std::string mount_options;  // as mount takes them, with commas
+  std::vector<TreeTunable> tunables;
 };
 [[nodiscard]] KernelChoice parse_kernel(const std::string& text);
 
@@ -40,7 +48,9 @@ struct KernelChoice {
 // The kernel of parse_kernel(text) as a policy: its name is "kernel:" and the text without the
 // file's directory, its source is the text, its criteria and the names of its counters are those of
 // the model of that release, or, where a patch has added criteria, of a model with as many. It says
-// nothing of what the code decides. Good for as long as the program runs.
+// nothing of what the code decides. Good for as long as the program runs. The Error says what is
+// wrong with the file or with a tunable: that it has no value, or that every tree has it, so that
+// --set is for it.
 [[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& text);
 
 // The same of a kernel whose file need not be there any more, under the name that it had; `path` is

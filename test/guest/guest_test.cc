@@ -175,6 +175,26 @@ TEST_F(GuestTest, OptionsOfTheMountStandBehindTheFile) {
   EXPECT_FALSE(kernel_policy(dir_.file("none") + ":rotalloc").ok());
 }
 
+TEST_F(GuestTest, TunablesOfTheTreesOwnStandThereToo) {
+  const std::string path = kernel("mine");
+  const KernelChoice choice = parse_kernel(path + ":sysfs.mb_window=8:rotalloc:sysfs.mb_seed=a=b");
+  EXPECT_EQ(choice.path, path);
+  EXPECT_EQ(choice.mount_options, "rotalloc");
+  ASSERT_EQ(choice.tunables.size(), 2u);
+  EXPECT_EQ(choice.tunables[0].name, "mb_window");
+  EXPECT_EQ(choice.tunables[0].value, "8");
+  EXPECT_EQ(choice.tunables[1].value, "a=b");
+  EXPECT_TRUE(kernel_policy(path + ":sysfs.mb_window=8").ok());
+  for (const char* wrong : {":sysfs.mb_window", ":sysfs.mb_window=", ":sysfs.=8"}) {
+    const auto refused = kernel_policy(path + wrong);
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_NE(refused.error().message.find("sysfs.NAME=VALUE"), std::string::npos) << wrong;
+  }
+  const auto refused = kernel_policy(path + ":sysfs.mb_max_to_scan=8");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("--set mb_max_to_scan=8"), std::string::npos);
+}
+
 TEST_F(GuestTest, OtherFilesAreRefused) {
   for (const auto& [path, words] :
        {std::pair{"/bin/true", "has no driver"}, std::pair{"/etc/passwd", "is no kernel"},

@@ -24,7 +24,8 @@ class KernelTest : public testing::Test {
     image_.emplace(*std::move(image));
     source_ = replay::source_from(*image_);
   }
-  Result<std::unique_ptr<Kernel>> start(const std::string& name, const std::string& mount = {}) {
+  Result<std::unique_ptr<Kernel>> start(const std::string& name, const std::string& mount = {},
+                                        std::vector<TreeTunable> own = {}) {
     const std::string path = dir_.file(name);
     std::filesystem::copy_file(FAKE_KERNEL, path);
     const auto policy = kernel_policy(path);
@@ -34,6 +35,7 @@ class KernelTest : public testing::Test {
     options.kernel = path;
     options.image = options.named = image_path_;
     options.mount_options = mount;
+    options.own_tunables = std::move(own);
     options.tunables = allocator::defaults_for(source_.geometry);
     return Kernel::start(source_, options);
   }
@@ -72,6 +74,14 @@ TEST_F(KernelTest, WhatItHandsOutIsInUse) {
   EXPECT_NE((*kernel)->account()->mb_stats.find("reqs: 2"), std::string::npos);
   // Its process has ended.
   EXPECT_FALSE((*kernel)->status().ok());
+}
+
+TEST_F(KernelTest, ATunableThatTheTreeDoesNotHaveIsSaid) {
+  EXPECT_TRUE(start("good", {}, {{"mb_window", "8"}}).ok());
+  const auto refused = start("another", {}, {{"mb_window", "8"}, {"mb_no_such", "8"}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("no tunable mb_no_such"), std::string::npos)
+      << refused.error().message;
 }
 
 TEST_F(KernelTest, AnOptionThatTheTreeDoesNotHaveIsSaid) {
