@@ -62,8 +62,9 @@ replay::SessionOptions session_options(const InputOptions& options, const Inputs
   if (inputs.warm) out.warm = std::make_shared<replay::WarmStart>(*inputs.warm);
   out.release = inputs.release;
   if (progress.active())
-    out.progress = [&progress, total = inputs.trace.events()](const char* what, std::uint64_t n) {
-      progress.show(fmt::format("{}: {} of {} events", what, format_count(n), format_count(total)));
+    out.progress = [&progress, total = inputs.trace.events()](std::string_view what,
+                                                              std::uint64_t events) {
+      return progress.count(what, events, total);
     };
   return out;
 }

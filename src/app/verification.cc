@@ -54,19 +54,21 @@ Result<std::string> explain(replay::Session& session, replay::Setup setup,
 Result<report::ReplayReport> verify(const InputOptions& options, const VerificationOptions& wanted,
                                     const Inputs& inputs, const Listener& listener) {
   const allocator::Policy* const policy = wanted.policy;
+  allocator::Tunables tunables = inputs.recorded;
+  E4R_CHECK(apply_settings(tunables, options.settings));
   E4R_TRY(const KernelsAccount kernel, read_account(wanted, options, inputs));
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options, inputs, listener.progress));
   report::ReplayReport report = start_report(options, inputs);
-  replay::Setup setup = {policy, inputs.recorded};
+  replay::Setup setup = {policy, tunables};
   if (policy != nullptr) {
     warn_of_cold_kernel(*policy, inputs, listener);
-    setup = make_setup(*policy, inputs.recorded, inputs);
+    setup = make_setup(*policy, tunables, inputs);
   }
   // The code of a kernel cannot be put right after a difference: it decides alone.
   const bool by_kernel = setup.make != nullptr;
   if (options.explain != 0) setup.explain = {options.explain};
-  const replay::Setup recorded = {nullptr, inputs.recorded};
+  const replay::Setup recorded = {nullptr, tunables};
   E4R_TRY(const replay::Run followed, by_kernel           ? session.follow_recorded(recorded)
                                       : policy == nullptr ? session.follow_recorded(setup)
                                                           : session.follow(setup));

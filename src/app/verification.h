@@ -18,8 +18,9 @@ struct VerificationOptions {
 };
 
 // Follows the recorded kernel, decides alone, and holds decisions, groups and counters against the
-// kernel's. `inputs.recorded` has the tunables of both. The code of a kernel decides alone only.
-// Errors: a trace without closed decisions; what cannot be read; a kernel that ended.
+// kernel's, with the recorded tunables and the settings. The code of a kernel decides alone only.
+// Errors: a setting that is none; a trace without closed decisions; what cannot be read; a kernel
+// that ended.
 [[nodiscard]] Result<report::ReplayReport> verify(const InputOptions& options,
                                                   const VerificationOptions& wanted,
                                                   const Inputs& inputs, const Listener& listener);

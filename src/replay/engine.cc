@@ -26,7 +26,8 @@ Status Engine::run(trace::EventSource& events) {
       E4R_CHECK(decider_->status());
     }
     if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
-    if (options_.progress && count % kProgressEvery == 0) options_.progress(op->ordinal);
+    if (options_.progress && count % kProgressEvery == 1 && !options_.progress(op->ordinal))
+      return error("stopped");
   }
   if (stream.strays() > 0)
     contradictions_.note(&Contradictions::strays, stream.first_stray(), stream.strays());

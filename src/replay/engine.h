@@ -37,7 +37,8 @@ struct EngineOptions {
   std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
   bool log = false;                       // keep what each request came to (Engine::log)
   std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
-  std::function<void(std::uint64_t events)> progress;  // called now and then; may be empty
+  // Called now and then; false: the run ends with the Error "stopped". May be empty.
+  std::function<bool(std::uint64_t events)> progress;
   Watch watch;                    // called every `watch_every` decisions; may be empty
   std::uint64_t watch_every = 1;  // at least 1
 };

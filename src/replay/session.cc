@@ -106,7 +106,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   options.watch_every = setup.watch_every;
   if (options_.progress)
     options.progress = [this, name = setup.policy->name](std::uint64_t events) {
-      options_.progress(name.data(), events);
+      return options_.progress(name, events);
     };
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [start] {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allocator/tunables.h"
@@ -60,7 +61,8 @@ struct SessionOptions {
   std::shared_ptr<const WarmStart> warm;  // of a file system with a past; null: it has none
   std::string release;                    // of the recorded kernel, as `uname -r`; empty: not known
   bool check = false;                     // verify the state's invariants on the way
-  std::function<void(const char* what, std::uint64_t events)> progress;  // any thread; may be empty
+  // How far a policy's run is. False: it ends with the Error "stopped". Any thread; may be empty.
+  std::function<bool(std::string_view policy, std::uint64_t events)> progress;
 };
 
 // Whether a policy of this project models the kernel that made the trace.

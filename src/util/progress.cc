@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "util/escaped.h"
+#include "util/units.h"
 
 namespace e4r {
 namespace {
@@ -15,7 +16,11 @@ constexpr const char* kWipe = "\r\033[K";
 
 }  // namespace
 
-Progress::Progress(bool enabled) : active_(enabled && isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(bool enabled)
+    : terminal_(enabled && isatty(STDERR_FILENO) != 0), active_(terminal_) {}
+
+Progress::Progress(Told told)
+    : told_(std::move(told)), terminal_(false), active_(told_ != nullptr) {}
 
 Progress::~Progress() {
   wipe();
@@ -28,7 +33,7 @@ void Progress::wipe() {
 }
 
 void Progress::show(const std::string& text) {
-  if (!active_) return;
+  if (!terminal_) return;
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (shown_ && now - last_ < kEvery) return;
@@ -36,6 +41,12 @@ void Progress::show(const std::string& text) {
   shown_ = true;
   std::fprintf(stderr, "%s%s", kWipe, escaped(text).c_str());
   std::fflush(stderr);
+}
+
+bool Progress::count(std::string_view what, std::uint64_t done, std::uint64_t total) {
+  if (told_) return told_(what, done, total);
+  show(fmt::format("{}: {} of {} events", what, format_count(done), format_count(total)));
+  return true;
 }
 
 }  // namespace e4r

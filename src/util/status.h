@@ -3,18 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <e4replay/result.h>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace e4r {
 
-// What went wrong, as one line for a person: what, where, and what to try. No trailing newline or
-// full stop. Libraries return it; only tools print it and choose an exit status.
-struct Error {
-  std::string message;
-};
+// The types of the installed headers serve inside too. Libraries return them; only tools print and
+// choose an exit status.
+using e4replay::Error;
+using e4replay::Result;
+using e4replay::Status;
 
 // Builds an Error from a fmt format string.
 template <class... Args>
@@ -24,51 +23,6 @@ template <class... Args>
 
 // Text of an errno value, for the tail of a message.
 [[nodiscard]] std::string errno_text(int errnum);
-
-// Either a value or the Error that prevented it. value() and error() are for the side that
-// ok() has shown to be there; asking for the other one terminates (std::get throws).
-template <class T>
-class [[nodiscard]] Result {
- public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
-
-  [[nodiscard]] bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-
-  [[nodiscard]] T& value() & { return std::get<0>(state_); }
-  [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
-  [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
-  [[nodiscard]] const Error& error() const& { return std::get<1>(state_); }
-  [[nodiscard]] Error&& error() && { return std::get<1>(std::move(state_)); }
-
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
-
- private:
-  std::variant<T, Error> state_;
-};
-
-// Success without a value, or an Error.
-template <>
-class [[nodiscard]] Result<void> {
- public:
-  Result() = default;
-  Result(Error error) : error_(std::move(error)) {}
-
-  [[nodiscard]] bool ok() const { return !error_; }
-  explicit operator bool() const { return ok(); }
-  [[nodiscard]] const Error& error() const& { return *error_; }
-  [[nodiscard]] Error&& error() && { return std::move(*error_); }
-
- private:
-  std::optional<Error> error_;
-};
-
-using Status = Result<void>;
 
 }  // namespace e4r
 

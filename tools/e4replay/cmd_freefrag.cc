@@ -2,11 +2,9 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
-#include <optional>
 
-#include "capture/capture.h"
+#include "app/opened_image.h"
 #include "common/command.h"
-#include "image/image.h"
 #include "image/write_bitmaps.h"
 #include "report/free_space.h"
 #include "util/file.h"
@@ -45,22 +43,6 @@ Status print(const report::FreeSpace& free, const OutputName& json) {
   return json.path() == "-" ? Status() : write_output(free_space_text(free), "-");
 }
 
-// Where to read an image, which may be a capture's.
-struct OpenedImage {
-  std::optional<capture::Capture> capture;
-  std::string path;
-};
-Result<OpenedImage> open_image(const Options& options) {
-  OpenedImage out = {std::nullopt, options.image};
-  if (!capture::is_capture(options.image)) return out;
-  E4R_TRY(out.capture, capture::Capture::open(options.image));
-  if (out.capture->image().empty())
-    return error("{}: has no start image (--snapshot {})", options.image,
-                 out.capture->start().snapshot);
-  out.path = out.capture->image().path();
-  return out;
-}
-
 Result<int> run(const Options& options) {
   std::uint64_t chunk_kb = 0;
   if (!options.chunk.empty()) {
@@ -72,11 +54,8 @@ Result<int> run(const Options& options) {
   outputs.reads(options.image);
   E4R_CHECK(outputs.writes(options.json));
   E4R_CHECK(outputs.writes(options.extract, OutputKind::file));
-  E4R_TRY(const OpenedImage opened, open_image(options));
-  const std::string& path = opened.path;
-  image::OpenOptions open = options.open;
-  open.name = options.image;
-  E4R_TRY(image::Image image, image::Image::open(path, open));
+  E4R_TRY(app::OpenedImage opened, app::open_image(options.image, options.open));
+  image::Image& image = opened.image;
   const auto bits = report::chunk_bits(chunk_kb, image.superblock().block_size());
   if (!bits.ok()) return usage_error("-c: " + bits.error().message);
   E4R_TRY(report::FreeSpace free, report::measure_free_space(image, *bits));
@@ -85,7 +64,7 @@ Result<int> run(const Options& options) {
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
          ": e2freefrag misreads bigalloc and its text is followed here; --json has the true sizes");
-  if (!options.extract.empty()) E4R_CHECK(image::write_copy(path, outputs.named(options.extract)));
+  if (!options.extract.empty()) E4R_CHECK(image::write_copy(opened.path, outputs.named(options.extract)));
   E4R_CHECK(print(free, outputs.named(options.json)));
   return kDone;
 }

@@ -55,8 +55,7 @@ Result<int> run(const Options& options) {
   E4R_TRY(const Outputs outputs, declare_files(options, wanted.policy));
   Progress progress(!options.in.no_progress);
   const app::Listener listener = {progress, warn};
-  E4R_TRY(app::Inputs inputs, open_inputs(options.in, listener));
-  E4R_CHECK(app::apply_settings(inputs.recorded, options.in.settings));
+  E4R_TRY(const app::Inputs inputs, open_inputs(options.in, listener));
   auto report = verify(options.in, wanted, inputs, listener);
   progress.wipe();
   if (!report.ok()) return std::move(report).error();

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "app/fidelity.h"
 #include "app/setups.h"
 #include "util/units.h"
 
@@ -25,8 +24,8 @@ replay::SessionOptions quiet_session(const app::InputOptions& options, const app
   replay::SessionOptions out = app::session_options(options, inputs, progress);
   if (out.progress)
     out.progress = [show = std::move(out.progress), &followed, name = options.image](
-                       const char* what, std::uint64_t events) {
-      if (!followed) show(fmt::format("{}: {}", name, what).c_str(), events);
+                       std::string_view what, std::uint64_t events) {
+      return followed || show(fmt::format("{}: {}", name, what), events);
     };
   return out;
 }
@@ -66,9 +65,8 @@ OpenCapture::OpenCapture(app::InputOptions options, app::Inputs inputs,
     : options_(std::move(options)),
       inputs_(std::move(inputs)),
       listener_(listener),
-      session_(inputs_.source, inputs_.trace,
-               quiet_session(options_, inputs_, listener_.progress, followed_)),
-      report_(start_report(options_, inputs_)) {}
+      recording_(options_, inputs_,
+                 quiet_session(options_, inputs_, listener_.progress, followed_)) {}
 
 Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, bool sets_cpus,
                                                        unsigned threads,
@@ -91,18 +89,13 @@ Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, 
 }
 
 Status OpenCapture::follow(bool force, std::span<const allocator::Policy* const> policies) {
-  const auto done = app::follow_into(session_, {nullptr, inputs_.recorded}, report_);
+  Status status = recording_.follow(force, policies, listener_);
   followed_ = true;
-  listener_.progress.wipe();
-  if (!done.ok()) return done.error();
-  if (!force) E4R_CHECK(check_fidelity(report_, options_, inputs_));
-  warn_of_fidelity(report_, listener_);
-  for (const allocator::Policy* policy : policies) warn_of_cold_kernel(*policy, inputs_, listener_);
-  return {};
+  return status;
 }
 
 sweep::Subject OpenCapture::subject() const {
-  return {followed_ ? &session_ : nullptr, &report_, inputs_.recorded,
+  return {followed_ ? &recording_.session() : nullptr, &recording_.report(), inputs_.recorded,
           [this](const allocator::Policy& policy, const allocator::Tunables& tunables) {
             return app::make_setup(policy, tunables, inputs_);
           }};

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/inputs.h"
-#include "report/replay_report.h"
+#include "app/followed.h"
 #include "sweep/manifest.h"
 #include "sweep/run.h"
 
@@ -47,9 +46,8 @@ class OpenCapture {
   app::Inputs inputs_;
   app::Listener listener_;
   sweep::CaptureId id_;
-  replay::Session session_;
-  report::ReplayReport report_;
   bool followed_ = false;
+  app::Followed recording_;
 };
 
 }  // namespace e4r::tools
