@@ -22,10 +22,15 @@ slow=$(<test/slow)
 installed=(bin/e4replay sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
            share/man/man1/e4replay-{age,freefrag,info,kernel,policies,record,replay}.1
            share/man/man1/e4replay-{shrinker,sweep,trace,verify}.1
+           include/e4replay/{allocator,e4replay,event,export,free_extents,image,listener,policy}.h
+           include/e4replay/{recording,replay,report,result,version}.h
            share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
            share/e4replay/magic/e4replay
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
            share/fish/vendor_completions.d/{e4replay,mke2fs-lazy,tune2fs-lazy}.fish)
+# Below the directory of libraries, which packagers choose.
+libraries=(libe4replay.so libe4replay.so.0 pkgconfig/e4replay.pc
+           cmake/e4replay/e4replay-config{,-version}.cmake)
 
 usage() {
     sed -n 's/^#   test/usage: test/p' "$0" >&2
@@ -79,9 +84,10 @@ use_tools() {
 
 # installs DIR: what is installed below a DESTDIR is all there and runs.
 installs() {
-    local root work prefix
+    local root work prefix libdir
     root=$PWD/$1/root
     prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$1/CMakeCache.txt")
+    libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$1/CMakeCache.txt")
     rm -rf "$root"
     DESTDIR=$root cmake --install "$1" >/dev/null
     work=$(mktemp -d)
@@ -92,7 +98,8 @@ installs() {
         return 1
     }
     rm -rf "$work"
-    for file in "${installed[@]}" share/zsh/site-functions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
+    for file in "${installed[@]}" "${libraries[@]/#/$libdir/}" \
+        share/zsh/site-functions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
         [ -s "$root$prefix/$file" ] || {
             echo "builds.sh: $1 installs no $file" >&2
             return 1
@@ -102,9 +109,11 @@ installs() {
 
 # has_files DIR: its packages have each installed file once.
 has_files() {
-    local deb file
+    local deb file libdir
+    libdir=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
     for deb in "$1"/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -t; done >"$1/files"
-    for file in "${installed[@]}" share/zsh/vendor-completions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
+    for file in "${installed[@]}" "${libraries[@]/#/$libdir/}" \
+        share/zsh/vendor-completions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
         [ "$(grep -cE "^\./usr/$file(\.gz)?\$" "$1/files")" = 1 ] || {
             echo "builds.sh: the packages have no $file, or two" >&2
             return 1

@@ -9,8 +9,9 @@ spec=$1 build=$2
 command -v rpmspec >/dev/null || { echo "no rpmspec here" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
 # What Fedora's own packages define, and rpm alone does not. %license is a file of the source.
-rpmspec -P --define '_docdir /usr/share/doc' --define 'cmake cmake' --define 'cmake_build cmake --build .' \
+rpmspec -P --define '_docdir /usr/share/doc' --define "_libdir /usr/$libdir" --define 'cmake cmake' --define 'cmake_build cmake --build .' \
     --define 'cmake_install cmake --install .' "$spec" >"$work/parsed"
 if grep -n '%{' "$work/parsed"; then
     echo "spec_test: a macro that is not defined" >&2
@@ -20,7 +21,7 @@ sed -n '/^%files/,/^%changelog/p' "$work/parsed" | sed -n 's/^%doc //; s/^\//\//
 # Not as the build is configured, whose prefix may be another; tests and what they need are not installed.
 DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
 # Debian has another place for zsh's completions.
-(cd "$work/root" && find . -type f | sed 's/^\.//; s,/zsh/vendor-completions/,/zsh/site-functions/,' | sort) >"$work/installed"
+(cd "$work/root" && find . ! -type d | sed 's/^\.//; s,/zsh/vendor-completions/,/zsh/site-functions/,' | sort) >"$work/installed"
 [ "$(wc -l <"$work/installed")" -gt 20 ]
 
 status=0

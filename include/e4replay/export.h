@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+// What the shared library exports.
+#if defined(__GNUC__)
+#define E4REPLAY_API __attribute__((visibility("default")))
+#else
+#define E4REPLAY_API
+#endif

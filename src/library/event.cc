@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <e4replay/event.h>
+
+#include "app/trace_files.h"
+#include "ext4/criterion.h"
+#include "library/data.h"
+
+namespace e4replay {
+namespace {
+
+namespace mb = e4r::mb;
+
+// The same numbers inside: values are never renumbered, for packed traces store them.
+static_assert(static_cast<int>(Criterion::cr0) == static_cast<int>(mb::Criterion::cr0));
+static_assert(static_cast<int>(Criterion::cr1) == static_cast<int>(mb::Criterion::cr1));
+static_assert(static_cast<int>(Criterion::cr1_5) == static_cast<int>(mb::Criterion::cr1_5));
+static_assert(static_cast<int>(Criterion::best_avail) ==
+              static_cast<int>(mb::Criterion::best_avail));
+static_assert(static_cast<int>(Criterion::cr2) == static_cast<int>(mb::Criterion::cr2));
+static_assert(static_cast<int>(Criterion::cr3) == static_cast<int>(mb::Criterion::cr3));
+static_assert(static_cast<int>(Criterion::past_last) == static_cast<int>(mb::Criterion::past_last));
+static_assert(static_cast<int>(Criterion::unknown) == static_cast<int>(mb::Criterion::unknown));
+static_assert(mb::kCriteria == 8, "a new criterion comes to the end of e4replay::Criterion");
+
+RecordedExtent public_extent(const e4r::trace::RecordedExtent& extent) {
+  return {extent.group, extent.start, extent.len, extent.logical};
+}
+
+void fill(const e4r::trace::Event& from, Event& to) {
+  to.name = e4r::trace::event_name(from.kind);
+  to.time_ns = from.time_ns;
+  to.ino = from.ino;
+  to.block = from.block;
+  to.count = from.count;
+  to.logical = from.logical;
+  to.goal = from.goal;
+  to.left_block = from.pleft;
+  to.right_block = from.pright;
+  to.parent = from.parent;
+  to.i_size = from.i_size;
+  to.orig = public_extent(from.orig);
+  to.goal_extent = public_extent(from.goal_ex);
+  to.result = public_extent(from.result);
+  to.left_logical = from.lleft;
+  to.right_logical = from.lright;
+  to.device_major = e4r::trace::dev_major(from.dev);
+  to.device_minor = e4r::trace::dev_minor(from.dev);
+  to.pid = from.pid;
+  to.cpu = from.cpu;
+  to.flags = from.flags;
+  to.group = from.group;
+  to.needed = from.needed;
+  to.found = from.found;
+  to.groups = from.groups;
+  to.tail = from.tail;
+  to.broken = from.broken;
+  to.orig_goal_len = from.orig_goal_len;
+  to.i_writecount = from.i_writecount;
+  to.mode = from.mode;
+  to.criterion = static_cast<Criterion>(from.criterion);
+  to.has_inputs = from.has_inputs;
+}
+
+}  // namespace
+
+std::string_view criterion_name(Criterion criterion) {
+  if (static_cast<std::size_t>(criterion) >= mb::kCriteria) criterion = Criterion::unknown;
+  return mb::criterion_name(static_cast<mb::Criterion>(criterion));
+}
+
+EventReader::EventReader(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+EventReader::EventReader(EventReader&&) noexcept = default;
+EventReader& EventReader::operator=(EventReader&&) noexcept = default;
+EventReader::~EventReader() = default;
+
+Result<EventReader> EventReader::open(const std::string& path, const TraceOptions& options) {
+  E4R_TRY(const e4r::trace::OpenOptions open,
+          e4r::app::open_options(
+              {path, options.device, options.generation, options.buffer, options.lenient}));
+  E4R_TRY(std::unique_ptr<e4r::trace::Trace> trace, e4r::app::open_events(path, open));
+  return EventReader(std::make_unique<Data>(Data{std::move(trace)}));
+}
+
+Result<bool> EventReader::next(Event& event) {
+  if (data_->next == data_->batch.size()) {
+    E4R_TRY(data_->batch, data_->source->next());
+    data_->next = 0;
+    if (data_->batch.empty()) return false;
+  }
+  fill(data_->batch[data_->next++], event);
+  return true;
+}
+
+}  // namespace e4replay

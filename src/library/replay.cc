@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <e4replay/replay.h>
+
+#include "app/comparison.h"
+#include "app/deciders.h"
+#include "app/setups.h"
+#include "app/verification.h"
+#include "library/data.h"
+#include "replay/engine.h"
+
+namespace e4replay {
+
+namespace app = e4r::app;
+
+struct Sweep::Data {
+  Data(const Recording& of, Listener told)
+      : recording(of),
+        listener(std::move(told)),
+        hearing(listener),
+        followed(
+            Access::data(recording)->options, Access::data(recording)->inputs,
+            app::session_options(Access::data(recording)->options, Access::data(recording)->inputs,
+                                 hearing.listener().progress)) {}
+
+  Recording recording;
+  Listener listener;
+  Hearing hearing;
+  app::Followed followed;
+};
+
+Result<Report> replay(const Recording& recording, const ReplayOptions& options,
+                      const Listener& listener) {
+  const auto& data = Access::data(recording);
+  app::InputOptions inputs = data->options;
+  inputs.settings = options.settings;
+  inputs.check = options.check;
+  inputs.threads = options.threads;
+  app::ComparisonOptions wanted;
+  wanted.force = options.force;
+  for (const std::string& name : options.policies) {
+    E4R_TRY(const e4r::allocator::Policy* policy, app::parse_policy(name));
+    wanted.policies.push_back(policy);
+  }
+  e4r::allocator::Tunables scratch;  // a wrong setting is told before the work
+  E4R_CHECK(app::apply_settings(scratch, options.settings));
+  const Hearing hearing(listener);
+  E4R_TRY(app::Comparison made, app::compare(inputs, wanted, data->inputs, hearing.listener()));
+  return Access::report(std::move(made.report), false);
+}
+
+Result<Report> verify(const Recording& recording, const VerifyOptions& options,
+                      const Listener& listener) {
+  const auto& data = Access::data(recording);
+  app::InputOptions inputs = data->options;
+  inputs.settings = options.settings;
+  inputs.check = options.check;
+  inputs.threads = options.threads;
+  app::VerificationOptions wanted;
+  wanted.free_run = options.free_run;
+  if (!options.policy.empty()) {
+    E4R_TRY(wanted.policy, app::parse_policy(options.policy));
+  }
+  const Hearing hearing(listener);
+  E4R_TRY(e4r::report::ReplayReport made,
+          app::verify(inputs, wanted, data->inputs, hearing.listener()));
+  return Access::report(std::move(made), true);
+}
+
+Sweep::Sweep(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+Sweep::Sweep(const Sweep&) = default;
+Sweep::Sweep(Sweep&&) noexcept = default;
+Sweep& Sweep::operator=(const Sweep&) = default;
+Sweep& Sweep::operator=(Sweep&&) noexcept = default;
+Sweep::~Sweep() = default;
+
+Result<Sweep> Sweep::follow(const Recording& recording, bool force, const Listener& listener) {
+  auto data = std::make_shared<Data>(recording, listener);
+  E4R_CHECK(data->followed.follow(force, {}, data->hearing.listener()));
+  return Sweep(std::move(data));
+}
+
+Result<Report> Sweep::point(const std::string& policy,
+                            const std::vector<std::string>& settings) const {
+  E4R_TRY(const e4r::allocator::Policy* decides, app::parse_policy(policy));
+  E4R_TRY(e4r::report::RunReport run, data_->followed.run(*decides, settings));
+  e4r::report::ReplayReport report = data_->followed.report();
+  report.runs.push_back(std::move(run));
+  return Access::report(std::move(report), false);
+}
+
+}  // namespace e4replay
