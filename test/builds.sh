@@ -22,7 +22,7 @@ slow=$(<test/slow)
 installed=(bin/e4replay sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
            share/man/man1/e4replay-{age,freefrag,info,kernel,policies,record,replay}.1
            share/man/man1/e4replay-{shrinker,sweep,trace,verify}.1
-           include/e4replay/{allocator,e4replay,event,export,free_extents,image,listener,policy}.h
+           include/e4replay/{allocator,e4replay,event,export,free_extents,image,listener,plugin,policy}.h
            include/e4replay/{recording,replay,report,result,version}.h
            share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
            share/e4replay/magic/e4replay

@@ -81,7 +81,7 @@ struct Counter {
 };
 
 struct AllocatorOptions {
-  std::string policy = "legacy";           // its name, or "kernel:FILE" (docs/your-kernel.md)
+  std::string policy = "legacy";           // its name, "kernel:FILE" or "FILE.so"
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
   bool loaded = false;                     // the buddies of all groups are in memory to begin with
 };

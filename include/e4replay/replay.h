@@ -14,8 +14,8 @@
 namespace e4replay {
 
 struct ReplayOptions {
-  std::vector<std::string> policies = {};  // names, or "kernel:FILE"; empty: the recorded kernel's
-                                           // and its neighbours
+  std::vector<std::string> policies = {};  // names, "kernel:FILE" or "FILE.so"; empty: the recorded
+                                           // kernel's and its neighbours
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
   bool force = false;    // answer although the model does not follow the recorded kernel
   bool check = false;    // verify the allocator's invariants on the way

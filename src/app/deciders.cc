@@ -6,6 +6,7 @@
 #include "allocator/model.h"
 #include "guest/kernel.h"
 #include "guest/kernel_file.h"
+#include "plugin/load.h"
 
 namespace e4r::app {
 namespace {
@@ -33,10 +34,12 @@ Result<const allocator::Policy*> parse_policy(const std::string& name) {
   if (guest::is_kernel_name(name))
     return guest::kernel_policy(name.substr(guest::kKernelPrefix.size()));
   if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
+  const std::string file = plugin::is_file_name(name) ? name : plugin::find_file(name);
+  if (!file.empty()) return plugin::load(file);
   std::string known;
   for (const allocator::Policy* p : allocator::policies())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);
-  return error("unknown policy '{}': known are {}, and kernel:FILE", name, known);
+  return error("unknown policy '{}': known are {}, kernel:FILE, and FILE.so", name, known);
 }
 
 Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text) {
@@ -51,9 +54,11 @@ Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& 
 }
 
 void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs) {
-  for (const allocator::Policy* policy : policies)
+  for (const allocator::Policy* policy : policies) {
+    outputs.reads(plugin::file_of(*policy));
     if (guest::is_kernel(*policy))
       outputs.reads(guest::parse_kernel(std::string(policy->source)).path);
+  }
 }
 
 Result<std::unique_ptr<allocator::Decider>> make_decider(const allocator::Policy& policy,

@@ -13,7 +13,8 @@
 // Who decides, by the name that a command is given.
 namespace e4r::app {
 
-// A policy by its name, or the code of a kernel as "kernel:FILE".
+// A policy by its name, the code of a kernel as "kernel:FILE", or a policy from a file: by the file
+// ("./roomy.so"), or by its name in a directory of E4REPLAY_POLICY_PATH ("roomy").
 [[nodiscard]] Result<const allocator::Policy*> parse_policy(const std::string& name);
 // Those of a list "legacy,kernel:mine.uml", in its order. Errors: an unknown name (the message
 // lists those there are), an empty list.

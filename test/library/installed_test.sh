@@ -4,7 +4,7 @@
 # examples are built through pkg-config and through find_package, and they say what the tool says. The
 # names that the library exports are those of a file.
 #   installed_test.sh PART SOURCE-DIRECTORY PREFIX LIBDIR COMPILER [FLAGS...]
-#   PART: headers, pkg-config, cmake or symbols
+#   PART: headers, pkg-config, cmake, symbols or plugin
 set -euo pipefail
 part=$1 source=$2 prefix=$3 libdir=$4 compiler=$5
 flags=("${@:6}")
@@ -87,6 +87,47 @@ would not start. Keep the symbol, or raise SOVERSION (docs/library.md, "What sta
 END
         exit 1
     }
+    ;;
+plugin)
+    e4replay=$prefix/bin/e4replay
+    captures=$(realpath "$E4R_CAPTURES")
+    replay=(replay "$captures/churn-4k.img" "$captures/churn-4k.trace.zst" --check --no-progress)
+    # shellcheck disable=SC2046 # one word is one flag
+    make() { "$compiler" "${flags[@]}" -std=c++20 -O2 -Wall -Wextra -Wpedantic -Werror -shared -fPIC "$@" \
+        $(pkg-config --cflags e4replay); }
+    cd "$work"
+    make "$source/examples/roomy.cc" -o roomy.so
+    [ -z "$(nm -DC --undefined-only roomy.so | grep e4r)" ] || fail "roomy.so needs a symbol of ours"
+    # By its file and by its name: a column.
+    "$e4replay" "${replay[@]}" -p legacy,./roomy.so >by-file
+    grep -qE '^ +start .* legacy +roomy ' by-file || fail "there is no column: $(<by-file)"
+    E4REPLAY_POLICY_PATH=/nowhere:$work "$e4replay" "${replay[@]}" -p legacy,roomy >by-name
+    diff <(grep -v '^time\|per second' by-file) <(grep -v '^time\|per second' by-name)
+    "$e4replay" policies ./roomy.so >described
+    grep -q 'largest free chunk, down to a quarter' described || fail "it is not described: $(<described)"
+    E4REPLAY_POLICY_PATH=$work "$e4replay" policies | grep -q '^roomy  *legacy with a rung' ||
+        fail "e4replay policies does not list roomy"
+    # refused WORDS FILE: in one line.
+    refused() {
+        local status=0
+        "$e4replay" "${replay[@]}" -p "$2" >out 2>err || status=$?
+        [ $status = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -qF "$1" err || fail "-p $2 ended with $status: $(<err)"
+    }
+    sed 's/kInterface = 1/kInterface = 999/' "$prefix/include/e4replay/plugin.h" >plugin.h
+    sed 's,<e4replay/plugin.h>,"plugin.h",' "$source/examples/roomy.cc" >later.cc
+    make later.cc -o later.so
+    refused "was made for plug-in interface 999, and this is 1: compile it again" ./later.so
+    echo 'int nothing;' >nothing.cc
+    make nothing.cc -o nothing.so
+    refused "is a library, but no policy" ./nothing.so
+    refused "is no policy that can be loaded" "$source/examples/roomy.cc"
+    refused "No such file" ./none.so
+    sed 's/"roomy"/"legacy"/' "$source/examples/roomy.cc" >taken.cc
+    make taken.cc -o taken.so
+    refused "there is a policy legacy already" ./taken.so
+    sed 's/largest_first(), cr2(), cr3()}/cr2(), cr3(), largest_first()}/' "$source/examples/roomy.cc" >bad.cc
+    make bad.cc -o bad.so
+    refused "the last rung must walk" ./bad.so
     ;;
 *) fail "no part '$part'" ;;
 esac

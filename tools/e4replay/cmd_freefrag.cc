@@ -64,7 +64,8 @@ Result<int> run(const Options& options) {
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
          ": e2freefrag misreads bigalloc and its text is followed here; --json has the true sizes");
-  if (!options.extract.empty()) E4R_CHECK(image::write_copy(opened.path, outputs.named(options.extract)));
+  if (!options.extract.empty())
+    E4R_CHECK(image::write_copy(opened.path, outputs.named(options.extract)));
   E4R_CHECK(print(free, outputs.named(options.json)));
   return kDone;
 }

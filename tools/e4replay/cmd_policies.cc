@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <vector>
 
 #include "allocator/policy.h"
 #include "common/command.h"
+#include "plugin/load.h"
 #include "util/file.h"
 #include "util/text_table.h"
 
@@ -18,10 +21,32 @@ std::string code_line(const allocator::Policy& p, std::string_view name) {
   return p.code.empty() ? std::string() : fmt::format("{}{}\n", name, p.code);
 }
 
+// Built in, or of a file.
+Result<const allocator::Policy*> find(const std::string& name) {
+  if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
+  const std::string file = plugin::is_file_name(name) ? name : plugin::find_file(name);
+  if (file.empty()) return error("unknown policy '{}': `e4replay policies` lists them", name);
+  return plugin::load(file);
+}
+
+// All that there are; a file that is none is passed over with a warning.
+std::vector<const allocator::Policy*> all_policies() {
+  const auto own = allocator::policies();
+  std::vector<const allocator::Policy*> out(own.begin(), own.end());
+  for (const std::string& file : plugin::files()) {
+    const auto policy = plugin::load(file);
+    if (!policy.ok())
+      warn(policy.error().message);
+    else if (std::find(out.begin(), out.end(), *policy) == out.end())
+      out.push_back(*policy);
+  }
+  return out;
+}
+
 std::string overview() {
   TextTable table;
   std::string text;
-  for (const allocator::Policy* p : allocator::policies()) {
+  for (const allocator::Policy* p : all_policies()) {
     text += fmt::format("{:<10}  {}\n", p->name, p->summary);
     std::string rungs;
     for (const allocator::Rung& rung : p->ladder)
@@ -62,9 +87,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       E4R_CHECK(write_output(overview(), "-"));
       return kDone;
     }
-    const allocator::Policy* policy = allocator::find_policy(*name);
-    if (policy == nullptr)
-      return error("unknown policy '{}': `e4replay policies` lists them", *name);
+    E4R_TRY(const allocator::Policy* policy, find(*name));
     E4R_CHECK(write_output(details(*policy), "-"));
     return kDone;
   };

@@ -8,6 +8,7 @@
 #include "common/stop.h"
 #include "common/version.h"
 #include "e4replay/sweep_inputs.h"
+#include "plugin/load.h"
 #include "sweep/advice.h"
 #include "sweep/merge.h"
 #include "sweep/results.h"
@@ -55,6 +56,10 @@ Result<Wanted> wanted_of(const Options& options) {
   spec.captures = options.captures;
   spec.where = options.where;
   E4R_TRY(spec.policies, app::parse_policies(options.policies));
+  for (const allocator::Policy* policy : spec.policies)
+    if (!plugin::file_of(*policy).empty())
+      return error("policy {} is from a file, without which a sweep could not go on: use replay",
+                   policy->name);
   for (const std::string& setting : options.settings) {
     auto axis = sweep::parse_axis(setting);
     if (!axis.ok()) return error("--set: {}", axis.error().message);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugin/host.h"
+
+#include <algorithm>
+
+namespace e4r::plugin {
+namespace {
+
+using allocator::Search;
+using e4replay::Criterion;
+using e4replay::plugin::Host;
+using state::Group;
+
+static_assert(std::is_same_v<Search, e4replay::plugin::Search>);
+static_assert(std::is_same_v<Group, e4replay::plugin::Group>);
+
+// Function pointers of a type that a file cannot name go through it as one that it can.
+using Classes = decltype(allocator::Rung::classes);
+using Opaque = void (*)();
+Opaque opaque(Classes classes) {
+  return reinterpret_cast<Opaque>(classes);
+}
+Classes classes_of(Opaque classes) {
+  return reinterpret_cast<Classes>(classes);
+}
+
+const allocator::TunableInfo* find_tunable(std::string_view name) {
+  const auto table = allocator::tunable_table();
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const auto& info) { return info.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+const char* tunable_name(std::uint64_t allocator::Tunables::*member) {
+  if (member == nullptr) return nullptr;
+  for (const allocator::TunableInfo& info : allocator::tunable_table())
+    if (info.member == member) return info.name.data();
+  return nullptr;
+}
+
+bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* out) {
+  const allocator::Policy* of = allocator::find_policy(policy);
+  if (of == nullptr) return false;
+  const auto found =
+      std::find_if(of->ladder.begin(), of->ladder.end(), [&](const allocator::Rung& rung) {
+        return rung.criterion == static_cast<mb::Criterion>(criterion);
+      });
+  if (found == of->ladder.end()) return false;
+  out->criterion = criterion;
+  out->meaning = found->meaning.data();  // a literal
+  out->fast = found->fast;
+  out->scan = static_cast<e4replay::plugin::Scan>(found->scan);
+  out->striped = found->striped;
+  out->lengths = static_cast<e4replay::plugin::Lengths>(found->lengths);
+  out->applies = found->applies;
+  out->least_free = found->least_free;
+  out->good = found->good;
+  out->choose = found->choose;
+  out->leave = found->leave;
+  out->tunable = tunable_name(found->tunable);
+  out->classes = opaque(found->classes);
+  return true;
+}
+
+std::uint64_t tunable_of(const Search& search, const char* name) {
+  const allocator::TunableInfo* info = find_tunable(name);
+  return info == nullptr ? 0 : search.tunables.*(info->member);
+}
+
+void count_considered(Search& search, Criterion criterion, std::uint64_t groups) {
+  if (static_cast<std::size_t>(criterion) < mb::kCriteria)
+    search.counters[static_cast<mb::Criterion>(criterion)].groups_considered += groups;
+}
+
+// The one behind `group` on a list, or its first one.
+template <class List>
+const Group* first_of(const List& list) {
+  return list.empty() ? nullptr : &*list.begin();
+}
+template <class List>
+const Group* next_of(const List& list, const Group& group) {
+  auto at = list.iterator_to(group);
+  return ++at == list.end() ? nullptr : &*at;
+}
+
+bool has_list(const Search& search, std::uint32_t order) {
+  return search.state.has_lists() && order < state::kMaxOrders;
+}
+
+constexpr Host make_host() {
+  Host host = {};
+  host.interface = e4replay::plugin::kInterface;
+  host.rung = give_rung;
+  host.asked_len = [](const Search& s) { return s.orig.len; };
+  host.goal_len = [](const Search& s) { return s.goal.len; };
+  host.full_goal_len = [](const Search& s) { return s.goal_len; };
+  host.goal_group = [](const Search& s) { return s.goal.group; };
+  host.goal_order = [](const Search& s) { return s.order2; };
+  host.stripe = [](const Search& s) { return s.stripe; };
+  host.flags = [](const Search& s) { return s.flags; };
+  host.has_lists = [](const Search& s) { return s.state.has_lists(); };
+  host.is_usable = [](const Search& s, std::uint32_t group) { return group < s.list_groups; };
+  host.tunable = tunable_of;
+  host.set_goal_len = [](Search& s, std::uint32_t len) { s.goal.len = len; };
+  host.count_considered = count_considered;
+  host.groups = [](const Search& s) { return s.state.group_count(); };
+  host.orders = [](const Search& s) { return s.state.geometry().orders(); };
+  host.clusters_per_group = [](const Search& s) { return s.state.geometry().clusters_per_group; };
+  host.group = [](const Search& s, std::uint32_t number) -> const Group* {
+    return &s.state.group(number);
+  };
+  host.first_by_largest = [](const Search& s, std::uint32_t order) {
+    return has_list(s, order) ? first_of(s.state.largest(order)) : nullptr;
+  };
+  host.next_by_largest = [](const Search& s, std::uint32_t order, const Group& group) {
+    return next_of(s.state.largest(order), group);
+  };
+  host.first_by_average = [](const Search& s, std::uint32_t order) {
+    return has_list(s, order) ? first_of(s.state.average(order)) : nullptr;
+  };
+  host.next_by_average = [](const Search& s, std::uint32_t order, const Group& group) {
+    return next_of(s.state.average(order), group);
+  };
+  host.number = [](const Group& g) { return g.number; };
+  host.free_clusters = [](const Group& g) { return g.free; };
+  host.free_runs = [](const Group& g) { return g.fragments; };
+  host.largest_order = [](const Group& g) -> std::int32_t { return g.largest_order; };
+  host.is_loaded = [](const Group& g) { return !g.need_init; };
+  host.is_damaged = [](const Group& g) { return g.corrupt; };
+  return host;
+}
+
+constexpr Host kHost = make_host();
+
+}  // namespace
+
+const Host& host() {
+  return kHost;
+}
+
+Result<allocator::Rung> own_rung(const e4replay::plugin::Rung& rung) {
+  const auto criterion = static_cast<std::size_t>(rung.criterion);
+  if (criterion >= mb::kCriteria || mb::row_of(mb::Criterion(criterion)).section.empty())
+    return error("a rung has no criterion to count for");
+  if (rung.meaning == nullptr || *rung.meaning == '\0') return error("a rung has no meaning");
+  if (rung.applies == nullptr || rung.least_free == nullptr || rung.good == nullptr)
+    return error("a rung lacks applies, least_free or good");
+  allocator::Rung out;
+  out.criterion = static_cast<mb::Criterion>(rung.criterion);
+  out.meaning = rung.meaning;
+  out.fast = rung.fast;
+  out.scan = static_cast<allocator::Scan>(rung.scan);
+  out.striped = rung.striped;
+  out.lengths = static_cast<allocator::Lengths>(rung.lengths);
+  out.applies = rung.applies;
+  out.least_free = rung.least_free;
+  out.good = rung.good;
+  if (rung.tunable != nullptr) {
+    const allocator::TunableInfo* info = find_tunable(rung.tunable);
+    if (info == nullptr) return error("a rung has a tunable '{}', which is none", rung.tunable);
+    out.tunable = info->member;
+  }
+  out.choose = rung.choose;
+  out.classes = classes_of(rung.classes);
+  out.leave = rung.leave;
+  return out;
+}
+
+}  // namespace e4r::plugin

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugin/load.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "plugin/host.h"
+
+namespace e4r::plugin {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".so";
+
+// A file that was opened, and what its policy is made of.
+struct Loaded {
+  Loaded(std::string file, std::vector<allocator::Rung> rungs,
+         const e4replay::plugin::Policy& described, const allocator::Kernel& kernel)
+      : path(std::move(file)),
+        ladder(std::move(rungs)),
+        name(described.name),
+        summary(described.summary),
+        source(described.source),
+        policy{.name = name,
+               .alias = {},
+               .summary = summary,
+               .source = source,
+               .ladder = ladder,
+               .kernel = kernel} {}
+  Loaded(const Loaded&) = delete;
+  Loaded& operator=(const Loaded&) = delete;
+
+  std::string path;  // canonical
+  std::vector<allocator::Rung> ladder;
+  std::string name, summary, source;
+  allocator::Policy policy;
+};
+
+std::mutex mutex;
+std::deque<Loaded>& opened() {
+  static std::deque<Loaded> files;
+  return files;
+}
+
+// The file in the dynamic linker's hands; closed again unless it is kept.
+class Library {
+ public:
+  explicit Library(const std::string& path)
+      : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {}
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library() {
+    if (handle_ != nullptr) ::dlclose(handle_);
+  }
+  [[nodiscard]] bool opened() const { return handle_ != nullptr; }
+  template <class Function>
+  Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(::dlsym(handle_, name));
+  }
+  void keep() { handle_ = nullptr; }
+
+ private:
+  void* handle_;
+};
+
+bool is_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  });
+}
+
+bool is_line(const char* text) {
+  const std::string_view line = text == nullptr ? "" : text;
+  return !line.empty() && line.find('\n') == std::string_view::npos;
+}
+
+Result<std::vector<allocator::Rung>> ladder_of(const e4replay::plugin::Policy& policy) {
+  if (policy.ladder == nullptr || policy.rungs == 0 || policy.rungs > mb::kCriteria)
+    return error("has a ladder of {} rungs", policy.rungs);
+  std::vector<allocator::Rung> out;
+  std::set<mb::Criterion> seen;
+  for (std::size_t i = 0; i < policy.rungs; ++i) {
+    E4R_TRY(allocator::Rung rung, own_rung(policy.ladder[i]));
+    if (!seen.insert(rung.criterion).second)
+      return error("two rungs count for {}", mb::criterion_name(rung.criterion));
+    out.push_back(rung);
+  }
+  const allocator::Rung& last = out.back();
+  if (last.choose != nullptr || last.classes != nullptr || last.fast ||
+      last.lengths != allocator::Lengths::all)
+    return error("the last rung must walk through all groups, as cr3() does");
+  return out;
+}
+
+// Registers what the file says. The lock is held.
+Result<const allocator::Policy*> take(const std::string& path,
+                                      const e4replay::plugin::Policy& described) {
+  if (described.name == nullptr || !is_name(described.name))
+    return error("{}: its policy has no name of letters, digits, '.', '_' and '-'", path);
+  const std::string name = described.name;
+  if (allocator::find_policy(name) != nullptr)
+    return error("{}: there is a policy {} already: give this one another name", path, name);
+  for (const Loaded& other : opened())
+    if (other.name == name) return error("{}: {} has a policy {} already", path, other.path, name);
+  if (!is_line(described.summary) || !is_line(described.source))
+    return error("{}: policy {} has no summary and source of one line", path, name);
+  const allocator::Policy* of =
+      allocator::find_policy(described.kernel == nullptr ? "" : described.kernel);
+  if (of == nullptr)
+    return error("{}: policy {} names no policy on whose kernel it stands", path, name);
+  auto ladder = ladder_of(described);
+  if (!ladder.ok()) return error("{}: policy {}: {}", path, name, ladder.error().message);
+  return &opened().emplace_back(path, *std::move(ladder), described, of->kernel).policy;
+}
+
+std::vector<fs::path> directories() {
+  std::vector<fs::path> out;
+  const char* const path = std::getenv("E4REPLAY_POLICY_PATH");
+  std::istringstream names(path == nullptr ? "" : path);
+  for (std::string name; std::getline(names, name, ':');)
+    if (!name.empty()) out.emplace_back(name);
+  return out;
+}
+
+}  // namespace
+
+bool is_file_name(std::string_view policy) {
+  return policy.find('/') != std::string_view::npos || policy.ends_with(kEnding);
+}
+
+Result<const allocator::Policy*> load(const std::string& path) {
+  std::error_code failed;
+  const std::string file = fs::canonical(path, failed).string();
+  if (failed) return error("{}: {}", path, failed.message());
+  const std::lock_guard lock(mutex);
+  for (const Loaded& known : opened())
+    if (known.path == file) return &known.policy;
+  Library library(file);
+  if (!library.opened()) return error("{}: is no policy that can be loaded: {}", path, ::dlerror());
+  const auto interface = library.find<std::uint32_t()>("e4replay_plugin_interface");
+  const auto describe =
+      library.find<void(const e4replay::plugin::Host*, e4replay::plugin::Policy*)>(
+          "e4replay_plugin_policy");
+  if (interface == nullptr || describe == nullptr)
+    return error("{}: is a library, but no policy: it has no E4REPLAY_POLICY", path);
+  if (interface() != e4replay::plugin::kInterface)
+    return error("{}: was made for plug-in interface {}, and this is {}: compile it again", path,
+                 interface(), e4replay::plugin::kInterface);
+  e4replay::plugin::Policy described;
+  describe(&host(), &described);
+  E4R_TRY(const allocator::Policy* policy, take(file, described));
+  library.keep();
+  return policy;
+}
+
+std::string file_of(const allocator::Policy& policy) {
+  const std::lock_guard lock(mutex);
+  for (const Loaded& known : opened())
+    if (&known.policy == &policy) return known.path;
+  return {};
+}
+
+std::string find_file(std::string_view name) {
+  if (!is_name(name)) return {};
+  for (const fs::path& directory : directories()) {
+    std::error_code failed;
+    const fs::path file = directory / (std::string(name) + std::string(kEnding));
+    if (fs::is_regular_file(file, failed)) return file.string();
+  }
+  return {};
+}
+
+std::vector<std::string> files() {
+  std::vector<std::string> out;
+  for (const fs::path& directory : directories()) {
+    std::vector<std::string> here;
+    std::error_code failed;
+    for (fs::directory_iterator at(directory, failed), end; !failed && at != end;
+         at.increment(failed))
+      if (at->path().extension() == kEnding) here.push_back(at->path().string());
+    std::sort(here.begin(), here.end());
+    out.insert(out.end(), here.begin(), here.end());
+  }
+  return out;
+}
+
+}  // namespace e4r::plugin

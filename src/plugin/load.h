@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocator/policy.h"
+#include "util/status.h"
+
+namespace e4r::plugin {
+
+// Whether a policy's name is that of a file: it has a slash, or ends in ".so".
+[[nodiscard]] bool is_file_name(std::string_view policy);
+
+// The policy of the file, which is opened and stays open: the code in it runs. It has the name that
+// the file says. Good for as long as the program runs; the same file is opened once. Thread-safe.
+// Errors: what cannot be opened; a file that is no policy, or was made for another interface; a
+// description that breaks a rule of include/e4replay/plugin.h; a name that another policy has.
+[[nodiscard]] Result<const allocator::Policy*> load(const std::string& path);
+
+// The file that a policy came from; empty: it is built in, or the code of a kernel.
+[[nodiscard]] std::string file_of(const allocator::Policy& policy);
+
+// The file "NAME.so" in the directories of E4REPLAY_POLICY_PATH, which are separated by colons;
+// empty: there is none. And all files there that are called so, in the order of the directories and
+// of their names.
+[[nodiscard]] std::string find_file(std::string_view name);
+[[nodiscard]] std::vector<std::string> files();
+
+}  // namespace e4r::plugin
