@@ -20,7 +20,7 @@ all=(release minsizerel clang package debian guide)
 slow=$(<test/slow)
 # Where everybody installs them to.
 installed=(bin/e4replay sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
-           share/man/man1/e4replay-{age,freefrag,info,kernel,policies,record,replay}.1
+           share/man/man1/e4replay-{age,freefrag,info,kernel,map,policies,record,replay}.1
            share/man/man1/e4replay-{shrinker,sweep,trace,verify}.1
            include/e4replay/{allocator,e4replay,event,export,free_extents,image,listener,plugin,policy}.h
            include/e4replay/{recording,replay,report,result,version}.h

@@ -35,19 +35,24 @@ sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
 ln -s "$captures"/* "$work"
 ln -s "$source/traces" "$work/traces"
 shown=0
+export LC_ALL=C.UTF-8 # what `map` draws with
 for page in README.md docs/using.md docs/shrinker.md; do
-    awk '/^    \$ e4replay/ { inside = 1 } /^[^ ]/ { inside = 0 } inside && /^    / { print substr($0, 5) }' \
-        "$source/$page" >"$work/example"
-    command=$(sed -n '1s/^\$ //p' "$work/example")
-    (cd "$work" && bash -c "$command") >"$work/output"
-    while IFS= read -r line; do
-        [[ -z $line || $line == ...* ]] && continue
-        shown=$((shown + 1))
-        grep -qxF -e "$line" "$work/output" || {
-            echo "tour_test: $page shows what '$command' does not print: $line" >&2
-            status=1
-        }
-    done < <(tail -n +2 "$work/example")
+    rm -f "$work"/example.*
+    awk -v to="$work/example." '/^[^ ]/ { inside = 0 }
+        /^    \$ e4replay/ { inside = 1; ++count }
+        inside && /^    / { print substr($0, 5) >(to count) }' "$source/$page"
+    for example in "$work"/example.*; do
+        command=$(sed -n '1s/^\$ //p' "$example")
+        (cd "$work" && bash -c "$command") >"$work/output"
+        while IFS= read -r line; do
+            [[ -z $line || $line == ...* ]] && continue
+            shown=$((shown + 1))
+            grep -qxF -e "$line" "$work/output" || {
+                echo "tour_test: $page shows what '$command' does not print: $line" >&2
+                status=1
+            }
+        done < <(tail -n +2 "$example")
+    done
 done
 [ $shown -ge 50 ] || { echo "tour_test: $shown lines of output shown" >&2 && status=1; }
 exit $status

@@ -47,6 +47,7 @@ for kind in replay verify; do
         <"$out/$kind/discard.json"
 done
 write freefrag plain "$e4replay" freefrag churn-4k.img --json -
+write map plain "$e4replay" map churn-4k.img --rows 4 --json -
 write trace-info text "$e4replay" trace info churn-4k.trace.zst --json -
 write trace-info e4t "$e4replay" trace info delalloc-4k-7.3.e4t.zst --json -
 "$e4replay" trace convert churn-4k.trace.zst "$out/whole.e4c" --image churn-4k.img >"$out/stdout"

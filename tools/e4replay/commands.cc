@@ -11,6 +11,7 @@ const Command& age_command();
 const Command& freefrag_command();
 const Command& info_command();
 const Command& kernel_command();
+const Command& map_command();
 const Command& policies_command();
 const Command& record_command();
 const Command& replay_command();
@@ -22,9 +23,9 @@ std::span<const Command> commands() {
   // In the order in which a newcomer needs them: the question, whether to believe the answer, one's
   // own file system instead of a bundled one; then what looks at files, and the rest.
   static const std::array kTable = {
-      replay_command(),   verify_command(), record_command(),   sweep_command(),
-      kernel_command(),   info_command(),   freefrag_command(), kTraceCommand,
-      policies_command(), age_command(),    shrinker_command(),
+      replay_command(), verify_command(),   record_command(),   sweep_command(),
+      kernel_command(), info_command(),     freefrag_command(), map_command(),
+      kTraceCommand,    policies_command(), age_command(),      shrinker_command(),
   };
   return kTable;
 }

@@ -14,6 +14,7 @@ constexpr const char* kExamples =
     "  e4replay verify start.img run.trace.zst       does the model decide like the kernel did?\n"
     "  e4replay trace info run.trace.zst             what is in the trace, what is missing\n"
     "  e4replay freefrag disk.img                    free extents by size\n"
+    "  e4replay map disk.img                         where they lie\n"
     "\n"
     "`e4replay SUBCOMMAND --help` has more. Exit status: 0 done, 1 could not, 2 wrong command "
     "line,\n"

@@ -102,6 +102,7 @@ Value value_of(std::string_view placeholder) {
   if (placeholder == "MODEL[,MODEL...]") return {Kind::words, models(), true};
   if (placeholder == "HOW") return {Kind::words, snapshots()};
   if (placeholder == "CLOCK") return {Kind::words, clocks()};
+  if (placeholder == "WHAT") return {Kind::words, {{"free"}, {"order"}}};
   if (placeholder == "SET") return {Kind::words, {{"minimal"}, {"full"}}};
   if (placeholder == "PROFILE") return {Kind::words, profiles()};
   if (placeholder == "HOW-WRITTEN") return {Kind::words, {{"delalloc"}, {"nodelalloc"}}};

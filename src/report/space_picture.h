@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "image/image.h"
+#include "stats/space_map.h"
+#include "util/status.h"
+
+namespace e4r::report {
+
+// What `e4replay map` tells about an image: where its free space lies.
+struct SpacePicture {
+  std::string path;
+  image::SuperblockInfo superblock;
+  std::uint64_t bad_groups = 0;  // all of such a group counts as in use
+  std::vector<stats::SpaceCell> cells;
+  // Of all cells together.
+  std::uint64_t free_blocks = 0;
+  std::uint64_t free_extents = 0;
+  std::uint64_t longest = 0;  // blocks
+};
+
+// Scans the bitmaps of an image that was opened without them, or with.
+[[nodiscard]] Result<SpacePicture> measure_space(image::Image& image, std::uint64_t cells);
+
+// What a sign of the text stands for. free: which part of its blocks is free, as a shade: the
+// darker, the fuller. order: the order of the largest chunk that a free extent there has room for,
+// in clusters: 0 to 9, then a for 10; "." when nothing is free.
+enum class Shown : std::uint8_t { free, order };
+
+// The picture, line by line: `columns` signs each behind the place of the first, the last line may
+// be shorter. With `ascii` there is no other character in it.
+struct TextForm {
+  std::uint32_t columns = 64;
+  Shown shown = Shown::free;
+  bool ascii = false;
+};
+[[nodiscard]] std::string space_text(const SpacePicture& picture, const TextForm& form);
+
+// How full and how fragmented each cell is, one above the other, as a document of SVG. Each cell
+// says its figures when a browser's pointer rests on it.
+[[nodiscard]] std::string space_svg(const SpacePicture& picture, std::uint32_t columns);
+
+// {"schema": "e4replay-map/1", "image": ..., "free": ..., "cells": [...]}, indented, with a newline
+// at the end.
+[[nodiscard]] std::string space_json(const SpacePicture& picture);
+
+}  // namespace e4r::report

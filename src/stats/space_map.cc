@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stats/space_map.h"
+
+#include <algorithm>
+
+namespace e4r::stats {
+
+SpaceMap::SpaceMap(const Geometry& geometry, std::uint64_t cells)
+    : geometry_(geometry),
+      cells_(
+          std::clamp<std::uint64_t>(cells, 1, geometry.blocks_count - geometry.first_data_block)) {
+  for (std::uint64_t cell = 0; cell < cells_.size(); ++cell) {
+    cells_[cell].first_block = first_of(cell);
+    cells_[cell].blocks = first_of(cell + 1) - first_of(cell);
+  }
+}
+
+// The larger cells come first, so that no product is needed that could be too large.
+std::uint64_t SpaceMap::first_of(std::uint64_t cell) const {
+  const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;
+  const std::uint64_t each = blocks / cells_.size(), larger = blocks % cells_.size();
+  return geometry_.first_data_block + cell * each + std::min(cell, larger);
+}
+
+std::uint64_t SpaceMap::cell_of(std::uint64_t block) const {
+  const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;
+  const std::uint64_t each = blocks / cells_.size(), larger = blocks % cells_.size();
+  const std::uint64_t at = block - geometry_.first_data_block;
+  const std::uint64_t in_larger = larger * (each + 1);
+  return at < in_larger ? at / (each + 1) : larger + (at - in_larger) / each;
+}
+
+void SpaceMap::run(std::uint64_t first, std::uint64_t blocks) {
+  std::uint64_t cell = cell_of(first);
+  ++cells_[cell].free_extents;
+  for (std::uint64_t at = first, end = first + blocks; at < end; ++cell) {
+    const std::uint64_t next = std::min(end, cells_[cell].first_block + cells_[cell].blocks);
+    cells_[cell].free_blocks += next - at;
+    cells_[cell].longest = std::max(cells_[cell].longest, blocks);
+    at = next;
+  }
+}
+
+void SpaceMap::add(GroupNumber group, state::bitmap::ConstWords words) {
+  const std::uint32_t clusters = geometry_.clusters_in(group);
+  const std::uint64_t end = geometry_.first_block(group) + geometry_.blocks_in(group);
+  for (std::uint32_t from = 0; from < clusters;) {
+    from = state::bitmap::find_clear(words, clusters, from);
+    if (from == clusters) return;
+    const std::uint32_t to = state::bitmap::find_set(words, clusters, from);
+    const std::uint64_t first = geometry_.block_of(group, from);
+    // The last cluster of the device may be short.
+    run(first, std::min(end - first, geometry_.to_blocks(to - from)));
+    from = to;
+  }
+}
+
+void SpaceMap::merge(const SpaceMap& other) {
+  for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
+    cells_[cell].free_blocks += other.cells_[cell].free_blocks;
+    cells_[cell].free_extents += other.cells_[cell].free_extents;
+    cells_[cell].longest = std::max(cells_[cell].longest, other.cells_[cell].longest);
+  }
+}
+
+}  // namespace e4r::stats
