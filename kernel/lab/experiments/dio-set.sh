@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# How often 64 threads are woken by the set of direct writes of dio-overwrite, by the set's own code in a
+# program (dio-set.c).
+#   kernel/lab/experiments/dio-set.sh TREE...
+# TREE: a kernel tree with the series, as `lab apply` prints it. One after the other in one run. Fails
+# when two writes met that must not.
+set -euo pipefail
+here=$(dirname "$(realpath "$0")")
+[ $# -gt 0 ] || { sed -n 's/^#   kernel/usage: kernel/p' "$0" >&2 && exit 2; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for tree; do
+    sed -e '/^#include/d' -e '/^#if IS_BUILTIN/,$d' \
+        -e 's/^\(\tstruct ext4_dio_fill \*other.*;\)$/\1\n\t__atomic_add_fetch(\&looks, 1, __ATOMIC_SEQ_CST);/' \
+        "$tree/fs/ext4/dio.c" >"$work/core.c"
+    name=$work/$(basename "$tree")
+    gcc -O2 -w -pthread -DCORE="\"$work/core.c\"" -I "$tree/tools/include" -o "$name" \
+        "$here/dio-set.c" "$tree/tools/lib/rbtree.c"
+    (cd "$work" && "./$(basename "$tree")")
+done
