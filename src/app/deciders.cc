@@ -33,9 +33,8 @@ Result<std::unique_ptr<allocator::Decider>> start_kernel(const allocator::Policy
 Result<const allocator::Policy*> parse_policy(const std::string& name) {
   if (guest::is_kernel_name(name))
     return guest::kernel_policy(name.substr(guest::kKernelPrefix.size()));
-  if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
-  const std::string file = plugin::is_file_name(name) ? name : plugin::find_file(name);
-  if (!file.empty()) return plugin::load(file);
+  E4R_TRY(const allocator::Policy* policy, plugin::find_policy(name));
+  if (policy != nullptr) return policy;
   std::string known;
   for (const allocator::Policy* p : allocator::policies())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", p->name);

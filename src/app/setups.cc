@@ -54,6 +54,11 @@ Status apply_settings(allocator::Tunables& tunables, const std::vector<std::stri
   return {};
 }
 
+Status check_settings(const std::vector<std::string>& settings) {
+  allocator::Tunables scratch;
+  return apply_settings(scratch, settings);
+}
+
 replay::SessionOptions session_options(const InputOptions& options, const Inputs& inputs,
                                        Progress& progress) {
   replay::SessionOptions out;

@@ -30,6 +30,9 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 [[nodiscard]] Status apply_settings(allocator::Tunables& tunables,
                                     const std::vector<std::string>& settings);
 
+// Whether every setting could be applied: for who asks before any work.
+[[nodiscard]] Status check_settings(const std::vector<std::string>& settings);
+
 // `progress` must outlive the session.
 [[nodiscard]] replay::SessionOptions session_options(const InputOptions& options,
                                                      const Inputs& inputs, Progress& progress);

@@ -28,21 +28,30 @@ struct Sweep::Data {
   app::Followed followed;
 };
 
-Result<Report> replay(const Recording& recording, const ReplayOptions& options,
-                      const Listener& listener) {
-  const auto& data = Access::data(recording);
-  app::InputOptions inputs = data->options;
+namespace {
+
+// Those of the recording, with what the options of one call set.
+template <class Options>
+app::InputOptions with(app::InputOptions inputs, const Options& options) {
   inputs.settings = options.settings;
   inputs.check = options.check;
   inputs.threads = options.threads;
+  return inputs;
+}
+
+}  // namespace
+
+Result<Report> replay(const Recording& recording, const ReplayOptions& options,
+                      const Listener& listener) {
+  const auto& data = Access::data(recording);
+  const app::InputOptions inputs = with(data->options, options);
   app::ComparisonOptions wanted;
   wanted.force = options.force;
   for (const std::string& name : options.policies) {
     E4R_TRY(const e4r::allocator::Policy* policy, app::parse_policy(name));
     wanted.policies.push_back(policy);
   }
-  e4r::allocator::Tunables scratch;  // a wrong setting is told before the work
-  E4R_CHECK(app::apply_settings(scratch, options.settings));
+  E4R_CHECK(app::check_settings(options.settings));
   const Hearing hearing(listener);
   E4R_TRY(app::Comparison made, app::compare(inputs, wanted, data->inputs, hearing.listener()));
   return Access::report(std::move(made.report), false);
@@ -51,10 +60,7 @@ Result<Report> replay(const Recording& recording, const ReplayOptions& options,
 Result<Report> verify(const Recording& recording, const VerifyOptions& options,
                       const Listener& listener) {
   const auto& data = Access::data(recording);
-  app::InputOptions inputs = data->options;
-  inputs.settings = options.settings;
-  inputs.check = options.check;
-  inputs.threads = options.threads;
+  const app::InputOptions inputs = with(data->options, options);
   app::VerificationOptions wanted;
   wanted.free_run = options.free_run;
   if (!options.policy.empty()) {

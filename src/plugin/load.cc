@@ -178,6 +178,13 @@ std::string find_file(std::string_view name) {
   return {};
 }
 
+Result<const allocator::Policy*> find_policy(const std::string& name) {
+  if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
+  const std::string file = is_file_name(name) ? name : find_file(name);
+  if (file.empty()) return nullptr;
+  return load(file);
+}
+
 std::vector<std::string> files() {
   std::vector<std::string> out;
   for (const fs::path& directory : directories()) {

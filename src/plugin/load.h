@@ -19,6 +19,10 @@ namespace e4r::plugin {
 // description that breaks a rule of include/e4replay/plugin.h; a name that another policy has.
 [[nodiscard]] Result<const allocator::Policy*> load(const std::string& path);
 
+// The policy of a name: built in, or from a file, by the file or by its name in a directory of
+// E4REPLAY_POLICY_PATH. Null: there is none. Errors: load()'s.
+[[nodiscard]] Result<const allocator::Policy*> find_policy(const std::string& name);
+
 // The file that a policy came from; empty: it is built in, or the code of a kernel.
 [[nodiscard]] std::string file_of(const allocator::Policy& policy);
 

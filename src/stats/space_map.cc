@@ -5,10 +5,11 @@
 
 namespace e4r::stats {
 
-SpaceMap::SpaceMap(const Geometry& geometry, std::uint64_t cells)
-    : geometry_(geometry),
-      cells_(
-          std::clamp<std::uint64_t>(cells, 1, geometry.blocks_count - geometry.first_data_block)) {
+SpaceMap::SpaceMap(const Geometry& geometry, std::uint64_t cells) : geometry_(geometry) {
+  const std::uint64_t blocks = geometry.blocks_count - geometry.first_data_block;
+  cells_.resize(std::clamp<std::uint64_t>(cells, 1, blocks));
+  each_ = blocks / cells_.size();
+  larger_ = blocks % cells_.size();
   for (std::uint64_t cell = 0; cell < cells_.size(); ++cell) {
     cells_[cell].first_block = first_of(cell);
     cells_[cell].blocks = first_of(cell + 1) - first_of(cell);
@@ -17,17 +18,13 @@ SpaceMap::SpaceMap(const Geometry& geometry, std::uint64_t cells)
 
 // The larger cells come first, so that no product is needed that could be too large.
 std::uint64_t SpaceMap::first_of(std::uint64_t cell) const {
-  const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;
-  const std::uint64_t each = blocks / cells_.size(), larger = blocks % cells_.size();
-  return geometry_.first_data_block + cell * each + std::min(cell, larger);
+  return geometry_.first_data_block + cell * each_ + std::min(cell, larger_);
 }
 
 std::uint64_t SpaceMap::cell_of(std::uint64_t block) const {
-  const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;
-  const std::uint64_t each = blocks / cells_.size(), larger = blocks % cells_.size();
   const std::uint64_t at = block - geometry_.first_data_block;
-  const std::uint64_t in_larger = larger * (each + 1);
-  return at < in_larger ? at / (each + 1) : larger + (at - in_larger) / each;
+  const std::uint64_t in_larger = larger_ * (each_ + 1);
+  return at < in_larger ? at / (each_ + 1) : larger_ + (at - in_larger) / each_;
 }
 
 void SpaceMap::run(std::uint64_t first, std::uint64_t blocks) {

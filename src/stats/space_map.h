@@ -44,6 +44,8 @@ class SpaceMap {
 
   Geometry geometry_;
   std::vector<SpaceCell> cells_;
+  std::uint64_t each_,
+      larger_;  // blocks of a cell, but of the first `larger_`, which have one more
 };
 
 }  // namespace e4r::stats

@@ -21,14 +21,6 @@ std::string code_line(const allocator::Policy& p, std::string_view name) {
   return p.code.empty() ? std::string() : fmt::format("{}{}\n", name, p.code);
 }
 
-// Built in, or of a file.
-Result<const allocator::Policy*> find(const std::string& name) {
-  if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
-  const std::string file = plugin::is_file_name(name) ? name : plugin::find_file(name);
-  if (file.empty()) return error("unknown policy '{}': `e4replay policies` lists them", name);
-  return plugin::load(file);
-}
-
 // All that there are; a file that is none is passed over with a warning.
 std::vector<const allocator::Policy*> all_policies() {
   const auto own = allocator::policies();
@@ -87,7 +79,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
       E4R_CHECK(write_output(overview(), "-"));
       return kDone;
     }
-    E4R_TRY(const allocator::Policy* policy, find(*name));
+    E4R_TRY(const allocator::Policy* policy, plugin::find_policy(*name));
+    if (policy == nullptr)
+      return error("unknown policy '{}': `e4replay policies` lists them", *name);
     E4R_CHECK(write_output(details(*policy), "-"));
     return kDone;
   };

@@ -62,8 +62,7 @@ Result<int> run(const Options& options) {
   }
   if (!options.write_image.empty() && wanted.policies.size() != 1)
     return usage_error("--write-image needs a single policy: give it with -p");
-  allocator::Tunables scratch;
-  if (const Status status = app::apply_settings(scratch, options.in.settings); !status.ok())
+  if (const Status status = app::check_settings(options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
   wanted.force = options.force;
   wanted.first_difference = options.first_difference;

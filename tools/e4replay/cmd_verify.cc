@@ -49,8 +49,7 @@ Result<int> run(const Options& options) {
     if (!given.ok()) return usage_error(given.error().message);
     wanted.policy = *given;
   }
-  allocator::Tunables scratch;
-  if (const Status status = app::apply_settings(scratch, options.in.settings); !status.ok())
+  if (const Status status = app::check_settings(options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options, wanted.policy));
   Progress progress(!options.in.no_progress);
