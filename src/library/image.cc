@@ -3,7 +3,6 @@
 
 #include "library/data.h"
 #include "replay/load.h"
-#include "replay/mount.h"
 #include "report/free_space.h"
 #include "stats/settled.h"
 
@@ -60,8 +59,6 @@ Result<Image> Image::open(const std::string& path, const ImageOptions& options) 
   data->file_system = public_file_system(data->image->superblock());
   if (options.bitmaps) {
     data->source = &data->own_source.emplace(e4r::replay::source_from(*data->image));
-    data->own_source->geometry.data_writeback =
-        e4r::replay::read_mount("", data->image->superblock().default_mount_opts).data_writeback;
     data->tunables = e4r::allocator::defaults_for(data->source->geometry);
   }
   return Image(std::move(data));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "replay/mount.h"
+
 namespace e4r::replay {
 namespace {
 
@@ -24,6 +26,7 @@ state::MountedGeometry geometry_from(const image::SuperblockInfo& g) {
   out.desc_csum = g.features.group_checksums();
   out.journal = g.features.has_journal;
   out.extents = g.features.extents;
+  out.data_writeback = read_mount("", g.default_mount_opts).data_writeback;
   return out;
 }
 

@@ -17,7 +17,6 @@
 #include "e4replay/aged_report.h"
 #include "image/write_bitmaps.h"
 #include "replay/load.h"
-#include "replay/mount.h"
 #include "util/fd.h"
 #include "util/file.h"
 #include "util/progress.h"
@@ -171,8 +170,7 @@ Status choose(const Options& options, Chosen& chosen) {
   chosen.ager.writing =
       options.writing == "delalloc" ? age::Writing::delayed : age::Writing::direct;
   chosen.ager.pid = options.pid;
-  allocator::Tunables scratch;
-  E4R_CHECK(app::apply_settings(scratch, options.settings));
+  E4R_CHECK(app::check_settings(options.settings));
   if (options.output.empty()) return error("-o is missing: where does the aged image go?");
   return {};
 }
@@ -200,9 +198,7 @@ Result<int> run(const Options& options) {
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
   for (const std::string& warning : image.warnings()) warn(warning);
   E4R_CHECK(check_shape(image, options.target));
-  state::Source source = replay::source_from(image);
-  source.geometry.data_writeback =
-      replay::read_mount("", image.superblock().default_mount_opts).data_writeback;
+  const state::Source source = replay::source_from(image);
   E4R_TRY(chosen.ager.inodes, inodes_of(options, image.superblock(), source.geometry));
   allocator::Tunables tunables = allocator::defaults_for(source.geometry);
   E4R_CHECK(app::apply_settings(tunables, options.settings));
