@@ -236,5 +236,20 @@ TEST_F(OutputsCommand, NothingIsLeftOfWhatWasStopped) {
   }
 }
 
+// A signal may come before mke2fs can take it, or when it has just ended.
+TEST_F(OutputsCommand, ASignalThatMke2fsDidNotTakeEndsTheProgram) {
+  const std::string mke2fs = file("deaf-mke2fs");
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+    std::ofstream(mke2fs) << "#!/bin/sh\ntrap '' INT QUIT TERM HUP\nkill -" << signal
+                          << " $PPID\nexec mke2fs \"$@\"\n";
+    fs::permissions(mke2fs, fs::perms::owner_all);
+    const auto before = files();
+    const Outcome out = run({"prlimit", "--core=0", "env", "E4R_MKE2FS=" + mke2fs, E4REPLAY, "age",
+                             "64M", "--until", "turnover 0.1x", "-o", file("aged")});
+    EXPECT_EQ(out.status, 128 + signal) << out.err;
+    EXPECT_EQ(files(), before) << signal;
+  }
+}
+
 }  // namespace
 }  // namespace e4r::test

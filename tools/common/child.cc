@@ -18,32 +18,49 @@ namespace e4r::tools {
 namespace {
 
 volatile std::sig_atomic_t child_pid = 0;
+volatile std::sig_atomic_t last_signal = 0;  // of those that came while the child ran
+
+void remember(int signal) {
+  last_signal = signal;
+}
 
 void hand_on(int signal) {
+  last_signal = signal;
   if (child_pid > 0) ::kill(static_cast<pid_t>(child_pid), signal);
 }
 
-// What is done with signals while a child runs; as before when the object goes.
+// What is done with signals while a child runs; as before when the object goes. They are blocked
+// from the start of the object until let_in(), and again from block() on: none is lost between the
+// handlers of before and those of here.
 class ChildSignals {
  public:
   ChildSignals() {
+    ::sigemptyset(&signals_);
+    for (const int signal : kSignals) ::sigaddset(&signals_, signal);
+    ::pthread_sigmask(SIG_BLOCK, &signals_, &mask_before_);
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
       struct sigaction action = {};
-      action.sa_handler = i < kTerminal ? SIG_IGN : hand_on;
+      action.sa_handler = i < kTerminal ? remember : hand_on;
       ::sigaction(kSignals[i], &action, &before_[i]);
     }
+    last_signal = 0;
   }
   ~ChildSignals() { restore(); }
   ChildSignals(const ChildSignals&) = delete;
   ChildSignals& operator=(const ChildSignals&) = delete;
+  void let_in() const { ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
+  void block() const { ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr); }
   void restore() const {
     for (std::size_t i = 0; i < kSignals.size(); ++i)
       ::sigaction(kSignals[i], &before_[i], nullptr);
+    let_in();
   }
 
  private:
   static constexpr std::array kSignals = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
   static constexpr std::size_t kTerminal = 2;
+  sigset_t signals_ = {};
+  sigset_t mask_before_ = {};
   std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
@@ -107,17 +124,23 @@ Error become(const std::string& program, std::vector<std::string> argv) {
 Result<int> run_child(const std::string& program, std::vector<std::string> argv) {
   if (::access(program.c_str(), X_OK) != 0) return cannot_run(program, errno);
   const std::vector<char*> words = pointers(argv);
-  const ChildSignals signals;
-  const pid_t pid = ::fork();
-  if (pid < 0) return cannot_run(program, errno);
-  if (pid == 0) {
-    signals.restore();
-    ::execv(program.c_str(), words.data());
-    ::_exit(127);
+  int status = 0;
+  {
+    const ChildSignals signals;
+    const pid_t pid = ::fork();
+    if (pid < 0) return cannot_run(program, errno);
+    if (pid == 0) {
+      signals.restore();
+      ::execv(program.c_str(), words.data());
+      ::_exit(127);
+    }
+    child_pid = pid;
+    signals.let_in();
+    status = wait_for(pid);
+    signals.block();
+    child_pid = 0;
   }
-  child_pid = pid;
-  const int status = wait_for(pid);
-  child_pid = 0;
+  if (status == 0 && last_signal != 0) ::raise(last_signal);
   return status;
 }
 

@@ -28,7 +28,8 @@ namespace e4r::tools {
 
 // Runs the program on our standard input, output and error, so that it can ask on the terminal,
 // and waits for it: its exit status, or 128 + the signal that ended it. Meanwhile what the
-// terminal sends to both is the child's to answer, and SIGTERM and SIGHUP are handed on to it.
+// terminal sends to both is the child's to answer, and SIGTERM and SIGHUP are handed on to it. When
+// it succeeds all the same, the signal reaches this program then.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
 
 // A program that runs beside this one, on the same standard input, output and error. What the
