@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A policy in a file of its own (docs/plugins.md). Before CR2 reads through groups that hold enough
-// clusters in pieces, it tries the groups with the largest free chunks, down to a quarter of the
-// goal.
+// A policy in a file of its own (docs/adding-a-policy.md). Before CR2 reads through groups that
+// hold enough clusters in pieces, it tries the groups with the largest free chunks, down to a
+// quarter of the goal, or to what `--set roomy_parts=N` says.
 //   c++ -std=c++20 -O2 -shared -fPIC roomy.cc $(pkg-config --cflags e4replay) -o roomy.so
 //   e4replay replay run.e4c -p legacy,./roomy.so
 #include <e4replay/plugin.h>
@@ -13,11 +13,14 @@
 namespace {
 
 using namespace e4replay::plugin;
-using e4replay::Criterion;
+
+constexpr Tunable kParts = {"roomy_parts", "the smallest chunk is the goal divided by this", 4, 64};
 
 // Order of the smallest chunk that will do, but none smaller than the request.
 std::uint32_t least_order(const Search& search) {
-  const std::uint32_t least = std::max({full_goal_len(search) / 4, asked_len(search), 2u});
+  const auto parts =
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(tunable(search, kParts.name), 1));
+  const std::uint32_t least = std::max({full_goal_len(search) / parts, asked_len(search), 2u});
   return static_cast<std::uint32_t>(std::bit_width(least - 1));
 }
 
@@ -30,7 +33,7 @@ std::optional<std::uint32_t> choose_roomy(Search& search) {
   for (std::uint32_t order = orders(search); order-- > least_order(search);) {
     for (const Group& group : by_largest(search, order)) {
       if (!is_usable(search, number(group))) continue;
-      count_considered(search, Criterion::cr1_5, 1);
+      count_group(search);
       if (!good_roomy(search, group)) continue;
       set_goal_len(search, std::min(full_goal_len(search), 1u << order));
       return number(group);
@@ -42,7 +45,7 @@ std::optional<std::uint32_t> choose_roomy(Search& search) {
 
 Rung largest_first() {
   Rung rung;
-  rung.criterion = Criterion::cr1_5;  // counted so: this ladder has no CR1.5 of its own
+  rung.name = "roomy";
   rung.meaning = "the group with the largest free chunk, down to a quarter of the goal";
   rung.fast = true;
   rung.striped = true;
@@ -62,9 +65,11 @@ E4REPLAY_POLICY {
   Policy policy;
   policy.name = "roomy";
   policy.summary = "legacy with a rung for the largest free chunks between CR1 and CR2";
-  policy.source = "docs/plugins.md";
+  policy.source = "docs/adding-a-policy.md";
   policy.kernel = "legacy";
   policy.ladder = ladder.data();
   policy.rungs = ladder.size();
+  policy.tunables = &kParts;
+  policy.tunable_count = 1;
   return policy;
 }

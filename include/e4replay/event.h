@@ -7,25 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include <e4replay/criterion.h>
 #include <e4replay/export.h>
 #include <e4replay/result.h>
 
 namespace e4replay {
 
-// The rung of the allocator's ladder that ended a search, by name: its number depends on the
-// kernel. past_last is what kernels from 6.12.77 and 6.17 on print when a walk of all groups in the
-// last rung found too little. New ones come to the end.
-enum class Criterion : std::uint8_t {
-  cr0,
-  cr1,
-  cr1_5,
-  best_avail,
-  cr2,
-  cr3,
-  past_last,
-  unknown,
-};
-// "CR0", "best-avail", "unknown".
+// "CR0", "best-avail", "unknown"; of a rung with a name of its own, that name. Good for as long as
+// the program runs.
 [[nodiscard]] E4REPLAY_API std::string_view criterion_name(Criterion criterion);
 
 // A run of clusters in one group as a trace has it: any numbers, with a start of -1 where the

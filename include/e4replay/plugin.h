@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <optional>
 
-#include <e4replay/event.h>
+#include <e4replay/criterion.h>
 #include <e4replay/export.h>
 
 // A policy in a file of its own, made of this header alone and of no library:
 //   c++ -std=c++20 -O2 -shared -fPIC roomy.cc $(pkg-config --cflags e4replay) -o roomy.so
 //   e4replay replay run.e4c -p legacy,./roomy.so
-// docs/plugins.md walks through one. The program that opens the file gives it a table of functions
-// (Host), which the functions below call. What decides between two programs is kInterface: a file
-// that was made for another one is refused.
+// docs/adding-a-policy.md walks through one. The program that opens the file gives it a table of
+// functions (Host), which the functions below call. What decides between two programs is
+// kInterface: a file that was made for another one is refused.
 
 namespace e4r::allocator {
 struct Search;
@@ -52,8 +52,11 @@ enum class Lengths : std::uint8_t {
 // the search's goal length and flags. They are called in several threads at once, for different
 // searches, and must not throw.
 struct Rung {
-  // Under which name it is counted and reported. No two rungs of a ladder have the same. A rung
-  // of its own takes one that its ladder does not have.
+  // Under which it is counted and reported: the name of a rung of the file's own, of letters,
+  // digits, '.', '_' and '-'; or, without a name, a criterion of the library. No two rungs of a
+  // ladder have the same. Rungs of several files that have the same name share a row of a report.
+  // A process has four such names at most.
+  const char* name = nullptr;
   Criterion criterion = Criterion::unknown;
   const char* meaning = "";  // one line for people
   // Below this rung nothing is worth reading a bitmap for: groups whose buddy is not loaded are
@@ -68,8 +71,9 @@ struct Rung {
   std::uint32_t (*least_free)(const Search&) = nullptr;
   // Whether a loaded group will do.
   bool (*good)(const Search&, const Group&) = nullptr;
-  // The next group from the order lists, one that is_usable(), or none: the rung is done. Null: the
-  // rung walks from group to group, as it does on a file system without lists.
+  // The next group from the order lists, one that is_usable(), or none: the rung is done. Any other
+  // group ends the replay with an error. Null: the rung walks from group to group, as it does on a
+  // file system without lists.
   std::optional<std::uint32_t> (*choose)(Search&) = nullptr;
   // The rung found nothing. May be null.
   void (*leave)(Search&) = nullptr;
@@ -77,6 +81,15 @@ struct Rung {
   // Of a rung that was taken from the table of rungs: what it asks of kernels that keep sets of
   // groups instead of lists. Null: it walks there.
   void (*classes)() = nullptr;
+};
+
+// A tunable of the policy's own. `--set NAME=VALUE` sets it, tunable() reads it. A process has
+// eight at most. Two files may bring the same one: then all four members are the same.
+struct Tunable {
+  const char* name = nullptr;     // lower-case letters, digits and '_'
+  const char* meaning = nullptr;  // one line for people
+  std::uint64_t fallback = 0;     // the default
+  std::uint64_t max = 0;          // largest value accepted
 };
 
 // A ladder on a kernel, and what people are told of it. All of it must last as long as the
@@ -90,6 +103,8 @@ struct Policy {
   const char* kernel = "legacy";
   const Rung* ladder = nullptr;
   std::size_t rungs = 0;
+  const Tunable* tunables = nullptr;
+  std::size_t tunable_count = 0;
 };
 
 // What the program gives to the file. Not to be called before it has been given.
@@ -111,7 +126,7 @@ struct Host {
   bool (*is_usable)(const Search&, std::uint32_t group);
   std::uint64_t (*tunable)(const Search&, const char* name);
   void (*set_goal_len)(Search&, std::uint32_t len);
-  void (*count_considered)(Search&, Criterion criterion, std::uint64_t groups);
+  void (*count_group)(Search&);
 
   // Of the file system.
   std::uint32_t (*groups)(const Search&);
@@ -152,6 +167,7 @@ inline const Host* host = nullptr;
 [[nodiscard]] inline std::uint32_t full_goal_len(const Search& search) {
   return host->full_goal_len(search);
 }
+// 1 to full_goal_len(). Any other length ends the replay with an error.
 inline void set_goal_len(Search& search, std::uint32_t len) {
   host->set_goal_len(search, len);
 }
@@ -187,9 +203,9 @@ inline void restore_goal(Search& search) {
 [[nodiscard]] inline std::uint64_t tunable(const Search& search, const char* name) {
   return host->tunable(search, name);
 }
-// `choose` counts the groups that it has looked at, as mb_stats does.
-inline void count_considered(Search& search, Criterion criterion, std::uint64_t groups) {
-  host->count_considered(search, criterion, groups);
+// `choose` counts each group that it looks at, as mb_stats does.
+inline void count_group(Search& search) {
+  host->count_group(search);
 }
 
 // ---- The file system.
@@ -204,7 +220,7 @@ inline void count_considered(Search& search, Criterion criterion, std::uint64_t 
 [[nodiscard]] inline std::uint32_t clusters_per_group(const Search& search) {
   return host->clusters_per_group(search);
 }
-// `number` is below groups().
+// `number` is below groups(); another number gives the first group.
 [[nodiscard]] inline const Group& group(const Search& search, std::uint32_t number) {
   return *host->group(search, number);
 }

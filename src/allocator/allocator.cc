@@ -99,6 +99,17 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   return out;
 }
 
+Error Allocator::told_fault() const {
+  const std::string_view rung = mb::criterion_name(fault_.criterion);
+  if (fault_.what == Search::Fault::What::no_such_group)
+    return error(
+        "policy {}: choose() of its rung {} gave group {}, which cannot be searched: give one that "
+        "is_usable(), or none",
+        policy_.name, rung, fault_.value);
+  return error("policy {}: its rung {} set a goal of {} clusters: give 1 to full_goal_len()",
+               policy_.name, rung, fault_.value);
+}
+
 Decision Allocator::would_find(const Search& search, const Normalized& goal,
                                std::uint64_t ino) const {
   Counters ignored;
@@ -265,6 +276,7 @@ Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
 }
 
 void Allocator::collect(const Search& search) {
+  if (fault_.what == Search::Fault::What::none) fault_ = search.fault;
   if (search.goal.len == 0) return;
   ++counters_.requests;
   counters_.allocated += search.best.len;

@@ -64,8 +64,13 @@ class Allocator {
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const Tunables& tunables() const { return tunables_; }
   [[nodiscard]] state::FsState& state() { return state_; }
+  // The Error: the first thing that a policy from a file did and must not.
+  [[nodiscard]] Status status() const {
+    return fault_.what == Search::Fault::What::none ? Status() : told_fault();
+  }
 
  private:
+  [[nodiscard]] Error told_fault() const;
   [[nodiscard]] Mode choose_mode(const Request& request, Search& search);
   [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
   state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;
@@ -84,6 +89,7 @@ class Allocator {
   Counters counters_;
   Preallocations preallocs_;
   StreamGoals streams_;
+  Search::Fault fault_;
   SearchStart start_;
   SearchObserver* observer_ = nullptr;
   std::vector<std::uint64_t> held_;  // of a dictated result, what was in use; empty: nothing was

@@ -91,6 +91,14 @@ void GroupSearch::step(std::uint32_t& group) const {
   group = group + 1 >= search_.groups ? 0 : group + 1;
 }
 
+// The next group from the lists. Code of a file may name one that there is not.
+std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
+  const auto next = rung.choose(search_);
+  if (!next || *next < search_.list_groups) return next;
+  search_.note(Search::Fault::What::no_such_group, *next);
+  return std::nullopt;
+}
+
 // Looks at one group, and searches it if that is worth it.
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
@@ -126,7 +134,7 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
       if (!walks(rung)) --search_.linear_left;
       step(group);
     } else {
-      const auto next = rung.choose(search_);
+      const auto next = ask(rung);
       search_.tell(&SearchObserver::asked_index, rung.criterion, search_.goal.len, next);
       group = next.value_or(group);
       dry = !next;

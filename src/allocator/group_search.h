@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "allocator/allocator.h"
 #include "allocator/policy.h"
@@ -46,6 +47,7 @@ class GroupSearch {
   [[nodiscard]] bool by_classes(const Rung& rung) const;
   [[nodiscard]] std::uint32_t first_group() const;
   void step(std::uint32_t& group) const;
+  std::optional<std::uint32_t> ask(const Rung& rung);
   void visit(const Rung& rung, std::uint32_t group);
   // Groups that the walk would only count, from `group` on; moves `group` past them.
   std::uint32_t skip(const Rung& rung, std::uint32_t& group, std::uint32_t left);

@@ -41,6 +41,7 @@ class Model final : public Decider {
   [[nodiscard]] const Policy& policy() const override { return allocator_.policy(); }
   [[nodiscard]] const Tunables& tunables() const override { return allocator_.tunables(); }
   void observe(SearchObserver* observer) override { allocator_.observe(observer); }
+  [[nodiscard]] Status status() const override { return allocator_.status(); }
 
  private:
   state::FsState state_;

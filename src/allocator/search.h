@@ -18,6 +18,12 @@ inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
 // One allocation request on its way through the ladder (struct ext4_allocation_context).
 struct Search {
   enum class Status : std::uint8_t { going, found, stopped };
+  struct Fault {
+    enum class What : std::uint8_t { none, no_such_group, bad_goal_len };
+    What what = What::none;
+    mb::Criterion criterion = mb::Criterion::unknown;  // of the rung
+    std::uint32_t value = 0;                           // the group, or the length in clusters
+  };
 
   Search(state::FsState& fs, const Tunables& knobs, Counters& count)
       : state(fs), tunables(knobs), counters(count) {}
@@ -48,8 +54,12 @@ struct Search {
   std::uint32_t passed_over = kNoGroup;  // this group's lock is held
   Guide* guide = nullptr;                // null: the allocator decides alone
   bool refused = false;                  // the guide did not accept a choice: the search is over
-  std::uint32_t conflicts = 0;           // clusters of a dictated result that were in use already
-  SearchObserver* observer = nullptr;    // null: nobody watches
+  // What `choose` of a policy from a file must not do; the search goes on as if it had found none.
+  Fault fault;
+  std::uint32_t conflicts = 0;         // clusters of a dictated result that were in use already
+  SearchObserver* observer = nullptr;  // null: nobody watches
+
+  void note(Fault::What what, std::uint32_t value) { fault = {what, criterion, value}; }
 
   // Returns to the state of `begun`, the search of which this one is a copy.
   void restart(const Search& begun);

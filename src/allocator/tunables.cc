@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cctype>
 #include <limits>
+#include <mutex>
 #include <optional>
 
 #include "allocator/policy.h"
@@ -67,9 +70,34 @@ constexpr std::array kTable = {
         has_stream_goals_by_inode},
 };
 
+constexpr std::array kOwnMembers = {&Tunables::own_1, &Tunables::own_2, &Tunables::own_3,
+                                    &Tunables::own_4, &Tunables::own_5, &Tunables::own_6,
+                                    &Tunables::own_7, &Tunables::own_8};
+
+// The table, and behind it those of files: they are added and stay, so whoever has seen a row may
+// go on reading it.
+struct Table {
+  Table() { std::copy(kTable.begin(), kTable.end(), rows.begin()); }
+  std::mutex adding;
+  std::array<TunableInfo, kTable.size() + kOwnMembers.size()> rows = {};
+  std::array<std::array<std::string, 2>, kOwnMembers.size()> texts;
+  std::atomic<std::size_t> count = kTable.size();
+};
+
+Table& table() {
+  static Table all;
+  return all;
+}
+
+bool is_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
+  });
+}
+
 std::string known_names() {
   std::string names;
-  for (const TunableInfo& info : kTable) {
+  for (const TunableInfo& info : tunable_table()) {
     if (!names.empty()) names += ", ";
     names += info.name;
   }
@@ -123,10 +151,47 @@ std::size_t read_recorded_tunables(Tunables& tunables, std::string_view text) {
 }
 
 std::span<const TunableInfo> tunable_table() {
-  return kTable;
+  return std::span(table().rows).first(table().count);
+}
+
+const TunableInfo* find_tunable(std::string_view name) {
+  for (const TunableInfo& info : tunable_table())
+    if (info.name == name) return &info;
+  return nullptr;
+}
+
+Result<const TunableInfo*> add_own_tunable(std::string_view name, std::string_view meaning,
+                                           std::uint64_t fallback, std::uint64_t max) {
+  if (!is_name(name))
+    return error("the tunable '{}' has no name of lower-case letters, digits and '_'", name);
+  if (meaning.empty() || meaning.find('\n') != std::string_view::npos)
+    return error("the tunable {} has no meaning of one line", name);
+  if (fallback > max || max == Tunables::kUnset)
+    return error("the tunable {} has a default of {}, and {} is its most", name, fallback, max);
+  Table& all = table();
+  const std::lock_guard lock(all.adding);
+  if (const TunableInfo* known = find_tunable(name)) {
+    if (known->own && known->meaning == meaning && known->fallback == fallback && known->max == max)
+      return known;
+    return error("there is another tunable {} already", name);
+  }
+  const std::size_t count = all.count;
+  if (count == all.rows.size())
+    return error("the tunable {} is one too many: policies from files have {} already", name,
+                 kOwnMembers.size());
+  const std::size_t own = count - kTable.size();
+  auto& [kept_name, kept_meaning] = all.texts[own];
+  kept_name = name;
+  kept_meaning = meaning;
+  all.rows[count] = {kept_name, kOwnMembers[own], max, kept_meaning, nullptr, true, fallback};
+  all.count = count + 1;
+  return &all.rows[count];
 }
 
 bool has_tunable(const Policy& policy, const TunableInfo& tunable) {
+  if (tunable.own)
+    return std::find(policy.own_tunables.begin(), policy.own_tunables.end(), tunable.member) !=
+           policy.own_tunables.end();
   return tunable.read_by == nullptr || tunable.read_by(policy);
 }
 
@@ -176,9 +241,8 @@ Status set_tunable(Tunables& tunables, std::string_view assignment) {
   if (equals == std::string_view::npos)
     return error("'{}' is no setting: give NAME=VALUE, such as mb_max_to_scan=100", assignment);
   const std::string_view name = assignment.substr(0, equals);
-  const auto* const info = std::find_if(kTable.begin(), kTable.end(),
-                                        [&](const TunableInfo& i) { return i.name == name; });
-  if (info == kTable.end()) return error("unknown tunable '{}': known are {}", name, known_names());
+  const TunableInfo* const info = find_tunable(name);
+  if (info == nullptr) return error("unknown tunable '{}': known are {}", name, known_names());
   const auto value = parse_u64(assignment.substr(equals + 1));
   if (!value.ok()) return error("{}: {}", name, value.error().message);
   if (*value > info->max) return error("{}: {} is more than {}", name, *value, info->max);

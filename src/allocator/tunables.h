@@ -14,6 +14,8 @@ namespace e4r::allocator {
 // The allocator's knobs, named as in /sys/fs/ext4/DEV. Defaults are the kernel's (ext4_mb_init and
 // ext4_mb_init_backend, Linux 6.1); those that depend on the geometry come from defaults_for().
 struct Tunables {
+  static constexpr std::uint64_t kUnset = UINT64_MAX;
+
   std::uint64_t mb_max_to_scan = 200;
   std::uint64_t mb_min_to_scan = 10;
   std::uint64_t mb_stream_req = 16;       // blocks
@@ -28,6 +30,9 @@ struct Tunables {
   std::uint64_t mb_cr1_5_max_trim_order = 3;
   std::uint64_t mb_best_avail_max_trim_order = 3;
   std::uint64_t possible_cpus = 0;  // of the machine, no knob of the kernel's; 0: not known
+  // Those of policies from files (add_own_tunable()). kUnset: the file's default.
+  std::uint64_t own_1 = kUnset, own_2 = kUnset, own_3 = kUnset, own_4 = kUnset;
+  std::uint64_t own_5 = kUnset, own_6 = kUnset, own_7 = kUnset, own_8 = kUnset;
 };
 
 [[nodiscard]] Tunables defaults_for(const state::MountedGeometry& geometry);
@@ -56,8 +61,24 @@ struct TunableInfo {
   std::uint64_t max;  // largest value accepted
   std::string_view meaning;
   bool (*read_by)(const Policy&) = nullptr;  // null: every policy reads it
+  bool own = false;                          // of policies from files: read_by() is not asked
+  std::uint64_t fallback = 0;                // of an own one: the default
 };
+// All that there are now. Good for as long as the program runs; thread-safe, as are the next two.
 [[nodiscard]] std::span<const TunableInfo> tunable_table();
+[[nodiscard]] const TunableInfo* find_tunable(std::string_view name);
+
+// A tunable of policies from files. The same description again gives the same tunable. Errors: a
+// name or a meaning that is none, a default above `max`, a name that another one has, more than
+// eight of them.
+[[nodiscard]] Result<const TunableInfo*> add_own_tunable(std::string_view name,
+                                                         std::string_view meaning,
+                                                         std::uint64_t fallback, std::uint64_t max);
+
+[[nodiscard]] inline std::uint64_t value_of(const Tunables& tunables, const TunableInfo& info) {
+  const std::uint64_t value = tunables.*(info.member);
+  return info.own && value == Tunables::kUnset ? info.fallback : value;
+}
 
 // Applies "NAME=VALUE". The error lists the known names.
 [[nodiscard]] Status set_tunable(Tunables& tunables, std::string_view assignment);

@@ -1,34 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <e4replay/criterion.h>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace e4r::mb {
 
-// The rung of the allocator's ladder that satisfied a search, by name, since its number depends
-// on the kernel: 6.1 prints 0-3 for cr0, cr1, cr2, cr3; 6.5 and later insert best_avail as 2.
-// past_last is the number after the last rung: kernels from 6.12.77 and 6.17 on count on to it when
-// a walk of all groups in the last one found too little (ext4_mb_scan_groups_linear), and print it
-// as 5.
-//
-// Packed traces store these numbers, so a new criterion goes to the end, in front of `count`, which
-// is none. (In older files 6 is a criterion that their writer did not know: of the kernels up
-// to 7.3 only past_last.)
-enum class Criterion : std::uint8_t {
-  cr0,
-  cr1,
-  cr1_5,
-  best_avail,
-  cr2,
-  cr3,
-  past_last,
-  unknown,
-  count,
-};
+using e4replay::Criterion;
+
+// How many there are: the size of an array with a place for each. Of these, the ones that have a
+// row in the table, and the rungs that files name (own_1 and on).
+inline constexpr std::size_t kCriteria = 12;
+inline constexpr std::size_t kOwnCriteria = 4;
+inline constexpr std::size_t kTableCriteria = kCriteria - kOwnCriteria;
+[[nodiscard]] constexpr bool is_own(Criterion criterion) {
+  return criterion >= Criterion::own_1 && criterion <= Criterion::own_4;
+}
 
 // All that is known of a criterion wherever it is read or shown. Readers of traces, counters and
 // reports have no list of their own: a criterion is a value of the enum and a row of the table.
@@ -124,35 +117,41 @@ inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
     {.criterion = Criterion::unknown, .name = "unknown"},
 });
 
-// How many criteria there are: the size of an array with a place for each.
-inline constexpr std::size_t kCriteria = static_cast<std::size_t>(Criterion::count);
-static_assert(kCriterionTable.size() == kCriteria, "a criterion has no row, or two");
+static_assert(kCriterionTable.size() == kTableCriteria, "a criterion has no row, or two");
 
-// The row of each value. Does not compile when a value has two rows, and another none.
+// Where the row of each value is. Does not compile when a value has two rows, and another none.
 inline constexpr auto kCriterionRows = [] {
   std::array<std::uint8_t, kCriteria> rows = {};
   std::array<bool, kCriteria> found = {};
-  for (std::size_t i = 0; i < kCriteria; ++i) {
+  for (std::size_t i = 0; i < kTableCriteria; ++i) {
     const auto value = static_cast<std::size_t>(kCriterionTable[i].criterion);
-    if (found[value]) throw "two rows of one criterion";
+    if (found[value] || is_own(kCriterionTable[i].criterion)) throw "two rows of one criterion";
     found[value] = true;
     rows[value] = static_cast<std::uint8_t>(i);
   }
   return rows;
 }();
 
+// The criterion of a file's rung of that name (letters, digits, '.', '_' and '-'): the same for the
+// same name. Its row has the name, and keys made of it. None: kOwnCriteria other names are taken.
+// Thread-safe, as are the functions below.
+[[nodiscard]] std::optional<Criterion> own_criterion(std::string_view name);
+// What is made of a name for JSON documents: "long-run" becomes "long_run".
+[[nodiscard]] std::string key_of(std::string_view name);
+// The row of an own criterion; one that nobody has named has no section.
+[[nodiscard]] const CriterionRow& own_row(Criterion criterion);
+
 [[nodiscard]] constexpr const CriterionRow& row_of(Criterion criterion) {
+  if (is_own(criterion)) return own_row(criterion);
   return kCriterionTable[kCriterionRows[static_cast<std::size_t>(criterion)]];
 }
 [[nodiscard]] constexpr std::string_view criterion_name(Criterion criterion) {
   return row_of(criterion).name;
 }
 
-// Those that a ladder may have, in its order.
-[[nodiscard]] constexpr std::span<const CriterionRow> ladder_criteria() {
-  std::size_t count = 0;
-  while (count < kCriteria && !kCriterionTable[count].section.empty()) ++count;
-  return std::span(kCriterionTable).first(count);
-}
+// Those that a ladder may have, in its order; own ones that have a name stand before CR2.
+[[nodiscard]] std::vector<CriterionRow> ladder_criteria();
+// How many own ones have a name.
+[[nodiscard]] std::size_t own_criteria();
 
 }  // namespace e4r::mb

@@ -10,18 +10,6 @@ namespace {
 
 namespace mb = e4r::mb;
 
-// The same numbers inside: values are never renumbered, for packed traces store them.
-static_assert(static_cast<int>(Criterion::cr0) == static_cast<int>(mb::Criterion::cr0));
-static_assert(static_cast<int>(Criterion::cr1) == static_cast<int>(mb::Criterion::cr1));
-static_assert(static_cast<int>(Criterion::cr1_5) == static_cast<int>(mb::Criterion::cr1_5));
-static_assert(static_cast<int>(Criterion::best_avail) ==
-              static_cast<int>(mb::Criterion::best_avail));
-static_assert(static_cast<int>(Criterion::cr2) == static_cast<int>(mb::Criterion::cr2));
-static_assert(static_cast<int>(Criterion::cr3) == static_cast<int>(mb::Criterion::cr3));
-static_assert(static_cast<int>(Criterion::past_last) == static_cast<int>(mb::Criterion::past_last));
-static_assert(static_cast<int>(Criterion::unknown) == static_cast<int>(mb::Criterion::unknown));
-static_assert(mb::kCriteria == 8, "a new criterion comes to the end of e4replay::Criterion");
-
 RecordedExtent public_extent(const e4r::trace::RecordedExtent& extent) {
   return {extent.group, extent.start, extent.len, extent.logical};
 }
@@ -57,7 +45,7 @@ void fill(const e4r::trace::Event& from, Event& to) {
   to.orig_goal_len = from.orig_goal_len;
   to.i_writecount = from.i_writecount;
   to.mode = from.mode;
-  to.criterion = static_cast<Criterion>(from.criterion);
+  to.criterion = from.criterion;
   to.has_inputs = from.has_inputs;
 }
 
@@ -65,7 +53,7 @@ void fill(const e4r::trace::Event& from, Event& to) {
 
 std::string_view criterion_name(Criterion criterion) {
   if (static_cast<std::size_t>(criterion) >= mb::kCriteria) criterion = Criterion::unknown;
-  return mb::criterion_name(static_cast<mb::Criterion>(criterion));
+  return mb::criterion_name(criterion);
 }
 
 EventReader::EventReader(std::unique_ptr<Data> data) : data_(std::move(data)) {}

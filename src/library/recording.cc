@@ -62,7 +62,8 @@ std::string Recording::release() const {
 std::vector<std::string> Recording::tunables() const {
   std::vector<std::string> out;
   for (const e4r::allocator::TunableInfo& info : e4r::allocator::tunable_table())
-    out.push_back(fmt::format("{}={}", info.name, data_->inputs.recorded.*(info.member)));
+    if (!info.own)
+      out.push_back(fmt::format("{}={}", info.name, value_of(data_->inputs.recorded, info)));
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include "plugin/host.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace e4r::plugin {
 namespace {
@@ -22,13 +23,6 @@ Opaque opaque(Classes classes) {
 }
 Classes classes_of(Opaque classes) {
   return reinterpret_cast<Classes>(classes);
-}
-
-const allocator::TunableInfo* find_tunable(std::string_view name) {
-  const auto table = allocator::tunable_table();
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const auto& info) { return info.name == name; });
-  return found == table.end() ? nullptr : &*found;
 }
 
 const char* tunable_name(std::uint64_t allocator::Tunables::*member) {
@@ -63,13 +57,24 @@ bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* 
 }
 
 std::uint64_t tunable_of(const Search& search, const char* name) {
-  const allocator::TunableInfo* info = find_tunable(name);
-  return info == nullptr ? 0 : search.tunables.*(info->member);
+  const allocator::TunableInfo* info = allocator::find_tunable(name);
+  return info == nullptr ? 0 : value_of(search.tunables, *info);
 }
 
-void count_considered(Search& search, Criterion criterion, std::uint64_t groups) {
-  if (static_cast<std::size_t>(criterion) < mb::kCriteria)
-    search.counters[static_cast<mb::Criterion>(criterion)].groups_considered += groups;
+void set_goal_len(Search& search, std::uint32_t len) {
+  if (len > 0 && len <= search.goal_len)
+    search.goal.len = len;
+  else
+    search.note(Search::Fault::What::bad_goal_len, len);
+}
+
+// Of the rung that is asking: it has one criterion.
+void count_group(Search& search) {
+  ++search.counters[search.criterion].groups_considered;
+}
+
+const Group* group_of(const Search& search, std::uint32_t number) {
+  return &search.state.group(number < search.state.group_count() ? number : 0);
 }
 
 // The one behind `group` on a list, or its first one.
@@ -101,14 +106,12 @@ constexpr Host make_host() {
   host.has_lists = [](const Search& s) { return s.state.has_lists(); };
   host.is_usable = [](const Search& s, std::uint32_t group) { return group < s.list_groups; };
   host.tunable = tunable_of;
-  host.set_goal_len = [](Search& s, std::uint32_t len) { s.goal.len = len; };
-  host.count_considered = count_considered;
+  host.set_goal_len = set_goal_len;
+  host.count_group = count_group;
   host.groups = [](const Search& s) { return s.state.group_count(); };
   host.orders = [](const Search& s) { return s.state.geometry().orders(); };
   host.clusters_per_group = [](const Search& s) { return s.state.geometry().clusters_per_group; };
-  host.group = [](const Search& s, std::uint32_t number) -> const Group* {
-    return &s.state.group(number);
-  };
+  host.group = group_of;
   host.first_by_largest = [](const Search& s, std::uint32_t order) {
     return has_list(s, order) ? first_of(s.state.largest(order)) : nullptr;
   };
@@ -138,15 +141,43 @@ const Host& host() {
   return kHost;
 }
 
+bool is_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  });
+}
+
+namespace {
+
+// A rung counts for one of the library's criteria, or for its own name.
+Result<Criterion> criterion_of(const e4replay::plugin::Rung& rung) {
+  if (rung.name == nullptr) {
+    if (static_cast<std::size_t>(rung.criterion) >= mb::kCriteria || mb::is_own(rung.criterion) ||
+        mb::row_of(rung.criterion).section.empty())
+      return error("a rung has neither a name nor a criterion to count for");
+    return rung.criterion;
+  }
+  if (!is_name(rung.name)) return error("a rung has no name of letters, digits, '.', '_' and '-'");
+  const std::string_view name = rung.name;
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    if (!mb::is_own(row.criterion) && (row.name == name || row.key == mb::key_of(name)))
+      return error("a rung has the name {}, which is a criterion's: set `criterion` instead", name);
+  const std::optional<Criterion> criterion = mb::own_criterion(name);
+  if (!criterion)
+    return error("the rung {} is one too many: policies from files have {} names already", name,
+                 mb::kOwnCriteria);
+  return *criterion;
+}
+
+}  // namespace
+
 Result<allocator::Rung> own_rung(const e4replay::plugin::Rung& rung) {
-  const auto criterion = static_cast<std::size_t>(rung.criterion);
-  if (criterion >= mb::kCriteria || mb::row_of(mb::Criterion(criterion)).section.empty())
-    return error("a rung has no criterion to count for");
+  E4R_TRY(const Criterion criterion, criterion_of(rung));
   if (rung.meaning == nullptr || *rung.meaning == '\0') return error("a rung has no meaning");
   if (rung.applies == nullptr || rung.least_free == nullptr || rung.good == nullptr)
     return error("a rung lacks applies, least_free or good");
   allocator::Rung out;
-  out.criterion = static_cast<mb::Criterion>(rung.criterion);
+  out.criterion = criterion;
   out.meaning = rung.meaning;
   out.fast = rung.fast;
   out.scan = static_cast<allocator::Scan>(rung.scan);
@@ -156,7 +187,7 @@ Result<allocator::Rung> own_rung(const e4replay::plugin::Rung& rung) {
   out.least_free = rung.least_free;
   out.good = rung.good;
   if (rung.tunable != nullptr) {
-    const allocator::TunableInfo* info = find_tunable(rung.tunable);
+    const allocator::TunableInfo* info = allocator::find_tunable(rung.tunable);
     if (info == nullptr) return error("a rung has a tunable '{}', which is none", rung.tunable);
     out.tunable = info->member;
   }

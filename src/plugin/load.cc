@@ -23,24 +23,28 @@ constexpr std::string_view kEnding = ".so";
 // A file that was opened, and what its policy is made of.
 struct Loaded {
   Loaded(std::string file, std::vector<allocator::Rung> rungs,
-         const e4replay::plugin::Policy& described, const allocator::Kernel& kernel)
+         const e4replay::plugin::Policy& described, const allocator::Kernel& kernel,
+         std::vector<std::uint64_t allocator::Tunables::*> members)
       : path(std::move(file)),
         ladder(std::move(rungs)),
         name(described.name),
         summary(described.summary),
         source(described.source),
+        tunables(std::move(members)),
         policy{.name = name,
                .alias = {},
                .summary = summary,
                .source = source,
                .ladder = ladder,
-               .kernel = kernel} {}
+               .kernel = kernel,
+               .own_tunables = tunables} {}
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
 
   std::string path;  // canonical
   std::vector<allocator::Rung> ladder;
   std::string name, summary, source;
+  std::vector<std::uint64_t allocator::Tunables::*> tunables;
   allocator::Policy policy;
 };
 
@@ -71,15 +75,24 @@ class Library {
   void* handle_;
 };
 
-bool is_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-  });
-}
-
 bool is_line(const char* text) {
   const std::string_view line = text == nullptr ? "" : text;
   return !line.empty() && line.find('\n') == std::string_view::npos;
+}
+
+// Those that the file brings. A rung may name one, so they come first.
+Result<std::vector<std::uint64_t allocator::Tunables::*>> tunables_of(
+    const e4replay::plugin::Policy& policy) {
+  std::vector<std::uint64_t allocator::Tunables::*> out;
+  for (std::size_t i = 0; policy.tunables != nullptr && i < policy.tunable_count; ++i) {
+    const e4replay::plugin::Tunable& of = policy.tunables[i];
+    E4R_TRY(
+        const allocator::TunableInfo* info,
+        allocator::add_own_tunable(of.name == nullptr ? "" : of.name,
+                                   of.meaning == nullptr ? "" : of.meaning, of.fallback, of.max));
+    out.push_back(info->member);
+  }
+  return out;
 }
 
 Result<std::vector<allocator::Rung>> ladder_of(const e4replay::plugin::Policy& policy) {
@@ -116,9 +129,13 @@ Result<const allocator::Policy*> take(const std::string& path,
       allocator::find_policy(described.kernel == nullptr ? "" : described.kernel);
   if (of == nullptr)
     return error("{}: policy {} names no policy on whose kernel it stands", path, name);
+  auto tunables = tunables_of(described);
+  if (!tunables.ok()) return error("{}: policy {}: {}", path, name, tunables.error().message);
   auto ladder = ladder_of(described);
   if (!ladder.ok()) return error("{}: policy {}: {}", path, name, ladder.error().message);
-  return &opened().emplace_back(path, *std::move(ladder), described, of->kernel).policy;
+  return &opened()
+              .emplace_back(path, *std::move(ladder), described, of->kernel, *std::move(tunables))
+              .policy;
 }
 
 std::vector<fs::path> directories() {

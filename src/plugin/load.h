@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,26 @@ namespace e4r::plugin {
 
 // The file that a policy came from; empty: it is built in, or the code of a kernel.
 [[nodiscard]] std::string file_of(const allocator::Policy& policy);
+
+// What a plan of replays takes of a policy from a file.
+struct Description {
+  struct Rung {
+    std::string name;     // of its criterion
+    std::string tunable;  // that is the rung's alone; empty: none
+  };
+  struct Tunable {
+    std::string name, meaning;
+    std::uint64_t fallback = 0, max = 0;
+  };
+  std::string name;
+  std::string kernel;  // the first policy that stands on its kernel
+  std::vector<Rung> rungs;
+  std::vector<Tunable> tunables;  // of the file's own
+};
+[[nodiscard]] Description describe(const allocator::Policy& policy);
+// A policy that is described so and cannot decide: no code is loaded for it. Errors: a description
+// of no policy.
+[[nodiscard]] Result<const allocator::Policy*> noted_policy(const Description& description);
 
 // The file "NAME.so" in the directories of E4REPLAY_POLICY_PATH, which are separated by colons;
 // empty: there is none. And all files there that are called so, in the order of the directories and

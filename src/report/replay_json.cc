@@ -14,7 +14,7 @@ namespace json = boost::json;
 json::object tunables_json(const allocator::Tunables& tunables) {
   json::object out;
   for (const allocator::TunableInfo& info : allocator::tunable_table())
-    out[info.name] = tunables.*(info.member);
+    out[info.name] = value_of(tunables, info);
   return out;
 }
 

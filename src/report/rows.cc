@@ -2,6 +2,8 @@
 #include "report/rows.h"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 #include <vector>
 
 #include "report/layout_rows.h"
@@ -236,9 +238,14 @@ std::string change_text(const Value& from, const Value& to) {
   return (rounded == "-0.0" || rounded == "+0.0" ? "0.0" : rounded) + " %";
 }
 
+// Rungs that files name have rows too. Rows that somebody holds stay.
 std::span<const Row> rows() {
-  static const std::vector<Row> kRows = make_rows();
-  return kRows;
+  static std::mutex making;
+  static std::array<std::vector<Row>, mb::kOwnCriteria + 1> all;
+  const std::lock_guard lock(making);
+  std::vector<Row>& now = all[mb::own_criteria()];
+  if (now.empty()) now = make_rows();
+  return now;
 }
 
 bool has_model(const Row& row) {

@@ -35,7 +35,8 @@ struct Row {
   Better better = Better::none;
 };
 
-// All rows, in the order in which they are shown.
+// All rows, in the order in which they are shown: one for each criterion that there is now
+// (mb::ladder_criteria()). Thread-safe; good for as long as the program runs.
 [[nodiscard]] std::span<const Row> rows();
 
 // Whether models have the figure too: they take no time.

@@ -10,6 +10,7 @@
 
 #include "guest/kernel_file.h"
 #include "json/text.h"
+#include "plugin/load.h"
 #include "sweep/line.h"
 #include "util/little_endian.h"
 #include "util/units.h"
@@ -21,26 +22,54 @@ namespace json = boost::json;
 
 constexpr json::string_view kSchema = "e4replay-sweep/1";
 
+std::string sum_text(std::uint32_t sum) {
+  return fmt::format("{:08x}", sum);
+}
+
 json::object capture_json(const CaptureId& id) {
   json::object tunables;
   for (const allocator::TunableInfo& info : allocator::tunable_table())
-    tunables[info.name] = id.recorded.*(info.member);
+    tunables[info.name] = value_of(id.recorded, info);
   return {{"name", id.name},
           {"trace_bytes", id.trace_bytes},
-          {"trace_crc32c", fmt::format("{:08x}", id.trace_sum)},
-          {"image_crc32c", fmt::format("{:08x}", id.image_sum)},
+          {"trace_crc32c", sum_text(id.trace_sum)},
+          {"image_crc32c", sum_text(id.image_sum)},
           {"recorded_tunables", std::move(tunables)}};
 }
 
-// A kernel's code has a name and what it was then; a policy of ours a name.
-json::value policy_json(const allocator::Policy& policy, const std::vector<KernelId>& kernels) {
-  for (const KernelId& id : kernels)
-    if (id.policy == &policy)
-      return json::object{{"name", json::string_view(policy.name)},
-                          {"file", id.file},
-                          {"release", id.release},
-                          {"criteria", id.criteria},
-                          {"crc32c", fmt::format("{:08x}", id.sum)}};
+// What a plan takes of a policy from a file.
+void describe(const allocator::Policy& policy, json::object& out) {
+  const plugin::Description of = plugin::describe(policy);
+  json::array rungs, tunables;
+  for (const auto& [name, tunable] : of.rungs) {
+    json::object rung = {{"name", name}};
+    if (!tunable.empty()) rung["tunable"] = tunable;
+    rungs.push_back(std::move(rung));
+  }
+  for (const auto& own : of.tunables)
+    tunables.push_back({{"name", own.name},
+                        {"meaning", own.meaning},
+                        {"default", own.fallback},
+                        {"max", own.max}});
+  out["kernel"] = of.kernel;
+  out["rungs"] = std::move(rungs);
+  out["own_tunables"] = std::move(tunables);
+}
+
+// The code in a file has a name and what it was then; a policy of ours a name.
+json::value policy_json(const allocator::Policy& policy, const std::vector<PolicyFileId>& files) {
+  for (const PolicyFileId& id : files) {
+    if (id.policy != &policy) continue;
+    json::object out = {{"name", json::string_view(policy.name)}, {"file", id.file}};
+    if (id.release.empty()) {
+      describe(policy, out);
+    } else {
+      out["release"] = id.release;
+      out["criteria"] = id.criteria;
+    }
+    out["crc32c"] = sum_text(id.sum);
+    return out;
+  }
   return json::value(json::string_view(policy.name));
 }
 
@@ -100,6 +129,40 @@ Result<std::vector<Axis>> axes_of(const json::value& tunables) {
   return out;
 }
 
+// Who merges or looks at a sweep runs no code of its files.
+Result<const allocator::Policy*> noted_policy(const json::object& noted) {
+  plugin::Description out;
+  const json::value name = member(noted, "name"), kernel = member(noted, "kernel");
+  const json::value rungs = member(noted, "rungs"), tunables = member(noted, "own_tunables");
+  if (!name.is_string() || !kernel.is_string() || !rungs.is_array() || !tunables.is_array())
+    return Error{kDamaged};
+  out.name = name.get_string();
+  out.kernel = kernel.get_string();
+  for (const json::value& rung : rungs.get_array()) {
+    if (!rung.is_object()) return Error{kDamaged};
+    const json::value of = member(rung.get_object(), "name"),
+                      tunable = member(rung.get_object(), "tunable");
+    if (!of.is_string()) return Error{kDamaged};
+    out.rungs.push_back({std::string(of.get_string()),
+                         tunable.is_string() ? std::string(tunable.get_string()) : std::string()});
+  }
+  for (const json::value& tunable : tunables.get_array()) {
+    if (!tunable.is_object()) return Error{kDamaged};
+    const json::object& of = tunable.get_object();
+    const json::value own_name = member(of, "name"), meaning = member(of, "meaning");
+    boost::system::error_code bad_default, bad_max;
+    const auto fallback = member(of, "default").to_number<std::uint64_t>(bad_default);
+    const auto max = member(of, "max").to_number<std::uint64_t>(bad_max);
+    if (!own_name.is_string() || !meaning.is_string() || bad_default || bad_max)
+      return Error{kDamaged};
+    out.tunables.push_back(
+        {std::string(own_name.get_string()), std::string(meaning.get_string()), fallback, max});
+  }
+  auto policy = plugin::noted_policy(out);
+  if (!policy.ok()) return Error{kDamaged};
+  return *policy;
+}
+
 Result<const allocator::Policy*> policy_of(const json::value& noted) {
   if (noted.is_string()) {
     const allocator::Policy* policy = allocator::find_policy(std::string_view(noted.get_string()));
@@ -108,6 +171,7 @@ Result<const allocator::Policy*> policy_of(const json::value& noted) {
   }
   if (!noted.is_object()) return Error{kDamaged};
   const json::object& kernel = noted.get_object();
+  if (!kernel.contains("release")) return noted_policy(kernel);
   const json::value name = member(kernel, "name"), file = member(kernel, "file"),
                     release = member(kernel, "release"), criteria = member(kernel, "criteria");
   if (!name.is_string() || !file.is_string() || !release.is_string() || !criteria.is_int64())
@@ -193,16 +257,23 @@ Status identify_trace(const std::string& path, CaptureId& id) {
   return {};
 }
 
-Result<std::vector<KernelId>> identify_kernels(const PlanSpec& spec) {
-  std::vector<KernelId> out;
+Result<std::vector<PolicyFileId>> identify_policy_files(const PlanSpec& spec) {
+  std::vector<PolicyFileId> out;
   for (const allocator::Policy* policy : spec.policies) {
-    if (!guest::is_kernel(*policy)) continue;
-    const std::string source(policy->source);
-    E4R_TRY(const guest::KernelFile file,
-            guest::read_kernel_file(guest::parse_kernel(source).path));
+    PolicyFileId id = {policy, plugin::file_of(*policy), {}, 0, 0};
+    std::string path = id.file;
+    if (guest::is_kernel(*policy)) {
+      id.file = policy->source;
+      E4R_TRY(guest::KernelFile file, guest::read_kernel_file(guest::parse_kernel(id.file).path));
+      id.release = std::move(file.release);
+      id.criteria = file.criteria;
+      path = std::move(file.path);
+    }
+    if (path.empty()) continue;
     CaptureId sums;
-    E4R_CHECK(identify_trace(file.path, sums));
-    out.push_back({policy, source, file.release, file.criteria, sums.trace_sum});
+    E4R_CHECK(identify_trace(path, sums));
+    id.sum = sums.trace_sum;
+    out.push_back(std::move(id));
   }
   return out;
 }
@@ -250,12 +321,12 @@ Result<Range> parse_range(std::string_view text, const Plan& plan) {
 
 std::string manifest_text(std::string_view program, const Plan& plan,
                           const std::vector<CaptureId>& captures,
-                          const std::vector<KernelId>& kernels, const Range& range) {
+                          const std::vector<PolicyFileId>& files, const Range& range) {
   json::array of_captures, policies;
   json::object tunables;
   for (const CaptureId& id : captures) of_captures.push_back(capture_json(id));
   for (const allocator::Policy* policy : plan.spec.policies)
-    policies.push_back(policy_json(*policy, kernels));
+    policies.push_back(policy_json(*policy, files));
   for (const Axis& axis : plan.spec.axes)
     tunables[axis.tunable->name] = json::array(axis.values.begin(), axis.values.end());
   return json_text(json::object{{"schema", kSchema},

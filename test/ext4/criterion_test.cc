@@ -28,6 +28,8 @@ TEST(Criteria, KeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(Criterion::cr3), 5);
   EXPECT_EQ(static_cast<int>(Criterion::past_last), 6);
   EXPECT_EQ(static_cast<int>(Criterion::unknown), 7);
+  EXPECT_EQ(static_cast<int>(Criterion::own_1), 8);
+  EXPECT_EQ(static_cast<int>(Criterion::own_4), 11);
 }
 
 // Of a column, what is there is there once.
@@ -59,13 +61,37 @@ TEST(Criteria, AreToldApartByEachName) {
 }
 
 TEST(Criteria, OfALadderHaveAllThatReportsShow) {
-  EXPECT_EQ(ladder_criteria().size(), kCriteria - 2) << "all but past_last and unknown";
+  EXPECT_EQ(ladder_criteria().size(), kTableCriteria - 2 + own_criteria())
+      << "all but past_last and unknown";
   for (const CriterionRow& row : ladder_criteria()) {
     EXPECT_FALSE(row.title.empty()) << row.name;
     EXPECT_FALSE(row.key.empty()) << row.name;
     EXPECT_TRUE(row.section.ends_with("_stats")) << row.name;
-    EXPECT_GE(std::max({row.number_6_1, row.number_6_5, row.number_cr1_5}), 0) << row.name;
+    EXPECT_TRUE(is_own(row.criterion) ||
+                std::max({row.number_6_1, row.number_6_5, row.number_cr1_5}) >= 0)
+        << row.name;
   }
+}
+
+TEST(Criteria, OfFilesHaveTheNamesThatTheyAreGiven) {
+  const std::size_t before = own_criteria();
+  const std::optional<Criterion> first = own_criterion("Long-run.2");
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(is_own(*first));
+  EXPECT_EQ(own_criterion("Long-run.2"), first) << "the same name, the same rung";
+  EXPECT_EQ(own_criteria(), before + 1);
+  EXPECT_EQ(criterion_name(*first), "Long-run.2");
+  EXPECT_EQ(row_of(*first).key, "long_run_2");
+  EXPECT_EQ(row_of(*first).section, "long_run_2_stats");
+  std::vector<std::string> shown;
+  for (const CriterionRow& row : ladder_criteria()) shown.emplace_back(row.name);
+  const auto at = std::find(shown.begin(), shown.end(), "Long-run.2");
+  ASSERT_NE(at, shown.end());
+  EXPECT_NE(std::find(at, shown.end(), "CR2"), shown.end()) << "it stands before CR2";
+  for (std::size_t i = own_criteria(); i < kOwnCriteria; ++i)
+    EXPECT_TRUE(own_criterion("more-" + std::to_string(i))) << i;
+  EXPECT_FALSE(own_criterion("too-many"));
+  EXPECT_EQ(own_criterion("Long-run.2"), first);
 }
 
 }  // namespace

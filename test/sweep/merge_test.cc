@@ -22,9 +22,9 @@ class MergeTest : public ::testing::Test {
   std::string manifest(const Range& range) {
     std::vector<CaptureId> ids(plan_.spec.captures.size());
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i].name = plan_.spec.captures[i];
-    const auto kernels = identify_kernels(plan_.spec);
-    EXPECT_TRUE(kernels.ok());
-    return manifest_text(kProgram, plan_, ids, *kernels, range);
+    const auto files = identify_policy_files(plan_.spec);
+    EXPECT_TRUE(files.ok());
+    return manifest_text(kProgram, plan_, ids, *files, range);
   }
   // A part that has these of its points; returns its directory.
   std::string part(const std::string& name, const Range& range,

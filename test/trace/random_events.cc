@@ -53,7 +53,7 @@ class Generator {
                                               mb::Criterion::best_avail, mb::Criterion::cr2,
                                               mb::Criterion::cr3,        mb::Criterion::past_last};
     if (printable_) return kPrintable[rng_.below(kPrintable.size())];
-    return static_cast<mb::Criterion>(rng_.below(mb::kCriteria));
+    return mb::kCriterionTable[rng_.below(mb::kTableCriteria)].criterion;
   }
 
   void request(Event& e) {

@@ -67,7 +67,8 @@ std::string details(const allocator::Policy& p) {
   allocator::Tunables defaults = allocator::defaults_for(usual);
   for (const allocator::TunableInfo& info : allocator::tunable_table())
     if (allocator::has_tunable(p, info))
-      text += fmt::format("  {:<28} {:>5}  {}\n", info.name, defaults.*(info.member), info.meaning);
+      text +=
+          fmt::format("  {:<28} {:>5}  {}\n", info.name, value_of(defaults, info), info.meaning);
   return text;
 }
 

@@ -56,10 +56,6 @@ Result<Wanted> wanted_of(const Options& options) {
   spec.captures = options.captures;
   spec.where = options.where;
   E4R_TRY(spec.policies, app::parse_policies(options.policies));
-  for (const allocator::Policy* policy : spec.policies)
-    if (!plugin::file_of(*policy).empty())
-      return error("policy {} is from a file, without which a sweep could not go on: use replay",
-                   policy->name);
   for (const std::string& setting : options.settings) {
     auto axis = sweep::parse_axis(setting);
     if (!axis.ok()) return error("--set: {}", axis.error().message);
@@ -280,9 +276,10 @@ Result<int> sweep_all(const Options& options, Wanted wanted, Progress& progress)
     ids.push_back(capture->id());
     wanted.plan.recorded_by_capture.push_back(capture->id().recorded);
   }
-  E4R_TRY(const std::vector<sweep::KernelId> kernels, sweep::identify_kernels(wanted.plan.spec));
+  E4R_TRY(const std::vector<sweep::PolicyFileId> files,
+          sweep::identify_policy_files(wanted.plan.spec));
   const std::string manifest =
-      sweep::manifest_text(version_line(), wanted.plan, ids, kernels, wanted.range);
+      sweep::manifest_text(version_line(), wanted.plan, ids, files, wanted.range);
   sweep::Finished found;
   found.lines.resize(wanted.plan.points.size());
   if (!options.directory.empty()) {

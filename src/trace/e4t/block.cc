@@ -77,7 +77,9 @@ struct EncodeFields {
 template <class T, class U>
 void set(T& field, U value) {
   if constexpr (std::is_same_v<T, mb::Criterion>)
-    field = value < mb::kCriteria ? static_cast<T>(value) : mb::Criterion::unknown;
+    // Rungs of files have a name in the process alone that wrote them.
+    field = value < mb::kCriteria && !mb::is_own(static_cast<T>(value)) ? static_cast<T>(value)
+                                                                        : mb::Criterion::unknown;
   else if constexpr (std::is_same_v<T, bool>)
     field = (value & 1) != 0;
   else

@@ -27,7 +27,7 @@ constexpr std::array kWords = {Words{Generation::v6_5, &mb::CriterionRow::word_6
                                Words{Generation::cr1_5, &mb::CriterionRow::word_cr1_5}};
 
 // The criteria of a generation by number; unknown where it has none.
-using ByNumber = std::array<mb::Criterion, mb::kCriteria>;
+using ByNumber = std::array<mb::Criterion, mb::kTableCriteria>;
 template <Number Of>
 constexpr ByNumber kByNumber = [] {
   ByNumber out;
@@ -38,7 +38,7 @@ constexpr ByNumber kByNumber = [] {
 }();
 
 mb::Criterion by_number(Generation generation, unsigned number) {
-  if (number >= mb::kCriteria) return mb::Criterion::unknown;
+  if (number >= mb::kTableCriteria) return mb::Criterion::unknown;
   if (generation == Generation::v6_5) return kByNumber<&mb::CriterionRow::number_6_5>[number];
   if (generation == Generation::cr1_5) return kByNumber<&mb::CriterionRow::number_cr1_5>[number];
   return kByNumber<&mb::CriterionRow::number_6_1>[number];
