@@ -10,7 +10,7 @@
 #                  hardening and link-time optimisation, and -DNDEBUG
 #     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian: no error, no
 #                  warning
-#     guide        docs/adding-a-policy.md carried out in a clone of HEAD, block by block
+#     guide        docs/adding-a-built-in-policy.md carried out in a clone of HEAD, block by block
 #   --turn TEXT    the one that is TEXT's turn, by its hash (.ci/run: a commit)
 # Kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
@@ -19,10 +19,10 @@ all=(release minsizerel clang package debian guide)
 # Left to the presets' runs: what starts programs or makes file systems by the hundred.
 slow=$(<test/slow)
 # Where everybody installs them to.
-installed=(bin/e4replay sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
+installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
            share/man/man1/e4replay-{age,freefrag,info,kernel,map,policies,record,replay}.1
-           share/man/man1/e4replay-{shrinker,sweep,trace,verify}.1
-           include/e4replay/{allocator,e4replay,event,export,free_extents,image,listener,plugin,policy}.h
+           share/man/man1/e4replay-{policy-test,shrinker,sweep,trace,verify}.1
+           include/e4replay/{allocator,criterion,e4replay,event,export,free_extents,image,listener,plugin,policy}.h
            include/e4replay/{recording,replay,report,result,version}.h
            share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
            share/e4replay/magic/e4replay
@@ -146,16 +146,16 @@ build_guide() {
     mkdir -p "$dir"
     git clone -q . "$dir/e4replay"
     (cd "$dir/e4replay" && . test/cached.sh &&
-        test/follow_guide.py docs/adding-a-policy.md .) >"$dir/log" 2>&1 || {
+        test/follow_guide.py docs/adding-a-built-in-policy.md .) >"$dir/log" 2>&1 || {
         tail -50 "$dir/log" >&2
-        echo "builds.sh: docs/adding-a-policy.md does not lead to its end: $dir/log" >&2
+        echo "builds.sh: docs/adding-a-built-in-policy.md does not lead to its end: $dir/log" >&2
         return 1
     }
     # What the page promises: a column, a row, and tests that ran.
     grep -qE '^ +start .* legacy +roomy ' "$dir/log" && grep -qE '^  roomy +' "$dir/log" &&
         grep -qE '\[  PASSED  \] [0-9]+ tests' "$dir/log" || {
         tail -100 "$dir/log" >&2
-        echo "builds.sh: docs/adding-a-policy.md does not show what it says: $dir/log" >&2
+        echo "builds.sh: docs/adding-a-built-in-policy.md does not show what it says: $dir/log" >&2
         return 1
     }
     echo "builds.sh: guide passed in $((SECONDS - started)) s"

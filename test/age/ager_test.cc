@@ -5,7 +5,7 @@
 
 #include "age/ager.h"
 #include "app/deciders.h"
-#include "support/model_fs.h"
+#include "support/model.h"
 
 namespace e4r::age {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "support/rig.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

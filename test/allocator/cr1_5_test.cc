@@ -7,7 +7,7 @@
 #include "allocator/group_search.h"
 #include "replay/agreement.h"
 #include "support/full_groups.h"
-#include "support/workload.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "support/rig.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

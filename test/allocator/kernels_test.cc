@@ -8,7 +8,7 @@
 
 #include "allocator/policy.h"
 #include "support/full_groups.h"
-#include "support/workload.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <list>
 
-#include "support/rig.h"
+#include "support/model.h"
 #include "support/sizes.h"
 
 namespace e4r::test {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "support/full_groups.h"
-#include "support/workload.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

@@ -70,7 +70,9 @@ def main(tools, pages):
     overview = pages / "e4replay.1"
     same("the subcommand", overview.name, set(names),
          {found[1] for tag in tags(overview) if (found := re.match(r"e4replay-(\w+)", tag))})
-    same("a page of its own for", "docs/man", set(names),
+    # Programs of their own with names like subcommands.
+    programs = {"policy-test"}
+    same("a page of its own for", "docs/man", set(names) | programs,
          {page.stem.removeprefix("e4replay-") for page in pages.glob("e4replay-*.1")})
     compared = 0
     for name in names:
@@ -82,6 +84,10 @@ def main(tools, pages):
     assert compared > 50, f"{compared} options compared"
     own = set(re.findall(r"^  (-h,--help|--version)", help_of(program), re.M))
     same("the option", overview.name, {one for both in own for one in both.split(",")}, options_in(overview))
+
+    own = set(re.findall(r"(?<![\w-])(--?\w+)\b", "\n".join(
+        line[:16] for line in help_of(str(tools / "e4replay-policy-test")).splitlines() if line[:3] == "  -" or line[:8] == "      --")))
+    same("the option", "e4replay-policy-test.1", own, options_in(pages / "e4replay-policy-test.1"))
 
     lazy = pages / "tune2fs-lazy.8"
     same("the option", lazy.name, options_of(str(tools / "tune2fs-lazy")), options_in(lazy))

@@ -4,7 +4,7 @@
 # examples are built through pkg-config and through find_package, and they say what the tool says. The
 # names that the library exports are those of a file.
 #   installed_test.sh PART SOURCE-DIRECTORY PREFIX LIBDIR COMPILER [FLAGS...]
-#   PART: headers, pkg-config, cmake, symbols or plugin
+#   PART: headers, pkg-config, cmake, symbols, plugin or guide
 set -euo pipefail
 part=$1 source=$2 prefix=$3 libdir=$4 compiler=$5
 flags=("${@:6}")
@@ -125,9 +125,83 @@ plugin)
     sed 's/"roomy"/"legacy"/' "$source/examples/roomy.cc" >taken.cc
     make taken.cc -o taken.so
     refused "there is a policy legacy already" ./taken.so
+    grep -q '^ *roomy  *- ' by-file || fail "there is no row of its rung: $(<by-file)"
+    # Its tunable: another answer, in a sweep too, which goes on with the same file alone.
+    sweep=(sweep "$captures/churn-4k.img:$captures/churn-4k.trace.zst" -p "legacy,./roomy.so" --no-progress)
+    "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept >sweep.out
+    [ "$(cut -d, -f3,4,"$(head -1 swept/points.csv | tr , '\n' | grep -nx mb_stats/roomy_stats/hits | cut -d: -f1)" \
+        swept/points.csv | sort -u | wc -l)" = 5 ] || fail "a tunable changes nothing: $(<swept/points.csv)"
+    "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept --resume >sweep.again
+    mkdir parts
+    "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 --points 1-2 -o parts/a >/dev/null
+    "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 --points 3-4 -o parts/b >/dev/null
+    mv roomy.so aside.so # what merges runs no code
+    "$e4replay" sweep --merge parts/a parts/b -o merged >/dev/null
+    diff merged/points.csv swept/points.csv
+    make "$source/examples/roomy.cc" -DANOTHER -O1 -o roomy.so
+    cmp -s roomy.so aside.so && fail "the compiler made the same file with -O1"
+    if "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept --resume 2>err; then fail "another file was taken"; fi
+    grep -q 'roomy.* is no longer what it was' err || fail "another file: $(<err)"
+    mv aside.so roomy.so
+    # What a rung does and must not ends the replay.
+    ends() {
+        if "$e4replay" "${replay[@]}" -p "$2" >out 2>err; then fail "$2 was taken"; fi
+        [ "$(wc -l <err)" = 1 ] && grep -qF "$1" err || fail "$2: $(<err)"
+    }
+    sed 's/return number(group);/return 4711u;/' "$source/examples/roomy.cc" >group.cc
+    make group.cc -o group.so
+    ends "policy roomy: choose() of its rung roomy gave group 4711, which cannot be searched" ./group.so
+    sed 's/set_goal_len(search, std::min.*/set_goal_len(search, 0);/' "$source/examples/roomy.cc" >goal.cc
+    make goal.cc -o goal.so
+    ends "policy roomy: its rung roomy set a goal of 0 clusters" ./goal.so
+    # The conformance suite: what a good policy passes, and bad ones do not.
+    "$prefix/bin/e4replay-policy-test" ./roomy.so legacy >suite
+    [ "$(grep -cE '^(roomy|legacy): 66 checks passed$' suite)" = 2 ] || fail "the suite says: $(<suite)"
+    # fails CHECK FILE COMPLAINT
+    fails() {
+        if "$prefix/bin/e4replay-policy-test" "$2" >suite; then fail "$2 passed: $(<suite)"; fi
+        grep -A4 "^$1  *FAILED" suite | grep -qF "$3" || fail "$2: $(<suite)"
+    }
+    fails keeps-invariants ./group.so "choose() of its rung roomy gave group 4711"
+    sed 's/count_group(search);/static int turn = 0; if (++turn % 3 == 0) continue;/' "$source/examples/roomy.cc" \
+        >fickle.cc
+    make fickle.cc -o fickle.so
+    fails repeats-itself ./fickle.so "the same operations gave other decisions"
+    sed 's/largest_first(), cr2(), cr3()}/largest_first(), cr2(), picky()}/; s/^}  \/\/ namespace$/Rung picky() { Rung last = cr3(); last.least_free = [](const Search\&) { return 2u; }; return last; }\n&/' \
+        "$source/examples/roomy.cc" >picky.cc
+    make picky.cc -o picky.so
+    fails last-rung ./picky.so "the last rung wants more than one free cluster"
+    fails finds-the-only-free-cluster ./picky.so "it was not found"
+    # Names: of rungs and tunables that there are, or that are none.
+    sed 's/rung.name = "roomy"/rung.name = "CR2"/' "$source/examples/roomy.cc" >criterion.cc
+    make criterion.cc -o criterion.so
+    refused "a rung has the name CR2, which is a criterion's" ./criterion.so
+    sed 's/"roomy_parts", /"mb_stripe", /' "$source/examples/roomy.cc" >tunable.cc
+    make tunable.cc -o tunable.so
+    refused "there is another tunable mb_stripe already" ./tunable.so
+    sed 's/ 4, 64}/ 65, 64}/' "$source/examples/roomy.cc" >default.cc
+    make default.cc -o default.so
+    refused "the tunable roomy_parts has a default of 65, and 64 is its most" ./default.so
     sed 's/largest_first(), cr2(), cr3()}/cr2(), cr3(), largest_first()}/' "$source/examples/roomy.cc" >bad.cc
     make bad.cc -o bad.so
     refused "the last rung must walk" ./bad.so
+    ;;
+guide)
+    # docs/adding-a-policy.md, in an empty directory in which there is a recording alone.
+    mkdir "$work/empty" "$work/bin"
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "$compiler" "${flags[*]}" >"$work/bin/c++"
+    chmod +x "$work/bin/c++"
+    captures=$(realpath "$E4R_CAPTURES")
+    export PATH=$work/bin:$prefix/bin:$PATH
+    e4replay trace convert "$captures/churn-4k.trace.zst" "$work/empty/run.e4c" --image "$captures/churn-4k.img" \
+        >/dev/null
+    "$source/test/follow_guide.py" "$source/docs/adding-a-policy.md" "$work/empty" >"$work/log" 2>&1 ||
+        fail "docs/adding-a-policy.md does not lead to its end: $(<"$work/log")"
+    diff "$work/empty/roomy.cc" "$source/examples/roomy.cc" || fail "examples/roomy.cc is another file than the page's"
+    # What the page promises: a column, a row, checks that ran.
+    grep -qE '^ +start .* legacy +roomy ' "$work/log" && grep -qE '^  roomy +- ' "$work/log" ||
+        fail "there is no column or no row: $(<"$work/log")"
+    grep -qE '^roomy: [0-9]+ checks passed' "$work/log" || fail "no check ran: $(<"$work/log")"
     ;;
 *) fail "no part '$part'" ;;
 esac

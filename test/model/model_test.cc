@@ -10,8 +10,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "support/rig.h"
-#include "support/workload.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

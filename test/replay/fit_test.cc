@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/model_fs.h"
-#include "support/trace_writer.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

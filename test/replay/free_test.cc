@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "support/drivers.h"
-#include "support/rig.h"
-#include "support/trace_writer.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

@@ -5,8 +5,7 @@
 #include <sys/stat.h>
 
 #include "support/drivers.h"
-#include "support/rig.h"
-#include "support/trace_writer.h"
+#include "support/model.h"
 
 namespace e4r::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "support/trace_writer.h"
+#include "support/model.h"
 
 namespace e4r::replay {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/trace_writer.h"
+#include "support/model.h"
 #include "util/rng.h"
 
 namespace e4r::replay {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "support/trace_writer.h"
+#include "support/model.h"
 #include "util/rng.h"
 
 namespace e4r::shrinker {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stats/settled.h"
-#include "support/rig.h"
+#include "support/model.h"
 
 namespace e4r::stats {
 namespace {

@@ -5,8 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "support/rig.h"
-#include "support/workload.h"
+#include "support/model.h"
 #include "trace/packed.h"
 
 namespace e4r::test {

@@ -9,7 +9,7 @@
 #include "replay/follow.h"
 #include "replay/free_run.h"
 #include "replay/what_if.h"
-#include "support/trace_writer.h"
+#include "support/model.h"
 
 namespace e4r::test {
 

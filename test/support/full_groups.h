@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "support/rig.h"
+#include "support/model.h"
 #include "support/sizes.h"
 
 namespace e4r::test {

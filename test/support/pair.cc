@@ -9,8 +9,8 @@
 #include "replay/warm_start.h"
 #include "support/draw.h"
 #include "support/drivers.h"
+#include "support/model.h"
 #include "support/model_look.h"
-#include "support/trace_writer.h"
 
 namespace e4r::test {
 namespace {

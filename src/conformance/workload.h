@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "support/model_fs.h"
-#include "support/trace_writer.h"
+#include "conformance/model_fs.h"
+#include "conformance/trace_writer.h"
 #include "util/rng.h"
 
-namespace e4r::test {
+namespace e4r::conformance {
 
 struct WorkloadOptions {
   std::uint64_t seed = 1;
@@ -128,4 +128,4 @@ class Workload {
   std::vector<std::string> problems_;
 };
 
-}  // namespace e4r::test
+}  // namespace e4r::conformance

@@ -9,7 +9,7 @@
 #include "state/fs_state.h"
 #include "util/rng.h"
 
-namespace e4r::test {
+namespace e4r::conformance {
 
 // A shape of file system to run the allocator model on, with groups small enough to be filled.
 struct ModelShape {
@@ -24,7 +24,9 @@ struct ModelShape {
   bool journal = true;
   bool desc_csum = true;
   bool extents = true;
-  friend void PrintTo(const ModelShape& shape, std::ostream* out) { *out << shape.name; }
+  friend std::ostream& operator<<(std::ostream& out, const ModelShape& shape) {
+    return out << shape.name;
+  }
 };
 
 // Block sizes from 1K to 64K, bigalloc, short last groups, groups of no whole number of bitmap
@@ -72,4 +74,4 @@ class ModelFs {
 // The state with every group loaded, as after a look at mb_groups.
 void load_all(state::FsState& state);
 
-}  // namespace e4r::test
+}  // namespace e4r::conformance

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "support/workload.h"
+#include "conformance/workload.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "replay/agreement.h"
 
-namespace e4r::test {
+namespace e4r::conformance {
 namespace {
 
 using trace::EventKind;
@@ -370,4 +370,4 @@ void Workload::delete_everything() {
   commit_everything();
 }
 
-}  // namespace e4r::test
+}  // namespace e4r::conformance

@@ -5,9 +5,9 @@
 
 #include "allocator/allocator.h"
 #include "allocator/policy.h"
-#include "support/model_fs.h"
+#include "conformance/model_fs.h"
 
-namespace e4r::test {
+namespace e4r::conformance {
 
 // An allocator for one policy on a start image.
 struct Rig {
@@ -53,4 +53,4 @@ inline void free_runs(ModelFs& fs, std::uint32_t group, std::uint32_t start, std
   for (std::uint32_t i = 0; i < count; ++i) fs.free(group, start + i * (len + 1), len);
 }
 
-}  // namespace e4r::test
+}  // namespace e4r::conformance

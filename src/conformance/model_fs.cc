@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "support/model_fs.h"
+#include "conformance/model_fs.h"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-namespace e4r::test {
+namespace e4r::conformance {
 namespace {
 
 namespace bitmap = state::bitmap;
@@ -184,4 +184,4 @@ void load_all(state::FsState& state) {
   }
 }
 
-}  // namespace e4r::test
+}  // namespace e4r::conformance

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "support/trace_writer.h"
+#include "conformance/trace_writer.h"
 
 #include <algorithm>
 
-namespace e4r::test {
+namespace e4r::conformance {
 namespace {
 
 using trace::Event;
@@ -126,4 +126,4 @@ void TraceWriter::commit(EventKind kind, std::uint64_t transaction) {
   add(kind, kJournal, 0).block = transaction;
 }
 
-}  // namespace e4r::test
+}  // namespace e4r::conformance

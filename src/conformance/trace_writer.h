@@ -8,7 +8,7 @@
 #include "allocator/allocator.h"
 #include "trace/source.h"
 
-namespace e4r::test {
+namespace e4r::conformance {
 
 // Delivers events that are in memory, a few at a time.
 class MemorySource : public trace::EventSource {
@@ -70,4 +70,4 @@ class TraceWriter {
   std::vector<trace::Event> events_;
 };
 
-}  // namespace e4r::test
+}  // namespace e4r::conformance
