@@ -26,7 +26,7 @@ using test::RecordingTarget;
 using test::seed_of_run;
 using test::store;
 
-constexpr int kPoints = 80;
+const int kPoints = test::points_of_run(80);
 
 Status take_enable(Target& target) {
   E4R_CHECK(add_group_checksums(target));
