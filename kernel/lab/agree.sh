@@ -46,7 +46,12 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds)
+if [ ${#kinds[@]} = 0 ]; then
+    # A kind without seeds is drawn for a purpose of its own: by its name alone.
+    for kind in $(list_kinds); do
+        [ -z "$(kind_field "$kind" seeds)" ] || kinds+=("$kind")
+    done
+fi
 mkdir -p "$out"
 build_project e4replay
 e4replay=$(project_build)/tools/e4replay
