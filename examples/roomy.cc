@@ -44,18 +44,18 @@ std::optional<std::uint32_t> choose_roomy(Search& search) {
 }
 
 Rung largest_first() {
-  Rung rung;
-  rung.name = "roomy";
-  rung.meaning = "the group with the largest free chunk, down to a quarter of the goal";
-  rung.fast = true;
-  rung.striped = true;
-  rung.lengths = Lengths::long_runs;  // the chunk is there
-  rung.applies = has_lists;
-  rung.least_free = one_cluster;
-  rung.good = good_roomy;
-  rung.choose = choose_roomy;
-  rung.leave = restore_goal;
-  return rung;
+  Rung out;
+  out.name = "roomy";
+  out.meaning = "the group with the largest free chunk, down to a quarter of the goal";
+  out.fast = true;
+  out.striped = true;
+  out.lengths = Lengths::long_runs;  // the chunk is there
+  out.applies = has_lists;
+  out.least_free = one_cluster;
+  out.good = good_roomy;
+  out.choose = choose_roomy;
+  out.leave = restore_goal;
+  return out;
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ plugin)
     fails last-rung ./picky.so "the last rung wants more than one free cluster"
     fails finds-the-only-free-cluster ./picky.so "it was not found"
     # Names: of rungs and tunables that there are, or that are none.
-    sed 's/rung.name = "roomy"/rung.name = "CR2"/' "$source/examples/roomy.cc" >criterion.cc
+    sed 's/out.name = "roomy"/out.name = "CR2"/' "$source/examples/roomy.cc" >criterion.cc
     make criterion.cc -o criterion.so
     refused "a rung has the name CR2, which is a criterion's" ./criterion.so
     sed 's/"roomy_parts", /"mb_stripe", /' "$source/examples/roomy.cc" >tunable.cc
