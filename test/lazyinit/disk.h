@@ -33,8 +33,8 @@ inline void store(const std::string& path, const Disk& disk) {
   return text == nullptr ? 20261121 : std::strtoull(text, nullptr, 10);
 }
 
-// How many points of `all` a run tries: a fifth of them, at places that E4R_SEED changes, and all of
-// them with E4R_POINTS=all.
+// How many points of `all` a run tries: a fifth of them, at places that E4R_SEED changes, and all
+// of them with E4R_POINTS=all.
 [[nodiscard]] inline int points_of_run(int all) {
   const char* text = std::getenv("E4R_POINTS");
   return text != nullptr && std::string_view(text) == "all" ? all : (all + 4) / 5;
