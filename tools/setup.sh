@@ -11,7 +11,7 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libz
        libsqlite3-dev zstd tar)
 # clang and libbpf-dev: for `record --events full`, which a build can do without.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
-      python3-jsonschema xz-utils fish zsh ccache file man-db rpm)
+      python3-jsonschema sqlite3 xz-utils fish zsh ccache file man-db rpm)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)

@@ -28,14 +28,17 @@ void watch(const report::ReplayReport& report, replay::Setup& setup, stats::Spac
 
 // Follows the recorded kernel, and keeps what that one did. Free space is the recorded one in each
 // pass of the following, whatever the policy.
-Status follow(replay::Session& session, const InputOptions& options, bool for_page,
-              const Inputs& inputs, report::ReplayReport& report) {
+Status follow(replay::Session& session, const InputOptions& options,
+              const ComparisonOptions& wanted, const Inputs& inputs, Comparison& out) {
+  report::ReplayReport& report = out.report;
   replay::Setup setup = {nullptr, inputs.recorded};
+  setup.rows = wanted.rows;
   stats::SpaceHistory history;
-  if (for_page) watch(report, setup, history);
-  E4R_TRY(const replay::Run followed, follow_into(session, std::move(setup), report));
+  if (wanted.for_page) watch(report, setup, history);
+  E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
   report.kernel = summarize_recorded(followed, recorded_stats(options, inputs));
   if (report.kernel->run) report.kernel->run->history = std::move(history);
+  out.recorded = followed.engine->take_rows();
   return {};
 }
 
@@ -45,6 +48,7 @@ Status explain_slowest(const replay::Session& session, std::vector<replay::Setup
                        report::ReplayReport& report) {
   for (std::size_t i = 0; i < setups.size(); ++i) {
     setups[i].watch = nullptr;
+    setups[i].rows = false;
     setups[i].explain.clear();
     for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
       setups[i].explain.push_back(slow.number);
@@ -88,6 +92,7 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
   if (parted.empty()) return {};
   for (replay::Setup& setup : again) {
     setup.watch = nullptr;
+    setup.rows = false;
     setup.explain.clear();
   }
   E4R_TRY(const std::vector<replay::Run> told, session.what_if(again));
@@ -121,7 +126,7 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
                           session_options(options, inputs, listener.progress));
   Comparison out;
   report::ReplayReport& report = out.report = start_report(options, inputs);
-  E4R_CHECK(follow(session, options, wanted.for_page, inputs, report));
+  E4R_CHECK(follow(session, options, wanted, inputs, out));
   if (!wanted.force) E4R_CHECK(check_fidelity(report, options, inputs));
   E4R_TRY(
       std::vector<replay::Setup> setups,
@@ -130,6 +135,7 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
   std::vector<stats::SpaceHistory> histories(setups.size());
   for (std::size_t i = 0; i < setups.size(); ++i) {
     setups[i].log = wanted.first_difference;
+    setups[i].rows = wanted.rows;
     if (wanted.for_page) watch(report, setups[i], histories[i]);
   }
   E4R_TRY(out.runs, session.what_if(setups));

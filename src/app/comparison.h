@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/inputs.h"
+#include "replay/decision_rows.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
 
@@ -15,11 +16,13 @@ struct ComparisonOptions {
   bool force = false;             // answer although the model does not follow the recorded kernel
   bool first_difference = false;  // find where each policy parts from the first one
   bool for_page = false;          // history of free space, and the slowest decisions explained
+  bool rows = false;              // keep what is told of each request
 };
 
 struct Comparison {
   report::ReplayReport report;
   std::vector<replay::Run> runs;  // in the order of the policies; the engines as they ended
+  replay::DecisionRows recorded;  // the recorded kernel's; those of a run are Engine::rows()
 };
 
 // Follows the recorded kernel, and then replays under each policy. `inputs` must outlive the runs.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace e4r::replay {
 
@@ -171,20 +172,18 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
   if (explaining_ != nullptr) decider_->observe(nullptr);
   times_.add(decision);
   if (options_.log) log_.add(decisions(), decision);
-  if (decision.prealloc)
-    costs_.add(decisions(), 0, 0);  // without a search
-  else
-    count_cost();
+  const SearchCost cost = decision.prealloc ? SearchCost{} : take_cost();
+  costs_.add(decisions(), cost.groups, cost.extents);
+  if (options_.rows) rows_.add(decisions(), row_of(op, decision, cost));
   return decision;
 }
 
 // What the counters have gained by the request that was served last.
-void Engine::count_cost() {
+SearchCost Engine::take_cost() {
   const std::uint64_t considered = counters().considered();
   const std::uint64_t examined = counters().extents_scanned;
-  costs_.add(decisions(), considered - considered_, examined - examined_);
-  considered_ = considered;
-  examined_ = examined;
+  return {considered - std::exchange(considered_, considered),
+          examined - std::exchange(examined_, examined)};
 }
 
 void Engine::note_decision(const Op& op, const allocator::Decision& decision, bool forced) {

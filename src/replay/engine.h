@@ -17,6 +17,7 @@
 #include "replay/closing_counts.h"
 #include "replay/cost_profile.h"
 #include "replay/decision_log.h"
+#include "replay/decision_rows.h"
 #include "replay/explain.h"
 #include "replay/file_facts.h"
 #include "replay/intake.h"
@@ -36,6 +37,7 @@ struct EngineOptions {
   bool warm = false;  // the file system had been mounted for a while before the trace
   std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
   bool log = false;                       // keep what each request came to (Engine::log)
+  bool rows = false;                      // keep all that is told of it (Engine::rows)
   std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
   // Called now and then; false: the run ends with the Error "stopped". May be empty.
   std::function<bool(std::uint64_t events)> progress;
@@ -85,6 +87,9 @@ class Engine {
   }
   // What each request came to; empty unless EngineOptions::log.
   [[nodiscard]] const DecisionLog& log() const { return log_; }
+  // The same for tables; empty unless EngineOptions::rows.
+  [[nodiscard]] const DecisionRows& rows() const { return rows_; }
+  [[nodiscard]] DecisionRows take_rows() { return std::move(rows_); }
   // In which order they were handed out.
   [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
@@ -103,6 +108,11 @@ class Engine {
   virtual void free(const Op& op, const BlockRange& range) = 0;
   // A file is gone of which the replay held the ranges still: the recorded kernel never freed them.
   virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
+  // What is kept of a request (EngineOptions::rows).
+  [[nodiscard]] virtual DecisionRow row_of(const Op& op, const allocator::Decision& made,
+                                           const SearchCost& cost) const {
+    return made_row(op, made, cost, geometry());
+  }
 
   // ---- What it does that with.
 
@@ -145,7 +155,7 @@ class Engine {
   void on_free_inode(const Op& op);
   void on_commit(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
-  void count_cost();
+  [[nodiscard]] SearchCost take_cost();
   Explanation* to_explain();
   [[nodiscard]] bool is_metadata(const BlockRange& blocks) const;
   void check_result(const Op& op, const allocator::Decision& decision);
@@ -163,6 +173,7 @@ class Engine {
   allocator::DecisionTimes times_;
   allocator::DecisionHash hash_;
   DecisionLog log_;
+  DecisionRows rows_;
   std::uint64_t considered_ = 0;       // groups, so far
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way

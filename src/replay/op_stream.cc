@@ -311,9 +311,9 @@ void OpStream::on_closing(const Event& event) {
   }
   if (changes_ != op->changes_before) op->race = Race::allocator;
   ++changes_;
-  op->closing = {
-      true,        prealloc,     event.orig,  event.goal_ex, event.result, event.orig_goal_len,
-      event.found, event.groups, event.flags, event.tail,    event.broken, event.criterion};
+  op->closing = {true,          prealloc,     event.criterion,     event.orig,
+                 event.goal_ex, event.result, event.orig_goal_len, event.found,
+                 event.groups,  event.flags,  event.tail,          event.broken};
 }
 
 void OpStream::note_placed(const Event& event) {
@@ -325,6 +325,7 @@ void OpStream::note_placed(const Event& event) {
 void OpStream::on_answer(const Event& event) {
   Op* op = open_op(event.pid);
   if (op == nullptr) return note_stray();
+  op->answered_ns = event.time_ns;
   op->block = event.block;
   op->len = event.block == 0 ? 0 : saturated(event.count);
   if (requests_ != op->request) op->race = Race::allocator;

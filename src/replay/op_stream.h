@@ -23,6 +23,7 @@ namespace e4r::replay {
 struct Closing {
   bool seen = false;
   bool prealloc = false;
+  mb::Criterion criterion = mb::Criterion::unknown;
   trace::RecordedExtent orig, goal, result;
   std::uint32_t orig_goal_len = 0;  // clusters; of the goal before trimming; 0: not recorded
   std::uint32_t found = 0;          // modulo 65536, as recorded
@@ -30,7 +31,6 @@ struct Closing {
   std::uint32_t flags = 0;          // low 16 bits
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
-  mb::Criterion criterion = mb::Criterion::unknown;
 };
 
 // What another thread did while a decision was under way, so that it may have come out differently.
@@ -96,12 +96,15 @@ struct Op {
   std::uint32_t flags = 0;
   std::int32_t i_writecount = 0;
   std::uint64_t i_size = 0;
-  std::uint64_t block = 0;  // handed out; 0 when refused
-  std::uint32_t len = 0;    // clusters handed out
+  std::uint64_t block = 0;        // handed out; 0 when refused
+  std::uint64_t answered_ns = 0;  // time of the answer
+  std::uint32_t len = 0;          // clusters handed out
   // The find became an inode's preallocation, for the file's blocks from here on.
   std::optional<std::uint32_t> placed_at;
   Closing closing;
 };
+// Two fit into what std::deque allocates at a time.
+static_assert(sizeof(Op) <= 256);
 
 // Turns events into operations, in the order in which they took effect. An allocation that made a
 // preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its

@@ -101,6 +101,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   options.warm = warm() != nullptr;
   options.explain = setup.explain;
   options.log = setup.log;
+  options.rows = setup.rows;
   options.write_down = setup.write_down;
   options.watch = setup.watch;
   options.watch_every = setup.watch_every;

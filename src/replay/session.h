@@ -40,6 +40,7 @@ struct Setup {
   std::uint64_t watch_every = 1;
   std::vector<std::uint64_t> explain = {};  // as in EngineOptions
   bool log = false;                         // likewise
+  bool rows = false;                        // likewise
   std::vector<std::uint64_t> write_down = {};
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Not to follow with
 };

@@ -2,19 +2,12 @@
 #include "sweep/results.h"
 
 #include "sweep/line.h"
+#include "table/csv.h"
 
 namespace e4r::sweep {
 namespace {
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
+using table::csv_cell;
 
 std::string csv_value(const report::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value)) return std::to_string(*count);

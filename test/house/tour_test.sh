@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tour of docs/index.md and the commands of tools/tune2fs-lazy/README.md run as they stand there, but
-# for what needs root or a kernel tree. And what README.md, docs/using.md and docs/shrinker.md show as
-# output of a command is its output.
+# for what needs root or a kernel tree. And what README.md, docs/data.md, docs/using.md and
+# docs/shrinker.md show as output of a command is its output.
 #   tour_test.sh SOURCE TOOLS CAPTURES
 set -euo pipefail
 source=$(realpath "$1") captures=$(realpath "$3")
@@ -31,15 +31,15 @@ sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
     status=1
 }
 
-# Lines behind "    $ e4replay ..." up to an empty line that no line of the block follows.
+# Lines behind "    $ e4replay ..." or "    $ sqlite3 ..." up to an empty line that no line of the block follows.
 ln -s "$captures"/* "$work"
 ln -s "$source/traces" "$work/traces"
 shown=0
 export LC_ALL=C.UTF-8 # what `map` draws with
-for page in README.md docs/using.md docs/shrinker.md; do
+for page in README.md docs/using.md docs/data.md docs/shrinker.md; do
     rm -f "$work"/example.*
     awk -v to="$work/example." '/^[^ ]/ { inside = 0 }
-        /^    \$ e4replay/ { inside = 1; ++count }
+        /^    \$ (e4replay|sqlite3)/ { inside = 1; ++count }
         inside && /^    / { print substr($0, 5) >(to count) }' "$source/$page"
     for example in "$work"/example.*; do
         command=$(sed -n '1s/^\$ //p' "$example")

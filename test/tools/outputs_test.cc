@@ -52,6 +52,14 @@ class OutputsCommand : public testing::Test {
     return std::distance(fs::directory_iterator(dir_.path()), {});
   }
 
+  // Another name of a file, with the ending that stands for a form.
+  [[nodiscard]] std::string with_ending(const std::string& path, const std::string& ending) const {
+    const std::string link = file("ending" + ending);
+    fs::remove(link);
+    fs::create_symlink(path, link);
+    return link;
+  }
+
   // Every command with the option or operand that names an output; text, and images.
   [[nodiscard]] std::vector<Words> text_outputs(const std::string& out) const {
     return {{"freefrag", image_, "--json", out},
@@ -60,6 +68,8 @@ class OutputsCommand : public testing::Test {
             {"shrinker", trace_, "--json", out},
             {"replay", capture_, "--json", out},
             {"replay", image_, trace_, "--html", out},
+            {"replay", capture_, "--decisions", with_ending(out, ".csv")},
+            {"replay", image_, trace_, "--decisions", with_ending(out, ".csv")},
             {"verify", capture_, "--json", out},
             {"verify", image_, trace_, "--html", out},
             {"age", image_, "-o", file("aged"), "--json", out},
@@ -69,6 +79,7 @@ class OutputsCommand : public testing::Test {
   [[nodiscard]] std::vector<Words> image_outputs(const std::string& out) const {
     return {{"age", "16M", "-o", out},
             {"replay", capture_, "-p", "legacy", "--write-image", out},
+            {"replay", image_, trace_, "--decisions", with_ending(out, ".sqlite")},
             {"freefrag", capture_, "--extract-image", out},
             {"trace", "convert", capture_, file("made.e4t"), "--image", out}};
   }
@@ -148,6 +159,8 @@ TEST_F(OutputsCommand, ConvertSaysFirstWhatItCannotWrite) {
   expect_refused({"trace", "convert", capture_, file("new.txt"), "--image", file("new.tunables")},
                  "are one place");
   expect_refused({"replay", capture_, "--json", file("x"), "--html", file("x")}, "are one place");
+  expect_refused({"replay", capture_, "--json", file("x.csv"), "--decisions", file("x.csv")},
+                 "are one place");
 }
 
 // Copies of the machine's nodes: those themselves are not for tests.

@@ -3,9 +3,12 @@
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "common/command.h"
+#include "common/version.h"
 #include "e4replay/input_options.h"
+#include "exports/decisions.h"
 #include "image/write_bitmaps.h"
 #include "replay/engine.h"
+#include "util/escaped.h"
 #include "util/file.h"
 
 namespace e4r::tools {
@@ -16,6 +19,7 @@ struct Options {
   InputArguments in;
   std::string policies;  // empty: the recorded kernel's and its neighbours
   std::string html;
+  std::string decisions;
   std::string write_image;
   bool histogram = false;
   bool first_difference = false;
@@ -42,6 +46,24 @@ Status write_image(const OutputName& out, const app::Inputs& inputs, const repla
                                    });
 }
 
+// The requests of the recorded kernel and of each policy. `names`: keeps the texts.
+std::vector<exports::Series> series_of(const app::Comparison& comparison,
+                                       std::vector<std::string>& names) {
+  for (const report::RunReport& run : comparison.report.runs)
+    names.push_back(valid_utf8(run.policy->name));
+  std::vector<exports::Series> out = {{0, "recorded", &comparison.recorded}};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out.push_back(
+        {static_cast<std::uint32_t>(i + 1), names[i], &comparison.runs[i].engine->rows()});
+  return out;
+}
+
+Status write_decisions(const OutputName& out, const app::Comparison& comparison) {
+  std::vector<std::string> names;
+  const std::vector<exports::Series> series = series_of(comparison, names);
+  return exports::write_decisions(out, series, comparison.report, version_line());
+}
+
 Result<Outputs> declare_files(const Options& options,
                               const std::vector<const allocator::Policy*>& policies) {
   Outputs outputs;
@@ -49,6 +71,7 @@ Result<Outputs> declare_files(const Options& options,
   app::declare_reads(policies, outputs);
   E4R_CHECK(outputs.writes(options.in.json));
   E4R_CHECK(outputs.writes(options.html));
+  E4R_CHECK(outputs.writes(options.decisions, exports::kind_of(options.decisions)));
   E4R_CHECK(outputs.writes(options.write_image, OutputKind::file));
   return outputs;
 }
@@ -67,6 +90,9 @@ Result<int> run(const Options& options) {
   wanted.force = options.force;
   wanted.first_difference = options.first_difference;
   wanted.for_page = !options.html.empty();
+  wanted.rows = !options.decisions.empty();
+  if (const Status status = exports::check_name(options.decisions); !status.ok())
+    return usage_error("--decisions " + status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options, wanted.policies));
   Progress progress(!options.in.no_progress);
   const app::Listener listener = {progress, warn};
@@ -76,6 +102,11 @@ Result<int> run(const Options& options) {
     progress.show("writing " + options.write_image);
     E4R_CHECK(
         write_image(outputs.named(options.write_image), inputs, *comparison.runs.front().engine));
+    progress.wipe();
+  }
+  if (!options.decisions.empty()) {
+    progress.show("writing " + options.decisions);
+    E4R_CHECK(write_decisions(outputs.named(options.decisions), comparison));
     progress.wipe();
   }
   E4R_CHECK(print(comparison.report, options, outputs));
@@ -98,6 +129,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag("--first-difference", options->first_difference,
                "name the first decision that each policy makes otherwise than the first policy");
   app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
+      .type_name("FILE");
+  app.add_option("--decisions", options->decisions,
+                 "write a table of every decision as well, in the form of the name: .csv, .sqlite")
       .type_name("FILE");
   return [options] { return run(*options); };
 }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "exports/decisions.h"
+
+#include <iterator>
+
+#include "allocator/tunables.h"
+#include "exports/columns.h"
+#include "table/csv.h"
+#include "table/database.h"
+#include "util/escaped.h"
+
+namespace e4r::exports {
+namespace {
+
+using replay::DecisionRow;
+using table::Database;
+using table::Statement;
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+bool is_database(std::string_view path) {
+  return path.ends_with(".sqlite");
+}
+
+struct PutCsv {
+  std::string& out;
+  void operator()(std::monostate) const {}
+  void operator()(std::uint64_t value) const {
+    fmt::format_to(std::back_inserter(out), "{}", value);
+  }
+  void operator()(Seconds time) const {
+    fmt::format_to(std::back_inserter(out), "{}.{:09}", time.ns / kNsPerSecond,
+                   time.ns % kNsPerSecond);
+  }
+  void operator()(std::string_view text) const { out += table::csv_cell(text); }
+};
+
+// Lines end as RFC 4180 says.
+Status write_csv(const OutputName& name, std::span<const Series> all) {
+  constexpr std::size_t kAtOnce = 1 << 20;
+  E4R_TRY(Output out, Output::create(name));
+  std::string text;
+  for (const Column& column : columns()) (text += text.empty() ? "" : ",") += column.name;
+  text += "\r\n";
+  for (const Series& series : all)
+    for (const DecisionRow& row : series.rows->all()) {
+      for (const Column& column : columns()) {
+        std::visit(PutCsv{text}, column.cell(series, row));
+        text += ',';
+      }
+      text.back() = '\r';
+      text += '\n';
+      if (text.size() < kAtOnce) continue;
+      E4R_CHECK(out.write(text));
+      text.clear();
+    }
+  E4R_CHECK(out.write(text));
+  return out.commit();
+}
+
+struct Bind {
+  Statement& statement;
+  void operator()(std::monostate) const { statement.add_null(); }
+  void operator()(std::uint64_t value) const { statement.add(value); }
+  void operator()(Seconds time) const {
+    statement.add(static_cast<double>(time.ns) / static_cast<double>(kNsPerSecond));
+  }
+  void operator()(std::string_view text) const { statement.add(text); }
+};
+
+Status fill_decisions(Database& db, std::span<const Series> all) {
+  std::string create = "CREATE TABLE decisions (";
+  std::string insert = "INSERT INTO decisions VALUES (";
+  for (const Column& column : columns()) {
+    create += fmt::format("{} {}, ", table::quoted_name(column.name), column.type);
+    insert += "?, ";
+  }
+  E4R_CHECK(db.execute(create + "PRIMARY KEY (run, decision, part))"));
+  insert.replace(insert.size() - 2, 2, ")");
+  E4R_TRY(Statement statement, db.prepare(insert));
+  for (const Series& series : all)
+    for (const DecisionRow& row : series.rows->all()) {
+      for (const Column& column : columns()) std::visit(Bind{statement}, column.cell(series, row));
+      E4R_CHECK(statement.run());
+    }
+  return db.execute(
+      "CREATE INDEX decisions_by_decision ON decisions (decision);"
+      "CREATE INDEX decisions_by_inode ON decisions (inode);"
+      "CREATE INDEX decisions_by_criterion ON decisions (run, criterion)");
+}
+
+// What the rows belong to: facts of the whole, and the tunables of each run.
+class Meta {
+ public:
+  explicit Meta(Statement statement) : statement_(std::move(statement)) {}
+
+  [[nodiscard]] Status add(std::string_view key, std::string_view value) {
+    return put(nullptr, key, value);
+  }
+  [[nodiscard]] Status add(std::uint64_t run, std::string_view key, std::string_view value) {
+    return put(&run, key, value);
+  }
+
+ private:
+  [[nodiscard]] Status put(const std::uint64_t* run, std::string_view key, std::string_view value) {
+    run == nullptr ? statement_.add_null() : statement_.add(*run);
+    statement_.add(key);
+    const std::string text = valid_utf8(value);
+    statement_.add(std::string_view(text));
+    return statement_.run();
+  }
+  Statement statement_;
+};
+
+Status fill_run(Meta& meta, std::uint64_t number, const report::RunReport& run) {
+  E4R_CHECK(meta.add(number, "policy", run.policy->name));
+  for (const allocator::TunableInfo& tunable : allocator::tunable_table())
+    if (allocator::has_tunable(*run.policy, tunable))
+      E4R_CHECK(meta.add(number, tunable.name, std::to_string(run.tunables.*tunable.member)));
+  return {};
+}
+
+Status fill_meta(Database& db, const report::ReplayReport& report, std::string_view version) {
+  E4R_CHECK(
+      db.execute("CREATE TABLE meta (run INTEGER, key TEXT NOT NULL, value TEXT NOT NULL, "
+                 "UNIQUE (run, key))"));
+  E4R_TRY(Statement insert, db.prepare("INSERT INTO meta VALUES (?, ?, ?)"));
+  Meta meta(std::move(insert));
+  const image::SuperblockInfo& geometry = report.superblock;
+  E4R_CHECK(meta.add("version", version));
+  E4R_CHECK(meta.add("image", report.image_path));
+  E4R_CHECK(meta.add("trace", report.trace_path));
+  E4R_CHECK(meta.add("device", report.device));
+  E4R_CHECK(meta.add("recorded_kernel", kernel_text(report)));
+  E4R_CHECK(meta.add("recorded_policy", report.recorded_policy));
+  E4R_CHECK(meta.add("block_bytes", std::to_string(geometry.block_size())));
+  E4R_CHECK(meta.add("cluster_blocks", std::to_string(geometry.to_blocks(1))));
+  E4R_CHECK(meta.add("group_blocks", std::to_string(geometry.blocks_per_group)));
+  E4R_CHECK(meta.add("groups", std::to_string(geometry.groups)));
+  E4R_CHECK(meta.add(0, "policy", "recorded"));
+  for (std::size_t i = 0; i < report.runs.size(); ++i)
+    E4R_CHECK(fill_run(meta, i + 1, report.runs[i]));
+  return {};
+}
+
+}  // namespace
+
+Status check_name(std::string_view path) {
+  if (path.empty() || path.ends_with(".csv") || is_database(path)) return {};
+  if (path.ends_with(".parquet"))
+    return error(
+        "{}: Debian 12 has no library that writes Parquet: write .csv or .sqlite, which DuckDB and "
+        "pandas read and turn into Parquet",
+        path);
+  return error("{}: the name says the form: end it in .csv or .sqlite", path);
+}
+
+OutputKind kind_of(std::string_view path) {
+  return is_database(path) ? OutputKind::file : OutputKind::stream;
+}
+
+Status write_decisions(const OutputName& name, std::span<const Series> series,
+                       const report::ReplayReport& report, std::string_view version) {
+  if (!is_database(name.path())) return write_csv(name, series);
+  return table::write_database(name, [&](Database& db) -> Status {
+    E4R_CHECK(fill_decisions(db, series));
+    return fill_meta(db, report, version);
+  });
+}
+
+}  // namespace e4r::exports

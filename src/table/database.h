@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "util/output.h"
+#include "util/status.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+// SQLite databases that are written once, from start to end.
+namespace e4r::table {
+
+class Database;
+
+// One statement that is carried out again and again, each time with other values. The database must
+// outlive it.
+class Statement {
+ public:
+  // The value of the next `?`. Text is looked at until run().
+  void add(std::uint64_t value);
+  void add(double value);
+  void add(std::string_view text);
+  void add_null();
+  // Carries it out with these values and begins anew.
+  [[nodiscard]] Status run();
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Statement(sqlite3* db, sqlite3_stmt* statement) : db_(db), statement_(statement) {}
+  void note(int result);
+
+  sqlite3* db_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int at_ = 0;
+  bool ok_ = true;
+};
+
+class Database {
+ public:
+  // Carries out statements of SQL without values.
+  [[nodiscard]] Status execute(const std::string& sql);
+  [[nodiscard]] Result<Statement> prepare(const std::string& sql);
+
+ private:
+  friend Status write_database(const OutputName&, const std::function<Status(Database&)>&);
+  struct Close {
+    void operator()(sqlite3* db) const;
+  };
+  explicit Database(sqlite3* db) : db_(db) {}
+  [[nodiscard]] Error failed() const;
+
+  std::unique_ptr<sqlite3, Close> db_;
+};
+
+// Makes a database as an output of a command (util/output.h, OutputKind::file). `fill` works in one
+// transaction; after an Error of it, or of SQLite, there is no file.
+[[nodiscard]] Status write_database(const OutputName& name,
+                                    const std::function<Status(Database&)>& fill);
+
+// A name of a table or a column in SQL.
+[[nodiscard]] std::string quoted_name(std::string_view name);
+
+}  // namespace e4r::table
