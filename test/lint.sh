@@ -46,7 +46,7 @@ tidy() {
     # Without unity: each file has a command of its own.
     cmake --preset dev -DBUILD_TESTING=ON >/dev/null
     # What is made by the build is there before it is included.
-    cmake --build --preset dev --target e4r_commit >/dev/null
+    cmake --build --preset dev --target e4r_commit e4r_perfetto >/dev/null
     log=$(mktemp)
     # shellcheck disable=SC2086 # one word is one file
     printf '%s\n' $files | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \

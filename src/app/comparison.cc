@@ -2,6 +2,7 @@
 #include "app/comparison.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "app/fidelity.h"
 #include "app/recorded_account.h"
@@ -11,20 +12,45 @@
 namespace e4r::app {
 namespace {
 
-// Has a run write down what becomes of the groups' free space. One that is done again, as following
-// may be, begins anew.
-void watch(const report::ReplayReport& report, replay::Setup& setup, stats::SpaceHistory& history) {
-  constexpr std::uint64_t kFrames = 32;
-  using trace::EventKind;
-  const std::uint64_t decisions = report.trace.count(EventKind::mballoc_alloc) +
-                                  report.trace.count(EventKind::mballoc_prealloc);
-  setup.watch_every = std::max<std::uint64_t>(decisions / kFrames, 1);
-  setup.watch = [&report, &history, first = setup.watch_every](std::uint64_t decision,
-                                                               const state::FsState& state) {
-    if (decision == first) history = stats::SpaceHistory(report.space_before.groups);
-    history.add(decision, state);
+// What a run writes down of the groups' free space.
+class Watches {
+ public:
+  explicit Watches(const report::ReplayReport& report) : report_(report) {
+    using trace::EventKind;
+    decisions_ = report.trace.count(EventKind::mballoc_alloc) +
+                 report.trace.count(EventKind::mballoc_prealloc);
+  }
+  // About `frames` times in all. A run that is done again, as following may be, begins anew.
+  void add(std::uint64_t frames, stats::SpaceHistory& history) {
+    watches_.push_back({std::max<std::uint64_t>(decisions_ / frames, 1), &history});
+  }
+  // The report must outlive the runs.
+  void watch_in(replay::Setup& setup) const {
+    if (watches_.empty()) return;
+    setup.watch_every = 0;
+    for (const One& one : watches_) setup.watch_every = std::gcd(setup.watch_every, one.every);
+    setup.watch = [&report = report_, watches = watches_](std::uint64_t decision,
+                                                          const state::FsState& state) {
+      for (const auto& [every, history] : watches) {
+        if (decision % every != 0) continue;
+        if (decision == every) *history = stats::SpaceHistory(report.space_before.groups);
+        history->add(decision, state);
+      }
+    };
+  }
+
+ private:
+  struct One {
+    std::uint64_t every;  // decisions
+    stats::SpaceHistory* history;
   };
-}
+  const report::ReplayReport& report_;
+  std::uint64_t decisions_ = 0;
+  std::vector<One> watches_;
+};
+
+constexpr std::uint64_t kPageFrames = 32;
+constexpr std::uint64_t kSpaceSteps = 256;
 
 // Follows the recorded kernel, and keeps what that one did. Free space is the recorded one in each
 // pass of the following, whatever the policy.
@@ -34,7 +60,10 @@ Status follow(replay::Session& session, const InputOptions& options,
   replay::Setup setup = {nullptr, inputs.recorded};
   setup.rows = wanted.rows;
   stats::SpaceHistory history;
-  if (wanted.for_page) watch(report, setup, history);
+  Watches watches(report);
+  if (wanted.for_page) watches.add(kPageFrames, history);
+  if (wanted.spaces) watches.add(kSpaceSteps, out.spaces.emplace_back());
+  watches.watch_in(setup);
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
   report.kernel = summarize_recorded(followed, recorded_stats(options, inputs));
   if (report.kernel->run) report.kernel->run->history = std::move(history);
@@ -133,10 +162,14 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
       setups_of(wanted.policies.empty() ? with_neighbours(report.recorded_policy) : wanted.policies,
                 options, inputs, listener));
   std::vector<stats::SpaceHistory> histories(setups.size());
+  if (wanted.spaces) out.spaces.resize(setups.size() + 1);
   for (std::size_t i = 0; i < setups.size(); ++i) {
     setups[i].log = wanted.first_difference;
     setups[i].rows = wanted.rows;
-    if (wanted.for_page) watch(report, setups[i], histories[i]);
+    Watches watches(report);
+    if (wanted.for_page) watches.add(kPageFrames, histories[i]);
+    if (wanted.spaces) watches.add(kSpaceSteps, out.spaces[i + 1]);
+    watches.watch_in(setups[i]);
   }
   E4R_TRY(out.runs, session.what_if(setups));
   for (std::size_t i = 0; i < out.runs.size(); ++i) {

@@ -7,6 +7,7 @@
 #include "replay/decision_rows.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
+#include "stats/space_history.h"
 
 // What `e4replay replay` answers: what other policies would have made of a trace.
 namespace e4r::app {
@@ -17,12 +18,15 @@ struct ComparisonOptions {
   bool first_difference = false;  // find where each policy parts from the first one
   bool for_page = false;          // history of free space, and the slowest decisions explained
   bool rows = false;              // keep what is told of each request
+  bool spaces = false;            // keep free space in the course of the runs (Comparison::spaces)
 };
 
 struct Comparison {
   report::ReplayReport report;
   std::vector<replay::Run> runs;  // in the order of the policies; the engines as they ended
   replay::DecisionRows recorded;  // the recorded kernel's; those of a run are Engine::rows()
+  // Of the recorded kernel, then of each run, in up to 256 steps; empty unless asked for.
+  std::vector<stats::SpaceHistory> spaces;
 };
 
 // Follows the recorded kernel, and then replays under each policy. `inputs` must outlive the runs.

@@ -68,6 +68,8 @@ class OutputsCommand : public testing::Test {
             {"shrinker", trace_, "--json", out},
             {"replay", capture_, "--json", out},
             {"replay", image_, trace_, "--html", out},
+            {"replay", capture_, "--perfetto", out},
+            {"replay", image_, trace_, "--perfetto", out},
             {"replay", capture_, "--decisions", with_ending(out, ".csv")},
             {"replay", image_, trace_, "--decisions", with_ending(out, ".csv")},
             {"verify", capture_, "--json", out},

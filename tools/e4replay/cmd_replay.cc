@@ -6,6 +6,7 @@
 #include "common/version.h"
 #include "e4replay/input_options.h"
 #include "exports/decisions.h"
+#include "exports/perfetto.h"
 #include "image/write_bitmaps.h"
 #include "replay/engine.h"
 #include "util/escaped.h"
@@ -20,6 +21,7 @@ struct Options {
   std::string policies;  // empty: the recorded kernel's and its neighbours
   std::string html;
   std::string decisions;
+  std::string perfetto;
   std::string write_image;
   bool histogram = false;
   bool first_difference = false;
@@ -58,10 +60,32 @@ std::vector<exports::Series> series_of(const app::Comparison& comparison,
   return out;
 }
 
-Status write_decisions(const OutputName& out, const app::Comparison& comparison) {
+// The free space of the groups that a series ended with; null: not known.
+const std::vector<stats::GroupFree>* end_of(const report::ReplayReport& report, std::size_t run) {
+  if (run > 0) return &report.runs[run - 1].space.groups;
+  return report.kernel && report.kernel->run ? &report.kernel->run->space.groups : nullptr;
+}
+
+// The table of decisions, and the timeline.
+Status write_exports(const Options& options, const app::Comparison& comparison,
+                     const Outputs& outputs, Progress& progress) {
   std::vector<std::string> names;
   const std::vector<exports::Series> series = series_of(comparison, names);
-  return exports::write_decisions(out, series, comparison.report, version_line());
+  if (!options.decisions.empty()) {
+    progress.show("writing " + options.decisions);
+    E4R_CHECK(exports::write_decisions(outputs.named(options.decisions), series, comparison.report,
+                                       version_line()));
+  }
+  if (!options.perfetto.empty()) {
+    progress.show("writing " + options.perfetto);
+    std::vector<exports::Timeline> timelines;
+    for (std::size_t i = 0; i < series.size(); ++i)
+      timelines.push_back({series[i], &comparison.spaces[i], end_of(comparison.report, i)});
+    E4R_CHECK(exports::write_perfetto(outputs.named(options.perfetto), timelines,
+                                      comparison.report.space_before.groups));
+  }
+  progress.wipe();
+  return {};
 }
 
 Result<Outputs> declare_files(const Options& options,
@@ -72,6 +96,7 @@ Result<Outputs> declare_files(const Options& options,
   E4R_CHECK(outputs.writes(options.in.json));
   E4R_CHECK(outputs.writes(options.html));
   E4R_CHECK(outputs.writes(options.decisions, exports::kind_of(options.decisions)));
+  E4R_CHECK(outputs.writes(options.perfetto));
   E4R_CHECK(outputs.writes(options.write_image, OutputKind::file));
   return outputs;
 }
@@ -90,7 +115,8 @@ Result<int> run(const Options& options) {
   wanted.force = options.force;
   wanted.first_difference = options.first_difference;
   wanted.for_page = !options.html.empty();
-  wanted.rows = !options.decisions.empty();
+  wanted.rows = !options.decisions.empty() || !options.perfetto.empty();
+  wanted.spaces = !options.perfetto.empty();
   if (const Status status = exports::check_name(options.decisions); !status.ok())
     return usage_error("--decisions " + status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options, wanted.policies));
@@ -104,11 +130,7 @@ Result<int> run(const Options& options) {
         write_image(outputs.named(options.write_image), inputs, *comparison.runs.front().engine));
     progress.wipe();
   }
-  if (!options.decisions.empty()) {
-    progress.show("writing " + options.decisions);
-    E4R_CHECK(write_decisions(outputs.named(options.decisions), comparison));
-    progress.wipe();
-  }
+  E4R_CHECK(write_exports(options, comparison, outputs, progress));
   E4R_CHECK(print(comparison.report, options, outputs));
   return kDone;
 }
@@ -132,6 +154,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("FILE");
   app.add_option("--decisions", options->decisions,
                  "write a table of every decision as well, in the form of the name: .csv, .sqlite")
+      .type_name("FILE");
+  app.add_option("--perfetto", options->perfetto,
+                 "write a trace for Perfetto as well: requests by thread, free space")
       .type_name("FILE");
   return [options] { return run(*options); };
 }
