@@ -7,6 +7,7 @@
 #include <e4replay/free_extents.h>
 #include <e4replay/image.h>
 #include <e4replay/listener.h>
+#include <e4replay/own_policy.h>
 #include <e4replay/policy.h>
 #include <e4replay/recording.h>
 #include <e4replay/replay.h>

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <e4replay/allocator.h>
 #include <e4replay/export.h>
 #include <e4replay/listener.h>
 #include <e4replay/recording.h>
@@ -45,6 +48,20 @@ struct VerifyOptions {
                                                  const VerifyOptions& options = {},
                                                  const Listener& listener = {});
 
+// One request of a replay, and what the policy made of it. What the recorded kernel did in one
+// decision may take a replay several requests, or none when the blocks were handed out before.
+struct ReplayedDecision {
+  std::uint64_t number = 0;   // of the recorded decision, among the closed ones, from 1
+  std::uint64_t event = 0;    // of its request in the recording, from 1
+  std::uint64_t ino = 0;      // for which blocks were asked
+  std::uint32_t logical = 0;  // block of the file where they belong
+  std::uint32_t asked = 0;    // clusters
+  Decision decision;
+};
+// Called after each request, in their order, on the thread of the call. Returns false to stop the
+// replay. It must not throw.
+using DecisionVisitor = std::function<bool(const ReplayedDecision& decision)>;
+
 // A recording that has been followed once, so that each of its points costs one replay: what
 // `e4replay sweep` is made of. Cheap to copy; point() may be called from several threads at once.
 class Sweep {
@@ -63,6 +80,10 @@ class Sweep {
   // Replays under a policy with settings. The report has one column.
   [[nodiscard]] E4REPLAY_API Result<Report> point(
       const std::string& policy, const std::vector<std::string>& settings = {}) const;
+  // The same, and tells of each request. Errors: "stopped", when `visit` says so.
+  [[nodiscard]] E4REPLAY_API Result<Report> decisions(const std::string& policy,
+                                                      const std::vector<std::string>& settings,
+                                                      const DecisionVisitor& visit) const;
 
  private:
   friend class Access;

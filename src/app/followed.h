@@ -24,9 +24,11 @@ class Followed {
                               const Listener& listener);
 
   // One replay, under the recorded tunables with the settings. May be called from several threads
-  // at once. Errors: a setting that is none; a kernel that ended.
+  // at once. `decided` is called as a Setup's is. Errors: a setting that is none; a kernel that
+  // ended; "stopped".
   [[nodiscard]] Result<report::RunReport> run(const allocator::Policy& policy,
-                                              const std::vector<std::string>& settings) const;
+                                              const std::vector<std::string>& settings,
+                                              replay::DecisionWatch decided = nullptr) const;
 
   [[nodiscard]] const replay::Session& session() const { return session_; }
   // Its head: image, trace, and how far the model follows.

@@ -36,21 +36,6 @@ Extent public_extent(const e4r::Extent& extent) {
   return {extent.group, extent.start, extent.len, extent.logical};
 }
 
-Decision public_decision(const allocator::Decision& decision) {
-  Decision out;
-  out.success = decision.success;
-  out.preallocated = decision.prealloc;
-  out.block = decision.block;
-  out.len = decision.len;
-  out.goal = public_extent(decision.goal);
-  out.result = public_extent(decision.result);
-  out.criterion = static_cast<Criterion>(decision.criterion);
-  out.extents_examined = decision.found;
-  out.groups_scanned = decision.groups_scanned;
-  out.flags = decision.flags;
-  return out;
-}
-
 e4r::Status check_request(const Request& r, const e4r::Geometry& geometry) {
   if (r.ino == 0) return e4r::error("a request of inode 0: inodes are counted from 1");
   if (r.len == 0 || r.len > geometry.clusters_per_group)
@@ -113,6 +98,21 @@ e4r::Status check_range(const e4r::Geometry& g, std::uint64_t first, std::uint64
 }
 
 }  // namespace
+
+Decision public_decision(const allocator::Decision& decision) {
+  Decision out;
+  out.success = decision.success;
+  out.preallocated = decision.prealloc;
+  out.block = decision.block;
+  out.len = decision.len;
+  out.goal = public_extent(decision.goal);
+  out.result = public_extent(decision.result);
+  out.criterion = static_cast<Criterion>(decision.criterion);
+  out.extents_examined = decision.found;
+  out.groups_scanned = decision.groups_scanned;
+  out.flags = decision.flags;
+  return out;
+}
 
 Allocator::Allocator(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 Allocator::Allocator(Allocator&&) noexcept = default;

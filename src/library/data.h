@@ -88,6 +88,7 @@ class Hearing {
   e4r::app::Listener listener_;
 };
 
+[[nodiscard]] Decision public_decision(const e4r::allocator::Decision& decision);
 [[nodiscard]] FreeExtents public_extents(const e4r::stats::FreeExtents& extents);
 [[nodiscard]] FileSystem public_file_system(const e4r::image::SuperblockInfo& superblock);
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <e4replay/policy.h>
 
+#include <e4replay/own_policy.h>
+
 #include "allocator/policy.h"
 #include "app/deciders.h"
+#include "plugin/host.h"
+#include "plugin/load.h"
 
 namespace e4replay {
 namespace {
@@ -34,6 +38,18 @@ std::vector<PolicyInfo> policies() {
 Result<PolicyInfo> find_policy(const std::string& name) {
   E4R_TRY(const e4r::allocator::Policy* policy, e4r::app::parse_policy(name));
   return describe(*policy);
+}
+
+const plugin::Host& plugin_host() {
+  return e4r::plugin::host();
+}
+
+Result<std::string> add_policy(const plugin::Policy& policy) {
+  return e4r::plugin::add(policy);
+}
+
+void remove_policy(const std::string& name) {
+  e4r::plugin::remove(name);
 }
 
 }  // namespace e4replay

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -113,8 +114,29 @@ Result<std::vector<allocator::Rung>> ladder_of(const e4replay::plugin::Policy& p
   return out;
 }
 
-// Registers what the file says. The lock is held.
-Result<const allocator::Policy*> take(const std::string& path,
+// Those that the program itself has added, by their numbers from 1. Those that it has removed stay
+// for the reports that they are in, without a path.
+std::deque<Loaded>& added() {
+  static std::deque<Loaded> policies;
+  return policies;
+}
+constexpr std::string_view kAddedPrefix = "program:";
+constexpr const char* kProgram = "the program";
+
+// The one of a name that add() has given; null: there is none. The lock is held.
+Loaded* find_added(std::string_view name) {
+  std::size_t number = 0;
+  const char* const end = name.data() + name.size();
+  if (!name.starts_with(kAddedPrefix)) return nullptr;
+  const auto [stop, failed] = std::from_chars(name.data() + kAddedPrefix.size(), end, number);
+  if (failed != std::errc() || stop != end || number == 0 || number > added().size())
+    return nullptr;
+  Loaded& found = added()[number - 1];
+  return found.path.empty() ? nullptr : &found;
+}
+
+// Registers what the file, or the program, says. The lock is held.
+Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::string& path,
                                       const e4replay::plugin::Policy& described) {
   if (described.name == nullptr || !is_name(described.name))
     return error("{}: its policy has no name of letters, digits, '.', '_' and '-'", path);
@@ -122,7 +144,8 @@ Result<const allocator::Policy*> take(const std::string& path,
   if (allocator::find_policy(name) != nullptr)
     return error("{}: there is a policy {} already: give this one another name", path, name);
   for (const Loaded& other : opened())
-    if (other.name == name) return error("{}: {} has a policy {} already", path, other.path, name);
+    if (&among == &opened() && other.name == name)
+      return error("{}: {} has a policy {} already", path, other.path, name);
   if (!is_line(described.summary) || !is_line(described.source))
     return error("{}: policy {} has no summary and source of one line", path, name);
   const allocator::Policy* of =
@@ -133,8 +156,7 @@ Result<const allocator::Policy*> take(const std::string& path,
   if (!tunables.ok()) return error("{}: policy {}: {}", path, name, tunables.error().message);
   auto ladder = ladder_of(described);
   if (!ladder.ok()) return error("{}: policy {}: {}", path, name, ladder.error().message);
-  return &opened()
-              .emplace_back(path, *std::move(ladder), described, of->kernel, *std::move(tunables))
+  return &among.emplace_back(path, *std::move(ladder), described, of->kernel, *std::move(tunables))
               .policy;
 }
 
@@ -173,9 +195,20 @@ Result<const allocator::Policy*> load(const std::string& path) {
                  interface(), e4replay::plugin::kInterface);
   e4replay::plugin::Policy described;
   describe(&host(), &described);
-  E4R_TRY(const allocator::Policy* policy, take(file, described));
+  E4R_TRY(const allocator::Policy* policy, take(opened(), file, described));
   library.keep();
   return policy;
+}
+
+Result<std::string> add(const e4replay::plugin::Policy& policy) {
+  const std::lock_guard lock(mutex);
+  E4R_CHECK(take(added(), kProgram, policy));
+  return fmt::format("{}{}", kAddedPrefix, added().size());
+}
+
+void remove(std::string_view name) {
+  const std::lock_guard lock(mutex);
+  if (Loaded* found = find_added(name)) found->path.clear();
 }
 
 std::string file_of(const allocator::Policy& policy) {
@@ -197,6 +230,11 @@ std::string find_file(std::string_view name) {
 
 Result<const allocator::Policy*> find_policy(const std::string& name) {
   if (const allocator::Policy* policy = allocator::find_policy(name)) return policy;
+  if (name.starts_with(kAddedPrefix)) {
+    const std::lock_guard lock(mutex);
+    const Loaded* added = find_added(name);
+    return added == nullptr ? nullptr : &added->policy;
+  }
   const std::string file = is_file_name(name) ? name : find_file(name);
   if (file.empty()) return nullptr;
   return load(file);

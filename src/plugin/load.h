@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <e4replay/plugin.h>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,8 +21,14 @@ namespace e4r::plugin {
 // description that breaks a rule of include/e4replay/plugin.h; a name that another policy has.
 [[nodiscard]] Result<const allocator::Policy*> load(const std::string& path);
 
-// The policy of a name: built in, or from a file, by the file or by its name in a directory of
-// E4REPLAY_POLICY_PATH. Null: there is none. Errors: load()'s.
+// Adds a policy of the program itself, which needs no file. Returns the name under which
+// find_policy() knows it, "program:N"; its own name is for reports. Errors: as of load().
+[[nodiscard]] Result<std::string> add(const e4replay::plugin::Policy& policy);
+// That name is none any more. What has the policy already keeps it.
+void remove(std::string_view name);
+
+// The policy of a name: built in, added by the program, or from a file, by the file or by its name
+// in a directory of E4REPLAY_POLICY_PATH. Null: there is none. Errors: load()'s.
 [[nodiscard]] Result<const allocator::Policy*> find_policy(const std::string& name);
 
 // The file that a policy came from; empty: it is built in, or the code of a kernel.

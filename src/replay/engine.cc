@@ -26,6 +26,7 @@ Status Engine::run(trace::EventSource& events) {
       apply(*op);
       E4R_CHECK(decider_->status());
     }
+    if (stopped_) return error("stopped");
     if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
     if (options_.progress && count % kProgressEvery == 1 && !options_.progress(op->ordinal))
       return error("stopped");
@@ -172,6 +173,8 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
   if (explaining_ != nullptr) decider_->observe(nullptr);
   times_.add(decision);
   if (options_.log) log_.add(decisions(), decision);
+  if (options_.decided && !stopped_)
+    stopped_ = !options_.decided({decisions(), op.ordinal, request, decision});
   const SearchCost cost = decision.prealloc ? SearchCost{} : take_cost();
   costs_.add(decisions(), cost.groups, cost.extents);
   if (options_.rows) rows_.add(decisions(), row_of(op, decision, cost));

@@ -43,6 +43,7 @@ struct EngineOptions {
   std::function<bool(std::uint64_t events)> progress;
   Watch watch;                    // called every `watch_every` decisions; may be empty
   std::uint64_t watch_every = 1;  // at least 1
+  DecisionWatch decided;          // may be empty
 };
 
 // Takes one decider through a trace. What becomes of a request and of a free is the
@@ -179,6 +180,7 @@ class Engine {
   Explanation* explaining_ = nullptr;  // of the request under way
   ClosingCounts closings_;             // so far
   std::uint64_t allocations_ = 0;      // that were asked for
+  bool stopped_ = false;               // by EngineOptions::decided
 };
 
 // Whether the operation is for a file's data.

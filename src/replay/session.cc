@@ -105,6 +105,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   options.write_down = setup.write_down;
   options.watch = setup.watch;
   options.watch_every = setup.watch_every;
+  options.decided = setup.decided;
   if (options_.progress)
     options.progress = [this, name = setup.policy->name](std::uint64_t events) {
       return options_.progress(name, events);

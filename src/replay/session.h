@@ -42,6 +42,7 @@ struct Setup {
   bool log = false;                         // likewise
   bool rows = false;                        // likewise
   std::vector<std::uint64_t> write_down = {};
+  DecisionWatch decided = nullptr;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Not to follow with
 };
 

@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <functional>
 
+namespace e4r::allocator {
+struct Decision;
+struct Request;
+}  // namespace e4r::allocator
 namespace e4r::state {
 class FsState;
 }
@@ -12,5 +16,15 @@ namespace e4r::replay {
 
 // Called after a decision of that number, with the state as it is then.
 using Watch = std::function<void(std::uint64_t decision, const state::FsState& state)>;
+
+// One request to the allocator, and what it came to.
+struct Decided {
+  std::uint64_t decision;  // of the trace, counted from 1: further requests have the same
+  std::uint64_t event;     // its number in the trace, counted from 1
+  const allocator::Request& request;
+  const allocator::Decision& made;
+};
+// Called after each request. False: the run ends with the Error "stopped".
+using DecisionWatch = std::function<bool(const Decided& decided)>;
 
 }  // namespace e4r::replay

@@ -42,6 +42,7 @@ TEST(LibraryLayout, OfPlainStructsStays) {
   EXPECT_EQ(words<Divergence>(), 2 + 3 * kText);
   EXPECT_EQ(words<Agreement>(), 6 + words<Divergence>() + 1);
   EXPECT_EQ(words<ReplayOptions>(), 2 * kList + 1);
+  EXPECT_EQ(words<ReplayedDecision>(), 4 + words<Decision>());
   EXPECT_EQ(words<VerifyOptions>(), kText + kList + 1);
   EXPECT_EQ(words<Listener>(), 2 * sizeof(std::function<void()>) / 8);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <e4replay/allocator.h>
+#include <e4replay/own_policy.h>
 #include <e4replay/replay.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -180,6 +182,62 @@ TEST_F(LibraryReplay, BeginsAnAllocatorWithTheStartImage) {
   const auto decision = allocator->allocate(request);
   ASSERT_TRUE(decision.ok()) << decision.error().message;
   EXPECT_TRUE(decision->success);
+}
+
+TEST_F(LibraryReplay, TellsOfEachRequest) {
+  const auto sweep = Sweep::follow(recording());
+  ASSERT_TRUE(sweep.ok());
+  std::uint64_t requests = 0, number = 0, examined = 0;
+  const auto report = sweep->decisions("cr1.5", {}, [&](const e4replay::ReplayedDecision& request) {
+    EXPECT_GE(request.number, number);
+    EXPECT_GT(request.event, 0u);
+    number = request.number;
+    ++requests;
+    examined += request.decision.extents_examined;
+    return true;
+  });
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(Value(requests), report->value("requests", 0));
+  EXPECT_EQ(Value(examined), report->value("mb_stats/extents_scanned", 0));
+
+  requests = 0;
+  const auto stopped = sweep->decisions(
+      "cr1.5", {}, [&](const e4replay::ReplayedDecision&) { return ++requests < 10; });
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().message, "stopped");
+  EXPECT_EQ(requests, 10u);
+}
+
+TEST_F(LibraryReplay, TakesAPolicyOfTheProgram) {
+  namespace plugin = e4replay::plugin;
+  plugin::host = &e4replay::plugin_host();
+  const std::array ladder = {plugin::cr0(), plugin::cr1(), plugin::cr2(), plugin::cr3()};
+  plugin::Policy policy;
+  policy.name = "mine";
+  policy.summary = "legacy under another name";
+  policy.source = "here";
+  policy.ladder = ladder.data();
+  policy.rungs = ladder.size();
+  const auto name = e4replay::add_policy(policy);
+  ASSERT_TRUE(name.ok()) << name.error().message;
+  const auto again = e4replay::add_policy(policy);  // shares the name
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_NE(*name, *again);
+  const auto report = replay(recording(), {.policies = {"legacy", *name}});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(names(*report), "recorded legacy mine");
+  for (const char* key : {"requests", "mb_stats/extents_scanned", "free_extents/count"})
+    EXPECT_EQ(report->value(key, 1), report->value(key, 2)) << key;
+
+  e4replay::remove_policy(*name);
+  e4replay::remove_policy("program:");
+  e4replay::remove_policy("nobody");
+  const auto gone = replay(recording(), {.policies = {*name}});
+  ASSERT_FALSE(gone.ok());
+  EXPECT_NE(gone.error().message.find("unknown policy"), std::string::npos);
+  EXPECT_EQ(names(*report), "recorded legacy mine");
+  policy.name = "legacy";
+  EXPECT_FALSE(e4replay::add_policy(policy).ok());
 }
 
 }  // namespace
