@@ -22,8 +22,8 @@ slow=$(<test/slow)
 installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
            share/man/man1/e4replay-{age,freefrag,info,kernel,map,policies,record,replay}.1
            share/man/man1/e4replay-{policy-test,shrinker,sweep,trace,verify}.1
-           include/e4replay/{allocator,criterion,e4replay,event,export,free_extents,image,listener,plugin,policy}.h
-           include/e4replay/{recording,replay,report,result,version}.h
+           include/e4replay/{allocator,criterion,e4replay,event,export,free_extents,image,listener,own_policy,plugin}.h
+           include/e4replay/{policy,recording,replay,report,result,version}.h
            share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
            share/e4replay/magic/e4replay
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
@@ -31,6 +31,8 @@ installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-l
 # Below the directory of libraries, which packagers choose.
 libraries=(libe4replay.so libe4replay.so.0 pkgconfig/e4replay.pc
            cmake/e4replay/e4replay-config{,-version}.cmake)
+# Below the directory of Python's packages.
+python=(e4replay/{__init__,policy,report}.py)
 
 usage() {
     sed -n 's/^#   test/usage: test/p' "$0" >&2
@@ -84,10 +86,11 @@ use_tools() {
 
 # installs DIR: what is installed below a DESTDIR is all there and runs.
 installs() {
-    local root work prefix libdir
+    local root work prefix libdir pythondir
     root=$PWD/$1/root
     prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$1/CMakeCache.txt")
     libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$1/CMakeCache.txt")
+    pythondir=$(sed -n 's/^E4R_PYTHON_DIR:[A-Z]*=//p' "$1/CMakeCache.txt")
     rm -rf "$root"
     DESTDIR=$root cmake --install "$1" >/dev/null
     work=$(mktemp -d)
@@ -98,7 +101,13 @@ installs() {
         return 1
     }
     rm -rf "$work"
-    for file in "${installed[@]}" "${libraries[@]/#/$libdir/}" \
+    LD_LIBRARY_PATH=$root$prefix/$libdir PYTHONPATH=$root$prefix/$pythondir /usr/bin/python3 -B -c '
+import e4replay
+assert e4replay.find_policy("cr1.5").kernel' || {
+        echo "builds.sh: the Python package that $1 installs does not run" >&2
+        return 1
+    }
+    for file in "${installed[@]}" "${libraries[@]/#/$libdir/}" "${python[@]/#/$pythondir/}" \
         share/zsh/site-functions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
         [ -s "$root$prefix/$file" ] || {
             echo "builds.sh: $1 installs no $file" >&2
@@ -113,7 +122,7 @@ has_files() {
     libdir=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
     for deb in "$1"/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -t; done >"$1/files"
     for file in "${installed[@]}" "${libraries[@]/#/$libdir/}" \
-        share/zsh/vendor-completions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
+        "${python[@]/#/lib/python3/dist-packages/}" share/zsh/vendor-completions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
         [ "$(grep -cE "^\./usr/$file(\.gz)?\$" "$1/files")" = 1 ] || {
             echo "builds.sh: the packages have no $file, or two" >&2
             return 1

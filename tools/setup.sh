@@ -9,9 +9,12 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
        libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
        libsqlite3-dev libprotobuf-dev protobuf-compiler zstd tar)
-# clang and libbpf-dev: for `record --events full`, which a build can do without.
+# clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package.
+# A build can do without.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
-      python3-jsonschema python3-protobuf sqlite3 xz-utils fish zsh ccache file man-db rpm)
+      python3-jsonschema python3-protobuf sqlite3 xz-utils fish zsh ccache file man-db rpm
+      pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-nbconvert
+      python3-ipykernel)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)

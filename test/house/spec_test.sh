@@ -10,14 +10,16 @@ command -v rpmspec >/dev/null || { echo "no rpmspec here" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
+# Where the Python package is; a build with a sanitizer has none.
+python=$(sed -n 's/^E4R_PYTHON_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")
 # What Fedora's own packages define, and rpm alone does not. %license is a file of the source.
-rpmspec -P --define '_docdir /usr/share/doc' --define "_libdir /usr/$libdir" --define 'cmake cmake' --define 'cmake_build cmake --build .' \
+rpmspec -P --define '_docdir /usr/share/doc' --define "_libdir /usr/$libdir" --define "python3_sitearch /usr/${python:-none}" --define 'cmake cmake' --define 'cmake_build cmake --build .' \
     --define 'cmake_install cmake --install .' "$spec" >"$work/parsed"
 if grep -n '%{' "$work/parsed"; then
     echo "spec_test: a macro that is not defined" >&2
     exit 1
 fi
-sed -n '/^%files/,/^%changelog/p' "$work/parsed" | sed -n 's/^%doc //; s/^\//\//p' >"$work/patterns"
+sed -n '/^%files/,/^%changelog/p' "$work/parsed" | sed -n 's/^%doc //; s/^\//\//p' | grep -v '^/usr/none/' >"$work/patterns"
 # Not as the build is configured, whose prefix may be another; tests and what they need are not installed.
 DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
 # Debian has another place for zsh's completions.

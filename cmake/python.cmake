@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The Python package (python/): with which interpreter, and where to. Of several interpreters it is the
+# system's, which has what distributions package.
+set(E4R_PYTHON AUTO CACHE STRING "the Python package e4replay: AUTO, ON or OFF")
+set_property(CACHE E4R_PYTHON PROPERTY STRINGS AUTO ON OFF)
+set(E4R_HAVE_PYTHON OFF)
+
+# Below the prefix. On Debian /usr has a directory for all versions.
+function(e4r_python_directory out)
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} -c "import sys, sysconfig
+debian = 'deb_system' in sysconfig.get_scheme_names()
+if debian and sys.argv[1] == '/usr':
+    print('lib/python3/dist-packages')
+elif debian:
+    print('lib/python%d.%d/dist-packages' % sys.version_info[:2])
+else:
+    print(sysconfig.get_path('platlib', vars={'base': '.', 'platbase': '.'}).removeprefix('./'))"
+      ${CMAKE_INSTALL_PREFIX}
+    OUTPUT_VARIABLE directory OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(${out} ${directory} PARENT_SCOPE)
+endfunction()
+
+if(E4R_SANITIZE AND E4R_PYTHON STREQUAL ON)
+  message(FATAL_ERROR "E4R_PYTHON: an interpreter without sanitizers cannot load what E4R_SANITIZE makes")
+elseif(NOT E4R_PYTHON STREQUAL OFF AND NOT E4R_SANITIZE)
+  if(NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python3_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "the interpreter of the Python package")
+  endif()
+  find_package(Python3 3.9 QUIET COMPONENTS Interpreter Development.Module)
+  if(Python3_FOUND)
+    find_package(pybind11 2.10 CONFIG QUIET)
+  endif()
+  if(Python3_FOUND AND pybind11_FOUND)
+    set(E4R_HAVE_PYTHON ON)
+    if(NOT E4R_PYTHON_DIR)
+      e4r_python_directory(directory)
+      set(E4R_PYTHON_DIR ${directory} CACHE STRING "where the Python package goes, below the prefix" FORCE)
+    endif()
+  elseif(E4R_PYTHON STREQUAL ON)
+    message(FATAL_ERROR "E4R_PYTHON needs Python and pybind11 (Debian: python3-dev, pybind11-dev)")
+  elseif(NOT E4R_PYTHON_MISSED)
+    message(STATUS "No Python package: it needs python3-dev and pybind11-dev (-DE4R_PYTHON=OFF: not wanted)")
+    set(E4R_PYTHON_MISSED ON CACHE INTERNAL "it was said")
+  endif()
+endif()

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace e4replay::python {
+
+namespace py = pybind11;
+
+// Numbers behind the buffer protocol, read-only: what a memoryview looks at. They stay as long as
+// somebody looks.
+struct Memory {
+  std::shared_ptr<const void> keep;
+  const void* data = nullptr;
+  std::size_t item = 0;  // bytes
+  const char* format = "";
+  std::size_t count = 0;
+  std::size_t stride = 0;  // bytes from one to the next; 0: `item`
+};
+void define_memory(py::module_& module);
+// A memoryview of them.
+[[nodiscard]] py::memoryview view_of(Memory memory);
+
+// The numbers stay where they are; `keep` keeps them.
+template <class T>
+py::memoryview view(std::span<const T> numbers, std::shared_ptr<const void> keep) {
+  static const auto format = py::format_descriptor<T>::format();
+  return view_of({std::move(keep), numbers.data(), sizeof(T), format.c_str(), numbers.size()});
+}
+template <class T>
+py::memoryview view(std::vector<T> numbers) {
+  const auto kept = std::make_shared<const std::vector<T>>(std::move(numbers));
+  return view(std::span<const T>(*kept), kept);
+}
+
+// One member of each row.
+template <class Row, class T>
+py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const T Row::*member) {
+  static const auto format = py::format_descriptor<T>::format();
+  const void* const first = rows->empty() ? nullptr : &(rows->front().*member);
+  return view_of({rows, first, sizeof(T), format.c_str(), rows->size(), sizeof(Row)});
+}
+
+// Text of anybody's, whose bytes may be no UTF-8.
+[[nodiscard]] py::str text(std::string_view bytes);
+template <class List>
+py::list texts(const List& lines) {
+  py::list out;
+  for (const auto& line : lines) out.append(text(line));
+  return out;
+}
+
+}  // namespace e4replay::python

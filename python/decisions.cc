@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decisions.h"
+
+#include "arrays.h"
+
+namespace e4replay::python {
+namespace {
+
+// Calls use(name, member) for each member, in the order of a table's columns.
+template <class Use>
+void each_member(Use use) {
+  use("number", &DecisionRow::number);
+  use("event", &DecisionRow::event);
+  use("ino", &DecisionRow::ino);
+  use("logical", &DecisionRow::logical);
+  use("asked", &DecisionRow::asked);
+  use("success", &DecisionRow::success);
+  use("preallocated", &DecisionRow::preallocated);
+  use("block", &DecisionRow::block);
+  use("len", &DecisionRow::len);
+  use("group", &DecisionRow::group);
+  use("start", &DecisionRow::start);
+  use("taken", &DecisionRow::taken);
+  use("criterion", &DecisionRow::criterion);
+  use("extents_examined", &DecisionRow::extents_examined);
+  use("groups_scanned", &DecisionRow::groups_scanned);
+  use("goal_group", &DecisionRow::goal_group);
+  use("goal_start", &DecisionRow::goal_start);
+  use("goal_len", &DecisionRow::goal_len);
+  use("flags", &DecisionRow::flags);
+}
+
+py::str criterion_of(std::uint8_t criterion) {
+  return text(criterion_name(static_cast<Criterion>(criterion)));
+}
+
+py::object value_of(const DecisionRow& row, std::uint8_t DecisionRow::*member) {
+  return criterion_of(row.*member);
+}
+template <class T>
+py::object value_of(const DecisionRow& row, T DecisionRow::*member) {
+  return py::cast(row.*member);
+}
+
+// Which numbers of the column `criterion` mean what.
+py::list criteria() {
+  py::list out;
+  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(Criterion::own_4); ++i)
+    out.append(criterion_of(i));
+  return out;
+}
+
+py::dict columns(const Decisions& of) {
+  py::dict out;
+  each_member([&](const char* name, auto member) {
+    using T = std::remove_reference_t<decltype(DecisionRow().*member)>;
+    out[name] = column<DecisionRow, T>(of.rows, member);
+  });
+  return out;
+}
+
+DecisionRow at(const Decisions& of, py::ssize_t index) {
+  const auto size = static_cast<py::ssize_t>(of.rows->size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size) throw py::index_error("there is no decision of that index");
+  return (*of.rows)[static_cast<std::size_t>(index)];
+}
+
+}  // namespace
+
+DecisionRow row_of(const Decision& of) {
+  DecisionRow out;
+  out.block = of.block;
+  out.len = of.len;
+  out.group = of.result.group;
+  out.start = of.result.start;
+  out.taken = of.result.len;
+  out.goal_group = of.goal.group;
+  out.goal_start = static_cast<std::int32_t>(of.goal.start);
+  out.goal_len = of.goal.len;
+  out.extents_examined = of.extents_examined;
+  out.groups_scanned = of.groups_scanned;
+  out.flags = of.flags;
+  out.criterion = static_cast<std::uint8_t>(of.criterion);
+  out.success = of.success;
+  out.preallocated = of.preallocated;
+  return out;
+}
+
+DecisionRow row_of(const ReplayedDecision& of) {
+  DecisionRow out = row_of(of.decision);
+  out.number = of.number;
+  out.event = of.event;
+  out.ino = of.ino;
+  out.logical = of.logical;
+  out.asked = of.asked;
+  return out;
+}
+
+void define_decisions(py::module_& module) {
+  py::class_<DecisionRow> row(module, "Decision",
+                              "What became of a request: counts are of clusters.");
+  py::list names;
+  each_member([&](const char* name, auto member) {
+    row.def_property_readonly(name,
+                              [member](const DecisionRow& of) { return value_of(of, member); });
+    names.append(name);
+  });
+  row.attr("_fields") = py::tuple(names);
+  py::class_<Decisions>(module, "Decisions")
+      .def("__len__", [](const Decisions& of) { return of.rows->size(); })
+      .def("at", at)
+      .def("columns", columns)
+      .def_property_readonly("report", [](const Decisions& of) { return of.report; });
+  module.def("criteria", criteria);
+}
+
+}  // namespace e4replay::python

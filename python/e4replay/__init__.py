@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Replays recorded ext4 block allocations under other allocator policies.
+
+    import e4replay
+    report = e4replay.Capture("run.e4c").replay(["legacy", "cr1.5"], mb_max_to_scan=200)
+    pandas.DataFrame(report.table())
+
+docs/python.md is a tour. What cannot be done raises Error with the line that the tool prints. Doubts about an
+input or an answer are warnings. Calls that take long let other threads run, and Ctrl-C ends them.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings as _warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Union
+
+from . import _e4replay
+from ._e4replay import (Agreement, Decision, Divergence, Error, Event, FileSystem, FreeExtents, Group, GroupState,
+                        PolicyInfo, Search, SearchedGroup, policies)
+from .policy import OWN, Policy
+from .report import Decisions, Report
+
+__version__ = _e4replay.version
+__all__ = ["Agreement", "Allocator", "Capture", "Decision", "Decisions", "Divergence", "Error", "Event",
+           "EventReader", "FileSystem", "FreeExtents", "Group", "GroupState", "Image", "OWN", "Policy",
+           "PolicyInfo", "Report", "Search", "SearchedGroup", "Sweep", "find_policy", "policies"]
+
+Path = Union[str, bytes, "os.PathLike[Any]"]
+AnyPolicy = Union[str, Policy]
+
+# Flags of a request, as the kernel numbers them.
+MERGE, DATA, NOPREALLOC, GOAL_ONLY, TRY_GOAL, DELALLOC_RESERVED = 0x0001, 0x0020, 0x0040, 0x0100, 0x0200, 0x0400
+USE_ROOT_BLOCKS, USE_RESERVED = 0x1000, 0x2000
+
+
+def _settings(tunables: dict[str, int]) -> list[str]:
+    for name, value in tunables.items():
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            raise TypeError(f"the tunable {name} is a whole number, not {type(value).__name__}")
+    return [f"{name}={value}" for name, value in tunables.items()]
+
+
+def _names(chosen: AnyPolicy | Iterable[AnyPolicy]) -> list[str]:
+    """The names under which the library knows the policies."""
+    if isinstance(chosen, (str, Policy)):
+        chosen = [chosen]
+    names = []
+    for policy in chosen:
+        if not isinstance(policy, (str, Policy)):
+            raise TypeError(f"a policy is a name or an e4replay.Policy, not {type(policy).__name__}")
+        names.append(policy if isinstance(policy, str) else policy._registered())
+    return names
+
+
+def find_policy(name: str) -> PolicyInfo:
+    """The policy of a name or alias."""
+    return _e4replay.find_policy(name)
+
+
+class _Closable:
+    """What a `with` statement closes."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class Image(_Closable):
+    """An ext2, ext3 or ext4 file system in a file or on a block device, or the start image of a capture.
+
+    It is opened for reading only.
+    """
+
+    def __init__(self, path: Path, *, bitmaps: bool = True, strict: bool = False, threads: int = 0) -> None:
+        self._image: Any = _e4replay.Image.open(os.fsencode(path), bitmaps, strict, threads)
+        for line in self._image.warnings():
+            _warnings.warn(line, stacklevel=2)
+
+    @classmethod
+    def _of(cls, image: Any) -> Image:
+        out = cls.__new__(cls)
+        out._image = image
+        return out
+
+    def _open(self) -> Any:
+        if self._image is None:
+            raise Error("the image is closed")
+        return self._image
+
+    def close(self) -> None:
+        """Forgets it. Arrays and allocators that were made of it stay good."""
+        self._image = None
+
+    @property
+    def file_system(self) -> FileSystem:
+        """What the superblock says."""
+        return self._open().file_system
+
+    def group(self, number: int) -> Group:
+        """A group's descriptor."""
+        return self._open().group(number)
+
+    def bitmap(self, group: int) -> memoryview:
+        """The group's bitmap in words of 64 bits, not copied: the least significant bit of the first word is
+        cluster 0, and is set when it is in use."""
+        return self._open().bitmap(group)
+
+    def free_clusters(self) -> memoryview:
+        """Free clusters of each group, by the descriptors. Allocator(image, loaded=True) has maps by the bitmaps."""
+        return self._open().free_clusters()
+
+    def free_extents(self, chunk_kb: int = 0) -> FreeExtents:
+        """Sizes of free extents, with chunks of that many KiB; 0: 1 MiB."""
+        return self._open().free_extents(chunk_kb)
+
+
+class EventReader:
+    """The events of a trace of any format, in their order."""
+
+    def __init__(self, path: Path, *, device: str = "", generation: str = "", buffer: str | None = None,
+                 lenient: bool = False) -> None:
+        self._reader: Any = _e4replay.EventReader(os.fsencode(path), device, generation, buffer, lenient)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        return next(self._reader)
+
+
+class Capture(_Closable):
+    """A capture, or an image and the trace of what happened to it: what replays are made of."""
+
+    def __init__(self, path: Path, trace: Path = "", *, tunables_file: Path = "", device: str = "",
+                 generation: str = "", buffer: str | None = None, lenient: bool = False, strict: bool = False,
+                 threads: int = 0) -> None:
+        self._recording: Any = _e4replay.Recording.open(
+            os.fsencode(path), os.fsencode(trace), os.fsencode(tunables_file), device, generation, buffer, lenient,
+            strict, threads)
+
+    def _open(self) -> Any:
+        if self._recording is None:
+            raise Error("the capture is closed")
+        return self._recording
+
+    def close(self) -> None:
+        """Forgets it. Reports, sweeps and allocators that were made of it stay good."""
+        self._recording = None
+
+    def replay(self, policies: AnyPolicy | Iterable[AnyPolicy] = (), *, force: bool = False, check: bool = False,
+               threads: int = 0, **tunables: int) -> Report:
+        """What other policies would have made of it, as `e4replay replay`. Without policies: that of the recorded
+        kernel and its neighbours. With a policy written in Python, one thread replays one policy after the other."""
+        chosen = _kept(policies)
+        one = any(isinstance(policy, Policy) for policy in chosen)
+        return Report(self._open().replay(_names(chosen), _settings(tunables), force, check, 1 if one else threads))
+
+    def verify(self, policy: AnyPolicy = "", *, free_run: bool = False, check: bool = False, threads: int = 0,
+               **tunables: int) -> Report:
+        """Whether a policy decides as the recorded kernel did, as `e4replay verify`."""
+        name = _names(policy)[0] if policy != "" else ""
+        one = isinstance(policy, Policy)
+        return Report(self._open().verify(name, _settings(tunables), free_run, check, 1 if one else threads))
+
+    def sweep(self, *, force: bool = False) -> Sweep:
+        """Follows the recording once, so that each point costs one replay."""
+        return Sweep(self, force=force)
+
+    def decisions(self, policy: AnyPolicy, *, force: bool = False, **tunables: int) -> Decisions:
+        """Each request of a replay under the policy, and what it came to."""
+        return self.sweep(force=force).decisions(policy, **tunables)
+
+    def events(self) -> Iterator[Event]:
+        """What was recorded, from the first event on."""
+        return self._open().events()
+
+    @property
+    def image(self) -> Image:
+        """The file system before the first event."""
+        return Image._of(self._open().image())
+
+    @property
+    def event_count(self) -> int:
+        return self._open().event_count()
+
+    @property
+    def release(self) -> str:
+        """Of the recorded kernel, as `uname -r`; empty: not known."""
+        return self._open().release()
+
+    @property
+    def tunables(self) -> dict[str, int]:
+        """Those of the recorded kernel."""
+        pairs = (line.split("=", 1) for line in self._open().tunables())
+        return {name: int(value) for name, value in pairs}
+
+
+def _kept(policies: AnyPolicy | Iterable[AnyPolicy]) -> Sequence[AnyPolicy]:
+    return [policies] if isinstance(policies, (str, Policy)) else list(policies)
+
+
+class Sweep:
+    """A recording that has been followed. May be used in several threads at once."""
+
+    def __init__(self, capture: Capture, *, force: bool = False) -> None:
+        self._sweep: Any = capture._open().follow(force)
+
+    def point(self, policy: AnyPolicy, **tunables: int) -> Report:
+        """One replay. The report has one column."""
+        return Report(self._sweep.point(_names(policy)[0], _settings(tunables)))
+
+    def decisions(self, policy: AnyPolicy, **tunables: int) -> Decisions:
+        """The same, request by request."""
+        return Decisions(self._sweep.decisions(_names(policy)[0], _settings(tunables)))
+
+
+def _request(**fields: Any) -> Any:
+    out = _e4replay.Request()
+    for name, value in fields.items():
+        try:
+            setattr(out, name, value)
+        except TypeError:
+            raise TypeError(f"{name} is {value!r}: give a whole number that is not negative and not too large") from None
+    return out
+
+
+class Allocator(_Closable):
+    """The block allocator of a mounted file system: it decides, and keeps the state for which it decides.
+
+    `start` is an Image or a Capture, which is never written to. `loaded`: the buddies of all groups are in
+    memory to begin with. One thread may use it at a time.
+    """
+
+    def __init__(self, start: Image | Capture, policy: AnyPolicy = "legacy", *, loaded: bool = False,
+                 **tunables: int) -> None:
+        if isinstance(start, Image):
+            create = _e4replay.Allocator.of_image
+        elif isinstance(start, Capture):
+            create = _e4replay.Allocator.of_recording
+        else:
+            raise TypeError(f"an allocator starts with an Image or a Capture, not {type(start).__name__}")
+        self._allocator: Any = create(start._open(), _names(policy)[0], _settings(tunables), loaded, policy)
+
+    def close(self) -> None:
+        """Ends it, and the kernel's process if one decides."""
+        self._allocator.close()
+
+    def allocate(self, ino: int, len: int, *, logical: int = 0, goal: int = 0, file_size: int = 0,
+                 open_for_write: bool = True, flags: int = DATA, cpu: int = 0, left: tuple[int, int] = (0, 0),
+                 right: tuple[int, int] = (0, 0)) -> Decision:
+        """Serves a request for `len` clusters. No space is a Decision without success.
+
+        left, right: the mapped blocks next to these in the file, (block of the device, block of the file).
+        """
+        return self._allocator.allocate(_request(
+            ino=ino, len=len, logical=logical, goal=goal, file_size=file_size, open_for_write=open_for_write, flags=flags,
+            cpu=cpu, left_block=left[0], left_logical=left[1], right_block=right[0], right_logical=right[1]))
+
+    def free(self, first: int, count: int, *, file_data: bool = True) -> None:
+        """Frees blocks, whole clusters. They can be allocated again after commit()."""
+        self._allocator.free(first, count, file_data)
+
+    def commit(self) -> None:
+        """The running transaction commits: what was freed in it is free."""
+        self._allocator.commit()
+
+    def discard(self, ino: int, needed: int = 0) -> None:
+        """Gives back what is preallocated for the inode: all, or the `needed` least recently used ones."""
+        self._allocator.discard(ino, needed)
+
+    def make_inode(self, ino: int) -> None:
+        self._allocator.make_inode(ino)
+
+    def drop_inode(self, ino: int) -> None:
+        """The inode is gone, and its preallocations go."""
+        self._allocator.drop_inode(ino)
+
+    def group(self, number: int) -> GroupState:
+        return self._allocator.group(number)
+
+    def bitmap(self, group: int) -> memoryview:
+        """A copy of the group's bitmap, preallocations given back and freed clusters free."""
+        return self._allocator.bitmap(group)
+
+    def free_clusters(self) -> memoryview:
+        """Of each group; what is preallocated is not free."""
+        return self._allocator.free_clusters()
+
+    def free_runs(self) -> memoryview:
+        """Runs of free clusters of each group; 0: it is not loaded."""
+        return self._allocator.free_runs()
+
+    def largest_order(self) -> memoryview:
+        """The order of the largest free buddy chunk of each group; -1: none, or it is not loaded."""
+        return self._allocator.largest_order()
+
+    def free_extents(self) -> FreeExtents:
+        return self._allocator.free_extents()
+
+    def counters(self) -> dict[str, int]:
+        """mb_stats, under the names of Linux 6.1."""
+        return self._allocator.counters()
+
+    def check(self, limit: int = 10) -> list[str]:
+        """Every broken invariant of the model, at most `limit` of them."""
+        return self._allocator.check(limit)

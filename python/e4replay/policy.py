@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Policies written in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _e4replay
+
+# Where the rung of a Policy stands in its ladder.
+OWN = "own"
+
+
+class Policy:
+    """A ladder of the library's rungs with one that is written in Python.
+
+    A subclass has good(), which says whether a group will do. With choose(), which picks the next group, the
+    rung asks it; without, it walks from group to group. What the rung says of itself are attributes. An object
+    may have others, such as parameters of a sweep.
+
+        class Roomy(e4replay.Policy):
+            "legacy with a rung for the largest free chunks between CR1 and CR2"
+            def good(self, search, group):
+                return group.largest_order >= 8
+            def choose(self, search):
+                for order in range(search.orders - 1, 7, -1):
+                    for group in search.by_largest(order):
+                        if search.is_usable(group):
+                            return group
+
+        capture.replay(["legacy", Roomy()])
+
+    Further methods are optional: applies(search) says whether the rung is tried at all, least_free(search) how
+    many clusters a group must have before anything else is asked, and leave(search) is called when the rung found
+    nothing. An exception ends the replay and is raised there.
+    """
+
+    name: str = ""  # in reports; empty: the class's in lower case
+    summary: str = ""  # one line; empty: the first one of the docstring
+    kernel: str = "legacy"  # whose other rules it has
+    # Rungs of the policy `kernel`, or of another one as "POLICY:CRITERION". The last walks through all groups.
+    ladder: tuple[str, ...] = ("CR0", "CR1", OWN, "CR2", "CR3")
+    # As which the own rung is counted: a criterion that the ladder has not otherwise, or a name of its own. A
+    # process has four such names at most, also those of policies from files.
+    criterion: str = "CR1.5"
+    meaning: str = "written in Python"
+    # As docs/adding-a-policy.md has them.
+    fast: bool = True
+    striped: bool = False
+    scan: str = "extents"
+    lengths: str = "all"
+
+    def good(self, search: _e4replay.Search, group: _e4replay.SearchedGroup) -> bool:
+        """Whether the loaded group will do."""
+        raise NotImplementedError(f"{type(self).__name__} has no method good()")
+
+    def _registered(self) -> str:
+        """The name under which the library knows it, from now on."""
+        known: Any = self.__dict__.get("_registration")
+        if known is None:
+            known = self._registration = self._register()
+        return known.name
+
+    def _register(self) -> Any:
+        of = type(self)
+        if of.good is Policy.good:
+            raise NotImplementedError(f"{of.__name__} has no method good()")
+        own = _e4replay.OwnRung()
+        own.criterion, own.meaning, own.scan, own.lengths = self.criterion, self.meaning, self.scan, self.lengths
+        own.fast, own.striped = self.fast, self.striped
+        optional = ("applies", "least_free", "choose", "leave")
+        own.methods = {method for method in optional if callable(getattr(of, method, None))}
+        if OWN not in self.ladder:
+            raise ValueError(f"the ladder of {of.__name__} has no place for its rung: put e4replay.OWN into it")
+        ladder = [self._rung(rung) for rung in self.ladder]
+        doc = (of.__doc__ or "").strip() if of.__doc__ != Policy.__doc__ else ""
+        summary = self.summary or doc.split("\n")[0] or f"{of.__qualname__}, written in Python"
+        return _e4replay.RegisteredPolicy(self, self.name or of.__name__.lower(), summary,
+                                          f"{of.__module__}.{of.__qualname__}", self.kernel, ladder, own)
+
+    def _rung(self, rung: str) -> tuple[str, str]:
+        if rung == OWN:
+            return "", ""
+        policy, colon, criterion = rung.rpartition(":")
+        return (policy if colon else self.kernel), criterion
+
+

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <pybind11/stl.h>
+
+#include <e4replay/image.h>
+
+#include "arrays.h"
+#include "calls.h"
+#include "module.h"
+
+namespace e4replay::python {
+namespace {
+
+py::memoryview bitmap_of(const Image& image, std::uint32_t group) {
+  must(image.group(group));
+  const std::span<const std::uint64_t> words = image.bitmap(group);
+  if (words.empty()) raise("the image was opened without its bitmaps");
+  return view(words, std::make_shared<const Image>(image));
+}
+
+py::memoryview free_clusters(const Image& image) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t group = 0; group < image.file_system().groups; ++group)
+    out.push_back(must(image.group(group)).free_clusters);
+  return view(std::move(out));
+}
+
+void define_file_system(py::module_& module) {
+  py::class_<FileSystem>(module, "FileSystem", "What the superblock says.")
+      .def_readonly("block_size", &FileSystem::block_size, "Bytes.")
+      .def_readonly("blocks", &FileSystem::blocks)
+      .def_readonly("free_blocks", &FileSystem::free_blocks, "By the superblock.")
+      .def_readonly("first_block", &FileSystem::first_block, "Where group 0 begins.")
+      .def_readonly("groups", &FileSystem::groups)
+      .def_readonly("blocks_per_group", &FileSystem::blocks_per_group)
+      .def_readonly("clusters_per_group", &FileSystem::clusters_per_group)
+      .def_readonly("blocks_per_cluster", &FileSystem::blocks_per_cluster)
+      .def_readonly("inodes_per_group", &FileSystem::inodes_per_group)
+      .def_property_readonly("label", [](const FileSystem& of) { return text(of.label); })
+      .def_property_readonly("uuid", [](const FileSystem& of) { return text(of.uuid); });
+  py::class_<Group>(module, "Group", "A group's descriptor. Counts are the stored ones.")
+      .def_readonly("first_block", &Group::first_block)
+      .def_readonly("blocks", &Group::blocks)
+      .def_readonly("clusters", &Group::clusters)
+      .def_readonly("free_clusters", &Group::free_clusters)
+      .def_readonly("free_inodes", &Group::free_inodes)
+      .def_property_readonly(
+          "fault", [](const Group& of) { return text(of.fault); },
+          "Why nothing may be allocated in it; empty when it is sound.");
+}
+
+void define_free_extents(py::module_& module) {
+  py::class_<FreeExtents>(module, "FreeExtents",
+                          "Sizes of free extents in blocks, counted as e2freefrag counts them.")
+      .def_readonly("chunk_blocks", &FreeExtents::chunk_blocks)
+      .def_readonly("count", &FreeExtents::count)
+      .def_readonly("blocks", &FreeExtents::blocks)
+      .def_readonly("min", &FreeExtents::min)
+      .def_readonly("max", &FreeExtents::max)
+      .def_readonly("free_chunks", &FreeExtents::free_chunks)
+      .def_property_readonly("average", &FreeExtents::average)
+      .def_property_readonly(
+          "buckets",
+          [](const FreeExtents& of) {
+            py::list out;
+            for (const FreeExtents::Bucket& bucket : of.buckets)
+              out.append(py::make_tuple(bucket.extents, bucket.blocks));
+            return out;
+          },
+          "(extents, blocks) by size: bucket k has extents of 2^(k-1) to 2^k - 1 blocks.");
+}
+
+}  // namespace
+
+void define_images(py::module_& module) {
+  define_file_system(module);
+  define_free_extents(module);
+  py::class_<Image>(module, "Image")
+      .def_static(
+          "open",
+          [](const std::string& path, bool bitmaps, bool strict, unsigned threads) {
+            return long_call([&](const Listener&) {
+              return Image::open(path, {bitmaps, strict, threads});
+            });
+          },
+          py::arg("path"), py::arg("bitmaps"), py::arg("strict"), py::arg("threads"))
+      .def_property_readonly("file_system", &Image::file_system,
+                             py::return_value_policy::reference_internal)
+      .def("warnings", [](const Image& image) { return texts(image.warnings()); })
+      .def("group",
+           [](const Image& image, std::uint32_t number) { return must(image.group(number)); })
+      .def("bitmap", bitmap_of)
+      .def("free_clusters", free_clusters)
+      .def("free_extents", [](const Image& image, std::uint64_t chunk_kb) {
+        return long_call([&](const Listener&) { return image.free_extents(chunk_kb); });
+      });
+}
+
+}  // namespace e4replay::python

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <pybind11/stl.h>
+
+#include <e4replay/report.h>
+
+#include "arrays.h"
+#include "module.h"
+
+namespace e4replay::python {
+namespace {
+
+// A figure: int, float or None.
+py::object figure(const Value& value) {
+  if (const auto* count = std::get_if<std::uint64_t>(&value)) return py::int_(*count);
+  if (const auto* ratio = std::get_if<double>(&value)) return py::float_(*ratio);
+  return py::none();
+}
+
+const char* better_word(Better better) {
+  if (better == Better::none) return "";
+  return better == Better::lower ? "lower" : "higher";
+}
+
+// (key, section, label, better, shown, start, values) of each row.
+py::list rows(const Report& report) {
+  py::list out;
+  for (const Row& row : report.rows()) {
+    py::list values;
+    for (const Value& value : row.values) values.append(figure(value));
+    out.append(py::make_tuple(row.key, row.section, row.label, better_word(row.better), row.shown,
+                              figure(row.start), values));
+  }
+  return out;
+}
+
+py::list columns(const Report& report) {
+  py::list out;
+  for (const Column& column : report.columns()) out.append(text(column.name));
+  return out;
+}
+
+}  // namespace
+
+void define_reports(py::module_& module) {
+  py::class_<Divergence>(module, "Divergence",
+                         "A decision that came out differently from the recorded one.")
+      .def_readonly("decision", &Divergence::decision)
+      .def_readonly("event", &Divergence::event)
+      .def_property_readonly("fields", [](const Divergence& of) { return text(of.fields); })
+      .def_property_readonly("recorded", [](const Divergence& of) { return text(of.recorded); })
+      .def_property_readonly("modelled", [](const Divergence& of) { return text(of.modelled); });
+  py::class_<Agreement>(module, "Agreement", "How far a model decided like the recorded kernel.")
+      .def_readonly("decisions", &Agreement::decisions)
+      .def_readonly("identical", &Agreement::identical)
+      .def_readonly("same_block", &Agreement::same_block)
+      .def_readonly("same_length", &Agreement::same_length)
+      .def_readonly("same_criterion", &Agreement::same_criterion)
+      .def_readonly("races", &Agreement::races)
+      .def_readonly("first", &Agreement::first)
+      .def_property_readonly("complete", &Agreement::complete);
+  py::class_<Report>(module, "Report")
+      .def("rows", rows)
+      .def("columns", columns)
+      .def("free_extents", &Report::free_extents)
+      .def("free_extents_before", &Report::free_extents_before)
+      .def("agreement", &Report::agreement)
+      .def("agrees", &Report::agrees)
+      .def("recorded_policy", &Report::recorded_policy)
+      .def("text", [](const Report& report) { return text(report.text()); })
+      .def("json", [](const Report& report) { return text(report.json()); });
+}
+
+}  // namespace e4replay::python
