@@ -75,6 +75,8 @@ struct TunableInfo {
                                                          std::string_view meaning,
                                                          std::uint64_t fallback, std::uint64_t max);
 
+// The value that decides. Who reads a tunable by its row reads it so: the member of an own one may
+// be kUnset.
 [[nodiscard]] inline std::uint64_t value_of(const Tunables& tunables, const TunableInfo& info) {
   const std::uint64_t value = tunables.*(info.member);
   return info.own && value == Tunables::kUnset ? info.fallback : value;

@@ -116,7 +116,7 @@ Status fill_run(Meta& meta, std::uint64_t number, const report::RunReport& run) 
   E4R_CHECK(meta.add(number, "policy", run.policy->name));
   for (const allocator::TunableInfo& tunable : allocator::tunable_table())
     if (allocator::has_tunable(*run.policy, tunable))
-      E4R_CHECK(meta.add(number, tunable.name, std::to_string(run.tunables.*tunable.member)));
+      E4R_CHECK(meta.add(number, tunable.name, std::to_string(value_of(run.tunables, tunable))));
   return {};
 }
 

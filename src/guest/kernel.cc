@@ -99,11 +99,11 @@ Status Kernel::set_tunables(const allocator::Tunables* before) {
     if (std::ranges::find(kNotInSysfs, info.name) != std::end(kNotInSysfs)) continue;
     if (!allocator::has_tunable(*options_.policy, info)) continue;
     const std::string file = sysfs_file(info.name);
-    const std::string value = std::to_string(options_.tunables.*info.member);
+    const std::string value = std::to_string(value_of(options_.tunables, info));
     if (before == nullptr) {
       E4R_TRY(const std::string has, guest_->read_file(file));
       if (has == value + '\n') continue;
-    } else if (before->*info.member == options_.tunables.*info.member) {
+    } else if (value_of(*before, info) == value_of(options_.tunables, info)) {
       continue;
     }
     E4R_CHECK(guest_->write_file(file, value));

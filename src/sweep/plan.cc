@@ -191,9 +191,9 @@ Changes changes(const Plan& plan, std::size_t index) {
   out.index = index;
   for (std::size_t i = 0; i < point.values.size(); ++i) {
     if (!point.values[i]) continue;
-    const auto member = plan.spec.axes[i].tunable->member;
-    if (*point.values[i] != recorded.*member) ++out.of_recorded;
-    if (*point.values[i] != defaults.*member) ++out.of_default;
+    const allocator::TunableInfo& tunable = *plan.spec.axes[i].tunable;
+    if (*point.values[i] != value_of(recorded, tunable)) ++out.of_recorded;
+    if (*point.values[i] != value_of(defaults, tunable)) ++out.of_default;
   }
   return out;
 }

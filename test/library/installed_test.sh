@@ -126,6 +126,10 @@ plugin)
     make taken.cc -o taken.so
     refused "there is a policy legacy already" ./taken.so
     grep -q '^ *roomy  *- ' by-file || fail "there is no row of its rung: $(<by-file)"
+    # A database of decisions has its tunable, by the default of the file.
+    "$e4replay" "${replay[@]}" -p ./roomy.so --decisions roomy.sqlite >/dev/null
+    [ "$(sqlite3 roomy.sqlite "SELECT value FROM meta WHERE run = 1 AND key = 'roomy_parts'")" = 4 ] ||
+        fail "meta has another roomy_parts: $(sqlite3 roomy.sqlite "SELECT * FROM meta")"
     # Its tunable: another answer, in a sweep too, which goes on with the same file alone.
     sweep=(sweep "$captures/churn-4k.img:$captures/churn-4k.trace.zst" -p "legacy,./roomy.so" --no-progress)
     "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept >sweep.out

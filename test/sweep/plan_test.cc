@@ -124,6 +124,29 @@ TEST(Plan, SetsTunablesOverTheRecordedOnes) {
   EXPECT_EQ(set.mb_cr1_5_max_trim_order, recorded.mb_cr1_5_max_trim_order) << "it has none";
 }
 
+// A policy from a file brings tunables whose default the table alone knows.
+TEST(Plan, ADefaultOfAFileIsNoChange) {
+  const auto own = allocator::add_own_tunable("plan_test_parts", "for this test", 4, 64);
+  ASSERT_TRUE(own.ok()) << own.error().message;
+  const std::vector<std::uint64_t allocator::Tunables::*> members = {(*own)->member};
+  const allocator::Policy& legacy = *allocator::find_policy("legacy");
+  const allocator::Policy policy = {.name = "filed",
+                                    .summary = "of a file",
+                                    .source = "this test",
+                                    .ladder = legacy.ladder,
+                                    .kernel = legacy.kernel,
+                                    .own_tunables = members};
+  PlanSpec of = spec({"a"}, {}, {"plan_test_parts=4,8"});
+  of.policies = {&policy};
+  const auto plan = make_plan(of);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ(plan->points.size(), 2u);
+  EXPECT_EQ(changes(*plan, 0).of_recorded, 0u);
+  EXPECT_EQ(changes(*plan, 0).of_default, 0u);
+  EXPECT_EQ(changes(*plan, 1).of_recorded, 1u);
+  EXPECT_EQ(changes(*plan, 1).of_default, 1u);
+}
+
 TEST(Plan, SaysWhatIsWrong) {
   EXPECT_EQ(plan_mistake(spec({"a", "a"}, {"legacy"}, {})), "a is given twice");
   EXPECT_EQ(plan_mistake(spec({"a"}, {"legacy", "linux-6.1"}, {})), "policy legacy is given twice");
