@@ -160,6 +160,12 @@ const TunableInfo* find_tunable(std::string_view name) {
   return nullptr;
 }
 
+const TunableInfo* find_tunable(std::uint64_t Tunables::*member) {
+  for (const TunableInfo& info : tunable_table())
+    if (info.member == member) return &info;
+  return nullptr;
+}
+
 Result<const TunableInfo*> add_own_tunable(std::string_view name, std::string_view meaning,
                                            std::uint64_t fallback, std::uint64_t max) {
   if (!is_name(name))

@@ -64,9 +64,11 @@ struct TunableInfo {
   bool own = false;                          // of policies from files: read_by() is not asked
   std::uint64_t fallback = 0;                // of an own one: the default
 };
-// All that there are now. Good for as long as the program runs; thread-safe, as are the next two.
+// All that there are now, and the one of a name or a member; null: there is none. Good for as long
+// as the program runs; thread-safe, as is the next one.
 [[nodiscard]] std::span<const TunableInfo> tunable_table();
 [[nodiscard]] const TunableInfo* find_tunable(std::string_view name);
+[[nodiscard]] const TunableInfo* find_tunable(std::uint64_t Tunables::*member);
 
 // A tunable of policies from files. The same description again gives the same tunable. Errors: a
 // name or a meaning that is none, a default above `max`, a name that another one has, more than

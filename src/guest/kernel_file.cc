@@ -82,10 +82,10 @@ const allocator::Policy& make_policy(std::string name, std::string source, const
 Status check(const TreeTunable& tunable, const std::string& text) {
   if (tunable.name.empty() || tunable.value.empty())
     return error("kernel:{}: a tunable of the tree's own reads sysfs.NAME=VALUE", text);
-  for (const allocator::TunableInfo& info : allocator::tunable_table())
-    if (info.name == tunable.name)
-      return error("kernel:{}: --set {}={} is for a tunable that every tree has", text,
-                   tunable.name, tunable.value);
+  if (const allocator::TunableInfo* info = allocator::find_tunable(tunable.name);
+      info != nullptr && !info->own)
+    return error("kernel:{}: --set {}={} is for a tunable that every tree has", text, tunable.name,
+                 tunable.value);
   return {};
 }
 

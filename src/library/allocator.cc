@@ -107,7 +107,7 @@ Decision public_decision(const allocator::Decision& decision) {
   out.len = decision.len;
   out.goal = public_extent(decision.goal);
   out.result = public_extent(decision.result);
-  out.criterion = static_cast<Criterion>(decision.criterion);
+  out.criterion = decision.criterion;
   out.extents_examined = decision.found;
   out.groups_scanned = decision.groups_scanned;
   out.flags = decision.flags;

@@ -11,12 +11,6 @@ namespace {
 
 using allocator::Tunables;
 
-const allocator::TunableInfo* row_of(std::uint64_t Tunables::*member) {
-  for (const allocator::TunableInfo& info : allocator::tunable_table())
-    if (info.member == member) return &info;
-  return nullptr;
-}
-
 // The criterion of that name, which may be a file's own.
 Result<mb::Criterion> criterion_named(const std::string& name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
@@ -56,12 +50,12 @@ Description describe(const allocator::Policy& policy) {
   for (const allocator::Policy* of : allocator::policies())
     if (out.kernel.empty() && &of->kernel == &policy.kernel) out.kernel = of->name;
   for (const allocator::Rung& rung : policy.ladder) {
-    const allocator::TunableInfo* tunable = row_of(rung.tunable);
+    const allocator::TunableInfo* tunable = allocator::find_tunable(rung.tunable);
     out.rungs.push_back({std::string(mb::criterion_name(rung.criterion)),
                          tunable == nullptr ? std::string() : std::string(tunable->name)});
   }
   for (const auto member : policy.own_tunables)
-    if (const allocator::TunableInfo* info = row_of(member))
+    if (const allocator::TunableInfo* info = allocator::find_tunable(member))
       out.tunables.push_back(
           {std::string(info->name), std::string(info->meaning), info->fallback, info->max});
   return out;

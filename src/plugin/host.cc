@@ -25,20 +25,12 @@ Classes classes_of(Opaque classes) {
   return reinterpret_cast<Classes>(classes);
 }
 
-const char* tunable_name(std::uint64_t allocator::Tunables::*member) {
-  if (member == nullptr) return nullptr;
-  for (const allocator::TunableInfo& info : allocator::tunable_table())
-    if (info.member == member) return info.name.data();
-  return nullptr;
-}
-
 bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* out) {
   const allocator::Policy* of = allocator::find_policy(policy);
   if (of == nullptr) return false;
   const auto found =
-      std::find_if(of->ladder.begin(), of->ladder.end(), [&](const allocator::Rung& rung) {
-        return rung.criterion == static_cast<mb::Criterion>(criterion);
-      });
+      std::find_if(of->ladder.begin(), of->ladder.end(),
+                   [&](const allocator::Rung& rung) { return rung.criterion == criterion; });
   if (found == of->ladder.end()) return false;
   out->criterion = criterion;
   out->meaning = found->meaning.data();  // a literal
@@ -51,7 +43,8 @@ bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* 
   out->good = found->good;
   out->choose = found->choose;
   out->leave = found->leave;
-  out->tunable = tunable_name(found->tunable);
+  const allocator::TunableInfo* const tunable = allocator::find_tunable(found->tunable);
+  out->tunable = tunable == nullptr ? nullptr : tunable->name.data();  // a literal
   out->classes = opaque(found->classes);
   return true;
 }

@@ -244,7 +244,9 @@ std::span<const Row> rows() {
   static std::array<std::vector<Row>, mb::kOwnCriteria + 1> all;
   const std::lock_guard lock(making);
   std::vector<Row>& now = all[mb::own_criteria()];
-  if (now.empty()) now = make_rows();
+  if (!now.empty()) return now;
+  now = make_rows();
+  for (std::size_t i = 0; i < now.size(); ++i) now[i].place = i;
   return now;
 }
 

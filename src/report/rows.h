@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
@@ -33,6 +34,7 @@ struct Row {
   // The same figure of the start image; empty where there is none.
   std::function<Value(const ReplayReport& report)> start;
   Better better = Better::none;
+  std::size_t place = 0;  // in rows() as they were when it was made
 };
 
 // All rows, in the order in which they are shown: one for each criterion that there is now

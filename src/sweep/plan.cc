@@ -143,8 +143,7 @@ Result<Axis> parse_axis(std::string_view text) {
                                 : std::string(text.substr(0, equals)) + "=0";
   E4R_CHECK(allocator::set_tunable(scratch, probe));
   Axis axis;
-  for (const allocator::TunableInfo& info : allocator::tunable_table())
-    if (info.name == text.substr(0, equals)) axis.tunable = &info;
+  axis.tunable = allocator::find_tunable(text.substr(0, equals));
   std::string_view rest = text.substr(equals + 1);
   for (bool more = true; more;) {
     const auto comma = rest.find(',');

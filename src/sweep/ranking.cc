@@ -127,8 +127,7 @@ Result<const report::Row*> find_metric(std::string_view key) {
 }
 
 report::Value figure(const Figures& figures, std::size_t index, const report::Row& row) {
-  const auto at = static_cast<std::size_t>(report::find_row(row.key) - report::rows().data());
-  return at < figures[index].size() ? figures[index][at] : report::Value();
+  return row.place < figures[index].size() ? figures[index][row.place] : report::Value();
 }
 
 report::Value figure_of(const Figures& figures, std::size_t index, std::string_view key) {
