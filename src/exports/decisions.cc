@@ -72,7 +72,7 @@ Status fill_decisions(Database& db, std::span<const Series> all) {
   std::string create = "CREATE TABLE decisions (";
   std::string insert = "INSERT INTO decisions VALUES (";
   for (const Column& column : columns()) {
-    create += fmt::format("{} {}, ", table::quoted_name(column.name), column.type);
+    create += fmt::format("{} {}, ", table::quoted(column.name), column.type);
     insert += "?, ";
   }
   E4R_CHECK(db.execute(create + "PRIMARY KEY (run, decision, part))"));

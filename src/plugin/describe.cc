@@ -9,8 +9,6 @@
 namespace e4r::plugin {
 namespace {
 
-using allocator::Tunables;
-
 // The criterion of that name, which may be a file's own.
 Result<mb::Criterion> criterion_named(const std::string& name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
@@ -19,28 +17,6 @@ Result<mb::Criterion> criterion_named(const std::string& name) {
   if (!own) return error("'{}' is no rung", name);
   return *own;
 }
-
-// What a policy refers to lies beside it.
-struct Noted {
-  Noted(std::string its_name, std::vector<allocator::Rung> rungs,
-        std::vector<std::uint64_t Tunables::*> members, const allocator::Kernel& kernel)
-      : name(std::move(its_name)),
-        ladder(std::move(rungs)),
-        tunables(std::move(members)),
-        policy{.name = name,
-               .summary = "noted, and cannot decide",
-               .source = name,
-               .ladder = ladder,
-               .kernel = kernel,
-               .own_tunables = tunables} {}
-  Noted(const Noted&) = delete;
-  Noted& operator=(const Noted&) = delete;
-
-  std::string name;
-  std::vector<allocator::Rung> ladder;
-  std::vector<std::uint64_t Tunables::*> tunables;
-  allocator::Policy policy;
-};
 
 }  // namespace
 
@@ -65,7 +41,7 @@ Result<const allocator::Policy*> noted_policy(const Description& description) {
   const allocator::Policy* of = allocator::find_policy(description.kernel);
   if (of == nullptr || !is_name(description.name) || description.rungs.empty())
     return error("'{}' is no policy from a file", description.name);
-  std::vector<std::uint64_t Tunables::*> tunables;
+  KeptPolicy::Members tunables;
   for (const Description::Tunable& own : description.tunables) {
     E4R_TRY(const allocator::TunableInfo* info,
             allocator::add_own_tunable(own.name, own.meaning, own.fallback, own.max));
@@ -83,9 +59,10 @@ Result<const allocator::Policy*> noted_policy(const Description& description) {
     ladder.push_back(out);
   }
   static std::mutex adding;
-  static std::deque<Noted> all;
+  static std::deque<KeptPolicy> all;
   const std::lock_guard lock(adding);
-  return &all.emplace_back(description.name, std::move(ladder), std::move(tunables), of->kernel)
+  return &all.emplace_back(description.name, "noted, and cannot decide", description.name,
+                           std::move(ladder), std::move(tunables), of->kernel)
               .policy;
 }
 

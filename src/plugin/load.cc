@@ -21,32 +21,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".so";
 
-// A file that was opened, and what its policy is made of.
-struct Loaded {
-  Loaded(std::string file, std::vector<allocator::Rung> rungs,
-         const e4replay::plugin::Policy& described, const allocator::Kernel& kernel,
-         std::vector<std::uint64_t allocator::Tunables::*> members)
-      : path(std::move(file)),
-        ladder(std::move(rungs)),
-        name(described.name),
-        summary(described.summary),
-        source(described.source),
-        tunables(std::move(members)),
-        policy{.name = name,
-               .alias = {},
-               .summary = summary,
-               .source = source,
-               .ladder = ladder,
-               .kernel = kernel,
-               .own_tunables = tunables} {}
-  Loaded(const Loaded&) = delete;
-  Loaded& operator=(const Loaded&) = delete;
+// A policy and the file that it came from.
+struct Loaded : KeptPolicy {
+  template <class... Parts>
+  explicit Loaded(std::string file, Parts&&... parts)
+      : KeptPolicy(std::forward<Parts>(parts)...), path(std::move(file)) {}
 
   std::string path;  // canonical
-  std::vector<allocator::Rung> ladder;
-  std::string name, summary, source;
-  std::vector<std::uint64_t allocator::Tunables::*> tunables;
-  allocator::Policy policy;
 };
 
 std::mutex mutex;
@@ -82,9 +63,8 @@ bool is_line(const char* text) {
 }
 
 // Those that the file brings. A rung may name one, so they come first.
-Result<std::vector<std::uint64_t allocator::Tunables::*>> tunables_of(
-    const e4replay::plugin::Policy& policy) {
-  std::vector<std::uint64_t allocator::Tunables::*> out;
+Result<KeptPolicy::Members> tunables_of(const e4replay::plugin::Policy& policy) {
+  KeptPolicy::Members out;
   for (std::size_t i = 0; policy.tunables != nullptr && i < policy.tunable_count; ++i) {
     const e4replay::plugin::Tunable& of = policy.tunables[i];
     E4R_TRY(
@@ -156,7 +136,9 @@ Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::stri
   if (!tunables.ok()) return error("{}: policy {}: {}", path, name, tunables.error().message);
   auto ladder = ladder_of(described);
   if (!ladder.ok()) return error("{}: policy {}: {}", path, name, ladder.error().message);
-  return &among.emplace_back(path, *std::move(ladder), described, of->kernel, *std::move(tunables))
+  return &among
+              .emplace_back(path, name, described.summary, described.source, *std::move(ladder),
+                            *std::move(tunables), of->kernel)
               .policy;
 }
 

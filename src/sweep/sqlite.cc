@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sweep/results.h"
+#include "table/csv.h"
 #include "table/database.h"
 
 namespace e4r::sweep {
@@ -18,7 +19,7 @@ Sql sql_for(const Plan& plan) {
   Sql out = {"CREATE TABLE points (point INTEGER PRIMARY KEY, capture TEXT, policy TEXT",
              "INSERT INTO points VALUES (?, ?, ?"};
   const auto add = [&out](std::string_view name, const char* type) {
-    out.create += fmt::format(", {}{}", table::quoted_name(name), type);
+    out.create += fmt::format(", {}{}", table::quoted(name), type);
     out.insert += ", ?";
   };
   for (const Axis& axis : plan.spec.axes) add(axis.tunable->name, " INTEGER");

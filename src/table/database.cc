@@ -74,13 +74,4 @@ Status write_database(const OutputName& name, const std::function<Status(Databas
   return out.commit();
 }
 
-std::string quoted_name(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 }  // namespace e4r::table

@@ -66,7 +66,4 @@ class Database {
 [[nodiscard]] Status write_database(const OutputName& name,
                                     const std::function<Status(Database&)>& fill);
 
-// A name of a table or a column in SQL.
-[[nodiscard]] std::string quoted_name(std::string_view name);
-
 }  // namespace e4r::table

@@ -21,8 +21,8 @@ TEST(Csv, TextIsInQuotesWhereItNeedsThem) {
 }
 
 TEST(Sql, NamesAreInQuotes) {
-  EXPECT_EQ(quoted_name("files/extents"), "\"files/extents\"");
-  EXPECT_EQ(quoted_name("a\"b"), "\"a\"\"b\"");
+  EXPECT_EQ(quoted("files/extents"), "\"files/extents\"");
+  EXPECT_EQ(quoted("a\"b"), "\"a\"\"b\"");
 }
 
 class DatabaseFile : public testing::Test {

@@ -107,6 +107,12 @@ plugin)
     grep -q 'largest free chunk, down to a quarter' described || fail "it is not described: $(<described)"
     E4REPLAY_POLICY_PATH=$work "$e4replay" policies | grep -q '^roomy  *legacy with a rung' ||
         fail "e4replay policies does not list roomy"
+    # variant NAME EXPRESSION: ./NAME.so, of the example that sed has changed so.
+    variant() {
+        sed "$2" "$source/examples/roomy.cc" >"$1.cc"
+        ! cmp -s "$1.cc" "$source/examples/roomy.cc" || fail "$1: the expression changes nothing in roomy.cc"
+        make "$1.cc" -o "$1.so"
+    }
     # refused WORDS FILE: in one line.
     refused() {
         local status=0
@@ -114,16 +120,14 @@ plugin)
         [ $status = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -qF "$1" err || fail "-p $2 ended with $status: $(<err)"
     }
     sed 's/kInterface = 1/kInterface = 999/' "$prefix/include/e4replay/plugin.h" >plugin.h
-    sed 's,<e4replay/plugin.h>,"plugin.h",' "$source/examples/roomy.cc" >later.cc
-    make later.cc -o later.so
+    variant later 's,<e4replay/plugin.h>,"plugin.h",'
     refused "was made for plug-in interface 999, and this is 1: compile it again" ./later.so
     echo 'int nothing;' >nothing.cc
     make nothing.cc -o nothing.so
     refused "is a library, but no policy" ./nothing.so
     refused "is no policy that can be loaded" "$source/examples/roomy.cc"
     refused "No such file" ./none.so
-    sed 's/"roomy"/"legacy"/' "$source/examples/roomy.cc" >taken.cc
-    make taken.cc -o taken.so
+    variant taken 's/"roomy"/"legacy"/'
     refused "there is a policy legacy already" ./taken.so
     grep -q '^ *roomy  *- ' by-file || fail "there is no row of its rung: $(<by-file)"
     # A database of decisions has its tunable, by the default of the file.
@@ -152,11 +156,9 @@ plugin)
         if "$e4replay" "${replay[@]}" -p "$2" >out 2>err; then fail "$2 was taken"; fi
         [ "$(wc -l <err)" = 1 ] && grep -qF "$1" err || fail "$2: $(<err)"
     }
-    sed 's/return number(group);/return 4711u;/' "$source/examples/roomy.cc" >group.cc
-    make group.cc -o group.so
+    variant group 's/return number(group);/return 4711u;/'
     ends "policy roomy: choose() of its rung roomy gave group 4711, which cannot be searched" ./group.so
-    sed 's/set_goal_len(search, std::min.*/set_goal_len(search, 0);/' "$source/examples/roomy.cc" >goal.cc
-    make goal.cc -o goal.so
+    variant goal 's/set_goal_len(search, std::min.*/set_goal_len(search, 0);/'
     ends "policy roomy: its rung roomy set a goal of 0 clusters" ./goal.so
     # The conformance suite: what a good policy passes, and bad ones do not.
     "$prefix/bin/e4replay-policy-test" ./roomy.so legacy >suite
@@ -167,27 +169,19 @@ plugin)
         grep -A4 "^$1  *FAILED" suite | grep -qF "$3" || fail "$2: $(<suite)"
     }
     fails keeps-invariants ./group.so "choose() of its rung roomy gave group 4711"
-    sed 's/count_group(search);/static int turn = 0; if (++turn % 3 == 0) continue;/' "$source/examples/roomy.cc" \
-        >fickle.cc
-    make fickle.cc -o fickle.so
+    variant fickle 's/count_group(search);/static int turn = 0; if (++turn % 3 == 0) continue;/'
     fails repeats-itself ./fickle.so "the same operations gave other decisions"
-    sed 's/largest_first(), cr2(), cr3()}/largest_first(), cr2(), picky()}/; s/^}  \/\/ namespace$/Rung picky() { Rung last = cr3(); last.least_free = [](const Search\&) { return 2u; }; return last; }\n&/' \
-        "$source/examples/roomy.cc" >picky.cc
-    make picky.cc -o picky.so
+    variant picky 's/largest_first(), cr2(), cr3()}/largest_first(), cr2(), picky()}/; s/^}  \/\/ namespace$/Rung picky() { Rung last = cr3(); last.least_free = [](const Search\&) { return 2u; }; return last; }\n&/'
     fails last-rung ./picky.so "the last rung wants more than one free cluster"
     fails finds-the-only-free-cluster ./picky.so "it was not found"
     # Names: of rungs and tunables that there are, or that are none.
-    sed 's/out.name = "roomy"/out.name = "CR2"/' "$source/examples/roomy.cc" >criterion.cc
-    make criterion.cc -o criterion.so
+    variant criterion 's/out.name = "roomy"/out.name = "CR2"/'
     refused "a rung has the name CR2, which is a criterion's" ./criterion.so
-    sed 's/"roomy_parts", /"mb_stripe", /' "$source/examples/roomy.cc" >tunable.cc
-    make tunable.cc -o tunable.so
+    variant tunable 's/"roomy_parts", /"mb_stripe", /'
     refused "there is another tunable mb_stripe already" ./tunable.so
-    sed 's/ 4, 64}/ 65, 64}/' "$source/examples/roomy.cc" >default.cc
-    make default.cc -o default.so
+    variant default 's/ 4, 64}/ 65, 64}/'
     refused "the tunable roomy_parts has a default of 65, and 64 is its most" ./default.so
-    sed 's/largest_first(), cr2(), cr3()}/cr2(), cr3(), largest_first()}/' "$source/examples/roomy.cc" >bad.cc
-    make bad.cc -o bad.so
+    variant bad 's/largest_first(), cr2(), cr3()}/cr2(), cr3(), largest_first()}/'
     refused "the last rung must walk" ./bad.so
     ;;
 guide)
