@@ -1,86 +1,139 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The slow proof: stock and patched Linux 6.1 built and booted here as User Mode Linux, and fresh
-# captures of each held against the model; the same of Linux 6.12 or of 7.3, in turn. What each series
-# claims, and that the code of a kernel decides alone, is shown when it has changed (test/since.sh), three
-# of these at most, else one by turn.
-#   test/lab/run.sh [--all]    needs Debian's linux-source-6.1 (tools/setup.sh lab) and about 6 GB.
-#                              --all: every series, both other kernels
+# The slow proof, in scenes. Kernels are built and booted here as User Mode Linux, and what they do is held
+# against the model.
+#   test/lab/run.sh [--all | --turn TEXT | SCENE...]    default: --all. Needs tools/setup.sh lab, about 6 GB
+#     stock          Linux 6.1: fresh captures, a recording of a mounted file system, lives drawn at random
+#     patched        6.1 with every series: checkpatch, fresh captures, and what a replay predicts of it
+#     series         what the series claim, and the tools that take captures
+#     6.12, 7.3      fresh captures of this kernel, what a replay predicts of it, a bug that it has
+#     code           the code of a kernel decides alone
+#     --turn TEXT    the scene that is TEXT's turn, by its hash (such as a commit). When a series has changed
+#                    (test/since.sh), it is "series" every second time. The scene shows the series that have
+#                    changed, two at most, else the one whose turn it is; "code" takes one kernel.
 # Ends with "test/lab: all N steps passed"; stops at the first that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-tools/setup.sh test lab
 lab=kernel/lab/lab
-commit=$(git rev-parse HEAD)
-# 6.1 always; of the other kernels one, by the commit.
-others=(6.12 7.3)
-# Whose own code decides: one, by the commit.
-code_of=(base "${others[@]}")
+scenes=(stock patched series 6.12 7.3 code)
 # What the series claim, and the tools that take captures. Each is a function below.
-proofs=(mballoc lazyinit dio es nfs tools code)
+proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
     [dio]='kernel/patches/dio-overwrite kernel/lab/workloads/diostress kernel/lab/workloads/diodepth.cc'
     [es]='kernel/patches/es-shrinker src/shrinker'
     [nfs]='kernel/patches/nfs-eager kernel/lab/workloads/nfsmixed.cc kernel/lab/workloads/nfsstream.cc'
-    [tools]='src/record src/trace src/age'
-    [code]='src/guest src/image/mountable.cc kernel/driver test/guest')
-# What all of these stand on. Other steps of the lab, and series on other kernels, are not in it.
+    [tools]='src/record src/trace src/age')
+# What all of these stand on.
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
+# Whose own code decides.
+code_of=(base 6.12 7.3)
+# The text whose turn decides what a scene leaves out; none: nothing.
+text=
+
+usage() {
+    sed -n 's/^#   test/usage: test/p' "$0" >&2
+    exit 2
+}
 
 # turn WHAT NAME...: the NAME whose turn it is.
 turn() {
     local names=("${@:2}")
-    echo "${names[$(test/turn.sh "$1" "$commit" ${#names[@]})]}"
+    echo "${names[$(test/turn.sh "$1" "$text" ${#names[@]})]}"
 }
 
-# Names the proofs that are wanted: one by turn, and of those whose files have changed the ones that follow
-# it, three in all. A run with more of them would take longer than it may.
-wanted() {
-    local i first count=0 proof
-    first=$(test/turn.sh proof "$commit" ${#proofs[@]})
+# Names the proofs whose files have changed, beginning with the one whose turn it is.
+changed() {
+    local i proof first
+    first=$(test/turn.sh proof "$text" ${#proofs[@]})
     for ((i = first; i < first + ${#proofs[@]}; i++)); do
         proof=${proofs[i % ${#proofs[@]}]}
         # shellcheck disable=SC2086 # several paths
-        if [ "$i" = "$first" ] || test/since.sh ${paths[$proof]} $shared; then
-            if [ "$count" -lt 3 ]; then echo "$proof"; else echo "test/lab: $proof is not shown now" >&2; fi
-            count=$((count + 1))
-        fi
+        ! test/since.sh ${paths[$proof]} $shared || echo "$proof"
     done
 }
 
-case ${1:-} in
-'')
-    others=("$(turn base "${others[@]}")")
-    code_of=("$(turn code base "${others[@]}")")
-    mapfile -t proofs < <(wanted)
-    ;;
---all) ;;
-*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;;
-esac
-echo "test/lab: Linux 6.1 and ${others[*]}; proofs: ${proofs[*]}"
-
-# What the steps beside the others print, until it is their turn.
-beside=$(mktemp)
-counted=$(mktemp)
-lane=
-trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -f "$beside" "$counted"' EXIT
-
-# Waits for the steps beside the others; ends with what they printed when they failed.
-join_lane() {
-    local status=0
-    wait "$lane" || status=$?
-    [ "$status" = 0 ] || { cat "$beside"; exit "$status"; }
+# Two proofs at most: a run with more of them would take longer than it may.
+choose_proofs() {
+    local all=("${proofs[@]}")
+    mapfile -t proofs < <(changed)
+    if [ ${#proofs[@]} -gt 2 ]; then
+        echo "test/lab: not shown now, though changed: ${proofs[*]:2}"
+        proofs=("${proofs[@]:0:2}")
+    fi
+    [ ${#proofs[@]} -gt 0 ] || proofs=("$(turn proof "${all[@]}")")
 }
+
+chosen=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --all) chosen=("${scenes[@]}") ;;
+    --turn)
+        [ $# -gt 1 ] || usage
+        text=$2
+        [ -z "$(changed)" ] || scenes+=(series series series series)
+        chosen=("$(turn scene "${scenes[@]}")")
+        choose_proofs
+        code_of=("$(turn code "${code_of[@]}")")
+        shift
+        ;;
+    -*) usage ;;
+    *)
+        [[ " ${scenes[*]} " == *" $1 "* ]] || {
+            echo "test/lab: no scene '$1': there are ${scenes[*]}" >&2
+            exit 2
+        }
+        chosen+=("$1")
+        ;;
+    esac
+    shift
+done
+[ ${#chosen[@]} -gt 0 ] || chosen=("${scenes[@]}")
+echo "test/lab: ${chosen[*]}"
+tools/setup.sh test lab
+
+counted=$(mktemp)
+trap 'rm -f "$counted"' EXIT
 
 # step DESCRIPTION COMMAND...
 step() {
-    if [ -n "$lane" ] && ! kill -0 "$lane" 2>/dev/null; then join_lane; fi
     local started=$SECONDS
     echo "== $1"
     "${@:2}"
     echo "$1" >>"$counted"
     echo "== passed in $((SECONDS - started)) s"
+}
+
+# ---- kernels
+
+# Each of these is done once, however many scenes need it.
+declare -A there=()
+
+# first WHAT: whether it is asked for the first time.
+first() {
+    [ -z "${there[$1]:-}" ] || return
+    there[$1]=yes
+}
+
+stock_kernel() {
+    first base || return 0
+    step "unpack the kernel's source" "$lab" fetch
+    step "build the stock kernel" "$lab" build base
+    step "the stock kernel works and is stock" stock_has_no_cr1_5
+}
+
+patched_kernel() {
+    first all || return 0
+    step "unpack the kernel's source" "$lab" fetch
+    step "apply every series" "$lab" apply all
+    step "build the patched kernel" "$lab" build all
+    step "the patched kernel works and is patched" has_cr1_5 all
+}
+
+other_kernel() {
+    first "$1" || return 0
+    step "unpack another kernel's source, $1" "$lab" fetch --base "$1"
+    step "build it" "$lab" build "$1"
 }
 
 # Whether the kernel runs a job, and whether its figures then say that it has the rung.
@@ -100,6 +153,8 @@ stock_has_no_cr1_5() {
 # ---- what the series claim
 
 mballoc() {
+    step "build the patched kernel with KUnit" "$lab" build all --variant kunit
+    step "KUnit tests pass" "$lab" run kunit --kernel all
     step "a bitmap that cannot be read" "$lab" run mballoc-unreadable --kernel all
     step "patched against stock, in turn" "$lab" ab posting --base base --patched all -n 1 \
         --set FILES=8000 --below extents_scanned=0.1 --below cr3/hits=0.1 \
@@ -152,23 +207,34 @@ tools() {
         --profile wang-lanl --until 'utilisation 0.8, turnover 2x'
 }
 
-# own_code TREE: the code of a kernel decides, without its file systems' requests.
-own_code() {
-    local tree=${E4R_LAB:-build/lab}/$1 version
-    version=$(make -s --no-print-directory -C "$tree" kernelversion)
-    step "the code of $1 decides alone as it did, and ages as its model does" \
-        test/guest/prove.sh "$tree" "$version"
-    step "and the model decides random lives as the code of $1" \
-        test/guest/random.sh "build/guest/$version.uml" --decisions 200000 \
-        --seed "$(test/turn.sh random "$commit" 1000000)"
+# ---- scenes
+
+series() {
+    local proof
+    echo "test/lab: series: ${proofs[*]}"
+    stock_kernel
+    patched_kernel
+    for proof in "${proofs[@]}"; do "$proof"; done
 }
 
-# The stock kernel's here, the other's where that is unpacked (further_builds).
-code() {
-    [[ " ${code_of[*]} " != *" base "* ]] || own_code base
+stock() {
+    stock_kernel
+    step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --seed 1
+    step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
+        holes aged-1k linear
+    step "a busy file system, recorded while it is mounted" \
+        "$lab" record --again --for 3s 4k-delalloc
+    step "and what is drawn at random" "$lab" random -n 2 --seed 20
 }
 
-# ---- the model against kernels
+patched() {
+    stock_kernel
+    patched_kernel
+    step "every patch passes checkpatch" "$lab" checkpatch all
+    step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
+        1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
+    step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
+}
 
 # Whether a stock kernel loses data behind the end of a file (kernel/reports/dio-eof): diostress must fail,
 # and for that. One that keeps it is fixed, and the report is to say so.
@@ -182,9 +248,10 @@ loses_data_behind_eof() {
     grep -qa '^diostress: .*: expected .*, found zeros' "$log" || { echo "$report" >&2 && return 1; }
 }
 
-other_kernel() {
-    step "unpack another kernel's source, $1" "$lab" fetch --base "$1"
-    step "build it" "$lab" build "$1"
+# other VERSION
+other() {
+    stock_kernel # which a prediction begins with
+    other_kernel "$1"
     step "diostress finds what it loses behind the end of a file" loses_data_behind_eof "$1"
     step "the model of it follows it" "$lab" agree --again --kernel "$1" -p "linux-$1" \
         --open-stats --seed 1 \
@@ -192,47 +259,29 @@ other_kernel() {
     step "and another kernel" "$lab" predict --again --to "$1" midfrag posting-bigalloc
 }
 
-models() {
-    step "the model follows the stock kernel" "$lab" agree --again 1k-nodelalloc --seed 1
-    step "and on other shapes" "$lab" agree --again --seed 2 4k-delalloc bigalloc-64k stripe indirect \
-        holes aged-1k linear
-    step "a busy file system, recorded while it is mounted" \
-        "$lab" record --again --for 3s 4k-delalloc
-    step "and what is drawn at random" "$lab" random -n 2 --seed 20
-    step "the model follows the patched kernel" "$lab" agree --again --kernel all -p cr1.5 --seed 1 \
-        1k-nodelalloc stripe raid5 stripe-16 bigalloc-stripe one-group long-goal patchy aged-1k
-    step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
+# own_code TREE: the code of a kernel decides, without its file systems' requests.
+own_code() {
+    local tree=${E4R_LAB:-build/lab}/$1 version
+    version=$(make -s --no-print-directory -C "$tree" kernelversion)
+    step "the code of $1 decides alone as it did, and ages as its model does" \
+        test/guest/prove.sh "$tree" "$version"
+    step "and the model decides random lives as the code of $1" \
+        test/guest/random.sh "build/guest/$version.uml" --decisions 200000 \
+        --seed "$(test/turn.sh random "$text" 1000000)"
 }
 
-# Most of a guest's time is one processor's, and a build takes whatever there is: both at once.
-further_builds() {
+code() {
     local kernel
-    if [[ " ${proofs[*]} " == *" mballoc "* ]]; then
-        step "build the patched kernel with KUnit" "$lab" build all --variant kunit
-        step "KUnit tests pass" "$lab" run kunit --kernel all
-    fi
-    if [[ " ${proofs[*]} " == *" nfs "* ]]; then nfs; fi
-    for kernel in "${others[@]}"; do
-        other_kernel "$kernel"
-        [[ " ${proofs[*]} " != *" code "* || " ${code_of[*]} " != *" $kernel "* ]] || own_code "$kernel"
+    for kernel in "${code_of[@]}"; do
+        if [ "$kernel" = base ]; then "$lab" fetch; else "$lab" fetch --base "$kernel"; fi
+        own_code "$kernel"
     done
 }
 
-step "unpack the kernel's source" "$lab" fetch
-step "every patch passes checkpatch" "$lab" checkpatch all
-step "apply every series" "$lab" apply all
-step "build the stock kernel" "$lab" build base
-step "build the patched kernel" "$lab" build all
-set -m # a group of its own, which can be ended as one
-further_builds </dev/null >"$beside" 2>&1 &
-lane=$!
-set +m
-step "the stock kernel works and is stock" stock_has_no_cr1_5
-step "the patched kernel works and is patched" has_cr1_5 all
-models
-for proof in "${proofs[@]}"; do
-    [ "$proof" = nfs ] || "$proof"
+for scene in "${chosen[@]}"; do
+    case $scene in
+    6.12 | 7.3) other "$scene" ;;
+    *) "$scene" ;;
+    esac
 done
-join_lane
-cat "$beside"
 echo "test/lab: all $(wc -l <"$counted") steps passed"

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every test under a sanitizer: what it finds anywhere fails the test that showed it.
+#   test/sanitized.sh asan|tsan [--all | --turn TEXT | K]    default: --all
+#     asan           addresses and undefined behaviour, in 3 parts
+#     tsan           races of threads, in 4 parts
+#     K              the K-th part of N: every N-th case of every suite, and every N-th other test
+#     --turn TEXT    the part that is TEXT's turn, by its hash (such as a commit)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() {
+    sed -n "s/^#   test/usage: test/p" "$0" >&2
+    exit 2
+}
+
+preset=${1:-}
+# So many parts that one of them takes about ten minutes.
+case $preset in
+asan) parts=3 ;;
+tsan) parts=4 ;;
+*) usage ;;
+esac
+case ${2:---all} in
+--all) part=all ;;
+--turn)
+    [ $# = 3 ] || usage
+    part=$(($(test/turn.sh "$preset" "$3" $parts) + 1))
+    ;;
+[1-9])
+    part=$2
+    [ "$part" -le $parts ] || usage
+    ;;
+*) usage ;;
+esac
+
+# tests CTEST_ARGUMENTS...: the names of those.
+tests() {
+    ctest --preset "$preset" -N "$@" | sed -n 's/^ *Test *#[0-9]*: //p'
+}
+
+floor=$(<test/floor)
+# gcc 12's runtime of the thread sanitizer refuses an address space that is laid out more at random than this.
+fixed=()
+if [ $preset = tsan ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ]; then
+    fixed=(setarch -R)
+fi
+choice=()
+if [ "$part" != all ]; then
+    echo "sanitized.sh: $preset, part $part of $parts"
+    "${fixed[@]}" test/run.sh "$preset" -N >/dev/null # builds
+    # GoogleTest leaves some suites with a case less than their share.
+    floor=$((floor / parts - $(tests -L '^suite$' -LE '^case$' | wc -l) / 2))
+    export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))
+    # captures.unpack stays in every part: ctest does not bring back a fixture that -E leaves out.
+    left_out=$({ tests -LE '^suite$' | grep -vx 'captures\.unpack' && tests -L '^case$'; } |
+        awk "NR % $parts != $part - 1" | paste -sd'|')
+    choice=(-E "^(${left_out//./\\.})\$")
+fi
+"${fixed[@]}" test/run.sh "$preset" "${choice[@]}"
+test/ran.sh "build/$preset/results.xml" "$floor" >/dev/null
