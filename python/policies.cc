@@ -25,7 +25,7 @@ constexpr std::size_t kSlots = 64;
 struct Slot {
   PyObject* policy = nullptr;  // borrowed: who calls the library keeps it; null: the slot is free
 };
-std::array<Slot, kSlots> slots;
+std::array<Slot, kSlots> all_slots;
 
 // Names of methods.
 struct Names {
@@ -94,32 +94,32 @@ struct Functions {
   static bool applies(const plugin::Search& search) {
     return ask(false, [&] {
       const GivenSearch given(search, false);
-      return truth(invoke(slots[N], names().applies, given.object()));
+      return truth(invoke(all_slots[N], names().applies, given.object()));
     });
   }
   static std::uint32_t least_free(const plugin::Search& search) {
     return ask(std::uint32_t{1}, [&] {
       const GivenSearch given(search, false);
-      return invoke(slots[N], names().least_free, given.object()).template cast<std::uint32_t>();
+      return invoke(all_slots[N], names().least_free, given.object()).template cast<std::uint32_t>();
     });
   }
   static bool good(const plugin::Search& search, const plugin::Group& group) {
     return ask(false, [&] {
       const GivenSearch given(search, false);
       const auto of = py::reinterpret_steal<py::object>(given.group(group));
-      return truth(invoke(slots[N], names().good, given.object(), of.ptr()));
+      return truth(invoke(all_slots[N], names().good, given.object(), of.ptr()));
     });
   }
   static std::optional<std::uint32_t> choose(plugin::Search& search) {
     return ask(std::optional<std::uint32_t>(), [&] {
       const GivenSearch given(search, true);
-      return chosen(search, invoke(slots[N], names().choose, given.object()));
+      return chosen(search, invoke(all_slots[N], names().choose, given.object()));
     });
   }
   static void leave(plugin::Search& search) {
     ask(false, [&] {
       const GivenSearch given(search, true);
-      invoke(slots[N], names().leave, given.object());
+      invoke(all_slots[N], names().leave, given.object());
       return true;
     });
   }
@@ -206,7 +206,7 @@ class Registered {
   Registered(py::handle policy, const std::string& name, const std::string& summary,
              const std::string& source, const std::string& kernel,
              const std::vector<std::pair<std::string, std::string>>& ladder, const OwnRung& own) {
-    for (number_ = 0; number_ < kSlots && slots[number_].policy != nullptr;) ++number_;
+    for (number_ = 0; number_ < kSlots && all_slots[number_].policy != nullptr;) ++number_;
     if (number_ == kSlots)
       raise(std::to_string(kSlots) + " policies of Python's are alive: delete one");
     std::vector<plugin::Rung> rungs;
@@ -220,13 +220,13 @@ class Registered {
     out.ladder = rungs.data();
     out.rungs = rungs.size();
     name_ = must(add_policy(out));
-    slots[number_].policy = policy.ptr();
+    all_slots[number_].policy = policy.ptr();
   }
   Registered(const Registered&) = delete;
   Registered& operator=(const Registered&) = delete;
   ~Registered() {
     remove_policy(name_);
-    slots[number_] = {};
+    all_slots[number_] = {};
   }
   [[nodiscard]] const std::string& name() const { return name_; }
 

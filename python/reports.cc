@@ -33,7 +33,7 @@ py::list rows(const Report& report) {
   return out;
 }
 
-py::list columns(const Report& report) {
+py::list column_names(const Report& report) {
   py::list out;
   for (const Column& column : report.columns()) out.append(text(column.name));
   return out;
@@ -60,7 +60,7 @@ void define_reports(py::module_& module) {
       .def_property_readonly("complete", &Agreement::complete);
   py::class_<Report>(module, "Report")
       .def("rows", rows)
-      .def("columns", columns)
+      .def("columns", column_names)
       .def("free_extents", &Report::free_extents)
       .def("free_extents_before", &Report::free_extents_before)
       .def("agreement", &Report::agreement)
