@@ -10,7 +10,8 @@
 #                  hardening and link-time optimisation, and -DNDEBUG
 #     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian: no error, no
 #                  warning
-#     guide        docs/adding-a-built-in-policy.md carried out in a clone of HEAD, block by block
+#     guide        docs/adding-a-built-in-policy.md and docs/adding-an-event.md carried out in a clone of HEAD,
+#                  block by block
 #   --turn TEXT    the one that is TEXT's turn, by its hash (.ci/run: a commit)
 # Kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
@@ -148,25 +149,37 @@ build_debian() {
     echo "builds.sh: debian passed in $((SECONDS - started)) s"
 }
 
-# A policy that somebody adds: the page's own file, rows and commands.
+# follow PAGE DIR: carries the page out in the clone there.
+follow() {
+    (cd "$2/e4replay" && . test/cached.sh && test/follow_guide.py "docs/$1" .) >"$2/$1.log" 2>&1 || {
+        tail -50 "$2/$1.log" >&2
+        echo "builds.sh: docs/$1 does not lead to its end: $2/$1.log" >&2
+        return 1
+    }
+}
+
+# shows PAGE DIR PATTERN...: what was printed meanwhile.
+shows() {
+    local pattern
+    for pattern in "${@:3}"; do
+        grep -qE "$pattern" "$2/$1.log" || {
+            tail -100 "$2/$1.log" >&2
+            echo "builds.sh: docs/$1 does not show '$pattern': $2/$1.log" >&2
+            return 1
+        }
+    done
+}
+
+# A policy and an event that somebody adds: the pages' own files, rows and commands, and what they promise.
 build_guide() {
     local dir=build/builds/guide started=$SECONDS
     rm -rf "$dir"
     mkdir -p "$dir"
     git clone -q . "$dir/e4replay"
-    (cd "$dir/e4replay" && . test/cached.sh &&
-        test/follow_guide.py docs/adding-a-built-in-policy.md .) >"$dir/log" 2>&1 || {
-        tail -50 "$dir/log" >&2
-        echo "builds.sh: docs/adding-a-built-in-policy.md does not lead to its end: $dir/log" >&2
-        return 1
-    }
-    # What the page promises: a column, a row, and tests that ran.
-    grep -qE '^ +start .* legacy +roomy ' "$dir/log" && grep -qE '^  roomy +' "$dir/log" &&
-        grep -qE '\[  PASSED  \] [0-9]+ tests' "$dir/log" || {
-        tail -100 "$dir/log" >&2
-        echo "builds.sh: docs/adding-a-built-in-policy.md does not show what it says: $dir/log" >&2
-        return 1
-    }
+    follow adding-a-built-in-policy.md "$dir"
+    shows adding-a-built-in-policy.md "$dir" '^ +start .* legacy +roomy ' '^  roomy +' '\[  PASSED  \] [0-9]+ tests'
+    follow adding-an-event.md "$dir"
+    shows adding-an-event.md "$dir" '\[       OK \] E4t\.KindsKeepTheirTags' '\[  PASSED  \] [0-9]+ tests'
     echo "builds.sh: guide passed in $((SECONDS - started)) s"
 }
 

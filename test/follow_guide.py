@@ -70,7 +70,8 @@ def main(page, checkout):
         else:
             continue
         carried_out[kind] += 1
-    assert carried_out["cpp"] and carried_out[""], f"{page} has no such blocks: {carried_out}"
+    assert carried_out["cpp"] + carried_out["diff"], f"{page} has no file and no change: {carried_out}"
+    assert carried_out[""], f"{page} has no command: {carried_out}"
 
 
 if __name__ == "__main__":
