@@ -3,23 +3,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <numeric>
 
-#include "age/ager.h"
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "common/child.h"
 #include "common/command.h"
 #include "e4replay/aged_report.h"
 #include "image/write_bitmaps.h"
-#include "replay/load.h"
 #include "util/fd.h"
 #include "util/file.h"
-#include "util/progress.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -82,23 +77,10 @@ class StartImage {
   std::string path_;
 };
 
-// As many as there are inodes that are no directories', spread over the flex groups as directories
-// would be.
-std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g,
-                                         std::uint32_t flex_groups) {
-  std::vector<std::uint32_t> out;
-  const std::uint32_t per_flex = g.inodes_per_group * (g.groups / flex_groups);
-  const std::uint32_t first = std::max(g.first_inode, 11u) + 1;
-  for (std::uint32_t i = 0; i < per_flex; ++i)
-    for (std::uint32_t flex = 0; flex < flex_groups; ++flex) {
-      const std::uint64_t ino = std::uint64_t{flex} * per_flex + i + 1;
-      if (ino >= first && ino <= g.inodes_count) out.push_back(static_cast<std::uint32_t>(ino));
-    }
-  return out;
-}
-
+// The inodes of files, one a line; none without a file.
 Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
                                               const image::SuperblockInfo& g) {
+  if (path.empty()) return std::vector<std::uint32_t>();
   E4R_TRY(const std::string text, read_file(path));
   std::vector<std::uint32_t> out;
   std::istringstream lines(text);
@@ -110,67 +92,22 @@ Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
           out.size() + 1, line, g.inodes_count);
     out.push_back(static_cast<std::uint32_t>(*ino));
   }
+  if (out.empty()) return error("{}: is empty: give inode numbers, one a line", path);
   return out;
 }
 
-Result<std::vector<std::uint32_t>> inodes_of(const Options& options, const image::SuperblockInfo& g,
-                                             const Geometry& shape) {
-  if (!options.slots.empty()) return read_slots(options.slots, g);
-  const std::uint32_t flex = shape.flex_bg ? shape.flex_size() : 1;
-  return spread_inodes(g, std::max(g.groups / flex, 1u));
-}
-
-Status check_shape(const image::Image& image, const std::string& name) {
-  if (image.superblock().cluster_bits != 0)
-    return error("{}: is bigalloc, which ageing does not do", name);
-  if (!image.superblock().features.extents)
-    return error("{}: maps files by indirect blocks, which ageing does not do", name);
-  if (!image.bad_groups().empty())
-    return error("{}: has damaged groups: repair it with e2fsck first", name);
-  return {};
-}
-
-// Does all operations, and writes them down where that is asked for.
-Status do_all(age::Workload& workload, age::Ager& ager, const Options& options,
-              const Outputs& outputs, AgedReport& report) {
-  Progress progress(!options.no_progress);
-  std::string script;
-  age::Operation operation;
-  const auto began = std::chrono::steady_clock::now();
-  for (std::uint64_t count = 0; workload.next(operation); ++count) {
-    E4R_CHECK(ager.apply(operation));
-    ++report.operations[static_cast<std::size_t>(operation.kind)];
-    if (!options.real.empty()) script += age::text_of(operation) + "\n";
-    if (progress.active() && count % 4096 == 0)
-      progress.show(fmt::format("{} of {} written, {} files", format_size(workload.bytes_written()),
-                                format_size(workload.bytes_wanted()),
-                                format_count(workload.files())));
-  }
-  report.elapsed_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  progress.wipe();
-  return options.real.empty() ? Status() : write_output(script, outputs.named(options.real));
-}
-
-struct Chosen {
-  age::Profile profile;
-  age::WorkloadOptions workload;
-  age::AgerOptions ager;
-  const allocator::Policy* policy = nullptr;
-};
-
 // What is wrong with the command line, if anything is.
-Status choose(const Options& options, Chosen& chosen) {
+Status choose(const Options& options, app::AgeingOptions& chosen) {
   E4R_TRY(chosen.profile, age::find_profile(options.profile));
-  E4R_TRY(chosen.workload.until, age::parse_until(options.until));
-  chosen.workload.seed = options.seed;
+  E4R_TRY(chosen.until, age::parse_until(options.until));
+  chosen.seed = options.seed;
   E4R_TRY(chosen.policy, app::parse_policy(options.policy));
   if (options.writing != "delalloc" && options.writing != "nodelalloc")
     return error("--writing {}: give delalloc or nodelalloc", options.writing);
-  chosen.ager.writing =
-      options.writing == "delalloc" ? age::Writing::delayed : age::Writing::direct;
-  chosen.ager.pid = options.pid;
+  chosen.writing = options.writing == "delalloc" ? age::Writing::delayed : age::Writing::direct;
+  chosen.pid = options.pid;
   E4R_CHECK(app::check_settings(options.settings));
+  chosen.settings = options.settings;
   if (options.output.empty()) return error("-o is missing: where does the aged image go?");
   return {};
 }
@@ -187,8 +124,19 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
   return outputs;
 }
 
+// Does all operations, and writes them down where that is asked for.
+Status do_all(app::Ageing& ageing, const Options& options, const Outputs& outputs) {
+  Progress progress(!options.no_progress);
+  if (options.real.empty()) return ageing.run({progress, warn}, {});
+  std::string script;
+  E4R_CHECK(ageing.run({progress, warn}, [&script](const age::Operation& operation) {
+    script += age::text_of(operation) + "\n";
+  }));
+  return write_output(script, outputs.named(options.real));
+}
+
 Result<int> run(const Options& options) {
-  Chosen chosen;
+  app::AgeingOptions chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
   E4R_TRY(const Outputs outputs, declare_files(options, chosen.policy));
@@ -197,41 +145,20 @@ Result<int> run(const Options& options) {
   open.name = options.target;
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
   for (const std::string& warning : image.warnings()) warn(warning);
-  E4R_CHECK(check_shape(image, options.target));
-  const state::Source source = replay::source_from(image);
-  E4R_TRY(chosen.ager.inodes, inodes_of(options, image.superblock(), source.geometry));
-  allocator::Tunables tunables = allocator::defaults_for(source.geometry);
-  E4R_CHECK(app::apply_settings(tunables, options.settings));
-
-  AgedReport report = start_report(options.target, image.superblock(), source);
-  chosen.workload.blocks = source.geometry.blocks_count;
-  chosen.workload.used = source.geometry.blocks_count - report.before.extents.blocks;
-  chosen.workload.block_size = image.superblock().block_size();
-  chosen.workload.slots = static_cast<std::uint32_t>(chosen.ager.inodes.size());
-  E4R_TRY(age::Workload workload, age::Workload::create(chosen.profile, chosen.workload));
-  E4R_TRY(const auto decider, app::make_decider(*chosen.policy, tunables,
-                                                {source, start.path(), options.target}, true));
-  age::Ager ager(*decider, source, chosen.ager);
-  E4R_CHECK(do_all(workload, ager, options, outputs, report));
-  E4R_CHECK(decider->finish());
-
-  std::vector<std::uint64_t> words;
-  E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.named(options.output),
-                                      [&](GroupNumber group) -> std::span<const std::uint64_t> {
-                                        ager.state().settled_words(group, words);
-                                        return words;
-                                      }));
+  E4R_TRY(chosen.inodes, read_slots(options.slots, image.superblock()));
+  AgedReport report;
   report.output = options.output;
-  report.profile = chosen.profile;
+  report.superblock = image.superblock();
+  report.profile = chosen.profile.name;
+  report.profile_source = chosen.profile.source;
   report.policy = chosen.policy->name;
   report.seed = options.seed;
-  report.bytes_written = workload.bytes_written();
-  finish_report(report, ager);
-  if (workload.out_of_slots())
-    warn(fmt::format(
-        "all {} files that there can be are there before so much is in use as was asked "
-        "for; a file system with more inodes (mke2fs -i) holds more of them",
-        format_count(chosen.workload.slots)));
+  E4R_TRY(const auto ageing,
+          app::Ageing::begin(image, start.path(), options.target, std::move(chosen)));
+  E4R_CHECK(do_all(*ageing, options, outputs));
+  E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.named(options.output),
+                                      [&](GroupNumber group) { return ageing->bitmap(group); }));
+  report.figures = ageing->figures();
   if (!options.json.empty())
     E4R_CHECK(write_output(aged_json(report), outputs.named(options.json)));
   if (options.json != "-") E4R_CHECK(write_output(aged_text(report), "-"));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <chrono>
 #include <filesystem>
 
 #include "app/deciders.h"
@@ -7,12 +6,12 @@
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
-#include "e4replay/sweep_inputs.h"
 #include "plugin/load.h"
 #include "sweep/advice.h"
 #include "sweep/merge.h"
 #include "sweep/results.h"
 #include "sweep/sweep_html.h"
+#include "sweep/sweeper.h"
 #include "util/escaped.h"
 #include "util/file.h"
 #include "util/shell.h"
@@ -21,8 +20,6 @@
 namespace e4r::tools {
 namespace cmd_sweep {
 namespace {
-
-using Captures = std::vector<std::unique_ptr<OpenCapture>>;
 
 struct Options {
   std::vector<std::string> captures;
@@ -105,31 +102,6 @@ std::string listing(const Wanted& wanted) {
   return text;
 }
 
-Result<Captures> open_captures(const Options& options, const sweep::Plan& plan,
-                               const app::Listener& listener) {
-  bool sets_cpus = false;
-  for (const sweep::Axis& axis : plan.spec.axes)
-    sets_cpus = sets_cpus || axis.tunable->name == "possible_cpus";
-  std::vector<CaptureName> names;
-  for (const std::string& word : options.captures) {
-    E4R_TRY(CaptureName name, parse_capture(word));
-    names.push_back(std::move(name));
-  }
-  Captures out;
-  for (const CaptureName& name : names) {
-    E4R_TRY(auto capture, OpenCapture::open(name, sets_cpus, options.threads, listener));
-    out.push_back(std::move(capture));
-  }
-  return out;
-}
-
-std::vector<std::size_t> missing(const Wanted& wanted, const sweep::Lines& lines) {
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    if (wanted.range.holds(i) && lines[i].empty()) out.push_back(i);
-  return out;
-}
-
 void tell_found(const Options& options, const Wanted& wanted, const sweep::Finished& found) {
   if (found.count > 0)
     print_line(stderr, "{}: {} of {} points are there", options.directory,
@@ -139,90 +111,12 @@ void tell_found(const Options& options, const Wanted& wanted, const sweep::Finis
                      options.directory, format_count(found.damaged)));
 }
 
-// "12 of 100 points, 1:07 left".
-std::string status_line(std::uint64_t done, std::uint64_t now, std::uint64_t all, double seconds) {
-  std::string text = fmt::format("{} of {} points", format_count(done), format_count(all));
-  if (now == 0) return text;
-  const auto left = static_cast<std::uint64_t>(seconds / static_cast<double>(now) *
-                                               static_cast<double>(all - done));
-  return text + fmt::format(", {}:{:02} left", left / 60, left % 60);
-}
-
-// Where finished points go: the directory, if there is one.
-class Sink {
- public:
-  Sink(const Options& options, const Wanted& wanted, Progress& progress)
-      : options_(options), wanted_(wanted), progress_(progress) {
-    memory_.lines.resize(wanted.plan.points.size());
-  }
-
-  Status begin(const std::string& manifest) {
-    if (options_.directory.empty()) return {};
-    E4R_TRY(sweep::Store store, sweep::Store::begin(options_.directory, manifest, wanted_.plan,
-                                                    wanted_.range, options_.resume));
-    store_.emplace(std::move(store));
-    before_ = store_->finished().count;
-    return {};
-  }
-
-  Status add(std::size_t index, std::string line) {
-    const std::lock_guard lock(mutex_);
-    if (store_) {
-      E4R_CHECK(store_->add(index, std::move(line)));
-    } else {
-      memory_.lines[index] = std::move(line);
-      ++memory_.count;
-    }
-    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - began_;
-    const std::uint64_t done = finished().count;
-    progress_.show(status_line(done, done - before_, wanted_.range.count(), since.count()));
-    return {};
-  }
-
-  [[nodiscard]] const sweep::Finished& finished() const {
-    return store_ ? store_->finished() : memory_;
-  }
-  [[nodiscard]] std::uint64_t left() const { return wanted_.range.count() - finished().count; }
-
-  // A signal came, or a replay failed: what is finished stays.
-  Status suspend() { return store_ ? store_->suspend() : Status(); }
-
-  Status write(const sweep::Figures& figures) {
-    if (!store_) return {};
-    return sweep::write_results(*store_, wanted_.plan, figures, *wanted_.metric);
-  }
-
- private:
-  const Options& options_;
-  const Wanted& wanted_;
-  Progress& progress_;
-  std::mutex mutex_;
-  std::optional<sweep::Store> store_;
-  sweep::Finished memory_;
-  std::uint64_t before_ = 0;  // points that were there
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-};
-
-int tell_stopped(const Options& options, const Wanted& wanted, const Sink& sink) {
-  print_line(stderr, "e4replay: stopped with {} of {} points left; {}", format_count(sink.left()),
+int tell_stopped(const Options& options, const Wanted& wanted, std::uint64_t left) {
+  print_line(stderr, "e4replay: stopped with {} of {} points left; {}", format_count(left),
              format_count(wanted.range.count()),
              options.directory.empty() ? "nothing is kept: -o DIR keeps what is finished"
                                        : "the same command with --resume goes on");
   return kStopped;
-}
-
-// Follows each capture that has points to run.
-Result<std::vector<sweep::Subject>> follow(const Options& options, const Wanted& wanted,
-                                           const std::vector<std::size_t>& points,
-                                           Captures& captures) {
-  std::vector<bool> needed(captures.size());
-  for (const std::size_t index : points) needed[wanted.plan.points[index].capture] = true;
-  std::vector<sweep::Subject> out;
-  for (std::size_t i = 0; i < captures.size(); ++i) {
-    if (needed[i]) E4R_CHECK(captures[i]->follow(options.force, wanted.plan.spec.policies));
-    out.push_back(captures[i]->subject());
-  }
-  return out;
 }
 
 Result<int> tell_result(const Options& options, const Outputs& outputs, const Wanted& wanted,
@@ -251,7 +145,7 @@ Status declare_writes(const Options& options, Outputs& outputs) {
 Result<Outputs> declare_files(const Options& options, const sweep::PlanSpec& spec) {
   Outputs outputs;
   for (const std::string& word : options.captures) {
-    E4R_TRY(const CaptureName name, parse_capture(word));
+    E4R_TRY(const sweep::CaptureName name, sweep::parse_capture(word));
     outputs.reads(name.image);
     app::declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);
   }
@@ -268,42 +162,19 @@ Result<Outputs> declare_files_of_merge(const Options& options) {
   return outputs;
 }
 
-Result<int> sweep_all(const Options& options, Wanted wanted, Progress& progress) {
+Result<int> sweep_all(const Options& options, Wanted wanted) {
   E4R_TRY(const Outputs outputs, declare_files(options, wanted.plan.spec));
-  E4R_TRY(Captures captures, open_captures(options, wanted.plan, {progress, warn}));
-  std::vector<sweep::CaptureId> ids;
-  for (const auto& capture : captures) {
-    ids.push_back(capture->id());
-    wanted.plan.recorded_by_capture.push_back(capture->id().recorded);
-  }
-  E4R_TRY(const std::vector<sweep::PolicyFileId> files,
-          sweep::identify_policy_files(wanted.plan.spec));
-  const std::string manifest =
-      sweep::manifest_text(version_line(), wanted.plan, ids, files, wanted.range);
-  sweep::Finished found;
-  found.lines.resize(wanted.plan.points.size());
-  if (!options.directory.empty()) {
-    E4R_TRY(found, sweep::Store::look(options.directory, manifest, wanted.plan, wanted.range,
-                                      options.resume));
-  }
-  tell_found(options, wanted, found);
-  const std::vector<std::size_t> points = missing(wanted, found.lines);
-  E4R_TRY(const std::vector<sweep::Subject> subjects, follow(options, wanted, points, captures));
-  Sink sink(options, wanted, progress);
-  E4R_CHECK(sink.begin(manifest));
-  const std::atomic<bool>& stop = stop_on_signals();
-  const Status ran = sweep::run_points(
-      {wanted.plan, points, subjects, options.threads, &stop},
-      [&sink](std::size_t index, std::string line) { return sink.add(index, std::move(line)); });
-  progress.wipe();
-  E4R_CHECK(ran);
-  if (sink.left() > 0) {
-    E4R_CHECK(sink.suspend());
-    return tell_stopped(options, wanted, sink);
-  }
-  const sweep::Figures figures = sweep::figures_of(sink.finished().lines);
-  E4R_CHECK(sink.write(figures));
-  return tell_result(options, outputs, wanted, figures);
+  Progress progress(!options.no_progress);
+  E4R_TRY(const auto sweeper,
+          sweep::Sweeper::open(
+              {version_line(), options.directory, options.resume, options.force, options.threads},
+              wanted.plan, wanted.range, *wanted.metric, {progress, warn}));
+  tell_found(options, wanted, sweeper->finished());
+  E4R_CHECK(sweeper->follow());
+  E4R_CHECK(sweeper->run(stop_on_signals()));
+  if (sweeper->left() > 0) return tell_stopped(options, wanted, sweeper->left());
+  wanted.plan = sweeper->plan();
+  return tell_result(options, outputs, wanted, sweeper->figures());
 }
 
 // The sweep's words for a shell, but for those that each job has of its own.
@@ -369,8 +240,7 @@ Result<int> run(const Options& options) {
     return kDone;
   }
   if (!options.directory.empty()) E4R_CHECK(sweep::Store::check(options.directory, options.resume));
-  Progress progress(!options.no_progress);
-  return sweep_all(options, *wanted, progress);
+  return sweep_all(options, *wanted);
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {

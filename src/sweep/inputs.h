@@ -10,7 +10,7 @@
 #include "sweep/run.h"
 
 // The captures of a sweep: named, opened, followed.
-namespace e4r::tools {
+namespace e4r::sweep {
 
 // Image and trace behind one word of the command line: FILE.e4c, or IMAGE:TRACE at the one colon
 // that has a file on either side.
@@ -35,9 +35,9 @@ class OpenCapture {
   // what it means for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies);
 
-  [[nodiscard]] const sweep::CaptureId& id() const { return id_; }
+  [[nodiscard]] const CaptureId& id() const { return id_; }
   // Without a session as long as it has not been followed.
-  [[nodiscard]] sweep::Subject subject() const;
+  [[nodiscard]] Subject subject() const;
 
  private:
   OpenCapture(app::InputOptions options, app::Inputs inputs, const app::Listener& listener);
@@ -45,9 +45,9 @@ class OpenCapture {
   app::InputOptions options_;
   app::Inputs inputs_;
   app::Listener listener_;
-  sweep::CaptureId id_;
+  CaptureId id_;
   bool followed_ = false;
   app::Followed recording_;
 };
 
-}  // namespace e4r::tools
+}  // namespace e4r::sweep

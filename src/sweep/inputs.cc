@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "e4replay/sweep_inputs.h"
+#include "sweep/inputs.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "app/setups.h"
 #include "util/units.h"
 
-namespace e4r::tools {
+namespace e4r::sweep {
 namespace {
 
 bool is_there(const std::string& path) {
@@ -76,11 +76,11 @@ Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, 
   options.trace = name.trace;
   options.threads = threads;
   if (sets_cpus) options.settings = {"possible_cpus=0"};  // so it is not looked for
-  sweep::CaptureId id;
+  CaptureId id;
   id.name = name.name;
-  E4R_CHECK(sweep::identify_trace(name.trace.empty() ? name.image : name.trace, id));
+  E4R_CHECK(identify_trace(name.trace.empty() ? name.image : name.trace, id));
   E4R_TRY(app::Inputs inputs, open_inputs(options, listener));
-  id.image_sum = sweep::source_sum(inputs.source);
+  id.image_sum = source_sum(inputs.source);
   id.recorded = inputs.recorded;
   std::unique_ptr<OpenCapture> out(
       new OpenCapture(std::move(options), std::move(inputs), listener));
@@ -94,11 +94,11 @@ Status OpenCapture::follow(bool force, std::span<const allocator::Policy* const>
   return status;
 }
 
-sweep::Subject OpenCapture::subject() const {
+Subject OpenCapture::subject() const {
   return {followed_ ? &recording_.session() : nullptr, &recording_.report(), inputs_.recorded,
           [this](const allocator::Policy& policy, const allocator::Tunables& tunables) {
             return app::make_setup(policy, tunables, inputs_);
           }};
 }
 
-}  // namespace e4r::tools
+}  // namespace e4r::sweep

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app/ageing.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/deciders.h"
+#include "app/setups.h"
+#include "replay/load.h"
+#include "util/units.h"
+
+namespace e4r::app {
+namespace {
+
+// As many as there are inodes that are no directories', spread over the flex groups as directories
+// would be.
+std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g, const Geometry& shape) {
+  const std::uint32_t size = shape.flex_bg ? shape.flex_size() : 1;
+  const std::uint32_t flex_groups = std::max(g.groups / size, 1u);
+  std::vector<std::uint32_t> out;
+  const std::uint32_t per_flex = g.inodes_per_group * (g.groups / flex_groups);
+  const std::uint32_t first = std::max(g.first_inode, 11u) + 1;
+  for (std::uint32_t i = 0; i < per_flex; ++i)
+    for (std::uint32_t flex = 0; flex < flex_groups; ++flex) {
+      const std::uint64_t ino = std::uint64_t{flex} * per_flex + i + 1;
+      if (ino >= first && ino <= g.inodes_count) out.push_back(static_cast<std::uint32_t>(ino));
+    }
+  return out;
+}
+
+Status check_shape(const image::Image& image, const std::string& name) {
+  if (image.superblock().cluster_bits != 0)
+    return error("{}: is bigalloc, which ageing does not do", name);
+  if (!image.superblock().features.extents)
+    return error("{}: maps files by indirect blocks, which ageing does not do", name);
+  if (!image.bad_groups().empty())
+    return error("{}: has damaged groups: repair it with e2fsck first", name);
+  return {};
+}
+
+// log2 of the blocks in 64 KiB; 0 where a block is larger.
+std::uint32_t order_of_64k(std::uint32_t block_bits) {
+  return block_bits < 16 ? 16 - block_bits : 0;
+}
+
+// The file's extents as those of a replay.
+std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
+  std::vector<FileExtent> out;
+  for (const BlockRange& run : file.extents())
+    out.push_back({out.empty() ? 0 : out.back().end(), run.first, run.count});
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const std::string& path,
+                                              const std::string& name, AgeingOptions options) {
+  E4R_CHECK(check_shape(image, name));
+  const image::SuperblockInfo& superblock = image.superblock();
+  std::unique_ptr<Ageing> out(new Ageing(replay::source_from(image), std::move(options)));
+  const state::Source& source = out->source_;
+  const AgeingOptions& wanted = out->options_;
+  allocator::Tunables tunables = allocator::defaults_for(source.geometry);
+  E4R_CHECK(apply_settings(tunables, wanted.settings));
+  age::AgerOptions ager;
+  ager.writing = wanted.writing;
+  ager.pid = wanted.pid;
+  ager.inodes = wanted.inodes.empty() ? spread_inodes(superblock, source.geometry) : wanted.inodes;
+  out->slots_ = static_cast<std::uint32_t>(ager.inodes.size());
+  AgedFigures& figures = out->figures_;
+  figures.before = stats::source_free(source, stats::mebibyte_bits(source.geometry.block_bits));
+  age::WorkloadOptions workload;
+  workload.blocks = source.geometry.blocks_count;
+  workload.used = source.geometry.blocks_count - figures.before.extents.blocks;
+  workload.block_size = superblock.block_size();
+  workload.slots = out->slots_;
+  workload.until = wanted.until;
+  workload.seed = wanted.seed;
+  E4R_TRY(age::Workload drawn, age::Workload::create(wanted.profile, workload));
+  out->workload_ = std::make_unique<age::Workload>(std::move(drawn));
+  E4R_TRY(out->decider_, make_decider(*wanted.policy, tunables, {source, path, name}, true));
+  out->ager_ = std::make_unique<age::Ager>(*out->decider_, source, std::move(ager));
+  return out;
+}
+
+Status Ageing::run(const Listener& listener,
+                   const std::function<void(const age::Operation&)>& each) {
+  age::Operation operation;
+  const auto began = std::chrono::steady_clock::now();
+  for (std::uint64_t count = 0; workload_->next(operation); ++count) {
+    E4R_CHECK(ager_->apply(operation));
+    ++figures_.operations[static_cast<std::size_t>(operation.kind)];
+    if (each) each(operation);
+    if (listener.progress.active() && count % 4096 == 0)
+      listener.progress.show(
+          fmt::format("{} of {} written, {} files", format_size(workload_->bytes_written()),
+                      format_size(workload_->bytes_wanted()), format_count(workload_->files())));
+  }
+  figures_.elapsed_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  listener.progress.wipe();
+  E4R_CHECK(decider_->finish());
+  finish();
+  if (workload_->out_of_slots())
+    listener.warn(fmt::format(
+        "all {} files that there can be are there before so much is in use as was asked "
+        "for; a file system with more inodes (mke2fs -i) holds more of them",
+        format_count(slots_)));
+  return {};
+}
+
+void Ageing::finish() {
+  figures_.bytes_written = workload_->bytes_written();
+  figures_.tally = ager_->tally();
+  figures_.times = ager_->times();
+  figures_.extents_scanned = ager_->counters().extents_scanned;
+  figures_.groups_considered = ager_->counters().considered();
+  const std::uint32_t block_bits = source_.geometry.block_bits;
+  figures_.after = stats::settled_free(ager_->state(), stats::mebibyte_bits(block_bits));
+  figures_.ever_used = ager_->ever_used().blocks();
+  figures_.ever_used_64k = ager_->ever_used().pieces(order_of_64k(block_bits));
+  for (const age::ExtentTree& file : ager_->files()) {
+    const std::vector<FileExtent> extents = extents_of(file);
+    if (extents.empty()) continue;
+    stats::add_file(extents, figures_.layout);
+    figures_.extents += extents.size();
+    figures_.most_extents = std::max<std::uint64_t>(figures_.most_extents, extents.size());
+  }
+}
+
+std::span<const std::uint64_t> Ageing::bitmap(GroupNumber group) {
+  ager_->state().settled_words(group, words_);
+  return words_;
+}
+
+}  // namespace e4r::app

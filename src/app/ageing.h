@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "age/ager.h"
+#include "age/profile.h"
+#include "age/workload.h"
+#include "allocator/decider.h"
+#include "app/listener.h"
+#include "image/image.h"
+#include "stats/layout.h"
+#include "stats/settled.h"
+
+// What `e4replay age` does: files are written to a file system and removed from it until it is old.
+namespace e4r::app {
+
+struct AgeingOptions {
+  age::Profile profile;
+  age::Until until;
+  std::uint64_t seed = 1;
+  const allocator::Policy* policy = nullptr;
+  std::vector<std::string> settings;  // tunables, each as NAME=VALUE
+  age::Writing writing = age::Writing::delayed;
+  std::uint32_t pid = 0;              // of the writer
+  std::vector<std::uint32_t> inodes;  // of the files; empty: spread over the disk
+};
+
+struct AgedFigures {
+  std::array<std::uint64_t, 4> operations = {};  // by age::Operation::Kind
+  std::uint64_t bytes_written = 0;
+  double elapsed_s = 0;
+  age::AgerTally tally;
+  allocator::DecisionTimes times;       // of a kernel's code; empty of a model
+  std::uint64_t groups_considered = 0;  // by all searches
+  std::uint64_t extents_scanned = 0;
+  stats::FileLayoutScore layout;  // but for its median
+  std::uint64_t extents = 0;      // of all files
+  std::uint64_t most_extents = 0;
+  std::uint64_t ever_used = 0;      // blocks
+  std::uint64_t ever_used_64k = 0;  // pieces of 64 KiB
+  stats::SettledFree before, after;
+};
+
+// One file system that grows old, once.
+class Ageing {
+ public:
+  // `image` is the file system at the start, and `path` where the code of a kernel can open it
+  // again. Errors: a file system that ageing does not do (bigalloc, files mapped by indirect
+  // blocks, damaged groups); a setting that is none; less room than the utilisation needs; a kernel
+  // that does not start.
+  [[nodiscard]] static Result<std::unique_ptr<Ageing>> begin(const image::Image& image,
+                                                             const std::string& path,
+                                                             const std::string& name,
+                                                             AgeingOptions options);
+
+  // Does everything, and tells `each` of every operation, which may be empty. Warns when there are
+  // too few files. The Error: the file system is full, or who decides cannot go on.
+  [[nodiscard]] Status run(const Listener& listener,
+                           const std::function<void(const age::Operation&)>& each);
+
+  // Of what run() has done.
+  [[nodiscard]] const AgedFigures& figures() const { return figures_; }
+  // The group's bitmap, a bit for a cluster, set when it is in use: good until the next call.
+  [[nodiscard]] std::span<const std::uint64_t> bitmap(GroupNumber group);
+
+ private:
+  Ageing(state::Source source, AgeingOptions options)
+      : source_(std::move(source)), options_(std::move(options)) {}
+  void finish();
+
+  const state::Source source_;
+  AgeingOptions options_;
+  std::uint32_t slots_ = 0;
+  std::unique_ptr<allocator::Decider> decider_;
+  std::unique_ptr<age::Workload> workload_;
+  std::unique_ptr<age::Ager> ager_;
+  AgedFigures figures_;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace e4r::app

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/listener.h"
+#include "report/rows.h"
+#include "sweep/inputs.h"
+#include "sweep/line.h"
+#include "sweep/manifest.h"
+#include "sweep/plan.h"
+#include "sweep/ranking.h"
+#include "sweep/store.h"
+
+// What `e4replay sweep` does: the points of a plan that are wanted and not there yet are replayed,
+// and kept in a directory where one is given.
+namespace e4r::sweep {
+
+struct SweepOptions {
+  std::string program;    // name, version and commit, for the manifest
+  std::string directory;  // where results go; empty: they stay in memory
+  bool resume = false;    // go on with what is in the directory
+  bool force = false;     // answer although the model does not follow a recorded kernel
+  unsigned threads = 0;   // 0: one per CPU
+};
+
+class Sweeper {
+ public:
+  // Opens the captures of the plan and looks at what is in the directory, which is only read.
+  // `metric` is what the summary of the directory is ordered by. Errors: an input that cannot be
+  // read or does not fit; those of Store::look().
+  [[nodiscard]] static Result<std::unique_ptr<Sweeper>> open(SweepOptions options, Plan plan,
+                                                             const Range& range,
+                                                             const report::Row& metric,
+                                                             const app::Listener& listener);
+  Sweeper(const Sweeper&) = delete;
+  Sweeper& operator=(const Sweeper&) = delete;
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  // What is finished: at first, what has been found.
+  [[nodiscard]] const Finished& finished() const { return store_ ? store_->finished() : memory_; }
+  [[nodiscard]] std::uint64_t left() const { return range_.count() - finished().count; }
+
+  // Follows each capture that has points to run. Errors: those of check_fidelity() unless `force`.
+  [[nodiscard]] Status follow();
+  // Runs what is missing. When nothing is left, the directory's files are written; otherwise `stop`
+  // was set, and --resume can go on there. Errors: of a replay; of the directory.
+  [[nodiscard]] Status run(const std::atomic<bool>& stop);
+  // Of all finished points.
+  [[nodiscard]] Figures figures() const;
+
+ private:
+  Sweeper(SweepOptions options, Plan plan, const Range& range, const report::Row& metric,
+          const app::Listener& listener);
+  Status open_captures();
+  Status look();
+  [[nodiscard]] std::vector<std::size_t> missing() const;
+  Status add(std::size_t index, std::string line);
+
+  const SweepOptions options_;
+  Plan plan_;
+  const Range range_;
+  const report::Row& metric_;
+  const app::Listener listener_;
+  std::vector<std::unique_ptr<OpenCapture>> captures_;
+  std::vector<Subject> subjects_;  // by capture
+  std::string manifest_;
+  std::mutex mutex_;  // of what follows
+  std::optional<Store> store_;
+  Finished memory_;           // without a store
+  std::uint64_t before_ = 0;  // points that were there
+  std::chrono::steady_clock::time_point began_;
+};
+
+}  // namespace e4r::sweep
