@@ -100,7 +100,8 @@ struct Functions {
   static std::uint32_t least_free(const plugin::Search& search) {
     return ask(std::uint32_t{1}, [&] {
       const GivenSearch given(search, false);
-      return invoke(all_slots[N], names().least_free, given.object()).template cast<std::uint32_t>();
+      return invoke(all_slots[N], names().least_free, given.object())
+          .template cast<std::uint32_t>();
     });
   }
   static bool good(const plugin::Search& search, const plugin::Group& group) {
