@@ -21,7 +21,7 @@ all=(release minsizerel clang package debian guide)
 slow=$(<test/slow)
 # Where everybody installs them to.
 installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
-           share/man/man1/e4replay-{age,freefrag,info,kernel,map,policies,record,replay}.1
+           share/man/man1/e4replay-{age,freefrag,info,kernel,map,policies,record,replay,review}.1
            share/man/man1/e4replay-{policy-test,shrinker,sweep,trace,verify}.1
            include/e4replay/{allocator,criterion,e4replay,event,export,free_extents,image,listener,own_policy,plugin}.h
            include/e4replay/{policy,recording,replay,report,result,version}.h

@@ -113,8 +113,7 @@ void Ageing::finish() {
   figures_.bytes_written = workload_->bytes_written();
   figures_.tally = ager_->tally();
   figures_.times = ager_->times();
-  figures_.extents_scanned = ager_->counters().extents_scanned;
-  figures_.groups_considered = ager_->counters().considered();
+  figures_.counters = ager_->counters();
   const std::uint32_t block_bits = source_.geometry.block_bits;
   figures_.after = stats::settled_free(ager_->state(), stats::mebibyte_bits(block_bits));
   figures_.ever_used = ager_->ever_used().blocks();
@@ -123,6 +122,7 @@ void Ageing::finish() {
     const std::vector<FileExtent> extents = extents_of(file);
     if (extents.empty()) continue;
     stats::add_file(extents, figures_.layout);
+    figures_.best_extents += stats::best_extents(extents.back().end(), source_.geometry);
     figures_.extents += extents.size();
     figures_.most_extents = std::max<std::uint64_t>(figures_.most_extents, extents.size());
   }

@@ -37,11 +37,11 @@ struct AgedFigures {
   std::uint64_t bytes_written = 0;
   double elapsed_s = 0;
   age::AgerTally tally;
-  allocator::DecisionTimes times;       // of a kernel's code; empty of a model
-  std::uint64_t groups_considered = 0;  // by all searches
-  std::uint64_t extents_scanned = 0;
-  stats::FileLayoutScore layout;  // but for its median
-  std::uint64_t extents = 0;      // of all files
+  allocator::Counters counters;    // of all searches
+  allocator::DecisionTimes times;  // of a kernel's code; empty of a model
+  stats::FileLayoutScore layout;   // but for its median
+  std::uint64_t extents = 0;       // of all files
+  std::uint64_t best_extents = 0;  // as stats::best_extents() has them
   std::uint64_t most_extents = 0;
   std::uint64_t ever_used = 0;      // blocks
   std::uint64_t ever_used_64k = 0;  // pieces of 64 KiB

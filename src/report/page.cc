@@ -9,18 +9,28 @@
 
 namespace e4r::report {
 
+// The plots' data, the script that draws them, and a word where no script runs.
+static std::string html_plots(const Page& page) {
+  return fmt::format(
+      "<script type=\"application/json\" id=\"data\">{}</script>\n"
+      "<script>\n'use strict';\n(() => {{\n{}{}}})();\n</script>\n",
+      page.data, kPartsJs, page.script);
+}
+
 std::string html_page(const Page& page) {
+  const bool plots = !page.script.empty();
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{}</style></head>\n"
       "<body>\n<header><h1>{}</h1>\n<p class=\"headline\">{}</p>\n{}</header>\n"
-      "<noscript><p class=\"note\">The plots need JavaScript; the tables do not.</p>"
-      "</noscript>\n<main>\n{}</main>\n"
-      "<script type=\"application/json\" id=\"data\">{}</script>\n"
-      "<script>\n'use strict';\n(() => {{\n{}{}}})();\n</script>\n</body></html>\n",
+      "{}<main>\n{}</main>\n{}</body></html>\n",
       html_escape(page.title), kPageCss, html_escape(page.heading), html_escape(page.headline),
-      page.summary, page.body, page.data, kPartsJs, page.script);
+      page.summary,
+      plots ? "<noscript><p class=\"note\">The plots need JavaScript; the tables do not.</p>"
+              "</noscript>\n"
+            : "",
+      page.body, plots ? html_plots(page) : std::string());
 }
 
 std::string html_escape(std::string_view text) {

@@ -17,7 +17,7 @@ struct Page {
   std::string summary;      // HTML below the headline
   std::string body;         // HTML
   std::string data;         // what the script draws, of script_json()
-  std::string_view script;  // draws the plots, behind html/parts.js
+  std::string_view script;  // draws the plots, behind html/parts.js; empty: there are none
 };
 
 // The document. Title, heading and headline are text; all else is put in as it is.

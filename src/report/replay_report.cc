@@ -40,7 +40,7 @@ RunReport summarize(const replay::Run& run) {
       stats::settled_free(engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
   out.free_extents = free.extents;
   out.space = std::move(free.space);
-  out.files = stats::file_fragmentation(engine.files());
+  out.files = stats::file_fragmentation(engine.files(), engine.state().geometry());
   out.layout = stats::file_layout_score(engine.files());
   out.costs = engine.costs();
   out.times = engine.times();

@@ -123,6 +123,11 @@ void add_files(std::vector<Row>& out) {
       [](Run r, Report) -> Value { return r.files.most_extents; });
   add("  in one extent", "files/single_extent", Better::higher,
       [](Run r, Report) -> Value { return r.files.one_extent; });
+  add("  score of e4defrag", "files/e4defrag_score", Better::lower, [](Run r, Report) -> Value {
+    const auto score = stats::defrag_score(r.files.extents, r.files.best_extents, r.files.blocks);
+    return score ? Value(*score) : Value();
+  });
+  out.back().show = Show::never;
 }
 
 constexpr std::string_view kTimes = "decision_ns/";

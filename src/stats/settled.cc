@@ -40,7 +40,7 @@ SettledFree source_free(const state::Source& source, std::uint32_t chunk_bits) {
 }
 
 FileFragmentation file_fragmentation(
-    const std::unordered_map<std::uint64_t, replay::FileLayout>& files) {
+    const std::unordered_map<std::uint64_t, replay::FileLayout>& files, const Geometry& geometry) {
   FileFragmentation out;
   for (const auto& [ino, layout] : files) {
     const std::uint64_t extents = layout.extents().size();
@@ -49,9 +49,25 @@ FileFragmentation file_fragmentation(
     out.extents += extents;
     out.one_extent += extents == 1 ? 1 : 0;
     out.most_extents = std::max(out.most_extents, extents);
-    for (const FileExtent& extent : layout.extents()) out.blocks += extent.len;
+    std::uint64_t blocks = 0;
+    for (const FileExtent& extent : layout.extents()) blocks += extent.len;
+    out.blocks += blocks;
+    out.best_extents += best_extents(blocks, geometry);
   }
   return out;
+}
+
+std::uint64_t best_extents(std::uint64_t blocks, const Geometry& geometry) {
+  const std::uint64_t flex = geometry.flex_bg ? geometry.flex_size() : 1;
+  return (blocks - 1) / (geometry.blocks_per_group * flex) + 1;
+}
+
+std::optional<double> defrag_score(std::uint64_t extents, std::uint64_t best,
+                                   std::uint64_t blocks) {
+  if (blocks == 0) return std::nullopt;
+  const double over = static_cast<double>(extents) - static_cast<double>(best);
+  const double percent = 100 * over / static_cast<double>(blocks);
+  return percent > 10 ? 80 + percent / 5 : 8 * percent;
 }
 
 }  // namespace e4r::stats

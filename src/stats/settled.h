@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "replay/file_layout.h"
@@ -34,11 +35,22 @@ struct FileFragmentation {
   std::uint64_t blocks = 0;
   std::uint64_t most_extents = 0;  // of one file
   std::uint64_t one_extent = 0;    // files in a single run
+  std::uint64_t best_extents = 0;  // best_extents() of each file, summed up
   [[nodiscard]] double extents_per_file() const {
     return files == 0 ? 0 : static_cast<double>(extents) / static_cast<double>(files);
   }
 };
 [[nodiscard]] FileFragmentation file_fragmentation(
-    const std::unordered_map<std::uint64_t, replay::FileLayout>& files);
+    const std::unordered_map<std::uint64_t, replay::FileLayout>& files, const Geometry& geometry);
+
+// The fewest extents that e4defrag (e2fsprogs 1.47, misc/e4defrag.c) believes a file of so many
+// blocks can have: one for each flex group that it would fill.
+[[nodiscard]] std::uint64_t best_extents(std::uint64_t blocks, const Geometry& geometry);
+
+// The fragmentation score that `e4defrag -c` prints for files of these sums: up to 30 is no
+// problem, up to 55 a little fragmented, more needs defragmentation. e4defrag counts an extent of
+// over 32,768 blocks as several. None for no blocks.
+[[nodiscard]] std::optional<double> defrag_score(std::uint64_t extents, std::uint64_t best,
+                                                 std::uint64_t blocks);
 
 }  // namespace e4r::stats

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sweep/inputs.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
-
 #include "app/setups.h"
 #include "util/units.h"
 
 namespace e4r::sweep {
 namespace {
-
-bool is_there(const std::string& path) {
-  std::error_code failed;
-  const auto type = std::filesystem::status(path, failed).type();
-  return type == std::filesystem::file_type::regular || type == std::filesystem::file_type::block;
-}
 
 // Points are counted by the sweep; until then the line tells how far following is.
 replay::SessionOptions quiet_session(const app::InputOptions& options, const app::Inputs& inputs,
@@ -32,34 +21,6 @@ replay::SessionOptions quiet_session(const app::InputOptions& options, const app
 
 }  // namespace
 
-Result<CaptureName> parse_capture(const std::string& word) {
-  if (is_there(word)) {
-    if (::access(word.c_str(), R_OK) != 0) return error("{}: {}", word, errno_text(errno));
-    if (capture::is_capture(word)) return CaptureName{word, word, ""};
-    return error("{}: is no capture (.e4c): give a start image and its trace as IMAGE:TRACE", word);
-  }
-  std::vector<CaptureName> found;
-  for (std::size_t at = 0; (at = word.find(':', at)) != std::string::npos; ++at) {
-    CaptureName split = {word, word.substr(0, at), word.substr(at + 1)};
-    if (is_there(split.image) && is_there(split.trace)) found.push_back(std::move(split));
-  }
-  if (found.size() == 1) return found.front();
-  if (found.size() > 1) return error("{}: has several colons between two files", word);
-  std::error_code failed;
-  if (std::filesystem::is_directory(word, failed))
-    return error("{}: is a directory: give FILE.e4c or IMAGE:TRACE, or --merge to join parts",
-                 word);
-  if (std::filesystem::exists(word, failed))
-    return error("{}: is no regular file: give FILE.e4c or IMAGE:TRACE", word);
-  if (failed) return error("{}: {}", word, failed.message());
-  const auto colon = word.find(':');
-  if (colon == std::string::npos)
-    return error("{}: there is no such file: give FILE.e4c or IMAGE:TRACE", word);
-  const std::string image = word.substr(0, colon);
-  return error("{}: there is no file {}: give FILE.e4c or IMAGE:TRACE", word,
-               is_there(image) ? word.substr(colon + 1) : image);
-}
-
 OpenCapture::OpenCapture(app::InputOptions options, app::Inputs inputs,
                          const app::Listener& listener)
     : options_(std::move(options)),
@@ -68,7 +29,7 @@ OpenCapture::OpenCapture(app::InputOptions options, app::Inputs inputs,
       recording_(options_, inputs_,
                  quiet_session(options_, inputs_, listener_.progress, followed_)) {}
 
-Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const CaptureName& name, bool sets_cpus,
+Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const app::CaptureName& name, bool sets_cpus,
                                                        unsigned threads,
                                                        const app::Listener& listener) {
   app::InputOptions options;

@@ -5,27 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "app/capture_name.h"
 #include "app/followed.h"
 #include "sweep/manifest.h"
 #include "sweep/run.h"
 
-// The captures of a sweep: named, opened, followed.
+// The captures of a sweep: opened, followed.
 namespace e4r::sweep {
 
-// Image and trace behind one word of the command line: FILE.e4c, or IMAGE:TRACE at the one colon
-// that has a file on either side.
-struct CaptureName {
-  std::string name;   // the word
-  std::string image;  // or the capture, and no trace
-  std::string trace;
-};
-[[nodiscard]] Result<CaptureName> parse_capture(const std::string& word);
-
-// One of them with all that its points share.
+// A capture with all that its points share.
 class OpenCapture {
  public:
   // Reads image, trace and what was noted beside it. `sets_cpus`: the sweep sets possible_cpus.
-  [[nodiscard]] static Result<std::unique_ptr<OpenCapture>> open(const CaptureName& name,
+  [[nodiscard]] static Result<std::unique_ptr<OpenCapture>> open(const app::CaptureName& name,
                                                                  bool sets_cpus, unsigned threads,
                                                                  const app::Listener& listener);
   OpenCapture(const OpenCapture&) = delete;

@@ -43,12 +43,12 @@ Status Sweeper::open_captures() {
   bool sets_cpus = false;
   for (const Axis& axis : plan_.spec.axes)
     sets_cpus = sets_cpus || axis.tunable->name == "possible_cpus";
-  std::vector<CaptureName> names;
+  std::vector<app::CaptureName> names;
   for (const std::string& word : plan_.spec.captures) {
-    E4R_TRY(CaptureName name, parse_capture(word));
+    E4R_TRY(app::CaptureName name, app::parse_capture(word));
     names.push_back(std::move(name));
   }
-  for (const CaptureName& name : names) {
+  for (const app::CaptureName& name : names) {
     E4R_TRY(auto capture, OpenCapture::open(name, sets_cpus, options_.threads, listener_));
     plan_.recorded_by_capture.push_back(capture->id().recorded);
     captures_.push_back(std::move(capture));

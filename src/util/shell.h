@@ -18,4 +18,12 @@ namespace e4r {
   return out + "'";
 }
 
+// The same, without quotes where a shell needs none.
+[[nodiscard]] inline std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+  const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos;
+  return plain ? std::string(text) : shell_quoted(text);
+}
+
 }  // namespace e4r

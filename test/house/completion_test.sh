@@ -70,7 +70,7 @@ if [ "$shell" = fish ]; then
     offers 'e4replay replay d' disk.img
     offers 'e4replay record --clock ' boot mono mono_raw
     # The rows that a sweep can rank by, from its own words.
-    mapfile -t rows < <("$tools/e4replay" sweep none --best none 2>&1 | grep -oE '\bfiles/[a-z_]+')
+    mapfile -t rows < <("$tools/e4replay" sweep none --best none 2>&1 | grep -oE '\bfiles/[a-z0-9_]+')
     [ ${#rows[@]} -ge 4 ] || fail "no rows of files"
     offers 'e4replay sweep --best files/' "${rows[@]}"
     offers 'tune2fs-lazy enable --feature ' metadata_csum uninit_bg

@@ -46,6 +46,8 @@ for kind in replay verify; do
     python3 -c 'import json, sys; assert json.load(sys.stdin)["not_modelled"] == ["discard"]' \
         <"$out/$kind/discard.json"
 done
+write review plain "$e4replay" review --base legacy --with cr1.5 churn-4k.img:churn-4k.trace.zst --aged 0.5 \
+    --size 64M --json -
 write freefrag plain "$e4replay" freefrag churn-4k.img --json -
 write map plain "$e4replay" map churn-4k.img --rows 4 --json -
 write trace-info text "$e4replay" trace info churn-4k.trace.zst --json -

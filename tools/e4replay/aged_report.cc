@@ -121,9 +121,9 @@ std::string aged_text(const AgedReport& r) {
       format_count(r.figures.operations[1]), format_count(r.figures.operations[2]),
       format_count(r.figures.operations[3]), format_size(r.figures.bytes_written),
       share(r.figures.bytes_written, size_of(r)), format_count(r.figures.tally.requests),
-      format_count(r.figures.tally.tree_nodes), format_count(r.figures.groups_considered),
-      format_count(r.figures.extents_scanned), times_text(r.figures.times), 100 * utilisation(r),
-      files_text(r));
+      format_count(r.figures.tally.tree_nodes), format_count(r.figures.counters.considered()),
+      format_count(r.figures.counters.extents_scanned), times_text(r.figures.times),
+      100 * utilisation(r), files_text(r));
   const auto row = [&](const char* name, const stats::FreeExtents& free) {
     return fmt::format("{:<12} {} free extents, {} on average, the largest {}; {} whole MiB free\n",
                        name, format_count(free.count), format_size(free.average() * block),
@@ -151,8 +151,8 @@ std::string aged_json(const AgedReport& r) {
                    {"utilisation", utilisation(r)},
                    {"requests", r.figures.tally.requests},
                    {"tree_nodes", r.figures.tally.tree_nodes},
-                   {"groups_considered", r.figures.groups_considered},
-                   {"extents_scanned", r.figures.extents_scanned},
+                   {"groups_considered", r.figures.counters.considered()},
+                   {"extents_scanned", r.figures.counters.extents_scanned},
                    {"decisions_hash", fmt::format("{:016x}", r.figures.tally.hash.value())},
                    {"elapsed_s", r.figures.elapsed_s}};
   if (!r.figures.times.empty()) doc["decision_ns"] = times_json(r.figures.times);

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "app/deciders.h"
 #include "app/setups.h"
-#include "common/child.h"
 #include "common/command.h"
 #include "e4replay/aged_report.h"
+#include "e4replay/start_image.h"
 #include "image/write_bitmaps.h"
-#include "util/fd.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -35,46 +31,6 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint32_t pid = 0;
   bool no_progress = false;
-};
-
-// mke2fs makes none with a journal in less than about half of it.
-constexpr std::uint64_t kLeastBytes = 8 << 20;
-
-// An image that is to be read: one that there is, or one that is made for it and has no name, so
-// that nothing is left of it whatever ends the program.
-class StartImage {
- public:
-  // An image that there is; or a file system of that size, on the disk where the aged one is to be.
-  static Result<StartImage> open(const std::string& target, const OutputName& output) {
-    StartImage out;
-    out.path_ = target;
-    std::error_code ec;
-    if (std::filesystem::exists(target, ec)) return out;
-    const auto size = parse_size(target);
-    if (!size.ok()) return error("{}: is neither an image nor a size such as 10G", target);
-    if (*size < kLeastBytes)
-      return error("{}: is too small for a file system that ages: give {} or more", target,
-                   format_size(kLeastBytes));
-    E4R_TRY(const std::string mke2fs, find_mke2fs());
-    E4R_TRY(const std::string behind_links, output_target(output));
-    auto file = anonymous_file(directory_of(behind_links), true);
-    if (!file.ok())
-      return error("{}: cannot create a file beside it: {}", output.path(), file.error().message);
-    out.made_ = *std::move(file);
-    out.path_ = out.made_.path();
-    if (::ftruncate(out.made_.get(), static_cast<off_t>(*size)) != 0)
-      return error("{}: a file beside it cannot be {} bytes long: {}", output.path(), *size,
-                   errno_text(errno));
-    E4R_TRY(const int status, run_child(mke2fs, {"mke2fs", "-q", "-F", "-t", "ext4", "-E",
-                                                 "nodiscard,lazy_itable_init=1", out.path_}));
-    if (status != 0) return error("mke2fs made no file system of {}: status {}", target, status);
-    return out;
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  Fd made_;
-  std::string path_;
 };
 
 // The inodes of files, one a line; none without a file.

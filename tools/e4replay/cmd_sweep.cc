@@ -145,9 +145,8 @@ Status declare_writes(const Options& options, Outputs& outputs) {
 Result<Outputs> declare_files(const Options& options, const sweep::PlanSpec& spec) {
   Outputs outputs;
   for (const std::string& word : options.captures) {
-    E4R_TRY(const sweep::CaptureName name, sweep::parse_capture(word));
-    outputs.reads(name.image);
-    app::declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);
+    E4R_TRY(const app::CaptureName name, app::parse_capture(word));
+    app::declare_reads(name, outputs);
   }
   app::declare_reads(spec.policies, outputs);
   E4R_CHECK(declare_writes(options, outputs));

@@ -15,6 +15,7 @@ const Command& map_command();
 const Command& policies_command();
 const Command& record_command();
 const Command& replay_command();
+const Command& review_command();
 const Command& shrinker_command();
 const Command& sweep_command();
 const Command& verify_command();
@@ -23,9 +24,9 @@ std::span<const Command> commands() {
   // In the order in which a newcomer needs them: the question, whether to believe the answer, one's
   // own file system instead of a bundled one; then what looks at files, and the rest.
   static const std::array kTable = {
-      replay_command(), verify_command(),   record_command(),   sweep_command(),
-      kernel_command(), info_command(),     freefrag_command(), map_command(),
-      kTraceCommand,    policies_command(), age_command(),      shrinker_command(),
+      replay_command(),   verify_command(), review_command(),   record_command(), sweep_command(),
+      kernel_command(),   info_command(),   freefrag_command(), map_command(),    kTraceCommand,
+      policies_command(), age_command(),    shrinker_command(),
   };
   return kTable;
 }

@@ -105,6 +105,7 @@ Value value_of(std::string_view placeholder) {
   if (placeholder == "WHAT") return {Kind::words, {{"free"}, {"order"}}};
   if (placeholder == "SET") return {Kind::words, {{"minimal"}, {"full"}}};
   if (placeholder == "PROFILE") return {Kind::words, profiles()};
+  if (placeholder == "PROFILE[,PROFILE...]") return {Kind::words, profiles(), true};
   if (placeholder == "HOW-WRITTEN") return {Kind::words, {{"delalloc"}, {"nodelalloc"}}};
   if (placeholder == "GEN") return {Kind::words, generations()};
   return {};

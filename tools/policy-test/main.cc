@@ -126,7 +126,7 @@ int body(int argc, char** argv) {
       print_line(stderr, "{}: unknown option {} (see --help)", kName, argv[optind - 1]);
       return kUsage;
     }
-    print_text(c == 'l' ? list() : c == 'h' ? kHelp : version_line() + "\n");
+    print_text(c == 'l' ? list() : c == 'h' ? kHelp : fmt::format("{}\n", version_line()));
     return kDone;
   }
   if (optind == argc) {

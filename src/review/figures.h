@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <vector>
+
+#include "app/ageing.h"
+#include "report/replay_report.h"
+#include "review/review.h"
+
+// The figures of a review, of what decided in two ways.
+namespace e4r::review {
+
+// What one policy has come to: of a replay or of a file system that was aged.
+struct Outcome {
+  std::uint64_t requests = 0;
+  std::optional<std::uint64_t> failed;  // for want of space; an aged file system would have stopped
+  std::array<std::optional<std::uint64_t>, mb::kCriteria> hits = {};  // by criterion
+  std::optional<std::uint64_t> groups_considered, extents_scanned;
+  allocator::DecisionTimes times;
+  std::uint64_t files = 0, extents = 0, best_extents = 0, blocks = 0, single_extent = 0;
+  std::uint64_t successors = 0, following = 0;  // as in stats::FileLayoutScore
+  stats::FreeExtents free;
+  std::uint64_t decisions_hash = 0;
+};
+[[nodiscard]] Outcome outcome_of(const report::RunReport& run);
+[[nodiscard]] Outcome outcome_of(const app::AgedFigures& aged);
+
+// Side by side. `block_size` in bytes.
+[[nodiscard]] std::vector<Figure> figures_of(const Outcome& base, const Outcome& with,
+                                             std::uint32_t block_size);
+
+}  // namespace e4r::review

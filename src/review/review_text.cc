@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
+#include "report/json_parts.h"
+#include "review/review.h"
+#include "review/words.h"
+#include "util/escaped.h"
+#include "util/units.h"
+
+namespace e4r::review {
+namespace {
+
+// What mail programs and `git am` leave as it is.
+constexpr std::size_t kColumns = 72;
+
+std::string heading(const std::string& text, char line) {
+  return text + "\n" + std::string(text.size(), line) + "\n";
+}
+
+// The words in lines, the first of which begins with `line`, the others with blanks. `end` is put
+// where a line is broken. A word that is longer than a line stays whole.
+std::string wrapped(std::string line, const std::vector<std::string>& words, std::size_t indent,
+                    std::string_view end = {}) {
+  std::string out;
+  bool begun = false;
+  for (const std::string& word : words) {
+    if (begun && line.size() + 1 + word.size() + end.size() > kColumns) {
+      out += line + std::string(end) + "\n";
+      line = std::string(indent, ' ');
+    } else if (begun) {
+      line += ' ';
+    }
+    line += word;
+    begun = true;
+  }
+  return out + line + "\n";
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+// Without blanks at its end.
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+// Not longer than a column: what is cut off ends in "~".
+std::string cut(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 1) + "~";
+}
+
+// Up to ten columns.
+std::string cell(const report::Value& value) {
+  const std::string text = report::text_of(value);
+  if (text.size() <= 10) return text;
+  return fmt::format("{:.4g}", report::number_of(value).value_or(0));
+}
+
+// Up to eight columns.
+std::string change_cell(const Figure& figure) {
+  const std::string text = report::change_text(figure.base, figure.with);
+  if (text.size() <= 8) return text;
+  return fmt::format("x{:.1e}", *report::number_of(figure.with) / *report::number_of(figure.base));
+}
+
+std::string figure_line(const std::string& where, const Figure& figure) {
+  return trimmed(fmt::format("{:<18} {:<22} {:>10} {:>10} {:>8}", cut(where, 18),
+                             cut(figure.label, 22), cell(figure.base), cell(figure.with),
+                             change_cell(figure)));
+}
+
+// The longest list of changes; all are in the document and below each case.
+constexpr std::size_t kMostChanges = 30;
+
+std::string changes_text(const Review& review, Change change) {
+  const std::vector<Told> all = told(review, change);
+  if (all.empty()) return "Nothing by 1 % or more.\n";
+  std::string out = fmt::format("{:<18} {:<22} {:>10} {:>10} {:>8}\n", "where", "figure", "base",
+                                "with", "change");
+  for (std::size_t i = 0; i < std::min(all.size(), kMostChanges); ++i)
+    out += figure_line(escaped(review.cases[all[i].of].name),
+                       review.cases[all[i].of].figures[all[i].figure]);
+  if (all.size() > kMostChanges)
+    out += fmt::format("and {} more, below\n", all.size() - kMostChanges);
+  return out;
+}
+
+std::string inputs_text(const Review& review) {
+  std::string out = fmt::format("{:<18} {:<18} {:<13} {:>10} {:>9}\n", "where", "file system",
+                                "recorded on", "decisions", "followed");
+  for (const Case& one : review.cases)
+    out += fmt::format("{:<18} {:<18} {:<13} {:>10} {:>9}\n", cut(escaped(one.name), 18),
+                       cut(shape_text(one), 18), cut(one.aged ? "-" : escaped(one.kernel), 13),
+                       one.aged ? "-" : format_count(one.decisions),
+                       one.aged ? "-" : followed_text(one));
+  return out;
+}
+
+std::string refusals_text(const Review& review) {
+  std::string out;
+  for (const Case& one : review.cases)
+    if (!one.refused.empty())
+      out += wrapped("", words_of(escaped(one.name + ": " + one.refused)), 2);
+  return out.empty() ? out : heading("Not compared", '-') + out + "\n";
+}
+
+std::string histogram_text(const Case& one) {
+  std::string out = fmt::format("  {:<20} {:>12} {:>8} {:>14} {:>8}\n", "free extents of", "base",
+                                "% free", "with", "% free");
+  for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i) {
+    const auto &base = one.free_base.buckets[i], &with = one.free_with.buckets[i];
+    if (base.extents == 0 && with.extents == 0) continue;
+    const auto share = [](std::uint64_t part, std::uint64_t all) {
+      return all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
+    };
+    out += fmt::format("  {:<20} {:>12} {:>8.2f} {:>14} {:>8.2f}\n", range_text(i, one.block_size),
+                       format_count(base.extents), share(base.blocks, one.free_base.blocks),
+                       format_count(with.extents), share(with.blocks, one.free_with.blocks));
+  }
+  return out;
+}
+
+std::string case_text(const Case& one) {
+  std::string out = escaped(one.name) + (one.alike ? ": every request decided alike\n" : "\n");
+  for (const Figure& figure : one.figures)
+    out += trimmed(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.label,
+                               report::text_of(figure.base), report::text_of(figure.with),
+                               report::change_text(figure.base, figure.with)));
+  return out + histogram_text(one) + "\n";
+}
+
+}  // namespace
+
+std::string review_text(const Review& review, const Made& made) {
+  std::string out = heading("Allocator review", '=') + "\n";
+  out += wrapped("base  ", words_of(side_text(review.base)), 6);
+  out += wrapped("with  ", words_of(side_text(review.with)), 6);
+  std::vector<std::string> command;
+  for (const std::string& word : made.command) command.push_back(escaped(word));
+  out += fmt::format("\nMade by {} with\n\n", made.program) + wrapped("  ", command, 6, " \\");
+  out += "\n" + wrapped("", words_of(summary_text(review)), 0) + "\n";
+  out += heading("What got worse", '-') + changes_text(review, Change::worse) + "\n";
+  out += heading("What got better", '-') + changes_text(review, Change::better) + "\n";
+  out += refusals_text(review);
+  out += heading("What was replayed", '-') + inputs_text(review) + "\n";
+  out += wrapped("", words_of(inputs_note(review)), 0) + "\n";
+  out += heading("Case by case", '-');
+  for (const Case& one : review.cases)
+    if (one.refused.empty()) out += case_text(one);
+  out.pop_back();
+  return out;
+}
+
+}  // namespace e4r::review

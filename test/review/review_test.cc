@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "review/review.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <cmath>
+#include <sstream>
+
+#include "review/figures.h"
+#include "review/words.h"
+
+namespace e4r::review {
+namespace {
+
+using report::Better;
+
+Figure figure(Better better, report::Value base, report::Value with) {
+  return {"key", "label", better, base, with};
+}
+
+constexpr std::uint64_t kOne = 1, kTwo = 2;
+
+TEST(ReviewFigure, ChangesTheWayThatIsBetter) {
+  EXPECT_EQ(change_of(figure(Better::lower, kTwo, kOne)), Change::better);
+  EXPECT_EQ(change_of(figure(Better::lower, kOne, kTwo)), Change::worse);
+  EXPECT_EQ(change_of(figure(Better::higher, kTwo, kOne)), Change::worse);
+  EXPECT_EQ(change_of(figure(Better::higher, 0.5, 0.75)), Change::better);
+  EXPECT_EQ(change_of(figure(Better::lower, kOne, kOne)), Change::same);
+  EXPECT_EQ(change_of(figure(Better::none, kOne, kTwo)), Change::unknown);
+  EXPECT_EQ(change_of(figure(Better::lower, kOne, {})), Change::unknown);
+  EXPECT_EQ(change_of(figure(Better::lower, {}, kOne)), Change::unknown);
+}
+
+TEST(ReviewFigure, SizesCountFromTheBase) {
+  EXPECT_DOUBLE_EQ(size_of(figure(Better::lower, kTwo, kOne)), 0.5);
+  EXPECT_DOUBLE_EQ(size_of(figure(Better::lower, kOne, kTwo)), 1);
+  EXPECT_EQ(size_of(figure(Better::lower, kOne, kOne)), 0);
+  EXPECT_TRUE(std::isinf(size_of(figure(Better::lower, std::uint64_t{0}, kOne))));
+  EXPECT_EQ(size_of(figure(Better::lower, std::uint64_t{0}, std::uint64_t{0})), 0);
+  EXPECT_EQ(size_of(figure(Better::lower, {}, kOne)), 0);
+}
+
+Outcome outcome(std::uint64_t scanned, std::uint64_t extents) {
+  Outcome out;
+  out.requests = 1000;
+  out.failed = 0;
+  out.hits[static_cast<std::size_t>(mb::Criterion::cr1)] = 10;
+  out.groups_considered = 5;
+  out.extents_scanned = scanned;
+  out.files = 10;
+  out.best_extents = 10;
+  out.blocks = 1000;
+  out.extents = extents;
+  out.single_extent = 5;
+  out.successors = 990;
+  out.following = 900;
+  out.free.add(0, 100);
+  return out;
+}
+
+TEST(ReviewFigures, AreThoseOfBothSides) {
+  const std::vector<Figure> figures = figures_of(outcome(100, 20), outcome(150, 20), 4096);
+  std::size_t worse = 0;
+  for (const Figure& one : figures) {
+    EXPECT_LE(one.label.size(), 22u) << one.label;
+    if (change_of(one) == Change::worse) {
+      ++worse;
+      EXPECT_EQ(one.key, "extents_scanned");
+    }
+    // Models are not timed, and nobody came to CR2.
+    EXPECT_FALSE(one.key.starts_with("decision_ns")) << one.key;
+    EXPECT_NE(one.key, "hits/cr2");
+    // e4defrag: 10 extents too many of 1,000 blocks are 1 %, which scores 8.
+    if (one.key == "files/e4defrag_score") {
+      EXPECT_DOUBLE_EQ(std::get<double>(one.base), 8);
+    }
+    if (one.key == "free_extents/max_kb") {
+      EXPECT_EQ(std::get<std::uint64_t>(one.base), 400u);
+    }
+  }
+  EXPECT_EQ(worse, 1u);
+}
+
+TEST(ReviewFigures, OfNothingAreNone) {
+  const std::vector<Figure> figures = figures_of({}, {}, 1024);
+  for (const Figure& one : figures) {
+    EXPECT_NE(one.key, "files/avg_extents");
+    EXPECT_NE(one.key, "files/e4defrag_score");
+    EXPECT_NE(one.key, "failed");
+  }
+}
+
+// Two cases whose names are as hostile as names of files can be.
+Review hostile() {
+  static const allocator::Policy* const legacy = allocator::find_policy("legacy");
+  Review out;
+  out.base = {legacy, {"mb_max_to_scan=1"}};
+  out.with = {allocator::find_policy("cr1.5"), {}};
+  Case one;
+  one.name = std::string(100, 'n') + "\x1b[31m\n<script>";
+  one.where = one.name;
+  one.kernel = "6.1.192-" + std::string(50, 'k');
+  one.bytes = std::uint64_t{1} << 40;
+  one.block_size = 4096;
+  one.decisions = 1'000'000;
+  one.followed = 999'999;
+  const Outcome base = outcome(100, 20), with = outcome(123'456'789'012, 1020);
+  one.figures = figures_of(base, with, 4096);
+  one.free_base = base.free;
+  one.free_with = with.free;
+  out.cases.push_back(one);
+  one.figures = figures_of(outcome(0, 20), outcome(7, 20), 4096);
+  out.cases.push_back(one);
+  one.refused = "a reason of many words " + std::string(60, 'w') + " and \x1b[0m</p>";
+  out.cases.push_back(one);
+  return out;
+}
+
+TEST(Review, TellsTheLargestChangeFirst) {
+  const Review review = hostile();
+  const std::vector<Told> worse = told(review, Change::worse);
+  ASSERT_GE(worse.size(), 3u);
+  EXPECT_EQ(worse.front().of, 1u);  // from 0
+  for (std::size_t i = 1; i < worse.size(); ++i)
+    EXPECT_GE(size_of(review.cases[worse[i - 1].of].figures[worse[i - 1].figure]),
+              size_of(review.cases[worse[i].of].figures[worse[i].figure]));
+  EXPECT_TRUE(told(review, Change::better).empty());
+}
+
+TEST(Review, TextHasNoLongLineAndNoControlCharacter) {
+  const Made made = {"e4replay 1", {"e4replay", "review", "'a b'", std::string(30, 'x')}};
+  std::istringstream lines(review_text(hostile(), made));
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    if (line.find("nnnnnnnnnnnnnnnnnnnnnnnn") == std::string::npos) {
+      EXPECT_LE(line.size(), 72u) << line;
+    }
+    EXPECT_EQ(line.find('\x1b'), std::string::npos);
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+  }
+  EXPECT_GT(count, 40u);
+}
+
+TEST(Review, PageHasNamesAsText) {
+  const std::string page = review_html(hostile(), {"e4replay 1", {"'<b>'"}});
+  EXPECT_EQ(page.find("<script>"), std::string::npos);
+  EXPECT_EQ(page.find("<b>'"), std::string::npos);
+  EXPECT_EQ(page.find("</p>a"), std::string::npos);
+  EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
+}
+
+TEST(Review, DocumentHasEveryCase) {
+  const auto doc = boost::json::parse(review_json(hostile(), {"e4replay 1", {"a", "b"}}));
+  EXPECT_EQ(doc.at("cases").as_array().size(), 3u);
+  EXPECT_EQ(doc.at("command").as_string(), "a b");
+  EXPECT_TRUE(doc.at("cases").at(0).at("refused").is_null());
+  EXPECT_TRUE(doc.at("cases").at(2).at("refused").is_string());
+  EXPECT_EQ(doc.at("base").at("settings").at(0).as_string(), "mb_max_to_scan=1");
+}
+
+TEST(ReviewWords, NeverSayAllOfFewer) {
+  Case one;
+  EXPECT_EQ(followed_text(one), "-");
+  one.decisions = one.followed = 10;
+  EXPECT_EQ(followed_text(one), "100 %");
+  one.decisions = 1'000'000;
+  one.followed = 999'999;
+  EXPECT_EQ(followed_text(one), "99.999 %");
+  one.followed = 0;
+  EXPECT_EQ(followed_text(one), "0.000 %");
+}
+
+TEST(ReviewWords, RangesAreThoseOfE2freefrag) {
+  EXPECT_EQ(range_text(1, 4096), "   4K...    8K-");
+  EXPECT_EQ(range_text(9, 4096), "   1M...    2M-");
+  EXPECT_EQ(range_text(1, 1024), "   1K...    2K-");
+}
+
+}  // namespace
+}  // namespace e4r::review

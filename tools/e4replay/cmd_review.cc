@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "app/capture_name.h"
+#include "app/deciders.h"
+#include "app/setups.h"
+#include "common/command.h"
+#include "common/version.h"
+#include "e4replay/start_image.h"
+#include "review/review.h"
+#include "util/file.h"
+#include "util/output.h"
+#include "util/shell.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace cmd_review {
+namespace {
+
+struct Options {
+  std::vector<std::string> captures;
+  std::string corpus;
+  std::string base, with;
+  std::vector<std::string> settings, with_settings;
+  double aged = 0;  // turnovers
+  std::string size = "10G";
+  std::string profiles = "agrawal,meyer,wang-lanl";
+  std::uint64_t seed = 1;
+  bool force = false;
+  std::string json, html;
+  unsigned threads = 0;
+  bool no_progress = false;
+};
+
+// The captures in one file each that lie in the directory, by name.
+Result<std::vector<std::string>> captures_in(const std::string& directory) {
+  std::error_code failed;
+  std::vector<std::string> out;
+  for (std::filesystem::directory_iterator at(directory, failed), end; !failed && at != end;
+       at.increment(failed))
+    if (at->path().extension() == ".e4c") out.push_back(at->path());
+  if (failed) return error("{}: {}", directory, failed.message());
+  if (out.empty()) return error("{}: has no capture: give a directory of .e4c files", directory);
+  std::ranges::sort(out);
+  return out;
+}
+
+Result<std::vector<age::Profile>> profiles_of(const std::string& list) {
+  std::vector<age::Profile> out;
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    E4R_TRY(age::Profile profile, age::find_profile(name));
+    out.push_back(std::move(profile));
+  }
+  return out;
+}
+
+// What is wrong with the command line, if anything is.
+Status choose(const Options& options, review::Options& chosen) {
+  if (options.base.empty() || options.with.empty())
+    return error("give the two policies: --base POLICY --with POLICY");
+  E4R_TRY(chosen.base.policy, app::parse_policy(options.base));
+  E4R_TRY(chosen.with.policy, app::parse_policy(options.with));
+  chosen.base.settings = chosen.with.settings = options.settings;
+  std::ranges::copy(options.with_settings, std::back_inserter(chosen.with.settings));
+  if (const Status status = app::check_settings(chosen.with.settings); !status.ok())
+    return error("--set: {}", status.error().message);
+  if (chosen.base.policy == chosen.with.policy && options.with_settings.empty())
+    return error("--base and --with are the same: give another policy, or --set-with NAME=VALUE");
+  if (!(options.aged >= 0) || options.aged > 1000)
+    return error("--aged {}: give how many times the file system is written, up to 1000",
+                 options.aged);
+  if (options.captures.empty() && options.corpus.empty() && options.aged == 0)
+    return error("there is nothing to review: give captures, --corpus DIR or --aged N");
+  chosen.captures = options.captures;
+  chosen.force = options.force;
+  chosen.threads = options.threads;
+  return {};
+}
+
+// A file system for all profiles to start from, where temporary files go.
+Result<StartImage> start_image(const Options& options) {
+  const char* const directory = std::getenv("TMPDIR");
+  return StartImage::make(options.size,
+                          directory != nullptr && *directory != '\0' ? directory : "/tmp");
+}
+
+Result<Outputs> declare_files(const Options& options, const review::Options& chosen) {
+  Outputs outputs;
+  for (const std::string& word : chosen.captures) {
+    E4R_TRY(const app::CaptureName name, app::parse_capture(word));
+    app::declare_reads(name, outputs);
+  }
+  const allocator::Policy* const policies[] = {chosen.base.policy, chosen.with.policy};
+  app::declare_reads(policies, outputs);
+  std::istringstream profiles(options.profiles);
+  for (std::string profile; std::getline(profiles, profile, ',');) outputs.reads(profile);
+  E4R_CHECK(outputs.writes(options.json));
+  E4R_CHECK(outputs.writes(options.html));
+  return outputs;
+}
+
+// The command for a shell, without where its documents go.
+std::vector<std::string> command_of(const Options& options) {
+  std::vector<std::string> out = {"e4replay", "review"};
+  const auto add = [&out](const char* option, const std::string& value) {
+    out.push_back(fmt::format("{} {}", option, shell_word(value)));
+  };
+  add("--base", options.base);
+  add("--with", options.with);
+  for (const std::string& setting : options.settings) add("--set", setting);
+  for (const std::string& setting : options.with_settings) add("--set-with", setting);
+  if (options.aged > 0) {
+    add("--aged", fmt::format("{}", options.aged));
+    add("--size", options.size);
+    add("--profiles", options.profiles);
+    add("--seed", std::to_string(options.seed));
+  }
+  if (options.force) out.emplace_back("--force");
+  if (!options.corpus.empty()) add("--corpus", options.corpus);
+  for (const std::string& capture : options.captures) out.push_back(shell_word(capture));
+  return out;
+}
+
+Status print(const review::Review& review, const Options& options, const Outputs& outputs) {
+  const review::Made made = {version_line(), command_of(options)};
+  if (!options.json.empty())
+    E4R_CHECK(write_output(review_json(review, made), outputs.named(options.json)));
+  if (!options.html.empty())
+    E4R_CHECK(write_output(review_html(review, made), outputs.named(options.html)));
+  if (options.json == "-" || options.html == "-") return {};
+  return write_output(review_text(review, made), "-");
+}
+
+Result<int> run(const Options& options) {
+  review::Options chosen;
+  if (const Status status = choose(options, chosen); !status.ok())
+    return usage_error(status.error().message);
+  std::vector<age::Profile> profiles;
+  if (options.aged > 0) {
+    auto found = profiles_of(options.profiles);
+    if (!found.ok()) return usage_error("--profiles: " + found.error().message);
+    profiles = *std::move(found);
+    if (const auto size = parse_start_size(options.size); !size.ok())
+      return usage_error("--size " + size.error().message);
+  }
+  if (!options.corpus.empty()) {
+    E4R_TRY(std::vector<std::string> found, captures_in(options.corpus));
+    chosen.captures.insert(chosen.captures.begin(), found.begin(), found.end());
+  }
+  E4R_TRY(const Outputs outputs, declare_files(options, chosen));
+  StartImage start;
+  if (!profiles.empty()) {
+    E4R_TRY(start, start_image(options));
+  }
+  for (age::Profile& profile : profiles)
+    chosen.ageing.push_back({std::move(profile),
+                             start.path(),
+                             options.size,
+                             {.utilisation = 0.8, .turnover = options.aged},
+                             options.seed});
+  Progress progress(!options.no_progress);
+  E4R_TRY(const review::Review result, review::review(chosen, {progress, warn}));
+  E4R_CHECK(print(result, options, outputs));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CommandLine& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("capture", o->captures,
+                 "captures (`e4replay record`), or start image and trace with a colon between")
+      .takes_the_rest()
+      .type_name("FILE.e4c|IMAGE:TRACE");
+  app.add_option("--base", o->base, "the policy as it is, or kernel:FILE").type_name("POLICY");
+  app.add_option("--with", o->with, "the policy with the change").type_name("POLICY");
+  app.add_option("--corpus", o->corpus, "review all captures of this directory").type_name("DIR");
+  app.add_option("--set", o->settings, "set a tunable for both; may be given again")
+      .type_name("NAME=VALUE")
+      .may_repeat();
+  app.add_option("--set-with", o->with_settings,
+                 "set a tunable for --with alone; may be given again")
+      .type_name("NAME=VALUE")
+      .may_repeat();
+  app.add_option("--aged", o->aged,
+                 "age file systems as well, until they have been written so many times (0)")
+      .type_name("N");
+  app.add_option("--size", o->size, "of the file systems that are aged (10G)").type_name("SIZE");
+  app.add_option("--profiles", o->profiles,
+                 "profiles that they are aged by, comma-separated (agrawal,meyer,wang-lanl)")
+      .type_name("PROFILE[,PROFILE...]");
+  app.add_option("--seed", o->seed, "of what ageing draws (1)").type_name("N");
+  app.add_flag("--force", o->force,
+               "compare also where the model follows less than 90 % of the recorded decisions");
+  app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")
+      .type_name("FILE");
+  app.add_option("--html", o->html, "write the review as a page as well; -: instead")
+      .type_name("FILE");
+  app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
+  app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
+  return [o] { return run(*o); };
+}
+
+}  // namespace
+}  // namespace cmd_review
+
+const Command& review_command() {
+  static const Command kCommand = {
+      "review", "one policy against another, as a section for a cover letter",
+      "  e4replay review --base linux-6.12 --with linux-7.3 run.e4c\n"
+      "  e4replay review --base kernel:stock.uml --with kernel:mine.uml --corpus captures\n"
+      "  e4replay review --base legacy --with cr1.5 --corpus captures --aged 5 --html review.html\n"
+      "  e4replay review --base linux-7.3 --with linux-7.3 --aged 2 \\\n"
+      "      --set-with mb_best_avail_max_trim_order=0\n",
+      cmd_review::declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools

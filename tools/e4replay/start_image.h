@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "util/fd.h"
+#include "util/output.h"
+#include "util/status.h"
+
+// What a file system is aged from.
+namespace e4r::tools {
+
+// An image that is to be read: one that there is, or one that is made for it and has no name, so
+// that nothing is left of it whatever ends the program.
+class StartImage {
+ public:
+  // An image that there is; or, by a size such as "10G", a file system that mke2fs makes on the disk
+  // where the aged one is to be.
+  [[nodiscard]] static Result<StartImage> open(const std::string& target, const OutputName& output);
+  // A file system of the size, in `directory`.
+  [[nodiscard]] static Result<StartImage> make(const std::string& size,
+                                               const std::string& directory);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  [[nodiscard]] Status make_in(std::uint64_t bytes, const std::string& size,
+                               const std::string& directory, const std::string& where);
+  Fd made_;
+  std::string path_;
+};
+
+// Whether a file system of that size can be aged: the error says how large it must be.
+[[nodiscard]] Result<std::uint64_t> parse_start_size(const std::string& size);
+
+}  // namespace e4r::tools
