@@ -128,12 +128,17 @@ double size_of(const Figure& figure) {
   return std::abs(*with - *base) / *base;
 }
 
+bool is_time(const Figure& figure) {
+  return figure.key.starts_with("decision_ns/");
+}
+
 std::vector<Told> told(const Review& review, Change change) {
   std::vector<Told> out;
   for (std::size_t of = 0; of < review.cases.size(); ++of)
     for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
       const Figure& figure = review.cases[of].figures[i];
-      if (change_of(figure) == change && size_of(figure) >= kWorthTelling) out.push_back({of, i});
+      const double least = is_time(figure) ? kWorthTellingOfTimes : kWorthTelling;
+      if (change_of(figure) == change && size_of(figure) >= least) out.push_back({of, i});
     }
   std::ranges::stable_sort(out, std::greater(), [&review](const Told& told) {
     return size_of(review.cases[told.of].figures[told.figure]);
@@ -155,8 +160,7 @@ Result<Review> review(const Options& options, const app::Listener& listener) {
   }
   listener.progress.wipe();
   for (const Case& one : out.cases)
-    for (const Figure& figure : one.figures)
-      out.timed = out.timed || figure.key.starts_with("decision_ns/");
+    for (const Figure& figure : one.figures) out.timed = out.timed || is_time(figure);
   return out;
 }
 

@@ -85,15 +85,17 @@ struct Review {
 // none; "stopped".
 [[nodiscard]] Result<Review> review(const Options& options, const app::Listener& listener);
 
-// A change of this size and more is listed.
+// A change of this size and more is listed. Times differ from run to run by a few percent.
 inline constexpr double kWorthTelling = 0.01;
+inline constexpr double kWorthTellingOfTimes = 0.1;
+[[nodiscard]] bool is_time(const Figure& figure);
 
 // A figure of a case, by their places.
 struct Told {
   std::size_t of = 0;  // the case
   std::size_t figure = 0;
 };
-// Those that changed so and by kWorthTelling, the largest change first.
+// Those that changed so and by as much as is told, the largest change first.
 [[nodiscard]] std::vector<Told> told(const Review& review, Change change);
 
 // Who made a review, and by which command.

@@ -56,8 +56,9 @@ std::string summary_text(const Review& review) {
     out +=
         " Times are of the kernel's code alone, with one writer and no disk; they differ from run "
         "to run.";
-  return out + fmt::format(" Listed are changes of {:.0f} % and more, the largest first.",
-                           100 * kWorthTelling);
+  out += fmt::format(" Listed are changes of {:.0f} % and more", 100 * kWorthTelling);
+  if (review.timed) out += fmt::format(", of times {:.0f} %", 100 * kWorthTellingOfTimes);
+  return out + ", the largest first.";
 }
 
 std::string inputs_note(const Review& review) {

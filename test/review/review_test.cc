@@ -128,6 +128,19 @@ TEST(Review, TellsTheLargestChangeFirst) {
   EXPECT_TRUE(told(review, Change::better).empty());
 }
 
+TEST(Review, TimesChangeByMoreToBeTold) {
+  Review review = hostile();
+  review.cases.resize(1);
+  review.cases[0].figures = {
+      {"decision_ns/mean", "ns a request, mean", Better::lower, 100.0, 109.0}};
+  EXPECT_TRUE(told(review, Change::worse).empty());
+  review.cases[0].figures.front().with = 111.0;
+  EXPECT_EQ(told(review, Change::worse).size(), 1u);
+  review.cases[0].figures.front().key = "extents_scanned";
+  review.cases[0].figures.front().with = 102.0;
+  EXPECT_EQ(told(review, Change::worse).size(), 1u);
+}
+
 TEST(Review, TextHasNoLongLineAndNoControlCharacter) {
   const Made made = {"e4replay 1", {"e4replay", "review", "'a b'", std::string(30, 'x')}};
   std::istringstream lines(review_text(hostile(), made));
