@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|qemu|cluster|browser]...
+#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|qemu|cluster|browser|corpus]...
 #                                            default: build
 set -euo pipefail
 
@@ -28,6 +28,9 @@ qemu=(qemu-system-x86)
 # Where `sweep --emit` is tested, and the page of `replay --html`.
 cluster=(slurm-wlm munge parallel)
 browser=(chromium)
+# The programs that tools/record-corpus.sh records.
+corpus=(dbench dpkg e2fsprogs fsmark g++ git jq libelf-dev linux-source-6.1 make postgresql postmark
+        python3 qemu-utils rocksdb-tools rsync sqlite3 xz-utils)
 
 wanted=()
 for group in "${@:-build}"; do
@@ -42,8 +45,9 @@ for group in "${@:-build}"; do
     qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
+    corpus) wanted+=("${corpus[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, qemu, cluster or browser" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, qemu, cluster, browser or corpus" >&2
         exit 2
         ;;
     esac

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The captures of traces/corpus are those of its MANIFEST, unchanged, small enough, and the model follows each
+# as far as the MANIFEST says.
+#   followed.sh E4REPLAY CORPUS
+set -euo pipefail
+export LC_ALL=C
+e4replay=$(realpath "$1")
+cd "$2"
+
+fail() {
+    echo "corpus: $*" >&2
+    exit 1
+}
+
+sed -n 's/^sha256 //p' MANIFEST | sha256sum --check --quiet --strict || fail "a capture has changed"
+there=$(printf '%s\n' *.e4c)
+[ "$there" = "$(awk '$1 == "sha256" { print $3 }' MANIFEST)" ] || fail "checksums are of other captures than there are"
+[ "$there" = "$(awk '$1 == "capture" { print $2 ".e4c" }' MANIFEST | sort)" ] || fail "rows are of other captures"
+count=$(wc -l <<<"$there")
+[ "$count" -ge 15 ] || fail "only $count captures"
+size=$(cat ./*.e4c | wc -c)
+[ "$size" -le $((12 << 20)) ] || fail "the captures have $size bytes"
+while read -r name decisions identical; do
+    answer=$("$e4replay" verify "$name.e4c" --no-progress --json - 2>/dev/null) || [ $? = 3 ] || fail "$name: verify failed"
+    now=$(python3 -c 'import json, sys
+of = json.load(sys.stdin)["runs"][0]["agreement"]
+print(of["requests"], of["identical"])' <<<"$answer")
+    [ "${now% *}" = "$decisions" ] || fail "$name: ${now% *} decisions, MANIFEST says $decisions"
+    [ "${now#* }" -ge "$identical" ] || fail "$name: ${now#* } of $decisions followed, MANIFEST says $identical"
+done < <(awk '$1 == "capture" { print $2, $(NF - 1), $NF }' MANIFEST)
