@@ -15,8 +15,8 @@ namespace e4r::tools {
 // that nothing is left of it whatever ends the program.
 class StartImage {
  public:
-  // An image that there is; or, by a size such as "10G", a file system that mke2fs makes on the disk
-  // where the aged one is to be.
+  // An image that there is; or, by a size such as "10G", a file system that mke2fs makes on the
+  // disk where the aged one is to be.
   [[nodiscard]] static Result<StartImage> open(const std::string& target, const OutputName& output);
   // A file system of the size, in `directory`.
   [[nodiscard]] static Result<StartImage> make(const std::string& size,
