@@ -36,8 +36,9 @@ Result<CaptureName> parse_capture(const std::string& word) {
   if (found.size() > 1) return error("{}: has several colons between two files", word);
   std::error_code failed;
   if (std::filesystem::is_directory(word, failed))
-    return error("{}: is a directory: give FILE.e4c or IMAGE:TRACE, or --merge to join parts",
-                 word);
+    return error(
+        "{}: is a directory: give FILE.e4c or IMAGE:TRACE; `e4replay sweep --merge` joins parts",
+        word);
   if (std::filesystem::exists(word, failed))
     return error("{}: is no regular file: give FILE.e4c or IMAGE:TRACE", word);
   if (failed) return error("{}: {}", word, failed.message());

@@ -43,6 +43,9 @@ struct TextForm {
 // says its figures when a browser's pointer rests on it.
 [[nodiscard]] std::string space_svg(const SpacePicture& picture, std::uint32_t columns);
 
+// The same as a page, which has the figures in words.
+[[nodiscard]] std::string space_html(const SpacePicture& picture, std::uint32_t columns);
+
 // {"schema": "e4replay-map/1", "image": ..., "free": ..., "cells": [...]}, indented, with a newline
 // at the end.
 [[nodiscard]] std::string space_json(const SpacePicture& picture);

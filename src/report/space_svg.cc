@@ -125,4 +125,29 @@ std::string space_svg(const SpacePicture& picture, std::uint32_t columns) {
   return Drawing(picture, columns).document();
 }
 
+std::string space_html(const SpacePicture& picture, std::uint32_t columns) {
+  const auto size = [bits = picture.superblock.block_bits](std::uint64_t blocks) {
+    return format_size(blocks << bits);
+  };
+  Page page;
+  page.title = "Free space of " + picture.path;
+  page.heading = page.title;
+  page.headline =
+      fmt::format("{} of {} are free, in {} extents of {} on average; the longest is {}",
+                  size(picture.free_blocks), size(picture.superblock.blocks_count),
+                  format_count(picture.free_extents),
+                  size(picture.free_extents == 0 ? 0 : picture.free_blocks / picture.free_extents),
+                  size(picture.longest));
+  page.summary = fmt::format(
+      "<p class=\"note\">{} groups of {}; a square is {}, and tells its figures when the pointer "
+      "rests on it.{}</p>\n",
+      format_count(picture.superblock.groups), size(picture.superblock.blocks_per_group),
+      picture.cells.empty() ? "nothing" : size(picture.cells.front().blocks),
+      picture.bad_groups == 0
+          ? ""
+          : fmt::format(" {} damaged groups count as full.", format_count(picture.bad_groups)));
+  page.body = "<div class=\"wide\">" + space_svg(picture, columns) + "</div>\n";
+  return html_page(page);
+}
+
 }  // namespace e4r::report

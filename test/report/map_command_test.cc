@@ -117,6 +117,18 @@ TEST_F(MapCommand, WritesAPictureThatXmlToolsRead) {
   EXPECT_EQ(parsed.out, "256\n") << parsed.err;
 }
 
+TEST_F(MapCommand, WritesAPageThatHasNamesAsText) {
+  const std::string odd = file("a<b>&\"c.img");
+  std::filesystem::copy_file(image(), odd);
+  const test::Outcome outcome = map({odd, "--html", "-", "--columns", "16", "--rows", "8"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("<!doctype html>"));
+  EXPECT_NE(outcome.out.find("</svg>"), std::string::npos);
+  EXPECT_NE(outcome.out.find("a&lt;b&gt;&amp;"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("a<b>"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("<script"), std::string::npos) << "it has no plot";
+}
+
 TEST_F(MapCommand, WatchesUntilASignal) {
   const test::Outcome outcome = test::run(
       {"sh", "-c",
@@ -141,10 +153,11 @@ TEST_F(MapCommand, WhatIsWrongIsSaidInALine) {
   expect_error({image(), "--columns", "1001"}, 2, "at most 1000");
   expect_error({image(), "--watch", "soon"}, 2, "--watch");
   expect_error({image(), "--watch", "0"}, 2, "above 0");
-  expect_error({image(), "--watch", "1s", "--json", "-"}, 2, "leave --svg and --json out");
+  expect_error({image(), "--watch", "1s", "--json", "-"}, 2, "leave --svg, --html and --json out");
   expect_error({image(), "--by", "size"}, 2, "--by");
   expect_error({file("none")}, 1, "none");
   expect_error({image(), "--svg", image()}, 1, "image");
+  expect_error({image(), "--html", image()}, 1, "image");
   expect_error({image(), "--svg", file("x"), "--json", file("x")}, 1, "x");
   EXPECT_FALSE(std::filesystem::exists(file("x")));
 }

@@ -31,6 +31,7 @@ struct Options {
   std::string by = "free";
   bool ascii = false;
   std::string svg;
+  std::string html;
   std::string json;
   std::string watch;
   image::OpenOptions open;
@@ -104,20 +105,23 @@ Result<int> run(const Options& options) {
     const auto period = parse_duration(options.watch);
     if (!period.ok()) return usage_error("--watch: " + period.error().message);
     if (period->count() == 0) return usage_error("--watch: give a time above 0, such as 2s");
-    if (!options.svg.empty() || !options.json.empty())
-      return usage_error("--watch draws text again and again: leave --svg and --json out");
+    if (!options.svg.empty() || !options.html.empty() || !options.json.empty())
+      return usage_error("--watch draws text again and again: leave --svg, --html and --json out");
     return watch(options, *form, *period);
   }
   Outputs outputs;
   outputs.reads(options.image);
   E4R_CHECK(outputs.writes(options.svg));
+  E4R_CHECK(outputs.writes(options.html));
   E4R_CHECK(outputs.writes(options.json));
   E4R_TRY(const report::SpacePicture picture, look(options, form->cells, true));
   if (!options.svg.empty())
     E4R_CHECK(write_output(space_svg(picture, form->text.columns), outputs.named(options.svg)));
+  if (!options.html.empty())
+    E4R_CHECK(write_output(space_html(picture, form->text.columns), outputs.named(options.html)));
   if (!options.json.empty())
     E4R_CHECK(write_output(space_json(picture), outputs.named(options.json)));
-  if (options.svg != "-" && options.json != "-")
+  if (options.svg != "-" && options.html != "-" && options.json != "-")
     E4R_CHECK(write_output(space_text(picture, form->text), "-"));
   return kDone;
 }
@@ -137,6 +141,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--rows", options->rows, "lines (what the terminal has room for)").type_name("N");
   app.add_flag("--ascii", options->ascii, "draw with ASCII characters");
   app.add_option("--svg", options->svg, "write a picture as SVG as well; -: instead of the text")
+      .type_name("FILE");
+  app.add_option("--html", options->html, "write the picture as a page as well; -: instead")
       .type_name("FILE");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
