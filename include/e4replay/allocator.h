@@ -56,8 +56,8 @@ struct Decision {
   bool preallocated = false;  // served from a preallocation, without a search
   std::uint64_t block = 0;    // first block handed out
   std::uint32_t len = 0;      // clusters handed out, at most as many as were asked for
-  Extent goal;                // what was searched for
-  Extent result;              // what was taken; more than `len` are preallocated
+  Extent goal;    // what was searched for; a start of 4,294,967,295 is the kernel's -1: no place
+  Extent result;  // what was taken; more than `len` are preallocated
   Criterion criterion = Criterion::unknown;  // that ended the search
   std::uint32_t extents_examined = 0;
   std::uint32_t groups_scanned = 0;
