@@ -122,9 +122,7 @@ void Ageing::finish() {
     const std::vector<FileExtent> extents = extents_of(file);
     if (extents.empty()) continue;
     stats::add_file(extents, figures_.layout);
-    figures_.best_extents += stats::best_extents(extents.back().end(), source_.geometry);
-    figures_.extents += extents.size();
-    figures_.most_extents = std::max<std::uint64_t>(figures_.most_extents, extents.size());
+    figures_.files.add(extents, source_.geometry);
   }
 }
 

@@ -39,10 +39,8 @@ struct AgedFigures {
   age::AgerTally tally;
   allocator::Counters counters;    // of all searches
   allocator::DecisionTimes times;  // of a kernel's code; empty of a model
-  stats::FileLayoutScore layout;   // but for its median
-  std::uint64_t extents = 0;       // of all files
-  std::uint64_t best_extents = 0;  // as stats::best_extents() has them
-  std::uint64_t most_extents = 0;
+  stats::FileFragmentation files;
+  stats::FileLayoutScore layout;    // but for its median
   std::uint64_t ever_used = 0;      // blocks
   std::uint64_t ever_used_64k = 0;  // pieces of 64 KiB
   stats::SettledFree before, after;

@@ -50,6 +50,14 @@ Result<CaptureName> parse_capture(const std::string& word) {
                is_there(image) ? word.substr(colon + 1) : image);
 }
 
+InputOptions input_options(const CaptureName& name, unsigned threads) {
+  InputOptions out;
+  out.image = name.image;
+  out.trace = name.trace;
+  out.threads = threads;
+  return out;
+}
+
 void declare_reads(const CaptureName& name, Outputs& outputs) {
   outputs.reads(name.image);
   declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);

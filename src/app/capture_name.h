@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "app/inputs.h"
 #include "util/output.h"
 #include "util/status.h"
 
@@ -17,6 +18,9 @@ struct CaptureName {
   std::string trace;
 };
 [[nodiscard]] Result<CaptureName> parse_capture(const std::string& word);
+
+// It, to be opened.
+[[nodiscard]] InputOptions input_options(const CaptureName& name, unsigned threads);
 
 // What it is read from.
 void declare_reads(const CaptureName& name, Outputs& outputs);

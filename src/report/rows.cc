@@ -25,11 +25,7 @@ std::uint64_t kb(Report report, std::uint64_t blocks) {
 }
 
 Value considered(Run run, Report) {
-  std::optional<std::uint64_t> total;
-  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
-    const auto name = stats::stat_name(row.criterion, "groups_considered");
-    if (const auto of = stats::find_stat(run.mb_stats, name)) total = total.value_or(0) + *of;
-  }
+  const auto total = stats::groups_considered(run.mb_stats);
   return total ? Value(*total) : Value();
 }
 
@@ -124,7 +120,7 @@ void add_files(std::vector<Row>& out) {
   add("  in one extent", "files/single_extent", Better::higher,
       [](Run r, Report) -> Value { return r.files.one_extent; });
   add("  score of e4defrag", "files/e4defrag_score", Better::lower, [](Run r, Report) -> Value {
-    const auto score = stats::defrag_score(r.files.extents, r.files.best_extents, r.files.blocks);
+    const auto score = r.files.defrag_score();
     return score ? Value(*score) : Value();
   });
   out.back().show = Show::never;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "review/words.h"
 #include "stats/mb_files.h"
 
 namespace e4r::review {
@@ -16,8 +17,7 @@ Value value_of(std::optional<std::uint64_t> count) {
 }
 
 Value percent(std::uint64_t part, std::uint64_t all) {
-  if (all == 0) return {};
-  return 100 * static_cast<double>(part) / static_cast<double>(all);
+  return all == 0 ? Value() : Value(percent_of(part, all));
 }
 
 // Puts the figure of both at the end.
@@ -61,21 +61,22 @@ void add_searches(const Outcome& base, const Outcome& with, Adder& add) {
 }
 
 void add_files(Adder& add) {
-  add("files/count", "files", Better::none, [](const Outcome& o) -> Value { return o.files; });
+  add("files/count", "files", Better::none,
+      [](const Outcome& o) -> Value { return o.files.files; });
   add("files/extents", "extents of files", Better::lower,
-      [](const Outcome& o) -> Value { return o.extents; });
+      [](const Outcome& o) -> Value { return o.files.extents; });
   add("files/avg_extents", "extents per file", Better::lower, [](const Outcome& o) -> Value {
-    if (o.files == 0) return {};
-    return static_cast<double>(o.extents) / static_cast<double>(o.files);
+    if (o.files.files == 0) return {};
+    return o.files.extents_per_file();
   });
   add("files/single_extent_percent", "in one extent, %", Better::higher,
-      [](const Outcome& o) { return percent(o.single_extent, o.files); });
+      [](const Outcome& o) { return percent(o.files.one_extent, o.files.files); });
   add("files/e4defrag_score", "score of e4defrag", Better::lower, [](const Outcome& o) -> Value {
-    const auto score = stats::defrag_score(o.extents, o.best_extents, o.blocks);
+    const auto score = o.files.defrag_score();
     return score ? Value(*score) : Value();
   });
   add("layout/score_percent", "layout score, %", Better::higher,
-      [](const Outcome& o) { return percent(o.following, o.successors); });
+      [](const Outcome& o) { return percent(o.layout.following, o.layout.successors); });
 }
 
 void add_free_space(std::uint64_t block_kb, Adder& add) {
@@ -94,21 +95,14 @@ Outcome outcome_of(const report::RunReport& run) {
   Outcome out;
   out.requests = run.tally.requests;
   out.failed = run.tally.failed;
-  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
     out.hits[static_cast<std::size_t>(row.criterion)] =
         stat(stats::stat_name(row.criterion, "hits"));
-    if (const auto of = stat(stats::stat_name(row.criterion, "groups_considered")))
-      out.groups_considered = out.groups_considered.value_or(0) + *of;
-  }
+  out.groups_considered = stats::groups_considered(run.mb_stats);
   out.extents_scanned = stat("extents_scanned");
   out.times = run.times;
-  out.files = run.files.files;
-  out.extents = run.files.extents;
-  out.best_extents = run.files.best_extents;
-  out.blocks = run.files.blocks;
-  out.single_extent = run.files.one_extent;
-  out.successors = run.layout.successors;
-  out.following = run.layout.following;
+  out.files = run.files;
+  out.layout = run.layout;
   out.free = run.free_extents;
   out.decisions_hash = run.decisions_hash;
   return out;
@@ -122,13 +116,8 @@ Outcome outcome_of(const app::AgedFigures& aged) {
   out.groups_considered = aged.counters.considered();
   out.extents_scanned = aged.counters.extents_scanned;
   out.times = aged.times;
-  out.files = aged.layout.files;
-  out.extents = aged.extents;
-  out.best_extents = aged.best_extents;
-  out.blocks = aged.layout.successors + aged.layout.files;
-  out.single_extent = aged.layout.by_extents[0];
-  out.successors = aged.layout.successors;
-  out.following = aged.layout.following;
+  out.files = aged.files;
+  out.layout = aged.layout;
   out.free = aged.after.extents;
   out.decisions_hash = aged.tally.hash.value();
   return out;

@@ -17,8 +17,8 @@ struct Outcome {
   std::array<std::optional<std::uint64_t>, mb::kCriteria> hits = {};  // by criterion
   std::optional<std::uint64_t> groups_considered, extents_scanned;
   allocator::DecisionTimes times;
-  std::uint64_t files = 0, extents = 0, best_extents = 0, blocks = 0, single_extent = 0;
-  std::uint64_t successors = 0, following = 0;  // as in stats::FileLayoutScore
+  stats::FileFragmentation files;
+  stats::FileLayoutScore layout;
   stats::FreeExtents free;
   std::uint64_t decisions_hash = 0;
 };

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "app/ageing.h"
-#include "app/capture_name.h"
 #include "app/followed.h"
 #include "app/setups.h"
 #include "report/replay_report.h"
@@ -35,18 +34,14 @@ bool ends_all(const Error& error) {
   return error.message == "stopped";
 }
 
-Result<Case> review_capture(const std::string& word, const Options& wanted,
+Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
                             const app::Listener& listener) {
-  E4R_TRY(const app::CaptureName name, app::parse_capture(word));
-  app::InputOptions options;
-  options.image = name.image;
-  options.trace = name.trace;
-  options.threads = wanted.threads;
+  const app::InputOptions options = app::input_options(name, wanted.threads);
   E4R_TRY(const app::Inputs inputs, open_inputs(options, listener));
   app::Followed followed(options, inputs, app::session_options(options, inputs, listener.progress));
   Case out;
   out.name = short_name(name);
-  out.where = word;
+  out.where = name.name;
   out.bytes = inputs.image.superblock().blocks_count * inputs.image.superblock().block_size();
   out.block_size = inputs.image.superblock().block_size();
   const allocator::Policy* const policies[] = {wanted.base.policy, wanted.with.policy};
@@ -150,8 +145,8 @@ Result<Review> review(const Options& options, const app::Listener& listener) {
   Review out;
   out.base = options.base;
   out.with = options.with;
-  for (const std::string& word : options.captures) {
-    E4R_TRY(Case one, review_capture(word, options, listener));
+  for (const app::CaptureName& name : options.captures) {
+    E4R_TRY(Case one, review_capture(name, options, listener));
     out.cases.push_back(std::move(one));
   }
   for (const AgeingCase& ageing : options.ageing) {

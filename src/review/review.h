@@ -8,6 +8,7 @@
 
 #include "age/profile.h"
 #include "age/workload.h"
+#include "app/capture_name.h"
 #include "app/listener.h"
 #include "report/rows.h"
 #include "stats/free_extents.h"
@@ -33,7 +34,7 @@ struct AgeingCase {
 
 struct Options {
   Side base, with;
-  std::vector<std::string> captures;  // each FILE.e4c or IMAGE:TRACE
+  std::vector<app::CaptureName> captures;
   std::vector<AgeingCase> ageing;
   bool force = false;    // compare on captures that the model does not follow as well
   unsigned threads = 0;  // 0: one per CPU

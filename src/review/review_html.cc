@@ -70,12 +70,10 @@ std::string inputs(const Review& review) {
 
 // How much of the free space is in extents of a bucket, as a bar.
 std::string bar(std::uint64_t blocks, std::uint64_t all, int series) {
-  const double percent =
-      all == 0 ? 0 : 100 * static_cast<double>(blocks) / static_cast<double>(all);
   return fmt::format(
       "<td><svg width=\"100\" height=\"10\" role=\"img\" aria-label=\"{0:.1f} %\"><rect "
       "width=\"{0:.1f}\" height=\"10\" fill=\"var(--s{1})\"/></svg></td><td>{0:.2f}</td>",
-      percent, series);
+      percent_of(blocks, all), series);
 }
 
 std::string histogram(const Case& one) {

@@ -117,12 +117,9 @@ std::string histogram_text(const Case& one) {
   for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i) {
     const auto &base = one.free_base.buckets[i], &with = one.free_with.buckets[i];
     if (base.extents == 0 && with.extents == 0) continue;
-    const auto share = [](std::uint64_t part, std::uint64_t all) {
-      return all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
-    };
     out += fmt::format("  {:<20} {:>12} {:>8.2f} {:>14} {:>8.2f}\n", range_text(i, one.block_size),
-                       format_count(base.extents), share(base.blocks, one.free_base.blocks),
-                       format_count(with.extents), share(with.blocks, one.free_with.blocks));
+                       format_count(base.extents), percent_of(base.blocks, one.free_base.blocks),
+                       format_count(with.extents), percent_of(with.blocks, one.free_with.blocks));
   }
   return out;
 }

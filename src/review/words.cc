@@ -79,9 +79,11 @@ std::string shape_text(const Case& one) {
 std::string followed_text(const Case& one) {
   if (one.decisions == 0) return "-";
   if (one.followed == one.decisions) return "100 %";
-  const double percent =
-      100 * static_cast<double>(one.followed) / static_cast<double>(one.decisions);
-  return fmt::format("{:.3f} %", std::floor(percent * 1000) / 1000);
+  return fmt::format("{:.3f} %", std::floor(percent_of(one.followed, one.decisions) * 1000) / 1000);
+}
+
+double percent_of(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
 }
 
 std::string range_text(std::size_t bucket, std::uint32_t block_size) {

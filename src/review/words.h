@@ -18,6 +18,8 @@ namespace e4r::review {
 [[nodiscard]] std::string shape_text(const Case& one);
 // "100 %", "99.98 %": never 100 of fewer than all.
 [[nodiscard]] std::string followed_text(const Case& one);
+// 0 of nothing.
+[[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t all);
 // The sizes of a bucket of free extents as e2freefrag has them: "4K... 8K-".
 [[nodiscard]] std::string range_text(std::size_t bucket, std::uint32_t block_size);
 

@@ -159,6 +159,14 @@ std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats, std::st
   return found == stats.end() ? std::nullopt : std::optional(found->value);
 }
 
+std::optional<std::uint64_t> groups_considered(const std::vector<MbStat>& stats) {
+  std::optional<std::uint64_t> total;
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    if (const auto of = find_stat(stats, stat_name(row.criterion, "groups_considered")))
+      total = total.value_or(0) + *of;
+  return total;
+}
+
 Result<std::vector<MbStat>> parse_mb_stats(std::string_view text) {
   std::vector<MbStat> out;
   std::string section;

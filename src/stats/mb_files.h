@@ -42,6 +42,9 @@ struct MbStat {
 [[nodiscard]] std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats,
                                                      std::string_view name);
 
+// Groups that all criteria together have considered; none: not counted.
+[[nodiscard]] std::optional<std::uint64_t> groups_considered(const std::vector<MbStat>& stats);
+
 // Parses the text of mb_stats; sections get the names of mb_stats(). Of "32/32" it takes the first
 // number. The Error says that the text is no mb_stats.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);

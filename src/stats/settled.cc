@@ -39,35 +39,31 @@ SettledFree source_free(const state::Source& source, std::uint32_t chunk_bits) {
               [&](std::uint32_t group) { return source.groups[group].words; });
 }
 
+void FileFragmentation::add(std::span<const FileExtent> extents_of_file, const Geometry& geometry) {
+  if (extents_of_file.empty()) return;
+  ++files;
+  extents += extents_of_file.size();
+  one_extent += extents_of_file.size() == 1 ? 1 : 0;
+  most_extents = std::max<std::uint64_t>(most_extents, extents_of_file.size());
+  std::uint64_t of_file = 0;
+  for (const FileExtent& extent : extents_of_file) of_file += extent.len;
+  blocks += of_file;
+  const std::uint64_t flex = geometry.flex_bg ? geometry.flex_size() : 1;
+  best_extents += (of_file - 1) / (geometry.blocks_per_group * flex) + 1;
+}
+
+std::optional<double> FileFragmentation::defrag_score() const {
+  if (blocks == 0) return std::nullopt;
+  const double over = static_cast<double>(extents) - static_cast<double>(best_extents);
+  const double percent = 100 * over / static_cast<double>(blocks);
+  return percent > 10 ? 80 + percent / 5 : 8 * percent;
+}
+
 FileFragmentation file_fragmentation(
     const std::unordered_map<std::uint64_t, replay::FileLayout>& files, const Geometry& geometry) {
   FileFragmentation out;
-  for (const auto& [ino, layout] : files) {
-    const std::uint64_t extents = layout.extents().size();
-    if (extents == 0) continue;
-    ++out.files;
-    out.extents += extents;
-    out.one_extent += extents == 1 ? 1 : 0;
-    out.most_extents = std::max(out.most_extents, extents);
-    std::uint64_t blocks = 0;
-    for (const FileExtent& extent : layout.extents()) blocks += extent.len;
-    out.blocks += blocks;
-    out.best_extents += best_extents(blocks, geometry);
-  }
+  for (const auto& [ino, layout] : files) out.add(layout.extents(), geometry);
   return out;
-}
-
-std::uint64_t best_extents(std::uint64_t blocks, const Geometry& geometry) {
-  const std::uint64_t flex = geometry.flex_bg ? geometry.flex_size() : 1;
-  return (blocks - 1) / (geometry.blocks_per_group * flex) + 1;
-}
-
-std::optional<double> defrag_score(std::uint64_t extents, std::uint64_t best,
-                                   std::uint64_t blocks) {
-  if (blocks == 0) return std::nullopt;
-  const double over = static_cast<double>(extents) - static_cast<double>(best);
-  const double percent = 100 * over / static_cast<double>(blocks);
-  return percent > 10 ? 80 + percent / 5 : 8 * percent;
 }
 
 }  // namespace e4r::stats

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "replay/file_layout.h"
@@ -28,29 +29,29 @@ struct SettledFree {
   return block_bits < 20 ? 20 - block_bits : 0;
 }
 
-// How the files that a trace wrote lie on the device at its end.
+// How files lie on the device.
 struct FileFragmentation {
-  std::uint64_t files = 0;    // with at least one block allocated in the trace
+  std::uint64_t files = 0;    // with at least one block
   std::uint64_t extents = 0;  // runs that continue both in the file and on the device
   std::uint64_t blocks = 0;
   std::uint64_t most_extents = 0;  // of one file
   std::uint64_t one_extent = 0;    // files in a single run
-  std::uint64_t best_extents = 0;  // best_extents() of each file, summed up
+  // The fewest extents that e4defrag (e2fsprogs 1.47, misc/e4defrag.c) believes the files can have:
+  // one for each flex group that a file would fill.
+  std::uint64_t best_extents = 0;
+
+  // Counts one file, of any number of extents.
+  void add(std::span<const FileExtent> extents_of_file, const Geometry& geometry);
   [[nodiscard]] double extents_per_file() const {
     return files == 0 ? 0 : static_cast<double>(extents) / static_cast<double>(files);
   }
+  // The fragmentation score that `e4defrag -c` prints: up to 30 is no problem, up to 55 a little
+  // fragmented, more needs defragmentation. e4defrag counts an extent of over 32,768 blocks as
+  // several. None for no blocks.
+  [[nodiscard]] std::optional<double> defrag_score() const;
 };
+// Of the files with a block that a trace allocated.
 [[nodiscard]] FileFragmentation file_fragmentation(
     const std::unordered_map<std::uint64_t, replay::FileLayout>& files, const Geometry& geometry);
-
-// The fewest extents that e4defrag (e2fsprogs 1.47, misc/e4defrag.c) believes a file of so many
-// blocks can have: one for each flex group that it would fill.
-[[nodiscard]] std::uint64_t best_extents(std::uint64_t blocks, const Geometry& geometry);
-
-// The fragmentation score that `e4defrag -c` prints for files of these sums: up to 30 is no
-// problem, up to 55 a little fragmented, more needs defragmentation. e4defrag counts an extent of
-// over 32,768 blocks as several. None for no blocks.
-[[nodiscard]] std::optional<double> defrag_score(std::uint64_t extents, std::uint64_t best,
-                                                 std::uint64_t blocks);
 
 }  // namespace e4r::stats

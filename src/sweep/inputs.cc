@@ -32,10 +32,7 @@ OpenCapture::OpenCapture(app::InputOptions options, app::Inputs inputs,
 Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const app::CaptureName& name, bool sets_cpus,
                                                        unsigned threads,
                                                        const app::Listener& listener) {
-  app::InputOptions options;
-  options.image = name.image;
-  options.trace = name.trace;
-  options.threads = threads;
+  app::InputOptions options = app::input_options(name, threads);
   if (sets_cpus) options.settings = {"possible_cpus=0"};  // so it is not looked for
   CaptureId id;
   id.name = name.name;

@@ -113,13 +113,9 @@ Status Sweeper::run(const std::atomic<bool>& stop) {
       [this](std::size_t index, std::string line) { return add(index, std::move(line)); });
   listener_.progress.wipe();
   E4R_CHECK(ran);
-  if (!store_) return {};
-  // What is finished stays.
-  return left() > 0 ? store_->suspend() : write_results(*store_, plan_, figures(), metric_);
-}
-
-Figures Sweeper::figures() const {
-  return figures_of(finished().lines);
+  if (left() > 0) return store_ ? store_->suspend() : Status();  // what is finished stays
+  figures_ = figures_of(finished().lines);
+  return store_ ? write_results(*store_, plan_, figures_, metric_) : Status();
 }
 
 }  // namespace e4r::sweep

@@ -52,8 +52,8 @@ class Sweeper {
   // Runs what is missing. When nothing is left, the directory's files are written; otherwise `stop`
   // was set, and --resume can go on there. Errors: of a replay; of the directory.
   [[nodiscard]] Status run(const std::atomic<bool>& stop);
-  // Of all finished points.
-  [[nodiscard]] Figures figures() const;
+  // Of all points, once nothing is left.
+  [[nodiscard]] const Figures& figures() const { return figures_; }
 
  private:
   Sweeper(SweepOptions options, Plan plan, const Range& range, const report::Row& metric,
@@ -73,7 +73,8 @@ class Sweeper {
   std::string manifest_;
   std::mutex mutex_;  // of what follows
   std::optional<Store> store_;
-  Finished memory_;           // without a store
+  Finished memory_;  // without a store
+  Figures figures_;
   std::uint64_t before_ = 0;  // points that were there
   std::chrono::steady_clock::time_point began_;
 };

@@ -142,8 +142,7 @@ std::unique_ptr<ByteSource> memory_bytes(std::string_view bytes, std::size_t chu
 Result<std::unique_ptr<ByteSource>> in_one_piece(std::unique_ptr<ByteSource> bytes,
                                                  const std::string& name) {
   if (!bytes->whole().empty()) return bytes;
-  const char* chosen = std::getenv("TMPDIR");
-  const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  const std::string where = temporary_directory();
   E4R_TRY(const Fd fd, anonymous_file(where));
   for (;;) {
     E4R_TRY(const std::string_view chunk, bytes->next());

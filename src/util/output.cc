@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 #include "util/output_place.h"
 
@@ -240,6 +241,11 @@ Result<Fd> anonymous_file(const std::string& directory, bool inherited) {
   }
   if (!fd.is_open()) return error("{}: cannot make a file in it: {}", directory, errno_text(errno));
   return fd;
+}
+
+std::string temporary_directory() {
+  const char* const chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
 }
 
 }  // namespace e4r

@@ -131,6 +131,9 @@ class Output {
 // With `inherited`, programs that are started have it too (/proc/self/fd/N).
 [[nodiscard]] Result<Fd> anonymous_file(const std::string& directory, bool inherited = false);
 
+// Where temporary files go: $TMPDIR, or /tmp.
+[[nodiscard]] std::string temporary_directory();
+
 // The name behind symbolic links; there need not be a file yet. The Error: it cannot be written.
 [[nodiscard]] Result<std::string> output_target(const OutputName& name);
 

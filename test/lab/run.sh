@@ -53,15 +53,11 @@ changed() {
     done
 }
 
-# Two proofs at most: a run with more of them would take longer than it may.
+# choose_proofs CHANGED...: two at most, since a run with more of them would take longer than it may; when
+# none has changed, the one whose turn it is.
 choose_proofs() {
-    local all=("${proofs[@]}")
-    mapfile -t proofs < <(changed)
-    if [ ${#proofs[@]} -gt 2 ]; then
-        echo "test/lab: not shown now, though changed: ${proofs[*]:2}"
-        proofs=("${proofs[@]:0:2}")
-    fi
-    [ ${#proofs[@]} -gt 0 ] || proofs=("$(turn proof "${all[@]}")")
+    [ $# -le 2 ] || echo "test/lab: not shown now, though changed: ${*:3}"
+    if [ $# -gt 0 ]; then proofs=("${@:1:2}"); else proofs=("$(turn proof "${proofs[@]}")"); fi
 }
 
 chosen=()
@@ -71,9 +67,10 @@ while [ $# -gt 0 ]; do
     --turn)
         [ $# -gt 1 ] || usage
         text=$2
-        [ -z "$(changed)" ] || scenes+=(series series series series)
+        mapfile -t fresh < <(changed)
+        [ ${#fresh[@]} = 0 ] || scenes+=(series series series series)
         chosen=("$(turn scene "${scenes[@]}")")
-        choose_proofs
+        [ "${chosen[*]}" != series ] || choose_proofs "${fresh[@]}"
         code_of=("$(turn code "${code_of[@]}")")
         shift
         ;;

@@ -48,13 +48,14 @@ Outcome outcome(std::uint64_t scanned, std::uint64_t extents) {
   out.hits[static_cast<std::size_t>(mb::Criterion::cr1)] = 10;
   out.groups_considered = 5;
   out.extents_scanned = scanned;
-  out.files = 10;
-  out.best_extents = 10;
-  out.blocks = 1000;
-  out.extents = extents;
-  out.single_extent = 5;
-  out.successors = 990;
-  out.following = 900;
+  out.files = {.files = 10,
+               .extents = extents,
+               .blocks = 1000,
+               .most_extents = extents,
+               .one_extent = 5,
+               .best_extents = 10};
+  out.layout.successors = 990;
+  out.layout.following = 900;
   out.free.add(0, 100);
   return out;
 }

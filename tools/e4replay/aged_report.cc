@@ -98,9 +98,9 @@ std::string files_text(const AgedReport& r) {
   if (r.figures.layout.files == 0) return "none";
   return fmt::format("{}, {:.3f} extents in each, {:.1f} % in one, most {}",
                      format_count(r.figures.layout.files),
-                     share(r.figures.extents, r.figures.layout.files),
+                     share(r.figures.files.extents, r.figures.layout.files),
                      100 * share(r.figures.layout.by_extents[0], r.figures.layout.files),
-                     format_count(r.figures.most_extents));
+                     format_count(r.figures.files.most_extents));
 }
 
 }  // namespace
@@ -160,8 +160,8 @@ std::string aged_json(const AgedReport& r) {
   const std::uint64_t distance_kb = layout.distance * r.superblock.block_size() / kKiB;
   doc["files"] =
       json::object{{"count", layout.files},
-                   {"extents", r.figures.extents},
-                   {"most_extents", r.figures.most_extents},
+                   {"extents", r.figures.files.extents},
+                   {"most_extents", r.figures.files.most_extents},
                    {"one_extent", layout.by_extents[0]},
                    {"blocks", layout.successors + layout.files},
                    {"seeks", layout.seeks()},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "app/capture_name.h"
@@ -47,12 +46,33 @@ Result<std::vector<std::string>> captures_in(const std::string& directory) {
   return out;
 }
 
-Result<std::vector<age::Profile>> profiles_of(const std::string& list) {
-  std::vector<age::Profile> out;
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> out;
   std::istringstream names(list);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (std::string name; std::getline(names, name, ',');) out.push_back(name);
+  return out;
+}
+
+Result<std::vector<age::Profile>> find_profiles(const std::vector<std::string>& names) {
+  std::vector<age::Profile> out;
+  for (const std::string& name : names) {
     E4R_TRY(age::Profile profile, age::find_profile(name));
     out.push_back(std::move(profile));
+  }
+  return out;
+}
+
+// All that are to be reviewed, those of the directory first.
+Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
+  std::vector<std::string> words;
+  if (!options.corpus.empty()) {
+    E4R_TRY(words, captures_in(options.corpus));
+  }
+  words.insert(words.end(), options.captures.begin(), options.captures.end());
+  std::vector<app::CaptureName> out;
+  for (const std::string& word : words) {
+    E4R_TRY(app::CaptureName name, app::parse_capture(word));
+    out.push_back(std::move(name));
   }
   return out;
 }
@@ -74,29 +94,18 @@ Status choose(const Options& options, review::Options& chosen) {
                  options.aged);
   if (options.captures.empty() && options.corpus.empty() && options.aged == 0)
     return error("there is nothing to review: give captures, --corpus DIR or --aged N");
-  chosen.captures = options.captures;
   chosen.force = options.force;
   chosen.threads = options.threads;
   return {};
 }
 
-// A file system for all profiles to start from, where temporary files go.
-Result<StartImage> start_image(const Options& options) {
-  const char* const directory = std::getenv("TMPDIR");
-  return StartImage::make(options.size,
-                          directory != nullptr && *directory != '\0' ? directory : "/tmp");
-}
-
-Result<Outputs> declare_files(const Options& options, const review::Options& chosen) {
+Result<Outputs> declare_files(const Options& options, const review::Options& chosen,
+                              const std::vector<std::string>& profiles) {
   Outputs outputs;
-  for (const std::string& word : chosen.captures) {
-    E4R_TRY(const app::CaptureName name, app::parse_capture(word));
-    app::declare_reads(name, outputs);
-  }
+  for (const app::CaptureName& name : chosen.captures) app::declare_reads(name, outputs);
   const allocator::Policy* const policies[] = {chosen.base.policy, chosen.with.policy};
   app::declare_reads(policies, outputs);
-  std::istringstream profiles(options.profiles);
-  for (std::string profile; std::getline(profiles, profile, ',');) outputs.reads(profile);
+  for (const std::string& profile : profiles) outputs.reads(profile);
   E4R_CHECK(outputs.writes(options.json));
   E4R_CHECK(outputs.writes(options.html));
   return outputs;
@@ -138,22 +147,20 @@ Result<int> run(const Options& options) {
   review::Options chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
+  const std::vector<std::string> names = names_of(options.profiles);
   std::vector<age::Profile> profiles;
   if (options.aged > 0) {
-    auto found = profiles_of(options.profiles);
+    auto found = find_profiles(names);
     if (!found.ok()) return usage_error("--profiles: " + found.error().message);
     profiles = *std::move(found);
     if (const auto size = parse_start_size(options.size); !size.ok())
       return usage_error("--size " + size.error().message);
   }
-  if (!options.corpus.empty()) {
-    E4R_TRY(std::vector<std::string> found, captures_in(options.corpus));
-    chosen.captures.insert(chosen.captures.begin(), found.begin(), found.end());
-  }
-  E4R_TRY(const Outputs outputs, declare_files(options, chosen));
+  E4R_TRY(chosen.captures, captures_of(options));
+  E4R_TRY(const Outputs outputs, declare_files(options, chosen, names));
   StartImage start;
   if (!profiles.empty()) {
-    E4R_TRY(start, start_image(options));
+    E4R_TRY(start, StartImage::make(options.size, temporary_directory()));
   }
   for (age::Profile& profile : profiles)
     chosen.ageing.push_back({std::move(profile),
