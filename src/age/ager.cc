@@ -31,16 +31,24 @@ Ager::Ager(allocator::Decider& decider, const state::Source& source, AgerOptions
     : geometry_(source.geometry),
       decider_(decider),
       options_(std::move(options)),
-      files_(options_.inodes.size()),
-      bytes_(options_.inodes.size(), 0),
-      is_dirty_(options_.inodes.size(), false),
-      was_emptied_(options_.inodes.size(), false),
       ever_used_(source) {}
+
+// There are as many slots as inodes, which a large disk has millions of.
+void Ager::reach(std::uint32_t slot) {
+  if (slot < files_.size()) return;
+  const std::size_t reached = std::min(
+      std::max<std::size_t>(2 * files_.size(), slot + std::size_t{1}), options_.inodes.size());
+  files_.resize(reached);
+  bytes_.resize(reached, 0);
+  is_dirty_.resize(reached, false);
+  was_emptied_.resize(reached, false);
+}
 
 Status Ager::apply(const Operation& operation) {
   ++tally_.operations;
   if (operation.kind == Operation::Kind::sync) return sync();
-  if (operation.slot >= files_.size()) return error("there is no slot {}", operation.slot);
+  if (operation.slot >= options_.inodes.size()) return error("there is no slot {}", operation.slot);
+  reach(operation.slot);
   if (operation.kind != Operation::Kind::remove) return write(operation.slot, operation.bytes);
   return empty(operation.slot);
 }

@@ -71,10 +71,11 @@ class Ager {
   [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
   [[nodiscard]] const AgerTally& tally() const { return tally_; }
   [[nodiscard]] const EverUsed& ever_used() const { return ever_used_; }
-  // By slot.
+  // By slot; those behind the last one are empty.
   [[nodiscard]] const std::vector<ExtentTree>& files() const { return files_; }
 
  private:
+  void reach(std::uint32_t slot);
   Status sync();
   Status write(std::uint32_t slot, std::uint64_t bytes);
   Status fill(std::uint32_t slot, std::uint64_t had, bool open);
