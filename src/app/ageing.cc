@@ -12,22 +12,6 @@
 namespace e4r::app {
 namespace {
 
-// As many as there are inodes that are no directories', spread over the flex groups as directories
-// would be.
-std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g, const Geometry& shape) {
-  const std::uint32_t size = shape.flex_bg ? shape.flex_size() : 1;
-  const std::uint32_t flex_groups = std::max(g.groups / size, 1u);
-  std::vector<std::uint32_t> out;
-  const std::uint32_t per_flex = g.inodes_per_group * (g.groups / flex_groups);
-  const std::uint32_t first = std::max(g.first_inode, 11u) + 1;
-  for (std::uint32_t i = 0; i < per_flex; ++i)
-    for (std::uint32_t flex = 0; flex < flex_groups; ++flex) {
-      const std::uint64_t ino = std::uint64_t{flex} * per_flex + i + 1;
-      if (ino >= first && ino <= g.inodes_count) out.push_back(static_cast<std::uint32_t>(ino));
-    }
-  return out;
-}
-
 Status check_shape(const image::Image& image, const std::string& name) {
   if (image.superblock().cluster_bits != 0)
     return error("{}: is bigalloc, which ageing does not do", name);
@@ -52,6 +36,20 @@ std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& g, const Geometry& shape) {
+  const std::uint32_t size = shape.flex_bg ? shape.flex_size() : 1;
+  const std::uint32_t flex_groups = std::max(g.groups / size, 1u);
+  std::vector<std::uint32_t> out;
+  const std::uint32_t per_flex = g.inodes_per_group * (g.groups / flex_groups);
+  const std::uint32_t first = std::max(g.first_inode, 11u) + 1;
+  for (std::uint32_t i = 0; i < per_flex; ++i)
+    for (std::uint32_t flex = 0; flex < flex_groups; ++flex) {
+      const std::uint64_t ino = std::uint64_t{flex} * per_flex + i + 1;
+      if (ino >= first && ino <= g.inodes_count) out.push_back(static_cast<std::uint32_t>(ino));
+    }
+  return out;
+}
 
 Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const std::string& path,
                                               const std::string& name, AgeingOptions options) {
@@ -109,21 +107,25 @@ Status Ageing::run(const Listener& listener,
   return {};
 }
 
-void Ageing::finish() {
-  figures_.bytes_written = workload_->bytes_written();
-  figures_.tally = ager_->tally();
-  figures_.times = ager_->times();
-  figures_.counters = ager_->counters();
-  const std::uint32_t block_bits = source_.geometry.block_bits;
-  figures_.after = stats::settled_free(ager_->state(), stats::mebibyte_bits(block_bits));
-  figures_.ever_used = ager_->ever_used().blocks();
-  figures_.ever_used_64k = ager_->ever_used().pieces(order_of_64k(block_bits));
-  for (const age::ExtentTree& file : ager_->files()) {
+void add_figures(const age::Ager& ager, const state::Source& source, AgedFigures& out) {
+  out.tally = ager.tally();
+  out.times = ager.times();
+  out.counters = ager.counters();
+  const std::uint32_t block_bits = source.geometry.block_bits;
+  out.after = stats::settled_free(ager.state(), stats::mebibyte_bits(block_bits));
+  out.ever_used = ager.ever_used().blocks();
+  out.ever_used_64k = ager.ever_used().pieces(order_of_64k(block_bits));
+  for (const age::ExtentTree& file : ager.files()) {
     const std::vector<FileExtent> extents = extents_of(file);
     if (extents.empty()) continue;
-    stats::add_file(extents, figures_.layout);
-    figures_.files.add(extents, source_.geometry);
+    stats::add_file(extents, out.layout);
+    out.files.add(extents, source.geometry);
   }
+}
+
+void Ageing::finish() {
+  figures_.bytes_written = workload_->bytes_written();
+  add_figures(*ager_, source_, figures_);
 }
 
 std::span<const std::uint64_t> Ageing::bitmap(GroupNumber group) {

@@ -46,6 +46,14 @@ struct AgedFigures {
   stats::SettledFree before, after;
 };
 
+// Adds what a decider and an ager have come to by now: all but what was asked for, the time, and
+// what was free before.
+void add_figures(const age::Ager& ager, const state::Source& source, AgedFigures& out);
+
+// Inodes that are no directories', spread over the flex groups as directories would be.
+[[nodiscard]] std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& superblock,
+                                                       const Geometry& geometry);
+
 // One file system that grows old, once.
 class Ageing {
  public:

@@ -6,18 +6,13 @@
 
 #include "json/text.h"
 #include "report/json_parts.h"
+#include "review/json_parts.h"
 #include "review/review.h"
 
 namespace e4r::review {
 namespace {
 
 namespace json = boost::json;
-
-json::object side_json(const Side& side) {
-  return {{"policy", side.policy->name},
-          {"verified", !side.policy->verified.empty()},
-          {"settings", json::array(side.settings.begin(), side.settings.end())}};
-}
 
 std::string_view name_of(Change change) {
   switch (change) {
@@ -43,15 +38,6 @@ std::string_view name_of(report::Better better) {
       break;
   }
   return "none";
-}
-
-json::object figure_json(const Figure& figure) {
-  return {{"key", figure.key},
-          {"label", figure.label},
-          {"better", name_of(figure.better)},
-          {"base", report::json_of(figure.base)},
-          {"with", report::json_of(figure.with)},
-          {"change", name_of(change_of(figure))}};
 }
 
 json::object case_json(const Case& one) {
@@ -93,6 +79,21 @@ json::array told_json(const Review& review, Change change) {
 }
 
 }  // namespace
+
+json::object side_json(const Side& side) {
+  return {{"policy", side.policy->name},
+          {"verified", !side.policy->verified.empty()},
+          {"settings", json::array(side.settings.begin(), side.settings.end())}};
+}
+
+json::object figure_json(const Figure& figure) {
+  return {{"key", figure.key},
+          {"label", figure.label},
+          {"better", name_of(figure.better)},
+          {"base", report::json_of(figure.base)},
+          {"with", report::json_of(figure.with)},
+          {"change", name_of(change_of(figure))}};
+}
 
 std::string review_json(const Review& review, const Made& made) {
   json::object doc;

@@ -10,6 +10,8 @@
 
 namespace e4r {
 
+inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
+
 // Parses a size in bytes: a decimal number, optionally with a fraction, and an optional suffix
 // K, M, G or T (powers of 1024, either case, optionally followed by "B" or "iB"): "4K", "8M",
 // "1.5G", "4096". The error names the text and the accepted forms.

@@ -48,6 +48,11 @@ for kind in replay verify; do
 done
 write review plain "$e4replay" review --base legacy --with cr1.5 churn-4k.img:churn-4k.trace.zst --aged 0.5 \
     --size 64M --json -
+hunt() {
+    "$e4replay" hunt -o "$out/hunt.e4c" --no-progress --largest 64M --json - "$@"
+}
+write hunt plain hunt --base legacy --with linux-6.12 --trials 40 --least-requests 20 --shrink-trials 20
+write hunt nothing hunt --base legacy --with legacy --set-with mb_cr1_5_max_trim_order=1 --trials 4
 write freefrag plain "$e4replay" freefrag churn-4k.img --json -
 write map plain "$e4replay" map churn-4k.img --rows 4 --json -
 write trace-info text "$e4replay" trace info churn-4k.trace.zst --json -

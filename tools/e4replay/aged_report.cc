@@ -20,7 +20,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kKiB = 1024;
 // What devices discard at once (docs/metrics.md).
 constexpr std::array<std::pair<const char*, std::uint64_t>, 3> kGranules = {
     {{"64k", 64 * kKiB}, {"1m", 1024 * kKiB}, {"16m", 16 * 1024 * kKiB}}};

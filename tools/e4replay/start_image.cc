@@ -27,7 +27,8 @@ Result<std::uint64_t> parse_start_size(const std::string& size) {
 }
 
 Status StartImage::make_in(std::uint64_t bytes, const std::string& size,
-                           const std::string& directory, const std::string& where) {
+                           const std::string& directory, const std::string& where,
+                           std::uint32_t block_size) {
   E4R_TRY(const std::string mke2fs, find_mke2fs());
   auto file = anonymous_file(directory, true);
   if (!file.ok()) return error("{}: {}", where, file.error().message);
@@ -35,8 +36,14 @@ Status StartImage::make_in(std::uint64_t bytes, const std::string& size,
   path_ = made_.path();
   if (::ftruncate(made_.get(), static_cast<off_t>(bytes)) != 0)
     return error("{} of {} bytes: {}", where, bytes, errno_text(errno));
-  E4R_TRY(const int status, run_child(mke2fs, {"mke2fs", "-q", "-F", "-t", "ext4", "-E",
-                                               "nodiscard,lazy_itable_init=1", path_}));
+  std::vector<std::string> arguments = {
+      "mke2fs", "-q", "-F", "-t", "ext4", "-E", "nodiscard,lazy_itable_init=1"};
+  if (block_size != 0) {
+    arguments.emplace_back("-b");
+    arguments.push_back(std::to_string(block_size));
+  }
+  arguments.push_back(path_);
+  E4R_TRY(const int status, run_child(mke2fs, arguments));
   if (status != 0) return error("mke2fs made no file system of {}: status {}", size, status);
   return {};
 }
@@ -55,10 +62,12 @@ Result<StartImage> StartImage::open(const std::string& target, const OutputName&
   return out;
 }
 
-Result<StartImage> StartImage::make(const std::string& size, const std::string& directory) {
+Result<StartImage> StartImage::make(const std::string& size, const std::string& directory,
+                                    std::uint32_t block_size) {
   E4R_TRY(const std::uint64_t bytes, parse_start_size(size));
   StartImage out;
-  E4R_CHECK(out.make_in(bytes, size, directory, "cannot make a file system of " + size));
+  E4R_CHECK(
+      out.make_in(bytes, size, directory, "cannot make a file system of " + size, block_size));
   return out;
 }
 

@@ -18,15 +18,17 @@ class StartImage {
   // An image that there is; or, by a size such as "10G", a file system that mke2fs makes on the
   // disk where the aged one is to be.
   [[nodiscard]] static Result<StartImage> open(const std::string& target, const OutputName& output);
-  // A file system of the size, in `directory`.
+  // A file system of the size, in `directory`. `block_size` in bytes; 0: mke2fs chooses.
   [[nodiscard]] static Result<StartImage> make(const std::string& size,
-                                               const std::string& directory);
+                                               const std::string& directory,
+                                               std::uint32_t block_size = 0);
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   [[nodiscard]] Status make_in(std::uint64_t bytes, const std::string& size,
-                               const std::string& directory, const std::string& where);
+                               const std::string& directory, const std::string& where,
+                               std::uint32_t block_size = 0);
   Fd made_;
   std::string path_;
 };

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hunt/hunt.h"
+
+#include <cmath>
+
+#include "hunt/case_capture.h"
+#include "util/units.h"
+
+namespace e4r::hunt {
+namespace {
+
+std::vector<Choice> choices_of(const Space& space, const Levels& levels) {
+  std::vector<Choice> out;
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    out.push_back({space.parameters()[i].name, space.text(i, levels[i]), levels[i] == 0});
+  return out;
+}
+
+}  // namespace
+
+std::string times_text(double score) {
+  return score <= 0 ? "no worse" : fmt::format("{:.4g} times", std::exp2(score));
+}
+
+Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& listener,
+                  const std::atomic<bool>& stop) {
+  const SearchOptions& wanted = options.search;
+  E4R_TRY(const Space space, Space::create(options.largest, options.tunables));
+  Starts starts(std::move(make));
+  Hunt out;
+  out.search = wanted;
+  E4R_TRY(out.found, search(space, starts, wanted, [&](std::uint64_t trials, double best) {
+            listener.progress.show(fmt::format("{} of {} trials, worst: {}", format_count(trials),
+                                               format_count(wanted.trials), times_text(best)));
+            return !stop.load();
+          }));
+  if (!out.found.best) return out;
+  E4R_TRY(out.shrunk,
+          shrink(space, starts, wanted, *out.found.best, options.shrink_trials,
+                 [&](std::uint64_t trials, double now) {
+                   listener.progress.show(fmt::format("making it smaller: {} trials, {}",
+                                                      format_count(trials), times_text(now)));
+                   return !stop.load();
+                 }));
+  out.choices = choices_of(space, out.shrunk->levels);
+  const Scene& scene = out.shrunk->scene;
+  const Trial& trial = out.shrunk->trial;
+  out.figures = review::figures_of(trial.base, trial.with, scene.start->superblock().block_size());
+  out.requests = trial.base.requests;
+  E4R_TRY(out.events,
+          write_case(scene, wanted.base, {options.program, options.command}, options.output));
+  E4R_TRY(out.replayed, replay_case(options.output.path(), wanted, listener));
+  return out;
+}
+
+}  // namespace e4r::hunt

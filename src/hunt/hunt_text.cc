@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "hunt/hunt.h"
+#include "report/rows.h"
+#include "review/words.h"
+#include "util/text_table.h"
+#include "util/units.h"
+
+namespace e4r::hunt {
+namespace {
+
+std::string number_text(double value) {
+  if (value != std::floor(value)) return fmt::format("{:.2f}", value);
+  return format_count(static_cast<std::uint64_t>(value));
+}
+
+std::string values_text(const Trial& trial) {
+  return fmt::format("{} to {}, {}", number_text(trial.base_value), number_text(trial.with_value),
+                     times_text(trial.score));
+}
+
+std::string choices_text(const Hunt& hunt, bool plain) {
+  std::string out;
+  for (const Choice& choice : hunt.choices) {
+    if (choice.plain != plain) continue;
+    const bool tunable = choice.text.starts_with(choice.name);
+    if (!out.empty()) out += "; ";
+    out += tunable ? choice.text : fmt::format("{}: {}", choice.name, choice.text);
+  }
+  return out.empty() ? "nothing" : out;
+}
+
+std::string searched_text(const Hunt& hunt) {
+  const SearchTally& tally = hunt.found.tally;
+  return fmt::format("searched  {} trials, seed {}: {} worse, {} better, {} impossible\n",
+                     format_count(tally.trials), hunt.search.seed, format_count(tally.worse),
+                     format_count(tally.better), format_count(tally.impossible));
+}
+
+std::string figures_text(const Hunt& hunt) {
+  TextTable table;
+  table.row({"", std::string(hunt.search.base.policy->name),
+             std::string(hunt.search.with.policy->name), "change"});
+  table.rule();
+  for (const review::Figure& figure : hunt.figures)
+    table.row({figure.label, report::text_of(figure.base), report::text_of(figure.with),
+               report::change_text(figure.base, figure.with)});
+  return table.text();
+}
+
+std::string followed_text(const Replayed& replayed) {
+  const std::string all = fmt::format("{} decisions", format_count(replayed.decisions));
+  if (replayed.followed == replayed.decisions) return "the model follows all of its " + all;
+  return fmt::format("the model follows {} of its {}", format_count(replayed.followed), all);
+}
+
+// The text with a line or two that come again and again told once: a group that is tried for ever
+// fills pages.
+std::string without_repeats(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(std::move(line));
+  std::string out;
+  for (std::size_t at = 0; at < lines.size();) {
+    std::size_t period = 0, again = 0;
+    for (std::size_t length = 1; length <= 2 && again == 0; ++length) {
+      period = length;
+      while (at + (again + 2) * length <= lines.size() &&
+             std::equal(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                        lines.begin() + static_cast<std::ptrdiff_t>(at + length),
+                        lines.begin() + static_cast<std::ptrdiff_t>(at + (again + 1) * length)))
+        ++again;
+    }
+    for (std::size_t i = 0; i < period; ++i)
+      if (again > 0 || i == 0) out += lines[at + i] + "\n";
+    if (again > 0) out += fmt::format("    the same {} times more\n", format_count(again));
+    at += again > 0 ? period * (again + 1) : 1;
+  }
+  return out;
+}
+
+// What each policy made of the decision.
+std::string told_text(const Hunt& hunt, const Told& told) {
+  const std::string_view names[] = {hunt.search.base.policy->name, hunt.search.with.policy->name};
+  std::string out;
+  for (std::size_t i = 0; i < told.by.size(); ++i)
+    out +=
+        fmt::format("\n{}:\n{}", names[i],
+                    told.by[i].empty() ? "  made no such request\n" : without_repeats(told.by[i]));
+  return out;
+}
+
+std::string parting_text(const Hunt& hunt) {
+  const Told &parting = hunt.replayed.parting, &dearest = hunt.replayed.dearest;
+  if (parting.decision == 0 && dearest.decision == 0) return {};
+  std::string out;
+  if (parting.decision == 0)
+    out += "parts     nowhere: they find the same places\n";
+  else
+    out += fmt::format("parts     at decision {}, the first that another place is found for\n",
+                       format_count(parting.decision)) +
+           told_text(hunt, parting);
+  if (dearest.decision != 0 && dearest.decision != parting.decision)
+    out += fmt::format("\ndearest   decision {}, which costs {} most steps\n",
+                       format_count(dearest.decision), hunt.search.with.policy->name) +
+           told_text(hunt, dearest);
+  return out;
+}
+
+}  // namespace
+
+std::string hunt_text(const Hunt& hunt, const Made& made) {
+  const SearchOptions& search = hunt.search;
+  std::string out = fmt::format("e4replay hunt: {}, {} against {}\n\n", search.objective.label,
+                                review::side_text(search.with), review::side_text(search.base));
+  out += searched_text(hunt);
+  if (!hunt.shrunk) return out + "found     nothing in which it is worse\n";
+  const Trial& found = hunt.found.best->trial;
+  const Trial& small = hunt.shrunk->trial;
+  out += fmt::format("found     {}\n", values_text(found));
+  out +=
+      fmt::format("smaller   {}, by {} trials; {} operations, {} requests\n", values_text(small),
+                  format_count(hunt.shrunk->trials),
+                  format_count(hunt.shrunk->scene.operations.size()), format_count(hunt.requests));
+  out += fmt::format("it takes  {}\n", choices_text(hunt, false));
+  out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
+  out += figures_text(hunt);
+  out += fmt::format("\ncapture   {}: {} events; {}\n", made.output, format_count(hunt.events),
+                     followed_text(hunt.replayed));
+  out += fmt::format("replayed  {}\n", values_text(hunt.replayed.trial));
+  return out + parting_text(hunt);
+}
+
+}  // namespace e4r::hunt

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "allocator/decider.h"
+#include "conformance/trace_writer.h"
+
+namespace e4r::hunt {
+
+// Lets another one decide, and writes the trace that a kernel would of it, with the inputs of each
+// request. One thread on one CPU. All groups are loaded before the first request, as by a look at
+// mb_groups.
+class Recorder : public allocator::Decider {
+ public:
+  // `decider` must outlive the object and has all groups loaded.
+  explicit Recorder(allocator::Decider& decider);
+
+  [[nodiscard]] const std::vector<trace::Event>& events() const { return writer_.events(); }
+
+  allocator::Decision allocate(const allocator::Request& request, allocator::Guide* guide) override;
+  bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
+            bool file_data) override;
+  bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override {
+    return decider_.give_back(group, start, clusters);
+  }
+  void begin_commit() override;
+  void end_commit() override;
+  void discard_inode(std::uint64_t ino, std::uint32_t needed) override;
+  void make_inode(std::uint64_t ino) override { decider_.make_inode(ino); }
+  void drop_inode(std::uint64_t ino) override { decider_.drop_inode(ino); }
+  void load_group(std::uint32_t group) override { decider_.load_group(group); }
+  void load_by_others(std::uint32_t group) override { decider_.load_by_others(group); }
+  void note_reload() override { decider_.note_reload(); }
+  void mark_read(std::uint32_t first, std::uint32_t next) override {
+    decider_.mark_read(first, next);
+  }
+  void retune(const allocator::Tunables& tunables) override { decider_.retune(tunables); }
+  [[nodiscard]] const state::FsState& state() const override { return decider_.state(); }
+  [[nodiscard]] const allocator::Counters& counters() const override { return decider_.counters(); }
+  [[nodiscard]] const allocator::Policy& policy() const override { return decider_.policy(); }
+  [[nodiscard]] const allocator::Tunables& tunables() const override { return decider_.tunables(); }
+  [[nodiscard]] Status status() const override { return decider_.status(); }
+  [[nodiscard]] Status finish() override { return decider_.finish(); }
+  [[nodiscard]] const allocator::KernelAccount* account() const override {
+    return decider_.account();
+  }
+
+ private:
+  allocator::Decider& decider_;
+  conformance::TraceWriter writer_{true};
+  std::uint64_t ino_ = 0;  // whose blocks are freed
+  std::uint64_t transaction_ = 1;
+};
+
+}  // namespace e4r::hunt

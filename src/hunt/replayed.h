@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "app/listener.h"
+#include "hunt/search.h"
+
+namespace e4r::hunt {
+
+// A decision of a capture, and what each policy made of it.
+struct Told {
+  std::uint64_t decision = 0;     // its number, from 1; 0: there is none
+  std::array<std::string, 2> by;  // explained, several lines; "": it needed no such request
+};
+
+// A capture of a case, replayed as everybody who is given it will replay it.
+struct Replayed {
+  std::uint64_t decisions = 0;
+  std::uint64_t followed = 0;  // of these, as the model of the recorded policy makes them
+  Trial trial;                 // the objective on it
+  Told parting;                // the first one for which the second policy finds another place
+  Told dearest;                // the one that costs the second policy most steps
+};
+[[nodiscard]] Result<Replayed> replay_case(const std::string& path, const SearchOptions& search,
+                                           const app::Listener& listener);
+
+}  // namespace e4r::hunt

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hunt/search.h"
+
+#include <nlopt.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "util/parallel.h"
+
+namespace e4r::hunt {
+namespace {
+
+// However many threads there are: the answer depends on it.
+constexpr std::size_t kIslands = 4;
+// Of a candidate that is no answer.
+constexpr double kNoScore = -100;
+
+struct Closed {
+  void operator()(nlopt_opt opt) const { nlopt_destroy(opt); }
+};
+using Optimizer = std::unique_ptr<std::remove_pointer_t<nlopt_opt>, Closed>;
+
+// What all searches share.
+struct Shared {
+  const Space& space;
+  Starts& starts;
+  const SearchOptions& options;
+  const SearchTold& told;
+  std::mutex mutex;  // of what follows
+  std::uint64_t trials = 0;
+  double best = kNoScore;
+  bool stopped = false;
+};
+
+// One search.
+class Island {
+ public:
+  Island(Shared& shared, std::uint64_t trials) : shared_(shared), most_(trials) {}
+
+  Status run(std::uint64_t seed) {
+    const auto dimensions = static_cast<unsigned>(shared_.space.parameters().size());
+    optimizer_.reset(nlopt_create(NLOPT_GN_CRS2_LM, dimensions));
+    if (!optimizer_) return error("NLopt has no memory for {} dimensions", dimensions);
+    nlopt_srand(seed);  // of this thread
+    nlopt_set_lower_bounds1(optimizer_.get(), 0);
+    nlopt_set_upper_bounds1(optimizer_.get(), 1);
+    nlopt_set_max_objective(optimizer_.get(), &Island::value, this);
+    // A candidate that was tried before costs nothing, but there may be no other one.
+    nlopt_set_maxeval(optimizer_.get(),
+                      static_cast<int>(std::min<std::uint64_t>(most_ * 20, 1 << 30)));
+    std::vector<double> point(dimensions, 0.5);
+    double best = 0;
+    const nlopt_result ended = nlopt_optimize(optimizer_.get(), point.data(), &best);
+    if (failed_) return *failed_;
+    if (ended < 0 && ended != NLOPT_FORCED_STOP && ended != NLOPT_ROUNDOFF_LIMITED)
+      return error("NLopt: {}", nlopt_result_to_string(ended));
+    return {};
+  }
+
+  [[nodiscard]] const std::optional<Found>& best() const { return best_; }
+  [[nodiscard]] const SearchTally& tally() const { return tally_; }
+
+ private:
+  static double value(unsigned dimensions, const double* point, double*, void* island) {
+    return static_cast<Island*>(island)->value_of({point, dimensions});
+  }
+
+  double value_of(std::span<const double> point) {
+    const Levels levels = shared_.space.levels(point);
+    const auto known = known_.find(levels);
+    if (known != known_.end()) return known->second;
+    if (tally_.trials == most_) return stop();
+    auto tried = attempt(levels);
+    if (!tried.ok()) {
+      failed_ = tried.error();
+      return stop();
+    }
+    ++tally_.trials;
+    const double score = count(levels, *std::move(tried));
+    known_.emplace(levels, score);
+    if (!tell(score)) return stop();
+    return score;
+  }
+
+  Result<std::optional<Trial>> attempt(const Levels& levels) {
+    const Candidate candidate = shared_.space.candidate(levels);
+    if (!made_ || candidate.origin != origin_) {
+      E4R_TRY(start_, shared_.starts.make(candidate.origin));
+      origin_ = candidate.origin;
+      made_ = true;
+    }
+    if (!start_) return std::optional<Trial>();
+    return try_scene(scene_of(candidate, start_), shared_.options);
+  }
+
+  double count(const Levels& levels, std::optional<Trial> trial) {
+    if (!trial) {
+      ++tally_.impossible;
+      return kNoScore;
+    }
+    const double score = trial->score;
+    if (score > 0) ++tally_.worse;
+    if (score < 0) ++tally_.better;
+    if (score > 0 && (!best_ || score > best_->trial.score))
+      best_ = Found{levels, *std::move(trial)};
+    return score;
+  }
+
+  // False when all is to stop.
+  bool tell(double score) {
+    const std::scoped_lock lock(shared_.mutex);
+    ++shared_.trials;
+    shared_.best = std::max(shared_.best, score);
+    if (!shared_.stopped && !shared_.told(shared_.trials, shared_.best)) shared_.stopped = true;
+    if (shared_.stopped) failed_ = error("stopped");
+    return !shared_.stopped;
+  }
+
+  double stop() {
+    nlopt_force_stop(optimizer_.get());
+    return kNoScore;
+  }
+
+  Shared& shared_;
+  const std::uint64_t most_;
+  Optimizer optimizer_;
+  std::map<Levels, double> known_;
+  bool made_ = false;  // what follows
+  Origin origin_;
+  std::shared_ptr<const Start> start_;  // of that origin; null: there is no room for it
+  std::optional<Found> best_;
+  SearchTally tally_;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Result<SearchResult> search(const Space& space, Starts& starts, const SearchOptions& options,
+                            const SearchTold& told) {
+  Shared shared{space, starts, options, told, {}, 0, kNoScore, false};
+  std::vector<std::unique_ptr<Island>> islands;
+  for (std::size_t i = 0; i < kIslands; ++i)
+    islands.push_back(std::make_unique<Island>(
+        shared, options.trials / kIslands + (i < options.trials % kIslands ? 1 : 0)));
+  std::vector<Status> ended(kIslands);
+  parallel_for(thread_count(options.threads), kIslands,
+               [&](std::size_t i) { ended[i] = islands[i]->run(options.seed * kIslands + i); });
+  for (const Status& status : ended) E4R_CHECK(status);
+  SearchResult out;
+  for (const auto& island : islands) {
+    const SearchTally& tally = island->tally();
+    out.tally.trials += tally.trials;
+    out.tally.worse += tally.worse;
+    out.tally.better += tally.better;
+    out.tally.impossible += tally.impossible;
+    const auto& best = island->best();
+    if (best && (!out.best || best->trial.score > out.best->trial.score)) out.best = *best;
+  }
+  return out;
+}
+
+}  // namespace e4r::hunt

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "hunt/trial.h"
+
+namespace e4r::hunt {
+
+struct SearchOptions : Match {
+  std::uint64_t trials = 2000;  // in all
+  std::uint64_t seed = 1;
+  unsigned threads = 0;  // 0: one per CPU. The answer does not depend on it
+};
+
+// What a search has come to.
+struct Found {
+  Levels levels;
+  Trial trial;
+};
+struct SearchTally {
+  std::uint64_t trials = 0;
+  std::uint64_t worse = 0;  // of these
+  std::uint64_t better = 0;
+  std::uint64_t impossible = 0;  // ran out of space, made too few requests, had no such figure
+};
+struct SearchResult {
+  std::optional<Found> best;  // the worst case; none: none is worse
+  SearchTally tally;
+};
+
+// Looks for the candidate with the highest score: several searches by controlled random search
+// (NLopt's CRS2 with local mutation: Kaelo and Ali, 2006) go on beside each other, each from a seed
+// of its own. `told` hears of each trial how many there were and what the best score is by now;
+// false stops the search. Errors: those of a trial; "stopped".
+using SearchTold = std::function<bool(std::uint64_t trials, double best)>;
+[[nodiscard]] Result<SearchResult> search(const Space& space, Starts& starts,
+                                          const SearchOptions& options, const SearchTold& told);
+
+}  // namespace e4r::hunt

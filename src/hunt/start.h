@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hunt/candidate.h"
+#include "image/image.h"
+#include "state/fs_state.h"
+#include "util/fd.h"
+
+namespace e4r::hunt {
+
+// Makes a new file system of so many bytes with blocks of so many bytes, and says under which path
+// it can be opened for as long as the hunt goes on.
+using ImageMaker =
+    std::function<Result<std::string>(std::uint64_t bytes, std::uint32_t block_size)>;
+
+// A file system as a candidate begins with it. Files of its past are blocks in use that belong to
+// nobody.
+class Start {
+ public:
+  Start(std::shared_ptr<const image::Image> image, std::vector<std::vector<std::uint64_t>> bitmaps);
+  Start(const Start&) = delete;
+  Start& operator=(const Start&) = delete;
+
+  [[nodiscard]] const image::SuperblockInfo& superblock() const { return image_->superblock(); }
+  [[nodiscard]] const state::Source& source() const { return source_; }
+  [[nodiscard]] std::uint64_t free_blocks() const;
+  // Where its image can be opened: made at the first call, gone with the object.
+  [[nodiscard]] Result<std::string> path() const;
+
+ private:
+  const std::shared_ptr<const image::Image> image_;
+  const std::vector<std::vector<std::uint64_t>> bitmaps_;  // by group; empty: as in the image
+  state::Source source_;
+  mutable std::mutex mutex_;  // of what follows
+  mutable Fd file_;
+};
+
+// Makes starts, and keeps the new file systems that they come from. Thread-safe.
+class Starts {
+ public:
+  explicit Starts(ImageMaker make) : make_(std::move(make)) {}
+
+  // Null when a file system of that size has no room for the age. The Error: an image that cannot
+  // be made.
+  [[nodiscard]] Result<std::shared_ptr<const Start>> make(const Origin& origin);
+
+ private:
+  [[nodiscard]] Result<std::shared_ptr<const image::Image>> image_of(std::uint64_t bytes,
+                                                                     std::uint32_t block_size);
+  ImageMaker make_;
+  std::mutex mutex_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<const image::Image>> images_;
+};
+
+}  // namespace e4r::hunt

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hunt/candidate.h"
+#include "hunt/recorder.h"
+#include "hunt/start.h"
+#include "review/figures.h"
+#include "review/review.h"
+
+namespace e4r::hunt {
+
+// What is to become worse.
+struct Objective {
+  std::string key;    // of a figure of a review; or "steps", the groups considered and the extents
+                      // scanned together
+  std::string label;  // for a person
+};
+// "ns" is decision_ns/mean. The Error lists those there are.
+[[nodiscard]] Result<Objective> find_objective(const std::string& key);
+
+// One candidate under both policies.
+struct Trial {
+  review::Outcome base, with;
+  double base_value = 0, with_value = 0;  // of the objective
+  // By how many powers of two the second is worse; below 0: it is better. What a search costs
+  // counts from a tenth of a step a request on, so that nothing is not infinitely better than
+  // little.
+  double score = 0;
+};
+
+// Fills in values and score of two outcomes. False: they have no such figure. `block_size` in
+// bytes.
+[[nodiscard]] bool measure(const Objective& objective, std::uint32_t block_size, Trial& trial);
+
+// What is tried: a start, and operations on it.
+struct Scene {
+  std::shared_ptr<const Start> start;
+  std::vector<age::Operation> operations;
+  age::Writing writing = age::Writing::delayed;
+  bool one_directory = false;
+  std::vector<std::string> settings;
+};
+[[nodiscard]] Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start);
+
+// What one policy makes of the scene; with `recorder`, its trace is put there. Errors: a setting
+// that is none; the file system is full, or has too few inodes; a kernel that does not start.
+[[nodiscard]] Result<review::Outcome> play(const Scene& scene, const review::Side& side,
+                                           std::vector<trace::Event>* events = nullptr);
+
+// Who is compared, and by what.
+struct Match {
+  review::Side base, with;
+  Objective objective;
+  std::uint64_t least_requests = 0;  // to the allocator: a case with fewer is none
+};
+// Plays it under both. None: it is no case, one of them ran out of space, or they have no such
+// figure.
+[[nodiscard]] Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match);
+
+// The tunables under which a side decides.
+[[nodiscard]] Result<allocator::Tunables> tunables_of(const Scene& scene, const review::Side& side);
+
+}  // namespace e4r::hunt

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hunt/search.h"
+
+#include <gtest/gtest.h>
+
+#include "app/deciders.h"
+#include "hunt/case_capture.h"
+#include "hunt/replayed.h"
+#include "hunt/shrink.h"
+#include "support/ext2_images.h"
+#include "support/temp_dir.h"
+
+namespace e4r::hunt {
+namespace {
+
+class HuntSearch : public ::testing::Test {
+ protected:
+  HuntSearch() {
+    options_.base.policy = *app::parse_policy("legacy");
+    options_.with.policy = *app::parse_policy("linux-6.12");
+    options_.objective = *find_objective("steps");
+    options_.least_requests = 50;
+    options_.trials = 80;
+  }
+
+  Result<SearchResult> search_in(unsigned threads) {
+    options_.threads = threads;
+    return search(space_, starts_, options_, [](std::uint64_t, double) { return true; });
+  }
+
+  test::TempDir directory_;
+  const Space space_ = *Space::create(256 << 20, {"mb_stripe"});
+  Starts starts_{[this](std::uint64_t bytes, std::uint32_t block_size) -> Result<std::string> {
+    std::string path = directory_.file(fmt::format("{}-{}.img", bytes, block_size));
+    test::make_image(path, bytes, {"-t", "ext4", "-b", std::to_string(block_size)});
+    return path;
+  }};
+  SearchOptions options_;
+};
+
+TEST_F(HuntSearch, FindsTheSameWithAnyNumberOfThreads) {
+  const auto one = search_in(1), four = search_in(4);
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  ASSERT_TRUE(four.ok()) << four.error().message;
+  ASSERT_TRUE(one->best && four->best);
+  EXPECT_EQ(one->best->levels, four->best->levels);
+  EXPECT_EQ(one->best->trial.with_value, four->best->trial.with_value);
+  EXPECT_EQ(one->tally.trials, 80u);
+  EXPECT_EQ(one->tally.worse, four->tally.worse);
+  EXPECT_EQ(one->tally.impossible, four->tally.impossible);
+  options_.seed = 2;
+  const auto other = search_in(0);
+  ASSERT_TRUE(other.ok() && other->best);
+  EXPECT_NE(other->best->levels, one->best->levels);
+}
+
+TEST_F(HuntSearch, AgainstItselfNothingIsWorse) {
+  options_.with = options_.base;
+  options_.trials = 20;
+  const auto found = search_in(2);
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->best);
+  EXPECT_EQ(found->tally.worse + found->tally.better, 0u);
+}
+
+TEST_F(HuntSearch, EndsWhenItIsTold) {
+  const auto found =
+      search(space_, starts_, options_, [](std::uint64_t trials, double) { return trials < 10; });
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().message, "stopped");
+}
+
+// What is left is smaller and still shows it, and a replay of its capture says the same of it.
+TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
+  const auto found = search_in(0);
+  ASSERT_TRUE(found.ok() && found->best);
+  const auto small = shrink(space_, starts_, options_, *found->best, 150,
+                            [](std::uint64_t, double) { return true; });
+  ASSERT_TRUE(small.ok()) << small.error().message;
+  EXPECT_LE(small->trials, 151u);
+  EXPECT_GE(small->trial.score, found->best->trial.score * 0.75);
+  EXPECT_GE(small->trial.base.requests, options_.least_requests);
+  for (std::size_t i = 0; i < small->levels.size(); ++i)
+    EXPECT_LE(small->levels[i], found->best->levels[i]) << space_.parameters()[i].name;
+
+  const auto again = try_scene(small->scene, options_);
+  ASSERT_TRUE(again.ok() && *again);
+  EXPECT_EQ((*again)->with_value, small->trial.with_value);
+
+  const std::string path = directory_.file("case.e4c");
+  const auto events = write_case(small->scene, options_.base, {"the test", "none"}, path);
+  ASSERT_TRUE(events.ok()) << events.error().message;
+  Progress silent(false);
+  const auto replayed = replay_case(path, options_, {silent, [](const std::string&) {}});
+  ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+  EXPECT_EQ(replayed->decisions, small->trial.base.requests);
+  EXPECT_EQ(replayed->followed, replayed->decisions);
+  EXPECT_EQ(replayed->trial.base_value, small->trial.base_value);
+  // It is given the requests that the first one made, where it made its own before.
+  EXPECT_GT(replayed->trial.score, 0);
+  EXPECT_NE(replayed->dearest.decision, 0u);
+}
+
+}  // namespace
+}  // namespace e4r::hunt

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hunt/start.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/ext2_images.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace e4r::hunt {
+namespace {
+
+// Image files of the test's own.
+class HuntStart : public ::testing::Test {
+ protected:
+  Starts starts_{[this](std::uint64_t bytes, std::uint32_t block_size) -> Result<std::string> {
+    const std::string path = directory_.file(fmt::format("{}-{}.img", bytes, block_size));
+    test::make_image(path, bytes, {"-t", "ext4", "-b", std::to_string(block_size)});
+    ++made_;
+    return path;
+  }};
+  test::TempDir directory_;
+  int made_ = 0;
+};
+
+Origin origin_of(std::uint32_t block_size) {
+  return {.bytes = 64 << 20, .block_size = block_size};
+}
+
+// Longest run of free clusters, and all of them, as libext2fs sees the image.
+std::pair<std::uint32_t, std::uint64_t> free_runs(const std::string& path,
+                                                  std::uint32_t clusters_per_group) {
+  std::uint32_t longest = 0;
+  std::uint64_t all = 0;
+  for (const auto& words : test::reference_bitmaps(path)) {
+    std::uint32_t run = 0;
+    for (std::uint32_t bit = 0; bit < clusters_per_group; ++bit) {
+      run = (words[bit / 64] >> bit % 64 & 1) != 0 ? 0 : run + 1;
+      longest = std::max(longest, run);
+      all += run > 0;
+    }
+  }
+  return {longest, all};
+}
+
+TEST_F(HuntStart, NewFileSystemsAreMadeOnce) {
+  for (int i = 0; i < 2; ++i) {
+    const auto start = starts_.make(origin_of(4096));
+    ASSERT_TRUE(start.ok()) << start.error().message;
+    const auto [longest, all] = free_runs(*(*start)->path(), 32768);
+    EXPECT_EQ((*start)->free_blocks(), all);
+  }
+  EXPECT_EQ(made_, 1);
+}
+
+TEST_F(HuntStart, PiecesAreNoLongerThanAskedFor) {
+  for (const std::uint32_t block_size : {1024u, 4096u})
+    for (const std::uint32_t piece : {4u, 100u, 4096u}) {
+      Origin origin = origin_of(block_size);
+      origin.piece = piece;
+      origin.gap = 7;
+      const auto start = starts_.make(origin);
+      ASSERT_TRUE(start.ok()) << start.error().message;
+      const auto path = (*start)->path();
+      ASSERT_TRUE(path.ok()) << path.error().message;
+      const auto [longest, all] = free_runs(*path, block_size * 8);
+      EXPECT_EQ(longest, piece);
+      EXPECT_EQ((*start)->free_blocks(), all);
+      EXPECT_EQ(*path, *(*start)->path());
+    }
+}
+
+TEST_F(HuntStart, AnAgedOneIsTheSameEachTimeAndItsImageIsWhole) {
+  Origin origin = origin_of(1024);
+  origin.turnover = 50;
+  origin.utilisation = 70;
+  const auto start = starts_.make(origin), again = starts_.make(origin);
+  ASSERT_TRUE(start.ok() && again.ok());
+  origin.age_seed = 1;
+  const auto other = starts_.make(origin);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(test::reference_bitmaps(*(*start)->path()), test::reference_bitmaps(*(*again)->path()));
+  EXPECT_NE(test::reference_bitmaps(*(*start)->path()), test::reference_bitmaps(*(*other)->path()));
+  const auto path = (*start)->path();
+  const std::string elsewhere =  // as another process can open it
+      fmt::format("/proc/{}{}", ::getpid(), path->substr(std::string_view("/proc/self").size()));
+  const auto told = test::run({"dumpe2fs", "-h", elsewhere});
+  EXPECT_NE(told.out.find(fmt::format("Free blocks:              {}\n", (*start)->free_blocks())),
+            std::string::npos)
+      << told.out << told.err;
+}
+
+TEST_F(HuntStart, NoRoomForAnAgeIsNoError) {
+  Origin origin = origin_of(4096);
+  origin.turnover = 10;
+  origin.utilisation = 1;
+  const auto start = starts_.make(origin);
+  ASSERT_TRUE(start.ok()) << start.error().message;
+  EXPECT_EQ(*start, nullptr);
+}
+
+TEST(HuntStarts, AnImageThatCannotBeMadeIsOne) {
+  Starts starts([](std::uint64_t, std::uint32_t) -> Result<std::string> {
+    return error("no room on the disk");
+  });
+  const auto start = starts.make(origin_of(4096));
+  ASSERT_FALSE(start.ok());
+  EXPECT_EQ(start.error().message, "no room on the disk");
+}
+
+}  // namespace
+}  // namespace e4r::hunt

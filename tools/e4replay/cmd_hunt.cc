@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <sstream>
+
+#include "app/deciders.h"
+#include "app/setups.h"
+#include "common/command.h"
+#include "common/print_line.h"
+#include "common/stop.h"
+#include "common/version.h"
+#include "e4replay/start_image.h"
+#include "guest/kernel_file.h"
+#include "hunt/hunt.h"
+#include "util/output.h"
+#include "util/shell.h"
+#include "util/units.h"
+
+namespace e4r::tools {
+namespace cmd_hunt {
+namespace {
+
+struct Options {
+  std::string base, with;
+  std::string objective = "steps";
+  std::string output;
+  std::vector<std::string> settings, with_settings;
+  std::string tunables = "mb_stripe";
+  std::string largest = "4G";
+  std::uint64_t least_requests = 100;
+  std::uint64_t trials = 2000;
+  std::uint64_t shrink_trials = 1000;
+  std::uint64_t seed = 1;
+  std::string json;
+  unsigned threads = 0;
+  bool no_progress = false;
+};
+
+std::string command_of(const Options& options) {
+  std::string out = "e4replay hunt";
+  const auto add = [&out](const char* option, const std::string& value) {
+    out += fmt::format(" {} {}", option, shell_word(value));
+  };
+  add("--base", options.base);
+  add("--with", options.with);
+  add("--objective", options.objective);
+  for (const std::string& setting : options.settings) add("--set", setting);
+  for (const std::string& setting : options.with_settings) add("--set-with", setting);
+  add("--tunables", options.tunables);
+  add("--largest", options.largest);
+  add("--least-requests", std::to_string(options.least_requests));
+  add("--trials", std::to_string(options.trials));
+  add("--shrink-trials", std::to_string(options.shrink_trials));
+  add("--seed", std::to_string(options.seed));
+  add("-o", options.output);
+  return out;
+}
+
+Status choose_sides(const Options& options, hunt::Options& chosen) {
+  review::Side &base = chosen.search.base, &with = chosen.search.with;
+  E4R_TRY(base.policy, app::parse_policy(options.base));
+  E4R_TRY(with.policy, app::parse_policy(options.with));
+  base.settings = with.settings = options.settings;
+  with.settings.insert(with.settings.end(), options.with_settings.begin(),
+                       options.with_settings.end());
+  if (const Status status = app::check_settings(with.settings); !status.ok())
+    return error("--set: {}", status.error().message);
+  if (base.policy == with.policy && options.with_settings.empty())
+    return error("--base and --with are the same: give another policy, or --set-with NAME=VALUE");
+  return {};
+}
+
+Status choose_tunables(const Options& options, hunt::Options& chosen) {
+  std::istringstream names(options.tunables);
+  for (std::string name; std::getline(names, name, ',');) {
+    for (const auto* settings : {&options.settings, &options.with_settings})
+      for (const std::string& setting : *settings)
+        if (setting.starts_with(name + "="))
+          return error("{} is set: leave it out of --tunables {}", name, options.tunables);
+    chosen.tunables.push_back(std::move(name));
+  }
+  if (const auto space = hunt::Space::create(chosen.largest, chosen.tunables); !space.ok())
+    return error("--tunables: {}", space.error().message);
+  return {};
+}
+
+// What is wrong with the command line, if anything is.
+Status choose(const Options& options, hunt::Options& chosen) {
+  if (options.base.empty() || options.with.empty())
+    return error("give the two policies: --base POLICY --with POLICY");
+  if (options.output.empty()) return error("-o is missing: where does the capture go?");
+  E4R_CHECK(choose_sides(options, chosen));
+  const auto objective = hunt::find_objective(options.objective);
+  if (!objective.ok()) return error("--objective: {}", objective.error().message);
+  chosen.search.objective = *objective;
+  for (const review::Side* side : {&chosen.search.base, &chosen.search.with})
+    if (objective->key.starts_with("decision_ns/") && !guest::is_kernel(*side->policy))
+      return error("--objective {}: models take no time: give kernel:FILE for {}",
+                   options.objective, side->policy->name);
+  const auto largest = parse_size(options.largest);
+  if (!largest.ok()) return error("--largest: {}", largest.error().message);
+  chosen.largest = *largest;
+  if (const auto space = hunt::Space::create(*largest, {}); !space.ok())
+    return error("--largest: {}", space.error().message);
+  E4R_CHECK(choose_tunables(options, chosen));
+  constexpr std::uint64_t kMostTrials = 10'000'000;
+  if (options.trials == 0 || options.trials > kMostTrials)
+    return error("--trials {}: give 1 to {}", options.trials, kMostTrials);
+  chosen.search.least_requests = options.least_requests;
+  chosen.search.trials = options.trials;
+  chosen.search.seed = options.seed;
+  chosen.search.threads = options.threads;
+  chosen.shrink_trials = options.shrink_trials;
+  chosen.command = command_of(options);
+  chosen.program = version_line();
+  return {};
+}
+
+Result<Outputs> declare_files(const Options& options, const hunt::Options& chosen) {
+  Outputs outputs;
+  const allocator::Policy* const policies[] = {chosen.search.base.policy,
+                                               chosen.search.with.policy};
+  app::declare_reads(policies, outputs);
+  E4R_CHECK(outputs.writes(options.output, OutputKind::file));
+  E4R_CHECK(outputs.writes(options.json));
+  return outputs;
+}
+
+Result<int> run(const Options& options) {
+  hunt::Options chosen;
+  if (const Status status = choose(options, chosen); !status.ok())
+    return usage_error(status.error().message);
+  E4R_TRY(const Outputs outputs, declare_files(options, chosen));
+  chosen.output = outputs.named(options.output);
+  std::vector<StartImage> images;  // one caller at a time
+  const auto make = [&images](std::uint64_t bytes,
+                              std::uint32_t block_size) -> Result<std::string> {
+    E4R_TRY(StartImage image,
+            StartImage::make(std::to_string(bytes), temporary_directory(), block_size));
+    images.push_back(std::move(image));
+    return images.back().path();
+  };
+  Progress progress(!options.no_progress);
+  const auto hunted = hunt::hunt(chosen, make, {progress, warn}, stop_on_signals());
+  if (!hunted.ok() && hunted.error().message == "stopped") {
+    print_line(stderr, "e4replay: stopped: no capture was written");
+    return kStopped;
+  }
+  if (!hunted.ok()) return hunted.error();
+  const hunt::Made made = {chosen.program, chosen.command, options.output};
+  if (!options.json.empty())
+    E4R_CHECK(write_output(hunt_json(*hunted, made), outputs.named(options.json)));
+  if (options.json != "-") E4R_CHECK(write_output(hunt_text(*hunted, made), "-"));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CommandLine& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("--base", o->base, "the policy as it is, or kernel:FILE").type_name("POLICY");
+  app.add_option("--with", o->with, "the policy that is to be found worse").type_name("POLICY");
+  app.add_option("-o,--output", o->output, "where the capture of the case goes")
+      .type_name("FILE.e4c");
+  app.add_option("--objective", o->objective,
+                 "what is to be worse: steps, ns, or a figure of a review (steps)")
+      .type_name("FIGURE");
+  app.add_option("--set", o->settings, "set a tunable for both; may be given again")
+      .type_name("NAME=VALUE")
+      .may_repeat();
+  app.add_option("--set-with", o->with_settings,
+                 "set a tunable for --with alone; may be given again")
+      .type_name("NAME=VALUE")
+      .may_repeat();
+  app.add_option("--tunables", o->tunables,
+                 "tunables of both that are chosen, comma-separated (mb_stripe); empty: none")
+      .type_name("NAME[,NAME...]");
+  app.add_option("--least-requests", o->least_requests,
+                 "a case with fewer requests to the allocator is none (100)")
+      .type_name("N");
+  app.add_option("--largest", o->largest, "no file system is larger (4G)").type_name("SIZE");
+  app.add_option("--trials", o->trials, "how many cases are tried (2000)").type_name("N");
+  app.add_option("--shrink-trials", o->shrink_trials,
+                 "and how many to make the worst one smaller (1000)")
+      .type_name("N");
+  app.add_option("--seed", o->seed, "of all that is drawn (1)").type_name("N");
+  app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")
+      .type_name("FILE");
+  app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
+  app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
+  return [o] { return run(*o); };
+}
+
+}  // namespace
+}  // namespace cmd_hunt
+
+const Command& hunt_command() {
+  static const Command kCommand = {
+      "hunt", "look for the case in which one policy is worst against another",
+      "  e4replay hunt --base legacy --with linux-6.12 -o worst.e4c\n"
+      "  e4replay hunt --base linux-6.12 --with linux-7.3 --objective files/extents -o worst.e4c\n"
+      "  e4replay hunt --base kernel:stock.uml --with kernel:mine.uml --objective ns \\\n"
+      "      --trials 200 -o worst.e4c\n"
+      "  e4replay replay worst.e4c -p legacy,linux-6.12 --first-difference\n",
+      cmd_hunt::declare};
+  return kCommand;
+}
+
+}  // namespace e4r::tools
