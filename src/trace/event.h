@@ -93,6 +93,7 @@ struct RecordedExtent {
 //                                     passed over) tail(1: a second round was made); groups(entries
 //                                     visited) when has_inputs (kernels with the series
 //                                     es-shrinker)
+//   discard_blocks                    block count
 //   lost_events                       count
 struct Event {
   EventKind kind = EventKind::lost_events;

@@ -135,7 +135,8 @@ TEST(E4t, KindsKeepTheirTags) {
                                          es_lookup_exit,
                                          es_shrink_scan_enter,
                                          es_shrink_scan_exit,
-                                         es_shrink};
+                                         es_shrink,
+                                         discard_blocks};
   for (std::size_t tag = 0; tag < by_tag.size(); ++tag) {
     e4t::BlockEncoder encoder;
     Event e;

@@ -180,6 +180,9 @@ class Generator {
       case EventKind::es_shrink_scan_exit:
         fill(e.found, 128);
         return fill(e.count, 1000);
+      case EventKind::discard_blocks:
+        fill(e.block, 1 << 20);
+        return fill(e.count, 1000);
       default:
         return;
     }

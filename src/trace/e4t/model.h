@@ -251,6 +251,14 @@ class Model {
     needed_ = e.count;
   }
 
+  // Discards go upwards.
+  template <class Op>
+  void discard_blocks(Op& op, Event& e) {
+    op(0, e.block, discarded_.block + discarded_.count);
+    op(1, e.count, discarded_.count);
+    discarded_ = {e.block, e.count, 0};
+  }
+
   // Transactions follow each other.
   template <class Op>
   void begin_commit(Op& op, Event& e) {
@@ -391,6 +399,7 @@ class Model {
   Search search_;
   RecordedExtent locality_;
   Freed freed_;
+  Freed discarded_;
   std::uint64_t last_ino_ = 0, new_ino_ = 0, parent_ = 0, tid_ = 0, needed_ = 0, pa_count_ = 0;
   std::uint64_t run_end_ = 0, run_count_ = 0;
   std::uint32_t loaded_ = 0;

@@ -73,6 +73,7 @@ using EsShrink = Body<Ending::plain, Device, NumberAndComma<"nr_shrunk", &Event:
                       Number<"scan_time", &Event::count>, Number<"nr_skipped", &Event::needed>,
                       Number<"retried", &Event::tail>, Absent<"scan_ns">, Absent<"nr_to_scan">,
                       Visited, Absent<"nr_spared">, Absent<"nr_inodes">>;
+using DiscardBlocks = Body<Ending::plain, Device, Number<"blk", &Event::block>, Count>;
 using EndCommit = Body<Ending::plain, Device, Transaction, Sync, Ignored<"head">>;
 
 struct Functions {
