@@ -63,6 +63,7 @@ Status Ager::sync() {
   count_freed();
   decider_.begin_commit();
   decider_.end_commit();
+  decider_.send_discards(allocator::Discards::kAll);
   return decider_.status();
 }
 

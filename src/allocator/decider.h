@@ -6,6 +6,7 @@
 
 #include "allocator/counters.h"
 #include "allocator/decision.h"
+#include "allocator/discards.h"
 #include "allocator/guide.h"
 #include "allocator/observer.h"
 #include "allocator/policy.h"
@@ -43,6 +44,11 @@ class Decider {
   virtual void begin_commit() = 0;
   // The transaction that began to commit has ended.
   virtual void end_commit() = 0;
+  // With -o discard: the worker sends the device at most so many discards of what commits have
+  // given back (Discards::work). Returns how many.
+  virtual std::uint64_t send_discards(std::uint64_t) { return 0; }
+  // FITRIM sends what is free of the clusters.
+  virtual void trim(std::uint32_t, std::uint32_t, std::uint32_t) {}
 
   // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
   // recently used ones when that is not 0.
@@ -80,6 +86,9 @@ class Decider {
   [[nodiscard]] virtual Status finish() { return {}; }
   // The kernel's files, after finish(); null when it is no kernel.
   [[nodiscard]] virtual const KernelAccount* account() const { return nullptr; }
+  // What was sent to the device, FITRIM left out; null unless it is a model on a mount that
+  // discards.
+  [[nodiscard]] virtual const Discards* discards() const { return nullptr; }
 };
 
 }  // namespace e4r::allocator

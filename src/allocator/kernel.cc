@@ -95,6 +95,7 @@ constexpr Kernel since_6_17(std::string_view name, const StartRules& start,
       .preallocs = kPreallocs6_4,
       .remembers = remembers,
       .stats = StatNames::v6_17,
+      .freed = state::FreedMerging::parent,
   };
 }
 

@@ -66,6 +66,7 @@ struct Kernel {
   PreallocRules preallocs;
   GoalRules remembers;
   StatNames stats;
+  state::FreedMerging freed = state::FreedMerging::neighbours;
 };
 
 // fs/ext4/mballoc.c of these versions.

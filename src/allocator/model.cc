@@ -13,12 +13,14 @@ Tunables effective(const Policy& policy, Tunables tunables) {
 }  // namespace
 
 Model::Model(const state::Source& source, const Policy& policy, const Tunables& tunables)
-    : state_(source, group_index(policy, tunables)),
+    : state_(source, group_index(policy, tunables), policy.kernel.freed),
       allocator_(state_, policy, effective(policy, tunables)) {}
 
 bool Model::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters, bool file_data) {
   const bool at_once = state_.geometry().frees_at_once(file_data);
-  return state_.free_clusters(group, start, clusters, transaction_, at_once).ok();
+  if (!state_.free_clusters(group, start, clusters, transaction_, at_once).ok()) return false;
+  if (at_once && state_.geometry().discard) discards_.free_at_once(state_, group, start, clusters);
+  return true;
 }
 
 bool Model::give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) {
@@ -35,6 +37,25 @@ void Model::begin_commit() {
 void Model::end_commit() {
   if (committing_) state_.commit(transaction_ - 1);
   committing_ = false;
+}
+
+std::uint64_t Model::send_discards(std::uint64_t most) {
+  discards_.commit(state_.take_given_back());
+  return discards_.work(state_, most);
+}
+
+void Model::trim(std::uint32_t number, std::uint32_t start, std::uint32_t clusters) {
+  state_.load(number);
+  state::Group& group = state_.group(number);
+  if (group.corrupt) return;
+  const std::uint32_t end = start + clusters;
+  std::uint32_t at = state::bitmap::find_clear(state_.words(group), end, start);
+  while (at < end) {
+    const std::uint32_t next = state::bitmap::find_set(state_.words(group), end, at);
+    (void)state_.take(group, at, next - at);
+    (void)state_.give(group, at, next - at);
+    at = state::bitmap::find_clear(state_.words(group), end, next);
+  }
 }
 
 void Model::make_inode(std::uint64_t ino) {

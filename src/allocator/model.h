@@ -24,6 +24,8 @@ class Model final : public Decider {
   bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void begin_commit() override;
   void end_commit() override;
+  std::uint64_t send_discards(std::uint64_t most) override;
+  void trim(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void discard_inode(std::uint64_t ino, std::uint32_t needed) override {
     allocator_.discard_inode(ino, needed);
   }
@@ -42,10 +44,14 @@ class Model final : public Decider {
   [[nodiscard]] const Tunables& tunables() const override { return allocator_.tunables(); }
   void observe(SearchObserver* observer) override { allocator_.observe(observer); }
   [[nodiscard]] Status status() const override { return allocator_.status(); }
+  [[nodiscard]] const Discards* discards() const override {
+    return state_.geometry().discard ? &discards_ : nullptr;
+  }
 
  private:
   state::FsState state_;
   Allocator allocator_;
+  Discards discards_;
   std::uint64_t transaction_ = 0;  // running
   bool committing_ = false;        // the one before it has not ended
 };

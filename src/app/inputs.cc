@@ -168,6 +168,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   E4R_CHECK(read_tunables(options, capture ? &*capture : nullptr,
                           image.superblock().default_mount_opts, recorded));
   source.geometry.data_writeback = recorded.mount.data_writeback;
+  source.geometry.discard = recorded.mount.discard;
   E4R_CHECK(
       find_possible_cpus(options, trace, source.geometry.groups, listener, recorded.tunables));
   Inputs out = {std::move(capture),

@@ -85,8 +85,8 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   out.release = inputs.release;
   if (inputs.mount.discard)
     out.not_modelled.push_back({"discard",
-                                "mounted with discard: what a commit frees is usable only when the "
-                                "device has dropped it"});
+                                "mounted with discard: what is sent to the device is in use until "
+                                "the device has dropped it"});
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
   stats::SettledFree before = stats::source_free(inputs.source, stats::mebibyte_bits(block_bits));
   out.before = before.extents;

@@ -160,6 +160,7 @@ Status Allocator::free(std::uint64_t first, std::uint64_t count, bool file_data)
 void Allocator::commit() {
   data_->decider->begin_commit();
   data_->decider->end_commit();
+  data_->decider->send_discards(allocator::Discards::kAll);
 }
 
 void Allocator::discard(std::uint64_t ino, std::uint32_t needed) {

@@ -92,6 +92,8 @@ void Engine::apply(const Op& op) {
     case Op::Kind::commit_flushing:
     case Op::Kind::end_commit:
       return on_commit(op);
+    case Op::Kind::discard_blocks:
+      return on_discard(op);
     case Op::Kind::lost:
       tally_.lost_events += std::max<std::uint64_t>(op.count, 1);
       return;
@@ -104,6 +106,21 @@ void Engine::on_commit(const Op& op) {
   if (op.kind == Op::Kind::commit_flushing) return decider_->begin_commit();
   ++tally_.commits;
   decider_->end_commit();
+  if (!options_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
+}
+
+// A free that takes effect at once sends its own. What no worker has to send is FITRIM's. A replay
+// with extents of its own cannot tell whose it is.
+void Engine::on_discard(const Op& op) {
+  recorded_discards_.add(geometry().to_blocks(op.count));
+  const bool mounted = source_.geometry.discard;
+  const bool own = mounted && source_.geometry.frees_at_once(last_free_.file_data) &&
+                   last_free_.pid == op.pid && last_free_.group == op.group &&
+                   last_free_.start == op.start && last_free_.count == op.count;
+  if (own) return;
+  const std::uint64_t most = discards_for_one();
+  if (mounted && (decider_->send_discards(most) > 0 || most == allocator::Discards::kAll)) return;
+  decider_->trim(op.group, op.start, static_cast<std::uint32_t>(op.count));
 }
 
 void Engine::on_allocate_inode(const Op& op) {
@@ -252,6 +269,7 @@ void Engine::give_back(const BlockRange& range) {
 void Engine::on_free(const Op& op) {
   const BlockRange range = {geometry().block_of(op.group, op.start),
                             geometry().to_blocks(op.count)};
+  last_free_ = op;
   free(op, range);
 }
 

@@ -34,6 +34,9 @@ struct EngineOptions {
   // every invariant of the state.
   bool check = false;
   std::uint64_t check_every = 4096;
+  // The trace has ext4_discard_blocks, which says when a worker was at work. Else it is at work as
+  // each commit ends.
+  bool discards_recorded = false;
   bool warm = false;  // the file system had been mounted for a while before the trace
   std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
   bool log = false;                       // keep what each request came to (Engine::log)
@@ -91,6 +94,12 @@ class Engine {
   // The same for tables; empty unless EngineOptions::rows.
   [[nodiscard]] const DecisionRows& rows() const { return rows_; }
   [[nodiscard]] DecisionRows take_rows() { return std::move(rows_); }
+  // Those of the trace's ext4_discard_blocks.
+  [[nodiscard]] const allocator::DiscardCounts& recorded_discards() const {
+    return recorded_discards_;
+  }
+  // What the decider has sent; null when it sends none.
+  [[nodiscard]] const allocator::Discards* discards() const { return decider_->discards(); }
   // In which order they were handed out.
   [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
@@ -109,6 +118,8 @@ class Engine {
   virtual void free(const Op& op, const BlockRange& range) = 0;
   // A file is gone of which the replay held the ranges still: the recorded kernel never freed them.
   virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
+  // How many discards a worker sends when the recorded one sent one.
+  [[nodiscard]] virtual std::uint64_t discards_for_one() const { return 1; }
   // What is kept of a request (EngineOptions::rows).
   [[nodiscard]] virtual DecisionRow row_of(const Op& op, const allocator::Decision& made,
                                            const SearchCost& cost) const {
@@ -155,6 +166,7 @@ class Engine {
   void on_allocate_inode(const Op& op);
   void on_free_inode(const Op& op);
   void on_commit(const Op& op);
+  void on_discard(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] SearchCost take_cost();
   Explanation* to_explain();
@@ -170,6 +182,8 @@ class Engine {
   std::map<std::uint64_t, Explanation> explanations_;  // by decision
   std::size_t next_to_explain_ = 0;                    // of EngineOptions::explain
   WriteOrder write_order_;
+  allocator::DiscardCounts recorded_discards_;
+  Op last_free_;
   CostProfile costs_;
   allocator::DecisionTimes times_;
   allocator::DecisionHash hash_;

@@ -112,6 +112,7 @@ bool Fit::event(const Event& e) {
     case EventKind::release_inode_pa:
     case EventKind::release_group_pa:
     case EventKind::free_blocks:
+    case EventKind::discard_blocks:
       return block(e.block);
     case EventKind::buddy_bitmap_load:
     case EventKind::prefetch_bitmaps:

@@ -14,6 +14,7 @@ class FreeRun : public WhatIf {
   void decided(const Op& op, const allocator::Decision& decision) override {
     (void)agreement_.count(op, decision, false);
   }
+  [[nodiscard]] std::uint64_t discards_for_one() const override { return 1; }
   void not_needed(const Op& op) override { agreement_.count_not_taken(op); }
 };
 

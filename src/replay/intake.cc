@@ -59,6 +59,7 @@ bool Intake::admit(Op& op) {
     case Op::Kind::allocate:
       return !op.closing.seen || (has_inode() && allocation(op));
     case Op::Kind::free:
+    case Op::Kind::discard_blocks:
       return inside(geometry_.holds(op.group, static_cast<std::int32_t>(op.start), op.count));
     case Op::Kind::load_group:
     case Op::Kind::reload_group:

@@ -26,7 +26,9 @@ state::MountedGeometry geometry_from(const image::SuperblockInfo& g) {
   out.desc_csum = g.features.group_checksums();
   out.journal = g.features.has_journal;
   out.extents = g.features.extents;
-  out.data_writeback = read_mount("", g.default_mount_opts).data_writeback;
+  const MountFacts mount = read_mount("", g.default_mount_opts);
+  out.data_writeback = mount.data_writeback;
+  out.discard = mount.discard;
   return out;
 }
 

@@ -169,6 +169,13 @@ void OpStream::accept(const Event& event) {
     case EventKind::end_commit:
       push(Op::Kind::end_commit, event).block = event.block;
       return;
+    case EventKind::discard_blocks: {
+      Op& op = push(Op::Kind::discard_blocks, event);
+      op.group = geometry_.group_of(event.block);
+      op.start = geometry_.cluster_in_group(event.block);
+      op.count = geometry_.to_clusters(event.count);
+      return;
+    }
     case EventKind::lost_events:
       push(Op::Kind::lost, event);
       return;

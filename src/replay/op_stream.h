@@ -57,6 +57,7 @@ struct Op {
     free_inode,       // ino
     commit_flushing,  // block (the number): the running transaction takes no more frees
     end_commit,       // block: its frees become usable
+    discard_blocks,   // group, start, count: clusters that the device is told of
     lost,             // events are missing here
   };
   Kind kind = Kind::nothing;

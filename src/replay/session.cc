@@ -99,6 +99,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   EngineOptions options;
   options.check = options_.check;
   options.warm = warm() != nullptr;
+  options.discards_recorded = trace_.summary().count(trace::EventKind::discard_blocks) > 0;
   options.explain = setup.explain;
   options.log = setup.log;
   options.rows = setup.rows;

@@ -19,6 +19,10 @@ class WhatIf : public Engine {
   // The decision for the request itself, and whether it had been served before.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
+  // Another layout has other extents: all that commits have given back.
+  [[nodiscard]] std::uint64_t discards_for_one() const override {
+    return allocator::Discards::kAll;
+  }
 
  private:
   [[nodiscard]] std::span<const std::uint64_t> late() const override { return inputs_.late; }

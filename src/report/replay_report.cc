@@ -46,6 +46,7 @@ RunReport summarize(const replay::Run& run) {
   out.times = engine.times();
   out.decisions_hash = engine.hash().value();
   out.write_order = engine.write_order();
+  if (engine.discards() != nullptr) out.discards = engine.discards()->counts();
   out.ready_s = run.ready_s;
   out.elapsed_s = run.elapsed_s;
   return out;
@@ -97,6 +98,9 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   if (!out.absent.empty()) return out;
   RunReport run = summarize(followed);
   run.costs = {};
+  run.discards.reset();  // the model's are no record
+  if (engine.discards() != nullptr && engine.recorded_discards().issued > 0)
+    run.discards = engine.recorded_discards();
   run.decisions_hash = closings.hash.value();
   run.tally.requests = closings.requests;
   run.tally.failed = closings.failed;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allocator/decision_times.h"
+#include "allocator/discards.h"
 #include "allocator/policy.h"
 #include "image/fs_info.h"
 #include "replay/agreement.h"
@@ -50,6 +51,8 @@ struct RunReport {
   allocator::DecisionTimes times;    // of a kernel's code; empty of a model
   std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
   replay::WriteOrder write_order;
+  // Of a mount with discard; none where nobody knows.
+  std::optional<allocator::DiscardCounts> discards;
   double ready_s = 0;  // as in replay::Run, and how fast it was from then on
   double elapsed_s = 0;
   [[nodiscard]] double requests_per_s() const;

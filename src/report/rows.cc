@@ -126,6 +126,22 @@ void add_files(std::vector<Row>& out) {
   out.back().show = Show::never;
 }
 
+// What the device is told of, where the mount does that.
+void add_discards(std::vector<Row>& out) {
+  const auto add = [&](const char* label, const char* key, Better better, OfRun run) {
+    out.push_back({"discards", label, key, Show::nonzero, run, {}, better});
+  };
+  add("  issued", "discards/issued", Better::lower,
+      [](Run r, Report) { return r.discards ? Value(r.discards->issued) : Value(); });
+  add("  blocks", "discards/blocks", Better::none,
+      [](Run r, Report) { return r.discards ? Value(r.discards->blocks) : Value(); });
+  add("  average length, blocks", "discards/avg_blocks", Better::higher,
+      [](Run r, Report) -> Value {
+        if (!r.discards || r.discards->issued == 0) return {};
+        return static_cast<double>(r.discards->blocks) / static_cast<double>(r.discards->issued);
+      });
+}
+
 constexpr std::string_view kTimes = "decision_ns/";
 
 Value value_of(std::optional<std::uint64_t> count) {
@@ -188,6 +204,7 @@ std::vector<Row> make_rows() {
   const std::string pa = "preallocation, clusters";
   out.push_back(stat_row(pa, "  preallocated", "preallocated", Show::always));
   out.push_back(stat_row(pa, "  discarded", "discarded", Show::always, Better::lower));
+  add_discards(out);
   add_free_extents(out);
   add_files(out);
   add_layout_rows(out);

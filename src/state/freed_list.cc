@@ -4,43 +4,87 @@
 #include <iterator>
 
 namespace e4r::state {
+namespace {
+
+// Whether the second continues the first and was freed by the same transaction.
+bool joins(const FreedList::Entry& first, const FreedList::Entry& second) {
+  return first.transaction == second.transaction && first.end() == second.start;
+}
+
+}  // namespace
 
 bool FreedList::add(std::uint32_t group, std::uint32_t start, std::uint32_t count,
                     std::uint64_t transaction) {
-  ByStart& tree = by_group_[group];
-  auto right = tree.lower_bound(start);
-  if (right != tree.end() && right->first < start + count) return false;
-  if (right != tree.begin()) {
-    const auto left = std::prev(right);
-    const Entry& e = *left->second;
-    if (e.start + e.count > start) return false;
-    if (e.start + e.count == start && e.transaction == transaction) {
-      start = e.start;
-      count += e.count;
-      list_.erase(left->second);
-      tree.erase(left);
+  Tree& tree = by_group_[group];
+  const auto right = tree.lower_bound(start);
+  if (right != tree.end() && right->start < start + count) return false;
+  if (right != tree.begin() && std::prev(right)->end() > start) return false;
+  const Entry entry = {group, start, count, transaction};
+  if (merging_ == FreedMerging::neighbours)
+    merge_with_neighbours(tree, right, entry);
+  else if (!merge_with_parent(tree, right, entry))
+    insert(tree, entry);
+  return true;
+}
+
+void FreedList::insert(Tree& tree, const Entry& entry) {
+  Node& node = list_.emplace_back(entry);
+  node.self = std::prev(list_.end());
+  tree.insert(node);
+}
+
+void FreedList::remove(Tree& tree, Node& node) {
+  tree.erase(tree.iterator_to(node));
+  list_.erase(node.self);
+}
+
+void FreedList::merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry) {
+  if (right != tree.begin())
+    if (Node& left = *std::prev(right); joins(left, entry)) {
+      entry.start = left.start;
+      entry.count += left.count;
+      remove(tree, left);
     }
+  if (right != tree.end() && joins(entry, *right)) {
+    entry.count += right->count;
+    remove(tree, *right);
   }
-  if (right != tree.end() && right->first == start + count &&
-      right->second->transaction == transaction) {
-    count += right->second->count;
-    list_.erase(right->second);
-    tree.erase(right);
+  insert(tree, entry);
+}
+
+// The parent of a new node is the left neighbour if that has no right child, else the right one.
+bool FreedList::merge_with_parent(Tree& tree, Tree::iterator right, const Entry& entry) {
+  using Traits = Tree::value_traits;
+  Node* const left = right == tree.begin() ? nullptr : &*std::prev(right);
+  const bool below_left =
+      left != nullptr && Traits::node_traits::get_right(Traits::to_node_ptr(*left)) == nullptr;
+  if (below_left) {
+    if (!joins(*left, entry)) return false;
+    left->count += entry.count;
+    if (right != tree.end() && joins(*left, *right)) {
+      left->count += right->count;
+      remove(tree, *right);
+    }
+    return true;
   }
-  list_.push_back({group, start, count, transaction});
-  tree.emplace(start, std::prev(list_.end()));
+  if (right == tree.end() || !joins(entry, *right)) return false;
+  right->start = entry.start;
+  right->count += entry.count;
+  if (left != nullptr && joins(*left, *right)) {
+    left->count += right->count;
+    remove(tree, *right);
+  }
   return true;
 }
 
 std::vector<FreedList::Entry> FreedList::take_committed(std::uint64_t transaction) {
   std::vector<Entry> out;
   while (!list_.empty() && list_.front().transaction == transaction) {
-    const Entry& e = list_.front();
-    out.push_back(e);
-    const auto tree = by_group_.find(e.group);
-    tree->second.erase(e.start);
+    Node& node = list_.front();
+    out.push_back(node);
+    const auto tree = by_group_.find(node.group);
+    remove(tree->second, node);
     if (tree->second.empty()) by_group_.erase(tree);
-    list_.pop_front();
   }
   return out;
 }

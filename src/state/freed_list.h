@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/intrusive/set.hpp>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
 namespace e4r::state {
 
+// With which of the extents that its transaction freed in the group a freed extent becomes one
+// (ext4_mb_free_metadata, fs/ext4/mballoc.c).
+enum class FreedMerging : std::uint8_t {
+  // With both neighbours; the merged extent moves to the end of the list (6.1.192, 6.12.117).
+  neighbours,
+  // With the extent below which it would be put in the group's tree, if that is a neighbour, and
+  // then with the neighbour on the other side of that. The lower of two stays where it is on the
+  // list, unless it is the new one. A neighbour higher in the tree stays apart (6.18.44, 7.3.4).
+  parent,
+};
+
 // Clusters that were freed but may not be used again before the transaction that freed them has
-// committed (s_freed_data_list and bb_free_root, Linux 6.1). Extents of one transaction that touch
-// are merged, and the merged extent moves to the end of the list: the order in which groups get
-// their clusters back decides the order of groups on the allocator's lists.
+// committed (s_freed_data_list and bb_free_root, Linux 6.1). The order in which groups get their
+// clusters back decides the order of groups on the allocator's lists, and that of discards.
 class FreedList {
  public:
   struct Entry {
@@ -20,7 +30,13 @@ class FreedList {
     std::uint32_t start;  // cluster
     std::uint32_t count;
     std::uint64_t transaction;  // any increasing number
+
+    [[nodiscard]] std::uint32_t end() const { return start + count; }
   };
+
+  explicit FreedList(FreedMerging merging = FreedMerging::neighbours) : merging_(merging) {}
+  FreedList(const FreedList&) = delete;
+  FreedList& operator=(const FreedList&) = delete;
 
   // False, and nothing changes, when the range overlaps one that is listed already.
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count,
@@ -30,21 +46,39 @@ class FreedList {
   // `transaction`; the first entry of another one ends the run.
   [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction);
 
-  [[nodiscard]] const std::list<Entry>& entries() const { return list_; }
+  [[nodiscard]] const auto& entries() const { return list_; }
   // Calls fn(entry) for each entry of one group, by cluster.
   template <class Fn>
   void for_group(std::uint32_t group, Fn fn) const {
     const auto tree = by_group_.find(group);
     if (tree == by_group_.end()) return;
-    for (const auto& [start, entry] : tree->second) fn(*entry);
+    for (const Node& node : tree->second) fn(static_cast<const Entry&>(node));
   }
   [[nodiscard]] bool empty() const { return list_.empty(); }
 
  private:
-  using ByStart = std::map<std::uint32_t, std::list<Entry>::iterator>;
+  // In a tree of the same shape as the kernel's: both are red-black trees whose rebalancing is that
+  // of the textbooks, and which put the next higher node in the place of one that is removed.
+  using Hook =
+      boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+  struct Node : Entry, Hook {
+    explicit Node(const Entry& entry) : Entry(entry) {}
+    std::list<Node>::iterator self;
+  };
+  struct ByStart {
+    using type = std::uint32_t;
+    type operator()(const Node& node) const { return node.start; }
+  };
+  using Tree = boost::intrusive::set<Node, boost::intrusive::key_of_value<ByStart>>;
 
-  std::list<Entry> list_;
-  std::unordered_map<std::uint32_t, ByStart> by_group_;
+  void insert(Tree& tree, const Entry& entry);
+  void remove(Tree& tree, Node& node);
+  bool merge_with_parent(Tree& tree, Tree::iterator right, const Entry& entry);
+  void merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry);
+
+  FreedMerging merging_;
+  std::list<Node> list_;
+  std::unordered_map<std::uint32_t, Tree> by_group_;
 };
 
 }  // namespace e4r::state

@@ -24,11 +24,12 @@ std::uint32_t average_list(std::uint32_t orders, std::uint32_t len) {
   return std::min(static_cast<std::uint32_t>(std::max(order, 0)), orders - 1);
 }
 
-FsState::FsState(const Source& source, GroupIndex index)
+FsState::FsState(const Source& source, GroupIndex index, FreedMerging merging)
     : geometry_(source.geometry),
       index_(index),
       groups_(source.groups.size()),
       free_index_(static_cast<std::uint32_t>(source.groups.size())),
+      freed_(merging),
       unread_(static_cast<std::uint32_t>(source.groups.size())) {
   for (std::uint32_t number = 0; number < groups_.size(); ++number) {
     const GroupSource& from = source.groups[number];
@@ -332,8 +333,10 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
 }
 
 void FsState::commit(std::uint64_t transaction) {
-  for (const FreedList::Entry& entry : freed_.take_committed(transaction))
+  for (const FreedList::Entry& entry : freed_.take_committed(transaction)) {
     if (!give(groups_[entry.group], entry.start, entry.count)) ++bad_frees_;
+    if (geometry_.discard) given_back_.push_back(entry);
+  }
 }
 
 void FsState::clear_block_uninit(std::uint32_t number) {

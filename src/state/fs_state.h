@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "state/free_index.h"
@@ -52,7 +53,7 @@ enum class OrderLists : std::uint8_t { largest, average };
 // one CPU's worth of concurrency (none). Not thread-safe; several states may share one Source.
 class FsState {
  public:
-  FsState(const Source& source, GroupIndex index);
+  FsState(const Source& source, GroupIndex index, FreedMerging merging = FreedMerging::neighbours);
   FsState(const FsState&) = delete;
   FsState& operator=(const FsState&) = delete;
 
@@ -139,6 +140,11 @@ class FsState {
   // Returns what `transaction` freed. Ranges that cannot be given back are counted.
   void commit(std::uint64_t transaction);
   [[nodiscard]] const FreedList& freed() const { return freed_; }
+  // What commits have given back since the last call, the oldest first, for a mount that discards;
+  // empty for any other.
+  [[nodiscard]] std::vector<FreedList::Entry> take_given_back() {
+    return std::exchange(given_back_, {});
+  }
   [[nodiscard]] std::uint64_t bad_frees() const { return bad_frees_; }
 
   // The group's block bitmap is about to be written (an inode or a block was allocated in it):
@@ -186,6 +192,7 @@ class FsState {
   std::unordered_map<std::uint64_t, InodePreallocs> inode_preallocs_;
   std::unordered_map<std::uint32_t, LocalityGroup> locality_;
   FreedList freed_;
+  std::vector<FreedList::Entry> given_back_;
   std::uint64_t bad_frees_ = 0;
   std::uint64_t preallocs_made_ = 0;
   std::uint32_t loaded_ = 0;

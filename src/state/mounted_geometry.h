@@ -14,6 +14,7 @@ struct MountedGeometry : Geometry {
   bool desc_csum = false;    // uninit_bg or metadata_csum: BLOCK_UNINIT counts
   bool journal = false;
   bool data_writeback = false;  // data=writeback
+  bool discard = false;         // discard: the device is told of what is freed
   bool extents = true;          // new inodes map blocks by extents
 
   // Whether clusters that are freed can be used at once, and not only after their transaction has

@@ -288,6 +288,7 @@ std::uint32_t source_sum(const state::Source& source) {
     append_le(head, value);
   // Sums from before this was known stay as they are.
   if (g.data_writeback) append_le(head, std::uint64_t{1});
+  if (g.discard) append_le(head, std::uint64_t{2});
   for (const BlockRange& range : source.metadata) {
     append_le(head, std::uint64_t{range.first});
     append_le(head, std::uint64_t{range.end()});

@@ -68,6 +68,8 @@ struct Script {
         return fmt::format("l{}", op.group);
       case Op::Kind::reload_group:
         return fmt::format("r{}", op.group);
+      case Op::Kind::discard_blocks:
+        return fmt::format("s{}/{}/{}", op.group, op.start, op.count);
       case Op::Kind::prefetched:
         return fmt::format("p{}-{}", op.group, op.count);
       case Op::Kind::allocate_inode:
@@ -109,6 +111,15 @@ TEST(OpStream, APlainAllocationTakesEffectAtItsRequest) {
   EXPECT_EQ(s.ops[0].closing.found, 9u);
   EXPECT_EQ(s.ops[1].start, 5u);
   EXPECT_EQ(s.ops[1].count, 6u);
+}
+
+TEST(OpStream, ADiscardIsOfClusters) {
+  Script s;
+  s.free(2, 7);
+  Event& e = s.add(EventKind::discard_blocks, 3);
+  e.block = s.geometry.first_block(1) + 5;
+  e.count = 6;
+  EXPECT_EQ(s.replayed(), "f7 s1/5/6 ");
 }
 
 TEST(OpStream, ANewPreallocationTakesEffectWhereItIsMade) {

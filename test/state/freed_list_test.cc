@@ -41,5 +41,25 @@ TEST(FreedList, RefusesOverlaps) {
   EXPECT_TRUE(list.add(1, 10, 5, 1));
 }
 
+// The tree: 20 on top, 10 and 30 below it.
+TEST(FreedList, MergesWithItsParentAlone) {
+  FreedList list(FreedMerging::parent);
+  EXPECT_TRUE(list.add(0, 20, 2, 1));
+  EXPECT_TRUE(list.add(0, 10, 2, 1));
+  EXPECT_TRUE(list.add(0, 30, 2, 1));
+  EXPECT_TRUE(list.add(0, 18, 2, 1));  // would go below 10, which it does not touch
+  ASSERT_EQ(list.entries().size(), 4u);
+  EXPECT_EQ(list.entries().back().start, 18u);
+  EXPECT_TRUE(list.add(0, 12, 6, 1));  // below 18, and then 10 joins
+  ASSERT_EQ(list.entries().size(), 3u);
+  const auto taken = list.take_committed(1);
+  ASSERT_EQ(taken.size(), 3u);
+  EXPECT_EQ(taken[0].start, 20u);  // each is where the lower one was
+  EXPECT_EQ(taken[1].start, 10u);
+  EXPECT_EQ(taken[1].count, 10u);
+  EXPECT_EQ(taken[2].start, 30u);
+  EXPECT_TRUE(list.empty());
+}
+
 }  // namespace
 }  // namespace e4r::state

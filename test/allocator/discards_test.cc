@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/discards.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "allocator/model.h"
+#include "allocator/policy.h"
+#include "allocator/tunables.h"
+
+namespace e4r::allocator {
+namespace {
+
+using Sent = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+// Two empty groups of 1024 clusters but for the first four, mounted with discard.
+struct DiscardingFs {
+  explicit DiscardingFs(bool journal = true, std::uint32_t cluster_bits = 0) {
+    state::MountedGeometry& g = source.geometry;
+    g.groups = 2;
+    g.block_bits = 12;
+    g.cluster_bits = cluster_bits;
+    g.clusters_per_group = 1024;
+    g.blocks_per_group = 1024u << cluster_bits;
+    g.blocks_count = std::uint64_t{g.groups} * g.blocks_per_group;
+    g.journal = journal;
+    g.discard = true;
+    words.resize(g.groups, std::vector<std::uint64_t>(1024 / 64, 0));
+    for (auto& w : words) {
+      state::bitmap::set_range(w, 0, 4);
+      source.groups.push_back({w, 1020, 1020, false, false});
+    }
+  }
+  std::vector<std::vector<std::uint64_t>> words;
+  state::Source source;
+};
+
+struct Mounted : DiscardingFs {
+  explicit Mounted(const char* policy = "legacy", bool journal = true, std::uint32_t bits = 0)
+      : DiscardingFs(journal, bits),
+        model(source, *find_policy(policy), defaults_for(source.geometry)) {
+    for (std::uint32_t g = 0; g < 2; ++g) model.own_state().load(g);
+  }
+  void take(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) {
+    (void)model.own_state().take(model.own_state().group(group), start, clusters);
+  }
+  void free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) {
+    ASSERT_TRUE(model.free(group, start, clusters, true));
+  }
+  void commit() {
+    model.begin_commit();
+    model.end_commit();
+  }
+  Sent sent() {
+    Sent out;
+    for (const BlockRange& range : model.discards()->sent())
+      out.emplace_back(range.first, range.count);
+    return out;
+  }
+  Model model;
+};
+
+TEST(Discards, NeighboursOfOneTransactionAreOne) {
+  Mounted fs;
+  fs.take(1, 100, 40);
+  fs.free(1, 110, 5);
+  fs.free(1, 120, 5);
+  fs.free(1, 115, 5);
+  fs.model.send_discards(Discards::kAll);
+  EXPECT_EQ(fs.sent(), Sent());  // not committed
+  fs.commit();
+  EXPECT_EQ(fs.sent(), Sent());  // and the worker has not come to it
+  fs.model.send_discards(Discards::kAll);
+  EXPECT_EQ(fs.sent(), (Sent{{1024 + 110, 15}}));
+  EXPECT_EQ(fs.model.discards()->counts(), (DiscardCounts{1, 15}));
+}
+
+TEST(Discards, ReachToTheRightAndNotToTheLeft) {
+  Mounted fs;
+  fs.take(0, 50, 10);
+  fs.take(0, 70, 10);
+  fs.free(0, 55, 5);  // 60 to 69 have been free all the time
+  fs.commit();
+  fs.free(0, 50, 5);  // what lies right of it is free now
+  fs.commit();
+  fs.model.send_discards(Discards::kAll);
+  EXPECT_EQ(fs.sent(), (Sent{{50 + 5, 15}, {50 + 0, 20}})) << "in the order of the commits";
+}
+
+TEST(Discards, LeaveOutWhatIsInUseAgain) {
+  Mounted fs;
+  fs.take(0, 100, 100);
+  fs.free(0, 110, 30);
+  fs.commit();
+  fs.take(0, 115, 5);
+  fs.take(0, 139, 1);
+  fs.model.send_discards(1);
+  EXPECT_EQ(fs.sent(), (Sent{{110, 5}}));
+  fs.model.send_discards(1);
+  EXPECT_EQ(fs.sent(), (Sent{{110, 5}, {120, 19}}));
+  fs.model.send_discards(Discards::kAll);
+  EXPECT_EQ(fs.sent().size(), 2u);
+}
+
+TEST(Discards, AreOfBlocks) {
+  Mounted fs("legacy", true, 4);
+  fs.take(1, 100, 40);
+  fs.free(1, 110, 2);
+  fs.commit();
+  fs.model.send_discards(Discards::kAll);
+  EXPECT_EQ(fs.sent(), (Sent{{(1024 + 110) * 16, 32}}));
+}
+
+TEST(Discards, WithoutAJournalAreWhatIsFreed) {
+  Mounted fs("legacy", false);
+  fs.take(0, 100, 40);
+  fs.free(0, 110, 5);
+  fs.free(0, 105, 5);
+  EXPECT_EQ(fs.sent(), (Sent{{110, 5}, {105, 5}}));
+  fs.model.send_discards(Discards::kAll);
+  EXPECT_EQ(fs.sent().size(), 2u);
+}
+
+// A group that is full while its only run is sent comes back to the end of its list.
+TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
+  DiscardingFs fs;
+  Tunables tunables = defaults_for(fs.source.geometry);
+  tunables.mb_optimize_scan = 1;
+  Model model(fs.source, *find_policy("legacy"), tunables);
+  state::FsState& state = model.own_state();
+  for (std::uint32_t g = 0; g < 2; ++g) state.load(g);
+  const auto order = [&] {
+    std::vector<std::uint32_t> out;
+    for (const state::Group& group : state.largest(9)) out.push_back(group.number);
+    return out;
+  };
+  ASSERT_EQ(order(), (std::vector<std::uint32_t>{0, 1}));
+  model.trim(0, 4, 1020);
+  EXPECT_EQ(order(), (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_EQ(state.group(0).free, 1020u);
+  EXPECT_TRUE(state.check(5).empty());
+}
+
+TEST(Discards, NoneOfAMountThatSendsNone) {
+  DiscardingFs fs;
+  fs.source.geometry.discard = false;
+  const Model model(fs.source, *find_policy("legacy"), defaults_for(fs.source.geometry));
+  EXPECT_EQ(model.discards(), nullptr);
+}
+
+}  // namespace
+}  // namespace e4r::allocator
