@@ -143,7 +143,7 @@ events="ext4:ext4_request_blocks ext4:ext4_allocate_blocks ext4:ext4_mballoc_all
     ext4:ext4_mb_release_inode_pa ext4:ext4_mb_release_group_pa ext4:ext4_discard_preallocations
     ext4:ext4_mb_discard_preallocations ext4:ext4_free_blocks ext4:ext4_mballoc_free
     ext4:ext4_mb_buddy_bitmap_load ext4:ext4_prefetch_bitmaps ext4:ext4_allocate_inode
-    ext4:ext4_free_inode jbd2:jbd2_commit_flushing jbd2:jbd2_end_commit"
+    ext4:ext4_free_inode ext4:ext4_discard_blocks jbd2:jbd2_commit_flushing jbd2:jbd2_end_commit"
 
 start_trace() {
     local event
@@ -154,6 +154,27 @@ start_trace() {
     done
     : >"$TRACING/trace"
     echo 1 >"$TRACING/tracing_on"
+}
+
+# start_block_trace: what block devices are sent, in a trace of its own.
+start_block_trace() {
+    mkdir "$TRACING/instances/block"
+    echo "${TRACE_KB:-200000}" >"$TRACING/instances/block/buffer_size_kb"
+    echo 1 >"$TRACING/instances/block/events/block/block_bio_queue/enable"
+}
+
+# save_block_discards FILE: first sector and sectors of each discard that it has; fails when events
+# were lost.
+save_block_discards() {
+    echo 0 >"$TRACING/instances/block/tracing_on"
+    if grep -hE '^(overrun|dropped events|commit overrun): *[1-9]' \
+        "$TRACING"/instances/block/per_cpu/cpu*/stats; then
+        say "events of the block layer were lost: TRACE_KB=${TRACE_KB:-200000} is too small"
+        return 1
+    fi
+    sed -n 's/.* block_bio_queue: [0-9,]* D[A-Z]* \([0-9]*\) + \([0-9]*\) .*/\1 \2/p' \
+        "$TRACING/instances/block/trace" >"$1"
+    rmdir "$TRACING/instances/block"
 }
 
 # save_trace FILE: fails when events were lost.

@@ -2,6 +2,18 @@
 # shellcheck shell=bash disable=SC2154
 # Records one workload from before mount until after sync. $NAME.*: the layout of traces/.
 # From the host: NAME MOUNT KNOBS RUN (program and arguments) PRE (0/1: load all groups first).
+discards=
+if [[ ,$MOUNT, == *,discard,* ]]; then
+    # A device that drops blocks at once: whoever has sent a discard goes on without a wait.
+    discards=1
+    image=$DISK
+    # shellcheck source=kernel/lab/guest/null_blk.sh
+    . "$LAB/guest/null_blk.sh"
+    make_null_blk size=$(($(blockdev --getsize64 "$image") >> 20)) blocksize=512 discard=1 queue_mode=0 \
+        irqmode=0
+    dd if="$image" of="$DISK" bs=1M conv=sparse status=none
+    start_block_trace
+fi
 start_trace
 mount_disk "$MOUNT"
 if [ "$WARM" = 1 ]; then cat "$(mb_proc)/mb_groups" >/dev/null; fi
@@ -13,4 +25,6 @@ cat "$(mb_proc)/mb_groups" >"$NAME.mb_groups"
 cat "$(mb_proc)/mb_stats" >"$NAME.mb_stats"
 tunables >"$NAME.tunables"
 save_trace "$NAME.trace"
+if [ -n "$discards" ]; then save_block_discards "$NAME.discards"; fi
 umount "$FS"
+if [ -n "$discards" ]; then dd if="$DISK" of="$image" bs=1M status=none; fi

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What mounts with discard send, in guests of the kernel lab: the block layer's discards, those of the
+# trace's ext4_discard_blocks, and what the model sends while it follows the trace must be the same, one
+# by one, in order.
+#   test/guest/prove-discards.sh [--seed N] [--again] KERNEL POLICY [KIND...]
+#     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
+#     POLICY   the model of it (`e4replay policies`)
+#     --seed   of the workload; default: 1
+#     --again  takes captures anew
+#     KIND     of kernel/lab/kinds.table; default: every one whose name begins with "discard"
+# Captures stay in $E4R_LAB/captures. Prints a line for each; exit status 3 when something differs.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+
+seed=1
+again=
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --seed) seed=${2:-} && shift ;;
+    --again) again=1 ;;
+    *) break ;;
+    esac
+    shift
+done
+if [ $# -lt 2 ] || [[ $1 == -* ]] || [[ ! $seed =~ ^[0-9]+$ ]]; then
+    sed -n 's/^#   test/usage: test/p; s/^#     /  /p' "$0" >&2
+    exit 2
+fi
+tree=$1 policy=$2
+shift 2
+kinds=("$@")
+[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds | grep '^discard')
+captures=$E4R_LAB/captures
+build_project e4replay list_discards
+list=$(project_build)/test/replay/list_discards
+export MEM=${MEM:-2G} # the disk is in the guest's memory
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+worst=0
+
+# same WHAT A B: false, with the first line that differs, unless both are the same.
+same() {
+    cmp -s "$2" "$3" && return
+    echo "  $1: $(diff "$2" "$3" | sed -n '2p;/^>/{p;q}' | paste -sd' ')"
+    worst=3
+    return 1
+}
+
+for kind in "${kinds[@]}"; do
+    known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
+    # Every group is loaded before: the disk answers at once, and a search then finishes no read-ahead.
+    name=$captures/$(capture_name "$kind" "$seed" 1 "$tree")
+    if [ -n "$again" ] || [ ! -e "$name.discards" ]; then
+        "$lab_dir/capture.sh" "$kind" --seed "$seed" --warm --kernel "$tree" -o "$captures" >/dev/null
+    fi
+    "$list" "$name.img" "$name.trace.zst" "$policy" recorded >"$work/recorded"
+    "$list" "$name.img" "$name.trace.zst" "$policy" >"$work/model"
+    [ -s "$work/recorded" ] || die "$name: no discard in it"
+    size=$(dumpe2fs -h "$name.img" 2>/dev/null | awk '/^Block size:/ { print $3 }')
+    awk -v sectors=$((size / 512)) '{ print $1 * sectors, $2 * sectors }' "$work/recorded" >"$work/sectors"
+    decisions=$("$(project_build)/tools/e4replay" verify "$name.img" "$name.trace.zst" -p "$policy" \
+        --no-progress | awk '/^decisions/ { all = $2 } /^identical/ { print $2 " of " all; exit }') || true
+    echo "$kind: $(wc -l <"$work/recorded") discards of $(awk '{ n += $2 } END { print n }' \
+        "$work/recorded") blocks, decisions identical: $decisions"
+    same "the trace and the block layer" "$work/sectors" "$name.discards" || true
+    same "the trace and the model" "$work/recorded" "$work/model" || true
+done
+exit $worst
