@@ -24,6 +24,10 @@ class Recorder : public allocator::Decider {
   }
   void begin_commit() override;
   void end_commit() override;
+  std::uint64_t send_discards(std::uint64_t most) override { return decider_.send_discards(most); }
+  void trim(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override {
+    decider_.trim(group, start, clusters);
+  }
   void discard_inode(std::uint64_t ino, std::uint32_t needed) override;
   void make_inode(std::uint64_t ino) override { decider_.make_inode(ino); }
   void drop_inode(std::uint64_t ino) override { decider_.drop_inode(ino); }
@@ -43,6 +47,7 @@ class Recorder : public allocator::Decider {
   [[nodiscard]] const allocator::KernelAccount* account() const override {
     return decider_.account();
   }
+  [[nodiscard]] const allocator::Discards* discards() const override { return decider_.discards(); }
 
  private:
   allocator::Decider& decider_;
