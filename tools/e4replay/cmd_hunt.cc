@@ -10,6 +10,7 @@
 #include "e4replay/start_image.h"
 #include "guest/kernel_file.h"
 #include "hunt/hunt.h"
+#include "util/file.h"
 #include "util/output.h"
 #include "util/shell.h"
 #include "util/units.h"
