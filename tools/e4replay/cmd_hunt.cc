@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sstream>
 
-#include "app/deciders.h"
-#include "app/setups.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
+#include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
 #include "guest/kernel_file.h"
 #include "hunt/hunt.h"
@@ -19,11 +18,9 @@ namespace e4r::tools {
 namespace cmd_hunt {
 namespace {
 
-struct Options {
-  std::string base, with;
+struct Options : SideArguments {
   std::string objective = "steps";
   std::string output;
-  std::vector<std::string> settings, with_settings;
   std::string tunables = "mb_stripe";
   std::string largest = "4G";
   std::uint64_t least_requests = 100;
@@ -55,20 +52,6 @@ std::string command_of(const Options& options) {
   return out;
 }
 
-Status choose_sides(const Options& options, hunt::Options& chosen) {
-  review::Side &base = chosen.search.base, &with = chosen.search.with;
-  E4R_TRY(base.policy, app::parse_policy(options.base));
-  E4R_TRY(with.policy, app::parse_policy(options.with));
-  base.settings = with.settings = options.settings;
-  with.settings.insert(with.settings.end(), options.with_settings.begin(),
-                       options.with_settings.end());
-  if (const Status status = app::check_settings(with.settings); !status.ok())
-    return error("--set: {}", status.error().message);
-  if (base.policy == with.policy && options.with_settings.empty())
-    return error("--base and --with are the same: give another policy, or --set-with NAME=VALUE");
-  return {};
-}
-
 Status choose_tunables(const Options& options, hunt::Options& chosen) {
   std::istringstream names(options.tunables);
   for (std::string name; std::getline(names, name, ',');) {
@@ -85,10 +68,8 @@ Status choose_tunables(const Options& options, hunt::Options& chosen) {
 
 // What is wrong with the command line, if anything is.
 Status choose(const Options& options, hunt::Options& chosen) {
-  if (options.base.empty() || options.with.empty())
-    return error("give the two policies: --base POLICY --with POLICY");
+  E4R_CHECK(choose_sides(options, chosen.search.base, chosen.search.with));
   if (options.output.empty()) return error("-o is missing: where does the capture go?");
-  E4R_CHECK(choose_sides(options, chosen));
   const auto objective = hunt::find_objective(options.objective);
   if (!objective.ok()) return error("--objective: {}", objective.error().message);
   chosen.search.objective = *objective;
@@ -117,9 +98,7 @@ Status choose(const Options& options, hunt::Options& chosen) {
 
 Result<Outputs> declare_files(const Options& options, const hunt::Options& chosen) {
   Outputs outputs;
-  const allocator::Policy* const policies[] = {chosen.search.base.policy,
-                                               chosen.search.with.policy};
-  app::declare_reads(policies, outputs);
+  declare_side_reads(chosen.search.base, chosen.search.with, outputs);
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
   E4R_CHECK(outputs.writes(options.json));
   return outputs;
@@ -155,20 +134,13 @@ Result<int> run(const Options& options) {
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("--base", o->base, "the policy as it is, or kernel:FILE").type_name("POLICY");
-  app.add_option("--with", o->with, "the policy that is to be found worse").type_name("POLICY");
+  declare_sides(app, *o, "the policy that is to be found worse");
   app.add_option("-o,--output", o->output, "where the capture of the case goes")
       .type_name("FILE.e4c");
   app.add_option("--objective", o->objective,
                  "what is to be worse: steps, ns, or a figure of a review (steps)")
       .type_name("FIGURE");
-  app.add_option("--set", o->settings, "set a tunable for both; may be given again")
-      .type_name("NAME=VALUE")
-      .may_repeat();
-  app.add_option("--set-with", o->with_settings,
-                 "set a tunable for --with alone; may be given again")
-      .type_name("NAME=VALUE")
-      .may_repeat();
+  declare_side_settings(app, *o);
   app.add_option("--tunables", o->tunables,
                  "tunables of both that are chosen, comma-separated (mb_stripe); empty: none")
       .type_name("NAME[,NAME...]");

@@ -3,10 +3,9 @@
 #include <filesystem>
 
 #include "app/capture_name.h"
-#include "app/deciders.h"
-#include "app/setups.h"
 #include "common/command.h"
 #include "common/version.h"
+#include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
 #include "review/review.h"
 #include "util/file.h"
@@ -18,11 +17,9 @@ namespace e4r::tools {
 namespace cmd_review {
 namespace {
 
-struct Options {
+struct Options : SideArguments {
   std::vector<std::string> captures;
   std::string corpus;
-  std::string base, with;
-  std::vector<std::string> settings, with_settings;
   double aged = 0;  // turnovers
   std::string size = "10G";
   std::string profiles = "agrawal,meyer,wang-lanl";
@@ -79,16 +76,7 @@ Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
 
 // What is wrong with the command line, if anything is.
 Status choose(const Options& options, review::Options& chosen) {
-  if (options.base.empty() || options.with.empty())
-    return error("give the two policies: --base POLICY --with POLICY");
-  E4R_TRY(chosen.base.policy, app::parse_policy(options.base));
-  E4R_TRY(chosen.with.policy, app::parse_policy(options.with));
-  chosen.base.settings = chosen.with.settings = options.settings;
-  std::ranges::copy(options.with_settings, std::back_inserter(chosen.with.settings));
-  if (const Status status = app::check_settings(chosen.with.settings); !status.ok())
-    return error("--set: {}", status.error().message);
-  if (chosen.base.policy == chosen.with.policy && options.with_settings.empty())
-    return error("--base and --with are the same: give another policy, or --set-with NAME=VALUE");
+  E4R_CHECK(choose_sides(options, chosen.base, chosen.with));
   if (!(options.aged >= 0) || options.aged > 1000)
     return error("--aged {}: give how many times the file system is written, up to 1000",
                  options.aged);
@@ -103,8 +91,7 @@ Result<Outputs> declare_files(const Options& options, const review::Options& cho
                               const std::vector<std::string>& profiles) {
   Outputs outputs;
   for (const app::CaptureName& name : chosen.captures) app::declare_reads(name, outputs);
-  const allocator::Policy* const policies[] = {chosen.base.policy, chosen.with.policy};
-  app::declare_reads(policies, outputs);
+  declare_side_reads(chosen.base, chosen.with, outputs);
   for (const std::string& profile : profiles) outputs.reads(profile);
   E4R_CHECK(outputs.writes(options.json));
   E4R_CHECK(outputs.writes(options.html));
@@ -180,16 +167,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "captures (`e4replay record`), or start image and trace with a colon between")
       .takes_the_rest()
       .type_name("FILE.e4c|IMAGE:TRACE");
-  app.add_option("--base", o->base, "the policy as it is, or kernel:FILE").type_name("POLICY");
-  app.add_option("--with", o->with, "the policy with the change").type_name("POLICY");
+  declare_sides(app, *o, "the policy with the change");
   app.add_option("--corpus", o->corpus, "review all captures of this directory").type_name("DIR");
-  app.add_option("--set", o->settings, "set a tunable for both; may be given again")
-      .type_name("NAME=VALUE")
-      .may_repeat();
-  app.add_option("--set-with", o->with_settings,
-                 "set a tunable for --with alone; may be given again")
-      .type_name("NAME=VALUE")
-      .may_repeat();
+  declare_side_settings(app, *o);
   app.add_option("--aged", o->aged,
                  "age file systems as well, until they have been written so many times (0)")
       .type_name("N");
