@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hunt/start.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-
 #include "age/profile.h"
 #include "allocator/policy.h"
 #include "app/ageing.h"
@@ -56,25 +50,6 @@ void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uin
   }
 }
 
-// A directory of our own, that goes.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(temporary_directory() + "/e4replay-hunt-XXXXXX") {
-    made_ = ::mkdtemp(path_.data()) != nullptr;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    if (made_) ::rmdir(path_.c_str());
-  }
-  [[nodiscard]] bool made() const { return made_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  bool made_ = false;
-};
-
 }  // namespace
 
 Start::Start(std::shared_ptr<const image::Image> image,
@@ -100,19 +75,10 @@ std::uint64_t Start::free_blocks() const {
 Result<std::string> Start::path() const {
   const std::scoped_lock lock(mutex_);
   if (bitmaps_.empty()) return image_->path();
-  if (file_.get() < 0) {
-    const TemporaryDirectory directory;
-    if (!directory.made())
-      return error("{}: cannot create a directory for an image: {}", directory.path(),
-                   errno_text(errno));
-    const std::string name = directory.path() + "/start.img";
-    E4R_CHECK(image::write_with_bitmaps(image_->path(), name, [this](GroupNumber group) {
-      return std::span<const std::uint64_t>(bitmaps_[group]);
-    }));
-    file_ = Fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
-    const int failed = errno;
-    ::unlink(name.c_str());
-    if (file_.get() < 0) return error("{}: {}", name, errno_text(failed));
+  if (!file_.is_open()) {
+    E4R_TRY(file_, image::anonymous_with_bitmaps(
+                       image_->path(), temporary_directory(),
+                       [this](GroupNumber group) { return bitmap::ConstWords(bitmaps_[group]); }));
   }
   return file_.path();
 }

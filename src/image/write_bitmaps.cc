@@ -137,6 +137,16 @@ Status write_with_bitmaps(const std::string& source, const OutputName& out,
   });
 }
 
+Result<Fd> anonymous_with_bitmaps(const std::string& source, const std::string& directory,
+                                  const NewBitmap& bitmap) {
+  E4R_TRY(const InputFile from, InputFile::open(source));
+  E4R_TRY(Fd copy, anonymous_file(directory));
+  E4R_CHECK(copy_sparse(from, copy.get(), directory));
+  E4R_CHECK(
+      change_ext2(copy.path(), directory, [&](ext2_filsys fs) { return store_all(fs, bitmap); }));
+  return copy;
+}
+
 Status write_copy(const std::string& source, const OutputName& out) {
   return copy_and_change(source, out, [](const std::string&) { return Status(); });
 }

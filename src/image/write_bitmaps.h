@@ -6,6 +6,7 @@
 #include <string>
 
 #include "image/fs_info.h"
+#include "util/fd.h"
 #include "util/output.h"
 #include "util/status.h"
 
@@ -22,6 +23,11 @@ using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group
 // be `source`.
 [[nodiscard]] Status write_with_bitmaps(const std::string& source, const OutputName& out,
                                         const NewBitmap& bitmap);
+
+// The same in a file without a name, in that directory (util/output.h).
+[[nodiscard]] Result<Fd> anonymous_with_bitmaps(const std::string& source,
+                                                const std::string& directory,
+                                                const NewBitmap& bitmap);
 
 // A sparse copy of an image, likewise.
 [[nodiscard]] Status write_copy(const std::string& source, const OutputName& out);
