@@ -46,7 +46,6 @@ Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& 
   const Scene& scene = out.shrunk->scene;
   const Trial& trial = out.shrunk->trial;
   out.figures = review::figures_of(trial.base, trial.with, scene.start->superblock().block_size());
-  out.requests = trial.base.requests;
   E4R_TRY(out.events,
           write_case(scene, wanted.base, {options.program, options.command}, options.output));
   E4R_TRY(out.replayed, replay_case(options.output.path(), wanted, listener));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,9 +38,8 @@ struct Hunt {
   std::optional<Shrunk> shrunk;  // none: nothing was worse
   std::vector<Choice> choices;   // of the case
   std::vector<review::Figure> figures;
-  std::uint64_t events = 0;    // of the capture
-  std::uint64_t requests = 0;  // to the allocator, of the first policy
-  Replayed replayed;           // the capture
+  std::uint64_t events = 0;  // of the capture
+  Replayed replayed;         // the capture
 };
 
 // Errors: an image that cannot be made, a setting that is none, a kernel that does not start, an

@@ -41,7 +41,7 @@ json::object case_json(const Hunt& hunt) {
     operations.push_back(json::value(age::text_of(operation)));
   for (const review::Figure& figure : hunt.figures) figures.push_back(review::figure_json(figure));
   return {{"objective", values_json(trial)},     {"needed", std::move(needed)},
-          {"plain", std::move(parameters)},      {"requests", hunt.requests},
+          {"plain", std::move(parameters)},      {"requests", trial.base.requests},
           {"operations", std::move(operations)}, {"figures", std::move(figures)}};
 }
 

@@ -121,10 +121,10 @@ std::string hunt_text(const Hunt& hunt, const Made& made) {
   const Trial& found = hunt.found.best->trial;
   const Trial& small = hunt.shrunk->trial;
   out += fmt::format("found     {}\n", values_text(found));
-  out +=
-      fmt::format("smaller   {}, by {} trials; {} operations, {} requests\n", values_text(small),
-                  format_count(hunt.shrunk->trials),
-                  format_count(hunt.shrunk->scene.operations.size()), format_count(hunt.requests));
+  out += fmt::format("smaller   {}, by {} trials; {} operations, {} requests\n", values_text(small),
+                     format_count(hunt.shrunk->trials),
+                     format_count(hunt.shrunk->scene.operations.size()),
+                     format_count(small.base.requests));
   out += fmt::format("it takes  {}\n", choices_text(hunt, false));
   out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
   out += figures_text(hunt);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "hunt/trial.h"

@@ -26,7 +26,6 @@ class Shrinker {
     E4R_TRY(auto start, starts_.make(candidate.origin));
     best_.scene = scene_of(candidate, std::move(start));
     E4R_CHECK(shrink_parameters());
-    best_.operations_before = best_.scene.operations.size();
     E4R_CHECK(shrink_operations());
     return std::move(best_);
   }

@@ -10,7 +10,6 @@ struct Shrunk {
   Levels levels;
   Scene scene;  // has fewer operations than its levels draw
   Trial trial;
-  std::uint64_t operations_before = 0;
   std::uint64_t trials = 0;
 };
 

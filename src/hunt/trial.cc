@@ -16,9 +16,10 @@ using review::Outcome;
 
 constexpr std::string_view kSteps = "steps";
 
-std::vector<std::uint32_t> inodes_of(const Scene& scene) {
-  const image::SuperblockInfo& superblock = scene.start->superblock();
-  if (!scene.one_directory) return app::spread_inodes(superblock, scene.start->source().geometry);
+// All that files can have.
+std::vector<std::uint32_t> inodes_of(const Start& start, bool one_directory) {
+  const image::SuperblockInfo& superblock = start.superblock();
+  if (!one_directory) return app::spread_inodes(superblock, start.source().geometry);
   std::vector<std::uint32_t> out;
   for (std::uint32_t ino = std::max(superblock.first_inode, 11u) + 1;
        ino <= superblock.inodes_count; ++ino)
@@ -109,14 +110,15 @@ Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start) {
   Scene out;
   out.start = std::move(start);
   out.writing = candidate.writing;
-  out.one_directory = candidate.one_directory;
+  out.inodes = inodes_of(*out.start, candidate.one_directory);
   out.settings = candidate.settings;
   Room room;
   room.blocks = out.start->free_blocks();
   room.block_size = candidate.origin.block_size;
-  room.slots = static_cast<std::uint32_t>(inodes_of(out).size());
+  room.slots = static_cast<std::uint32_t>(out.inodes.size());
   room.most = out.writing == age::Writing::delayed ? kMostDelayed : kMostDirect;
   out.operations = draw_operations(candidate.mix, room);
+  out.inodes.resize(slots_of(out.operations));
   return out;
 }
 
@@ -143,8 +145,7 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
   allocator::Decider& asked = recorder ? *recorder : *decider;
   age::AgerOptions options;
   options.writing = scene.writing;
-  options.inodes = inodes_of(scene);
-  options.inodes.resize(slots_of(scene.operations));
+  options.inodes = scene.inodes;
   age::Ager ager(asked, source, std::move(options));
   for (const age::Operation& operation : scene.operations) E4R_CHECK(ager.apply(operation));
   E4R_CHECK(asked.finish());

@@ -42,7 +42,7 @@ struct Scene {
   std::shared_ptr<const Start> start;
   std::vector<age::Operation> operations;
   age::Writing writing = age::Writing::delayed;
-  bool one_directory = false;
+  std::vector<std::uint32_t> inodes;  // of the slots that the operations use
   std::vector<std::string> settings;
 };
 [[nodiscard]] Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start);

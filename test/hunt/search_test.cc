@@ -5,10 +5,9 @@
 
 #include "app/deciders.h"
 #include "hunt/case_capture.h"
+#include "hunt/images.h"
 #include "hunt/replayed.h"
 #include "hunt/shrink.h"
-#include "support/ext2_images.h"
-#include "support/temp_dir.h"
 
 namespace e4r::hunt {
 namespace {
@@ -28,13 +27,9 @@ class HuntSearch : public ::testing::Test {
     return search(space_, starts_, options_, [](std::uint64_t, double) { return true; });
   }
 
-  test::TempDir directory_;
+  Images images_;
+  Starts& starts_ = images_.starts();
   const Space space_ = *Space::create(256 << 20, {"mb_stripe"});
-  Starts starts_{[this](std::uint64_t bytes, std::uint32_t block_size) -> Result<std::string> {
-    std::string path = directory_.file(fmt::format("{}-{}.img", bytes, block_size));
-    test::make_image(path, bytes, {"-t", "ext4", "-b", std::to_string(block_size)});
-    return path;
-  }};
   SearchOptions options_;
 };
 
@@ -87,7 +82,7 @@ TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   ASSERT_TRUE(again.ok() && *again);
   EXPECT_EQ((*again)->with_value, small->trial.with_value);
 
-  const std::string path = directory_.file("case.e4c");
+  const std::string path = images_.file("case.e4c");
   const auto events = write_case(small->scene, options_.base, {"the test", "none"}, path);
   ASSERT_TRUE(events.ok()) << events.error().message;
   Progress silent(false);

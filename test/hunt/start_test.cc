@@ -4,24 +4,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "support/ext2_images.h"
+#include "hunt/images.h"
 #include "support/process.h"
-#include "support/temp_dir.h"
 
 namespace e4r::hunt {
 namespace {
 
-// Image files of the test's own.
 class HuntStart : public ::testing::Test {
  protected:
-  Starts starts_{[this](std::uint64_t bytes, std::uint32_t block_size) -> Result<std::string> {
-    const std::string path = directory_.file(fmt::format("{}-{}.img", bytes, block_size));
-    test::make_image(path, bytes, {"-t", "ext4", "-b", std::to_string(block_size)});
-    ++made_;
-    return path;
-  }};
-  test::TempDir directory_;
-  int made_ = 0;
+  Images images_;
+  Starts& starts_ = images_.starts();
 };
 
 Origin origin_of(std::uint32_t block_size) {
@@ -51,7 +43,7 @@ TEST_F(HuntStart, NewFileSystemsAreMadeOnce) {
     const auto [longest, all] = free_runs(*(*start)->path(), 32768);
     EXPECT_EQ((*start)->free_blocks(), all);
   }
-  EXPECT_EQ(made_, 1);
+  EXPECT_EQ(images_.made(), 1);
 }
 
 TEST_F(HuntStart, PiecesAreNoLongerThanAskedFor) {
