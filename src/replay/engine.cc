@@ -269,7 +269,7 @@ void Engine::give_back(const BlockRange& range) {
 void Engine::on_free(const Op& op) {
   const BlockRange range = {geometry().block_of(op.group, op.start),
                             geometry().to_blocks(op.count)};
-  last_free_ = op;
+  if (source_.geometry.discard) last_free_ = op;
   free(op, range);
 }
 

@@ -183,7 +183,7 @@ class Engine {
   std::size_t next_to_explain_ = 0;                    // of EngineOptions::explain
   WriteOrder write_order_;
   allocator::DiscardCounts recorded_discards_;
-  Op last_free_;
+  Op last_free_;  // of a mount that discards
   CostProfile costs_;
   allocator::DecisionTimes times_;
   allocator::DecisionHash hash_;
