@@ -86,7 +86,7 @@ void Ager::count_freed() {
 Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
   const std::uint64_t had = bytes_[slot];
   bytes_[slot] += bytes;
-  if (options_.writing == Writing::delayed && !was_emptied_[slot]) {
+  if (options_.writing == Writing::delayed && !was_emptied_[slot] && extsize(slot) == 0) {
     if (!is_dirty_[slot]) dirty_.push_back(slot);
     is_dirty_[slot] = true;
     return {};
@@ -103,7 +103,8 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   const std::uint32_t bits = geometry_.block_bits;
   const std::uint64_t blocks = (bytes_[slot] + (1ull << bits) - 1) >> bits;
   if (blocks > UINT32_MAX) return error("slot {}: a file of {} blocks", slot, blocks);
-  const bool delayed = options_.writing == Writing::delayed;
+  const std::uint32_t unit = extsize(slot);
+  const bool delayed = options_.writing == Writing::delayed && unit == 0;
   while (files_[slot].blocks() < blocks) {
     const std::uint64_t have = files_[slot].blocks();
     // The size grows page by page, and a page is there before its blocks count into it.
@@ -111,15 +112,34 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
     const std::uint64_t page = (have << bits) / kPageBytes * kPageBytes;
     const std::uint64_t i_size = delayed ? bytes_[slot] : std::max(had, page);
     const std::uint64_t most = delayed ? kDelayedBlocks : 1;
-    E4R_CHECK(allocate_blocks(slot, std::min(blocks - have, most), i_size, open));
+    const std::uint64_t want = unit != 0 ? unit : std::min(blocks - have, most);
+    E4R_TRY(const bool refused, allocate_blocks(slot, want, i_size, open));
+    if (refused) {
+      cut_short(slot);
+      return {};
+    }
   }
   return {};
 }
 
-Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size,
-                             bool open) {
+// The file's extsize in blocks; 0: it has none.
+std::uint32_t Ager::extsize(std::uint32_t slot) const {
+  return allocator::extsize_of(options_.align, options_.tunables, options_.inodes[slot]);
+}
+
+// What was not allocated was not written (ENOSPC).
+void Ager::cut_short(std::uint32_t slot) {
+  const std::uint64_t kept = std::min(bytes_[slot], files_[slot].blocks() << geometry_.block_bits);
+  tally_.lost_bytes += bytes_[slot] - kept;
+  bytes_[slot] = kept;
+}
+
+// Whether it was refused.
+Result<bool> Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size,
+                                   bool open) {
   const ExtentTree& file = files_[slot];
-  const bool delayed = options_.writing == Writing::delayed;
+  const bool is_aligned = extsize(slot) != 0;
+  const bool delayed = options_.writing == Writing::delayed && !is_aligned;
   allocator::Request request;
   request.ino = options_.inodes[slot];
   request.len = static_cast<std::uint32_t>(want);
@@ -135,11 +155,17 @@ Status Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64
   request.size_hint = i_size;
   request.inputs_exact = true;
   request.open_for_write = open;
+  if (is_aligned) ++tally_.aligned;
   E4R_TRY(const allocator::Decision decision,
-          decide(request, fmt::format("blocks asked for: {}", want)));
+          decide(request, fmt::format("blocks asked for: {}", want), is_aligned));
+  if (!decision.success) {
+    ++tally_.refused;
+    return true;
+  }
   tally_.blocks += decision.len;
   ever_used_.add(decision.block, decision.len);
-  return put(slot, {decision.block, decision.len});
+  E4R_CHECK(put(slot, {decision.block, decision.len}));
+  return false;
 }
 
 Status Ager::put(std::uint32_t slot, const BlockRange& run) {
@@ -169,11 +195,12 @@ Result<std::uint64_t> Ager::new_node(std::uint32_t slot, const ExtentTree::NodeG
   return decision.block;
 }
 
-Result<allocator::Decision> Ager::decide(const allocator::Request& request, std::string_view what) {
+Result<allocator::Decision> Ager::decide(const allocator::Request& request, std::string_view what,
+                                         bool may_be_refused) {
   ++tally_.requests;
   const allocator::Decision decision = decider_.allocate(request, nullptr);
   E4R_CHECK(decider_.status());
-  if (!decision.success || decision.len == 0)
+  if (!may_be_refused && (!decision.success || decision.len == 0))
     return error("no space is left ({}): ask for less utilisation", what);
   times_.add(decision);
   tally_.hash.add(decision.block, decision.len);

@@ -8,6 +8,7 @@
 #include "age/ever_used.h"
 #include "age/extent_tree.h"
 #include "age/workload.h"
+#include "allocator/align.h"
 #include "allocator/decider.h"
 #include "allocator/decision_hash.h"
 #include "allocator/decision_times.h"
@@ -28,6 +29,10 @@ struct AgerOptions {
   Writing writing = Writing::delayed;
   // nodelalloc: the kernel spreads processes over sixteen parts of a group, by their number.
   std::uint32_t pid = 0;
+  // Which files have an extsize, and of how many blocks (policies/forcealign.cc). They are written
+  // without delayed allocation, an extsize at a time, and what is refused is never written.
+  allocator::AlignRules align = {};
+  allocator::Tunables tunables = {};
   std::vector<std::uint32_t> inodes;  // of the slots; each must exist in the file system
 };
 
@@ -48,6 +53,9 @@ struct AgerTally {
   std::uint64_t requests = 0;    // to the allocator
   std::uint64_t tree_nodes = 0;  // of these, for nodes of extent trees
   std::uint64_t blocks = 0;      // that files have been given
+  std::uint64_t aligned = 0;     // of the requests, those of files with an extsize
+  std::uint64_t refused = 0;     // of these, those for which no aligned extent was found
+  std::uint64_t lost_bytes = 0;  // that were not written because of it
   FreedRuns freed;
   allocator::DecisionHash hash;  // of all decisions
 };
@@ -79,12 +87,16 @@ class Ager {
   Status sync();
   Status write(std::uint32_t slot, std::uint64_t bytes);
   Status fill(std::uint32_t slot, std::uint64_t had, bool open);
-  Status allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size, bool open);
+  Result<bool> allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size,
+                               bool open);
   Status put(std::uint32_t slot, const BlockRange& run);
   [[nodiscard]] Result<std::uint64_t> new_node(std::uint32_t slot,
                                                const ExtentTree::NodeGoal& goal);
+  [[nodiscard]] std::uint32_t extsize(std::uint32_t slot) const;
+  void cut_short(std::uint32_t slot);
   [[nodiscard]] Result<allocator::Decision> decide(const allocator::Request& request,
-                                                   std::string_view what);
+                                                   std::string_view what,
+                                                   bool may_be_refused = false);
   Status empty(std::uint32_t slot);
   void free(const BlockRange& run, bool file_data);
   void count_freed();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "allocator/align.h"
 #include "allocator/group_search.h"
 
 namespace e4r::allocator {
@@ -69,9 +70,10 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   search.observer = observer_;
   search.guide = guide;
   start_search(state_.geometry(), request, search);
+  search.extsize = alignment_of(policy_.kernel.align, tunables_, state_.geometry(), request);
   Decision out;
   out.inputs.mode = choose_mode(request, search);
-  Prealloc* pa = agreed(search, preallocs_.find(request, search));
+  Prealloc* pa = agreed(search, aligned(search, preallocs_.find(request, search)));
   out.prealloc = pa != nullptr || (search.refused && guide->dictated().prealloc);
   if (pa != nullptr)
     preallocs_.use(search, *pa);
@@ -119,6 +121,7 @@ Decision Allocator::would_find(const Search& search, const Normalized& goal,
   trial.goal_len = goal.goal.len;
   trial.flags = search.flags | goal.flags;
   trial.groups = search.groups;
+  trial.extsize = search.extsize;
   return tried(trial, ino);
 }
 
@@ -142,6 +145,7 @@ bool Allocator::passes_over(const Search& begun, const Search& refused, std::uin
   trial.goal_len = begun.goal_len;
   trial.flags = begun.flags;
   trial.groups = begun.groups;
+  trial.extsize = begun.extsize;
   trial.passed_over = refused.best.group;
   return refused.guide->confirms(tried(trial, ino));
 }
@@ -156,6 +160,11 @@ Mode Allocator::choose_mode(const Request& request, Search& search) {
     if (search.guide != nullptr && !request.inputs_exact)
       mode = search.guide->mode(mode, preallocs_.find_of_inode(request, search) != nullptr);
   }
+  if (mode == Mode::group && search.extsize != 0) {
+    Tunables without = tunables_;
+    without.mb_group_prealloc = 0;
+    mode = mode_by_size(state_.geometry(), without, search.orig, request);
+  }
   if (mode == Mode::group && tunables_.mb_group_prealloc == 0) mode = Mode::stream;
   if (mode == Mode::group) search.flags |= mb::hint_group_alloc;
   if (mode == Mode::stream) search.flags |= mb::stream_alloc;
@@ -165,6 +174,7 @@ Mode Allocator::choose_mode(const Request& request, Search& search) {
 
 // Normalises the request. The step of its file's size, unknown when that does not matter.
 SizeStep Allocator::set_goal(const Request& request, Search& search) {
+  if (search.extsize != 0) search.goal.len = aligned_len(search);
   search.goal_len = search.goal.len;
   const bool plain = (search.flags & mb::hint_data) == 0 ||
                      (search.flags & (mb::hint_goal_only | mb::hint_noprealloc)) != 0;
@@ -187,6 +197,17 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
   search.goal_len = n.goal.len;
   search.flags |= n.flags;
   return step;
+}
+
+// The preallocation, or null where it does not have the request's blocks aligned. The request then
+// gets none of its own, which would overlap it in the file.
+Prealloc* Allocator::aligned(Search& search, Prealloc* pa) const {
+  if (pa == nullptr || search.extsize == 0 || !is_aligned_request(search)) return pa;
+  const Extent part = preallocs_.served_from(search, *pa);
+  const std::uint32_t len = search.orig.len;
+  if (part.len >= len && starts_aligned(state_.geometry(), part, len)) return pa;
+  search.flags |= mb::hint_noprealloc;
+  return nullptr;
 }
 
 // The preallocation, or null where the guide does not accept that it serves the request. That none
@@ -234,6 +255,8 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
     if ((search.flags & mb::strict_check) != 0) break;
     search.flags |= mb::strict_check;
   }
+  if (search.status == Search::Status::going && search.extsize != 0 && tunables_.extsize_trim != 0)
+    search_trimmed(search, request.ino);
   if (search.status != Search::Status::found && search.guide != nullptr &&
       !search.guide->accepts({false, search.goal, {}})) {
     impose(search);
@@ -243,6 +266,16 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
   if (search.status != Search::Status::found) return;
   if ((search.flags & mb::stream_alloc) != 0) streams_.moved(search.taken, request.ino);
   if (search.orig.len < search.best.len) pa = new_preallocation(request, search);
+}
+
+// Searches for an aligned extent of the request's own length. What normalisation asked for was
+// longer.
+void Allocator::search_trimmed(Search& search, std::uint64_t ino) {
+  const std::uint32_t len = aligned_len(search);
+  if (search.goal.len == len) return;
+  search.goal.len = search.goal_len = len;
+  GroupSearch(search, policy_).run(streams_, start_, ino);
+  start_.ended(search.status == Search::Status::found ? search.best.group : 0);
 }
 
 // Which part of the file the clusters found are to serve. False when no preallocation can be made

@@ -73,11 +73,13 @@ class Allocator {
   [[nodiscard]] Error told_fault() const;
   [[nodiscard]] Mode choose_mode(const Request& request, Search& search);
   [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
+  state::Prealloc* aligned(Search& search, state::Prealloc* pa) const;
   state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;
   Decision tried(Search& trial, std::uint64_t ino) const;
   bool passes_over(const Search& begun, const Search& refused, std::uint64_t ino) const;
   void search_guided(Search& search, std::uint64_t ino);
   void search_space(const Request& request, Search& search, state::Prealloc*& pa);
+  void search_trimmed(Search& search, std::uint64_t ino);
   state::Prealloc* new_preallocation(const Request& request, Search& search);
   bool place_best(Search& search) const;
   void collect(const Search& search);

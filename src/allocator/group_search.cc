@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "allocator/align.h"
+
 namespace e4r::allocator {
 
 void GroupSearch::run(const StreamGoals& streams, const SearchStart& start, std::uint64_t ino) {
   search_.stripe = stripe_of(stripes_, state_.geometry(), search_.tunables.mb_stripe);
   search_.list_groups = policy_.kernel.groups.lists_bounded ? search_.groups : state_.group_count();
   start.aim_goal(search_);
-  try_goal();
+  if (search_.extsize == 0) try_goal();
   if (search_.status == Status::found || (search_.flags & mb::hint_goal_only) != 0) return;
   set_order2();
   const bool stream = (search_.flags & mb::stream_alloc) != 0;
@@ -63,8 +65,15 @@ void GroupSearch::set_order2() {
     search_.order2 = order - 1;
 }
 
+// Whether an extent of the goal's length can be aligned and be found by the first rung.
+bool GroupSearch::can_align() const {
+  return search_.order2 > 0 && search_.goal.len % search_.extsize == 0;
+}
+
 void GroupSearch::climb(std::size_t rung) {
-  while (rung < policy_.ladder.size() && search_.status == Status::going) {
+  if (search_.extsize != 0 && !can_align()) return;
+  const std::size_t rungs = search_.extsize != 0 ? 1 : policy_.ladder.size();
+  while (rung < rungs && search_.status == Status::going) {
     const Rung& next = policy_.ladder[rung];
     const bool entered = std::exchange(after_round_, false);
     if (!walked_ && !entered && !next.applies(search_))
@@ -273,10 +282,13 @@ void GroupSearch::scan_chunks(Group& group) {
   for (std::uint32_t order = search_.order2; order < state_.geometry().orders(); ++order) {
     if (group.counters[order] == 0) continue;
     ++search_.found;
-    const std::uint32_t chunk = state_.buddy(group).first_chunk(order);
-    search_.best.group = group.number;
-    search_.best.start = chunk << order;
-    search_.best.len = 1u << order;
+    const std::uint32_t start = state_.buddy(group).first_chunk(order) << order;
+    const Extent chunk = {group.number, start, 1u << order, search_.best.logical};
+    if (search_.extsize != 0 && !starts_aligned(state_.geometry(), chunk, search_.goal.len)) {
+      search_.status = Status::stopped;
+      return;
+    }
+    search_.best = chunk;
     take_best(group);
     if (search_.status == Status::found) ++search_.counters.order2_hits;
     return;

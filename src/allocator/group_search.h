@@ -37,6 +37,7 @@ class GroupSearch {
   void count_hit();
   void try_goal();
   void set_order2();
+  [[nodiscard]] bool can_align() const;
   void climb(std::size_t rung);
   std::size_t run_rung(std::size_t index);
   std::size_t run_classes(std::size_t index);

@@ -108,6 +108,18 @@ const Kernel kLinux7_3RotallocBehindGoal =
 const Kernel kLinux7_3LowFirst =
     since_6_17("Linux 6.17 to 7.3 that searches from group 0 on", kStartAtFirstGroup);
 
+namespace {
+
+constexpr Kernel with_forcealign() {
+  Kernel kernel = since_6_17("Linux 6.17 to 7.3 with forcealign", kStartAtGoal);
+  kernel.align = {.forced = true};
+  return kernel;
+}
+
+}  // namespace
+
+const Kernel kLinux7_3Forcealign = with_forcealign();
+
 const Kernel kLinux7_3GroupGoal =
     since_6_17("Linux 7.3.4 with kernel/patches/group-goal", kStartAtGoal, {.of_groups = true});
 

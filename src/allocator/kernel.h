@@ -46,6 +46,12 @@ struct GoalRules {
   bool after_walks = false;
 };
 
+// What an extsize of a file means for requests for its blocks (align.h).
+struct AlignRules {
+  // They get blocks that are aligned, or none: EXT4_MB_FORCE_ALIGN.
+  bool forced = false;
+};
+
 // Which counters the kernel prints in /proc/fs/ext4/DEV/mb_stats, and under which names.
 enum class StatNames : unsigned char {
   v6_1,   // cr0_stats ... cr3_stats
@@ -67,6 +73,7 @@ struct Kernel {
   GoalRules remembers;
   StatNames stats;
   state::FreedMerging freed = state::FreedMerging::neighbours;
+  AlignRules align = {};
 };
 
 // fs/ext4/mballoc.c of these versions.
@@ -83,5 +90,7 @@ extern const Kernel kLinux7_3GroupGoal;  // 7.3.4 that remembers the goal of a g
 extern const Kernel kLinux7_3Rotalloc;  // as posted for 6.18.6; from reading
 extern const Kernel kLinux7_3RotallocBehindGoal;
 extern const Kernel kLinux7_3LowFirst;
+// 6.17 to 7.3 with forcealign (policies/forcealign.cc). There is no such kernel.
+extern const Kernel kLinux7_3Forcealign;
 
 }  // namespace e4r::allocator

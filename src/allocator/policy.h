@@ -90,6 +90,8 @@ struct Policy {
   std::string_view traces = {};
   bool long_term = false;  // of a long-term kernel: what others are compared with
   bool walk_only = false;  // as if mb_optimize_scan=0
+  // It refuses requests for data although there is space that other requests would get.
+  bool may_refuse = false;
   // Of a policy from a file: the tunables that it brings (add_own_tunable()).
   std::span<std::uint64_t Tunables::*const> own_tunables = {};
 };

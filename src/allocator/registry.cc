@@ -18,7 +18,8 @@
   row(linux_7_3_group_goal) \
   row(rotalloc)             \
   row(rotalloc_own_goal)    \
-  row(low_first)
+  row(low_first)            \
+  row(forcealign)
 // clang-format on
 
 namespace e4r::allocator {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "allocator/align.h"
 #include "ext4/request_flags.h"
 
 namespace e4r::allocator {
@@ -94,6 +95,10 @@ Normalized normalize(const Geometry& geometry, const Search& search, const Reque
                      const state::InodePreallocs* preallocs, SizeStep step) {
   const Extent& orig = search.orig;
   Range range = predicted(geometry, orig, step);
+  if (search.extsize != 0)
+    range = {
+        orig.logical,
+        std::max(range.size, static_cast<std::int64_t>(geometry.to_blocks(aligned_len(search))))};
   clip(geometry, orig, request, range);
   avoid_preallocs(geometry, orig, preallocs, range);
   Normalized out;

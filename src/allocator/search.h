@@ -42,6 +42,7 @@ struct Search {
   std::uint32_t groups = 0;    // groups that may be used: all, or the low ones (non-extent files)
   std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (Linux 6.1)
   std::uint64_t stripe = 0;       // clusters; 0: none. Linux 6.1: blocks, taken for clusters
+  std::uint32_t extsize = 0;      // clusters; 0: the request need not be aligned (align.h)
   std::uint32_t linear_left = 0;  // groups to walk before the lists are asked
   std::uint32_t found = 0;        // extents examined
   std::uint32_t groups_scanned = 0;

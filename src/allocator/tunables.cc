@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cctype>
 #include <limits>
 #include <mutex>
@@ -36,6 +37,10 @@ bool has_stream_goals_by_inode(const Policy& policy) {
   return policy.kernel.stream.by_inode && policy.kernel.start.from == StartRules::From::goal;
 }
 
+bool forces_alignment(const Policy& policy) {
+  return policy.kernel.align.forced;
+}
+
 constexpr std::array kTable = {
     TunableInfo{"mb_max_to_scan", &Tunables::mb_max_to_scan, kMaxInt,
                 "extents to examine before the best one is taken"},
@@ -64,6 +69,18 @@ constexpr std::array kTable = {
     TunableInfo{"mb_best_avail_max_trim_order", &Tunables::mb_best_avail_max_trim_order, 64,
                 "orders that best-avail may take off the goal length (6.5 and later)",
                 rung_reads<&Tunables::mb_best_avail_max_trim_order>},
+    TunableInfo{.name = "extsize",
+                .member = &Tunables::extsize,
+                .max = 16384,
+                .meaning = "blocks to which files are aligned, a power of two (16 KiB); 0: none",
+                .read_by = forces_alignment,
+                .power_of_two = true},
+    TunableInfo{"extsize_every", &Tunables::extsize_every, kMaxInt,
+                "files with an extsize: inode numbers that are multiples of it (1: all)",
+                forces_alignment},
+    TunableInfo{"extsize_trim", &Tunables::extsize_trim, 1,
+                "1: when no aligned extent of the normalised goal is free, look for the request's",
+                forces_alignment},
     TunableInfo{
         "possible_cpus", &Tunables::possible_cpus, 8192,
         "CPUs that the machine can have: as many stream goals (6.17 and later); 0: not known, one",
@@ -189,7 +206,8 @@ Result<const TunableInfo*> add_own_tunable(std::string_view name, std::string_vi
   auto& [kept_name, kept_meaning] = all.texts[own];
   kept_name = name;
   kept_meaning = meaning;
-  all.rows[count] = {kept_name, kOwnMembers[own], max, kept_meaning, nullptr, true, fallback};
+  all.rows[count] = {kept_name, kOwnMembers[own], max,  kept_meaning, nullptr,
+                     true,      fallback,         false};
   all.count = count + 1;
   return &all.rows[count];
 }
@@ -217,6 +235,8 @@ Tunables defaults_for(const state::MountedGeometry& geometry) {
   t.mb_prefetch_limit = std::min<std::uint64_t>(t.mb_prefetch * 4, geometry.groups);
   constexpr std::uint32_t kOptimizeFrom = 16;  // groups
   t.mb_optimize_scan = geometry.groups >= kOptimizeFrom ? 1 : 0;
+  constexpr std::uint64_t kExtsizeBytes = 16384;
+  t.extsize = std::max<std::uint64_t>(kExtsizeBytes >> geometry.block_bits, 1);
   return t;
 }
 
@@ -252,6 +272,8 @@ Status set_tunable(Tunables& tunables, std::string_view assignment) {
   const auto value = parse_u64(assignment.substr(equals + 1));
   if (!value.ok()) return error("{}: {}", name, value.error().message);
   if (*value > info->max) return error("{}: {} is more than {}", name, *value, info->max);
+  if (info->power_of_two && *value != 0 && !std::has_single_bit(*value))
+    return error("{}: {} is no power of two: give one, such as 4", name, *value);
   tunables.*(info->member) = *value;
   return {};
 }

@@ -29,6 +29,9 @@ struct Tunables {
   std::uint64_t mb_optimize_scan = 1;    // search by order lists
   std::uint64_t mb_cr1_5_max_trim_order = 3;
   std::uint64_t mb_best_avail_max_trim_order = 3;
+  std::uint64_t extsize = 4;        // blocks; of files that have one, not of the file system
+  std::uint64_t extsize_every = 1;  // inode numbers that are multiples of it have an extsize
+  std::uint64_t extsize_trim = 0;   // 1: the goal of an aligned search may become the request
   std::uint64_t possible_cpus = 0;  // of the machine, no knob of the kernel's; 0: not known
   // Those of policies from files (add_own_tunable()). kUnset: the file's default.
   std::uint64_t own_1 = kUnset, own_2 = kUnset, own_3 = kUnset, own_4 = kUnset;
@@ -63,6 +66,7 @@ struct TunableInfo {
   bool (*read_by)(const Policy&) = nullptr;  // null: every policy reads it
   bool own = false;                          // of policies from files: read_by() is not asked
   std::uint64_t fallback = 0;                // of an own one: the default
+  bool power_of_two = false;                 // or 0
 };
 // All that there are now, and the one of a name or a member; null: there is none. Good for as long
 // as the program runs; thread-safe, as is the next one.

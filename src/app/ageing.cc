@@ -63,6 +63,8 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
   age::AgerOptions ager;
   ager.writing = wanted.writing;
   ager.pid = wanted.pid;
+  ager.align = wanted.policy->kernel.align;
+  ager.tunables = tunables;
   ager.inodes = wanted.inodes.empty() ? spread_inodes(superblock, source.geometry) : wanted.inodes;
   out->slots_ = static_cast<std::uint32_t>(ager.inodes.size());
   AgedFigures& figures = out->figures_;

@@ -49,8 +49,9 @@ Complaints finds_the_only_free_cluster(const Policy& policy, const ModelShape& s
       allocator::Request request = data_request(20, 1, size);
       request.flags = flags;
       const Decision d = rig.allocator.allocate(request);
+      const bool may_refuse = policy.may_refuse && flags == mb::hint_data;
       const std::uint64_t wanted = fs.geometry().block_of(group, cluster);
-      if (!d.success || d.block != wanted || d.len != 1)
+      if ((d.success || !may_refuse) && (!d.success || d.block != wanted || d.len != 1))
         out.push_back(fmt::format("{}, groups {}: one cluster is free, at block {}: {}", what,
                                   loaded ? "loaded" : "not loaded", wanted,
                                   d.success ? fmt::format("{} at block {}", d.len, d.block)

@@ -68,6 +68,8 @@ TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
   std::iota(options.inodes.begin(), options.inodes.end(), 12u);
   for (std::uint32_t i = 0; i < kSlots; ++i)
     options.inodes[i] += i % source.geometry.groups * source.geometry.inodes_per_group;
+  options.align = GetParam().policy->kernel.align;
+  options.tunables = allocator::defaults_for(source.geometry);
   const auto decider = model(*GetParam().policy, source);
   Ager ager(*decider, source, options);
   const std::uint64_t free = settled_free(ager.state());
@@ -163,6 +165,34 @@ TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   EXPECT_EQ(ager.tally().freed.blocks_in(5), fs.geometry().journal ? 40u : 0u);
   EXPECT_EQ(ager.tally().freed.blocks_in(6), 0u);
   EXPECT_EQ(ager.ever_used().blocks(), used + 60) << "once is for ever";
+}
+
+// Without delayed allocation, an extsize at a time, and the rest of the last one stays the file's.
+// What is refused is not written.
+TEST(Ager, WritesFilesWithAnExtsizeAligned) {
+  test::ModelFs fs(test::model_shape("two_groups"));
+  const allocator::Policy& policy = *allocator::find_policy("forcealign");
+  AgerOptions options;
+  options.inodes = {12, 13};
+  options.align = policy.kernel.align;
+  options.tunables = allocator::defaults_for(fs.geometry());
+  const auto decider = model(policy, fs.source());
+  Ager ager(*decider, fs.source(), options);
+  const std::uint32_t block = fs.geometry().block_size();
+  const std::uint64_t unit = options.tunables.extsize;
+  ASSERT_EQ(unit * block, 16384u);
+  ASSERT_TRUE(ager.apply({Operation::Kind::write, 0, 5 * std::uint64_t{block}}).ok());
+  EXPECT_EQ(ager.tally().aligned, 2u);
+  EXPECT_EQ(ager.files()[0].blocks(), 2 * unit);
+  for (const BlockRange& run : ager.files()[0].extents()) EXPECT_EQ(run.first % unit, 0u);
+  ASSERT_TRUE(ager.apply({Operation::Kind::append, 0, 3 * std::uint64_t{block}}).ok());
+  EXPECT_EQ(ager.tally().aligned, 2u) << "there is room in what the file has";
+  const std::uint64_t all = fs.geometry().blocks_count * block;
+  ASSERT_TRUE(ager.apply({Operation::Kind::write, 1, all}).ok());
+  EXPECT_EQ(ager.tally().refused, 1u);
+  EXPECT_EQ(ager.tally().lost_bytes, all - ager.files()[1].blocks() * block);
+  ASSERT_TRUE(ager.apply({}).ok());
+  for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
 }
 
 TEST(EverUsed, CountsPiecesFromBlockZero) {
