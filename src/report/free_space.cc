@@ -52,20 +52,38 @@ json::array bad_groups_json(const FreeSpace& free) {
   return rows;
 }
 
-// Every piece of the image is scanned on its own; the pieces are then put in order.
+// Every piece of the image is scanned on its own; the pieces are then put in order. `aligned`: what
+// else is counted, or null.
 Result<stats::FreeExtents> scan(image::Image& image, const stats::BlockSpace& space,
-                                std::uint32_t chunk_bits) {
+                                std::uint32_t chunk_bits, stats::AlignedFree* aligned) {
   const std::uint64_t clusters_per_group = image.superblock().clusters_per_group;
   std::vector<std::optional<stats::FreeExtentScan>> parts(image.scan_pieces());
+  std::vector<stats::AlignedFree> counts(parts.size());
   E4R_CHECK(image.scan_bitmaps(
       [&](unsigned piece, GroupNumber group, std::span<const std::uint64_t> words) {
         auto& part = parts[piece];
         if (!part) part.emplace(space, chunk_bits, group * clusters_per_group);
         part->add(words, image.groups()[group].clusters);
+        if (aligned != nullptr) counts[piece].add_group(image.superblock(), group, words);
       }));
+  if (aligned != nullptr)
+    for (const stats::AlignedFree& count : counts) aligned->merge(count);
   stats::FreeExtentScan whole(space, chunk_bits);
   for (const auto& part : parts) whole.append(*part);
   return whole.finish();
+}
+
+std::string aligned_lines(const FreeSpace& free) {
+  std::string out =
+      fmt::format("\nALIGNED FREE PIECES, EACH IN ONE GROUP:\n{:<17} :  {:>12}  {:>12}  {:>7}\n",
+                  "Size and Alignment", "Free pieces", "Free Blocks", "Percent");
+  for (std::size_t i = 0; i < stats::AlignedFree::kSizeBits.size(); ++i) {
+    const std::uint64_t blocks = free.aligned.blocks(free.superblock, i);
+    out += fmt::format("{:>17}K  :  {:12}  {:12}  {:6.2f}%\n",
+                       1u << (stats::AlignedFree::kSizeBits[i] - 10), free.aligned.pieces[i],
+                       blocks, free.extents.blocks == 0 ? 0 : percent(blocks, free.extents.blocks));
+  }
+  return out;
 }
 
 }  // namespace
@@ -83,16 +101,21 @@ Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_siz
   return bits;
 }
 
-Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits) {
+Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits, bool aligned) {
   const image::SuperblockInfo& geo = image.superblock();
   stats::BlockSpace space = {geo.first_data_block, geo.blocks_count, geo.cluster_bits};
-  E4R_TRY(const stats::FreeExtents extents, scan(image, space, chunk_bits));
+  FreeSpace free;
+  E4R_TRY(const stats::FreeExtents extents,
+          scan(image, space, chunk_bits, aligned ? &free.aligned : nullptr));
   stats::FreeExtents printed = extents;
   if (space.cluster_bits != 0) {
     space.cluster_bits *= 2;
-    E4R_TRY(printed, scan(image, space, chunk_bits));
+    E4R_TRY(printed, scan(image, space, chunk_bits, nullptr));
   }
-  FreeSpace free = {image.path(), geo, extents, printed, false, {}};
+  free.path = image.path();
+  free.superblock = geo;
+  free.extents = extents;
+  free.printed = printed;
   for (const GroupNumber group : image.bad_groups())
     free.bad_groups.push_back({group, image.groups()[group].fault});
   return free;
@@ -114,6 +137,7 @@ std::string free_space_text(const FreeSpace& free) {
       "Extent Size Range", "Free extents", "Free Blocks", "Percent");
   for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i)
     if (extents.buckets[i].extents != 0) text += histogram_row(free, i);
+  if (free.aligned_wanted) text += aligned_lines(free);
   return text;
 }
 
@@ -128,6 +152,7 @@ std::string free_space_json(const FreeSpace& free) {
        {{"size_kb", free.chunk_bytes() / 1024},
         {"total", free.chunks()},
         {"free", extents.free_chunks}}},
+      {"aligned", aligned_json(free.aligned, free.superblock, extents.blocks)},
       {"bad_groups", bad_groups_json(free)}};
   return json_text(document);
 }

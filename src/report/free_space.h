@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "image/image.h"
+#include "stats/free_aligned.h"
 #include "stats/free_extents.h"
 #include "util/status.h"
 
@@ -25,7 +26,9 @@ struct FreeSpace {
   // a block to a cluster twice, so that it sees the first clusters only and takes them for larger
   // ones.
   stats::FreeExtents printed;
-  bool chunks_wanted = false;  // a chunk size was asked for
+  stats::AlignedFree aligned;
+  bool chunks_wanted = false;   // a chunk size was asked for
+  bool aligned_wanted = false;  // so were aligned pieces
   std::vector<BadGroup> bad_groups;
 
   [[nodiscard]] std::uint64_t chunk_bytes() const {
@@ -42,14 +45,17 @@ struct FreeSpace {
 // for this block size: no power of two, smaller than a block, or more than 2^30 blocks.
 [[nodiscard]] Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_size);
 
-// Scans the bitmaps of an image that was opened without them, or with.
-[[nodiscard]] Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits);
+// Scans the bitmaps of an image that was opened without them, or with. `aligned`: counts aligned
+// pieces too, which free_space_json() tells of.
+[[nodiscard]] Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits,
+                                                   bool aligned);
 
-// What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`.
+// What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`; with
+// aligned_wanted, a table of aligned pieces behind it.
 [[nodiscard]] std::string free_space_text(const FreeSpace& free);
 
-// {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "bad_groups":
-// ...}, indented, with a newline at the end.
+// {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "aligned":
+// ..., "bad_groups": ...}, indented, with a newline at the end.
 [[nodiscard]] std::string free_space_json(const FreeSpace& free);
 
 }  // namespace e4r::report

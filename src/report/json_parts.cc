@@ -94,4 +94,17 @@ json::object free_extents_json(const stats::FreeExtents& extents, std::uint32_t 
           {"histogram", histogram_json(extents, block_kb, free_blocks)}};
 }
 
+json::array aligned_json(const stats::AlignedFree& aligned, const Geometry& geometry,
+                         std::uint64_t free_blocks) {
+  json::array rows;
+  for (std::size_t i = 0; i < aligned.pieces.size(); ++i) {
+    const auto part = static_cast<double>(aligned.blocks(geometry, i));
+    rows.push_back(
+        {{"size_kb", 1u << (stats::AlignedFree::kSizeBits[i] - 10)},
+         {"pieces", aligned.pieces[i]},
+         {"percent", free_blocks == 0 ? 0 : 100 * part / static_cast<double>(free_blocks)}});
+  }
+  return rows;
+}
+
 }  // namespace e4r::report

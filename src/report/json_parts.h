@@ -7,6 +7,7 @@
 
 #include "image/fs_info.h"
 #include "report/rows.h"
+#include "stats/free_aligned.h"
 #include "stats/free_extents.h"
 
 // Objects that several JSON documents hold.
@@ -35,5 +36,9 @@ void put_start_rows(boost::json::object& into, const ReplayReport& report);
 
 // KiB where histogram bucket `bucket` begins.
 [[nodiscard]] std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb);
+
+// [{"size_kb": ..., "pieces": ..., "percent": of `free_blocks`}, ...].
+[[nodiscard]] boost::json::array aligned_json(const stats::AlignedFree& aligned,
+                                              const Geometry& geometry, std::uint64_t free_blocks);
 
 }  // namespace e4r::report

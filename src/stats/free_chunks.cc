@@ -34,6 +34,7 @@ void FreeChunkScan::run(std::uint32_t from, std::uint32_t to) {
 }
 
 void FreeChunkScan::add(state::bitmap::ConstWords words, std::uint32_t clusters) {
+  space_.aligned.add_group(geometry_, static_cast<GroupNumber>(space_.groups.size()), words);
   space_.groups.emplace_back();
   bool open = false;
   std::uint32_t start = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "state/fs_state.h"
+#include "stats/free_aligned.h"
 
 namespace e4r::stats {
 
@@ -27,6 +28,7 @@ struct GroupFree {
 
 struct FreeSpace {
   FreeChunks chunks;
+  AlignedFree aligned;
   std::vector<GroupFree> groups;
 };
 

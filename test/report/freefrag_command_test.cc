@@ -49,6 +49,29 @@ class FreefragCommand : public testing::Test {
 };
 std::unique_ptr<test::TempDir> FreefragCommand::dir_;
 
+// The image has short free extents of blocks of 1 KiB: nothing of 256 KiB.
+TEST_F(FreefragCommand, CountsAlignedPiecesBehindIt) {
+  const std::string plain = freefrag({image()}).out;
+  const std::string text = freefrag({"--aligned", image()}).out;
+  ASSERT_TRUE(text.starts_with(plain));
+  const auto doc = json::parse(freefrag({"--json", "-", image()}).out);
+  const json::array& rows = doc.at("aligned").as_array();
+  ASSERT_EQ(rows.size(), 3u);
+  std::istringstream lines(text.substr(plain.size()));
+  std::string line;
+  for (int heading = 0; heading < 3; ++heading) std::getline(lines, line);
+  for (const json::value& row : rows) {
+    std::string size, colon;
+    std::uint64_t pieces = 0, blocks = 0;
+    lines >> size >> colon >> pieces >> blocks >> line;
+    EXPECT_EQ(size, std::to_string(row.at("size_kb").as_int64()) + "K");
+    EXPECT_EQ(pieces, row.at("pieces").to_number<std::uint64_t>());
+    EXPECT_EQ(blocks, pieces * row.at("size_kb").to_number<std::uint64_t>());
+  }
+  EXPECT_GT(rows[0].at("pieces").as_int64(), 100);
+  EXPECT_EQ(rows[2].at("pieces").as_int64(), 0);
+}
+
 TEST_F(FreefragCommand, PrintsWhatE2freefragPrints) {
   for (const char* chunk : {"0", "16", "0x40", "02000"}) {
     const auto want = test::run({"e2freefrag", "-c", chunk, image()});

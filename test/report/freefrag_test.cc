@@ -16,7 +16,7 @@ std::string ours(const std::string& path, std::uint64_t chunk_kb, unsigned threa
   if (!image.ok()) return image.error().message;
   const auto bits = chunk_bits(chunk_kb, image->superblock().block_size());
   if (!bits.ok()) return bits.error().message;
-  auto free = measure_free_space(*image, *bits);
+  auto free = measure_free_space(*image, *bits, true);
   if (!free.ok()) return free.error().message;
   free->chunks_wanted = chunk_kb != 0;
   for (const std::string& warning : image->warnings()) ADD_FAILURE() << warning;
@@ -82,7 +82,7 @@ TEST_P(Freefrag, FreeBlocksAddUp) {
   test::fill_image(path_, {.seed = 7, .max_free = 30, .max_used = 40});
   auto image = image::Image::open(path_, {.load_bitmaps = false});
   ASSERT_TRUE(image.ok()) << image.error().message;
-  const auto free = measure_free_space(*image, 4);
+  const auto free = measure_free_space(*image, 4, false);
   ASSERT_TRUE(free.ok()) << free.error().message;
   EXPECT_EQ(free->extents.blocks, free->superblock.free_blocks_count);
   EXPECT_EQ(free->text_is_wrong(), free->superblock.features.bigalloc);

@@ -45,7 +45,8 @@ std::uint32_t order_of(std::uint64_t bytes, std::uint32_t block_bits) {
 }
 
 // Those of docs/metrics.md, and what the device is told of.
-json::object space_json(const stats::SettledFree& free, std::uint32_t block_size) {
+json::object space_json(const stats::SettledFree& free, const Geometry& geometry) {
+  const std::uint32_t block_size = geometry.block_size();
   json::object out = report::free_extents_json(free.extents, block_size, free.extents.blocks);
   out["whole_mib"] = free.extents.free_chunks;
   const auto& chunks = free.space.chunks;
@@ -55,6 +56,7 @@ json::object space_json(const stats::SettledFree& free, std::uint32_t block_size
     out[fmt::format("in_{}_percent", name)] =
         100 * share(free.extents.blocks_in(std::max<std::uint64_t>(bytes / block_size, 1)),
                     free.extents.blocks);
+  out["aligned"] = report::aligned_json(free.space.aligned, geometry, free.extents.blocks);
   return out;
 }
 
@@ -102,6 +104,26 @@ std::string files_text(const AgedReport& r) {
                      format_count(r.figures.files.most_extents));
 }
 
+// Free pieces at the end, by size.
+std::string aligned_text(const AgedReport& r) {
+  const stats::AlignedFree& aligned = r.figures.after.space.aligned;
+  std::string out;
+  for (std::size_t i = 0; i < aligned.pieces.size(); ++i)
+    out +=
+        fmt::format("{}{} of {} ({:.1f} %)", i == 0 ? "" : ", ", format_count(aligned.pieces[i]),
+                    format_size(1ull << stats::AlignedFree::kSizeBits[i]),
+                    100 * share(aligned.blocks(r.superblock, i), r.figures.after.extents.blocks));
+  return fmt::format("aligned      free pieces: {}\n", out);
+}
+
+// Empty when no file has an extsize.
+std::string extsize_text(const age::AgerTally& tally) {
+  if (tally.aligned == 0) return {};
+  return fmt::format("extsize      {} requests for aligned extents, {} refused; {} not written\n",
+                     format_count(tally.aligned), format_count(tally.refused),
+                     format_size(tally.lost_bytes));
+}
+
 }  // namespace
 
 std::string aged_text(const AgedReport& r) {
@@ -129,6 +151,7 @@ std::string aged_text(const AgedReport& r) {
                        format_size(free.max * block), format_count(free.free_chunks));
   };
   return out + row("start", r.figures.before.extents) + row("aged", r.figures.after.extents) +
+         aligned_text(r) + extsize_text(r.figures.tally) +
          "Inodes are the start image's: e2fsck finds blocks in use that belong to nobody.\n";
 }
 
@@ -150,6 +173,9 @@ std::string aged_json(const AgedReport& r) {
                    {"utilisation", utilisation(r)},
                    {"requests", r.figures.tally.requests},
                    {"tree_nodes", r.figures.tally.tree_nodes},
+                   {"aligned_requests", r.figures.tally.aligned},
+                   {"aligned_refused", r.figures.tally.refused},
+                   {"refused_bytes", r.figures.tally.lost_bytes},
                    {"groups_considered", r.figures.counters.considered()},
                    {"extents_scanned", r.figures.counters.extents_scanned},
                    {"decisions_hash", fmt::format("{:016x}", r.figures.tally.hash.value())},
@@ -166,8 +192,8 @@ std::string aged_json(const AgedReport& r) {
                    {"seeks", layout.seeks()},
                    {"avg_seek_kb", share(distance_kb, layout.seeks())},
                    {"score_percent", 100 - 100 * share(layout.seeks(), layout.successors)}};
-  doc["start"] = space_json(r.figures.before, r.superblock.block_size());
-  doc["aged"] = space_json(r.figures.after, r.superblock.block_size());
+  doc["start"] = space_json(r.figures.before, r.superblock);
+  doc["aged"] = space_json(r.figures.after, r.superblock);
   doc["freed"] = freed_json(r.figures.tally.freed, order_of(r.superblock.block_size(), 0));
   doc["ever_used"] = ever_used_json(r);
   return json_text(doc);

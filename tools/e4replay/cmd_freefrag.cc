@@ -18,6 +18,7 @@ struct Options {
   std::string chunk;
   std::string json;
   std::string extract;
+  bool aligned = false;
   image::OpenOptions open;
 };
 
@@ -58,8 +59,10 @@ Result<int> run(const Options& options) {
   image::Image& image = opened.image;
   const auto bits = report::chunk_bits(chunk_kb, image.superblock().block_size());
   if (!bits.ok()) return usage_error("-c: " + bits.error().message);
-  E4R_TRY(report::FreeSpace free, report::measure_free_space(image, *bits));
+  E4R_TRY(report::FreeSpace free,
+          report::measure_free_space(image, *bits, options.aligned || !options.json.empty()));
   free.chunks_wanted = chunk_kb != 0;
+  free.aligned_wanted = options.aligned;
   for (const std::string& warning : image.warnings()) warn(warning);
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
@@ -80,6 +83,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "write the image as a sparse file as well: of a capture, what it holds of it")
       .type_name("OUT");
   app.add_option("-c", options->chunk, "also count aligned chunks of this many KB").type_name("KB");
+  app.add_flag("--aligned", options->aligned,
+               "also count aligned free pieces of 16, 64 and 256 KiB, each in one group");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
   app.add_flag("--strict", options->open.strict,
@@ -97,6 +102,7 @@ const Command& freefrag_command() {
       "freefrag", "sizes of free extents, in e2freefrag's words",
       "  e4replay freefrag disk.img\n"
       "  e4replay freefrag -c 2048 disk.img             free chunks of 2 MiB as well\n"
+      "  e4replay freefrag --aligned disk.img           for atomic writes of 16 to 256 KiB\n"
       "  e4replay freefrag /dev/vg/snapshot --json -    for a program\n"
       "  e4replay freefrag run.e4c --extract-image start.img\n"
       "                                                 a capture's start image\n",
