@@ -262,6 +262,13 @@ ReadBatch read_batch(const Tunables& tunables, const Geometry& geometry, std::ui
           static_cast<std::uint32_t>(std::min<std::uint64_t>(first + batch, geometry.groups))};
 }
 
+Status check_value(const TunableInfo& info, std::uint64_t value) {
+  if (value > info.max) return error("{}: {} is more than {}", info.name, value, info.max);
+  if (info.power_of_two && value != 0 && !std::has_single_bit(value))
+    return error("{}: {} is no power of two: give one, such as 4", info.name, value);
+  return {};
+}
+
 Status set_tunable(Tunables& tunables, std::string_view assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string_view::npos)
@@ -271,9 +278,7 @@ Status set_tunable(Tunables& tunables, std::string_view assignment) {
   if (info == nullptr) return error("unknown tunable '{}': known are {}", name, known_names());
   const auto value = parse_u64(assignment.substr(equals + 1));
   if (!value.ok()) return error("{}: {}", name, value.error().message);
-  if (*value > info->max) return error("{}: {} is more than {}", name, *value, info->max);
-  if (info->power_of_two && *value != 0 && !std::has_single_bit(*value))
-    return error("{}: {} is no power of two: give one, such as 4", name, *value);
+  E4R_CHECK(check_value(*info, *value));
   tunables.*(info->member) = *value;
   return {};
 }

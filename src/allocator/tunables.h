@@ -88,6 +88,9 @@ struct TunableInfo {
   return info.own && value == Tunables::kUnset ? info.fallback : value;
 }
 
+// Whether the tunable can have the value. The error says why not.
+[[nodiscard]] Status check_value(const TunableInfo& info, std::uint64_t value);
+
 // Applies "NAME=VALUE". The error lists the known names.
 [[nodiscard]] Status set_tunable(Tunables& tunables, std::string_view assignment);
 

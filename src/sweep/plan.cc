@@ -44,8 +44,7 @@ Status add_values(std::string_view part, Axis& axis) {
 Status check_values(const Axis& axis) {
   std::set<std::uint64_t> seen;
   for (const std::uint64_t value : axis.values) {
-    if (value > axis.tunable->max)
-      return error("{}: {} is more than {}", axis.tunable->name, value, axis.tunable->max);
+    E4R_CHECK(allocator::check_value(*axis.tunable, value));
     if (!seen.insert(value).second)
       return error("{}: {} is given twice", axis.tunable->name, value);
   }

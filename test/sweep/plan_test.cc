@@ -63,6 +63,7 @@ TEST(Axis, SaysWhatIsWrong) {
   EXPECT_EQ(mistake("mb_stripe=5..1"), "mb_stripe: '5..1' runs backwards: give 1..5");
   EXPECT_EQ(mistake("mb_stripe=1,2,1"), "mb_stripe: 1 is given twice");
   EXPECT_EQ(mistake("mb_optimize_scan=0..2"), "mb_optimize_scan: 2 is more than 1");
+  EXPECT_EQ(mistake("extsize=4,12"), "extsize: 12 is no power of two: give one, such as 4");
   EXPECT_EQ(mistake("mb_stripe=0..200000"), "mb_stripe: '0..200000' has more than 100,000 values");
   EXPECT_EQ(mistake("mb_stripe=0..18446744073709551615"),
             "mb_stripe: '0..18446744073709551615' has more than 100,000 values");
