@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <utility>
 
 namespace e4r::allocator {
 
@@ -14,14 +14,28 @@ class DecisionHash {
  public:
   void add(std::uint64_t block, std::uint32_t clusters) {
     if (block == 0 || clusters == 0) block = clusters = 0;
-    for (const auto& [value, bytes] :
-         std::initializer_list<std::pair<std::uint64_t, int>>{{block, 8}, {clusters, 4}})
-      for (int byte = 0; byte < bytes; ++byte)
-        value_ = (value_ ^ (value >> 8 * byte & 0xff)) * 0x100000001b3ull;
+    add_bytes<8>(block);
+    add_bytes<4>(clusters);
   }
   [[nodiscard]] std::uint64_t value() const { return value_; }
 
  private:
+  static constexpr std::uint64_t kPrime = 0x100000001b3ull;
+  // kPrime to the n-th: what n bytes of zero multiply with.
+  template <std::size_t kCount>
+  static constexpr std::array<std::uint64_t, kCount + 1> powers() {
+    std::array<std::uint64_t, kCount + 1> out = {1};
+    for (std::size_t i = 0; i < kCount; ++i) out[i + 1] = out[i] * kPrime;
+    return out;
+  }
+  template <std::size_t kBytes>
+  void add_bytes(std::uint64_t value) {
+    static constexpr auto kPowers = powers<kBytes>();
+    std::size_t left = kBytes;
+    for (; value != 0; value >>= 8, --left) value_ = (value_ ^ (value & 0xff)) * kPrime;
+    value_ *= kPowers[left];
+  }
+
   std::uint64_t value_ = 0xcbf29ce484222325ull;
 };
 
