@@ -150,17 +150,18 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   image::Image image = *std::move(opened);
   listener.progress.show("reading " + options.trace);
   E4R_TRY(const trace::OpenOptions events, open_options(options));
-  E4R_TRY(trace::PackedTrace trace,
-          capture ? capture->load_trace(events) : trace::load_packed(options.trace, events));
+  state::Source source = replay::source_from(image);
+  replay::Fit fit(source.geometry);
+  E4R_TRY(trace::PackedTrace trace, capture ? capture->load_trace(events, &fit)
+                                            : trace::load_packed(options.trace, events, &fit));
   listener.progress.wipe();
   if (capture)
     for (const std::string& note : capture->notes()) listener.warn(note);
   for (const std::string& warning : image.warnings()) listener.warn(warning);
   for (const std::string& note : trace.notes()) listener.warn(note);
-  state::Source source = replay::source_from(image);
-  if (const Status fit = replay::check_fit(source.geometry, *trace.cursor()); !fit.ok())
+  if (const Status verdict = fit.verdict(); !verdict.ok())
     return error("{}: not a trace of {}: {}; give the image from before the trace", options.trace,
-                 options.image, fit.error().message);
+                 options.image, verdict.error().message);
   RecordedKernel recorded = {allocator::defaults_for(source.geometry),
                              {},
                              capture ? capture->start().kernel : trace.summary().kernel,

@@ -144,11 +144,12 @@ Result<std::unique_ptr<trace::Trace>> Capture::open_trace(const trace::OpenOptio
   return trace::open_trace_source(std::make_unique<EventBytes>(std::move(reader)), path_, chosen);
 }
 
-Result<trace::PackedTrace> Capture::load_trace(const trace::OpenOptions& options) const {
+Result<trace::PackedTrace> Capture::load_trace(const trace::OpenOptions& options,
+                                               trace::EventSink* sink) const {
   trace::OpenOptions chosen = options;
   chosen.late_generation = true;
   E4R_TRY(const auto trace, open_trace(chosen));
-  return trace::pack(*trace, options);
+  return trace::pack(*trace, options, sink);
 }
 
 }  // namespace e4r::capture

@@ -43,7 +43,8 @@ class Capture {
   // Its events, as an .e4t file has them.
   [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_trace(
       const trace::OpenOptions& options = {}) const;
-  [[nodiscard]] Result<trace::PackedTrace> load_trace(const trace::OpenOptions& options = {}) const;
+  [[nodiscard]] Result<trace::PackedTrace> load_trace(const trace::OpenOptions& options = {},
+                                                      trace::EventSink* sink = nullptr) const;
 
  private:
   Status read();

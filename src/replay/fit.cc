@@ -1,50 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/fit.h"
 
-#include <string>
-#include <unordered_map>
-
 #include "util/units.h"
 
 namespace e4r::replay {
-namespace {
 
 using trace::Event;
 using trace::EventKind;
 using trace::RecordedExtent;
-
-class Fit {
- public:
-  explicit Fit(const Geometry& geometry)
-      : geometry_(geometry),
-        inodes_(static_cast<std::uint64_t>(geometry.groups) * geometry.inodes_per_group) {}
-
-  // False at the first event that does not fit.
-  bool event(const Event& e);
-  // Whether the answers lie where the results do.
-  bool answers();
-  [[nodiscard]] const std::string& why() const { return why_; }
-
- private:
-  bool group(std::uint32_t number);
-  bool place(const RecordedExtent& extent);
-  bool block(std::uint64_t number);
-  bool inode(std::uint64_t number);
-  bool no(std::string why) {
-    why_ = std::move(why);
-    return false;
-  }
-  RecordedExtent& closed_by(std::uint32_t pid);
-  void answered(const Event& e);
-
-  const Geometry& geometry_;
-  std::uint64_t inodes_;
-  std::unordered_map<std::uint32_t, RecordedExtent> closed_;  // each thread's last result
-  std::uint32_t last_pid_ = 0;
-  RecordedExtent* last_ = nullptr;  // of last_pid_
-  std::uint64_t placed_ = 0, misplaced_ = 0;
-  std::string why_;
-};
 
 bool Fit::group(std::uint32_t number) {
   return number < geometry_.groups ||
@@ -92,7 +55,7 @@ void Fit::answered(const Event& e) {
   result.len = 0;
 }
 
-bool Fit::event(const Event& e) {
+bool Fit::fits(const Event& e) {
   switch (e.kind) {
     case EventKind::request_blocks:
       return inode(e.ino);
@@ -125,28 +88,37 @@ bool Fit::event(const Event& e) {
   }
 }
 
-bool Fit::answers() {
-  // A few may lie elsewhere: where events were lost, or by a lie.
-  constexpr std::uint64_t kOneIn = 10;
-  return misplaced_ <= placed_ / kOneIn ||
-         no(fmt::format("{} of {} results lie at other blocks than the image's block, cluster and "
-                        "group sizes make of them",
-                        format_count(misplaced_), format_count(placed_)));
+void Fit::see(std::span<const Event> events) {
+  if (!why_.empty()) return;
+  for (const Event& e : events) {
+    ++number_;
+    if (!fits(e)) return;
+  }
 }
 
-}  // namespace
+void Fit::restart() {
+  *this = Fit(geometry_);
+}
+
+Status Fit::verdict() const {
+  if (!why_.empty()) return error("event {} {}", format_count(number_), why_);
+  // A few answers may lie elsewhere: where events were lost, or by a lie.
+  constexpr std::uint64_t kOneIn = 10;
+  if (misplaced_ <= placed_ / kOneIn) return {};
+  return error(
+      "{} of {} results lie at other blocks than the image's block, cluster and group sizes make "
+      "of "
+      "them",
+      format_count(misplaced_), format_count(placed_));
+}
 
 Status check_fit(const Geometry& geometry, trace::EventSource& events) {
   Fit fit(geometry);
-  for (std::uint64_t number = 0;;) {
+  for (;;) {
     E4R_TRY(const auto batch, events.next());
-    if (batch.empty()) break;
-    for (const Event& e : batch) {
-      ++number;
-      if (!fit.event(e)) return error("event {} {}", format_count(number), fit.why());
-    }
+    if (batch.empty()) return fit.verdict();
+    fit.see(batch);
   }
-  return fit.answers() ? Status() : error("{}", fit.why());
 }
 
 }  // namespace e4r::replay

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+
 #include "ext4/geometry.h"
+#include "trace/event.h"
 #include "trace/source.h"
 #include "util/status.h"
 
@@ -9,10 +15,44 @@ namespace e4r::replay {
 
 // Whether a trace can have been taken on a file system of this shape: groups, clusters per group,
 // blocks, inodes, and, by where the kernel said a result's first block is, the sizes of block,
-// cluster and group. Reads the whole trace and applies nothing. The Error says which event does not
-// fit and why, for the end of a sentence that names both; or it is the source's.
-//
-// A trace that fits may still say what cannot be: see Intake.
+// cluster and group. Applies nothing. A trace that fits may still say what cannot be: see Intake.
+class Fit final : public trace::EventSink {
+ public:
+  explicit Fit(const Geometry& geometry)
+      : geometry_(geometry),
+        inodes_(static_cast<std::uint64_t>(geometry.groups) * geometry.inodes_per_group) {}
+
+  void see(std::span<const trace::Event> events) override;
+  void restart() override;
+
+  // Of all that was seen. The Error says which event does not fit and why, for the end of a
+  // sentence that names both.
+  [[nodiscard]] Status verdict() const;
+
+ private:
+  bool fits(const trace::Event& e);
+  bool group(std::uint32_t number);
+  bool place(const trace::RecordedExtent& extent);
+  bool block(std::uint64_t number);
+  bool inode(std::uint64_t number);
+  bool no(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+  trace::RecordedExtent& closed_by(std::uint32_t pid);
+  void answered(const trace::Event& e);
+
+  Geometry geometry_;
+  std::uint64_t inodes_;
+  std::unordered_map<std::uint32_t, trace::RecordedExtent> closed_;  // each thread's last result
+  std::uint32_t last_pid_ = 0;
+  trace::RecordedExtent* last_ = nullptr;  // of last_pid_, in closed_
+  std::uint64_t placed_ = 0, misplaced_ = 0;
+  std::uint64_t number_ = 0;  // of the event seen last
+  std::string why_;           // it does not fit; empty: it does
+};
+
+// The verdict on a whole trace that nobody else reads. The Error may be the source's.
 [[nodiscard]] Status check_fit(const Geometry& geometry, trace::EventSource& events);
 
 }  // namespace e4r::replay

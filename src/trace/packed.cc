@@ -30,27 +30,29 @@ std::string device_list(const TraceSummary& summary) {
 
 class Packer {
  public:
-  static Result<PackedTrace> pack(Trace& trace, const OpenOptions& options) {
+  static Result<PackedTrace> pack(Trace& trace, const OpenOptions& options, EventSink* sink) {
     auto data = std::make_shared<PackedTrace::Data>();
     data->name = trace.name();
-    E4R_TRY(data->store, read_all(trace));
+    E4R_TRY(data->store, read_all(trace, sink));
     data->summary = trace.summary();
     E4R_CHECK(check_content(*data, options));
     data->device = options.device ? *options.device : busiest(data->summary)->dev;
     data->chosen = !options.device && data->summary.devices.size() > 1;
-    if (data->chosen || data->summary.reread_before > 0) E4R_CHECK(repack(*data));
+    if (data->chosen || data->summary.reread_before > 0) E4R_CHECK(repack(*data, sink));
     return PackedTrace(std::move(data));
   }
 
  private:
   using Data = PackedTrace::Data;
 
-  static Result<std::shared_ptr<const e4t::Store>> read_all(EventSource& trace) {
+  static Result<std::shared_ptr<const e4t::Store>> read_all(Trace& trace, EventSink* sink) {
     const auto store = std::make_shared<e4t::Store>();
+    const bool packed = trace.keep_packed(*store);
     for (;;) {
       E4R_TRY(const auto batch, trace.next());
       if (batch.empty()) break;
-      store->add(batch);
+      if (!packed) store->add(batch);
+      if (sink != nullptr) sink->see(batch);
     }
     store->finish();
     return std::shared_ptr<const e4t::Store>(store);
@@ -67,11 +69,12 @@ class Packer {
   }
 
   // A second pass over everything: keeps the chosen device, puts misread criteria right.
-  static Status repack(Data& data) {
+  static Status repack(Data& data, EventSink* sink) {
     const auto source = e4t::Store::read(data.store);
     const auto store = std::make_shared<e4t::Store>();
     std::uint64_t misread = data.summary.reread_before;
     data.summary.restart();
+    if (sink != nullptr) sink->restart();
     for (;;) {
       E4R_TRY(const auto batch, source->next());
       if (batch.empty()) break;
@@ -83,6 +86,7 @@ class Packer {
         if (e.kind != EventKind::lost_events && e.dev != data.device) continue;
         data.summary.deliver(e);
         store->add({&e, 1});
+        if (sink != nullptr) sink->see({&e, 1});
       }
     }
     store->finish();
@@ -117,15 +121,16 @@ std::vector<std::string> PackedTrace::notes() const {
   return out;
 }
 
-Result<PackedTrace> pack(Trace& trace, const OpenOptions& options) {
-  return Packer::pack(trace, options);
+Result<PackedTrace> pack(Trace& trace, const OpenOptions& options, EventSink* sink) {
+  return Packer::pack(trace, options, sink);
 }
 
-Result<PackedTrace> load_packed(const std::string& path, const OpenOptions& options) {
+Result<PackedTrace> load_packed(const std::string& path, const OpenOptions& options,
+                                EventSink* sink) {
   OpenOptions late = options;
   late.late_generation = true;
   E4R_TRY(const auto trace, open_trace(path, late));
-  return Packer::pack(*trace, options);
+  return Packer::pack(*trace, options, sink);
 }
 
 Result<PackedTrace> load_packed_bytes(std::string_view bytes, const std::string& name,
@@ -133,7 +138,7 @@ Result<PackedTrace> load_packed_bytes(std::string_view bytes, const std::string&
   OpenOptions late = options;
   late.late_generation = true;
   E4R_TRY(const auto trace, open_trace_bytes(bytes, name, late));
-  return Packer::pack(*trace, options);
+  return Packer::pack(*trace, options, nullptr);
 }
 
 }  // namespace e4r::trace

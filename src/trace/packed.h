@@ -36,11 +36,13 @@ class PackedTrace {
 
 // Reads a whole trace. The device is options.device, else the only one, else the busiest. Errors:
 // those of reading, a trace without events, a device that the trace does not have (the message
-// lists those it has).
+// lists those it has). `sink`, if any, sees the events that the result has.
 [[nodiscard]] Result<PackedTrace> load_packed(const std::string& path,
-                                              const OpenOptions& options = {});
+                                              const OpenOptions& options = {},
+                                              EventSink* sink = nullptr);
 // The same for a trace that was opened with late_generation.
-[[nodiscard]] Result<PackedTrace> pack(Trace& trace, const OpenOptions& options = {});
+[[nodiscard]] Result<PackedTrace> pack(Trace& trace, const OpenOptions& options = {},
+                                       EventSink* sink = nullptr);
 [[nodiscard]] Result<PackedTrace> load_packed_bytes(std::string_view bytes, const std::string& name,
                                                     const OpenOptions& options = {});
 

@@ -17,4 +17,13 @@ class EventSource {
   [[nodiscard]] virtual Result<std::span<const Event>> next() = 0;
 };
 
+// Looks at events in recorded order as somebody else reads them.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void see(std::span<const Event> events) = 0;
+  // What it has seen does not count: the events come again from the first, or others do.
+  virtual void restart() = 0;
+};
+
 }  // namespace e4r::trace

@@ -16,6 +16,10 @@
 
 namespace e4r::trace {
 
+namespace e4t {
+class Store;
+}
+
 struct OpenOptions {
   // Skip and count malformed lines, and end at damaged or truncated data, instead of failing.
   bool lenient = false;
@@ -42,6 +46,13 @@ class Trace : public EventSource {
   [[nodiscard]] const TraceSummary& summary() const { return summary_; }
   // The name that messages use.
   [[nodiscard]] const std::string& name() const { return name_; }
+
+  // Before the first next(). True: the file has the events as `store` would pack them, next() puts
+  // its blocks there, and nobody else must add to it. `store` must outlive the last next().
+  [[nodiscard]] virtual bool keep_packed(e4t::Store& store) {
+    (void)store;
+    return false;
+  }
 
  protected:
   explicit Trace(std::string name) : name_(std::move(name)) {}

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "trace/e4t/file.h"
 #include "trace/random_events.h"
 #include "trace/support.h"
 #include "trace/text/printer.h"
@@ -65,6 +66,79 @@ TEST(PackedTrace, CursorsAreIndependentAndOutliveIt) {
     threads.emplace_back([&, i] { counts[i] = test::read_all(*cursors[i]).events.size(); });
   for (std::thread& t : threads) t.join();
   for (const std::size_t count : counts) EXPECT_EQ(count, events.size());
+}
+
+// What a sink has seen since it was told to begin again.
+struct Seen final : EventSink {
+  void see(std::span<const Event> batch) override {
+    events.insert(events.end(), batch.begin(), batch.end());
+  }
+  void restart() override { events.clear(); }
+  std::vector<Event> events;
+};
+
+std::string e4t_of(const std::vector<Event>& events) {
+  std::string out;
+  e4t::Writer writer(out);
+  TraceSummary summary;
+  writer.begin();
+  for (const Event& e : events) {
+    summary.add(e, nullptr);
+    writer.add({&e, 1}, Generation::v6_5);
+  }
+  writer.finish(summary);
+  return out;
+}
+
+// Blocks of a file that is packed already go into memory as they are, or event by event: where a
+// device is chosen, where damage may be left out.
+TEST(PackedTrace, APackedFileGivesBackEveryEvent) {
+  std::vector<Event> events = test::random_events(3, 30'000, true);
+  for (Event& e : events) e.dev = kQuiet;
+  const std::string file = e4t_of(events);
+  OpenOptions lenient, of_device;
+  lenient.lenient = true;
+  of_device.device = kQuiet;
+  for (const OpenOptions& options : {OpenOptions{}, lenient, of_device}) {
+    const auto trace = open_trace_bytes(file, "t", options);
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    Seen seen;
+    const auto packed = pack(**trace, options, &seen);
+    ASSERT_TRUE(packed.ok()) << packed.error().message;
+    EXPECT_TRUE(test::read_all(*packed->cursor()).events == events);
+    EXPECT_TRUE(seen.events == events);
+    EXPECT_EQ(packed->events(), events.size());
+  }
+}
+
+TEST(PackedTrace, ADamagedBlockOfAPackedFileIsAnErrorOrLeftOut) {
+  std::vector<Event> events = test::random_events(4, 30'000, true);
+  for (Event& e : events) e.dev = kQuiet;
+  std::string file = e4t_of(events);
+  file[file.size() / 2] ^= 0x10;
+  EXPECT_FALSE(load_packed_bytes(file, "t").ok());
+  OpenOptions lenient;
+  lenient.lenient = true;
+  const auto packed = load_packed_bytes(file, "t", lenient);
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  const auto left = test::read_all(*packed->cursor()).events;
+  EXPECT_EQ(left.size(), packed->events());
+  EXPECT_LT(left.size(), events.size());
+  EXPECT_GT(left.size(), 0u);
+}
+
+TEST(PackedTrace, ASinkSeesTheEventsOfTheChosenDevice) {
+  for (const std::string& text :
+       {two_devices(), e4t_of({request(kQuiet), commit(kBusy), request(kBusy), request(kBusy)})}) {
+    const auto trace = open_trace_bytes(text, "t");
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    Seen seen;
+    const auto packed = pack(**trace, {}, &seen);
+    ASSERT_TRUE(packed.ok()) << packed.error().message;
+    EXPECT_EQ(packed->device(), kBusy);
+    EXPECT_EQ(seen.events.size(), 3u);
+    EXPECT_TRUE(seen.events == test::read_all(*packed->cursor()).events);
+  }
 }
 
 TEST(PackedTrace, TakesTheBusiestDeviceAndSaysSo) {

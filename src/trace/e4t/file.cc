@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trace/e4t/facts.h"
+#include "trace/e4t/store.h"
 #include "trace/frame_sum.h"
 #include "util/little_endian.h"
 
@@ -86,6 +87,13 @@ class E4tTrace final : public Trace {
     return std::span<const Event>(batch_.data(), filled);
   }
 
+  // Not where some events of a block may be left out.
+  bool keep_packed(Store& store) override {
+    if (options_.lenient || options_.device) return false;
+    store_ = &store;
+    return true;
+  }
+
  private:
   // Counts the batch's events and moves those to deliver to the front.
   std::size_t keep_wanted(std::size_t count) {
@@ -157,6 +165,7 @@ class E4tTrace final : public Trace {
     if (frame_sum(text(f.bytes), text(payload)) != f.sum)
       return damage("at byte {}: a block's checksum is wrong", block_offset_);
     block_ = BlockDecoder(payload, f.events);
+    if (store_ != nullptr) store_->add_packed(payload, f.events);
     summary_.generation = f.generation;
     return {};
   }
@@ -183,6 +192,7 @@ class E4tTrace final : public Trace {
   std::vector<Event> batch_;
   BlockDecoder block_;
   Totals totals_;
+  Store* store_ = nullptr;
   std::uint64_t block_offset_ = 0;
   bool started_ = false, ended_ = false;
 };

@@ -41,10 +41,13 @@ void Store::finish() {
 }
 
 void Store::seal() {
-  const auto payload = encoder_.payload();
-  blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(payload.size()), encoder_.events()});
-  bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+  add_packed(encoder_.payload(), encoder_.events());
   encoder_.clear();
+}
+
+void Store::add_packed(std::span<const std::uint8_t> payload, std::uint32_t events) {
+  blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(payload.size()), events});
+  bytes_.insert(bytes_.end(), payload.begin(), payload.end());
 }
 
 std::unique_ptr<EventSource> Store::read(std::shared_ptr<const Store> store) {

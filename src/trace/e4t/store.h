@@ -15,6 +15,8 @@ namespace e4r::trace::e4t {
 class Store {
  public:
   void add(std::span<const Event> events);
+  // A block of `events` events that a BlockEncoder has made. Not to mix with add().
+  void add_packed(std::span<const std::uint8_t> payload, std::uint32_t events);
   // After the last add(): makes all of it readable.
   void finish();
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
