@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "allocator/decider.h"
@@ -86,9 +85,7 @@ class Engine {
   // Of all decisions, those that the recorded kernel did not need included.
   [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
   // Blocks of every file that the trace allocated, as the replay has placed them.
-  [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
-    return translation_.files();
-  }
+  [[nodiscard]] const FileLayouts& files() const { return translation_.files(); }
   // What each request came to; empty unless EngineOptions::log.
   [[nodiscard]] const DecisionLog& log() const { return log_; }
   // The same for tables; empty unless EngineOptions::rows.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <unordered_map>
 
 #include "allocator/request.h"
 
@@ -28,7 +28,7 @@ class FileFacts {
   [[nodiscard]] File of(std::uint64_t ino) const;
 
  private:
-  std::unordered_map<std::uint64_t, File> files_;
+  boost::unordered_flat_map<std::uint64_t, File> files_;
 };
 
 }  // namespace e4r::replay

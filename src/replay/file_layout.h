@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,5 +34,8 @@ class FileLayout {
 
   std::vector<FileExtent> extents_;
 };
+
+// Files by inode. Adding or removing one moves the others.
+using FileLayouts = boost::unordered_flat_map<std::uint64_t, FileLayout>;
 
 }  // namespace e4r::replay

@@ -60,14 +60,14 @@ Result<Op*> OpStream::next() {
 }
 
 void OpStream::drop(Op& op) {
-  waiting_.erase(op.request);
+  no_longer_waiting(op);
   op.open = false;
   op.kind = Op::Kind::nothing;
   ++unanswered_;
 }
 
 void OpStream::drop_open() {
-  for (const auto& [pid, number] : open_) drop(queue_[number - first_]);
+  open_.for_each([this](std::uint64_t number) { drop(queue_[number - first_]); });
   open_.clear();
 }
 
@@ -88,8 +88,8 @@ Op& OpStream::push(Op::Kind kind, const Event& event) {
 }
 
 Op* OpStream::open_op(std::uint32_t pid) {
-  const auto found = open_.find(pid);
-  return found == open_.end() ? nullptr : &queue_[found->second - first_];
+  const std::uint64_t* number = open_.find(pid);
+  return number == nullptr ? nullptr : &queue_[*number - first_];
 }
 
 // An allocation loads what it needs by itself. Buddies lie in the page cache, which gives them up
@@ -248,6 +248,10 @@ void OpStream::note_waiting(const Op& op) {
   if (!op.moved && !op.closing.seen) waiting_.insert(op.request);
 }
 
+void OpStream::no_longer_waiting(const Op& op) {
+  if (!waiting_.empty()) waiting_.erase(op.request);
+}
+
 // Of the requests before this one that still wait, the last.
 std::uint64_t OpStream::asked_around(const Op& op) const {
   const auto next = waiting_.lower_bound(op.request);
@@ -279,10 +283,11 @@ void OpStream::on_request(const Event& event) {
   op.i_writecount = event.i_writecount;
   if (!open_.empty()) {
     op.race = Race::allocator;
-    if (open_.size() == 1) note_waiting(queue_[open_.begin()->second - first_]);
+    if (open_.size() == 1)
+      open_.for_each([this](std::uint64_t number) { note_waiting(queue_[number - first_]); });
     note_waiting(op);
   }
-  open_[event.pid] = first_ + queue_.size() - 1;
+  open_.set(event.pid, first_ + queue_.size() - 1);
 }
 
 // Moves the thread's allocation to the end of the queue: it takes effect now.
@@ -290,14 +295,14 @@ void OpStream::move_here(std::uint32_t pid) {
   Op* op = open_op(pid);
   if (op == nullptr) return;
   op->moved = true;
-  waiting_.erase(op->request);
+  no_longer_waiting(*op);
   if (op == &queue_.back()) return;
   Op moved = *op;
   op->kind = Op::Kind::nothing;
   op->open = false;
   moved.ordinal = ordinal_;
   queue_.push_back(moved);
-  open_[pid] = first_ + queue_.size() - 1;
+  open_.set(pid, first_ + queue_.size() - 1);
 }
 
 void OpStream::on_closing(const Event& event) {
@@ -308,7 +313,7 @@ void OpStream::on_closing(const Event& event) {
     move_here(event.pid);
     op = open_op(event.pid);
   }
-  waiting_.erase(op->request);
+  no_longer_waiting(*op);
   op->within = asked_around(*op);
   op->may_be_late = !op->moved && changes_ != op->changes_before;
   if (op->may_be_late && is_late(*op)) {
@@ -338,7 +343,7 @@ void OpStream::on_answer(const Event& event) {
   if (requests_ != op->request) op->race = Race::allocator;
   if (inodes_ != op->inodes_before) op->race = std::max(op->race, Race::inodes);
   op->open = false;
-  waiting_.erase(op->request);
+  no_longer_waiting(*op);
   open_.erase(event.pid);
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <set>
 #include <span>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ext4/geometry.h"
+#include "replay/under_way.h"
 #include "trace/event.h"
 #include "trace/source.h"
 #include "util/status.h"
@@ -150,6 +150,7 @@ class OpStream {
   void forget_old_frees();
   [[nodiscard]] bool is_late(const Op& op) const;
   void note_waiting(const Op& op);
+  void no_longer_waiting(const Op& op);
   [[nodiscard]] std::uint64_t asked_around(const Op& op) const;
   [[nodiscard]] bool was_freed_since(const Op& op, const trace::RecordedExtent& result) const;
   void on_request(const trace::Event& event);
@@ -174,8 +175,8 @@ class OpStream {
   std::uint64_t inodes_ = 0;   // events so far that allocated or freed an inode
   std::uint64_t requests_ = 0;
   // Threads whose last ext4_free_blocks was of a regular file's data.
-  std::unordered_set<std::uint32_t> freeing_data_;
-  std::unordered_map<std::uint32_t, std::uint64_t> open_;  // pid -> number of its allocation
+  boost::unordered_flat_set<std::uint32_t> freeing_data_;
+  UnderWay open_;  // by number of the operation, counted from the start
   // Requests of `open_` that take effect where they were made, as far as the trace has shown, and
   // have not been decided; empty while there is one.
   std::set<std::uint64_t> waiting_;

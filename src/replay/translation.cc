@@ -32,8 +32,11 @@ std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
 
 void Translation::add(std::uint64_t block, const Run& run) {
   if (run.len == 0) return;
-  forget_recorded(block, run.len);
-  const auto after = runs_.lower_bound(block);
+  auto after = runs_.lower_bound(block);
+  if (overlap(after, block, run.len)) {
+    forget_recorded(after, block, run.len);
+    after = runs_.lower_bound(block);
+  }
   if (after != runs_.begin()) {
     const auto before = std::prev(after);
     Run& left = before->second;
@@ -46,13 +49,21 @@ void Translation::add(std::uint64_t block, const Run& run) {
   runs_.emplace_hint(after, block, run);
 }
 
+// Whether the blocks are in a run; `after` is the first run that does not begin before them.
+bool Translation::overlap(Runs::const_iterator after, std::uint64_t block,
+                          std::uint64_t len) const {
+  if (after != runs_.end() && after->first < block + len) return true;
+  if (after == runs_.begin()) return false;
+  const auto before = std::prev(after);
+  return block < before->first + before->second.len;
+}
+
 // What the trace said before of these blocks holds no longer: it has them allocated twice, without
-// a free in between.
-void Translation::forget_recorded(std::uint64_t block, std::uint64_t len) {
-  const auto overlaps = [&](Runs::const_iterator it) {
-    return it != runs_.end() && it->first < block + len && block < it->first + it->second.len;
+// a free in between. `it` is the first run that does not begin before them.
+void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::uint64_t len) {
+  const auto overlaps = [&](Runs::const_iterator run) {
+    return run != runs_.end() && run->first < block + len && block < run->first + run->second.len;
   };
-  auto it = runs_.lower_bound(block);
   if (it != runs_.begin() && overlaps(std::prev(it))) --it;
   while (overlaps(it)) {
     const std::uint64_t start = it->first;

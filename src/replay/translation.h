@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "replay/file_layout.h"
@@ -14,11 +13,9 @@ namespace e4r::replay {
 // replay has put that block. A block that the trace did not allocate stands for itself.
 class Translation {
  public:
-  // The file's blocks in the replay.
+  // The file's blocks in the replay; valid until another file is named or forgotten.
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
-  [[nodiscard]] const std::unordered_map<std::uint64_t, FileLayout>& files() const {
-    return files_;
-  }
+  [[nodiscard]] const FileLayouts& files() const { return files_; }
 
   // The kernel put `len` blocks of file `ino` from `logical` on at `block`.
   void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
@@ -49,11 +46,13 @@ class Translation {
   // `place` of the block at `offset` in the run.
   [[nodiscard]] static std::uint64_t place_of(const Run& run, std::uint64_t offset);
   void add(std::uint64_t block, const Run& run);
-  void forget_recorded(std::uint64_t block, std::uint64_t len);
+  [[nodiscard]] bool overlap(Runs::const_iterator after, std::uint64_t block,
+                             std::uint64_t len) const;
+  void forget_recorded(Runs::iterator it, std::uint64_t block, std::uint64_t len);
   void release(const Run& run, std::uint64_t offset, std::uint64_t len,
                std::vector<BlockRange>& out);
 
-  std::unordered_map<std::uint64_t, FileLayout> files_;
+  FileLayouts files_;
   Runs runs_;  // by recorded block, disjoint
 };
 

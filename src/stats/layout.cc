@@ -37,8 +37,7 @@ double add_file(std::span<const FileExtent> extents, FileLayoutScore& score) {
   return static_cast<double>(blocks - 1 - seeks) / static_cast<double>(blocks - 1);
 }
 
-FileLayoutScore file_layout_score(
-    const std::unordered_map<std::uint64_t, replay::FileLayout>& files) {
+FileLayoutScore file_layout_score(const replay::FileLayouts& files) {
   FileLayoutScore score;
   std::vector<double> shares;
   for (const auto& [ino, layout] : files) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 
 #include "replay/file_layout.h"
 
@@ -31,7 +30,6 @@ struct FileLayoutScore {
 // Returns its share of blocks that follow; -1 when it has a single block.
 double add_file(std::span<const FileExtent> extents, FileLayoutScore& score);
 
-[[nodiscard]] FileLayoutScore file_layout_score(
-    const std::unordered_map<std::uint64_t, replay::FileLayout>& files);
+[[nodiscard]] FileLayoutScore file_layout_score(const replay::FileLayouts& files);
 
 }  // namespace e4r::stats

@@ -59,8 +59,7 @@ std::optional<double> FileFragmentation::defrag_score() const {
   return percent > 10 ? 80 + percent / 5 : 8 * percent;
 }
 
-FileFragmentation file_fragmentation(
-    const std::unordered_map<std::uint64_t, replay::FileLayout>& files, const Geometry& geometry) {
+FileFragmentation file_fragmentation(const replay::FileLayouts& files, const Geometry& geometry) {
   FileFragmentation out;
   for (const auto& [ino, layout] : files) out.add(layout.extents(), geometry);
   return out;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 
 #include "replay/file_layout.h"
 #include "state/fs_state.h"
@@ -51,7 +50,7 @@ struct FileFragmentation {
   [[nodiscard]] std::optional<double> defrag_score() const;
 };
 // Of the files with a block that a trace allocated.
-[[nodiscard]] FileFragmentation file_fragmentation(
-    const std::unordered_map<std::uint64_t, replay::FileLayout>& files, const Geometry& geometry);
+[[nodiscard]] FileFragmentation file_fragmentation(const replay::FileLayouts& files,
+                                                   const Geometry& geometry);
 
 }  // namespace e4r::stats

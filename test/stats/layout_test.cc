@@ -19,7 +19,7 @@
 namespace e4r::stats {
 namespace {
 
-using Files = std::unordered_map<std::uint64_t, replay::FileLayout>;
+using Files = replay::FileLayouts;
 using Blocks = std::map<std::uint64_t, std::uint64_t>;  // file block -> device block
 
 void expect_same_as_one_by_one(const FileLayoutScore& got, const std::vector<Blocks>& files) {
