@@ -75,7 +75,7 @@ zstd -q -f -T2 -6 "$work/$name.trace" -o "$out/$name.trace.zst"
 for part in mb_groups mb_stats tunables e2freefrag; do
     mv "$work/$name.$part" "$out/"
 done
-# With discard: what the disk was sent.
+# With discard or FITRIM: what the disk was sent.
 if [ -e "$work/$name.discards" ]; then mv "$work/$name.discards" "$out/"; fi
 if [ "$pack" = 1 ]; then
     tar -cSf - -C "$work" "$name.img" | zstd -q -f -19 -o "$out/$name.image.tar.zst"

@@ -47,8 +47,13 @@ class Decider {
   // With -o discard: the worker sends the device at most so many discards of what commits have
   // given back (Discards::work). Returns how many.
   virtual std::uint64_t send_discards(std::uint64_t) { return 0; }
-  // FITRIM sends what is free of the clusters.
-  virtual void trim(std::uint32_t, std::uint32_t, std::uint32_t) {}
+  // FITRIM in one group goes on, until it has sent at most so many runs. Returns how many.
+  virtual std::uint64_t trim(Trim& trim, std::uint64_t) {
+    trim.done = true;
+    return 0;
+  }
+  // What is free of the clusters is in use and free again: a discard of which nothing is known.
+  virtual void touch(std::uint32_t, std::uint32_t, std::uint32_t) {}
 
   // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
   // recently used ones when that is not 0.
@@ -86,8 +91,8 @@ class Decider {
   [[nodiscard]] virtual Status finish() { return {}; }
   // The kernel's files, after finish(); null when it is no kernel.
   [[nodiscard]] virtual const KernelAccount* account() const { return nullptr; }
-  // What was sent to the device, FITRIM left out; null unless it is a model on a mount that
-  // discards.
+  // What was sent to the device; null unless it is a model, on a mount that discards or on which
+  // FITRIM was at work.
   [[nodiscard]] virtual const Discards* discards() const { return nullptr; }
 };
 

@@ -5,9 +5,36 @@
 
 namespace e4r::allocator {
 
+namespace {
+
+// Passes over free runs that are too short. Returns the end of the next one that is not, which
+// begins at trim.start; 0 when there is none.
+std::uint32_t find_run(const state::FsState& state, const state::Group& group, Trim& trim) {
+  const std::uint32_t clusters = state.geometry().clusters_in(trim.group);
+  const state::bitmap::ConstWords words = state.words(group);
+  if (trim.seen == 0) {
+    trim.from_first = trim.start == 0;
+    trim.all = trim.from_first && trim.end >= clusters;
+    trim.start = std::max(trim.start, group.first_free);
+  }
+  for (;;) {
+    if (trim.seen > 0 && group.free < trim.seen + trim.minlen) return 0;
+    if (trim.start >= trim.end) return 0;
+    trim.start = state::bitmap::find_clear(words, trim.end, trim.start);
+    if (trim.start >= trim.end) return 0;
+    const std::uint32_t end = state::bitmap::find_set(words, clusters, trim.start);
+    if (trim.from_first && end + 1 >= clusters) trim.all = true;
+    if (end - trim.start >= trim.minlen) return end;
+    trim.seen += end - trim.start;
+    trim.start = end + 1;
+  }
+}
+
+}  // namespace
+
 void Discards::commit(const std::vector<state::FreedList::Entry>& given_back) {
   for (const state::FreedList::Entry& e : given_back)
-    pending_.push_back({e.group, e.start, e.start + e.count, 0});
+    pending_.push_back({e.group, e.start, e.start + e.count});
 }
 
 void Discards::free_at_once(const state::FsState& state, std::uint32_t group, std::uint32_t start,
@@ -26,31 +53,45 @@ void Discards::send(const state::FsState& state, std::uint32_t group, std::uint3
 std::uint64_t Discards::work(state::FsState& state, std::uint64_t most) {
   std::uint64_t sent = 0;
   while (sent < most && !pending_.empty()) {
-    if (send_next(state, pending_.front()))
-      ++sent;
-    else
-      pending_.pop_front();
+    sent += go_on(state, pending_.front(), most - sent);
+    if (pending_.front().done) pending_.pop_front();
   }
   return sent;
 }
 
-// Sends the next run of the extent; false when there is none.
-bool Discards::send_next(state::FsState& state, Pending& pending) {
-  state::Group& group = state.group(pending.group);
-  if (group.corrupt || group.need_init) return false;
-  if (pending.seen > 0 && group.free <= pending.seen) return false;
-  const std::uint32_t clusters = state.geometry().clusters_in(pending.group);
-  const std::uint32_t from = std::max(pending.start, group.first_free);
-  if (from >= pending.end) return false;
-  const std::uint32_t start = state::bitmap::find_clear(state.words(group), pending.end, from);
-  if (start >= pending.end) return false;
-  const std::uint32_t end = state::bitmap::find_set(state.words(group), clusters, start);
-  (void)state.take(group, start, end - start);
-  send(state, pending.group, start, end - start);
-  (void)state.give(group, start, end - start);
-  pending.seen += end - start;
-  pending.start = end + 1;
-  return true;
+std::uint64_t Discards::work(state::FsState& state, Trim& trim, std::uint64_t most) {
+  state.load(trim.group);
+  if (!trim.begun && state.group(trim.group).trimmed && !trim.even_trimmed) trim.done = true;
+  trim.begun = true;
+  return go_on(state, trim, most);
+}
+
+// Sends runs until there are `most`. The look for one more shows whether there is one: the kernel
+// makes it at once.
+std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t most) {
+  state::Group& group = state.group(trim.group);
+  if (group.corrupt || group.need_init) trim.done = true;
+  std::uint64_t sent = 0;
+  while (!trim.done) {
+    Trim ahead = trim;
+    const std::uint32_t end = find_run(state, group, ahead);
+    if (end == 0) {
+      if (ahead.all) group.trimmed = true;
+      trim.done = true;
+    } else if (sent == most) {
+      break;
+    } else {
+      const std::uint32_t start = ahead.start, clusters = end - start;
+      (void)state.take(group, start, clusters);
+      send(state, trim.group, start, clusters);
+      (void)state.give(group, start, clusters);
+      ++sent;
+      trim = ahead;
+      trim.seen += clusters;
+      trim.start = end + 1;
+    }
+  }
+  return sent;
 }
 
 }  // namespace e4r::allocator

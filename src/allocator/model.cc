@@ -44,7 +44,12 @@ std::uint64_t Model::send_discards(std::uint64_t most) {
   return discards_.work(state_, most);
 }
 
-void Model::trim(std::uint32_t number, std::uint32_t start, std::uint32_t clusters) {
+std::uint64_t Model::trim(Trim& trim, std::uint64_t most) {
+  trimmed_ = true;
+  return discards_.work(state_, trim, most);
+}
+
+void Model::touch(std::uint32_t number, std::uint32_t start, std::uint32_t clusters) {
   state_.load(number);
   state::Group& group = state_.group(number);
   if (group.corrupt) return;

@@ -25,7 +25,8 @@ class Model final : public Decider {
   void begin_commit() override;
   void end_commit() override;
   std::uint64_t send_discards(std::uint64_t most) override;
-  void trim(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
+  std::uint64_t trim(Trim& trim, std::uint64_t most) override;
+  void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void discard_inode(std::uint64_t ino, std::uint32_t needed) override {
     allocator_.discard_inode(ino, needed);
   }
@@ -45,7 +46,7 @@ class Model final : public Decider {
   void observe(SearchObserver* observer) override { allocator_.observe(observer); }
   [[nodiscard]] Status status() const override { return allocator_.status(); }
   [[nodiscard]] const Discards* discards() const override {
-    return state_.geometry().discard ? &discards_ : nullptr;
+    return state_.geometry().discard || trimmed_ ? &discards_ : nullptr;
   }
 
  private:
@@ -54,6 +55,7 @@ class Model final : public Decider {
   Discards discards_;
   std::uint64_t transaction_ = 0;  // running
   bool committing_ = false;        // the one before it has not ended
+  bool trimmed_ = false;           // FITRIM has been at work
 };
 
 }  // namespace e4r::allocator

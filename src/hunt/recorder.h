@@ -25,8 +25,11 @@ class Recorder : public allocator::Decider {
   void begin_commit() override;
   void end_commit() override;
   std::uint64_t send_discards(std::uint64_t most) override { return decider_.send_discards(most); }
-  void trim(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override {
-    decider_.trim(group, start, clusters);
+  std::uint64_t trim(allocator::Trim& trim, std::uint64_t most) override {
+    return decider_.trim(trim, most);
+  }
+  void touch(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override {
+    decider_.touch(group, start, clusters);
   }
   void discard_inode(std::uint64_t ino, std::uint32_t needed) override;
   void make_inode(std::uint64_t ino) override { decider_.make_inode(ino); }

@@ -165,8 +165,19 @@ class TracefsTracer final : public Tracer {
       return error("this kernel has no event {}: it cannot be recorded for a replay", name);
     }
     const std::string directory = fmt::format("events/{}/{}/", trace::event_system(kind), name);
-    E4R_CHECK(write(directory + "filter", fmt::format("dev == {}", options_.dev)));
+    E4R_CHECK(write(directory + "filter", filter_of(kind)));
     return write(directory + "enable", "1");
+  }
+
+  // Passes the device alone. Some events have its numbers apart.
+  [[nodiscard]] std::string filter_of(EventKind kind) const {
+    tep_event* const event =
+        tep_find_event_by_name(tep_, std::string(trace::event_system(kind)).c_str(),
+                               std::string(trace::event_name(kind)).c_str());
+    if (event != nullptr && tep_find_field(event, "dev_major") != nullptr)
+      return fmt::format("dev_major == {} && dev_minor == {}", trace::dev_major(options_.dev),
+                         trace::dev_minor(options_.dev));
+    return fmt::format("dev == {}", options_.dev);
   }
 
   Status open_buffers() {

@@ -94,6 +94,8 @@ void Engine::apply(const Op& op) {
       return on_commit(op);
     case Op::Kind::discard_blocks:
       return on_discard(op);
+    case Op::Kind::trim_group:
+      return on_trim(op);
     case Op::Kind::lost:
       tally_.lost_events += std::max<std::uint64_t>(op.count, 1);
       return;
@@ -109,10 +111,40 @@ void Engine::on_commit(const Op& op) {
   if (!options_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
 }
 
-// A free that takes effect at once sends its own. What no worker has to send is FITRIM's. A replay
-// with extents of its own cannot tell whose it is.
+// What FITRIM begins to send from a group is up to the state at that moment.
+void Engine::on_trim(const Op& op) {
+  if (op.request > options_.trims.size()) return;
+  const RecordedTrim& recorded = options_.trims[op.request - 1];
+  Trimming trimming;
+  allocator::Trim& trim = trimming.trim;
+  trim.group = op.group;
+  trim.start = op.start;
+  trim.end = op.start + static_cast<std::uint32_t>(op.count);
+  trim.minlen = recorded.minlen;
+  trim.even_trimmed =
+      trims_again(recorded.call, state().group(op.group).trimmed && recorded.sent > 0);
+  trimming.recorded = recorded.sent;
+  const bool at_once = recorded.sent == 0 || discards_for_one() == allocator::Discards::kAll;
+  decider_->trim(trim, at_once ? allocator::Discards::kAll : 0);
+  if (!trim.done) trimming_.emplace(op.request, trimming);
+}
+
+// The model sends one for each of the recorded, and the last time what it still has.
+void Engine::on_discard_of_trim(const Op& op) {
+  const auto found = trimming_.find(op.request);
+  if (found == trimming_.end()) return;
+  Trimming& trimming = found->second;
+  if (trimming.recorded > 0) --trimming.recorded;
+  decider_->trim(trimming.trim, trimming.recorded == 0 ? allocator::Discards::kAll : 1);
+  if (trimming.trim.done) trimming_.erase(found);
+}
+
+// A free that takes effect at once sends its own. What no worker has to send is that of a FITRIM of
+// which the trace has no ext4_trim_all_free. A replay with extents of its own cannot tell whose it
+// is.
 void Engine::on_discard(const Op& op) {
   recorded_discards_.add(geometry().to_blocks(op.count));
+  if (op.request != 0) return on_discard_of_trim(op);
   const bool mounted = source_.geometry.discard;
   const bool own = mounted && source_.geometry.frees_at_once(last_free_.file_data) &&
                    last_free_.pid == op.pid && last_free_.group == op.group &&
@@ -120,7 +152,7 @@ void Engine::on_discard(const Op& op) {
   if (own) return;
   const std::uint64_t most = discards_for_one();
   if (mounted && (decider_->send_discards(most) > 0 || most == allocator::Discards::kAll)) return;
-  decider_->trim(op.group, op.start, static_cast<std::uint32_t>(op.count));
+  decider_->touch(op.group, op.start, static_cast<std::uint32_t>(op.count));
 }
 
 void Engine::on_allocate_inode(const Op& op) {

@@ -23,6 +23,7 @@
 #include "replay/op_stream.h"
 #include "replay/tally.h"
 #include "replay/translation.h"
+#include "replay/trims.h"
 #include "replay/watch.h"
 #include "replay/write_order.h"
 
@@ -36,6 +37,8 @@ struct EngineOptions {
   // The trace has ext4_discard_blocks, which says when a worker was at work. Else it is at work as
   // each commit ends.
   bool discards_recorded = false;
+  // Of the trace (recorded_trims); must outlive the engine.
+  std::span<const RecordedTrim> trims;
   bool warm = false;  // the file system had been mounted for a while before the trace
   std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
   bool log = false;                       // keep what each request came to (Engine::log)
@@ -117,6 +120,9 @@ class Engine {
   virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
   // How many discards a worker sends when the recorded one sent one.
   [[nodiscard]] virtual std::uint64_t discards_for_one() const { return 1; }
+  // Whether the FITRIM sends from groups that are trimmed, too. `from_this`: it has sent something
+  // from one that is.
+  virtual bool trims_again(std::uint32_t call, bool from_this) = 0;
   // What is kept of a request (EngineOptions::rows).
   [[nodiscard]] virtual DecisionRow row_of(const Op& op, const allocator::Decision& made,
                                            const SearchCost& cost) const {
@@ -164,6 +170,8 @@ class Engine {
   void on_free_inode(const Op& op);
   void on_commit(const Op& op);
   void on_discard(const Op& op);
+  void on_trim(const Op& op);
+  void on_discard_of_trim(const Op& op);
   void count(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] SearchCost take_cost();
   Explanation* to_explain();
@@ -181,6 +189,13 @@ class Engine {
   WriteOrder write_order_;
   allocator::DiscardCounts recorded_discards_;
   Op last_free_;  // of a mount that discards
+  // FITRIM at a group, by Op::request: what it has to send still, and how many runs the recorded
+  // one has.
+  struct Trimming {
+    allocator::Trim trim;
+    std::uint64_t recorded = 0;
+  };
+  std::unordered_map<std::uint64_t, Trimming> trimming_;
   CostProfile costs_;
   allocator::DecisionTimes times_;
   allocator::DecisionHash hash_;

@@ -77,6 +77,7 @@ bool Fit::fits(const Event& e) {
     case EventKind::free_blocks:
     case EventKind::discard_blocks:
       return block(e.block);
+    case EventKind::trim_all_free:
     case EventKind::buddy_bitmap_load:
     case EventKind::prefetch_bitmaps:
       return group(e.group);

@@ -71,6 +71,15 @@ void Follow::learn_order(const Op& op, const allocator::Decision& own) {
   if (model_.own_state().put_before(p.lists, p.group, p.other)) learnt_.push_back(p);
 }
 
+// One such group shows it for all that the call comes to.
+bool Follow::trims_again(std::uint32_t call, bool from_this) {
+  std::vector<std::uint32_t>& again = inputs_.trims_again;
+  const auto at = std::ranges::lower_bound(again, call);
+  const bool known = at != again.end() && *at == call;
+  if (!known && from_this) again.insert(at, call);
+  return known || from_this;
+}
+
 void Follow::free(const Op& op, const BlockRange& range) {
   if (!free_range(range, op.file_data)) {
     contradictions_.note(&Contradictions::not_in_use, op.ordinal);

@@ -40,6 +40,7 @@ class Follow : public Engine {
   void decide(const Op& op, std::uint64_t index) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>&, bool) override {}
+  bool trims_again(std::uint32_t call, bool from_this) override;
   // What the recorded kernel made of it, however the model decides.
   [[nodiscard]] DecisionRow row_of(const Op& op, const allocator::Decision&,
                                    const SearchCost&) const override {

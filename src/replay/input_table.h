@@ -15,6 +15,8 @@ struct InputTable {
   // Requests, numbered from 1 and ascending, that are decided where they were answered, since that
   // gives what was recorded (OpStream).
   std::vector<std::uint64_t> late;
+  // Calls of FITRIM (RecordedTrim::call), ascending, whose minlen was below that of the one before.
+  std::vector<std::uint32_t> trims_again;
 };
 
 }  // namespace e4r::replay

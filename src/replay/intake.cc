@@ -61,6 +61,9 @@ bool Intake::admit(Op& op) {
     case Op::Kind::free:
     case Op::Kind::discard_blocks:
       return inside(geometry_.holds(op.group, static_cast<std::int32_t>(op.start), op.count));
+    case Op::Kind::trim_group:
+      return inside(op.count > 0 &&
+                    geometry_.holds(op.group, static_cast<std::int32_t>(op.start), op.count));
     case Op::Kind::load_group:
     case Op::Kind::reload_group:
       return inside(op.group < geometry_.groups);

@@ -104,8 +104,30 @@ void OpStream::on_load(const Event& event) {
     push(Op::Kind::load_group, event).group = event.group;
 }
 
+// The thread's ext4_discard_blocks follow. On its way it may load the group's bitmaps again.
+void OpStream::on_trim(const Event& event) {
+  Op& op = push(Op::Kind::trim_group, event);
+  op.group = event.group;
+  op.start = saturated(event.logical);
+  op.count = event.count >= event.logical ? event.count - event.logical + 1 : 0;
+  op.request = ++trims_;
+  trimming_[event.pid] = {trims_, event.group};
+}
+
+void OpStream::on_discard(const Event& event) {
+  Op& op = push(Op::Kind::discard_blocks, event);
+  op.group = geometry_.group_of(event.block);
+  op.start = geometry_.cluster_in_group(event.block);
+  op.count = geometry_.to_clusters(event.count);
+  const auto trim = trimming_.find(event.pid);
+  if (trim != trimming_.end() && trim->second.group == op.group) op.request = trim->second.number;
+}
+
 void OpStream::accept(const Event& event) {
   ++ordinal_;
+  if (!trimming_.empty() && event.kind != EventKind::discard_blocks &&
+      event.kind != EventKind::buddy_bitmap_load && event.kind != EventKind::bitmap_load)
+    trimming_.erase(event.pid);
   if (event.kind == EventKind::mballoc_free || event.kind == EventKind::end_commit ||
       event.kind == EventKind::release_inode_pa || event.kind == EventKind::release_group_pa) {
     ++changes_;
@@ -169,13 +191,10 @@ void OpStream::accept(const Event& event) {
     case EventKind::end_commit:
       push(Op::Kind::end_commit, event).block = event.block;
       return;
-    case EventKind::discard_blocks: {
-      Op& op = push(Op::Kind::discard_blocks, event);
-      op.group = geometry_.group_of(event.block);
-      op.start = geometry_.cluster_in_group(event.block);
-      op.count = geometry_.to_clusters(event.count);
-      return;
-    }
+    case EventKind::discard_blocks:
+      return on_discard(event);
+    case EventKind::trim_all_free:
+      return on_trim(event);
     case EventKind::lost_events:
       push(Op::Kind::lost, event);
       return;

@@ -57,7 +57,12 @@ struct Op {
     free_inode,       // ino
     commit_flushing,  // block (the number): the running transaction takes no more frees
     end_commit,       // block: its frees become usable
-    discard_blocks,   // group, start, count: clusters that the device is told of
+    // group, start, count: clusters that the device is told of; request: the number of the
+    // trim_group that sends them, 0 when none does
+    discard_blocks,
+    // group, start, count: FITRIM looks for free clusters among these; request: its number among
+    // them, from 1
+    trim_group,
     lost,             // events are missing here
   };
   Kind kind = Kind::nothing;
@@ -146,6 +151,8 @@ class OpStream {
   void on_load(const trace::Event& event);
   void note_freed(const trace::Event& event);
   void note_committed(const trace::Event& event);
+  void on_trim(const trace::Event& event);
+  void on_discard(const trace::Event& event);
   void add_freed(const Freed& freed);
   void forget_old_frees();
   [[nodiscard]] bool is_late(const Op& op) const;
@@ -181,6 +188,13 @@ class OpStream {
   // have not been decided; empty while there is one.
   std::set<std::uint64_t> waiting_;
   std::vector<Freed> freed_;  // since the first of `open_` was asked for
+  // Threads whose last event was of FITRIM, and the group that each is at.
+  struct Trimming {
+    std::uint64_t number = 0;
+    std::uint32_t group = 0;
+  };
+  std::unordered_map<std::uint32_t, Trimming> trimming_;
+  std::uint64_t trims_ = 0;
   // By the running transaction, and by the one that commits; of each the first kWindow.
   std::vector<Freed> running_, committing_;
   std::vector<bool> loaded_;  // groups whose buddy the trace has shown to be loaded

@@ -86,12 +86,14 @@ class Session::Replays {
 
  private:
   [[nodiscard]] Result<Run> follow_learning(const Setup& recorded);
+  [[nodiscard]] Status read_trims();
 
   const state::Source& source_;
   trace::PackedTrace trace_;
   SessionOptions options_;
   std::optional<WarmStart> warm_;
   InputTable inputs_;
+  std::vector<RecordedTrim> trims_;
 };
 
 template <class Driver, class... Inputs>
@@ -100,6 +102,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   options.check = options_.check;
   options.warm = warm() != nullptr;
   options.discards_recorded = trace_.summary().count(trace::EventKind::discard_blocks) > 0;
+  options.trims = trims_;
   options.explain = setup.explain;
   options.log = setup.log;
   options.rows = setup.rows;
@@ -137,6 +140,14 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   return out;
 }
 
+Status Session::Replays::read_trims() {
+  const trace::TraceSummary& summary = trace_.summary();
+  if (!trims_.empty() || summary.count(trace::EventKind::trim_all_free) == 0) return {};
+  const bool discards = summary.count(trace::EventKind::discard_blocks) > 0;
+  E4R_TRY(trims_, recorded_trims(*trace_.cursor(), source_.geometry, discards));
+  return {};
+}
+
 // What warm starts do not show is learnt on the way.
 Result<Run> Session::Replays::follow_learning(const Setup& recorded) {
   E4R_TRY(Run out, run<Follow>(recorded));
@@ -155,6 +166,7 @@ Result<Run> Session::Replays::follow_learning(const Setup& recorded) {
 // of their answers, which stands if all of them are then as recorded.
 Result<Run> Session::Replays::follow(const Setup& recorded) {
   constexpr int kMostPasses = 8;
+  E4R_CHECK(read_trims());
   E4R_TRY(Run best, follow_learning(recorded));
   std::set<std::uint64_t> late, in_vain;
   std::set<std::uint64_t> maybe = static_cast<const Follow&>(*best.engine).maybe_late();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
+
 #include "replay/engine.h"
 #include "replay/input_table.h"
 
@@ -29,6 +31,9 @@ class WhatIf : public Engine {
   void decide(const Op& op, std::uint64_t index) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>& ranges, bool file_data) override;
+  bool trims_again(std::uint32_t call, bool) override {
+    return std::ranges::binary_search(inputs_.trims_again, call);
+  }
 
   void note(const Op& op, const allocator::Decision& decision, bool& first);
   void place_data(const Op& op, allocator::Request& request);

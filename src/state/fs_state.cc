@@ -323,6 +323,7 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
     return error("free of {} clusters at {}/{}, part of which is preallocated", count, number,
                  start);
   if (at_once) {
+    group.trimmed = false;
     give(group, start, count);
   } else if (!freed_.add(number, start, count, transaction)) {
     return error("free of {} clusters at {}/{}, part of which was freed before", count, number,
@@ -335,6 +336,7 @@ Status FsState::free_clusters(std::uint32_t number, std::uint32_t start, std::ui
 void FsState::commit(std::uint64_t transaction) {
   for (const FreedList::Entry& entry : freed_.take_committed(transaction)) {
     if (!give(groups_[entry.group], entry.start, entry.count)) ++bad_frees_;
+    groups_[entry.group].trimmed = false;
     if (geometry_.discard) given_back_.push_back(entry);
   }
 }

@@ -24,6 +24,9 @@ struct Group {
   bool read = false;               // the bitmap has been prefetched once
   bool corrupt = false;            // nothing is allocated from it
   bool block_uninit = false;
+  // The device has been told of all that was free since something was last freed here, by one who
+  // may have left out what was too short (EXT4_GROUP_INFO_WAS_TRIMMED_BIT).
+  bool trimmed = false;
   // Has come to its list since FsState::arrange(), so that its place there is known.
   bool moved_by_largest = false;
   bool moved_by_average = false;

@@ -94,6 +94,8 @@ struct RecordedExtent {
 //                                     visited) when has_inputs (kernels with the series
 //                                     es-shrinker)
 //   discard_blocks                    block count
+//   trim_all_free                     group logical(start, clusters) count(the last cluster: the
+//                                     trace calls it len)
 //   lost_events                       count
 struct Event {
   EventKind kind = EventKind::lost_events;

@@ -137,17 +137,139 @@ TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
     return out;
   };
   ASSERT_EQ(order(), (std::vector<std::uint32_t>{0, 1}));
-  model.trim(0, 4, 1020);
+  model.touch(0, 4, 1020);
   EXPECT_EQ(order(), (std::vector<std::uint32_t>{1, 0}));
   EXPECT_EQ(state.group(0).free, 1020u);
   EXPECT_TRUE(state.check(5).empty());
 }
 
+// FITRIM on a mount without discard. Group 0: 4 to 10, 20 to 30 and from 1000 on are free.
+struct Trimmed : Mounted {
+  explicit Trimmed(const char* policy = "legacy", bool journal = true, std::uint32_t bits = 0)
+      : Mounted(policy, journal, bits) {
+    take(0, 10, 10);
+    take(0, 30, 970);
+  }
+  // Returns how many runs it has sent.
+  std::uint64_t trim(std::uint32_t group, std::uint32_t minlen, bool even_trimmed = false) {
+    return trim(group, 0, 1024, minlen, even_trimmed);
+  }
+  std::uint64_t trim(std::uint32_t group, std::uint32_t start, std::uint32_t end,
+                     std::uint32_t minlen, bool even_trimmed = false) {
+    Trim trim;
+    trim.group = group;
+    trim.start = start;
+    trim.end = end;
+    trim.minlen = minlen;
+    trim.even_trimmed = even_trimmed;
+    const std::uint64_t sent = model.trim(trim, Discards::kAll);
+    EXPECT_TRUE(trim.done);
+    EXPECT_TRUE(model.state().check(5).empty());
+    return sent;
+  }
+  [[nodiscard]] bool trimmed(std::uint32_t group) const {
+    return model.state().group(group).trimmed;
+  }
+};
+
+TEST(Fitrim, SendsRunsThatAreLongEnough) {
+  Trimmed fs;
+  EXPECT_EQ(fs.trim(0, 0), 3u);
+  EXPECT_EQ(fs.sent(), (Sent{{4, 6}, {20, 10}, {1000, 24}}));
+  EXPECT_EQ(fs.trim(0, 10, true), 2u);
+  EXPECT_EQ(fs.trim(0, 11, true), 1u);
+  EXPECT_EQ(fs.trim(0, 25, true), 0u);
+  EXPECT_EQ(fs.model.discards()->counts(), (DiscardCounts{6, 40 + 34 + 24}));
+}
+
+TEST(Fitrim, LeavesATrimmedGroupOutUntilSomethingIsFreedInIt) {
+  Trimmed fs;
+  EXPECT_EQ(fs.trim(0, 25), 0u);
+  EXPECT_TRUE(fs.trimmed(0)) << "whatever the minlen";
+  EXPECT_EQ(fs.trim(0, 1), 0u);
+  EXPECT_FALSE(fs.trimmed(1));
+  fs.free(0, 100, 50);
+  EXPECT_EQ(fs.trim(0, 1), 0u) << "not given back yet";
+  fs.commit();
+  EXPECT_FALSE(fs.trimmed(0));
+  EXPECT_EQ(fs.trim(0, 1), 4u);
+  EXPECT_EQ(fs.trim(0, 1), 0u);
+  EXPECT_EQ(fs.trim(0, 1, true), 4u) << "the FITRIM before had a larger minlen";
+}
+
+TEST(Fitrim, WithoutAJournalAFreeShowsAtOnce) {
+  Trimmed fs("linux-7.3", false);
+  EXPECT_EQ(fs.trim(0, 1), 3u);
+  fs.free(0, 100, 50);
+  EXPECT_EQ(fs.trim(0, 1), 4u);
+}
+
+// Clusters of a preallocation are in use, and come back without anybody being told.
+TEST(Fitrim, APreallocationThatIsGivenBackDoesNotShow) {
+  Trimmed fs;
+  EXPECT_EQ(fs.trim(0, 1), 3u);
+  state::FsState& state = fs.model.own_state();
+  ASSERT_TRUE(state.give(state.group(0), 100, 50));
+  EXPECT_EQ(fs.trim(0, 1), 0u);
+}
+
+TEST(Fitrim, APartOfAGroupDoesNotMakeItTrimmed) {
+  Trimmed fs;
+  EXPECT_EQ(fs.trim(0, 5, 1024, 1), 3u);
+  EXPECT_FALSE(fs.trimmed(0));
+  EXPECT_EQ(fs.trim(0, 0, 25, 1), 2u);
+  EXPECT_EQ(fs.sent(), (Sent{{5, 5}, {20, 10}, {1000, 24}, {4, 6}, {20, 10}}))
+      << "a run is sent from the range on, and up to its end beyond it";
+  EXPECT_FALSE(fs.trimmed(0));
+  EXPECT_EQ(fs.trim(0, 0, 1001, 1), 3u);
+  EXPECT_TRUE(fs.trimmed(0)) << "its last run reaches the end";
+}
+
+TEST(Fitrim, IsOfBlocks) {
+  Trimmed fs("legacy", true, 4);
+  EXPECT_EQ(fs.trim(0, 7), 2u);
+  EXPECT_EQ(fs.sent(), (Sent{{320, 160}, {16000, 384}}));
+}
+
+TEST(Fitrim, GoesOnWithWhatIsFreeByThen) {
+  Trimmed fs;
+  Trim trim;
+  trim.end = 1024;
+  EXPECT_EQ(fs.model.trim(trim, 0), 0u);
+  EXPECT_EQ(fs.model.trim(trim, 1), 1u);
+  fs.take(0, 20, 4);
+  EXPECT_EQ(fs.model.trim(trim, 1), 1u);
+  EXPECT_FALSE(trim.done);
+  EXPECT_FALSE(fs.trimmed(0));
+  EXPECT_EQ(fs.model.trim(trim, 1), 1u);
+  EXPECT_EQ(fs.sent(), (Sent{{4, 6}, {24, 6}, {1000, 24}}));
+  EXPECT_TRUE(trim.done) << "nothing is left to look at";
+  EXPECT_TRUE(fs.trimmed(0));
+}
+
+// Also without FITRIM, when all clusters of the group come back at once.
+TEST(Fitrim, TheWorkerMakesAGroupTrimmed) {
+  Trimmed fs;
+  fs.take(1, 4, 1020);
+  fs.free(1, 0, 1024);
+  fs.commit();
+  fs.model.send_discards(Discards::kAll);
+  EXPECT_EQ(fs.sent(), (Sent{{1024, 1024}}));
+  EXPECT_TRUE(fs.trimmed(1));
+  EXPECT_FALSE(fs.trimmed(0));
+  EXPECT_EQ(fs.trim(1, 1), 0u);
+}
+
 TEST(Discards, NoneOfAMountThatSendsNone) {
   DiscardingFs fs;
   fs.source.geometry.discard = false;
-  const Model model(fs.source, *find_policy("legacy"), defaults_for(fs.source.geometry));
+  Model model(fs.source, *find_policy("legacy"), defaults_for(fs.source.geometry));
   EXPECT_EQ(model.discards(), nullptr);
+  Trim trim;
+  trim.end = 1024;
+  EXPECT_EQ(model.trim(trim, Discards::kAll), 1u) << "the group is loaded by that";
+  ASSERT_NE(model.discards(), nullptr);
+  EXPECT_EQ(model.discards()->counts(), (DiscardCounts{1, 1020}));
 }
 
 }  // namespace

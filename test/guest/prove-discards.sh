@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What mounts with discard send, in guests of the kernel lab: the block layer's discards, those of the
+# What mounts with discard, and FITRIM, send in guests of the kernel lab: the block layer's discards, those of the
 # trace's ext4_discard_blocks, and what the model sends while it follows the trace must be the same, one
 # by one, in order.
 #   test/guest/prove-discards.sh [--seed N] [--again] KERNEL POLICY [KIND...]
@@ -8,7 +8,7 @@
 #     POLICY   the model of it (`e4replay policies`)
 #     --seed   of the workload; default: 1
 #     --again  takes captures anew
-#     KIND     of kernel/lab/kinds.table; default: every one whose name begins with "discard"
+#     KIND     of kernel/lab/kinds.table; default: every one whose name begins with "discard" or "fitrim"
 # Captures stay in $E4R_LAB/captures. Prints a line for each; exit status 3 when something differs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
@@ -32,7 +32,7 @@ fi
 tree=$1 policy=$2
 shift 2
 kinds=("$@")
-[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds | grep '^discard')
+[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds | grep -E '^(discard|fitrim)')
 captures=$E4R_LAB/captures
 build_project e4replay list_discards
 list=$(project_build)/test/replay/list_discards

@@ -70,6 +70,8 @@ struct Script {
         return fmt::format("r{}", op.group);
       case Op::Kind::discard_blocks:
         return fmt::format("s{}/{}/{}", op.group, op.start, op.count);
+      case Op::Kind::trim_group:
+        return fmt::format("t{}/{}/{}", op.group, op.start, op.count);
       case Op::Kind::prefetched:
         return fmt::format("p{}-{}", op.group, op.count);
       case Op::Kind::allocate_inode:
@@ -120,6 +122,46 @@ TEST(OpStream, ADiscardIsOfClusters) {
   e.block = s.geometry.first_block(1) + 5;
   e.count = 6;
   EXPECT_EQ(s.replayed(), "f7 s1/5/6 ");
+}
+
+// Those that follow in FITRIM's thread are its own, until the thread does something else.
+TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
+  Script s;
+  const auto trim = [&](std::uint32_t pid, std::uint32_t group) {
+    Event& e = s.add(EventKind::trim_all_free, pid);
+    e.group = group;
+    e.logical = 7;
+    e.count = 799;
+  };
+  const auto discard = [&](std::uint32_t pid, std::uint32_t group) {
+    Event& e = s.add(EventKind::discard_blocks, pid);
+    e.block = s.geometry.first_block(group) + 10;
+    e.count = 2;
+  };
+  trim(1, 3);
+  discard(1, 3);
+  discard(2, 3);
+  s.add(EventKind::buddy_bitmap_load, 1).group = 3;
+  discard(1, 3);
+  trim(2, 4);
+  trim(1, 4);
+  discard(2, 4);
+  s.free(1, 4);
+  discard(1, 4);
+  discard(2, 5);
+  EXPECT_EQ(s.replayed(),
+            "t3/7/793 s3/10/2 s3/10/2 l3 s3/10/2 t4/7/793 t4/7/793 s4/10/2 f4 s4/10/2 s5/10/2 ");
+  std::vector<std::uint64_t> of;
+  for (const Op& op : s.ops) of.push_back(op.request);
+  EXPECT_EQ(of, (std::vector<std::uint64_t>{1, 1, 0, 0, 1, 2, 3, 2, 0, 0, 0}));
+}
+
+// The end of the range lies before its start: a field of the trace may be anything.
+TEST(OpStream, ATrimOfNothing) {
+  Script s;
+  Event& e = s.add(EventKind::trim_all_free, 1);
+  e.logical = ~0ull;
+  EXPECT_EQ(s.replayed(), "t0/4294967295/0 ");
 }
 
 TEST(OpStream, ANewPreallocationTakesEffectWhereItIsMade) {

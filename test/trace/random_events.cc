@@ -183,6 +183,10 @@ class Generator {
       case EventKind::discard_blocks:
         fill(e.block, 1 << 20);
         return fill(e.count, 1000);
+      case EventKind::trim_all_free:
+        fill(e.group, 64);
+        fill(e.logical, 1000);
+        return fill(e.count, 32767);
       default:
         return;
     }

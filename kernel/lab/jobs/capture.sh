@@ -3,7 +3,7 @@
 # Records one workload from before mount until after sync. $NAME.*: the layout of traces/.
 # From the host: NAME MOUNT KNOBS RUN (program and arguments) PRE (0/1: load all groups first).
 discards=
-if [[ ,$MOUNT, == *,discard,* ]]; then
+if [[ ,$MOUNT, == *,discard,* || $RUN == *--fitrim* ]]; then
     # A device that drops blocks at once: whoever has sent a discard goes on without a wait.
     discards=1
     image=$DISK

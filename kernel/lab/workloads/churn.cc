@@ -3,16 +3,21 @@
 // fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. Knows what each
 // file must hold and compares: now and then, at the end, and in a later run (`--check MANIFEST`
 // after a remount, with what `--manifest MANIFEST` wrote). `--resume MANIFEST` goes on with the
-// files of an earlier run. The weights of `--mix` choose the
-// operations: basic, append, holes (fallocate, punch, zero range and sparse writes more often),
+// files of an earlier run. `--fitrim LIST` trims the file system in between: its calls come at equal
+// distances, separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). The weights
+// of `--mix` choose the operations: basic, append, holes (fallocate, punch, zero range and sparse writes more often),
 // direct, indirect (for files without extents), wide (also mmap, xattrs, symbolic links,
 // directories, rename over a file, writing to unlinked files).
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/xattr.h>
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <memory>
+#include <sstream>
 
 #include "support.h"
 
@@ -478,6 +483,32 @@ void Churn::adopt(const std::string& manifest) {
   stamp_ = kNewStamps;
 }
 
+// "0,64K,0@100M+300M" as calls of FITRIM; the whole file system where there is no range.
+std::vector<fstrim_range> read_trims(const std::string& list) {
+  std::vector<fstrim_range> out;
+  std::istringstream in(list);
+  std::string word;
+  while (std::getline(in, word, ',')) {
+    const std::size_t at = word.find('@'), plus = word.find('+', at == word.npos ? 0 : at);
+    fstrim_range range = {0, std::numeric_limits<std::uint64_t>::max(), 0};
+    range.minlen = lab::size(word.substr(0, at));
+    if (at != word.npos && plus != word.npos) {
+      range.start = lab::size(word.substr(at + 1, plus - at - 1));
+      range.len = lab::size(word.substr(plus + 1));
+    }
+    out.push_back(range);
+  }
+  return out;
+}
+
+// Returns the bytes that were trimmed.
+std::uint64_t trim(const std::string& directory, fstrim_range range) {
+  const int fd = static_cast<int>(lab::check(open(directory.c_str(), O_RDONLY), directory));
+  lab::check(ioctl(fd, FITRIM, &range), "FITRIM");
+  close(fd);
+  return range.len;
+}
+
 // Compares every file that a manifest names.
 std::uint64_t check_manifest(const std::string& manifest) {
   const std::vector<Entry> entries = read_manifest(manifest);
@@ -502,6 +533,7 @@ int main(int argc, char** argv) {
                               {"mix", "basic"},
                               {"manifest", ""},
                               {"resume", ""},
+                              {"fitrim", ""},
                               {"check", ""}});
   if (!options.text("check").empty()) {
     lab::figure("files_compared", check_manifest(options.text("check")));
@@ -511,8 +543,17 @@ int main(int argc, char** argv) {
   const std::uint64_t threads = std::max<std::uint64_t>(options.number("threads"), 1);
   std::vector<std::unique_ptr<Churn>> all;
   for (std::uint64_t i = 0; i < threads; ++i) all.push_back(std::make_unique<Churn>(options, i));
+  const std::vector<fstrim_range> trims = read_trims(options.text("fitrim"));
+  const std::uint64_t ops = options.number("ops");
   lab::in_threads(threads, [&](std::uint64_t thread) {
-    for (std::uint64_t i = 0; i < options.number("ops"); ++i) all[thread]->step();
+    std::size_t trimmed = thread == 0 ? 0 : trims.size();
+    for (std::uint64_t i = 0; i < ops; ++i) {
+      all[thread]->step();
+      while (trimmed < trims.size() && i + 1 >= ops * (trimmed + 1) / (trims.size() + 1)) {
+        const std::uint64_t bytes = trim(options.directory(), trims[trimmed]);
+        lab::figure(("trimmed_" + std::to_string(++trimmed)).c_str(), bytes);
+      }
+    }
     all[thread]->compare_all();
   });
   lab::figure("elapsed_s", clock.seconds());

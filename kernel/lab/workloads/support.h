@@ -54,6 +54,17 @@ class Rng {
   std::uint64_t state_;
 };
 
+// 64K, 4M, 1G are powers of two.
+inline std::uint64_t size(const std::string& text) {
+  char* end = nullptr;
+  std::uint64_t n = std::strtoull(text.c_str(), &end, 0);
+  for (const char* unit = "KMG"; *unit != 0; ++unit) {
+    n <<= 10;
+    if (*end == *unit) return n;
+  }
+  return n >> 30;
+}
+
 // "--name value" pairs, then one directory. Every name must be among the defaults.
 class Options {
  public:
@@ -72,15 +83,8 @@ class Options {
     if (directory_.empty()) usage(argv[0]);
   }
   [[nodiscard]] const std::string& text(const std::string& name) const { return values_.at(name); }
-  // 64K, 4M, 1G are powers of two.
   [[nodiscard]] std::uint64_t number(const std::string& name) const {
-    char* end = nullptr;
-    std::uint64_t n = std::strtoull(values_.at(name).c_str(), &end, 0);
-    for (const char* unit = "KMG"; *unit != 0; ++unit) {
-      n <<= 10;
-      if (*end == *unit) return n;
-    }
-    return n >> 30;
+    return size(values_.at(name));
   }
   [[nodiscard]] const std::string& directory() const { return directory_; }
 

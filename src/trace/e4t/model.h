@@ -259,6 +259,16 @@ class Model {
     discarded_ = {e.block, e.count, 0};
   }
 
+  // FITRIM goes from group to group, over the whole of each.
+  template <class Op>
+  void trim_all_free(Op& op, Event& e) {
+    op(0, e.group, trimmed_ + 1);
+    op(1, e.logical, 0U);
+    op(2, e.count, trimmed_to_);
+    trimmed_ = e.group;
+    trimmed_to_ = e.count;
+  }
+
   // Transactions follow each other.
   template <class Op>
   void begin_commit(Op& op, Event& e) {
@@ -404,6 +414,8 @@ class Model {
   std::uint64_t run_end_ = 0, run_count_ = 0;
   std::uint32_t loaded_ = 0;
   std::uint32_t prefetched_ = 0;
+  std::uint32_t trimmed_ = 0;
+  std::uint64_t trimmed_to_ = 0;
   std::uint16_t mode_ = 0;
   StatusEntry status_;
   std::uint32_t found_ = 0;

@@ -74,6 +74,8 @@ using EsShrink = Body<Ending::plain, Device, NumberAndComma<"nr_shrunk", &Event:
                       Number<"retried", &Event::tail>, Absent<"scan_ns">, Absent<"nr_to_scan">,
                       Visited, Absent<"nr_spared">, Absent<"nr_inodes">>;
 using DiscardBlocks = Body<Ending::plain, Device, Number<"blk", &Event::block>, Count>;
+using TrimAllFree = Body<Ending::plain, DeviceInParts, NumberAndComma<"group", &Event::group>,
+                         NumberAndComma<"start", &Event::logical>, Number<"len", &Event::count>>;
 using EndCommit = Body<Ending::plain, Device, Transaction, Sync, Ignored<"head">>;
 
 struct Functions {
@@ -111,7 +113,7 @@ constexpr std::size_t kSlots = 128;
 constexpr std::size_t kShortestName = 8;
 constexpr std::size_t slot_of(std::string_view name) {
   const auto letter = [&](std::size_t i) { return static_cast<unsigned char>(name[i]); };
-  return (name.size() + letter(name.size() - 6) * 3U + letter(name.size() - 8) * 7U) % kSlots;
+  return (name.size() + letter(name.size() - 6) + letter(name.size() - 8) * 23U) % kSlots;
 }
 
 // Does not compile when two names have one slot: the hash needs another factor then.

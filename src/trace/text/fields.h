@@ -74,6 +74,17 @@ struct Device : Required<"dev">, Names<"dev"> {
   static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.dev); }
 };
 
+// The same of a record that has major and minor apart.
+struct DeviceInParts : Device, Names<"dev_major", "dev_minor"> {
+  using Names<"dev_major", "dev_minor">::names;
+  static bool take(Record r, Event& e, BodyContext&) {
+    std::uint32_t major = 0, minor = 0;
+    if (!r.number(0, major) || !r.number(1, minor) || major > 0xfff || minor > 0xfffff) return false;
+    e.dev = make_dev(major, minor);
+    return true;
+  }
+};
+
 // "KEY 123", into a member; in a record it is called NAME.
 template <Key K, auto Member, Key Name = K>
 struct Number : Required<K>, Names<Name> {
@@ -268,7 +279,7 @@ struct Broken : Number<"broken", &Event::broken, "buddy"> {
   }
 };
 
-// "nr_shrunk 3," of ext4_es_shrink: with a comma.
+// "nr_shrunk 3," of ext4_es_shrink, "group 3," of ext4_trim_all_free: with a comma.
 template <Key K, auto Member>
 struct NumberAndComma : Number<K, Member> {
   static bool read(Scan& s, Event& e, BodyContext& c) {
