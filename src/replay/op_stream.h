@@ -63,7 +63,7 @@ struct Op {
     // group, start, count: FITRIM looks for free clusters among these; request: its number among
     // them, from 1
     trim_group,
-    lost,             // events are missing here
+    lost,  // events are missing here
   };
   Kind kind = Kind::nothing;
   std::uint16_t cpu = 0;

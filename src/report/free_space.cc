@@ -45,6 +45,24 @@ std::string chunk_lines(const FreeSpace& free) {
       free.printed.free_chunks, percent(free.printed.free_chunks, chunks));
 }
 
+// The bytes as fstrim -v prints them.
+std::string fitrim_lines(const FreeSpace& free) {
+  const stats::FitrimCount& fitrim = *free.fitrim;
+  const image::SuperblockInfo& geo = free.superblock;
+  return fmt::format("\nfstrim after mount: {} bytes in {} discards of at least {} blocks\n",
+                     geo.to_blocks(fitrim.clusters) * geo.block_size(), fitrim.discards,
+                     geo.to_blocks(std::max<std::uint64_t>(fitrim.minlen, 1)));
+}
+
+json::object fitrim_json(const FreeSpace& free) {
+  const stats::FitrimCount& fitrim = *free.fitrim;
+  const image::SuperblockInfo& geo = free.superblock;
+  return {{"minlen_blocks", geo.to_blocks(std::max<std::uint64_t>(fitrim.minlen, 1))},
+          {"discards", fitrim.discards},
+          {"blocks", geo.to_blocks(fitrim.clusters)},
+          {"bytes", geo.to_blocks(fitrim.clusters) * geo.block_size()}};
+}
+
 json::array bad_groups_json(const FreeSpace& free) {
   json::array rows;
   for (const auto& [group, fault] : free.bad_groups)
@@ -121,6 +139,20 @@ Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bi
   return free;
 }
 
+Result<stats::FitrimCount> measure_fitrim(image::Image& image, std::uint64_t minlen) {
+  std::vector<stats::FitrimCount> parts(image.scan_pieces(), {minlen, 0, 0});
+  E4R_CHECK(image.scan_bitmaps(
+      [&](unsigned piece, GroupNumber group, std::span<const std::uint64_t> words) {
+        parts[piece].add(words, image.groups()[group].clusters);
+      }));
+  stats::FitrimCount all = {minlen, 0, 0};
+  for (const stats::FitrimCount& part : parts) {
+    all.discards += part.discards;
+    all.clusters += part.clusters;
+  }
+  return all;
+}
+
 std::string free_space_text(const FreeSpace& free) {
   const image::SuperblockInfo& geo = free.superblock;
   const stats::FreeExtents& extents = free.printed;
@@ -138,22 +170,23 @@ std::string free_space_text(const FreeSpace& free) {
   for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i)
     if (extents.buckets[i].extents != 0) text += histogram_row(free, i);
   if (free.aligned_wanted) text += aligned_lines(free);
+  if (free.fitrim) text += fitrim_lines(free);
   return text;
 }
 
 std::string free_space_json(const FreeSpace& free) {
   const stats::FreeExtents& extents = free.extents;
-  const json::object document = {
-      {"schema", "e4replay-freefrag/1"},
-      {"image", image_json(free.path, free.superblock)},
-      {"free_extents",
-       free_extents_json(extents, free.superblock.block_size(), free.superblock.free_blocks_count)},
-      {"chunks",
-       {{"size_kb", free.chunk_bytes() / 1024},
-        {"total", free.chunks()},
-        {"free", extents.free_chunks}}},
-      {"aligned", aligned_json(free.aligned, free.superblock, extents.blocks)},
-      {"bad_groups", bad_groups_json(free)}};
+  json::object document = {{"schema", "e4replay-freefrag/1"},
+                           {"image", image_json(free.path, free.superblock)},
+                           {"free_extents", free_extents_json(extents, free.superblock.block_size(),
+                                                              free.superblock.free_blocks_count)},
+                           {"chunks",
+                            {{"size_kb", free.chunk_bytes() / 1024},
+                             {"total", free.chunks()},
+                             {"free", extents.free_chunks}}},
+                           {"aligned", aligned_json(free.aligned, free.superblock, extents.blocks)},
+                           {"bad_groups", bad_groups_json(free)}};
+  if (free.fitrim) document["fitrim"] = fitrim_json(free);
   return json_text(document);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "image/image.h"
+#include "stats/fitrim.h"
 #include "stats/free_aligned.h"
 #include "stats/free_extents.h"
 #include "util/status.h"
@@ -27,8 +28,9 @@ struct FreeSpace {
   // ones.
   stats::FreeExtents printed;
   stats::AlignedFree aligned;
-  bool chunks_wanted = false;   // a chunk size was asked for
-  bool aligned_wanted = false;  // so were aligned pieces
+  bool chunks_wanted = false;                // a chunk size was asked for
+  bool aligned_wanted = false;               // so were aligned pieces
+  std::optional<stats::FitrimCount> fitrim;  // was asked for
   std::vector<BadGroup> bad_groups;
 
   [[nodiscard]] std::uint64_t chunk_bytes() const {
@@ -50,12 +52,17 @@ struct FreeSpace {
 [[nodiscard]] Result<FreeSpace> measure_free_space(image::Image& image, std::uint32_t chunk_bits,
                                                    bool aligned);
 
+// The same of what FITRIM would send. `minlen`: clusters.
+[[nodiscard]] Result<stats::FitrimCount> measure_fitrim(image::Image& image, std::uint64_t minlen);
+
 // What e2freefrag 1.47.0 prints for the same image, byte for byte: `printed`, not `extents`; with
-// aligned_wanted, a table of aligned pieces behind it.
+// aligned_wanted, a table of aligned pieces behind it, and behind that what FITRIM would send,
+// where that was asked for.
 [[nodiscard]] std::string free_space_text(const FreeSpace& free);
 
 // {"schema": "e4replay-freefrag/1", "image": ..., "free_extents": ..., "chunks": ..., "aligned":
-// ..., "bad_groups": ...}, indented, with a newline at the end.
+// ..., "bad_groups": ...}, indented, with a newline at the end; and "fitrim" where it was asked
+// for.
 [[nodiscard]] std::string free_space_json(const FreeSpace& free);
 
 }  // namespace e4r::report

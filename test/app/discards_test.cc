@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What kernels have sent of mounts with discard, and what their models send while they follow.
+// What kernels have sent of mounts with discard, and for FITRIM, and what their models send while
+// they follow.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -61,7 +62,9 @@ TEST_P(DiscardsOf, AKernelAreThoseOfItsModel) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, DiscardsOf,
                          testing::Values(std::pair("discard-6.1.e4c", "legacy"),
-                                         std::pair("discard-7.3.e4c", "linux-7.3")));
+                                         std::pair("discard-7.3.e4c", "linux-7.3"),
+                                         std::pair("fitrim-6.1.e4c", "legacy"),
+                                         std::pair("fitrim-7.3.e4c", "linux-7.3")));
 
 }  // namespace
 }  // namespace e4r::app

@@ -37,8 +37,9 @@ struct Script {
     if (!trims.ok()) return trims.error().message;
     std::string out;
     for (const RecordedTrim& trim : *trims)
-      out += trim.minlen == UINT32_MAX ? fmt::format("{}/none/{} ", trim.call, trim.sent)
-                                       : fmt::format("{}/{}/{} ", trim.call, trim.minlen, trim.sent);
+      out += trim.minlen == UINT32_MAX
+                 ? fmt::format("{}/none/{} ", trim.call, trim.sent)
+                 : fmt::format("{}/{}/{} ", trim.call, trim.minlen, trim.sent);
     return out;
   }
   std::vector<Event> events;

@@ -173,6 +173,52 @@ TEST_F(FreefragCommand, BlockDevice) {
   EXPECT_EQ(got.out, want.out);
 }
 
+TEST_F(FreefragCommand, CountsWhatFstrimWouldSend) {
+  const auto plain = freefrag({image()});
+  const auto with = freefrag({image(), "--fstrim", "16K"});
+  ASSERT_TRUE(with.out.starts_with(plain.out)) << "e2freefrag's words come first";
+  const json::value fitrim =
+      json::parse(freefrag({image(), "--fstrim", "16K", "--json", "-"}).out).at("fitrim");
+  EXPECT_EQ(fitrim.at("minlen_blocks"), 16);
+  EXPECT_GT(fitrim.at("discards").as_int64(), 100);
+  EXPECT_EQ(fitrim.at("bytes").as_int64(), fitrim.at("blocks").as_int64() * 1024);
+  EXPECT_EQ(with.out.substr(plain.out.size()),
+            "\nfstrim after mount: " + json::serialize(fitrim.at("bytes")) + " bytes in " +
+                json::serialize(fitrim.at("discards")) + " discards of at least 16 blocks\n");
+  EXPECT_EQ(freefrag({image(), "--json", "-"}).out.find("fitrim"), std::string::npos);
+  expect_error({image(), "--fstrim", "many"}, 2, "--fstrim: 'many'");
+  expect_error({image(), "--fstrim", "9M"}, 2, "longer than a group (8.0 MiB)");
+}
+
+// The kernel's own FITRIM, on a file system that was mounted for it.
+TEST_F(FreefragCommand, FstrimSendsAsMuch) {
+  std::filesystem::create_directory(file("mnt"));
+  for (const auto& [name, options] :
+       {std::pair<std::string, std::vector<std::string>>{"1k", {"-b", "1024"}},
+        {"4k", {"-b", "4096"}},
+        {"bigalloc", {"-b", "1024", "-O", "bigalloc", "-C", "16384"}}}) {
+    std::vector<std::string> mke2fs = {"-t", "ext4"};
+    mke2fs.insert(mke2fs.end(), options.begin(), options.end());
+    test::make_image(file(name), 64u << 20, mke2fs);
+    test::fill_image(file(name), {.seed = 5, .max_free = 30, .max_used = 30});
+    const test::LoopDevice device(file(name));
+    if (device.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+    for (const char* minlen : {"0", "40K"}) {
+      const auto counted = freefrag({device.path(), "--fstrim", minlen, "--json", "-"});
+      ASSERT_EQ(counted.status, 0) << counted.err;
+      const auto bytes = json::serialize(json::parse(counted.out).at("fitrim").at("bytes"));
+      // Anew each time: what was trimmed is left out until something is freed.
+      if (test::run({"mount", device.path(), file("mnt")}).status != 0)
+        GTEST_SKIP() << "no leave to mount ext4";
+      const auto trimmed = test::run({"fstrim", "-v", "-m", minlen, file("mnt")});
+      EXPECT_EQ(test::run({"umount", file("mnt")}).status, 0);
+      EXPECT_EQ(trimmed.status, 0) << trimmed.err;
+      EXPECT_NE(trimmed.out.find("(" + bytes + " bytes) trimmed"), std::string::npos)
+          << name << ", minlen " << minlen << ": " << bytes << " counted, " << trimmed.out;
+    }
+  }
+}
+
 TEST_F(FreefragCommand, CannotWrite) {
   const auto outcome = freefrag({image(), "--json", file("no/such/dir")});
   EXPECT_EQ(outcome.status, 1);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "app/opened_image.h"
 #include "common/command.h"
 #include "image/write_bitmaps.h"
 #include "report/free_space.h"
 #include "util/file.h"
+#include "util/units.h"
 
 namespace e4r::tools {
 namespace cmd_freefrag {
@@ -16,6 +21,7 @@ namespace {
 struct Options {
   std::string image;
   std::string chunk;
+  std::string fstrim;
   std::string json;
   std::string extract;
   bool aligned = false;
@@ -39,6 +45,21 @@ Result<std::uint64_t> parse_chunk(std::string_view text) {
   return value;
 }
 
+// Bytes that the device drops at once; 0 of a file, and where it drops none. A partition has its
+// queue in the directory above its own.
+std::uint64_t granularity_of(const std::string& path) {
+  struct stat st = {};
+  if (::stat(path.c_str(), &st) != 0 || !S_ISBLK(st.st_mode)) return 0;
+  for (const char* up : {"", "/.."}) {
+    const auto text = read_file(fmt::format("/sys/dev/block/{}:{}{}/queue/discard_granularity",
+                                            major(st.st_rdev), minor(st.st_rdev), up));
+    if (!text.ok()) continue;
+    const auto bytes = parse_u64(std::string_view(*text).substr(0, text->find('\n')));
+    return bytes.ok() ? *bytes : 0;
+  }
+  return 0;
+}
+
 Status print(const report::FreeSpace& free, const OutputName& json) {
   if (!json.path().empty()) E4R_CHECK(write_output(free_space_json(free), json));
   return json.path() == "-" ? Status() : write_output(free_space_text(free), "-");
@@ -50,6 +71,12 @@ Result<int> run(const Options& options) {
     const auto parsed = parse_chunk(options.chunk);
     if (!parsed.ok()) return usage_error("-c: " + parsed.error().message);
     chunk_kb = *parsed;
+  }
+  std::optional<std::uint64_t> minlen;
+  if (!options.fstrim.empty()) {
+    const auto parsed = parse_size(options.fstrim);
+    if (!parsed.ok()) return usage_error("--fstrim: " + parsed.error().message);
+    minlen = *parsed;
   }
   Outputs outputs;
   outputs.reads(options.image);
@@ -63,6 +90,12 @@ Result<int> run(const Options& options) {
           report::measure_free_space(image, *bits, options.aligned || !options.json.empty()));
   free.chunks_wanted = chunk_kb != 0;
   free.aligned_wanted = options.aligned;
+  if (minlen) {
+    const auto clusters =
+        stats::fitrim_minlen(image.superblock(), *minlen, granularity_of(options.image));
+    if (!clusters.ok()) return usage_error("--fstrim: " + clusters.error().message);
+    E4R_TRY(free.fitrim, report::measure_fitrim(image, *clusters));
+  }
   for (const std::string& warning : image.warnings()) warn(warning);
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
@@ -85,6 +118,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("-c", options->chunk, "also count aligned chunks of this many KB").type_name("KB");
   app.add_flag("--aligned", options->aligned,
                "also count aligned free pieces of 16, 64 and 256 KiB, each in one group");
+  app.add_option("--fstrim", options->fstrim,
+                 "also count what fstrim -m MINLEN would discard right after a mount")
+      .type_name("MINLEN");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
   app.add_flag("--strict", options->open.strict,
@@ -104,6 +140,7 @@ const Command& freefrag_command() {
       "  e4replay freefrag -c 2048 disk.img             free chunks of 2 MiB as well\n"
       "  e4replay freefrag --aligned disk.img           for atomic writes of 16 to 256 KiB\n"
       "  e4replay freefrag /dev/vg/snapshot --json -    for a program\n"
+      "  e4replay freefrag --fstrim 0 /dev/sdb1         what fstrim would discard\n"
       "  e4replay freefrag run.e4c --extract-image start.img\n"
       "                                                 a capture's start image\n",
       cmd_freefrag::declare};

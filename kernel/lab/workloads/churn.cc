@@ -3,11 +3,11 @@
 // fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. Knows what each
 // file must hold and compares: now and then, at the end, and in a later run (`--check MANIFEST`
 // after a remount, with what `--manifest MANIFEST` wrote). `--resume MANIFEST` goes on with the
-// files of an earlier run. `--fitrim LIST` trims the file system in between: its calls come at equal
-// distances, separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). The weights
-// of `--mix` choose the operations: basic, append, holes (fallocate, punch, zero range and sparse writes more often),
-// direct, indirect (for files without extents), wide (also mmap, xattrs, symbolic links,
-// directories, rename over a file, writing to unlinked files).
+// files of an earlier run. `--fitrim LIST` trims the file system in between: its calls come at
+// equal distances, separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). The
+// weights of `--mix` choose the operations: basic, append, holes (fallocate, punch, zero range and
+// sparse writes more often), direct, indirect (for files without extents), wide (also mmap, xattrs,
+// symbolic links, directories, rename over a file, writing to unlinked files).
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>

@@ -79,7 +79,8 @@ struct DeviceInParts : Device, Names<"dev_major", "dev_minor"> {
   using Names<"dev_major", "dev_minor">::names;
   static bool take(Record r, Event& e, BodyContext&) {
     std::uint32_t major = 0, minor = 0;
-    if (!r.number(0, major) || !r.number(1, minor) || major > 0xfff || minor > 0xfffff) return false;
+    if (!r.number(0, major) || !r.number(1, minor) || major > 0xfff || minor > 0xfffff)
+      return false;
     e.dev = make_dev(major, minor);
     return true;
   }
