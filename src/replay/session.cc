@@ -144,7 +144,7 @@ Status Session::Replays::read_trims() {
   const trace::TraceSummary& summary = trace_.summary();
   if (!trims_.empty() || summary.count(trace::EventKind::trim_all_free) == 0) return {};
   const bool discards = summary.count(trace::EventKind::discard_blocks) > 0;
-  E4R_TRY(trims_, recorded_trims(*trace_.cursor(), source_.geometry, discards));
+  E4R_TRY(trims_, recorded_trims(*trace_.cursor(), source_.geometry, discards, warm() != nullptr));
   return {};
 }
 

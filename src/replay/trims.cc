@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "replay/op_stream.h"
 
@@ -24,36 +26,70 @@ bool goes_on(const Call& call, const Op& op) {
   return call.to_the_end && op.group > call.group && op.start == 0;
 }
 
+// Takes operations one by one.
+class Trims {
+ public:
+  Trims(const Geometry& geometry, bool discards_recorded, bool warm)
+      : geometry_(geometry), least_(discards_recorded ? kNothing : 1), warm_(warm) {}
+
+  void take(const Op& op) {
+    if (op.kind == Op::Kind::trim_group) return trim(op);
+    if (op.kind == Op::Kind::discard_blocks && op.request != 0) return discard(op);
+    if (warm_ && op.kind == Op::Kind::free) known_.insert(op.group);
+  }
+
+  [[nodiscard]] std::vector<RecordedTrim> finish() {
+    for (std::size_t i = 0; i < trims_.size(); ++i) {
+      RecordedTrim& trim = trims_[i];
+      const bool left_out = first_.contains(i) && trim.sent == 0;
+      trim.minlen = left_out ? kNothing : shortest_[trim.call];
+    }
+    return std::move(trims_);
+  }
+
+ private:
+  void trim(const Op& op) {
+    const auto [thread, first] = threads_.try_emplace(op.pid);
+    Call& call = thread->second;
+    if (first || !goes_on(call, op)) {
+      call.number = static_cast<std::uint32_t>(shortest_.size());
+      shortest_.push_back(least_);
+    }
+    call.group = op.group;
+    call.to_the_end = op.start + op.count >= geometry_.clusters_per_group;
+    if (warm_ && known_.insert(op.group).second) first_.insert(trims_.size());
+    trims_.push_back({call.number, 0, 0});
+  }
+
+  void discard(const Op& op) {
+    RecordedTrim& trim = trims_[op.request - 1];
+    ++trim.sent;
+    std::uint32_t& least = shortest_[trim.call];
+    least = static_cast<std::uint32_t>(std::min<std::uint64_t>(least, op.count));
+  }
+
+  const Geometry& geometry_;
+  std::uint32_t least_;
+  bool warm_;
+  std::vector<RecordedTrim> trims_;
+  std::vector<std::uint32_t> shortest_;  // of each call
+  std::unordered_map<std::uint32_t, Call> threads_;
+  std::unordered_set<std::uint32_t> known_;  // groups of which the trace has shown something
+  std::unordered_set<std::size_t> first_;    // of trims_, those that came to a group before that
+};
+
 }  // namespace
 
 Result<std::vector<RecordedTrim>> recorded_trims(trace::EventSource& events,
-                                                 const Geometry& geometry, bool discards_recorded) {
+                                                 const Geometry& geometry, bool discards_recorded,
+                                                 bool warm) {
   OpStream stream(events, geometry);
-  std::vector<RecordedTrim> out;
-  std::vector<std::uint32_t> shortest;  // of each call
-  std::unordered_map<std::uint32_t, Call> threads;
+  Trims trims(geometry, discards_recorded, warm);
   for (;;) {
     E4R_TRY(const Op* op, stream.next());
-    if (op == nullptr) break;
-    if (op->kind == Op::Kind::trim_group) {
-      const auto [thread, first] = threads.try_emplace(op->pid);
-      Call& call = thread->second;
-      if (first || !goes_on(call, *op)) {
-        call.number = static_cast<std::uint32_t>(shortest.size());
-        shortest.push_back(discards_recorded ? kNothing : 1);
-      }
-      call.group = op->group;
-      call.to_the_end = op->start + op->count >= geometry.clusters_per_group;
-      out.push_back({call.number, 0, 0});
-    } else if (op->kind == Op::Kind::discard_blocks && op->request != 0) {
-      RecordedTrim& trim = out[op->request - 1];
-      ++trim.sent;
-      std::uint32_t& least = shortest[trim.call];
-      least = static_cast<std::uint32_t>(std::min<std::uint64_t>(least, op->count));
-    }
+    if (op == nullptr) return trims.finish();
+    trims.take(*op);
   }
-  for (RecordedTrim& trim : out) trim.minlen = shortest[trim.call];
-  return out;
 }
 
 }  // namespace e4r::replay

@@ -21,9 +21,11 @@ struct RecordedTrim {
 
 // Those of the whole trace, in the order of Op::request of Op::Kind::trim_group. A call goes on
 // where a thread comes to a group behind the last one and both have been asked for whole. Where the
-// trace has no ext4_discard_blocks, everything is long enough.
+// trace has no ext4_discard_blocks, everything is long enough. `warm`: the file system had been
+// mounted before the trace. A group of which nothing is sent was trimmed then, if the trace has
+// freed nothing in it yet: nothing is long enough there.
 [[nodiscard]] Result<std::vector<RecordedTrim>> recorded_trims(trace::EventSource& events,
                                                                const Geometry& geometry,
-                                                               bool discards_recorded);
+                                                               bool discards_recorded, bool warm);
 
 }  // namespace e4r::replay

@@ -31,9 +31,9 @@ struct Script {
     e.count = clusters;
   }
   // In short: "call/minlen/sent" of each.
-  [[nodiscard]] std::string read(bool discards = true) const {
+  [[nodiscard]] std::string read(bool discards = true, bool warm = false) const {
     test::MemorySource source(events, 3);
-    const auto trims = recorded_trims(source, geometry, discards);
+    const auto trims = recorded_trims(source, geometry, discards, warm);
     if (!trims.ok()) return trims.error().message;
     std::string out;
     for (const RecordedTrim& trim : *trims)
@@ -89,6 +89,23 @@ TEST(RecordedTrims, WithoutDiscardsAllIsLongEnough) {
   s.trim(1, 0);
   s.trim(1, 0);
   EXPECT_EQ(s.read(false), "0/1/0 1/1/0 ");
+}
+
+// Of a file system that had been mounted before: group 0 shows nothing, in group 1 something was
+// freed, group 2 is sent from.
+TEST(RecordedTrims, AGroupThatIsLeftOutAtFirstWasTrimmed) {
+  Script s;
+  Event& freed = s.events.emplace_back();
+  freed.kind = EventKind::mballoc_free;
+  freed.result = {1, 5, 6, 0};
+  for (int call = 0; call < 2; ++call) {
+    s.trim(1, 0);
+    s.trim(1, 1);
+    s.trim(1, 2);
+    s.discard(1, 2, 4);
+  }
+  EXPECT_EQ(s.read(true, true), "0/none/0 0/4/0 0/4/1 1/4/0 1/4/0 1/4/1 ");
+  EXPECT_EQ(s.read(true, false), "0/4/0 0/4/0 0/4/1 1/4/0 1/4/0 1/4/1 ");
 }
 
 }  // namespace
