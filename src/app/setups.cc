@@ -83,10 +83,10 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
   out.device = trace::device_name(inputs.trace.device());
   out.trace = inputs.trace.summary();
   out.release = inputs.release;
-  if (inputs.mount.discard)
+  if (inputs.mount.discard || out.trace.count(trace::EventKind::discard_blocks) > 0)
     out.not_modelled.push_back({"discard",
-                                "mounted with discard: what is sent to the device is in use until "
-                                "the device has dropped it"});
+                                "how long blocks are in use while the device is told of them "
+                                "(discard, FITRIM)"});
   const std::uint32_t block_bits = inputs.source.geometry.block_bits;
   stats::SettledFree before = stats::source_free(inputs.source, stats::mebibyte_bits(block_bits));
   out.before = before.extents;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What mounts with discard, and FITRIM, send in guests of the kernel lab: the block layer's discards, those of the
-# trace's ext4_discard_blocks, and what the model sends while it follows the trace must be the same, one
-# by one, in order.
+# What mounts with discard send, and FITRIM, in guests of the kernel lab: the block layer's discards, those of
+# the trace's ext4_discard_blocks, and what the model sends while it follows the trace must be the same, one by
+# one, in order.
 #   test/guest/prove-discards.sh [--seed N] [--again] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the model of it (`e4replay policies`)

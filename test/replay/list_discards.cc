@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints what the model has sent to the device while it followed a trace: first block and number of
-// blocks of each discard, in order.
+// Prints what the model has sent to the device, FITRIM included, while it followed a trace: first
+// block and number of blocks of each discard, in order.
 //   list_discards IMAGE TRACE POLICY [recorded]
 // "recorded" prints the trace's ext4_discard_blocks instead.
 #include <fmt/format.h>
@@ -42,7 +42,8 @@ Status list(const app::InputOptions& options, const std::string& policy_name, bo
                           app::session_options(options, inputs, progress));
   E4R_TRY(const replay::Run run, session.follow(app::make_setup(*policy, inputs.recorded, inputs)));
   const allocator::Discards* discards = run.engine->discards();
-  if (discards == nullptr) return error("{}: not mounted with discard", options.trace);
+  if (discards == nullptr)
+    return error("{}: neither mounted with discard nor trimmed", options.trace);
   for (const BlockRange& range : discards->sent()) print(range.first, range.count);
   return {};
 }
