@@ -54,6 +54,7 @@ hunt() {
 write hunt plain hunt --base legacy --with linux-6.12 --trials 40 --least-requests 20 --shrink-trials 20
 write hunt nothing hunt --base legacy --with legacy --set-with mb_cr1_5_max_trim_order=1 --trials 4
 write freefrag plain "$e4replay" freefrag churn-4k.img --json -
+write freefrag fstrim "$e4replay" freefrag churn-4k.img --fstrim 64K --json -
 write map plain "$e4replay" map churn-4k.img --rows 4 --json -
 write trace-info text "$e4replay" trace info churn-4k.trace.zst --json -
 write trace-info e4t "$e4replay" trace info delalloc-4k-7.3.e4t.zst --json -

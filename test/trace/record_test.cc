@@ -29,6 +29,7 @@ std::vector<unsigned char> random_record(const tep_event& event, Rng& rng) {
     if (rng.chance(1, 8)) value = rng.next();
     if (rng.chance(1, 8)) value = UINT64_MAX;
     if (name == "status" || name == "buddy") value = rng.below(32);  // bits, an order
+    if (name == "dev_major" || name == "dev_minor") value = rng.below(4096);
     put(*f, value);
   }
   put(*tep_find_common_field(const_cast<tep_event*>(&event), "common_type"),
