@@ -42,8 +42,8 @@ sent() {
 # Each follows the one before it on the disk. Now and then a block stays, so that no free run goes on far
 # behind what is removed.
 for ((i = 0; i < 1000; ++i)); do
-    printf '%16384s' >"$fs/$i"
-    if ((i % 20 == 19)); then printf '%4096s' >"$fs/stays.$i"; fi
+    printf '%16384s' '' >"$fs/$i"
+    if ((i % 20 == 19)); then printf '%4096s' '' >"$fs/stays.$i"; fi
 done
 sync
 : >"$trace/trace"
