@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "app/ageing.h"
 #include "app/followed.h"
@@ -136,7 +137,8 @@ std::vector<Told> told(const Review& review, Change change) {
       if (change_of(figure) == change && size_of(figure) >= least) out.push_back({of, i});
     }
   std::ranges::stable_sort(out, std::greater(), [&review](const Told& told) {
-    return size_of(review.cases[told.of].figures[told.figure]);
+    const Figure& figure = review.cases[told.of].figures[told.figure];
+    return std::pair(!is_time(figure), size_of(figure));
   });
   return out;
 }

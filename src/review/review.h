@@ -96,7 +96,8 @@ struct Told {
   std::size_t of = 0;  // the case
   std::size_t figure = 0;
 };
-// Those that changed so and by as much as is told, the largest change first.
+// Those that changed so and by as much as is told, the largest change first, times behind all
+// others.
 [[nodiscard]] std::vector<Told> told(const Review& review, Change change);
 
 // Who made a review, and by which command.

@@ -58,7 +58,7 @@ std::string summary_text(const Review& review) {
         "to run.";
   out += fmt::format(" Listed are changes of {:.0f} % and more", 100 * kWorthTelling);
   if (review.timed) out += fmt::format(", of times {:.0f} %", 100 * kWorthTellingOfTimes);
-  return out + ", the largest first.";
+  return out + ", the largest first" + (review.timed ? ", times last." : ".");
 }
 
 std::string inputs_note(const Review& review) {

@@ -142,6 +142,18 @@ TEST(Review, TimesChangeByMoreToBeTold) {
   EXPECT_EQ(told(review, Change::worse).size(), 1u);
 }
 
+TEST(Review, TellsTimesLast) {
+  Review review = hostile();
+  review.cases.resize(1);
+  review.cases[0].figures = {
+      {"decision_ns/mean", "ns a request, mean", Better::lower, 100.0, 300.0},
+      {"extents_scanned", "extents scanned", Better::lower, 100.0, 102.0}};
+  const std::vector<Told> worse = told(review, Change::worse);
+  ASSERT_EQ(worse.size(), 2u);
+  EXPECT_EQ(worse[0].figure, 1u);
+  EXPECT_EQ(worse[1].figure, 0u);
+}
+
 TEST(Review, TextHasNoLongLineAndNoControlCharacter) {
   const Made made = {"e4replay 1", {"e4replay", "review", "'a b'", std::string(30, 'x')}};
   std::istringstream lines(review_text(hostile(), made));
