@@ -6,40 +6,17 @@
 #   tools/record-corpus.sh [-o DIR] [--manifest | NAME...]
 #                   DIR: default traces/corpus; NAME: default all, --list names them; --manifest: records
 #                   nothing, and writes DIR/MANIFEST anew
-# Needs root, tracefs, loop devices, 4 GB of disk in TMPDIR (/tmp), and build/release/tools/e4replay
-# (E4REPLAY=FILE: another one). DIR/MANIFEST then says what each is.
+# traces/corpus/TABLE says what is recorded. Needs root, tracefs, loop devices, 4 GB of disk in TMPDIR (/tmp),
+# and build/release/tools/e4replay (E4REPLAY=FILE: another one). Debian has no fsstress: FSSTRESS=FILE is that of
+# xfstests, and FSSTRESS_VERSION=TEXT is for the manifest. Captures of guests need kernels of the lab
+# (kernel/lab/lab build). DIR/MANIFEST then says what each is.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
 e4replay=${E4REPLAY:-$PWD/build/release/tools/e4replay}
 out=traces/corpus
 
-# NAME, size and words of mke2fs, options of mount, age, the function that writes. Age: which share of the
-# blocks is in use / how many times the file system's size was written, by the profile agrawal; -: fresh.
-table='
-mail-4k              1G    -b:4096                                -           -      mail
-mail-1k-aged         1G    -b:1024                                -           0.6/2  mail
-postmark-4k-aged     1G    -b:4096                                -           0.7/2  postmark_run
-pgbench-4k           1G    -b:4096                                -           -      pgbench_run
-pgbench-4k-aged      2G    -b:4096                                -           0.6/2  pgbench_run
-sqlite-4k-aged       512M  -b:4096                                -           0.5/2  sqlite_run
-sqlite-1k            512M  -b:1024                                -           -      sqlite_run
-rocksdb-4k           1G    -b:4096                                -           -      rocksdb_run
-rocksdb-bigalloc     1G    -O:bigalloc:-C:65536                   -           -      rocksdb_run
-git-4k               1G    -b:4096                                -           -      git_run
-git-1k-aged          1G    -b:1024                                -           0.5/2  git_run
-kbuild-4k            2G    -b:4096                                -           -      kbuild
-dpkg-4k-aged         1G    -b:4096                                -           0.5/2  dpkg_run
-dpkg-bigalloc        1G    -O:bigalloc:-C:16384                   -           -      dpkg_run
-rsync-4k             1G    -b:4096                                -           -      rsync_run
-rsync-stripe         1G    -b:4096:-E:stride=16,stripe_width=64   -           -      rsync_run
-vm-images-4k         2G    -b:4096                                -           -      vm_images
-random-fill-4k       1G    -b:4096                                nodelalloc  -      random_fill
-random-fill-1k-aged  1G    -b:1024                                -           0.4/2  random_fill
-fsmark-4k-writers    1G    -b:4096                                -           -      fsmark_run
-dbench-4k-writers    1G    -b:4096                                -           -      dbench_run
-near-full-4k         512M  -b:4096                                -           -      near_full
-'
+table=traces/corpus/TABLE
 
 die() {
     echo "record-corpus.sh: $*" >&2
@@ -233,6 +210,10 @@ for count, (name, piece) in enumerate(pieces):
 PY
 }
 
+fsstress_run() {
+    "${FSSTRESS:?}" -d . -s 1 -n 2500 -p 2 -f dread=0 -f dwrite=2 -f afsync=0 -f chown=0 -f sync=0 >/dev/null
+}
+
 fsmark_run() {
     mkdir files
     fs_mark -d files -s 20000 -n 500 -t 8 -L 2 -k -S 1 >/dev/null 2>&1 || die "fs_mark failed"
@@ -267,6 +248,31 @@ for turn in range(4):
 PY
 }
 
+# What bigalloc is aged by: files until four fifths are in use, half of them removed, and again.
+files() {
+    python3 - <<'PY'
+import os, random
+draw = random.Random(2)
+number, kept = 0, []
+def in_use():
+    of = os.statvfs(".")
+    return 1 - of.f_bfree / of.f_blocks
+for turn in range(4):
+    while in_use() < 0.8:
+        with open(f"f{number}", "wb") as file:
+            file.write(b"x" * min(int(draw.lognormvariate(10.5, 2)), 16 << 20))
+        kept.append(f"f{number}")
+        number += 1
+        if number % 50 == 0:
+            os.sync()
+    draw.shuffle(kept)
+    while in_use() > 0.35:
+        os.unlink(kept.pop())
+        if len(kept) % 50 == 0:
+            os.sync()
+PY
+}
+
 # ---- recording
 
 work=
@@ -276,34 +282,72 @@ cleanup() {
     [ -z "$work" ] || rm -rf "$work"
 }
 
-# record NAME SIZE MKE2FS MOUNT AGED FUNCTION
-record() {
-    local name=$1 image=$work/disk.img mke2fs=() options=loop
+# make_start NAME SIZE MKE2FS AGE: the file system, in $work/disk.img.
+make_start() {
+    local image=$work/disk.img mke2fs=()
     IFS=: read -ra mke2fs <<<"$3"
-    [ "$4" = - ] || options+=,$4
-    rm -f "$image" "$work"/*.e4c
+    rm -f "$image"
     truncate -s "$2" "$image"
-    mke2fs -q -F -t ext4 "${mke2fs[@]}" "$image" || die "$name: mke2fs failed"
-    if [ "$5" != - ]; then
+    mke2fs -q -F -t ext4 "${mke2fs[@]}" "$image" || die "$1: mke2fs failed"
+    case $4 in
+    -) ;;
+    files)
+        mount_start "$1" loop
+        mkdir "$mounted/old"
+        (cd "$mounted/old" && files) || die "$1: the file system cannot be aged"
+        unmount_start "$1"
+        ;;
+    *)
         mv "$image" "$work/fresh.img"
-        "$e4replay" age "$work/fresh.img" -o "$image" \
-            --until "utilisation ${5%/*}, turnover ${5#*/}x" --no-progress >/dev/null || die "$name: the file system cannot be aged"
-    fi
+        "$e4replay" age "$work/fresh.img" -o "$image" --until "utilisation ${4%/*}, turnover ${4#*/}x" \
+            --no-progress >/dev/null || die "$1: the file system cannot be aged"
+        ;;
+    esac
+}
+
+mount_start() {
     mkdir -p "$work/mnt"
-    mount -o "$options" "$image" "$work/mnt" || die "$name: cannot mount"
+    mount -o "$2" "$work/disk.img" "$work/mnt" || die "$1: cannot mount"
     mounted=$work/mnt
-    mkdir "$work/mnt/run"
-    sync -f "$work/mnt"
-    echo "record-corpus.sh: $name"
-    "$e4replay" record "$work/mnt" -o "$work/raw.e4c" --settle --no-progress -- \
-        bash "$self" --inside "$work/mnt/run" "$6" 2>"$work/log" || {
-        cat "$work/log" >&2
-        die "$name: cannot be recorded, or its program failed"
-    }
-    umount "$work/mnt" || die "$name: cannot unmount"
+}
+
+unmount_start() {
+    umount "$mounted" || die "$1: cannot unmount"
     mounted=
-    "$e4replay" trace convert "$work/raw.e4c" "$work/$name.e4c" --anonymize >/dev/null
-    mv "$work/$name.e4c" "$out/$name.e4c"
+}
+
+# record_here NAME MOUNT FUNCTION: on the machine's own kernel, into $work/raw.e4c.
+record_here() {
+    mount_start "$1" "loop$([ "$2" = - ] || echo ",$2")"
+    mkdir "$mounted/run"
+    sync -f "$mounted"
+    "$e4replay" record "$mounted" -o "$work/raw.e4c" --settle --no-progress -- \
+        bash "$self" --inside "$mounted/run" "$3" 2>"$work/log" || {
+        cat "$work/log" >&2
+        die "$1: cannot be recorded, or its program failed"
+    }
+    unmount_start "$1"
+}
+
+# record NAME SIZE MKE2FS MOUNT AGE KERNEL FUNCTION
+record() {
+    if [ "$7" = fsstress_run ]; then
+        [ -x "${FSSTRESS:-}" ] || die "$1: needs fsstress of xfstests: FSSTRESS=FILE"
+    fi
+    echo "record-corpus.sh: $1"
+    rm -f "$work"/*.e4c
+    make_start "$1" "$2" "$3" "$5"
+    if [ "$6" = - ]; then
+        record_here "$1" "$4" "$7"
+    else
+        E4REPLAY=$e4replay kernel/lab/lab corpus --kernel "$6" --mount "${4/#-/defaults}" -o "$work/raw.e4c" "$work/disk.img" \
+            bash "$self" --inside RUN "$7" >"$work/log" 2>&1 || {
+            cat "$work/log" >&2
+            die "$1: cannot be recorded in a guest"
+        }
+    fi
+    "$e4replay" trace convert "$work/raw.e4c" "$work/$1.e4c" --anonymize >/dev/null
+    mv "$work/$1.e4c" "$out/$1.e4c"
 }
 
 # What each program is, by the function that runs it.
@@ -318,16 +362,18 @@ dpkg_run dpkg
 rsync_run rsync
 vm_images qemu-utils
 random_fill python3
+fsstress_run xfstests
 fsmark_run fsmark
 dbench_run dbench
 near_full python3'
 
 # The row of a capture: what the table says, and how far the model of the kernel follows it.
 manifest_row() {
-    local answer package
-    package=$(awk -v of="$6" '$1 == of { print $2 }' <<<"$packages")
+    local answer package version
+    package=$(awk -v of="$7" '$1 == of { print $2 }' <<<"$packages")
+    version=$(dpkg-query -Wf '${Version}' "$package" 2>/dev/null) || version=${FSSTRESS_VERSION:-unknown}
     answer=$("$e4replay" verify "$out/$1.e4c" --no-progress --json - || [ $? = 3 ])
-    jq -r --arg row "capture $1 $2 $3 $4 $5 ${6%_run} $package-$(dpkg-query -Wf '${Version}' "$package")" \
+    jq -r --arg row "capture $1 $2 $3 $4 $5 ${7%_run} $package-$version" \
         '"\($row) \(.trace.kernel | sub(" "; "_"; "g")) \(.runs[0].agreement.requests) \(.runs[0].agreement.identical)"' \
         <<<"$answer"
 }
@@ -346,7 +392,7 @@ write_manifest() {
 }
 
 rows() {
-    grep -v '^$' <<<"$table"
+    grep -v '^#' "$table"
 }
 
 # These programs end before a machine would write back what they have written. So it is written back every
@@ -388,8 +434,8 @@ work=$(mktemp -d)
 chmod 755 "$work" # PostgreSQL runs as its own user
 trap cleanup EXIT
 trap 'exit 130' INT TERM
-while [ -n "$recording" ] && read -r name size mke2fs mount aged program; do
+while [ -n "$recording" ] && read -r name size mke2fs mount aged kernel program; do
     [ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $name "* ]] || continue
-    record "$name" "$size" "$mke2fs" "$mount" "$aged" "$program" </dev/null
+    record "$name" "$size" "$mke2fs" "$mount" "$aged" "$kernel" "$program" </dev/null
 done < <(rows)
 write_manifest

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "app/ageing.h"
@@ -18,9 +19,11 @@ namespace {
 
 // "posting-256g" of "captures/posting-256g.e4c" and of "a.img:captures/posting-256g.trace.zst".
 std::string short_name(const app::CaptureName& name) {
-  const std::string file =
-      std::filesystem::path(name.trace.empty() ? name.image : name.trace).filename();
-  return file.substr(0, std::max<std::size_t>(file.find('.', 1), 1));
+  static const std::set<std::filesystem::path> kEndings = {
+      ".e4c", ".e4t", ".trace", ".dat", ".txt", ".zst", ".gz", ".xz", ".lz4", ".bz2"};
+  auto file = std::filesystem::path(name.trace.empty() ? name.image : name.trace).filename();
+  while (kEndings.contains(file.extension())) file = file.stem();
+  return file;
 }
 
 void compare(const Outcome& base, const Outcome& with, Case& out) {

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Records a program on the disk. From the host: E4REPLAY, MOUNT (options), COMMAND (quoted words; RUN among them
+# is the program's directory), OUT (the capture).
+mount_disk "$MOUNT"
+mkdir "$FS/run"
+sync -f "$FS"
+eval "words=($COMMAND)"
+for i in "${!words[@]}"; do
+    [ "${words[i]}" != RUN ] || words[i]=$FS/run
+done
+"$E4REPLAY" record "$FS" -o "$E4R_RUN/record.e4c" --settle --no-progress -- "${words[@]}"
+umount "$FS"
