@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 size=4G utilisation=0.8 writing=delalloc points='' svg='' jobs=2 build=build/release
-profiles="agrawal douceur meyer wang-os wang-lanl" seeds="1 2 3" turnovers="0 1 2 4 8"
+profiles="agrawal douceur meyer wang-os wang-lanl" seeds="1 2 3" turnovers="0 2 4 8"
 policies="legacy cr1.5 linux-6.5 linux-6.12 linux-7.3 rotalloc low-first"
 policies+=" forcealign forcealign:extsize_trim=1 forcealign:extsize_every=8"
 policies+=" forcealign:extsize_every=8,extsize_trim=1"
