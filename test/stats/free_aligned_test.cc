@@ -10,6 +10,7 @@
 #include "image/image.h"
 #include "replay/load.h"
 #include "stats/settled.h"
+#include "stats/shapes.h"
 #include "support/ext2_images.h"
 #include "support/model.h"
 #include "support/process.h"
@@ -38,33 +39,17 @@ Pieces pieces_one_by_one(const std::vector<bool>& free, const Geometry& g) {
   return out;
 }
 
-struct AlignedShape {
-  std::uint32_t block_bits, cluster_bits, clusters_per_group, groups, missing;
-};
-
-Geometry aligned_geometry(const AlignedShape& c) {
-  Geometry g;
-  g.block_bits = c.block_bits;
-  g.cluster_bits = c.cluster_bits;
-  g.clusters_per_group = c.clusters_per_group;
-  g.blocks_per_group = c.clusters_per_group << c.cluster_bits;
-  g.groups = c.groups;
-  g.first_data_block = c.block_bits == 10 && c.cluster_bits == 0 ? 1 : 0;
-  g.blocks_count = std::uint64_t{g.blocks_per_group} * c.groups - c.missing + g.first_data_block;
-  return g;
-}
-
-class AlignedFreeOf : public testing::TestWithParam<AlignedShape> {};
+class AlignedFreeOf : public testing::TestWithParam<SpaceShape> {};
 
 // The last has groups that are no multiple of a piece.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, AlignedFreeOf,
-    testing::Values(AlignedShape{12, 0, 32768, 2, 77}, AlignedShape{10, 0, 8192, 9, 17},
-                    AlignedShape{12, 2, 4096, 3, 5}, AlignedShape{12, 6, 512, 3, 100},
-                    AlignedShape{16, 0, 1016, 3, 0}, AlignedShape{12, 0, 1000, 7, 0}));
+    testing::Values(SpaceShape{12, 0, 32768, 2, 77}, SpaceShape{10, 0, 8192, 9, 17},
+                    SpaceShape{12, 2, 4096, 3, 5}, SpaceShape{12, 6, 512, 3, 100},
+                    SpaceShape{16, 0, 1016, 3, 0}, SpaceShape{12, 0, 1000, 7, 0}));
 
 TEST_P(AlignedFreeOf, RandomBitmapsAgreeWithBlockByBlock) {
-  const Geometry g = aligned_geometry(GetParam());
+  const Geometry g = geometry_of(GetParam());
   Rng rng(31);
   Pieces seen = {};
   for (int round = 0; round < 8; ++round) {
@@ -97,7 +82,7 @@ TEST_P(AlignedFreeOf, RandomBitmapsAgreeWithBlockByBlock) {
 
 TEST(AlignedFree, PiecesLieInOneGroup) {
   // Blocks of 1 KiB begin at block 1: block 8192 is the last of group 0.
-  const Geometry g = aligned_geometry({10, 0, 8192, 2, 0});
+  const Geometry g = geometry_of({10, 0, 8192, 2, 0});
   AlignedFree whole;
   const std::vector<std::uint64_t> words(128, 0);
   whole.add_group(g, 0, words);

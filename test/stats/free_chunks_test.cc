@@ -10,6 +10,7 @@
 #include "image/image.h"
 #include "replay/load.h"
 #include "stats/settled.h"
+#include "stats/shapes.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
@@ -17,26 +18,6 @@
 
 namespace e4r::stats {
 namespace {
-
-struct Case {
-  std::uint32_t block_bits;
-  std::uint32_t cluster_bits;
-  std::uint32_t clusters_per_group;
-  std::uint32_t groups;
-  std::uint32_t missing;  // blocks of the last group
-};
-
-state::MountedGeometry geometry_of(const Case& c) {
-  state::MountedGeometry g;
-  g.block_bits = c.block_bits;
-  g.cluster_bits = c.cluster_bits;
-  g.clusters_per_group = c.clusters_per_group;
-  g.blocks_per_group = c.clusters_per_group << c.cluster_bits;
-  g.groups = c.groups;
-  g.first_data_block = c.block_bits == 10 && c.cluster_bits == 0 ? 1 : 0;
-  g.blocks_count = std::uint64_t{g.blocks_per_group} * c.groups - c.missing + g.first_data_block;
-  return g;
-}
 
 // free[i]: block first_data_block + i.
 FreeChunks one_by_one(const std::vector<bool>& free, std::uint32_t block_bits) {
@@ -52,12 +33,13 @@ FreeChunks one_by_one(const std::vector<bool>& free, std::uint32_t block_bits) {
   return out;
 }
 
-class FreeChunksOf : public testing::TestWithParam<Case> {};
+class FreeChunksOf : public testing::TestWithParam<SpaceShape> {};
 
-INSTANTIATE_TEST_SUITE_P(Shapes, FreeChunksOf,
-                         testing::Values(Case{12, 0, 32768, 6, 0}, Case{12, 0, 32768, 3, 5000},
-                                         Case{10, 0, 8192, 40, 17}, Case{12, 4, 32768, 2, 9},
-                                         Case{12, 10, 512, 2, 1000}, Case{16, 0, 1016, 5, 0}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, FreeChunksOf,
+    testing::Values(SpaceShape{12, 0, 32768, 6, 0}, SpaceShape{12, 0, 32768, 3, 5000},
+                    SpaceShape{10, 0, 8192, 40, 17}, SpaceShape{12, 4, 32768, 2, 9},
+                    SpaceShape{12, 10, 512, 2, 1000}, SpaceShape{16, 0, 1016, 5, 0}));
 
 TEST_P(FreeChunksOf, RandomBitmapsAgreeWithOneByOne) {
   const state::MountedGeometry g = geometry_of(GetParam());
