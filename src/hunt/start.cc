@@ -41,13 +41,11 @@ Result<std::vector<std::vector<std::uint64_t>>> aged(const image::Image& image,
 
 // Cuts each free extent into pieces, with blocks in use between them.
 void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uint32_t gap) {
-  for (std::uint32_t at = bitmap::find_clear(words, limit, 0); at < limit;) {
-    const std::uint32_t end = bitmap::find_set(words, limit, at);
-    for (std::uint64_t cut = std::uint64_t{at} + piece; cut < end; cut += piece + gap)
+  bitmap::for_each_clear_run(words, limit, [&](std::uint32_t start, std::uint32_t end) {
+    for (std::uint64_t cut = std::uint64_t{start} + piece; cut < end; cut += piece + gap)
       bitmap::set_range(words, static_cast<std::uint32_t>(cut),
                         std::min(gap, end - static_cast<std::uint32_t>(cut)));
-    at = bitmap::find_clear(words, limit, end);
-  }
+  });
 }
 
 }  // namespace

@@ -58,12 +58,10 @@ class RunSearch {
  public:
   RunSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
       : geometry_(geometry) {
-    for (std::uint32_t at = bitmap::find_clear(words, limit(), 0); at < limit();) {
-      const std::uint32_t end = bitmap::find_set(words, limit(), at);
-      free_runs_.push_back({at, end - at});
-      there_ += counts_of({at, end - at});
-      at = bitmap::find_clear(words, limit(), end);
-    }
+    bitmap::for_each_clear_run(words, limit(), [this](std::uint32_t start, std::uint32_t end) {
+      free_runs_.push_back({start, end - start});
+      there_ += counts_of({start, end - start});
+    });
     wanted_.fragments = shown.fragments;
     wanted_.free = shown.free;
     for (std::size_t i = 0; i < state::MbGroup::kOrders; ++i)

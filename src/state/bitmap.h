@@ -25,6 +25,17 @@ inline void clear(Words words, std::uint32_t bit) {
 [[nodiscard]] std::uint32_t find_clear(ConstWords words, std::uint32_t limit, std::uint32_t from);
 [[nodiscard]] std::uint32_t find_set(ConstWords words, std::uint32_t limit, std::uint32_t from);
 
+// Calls each(start, end) for every longest run of clear bits in [0, limit), in order. `each` may
+// change bits of that run.
+template <class Each>
+void for_each_clear_run(ConstWords words, std::uint32_t limit, const Each& each) {
+  for (std::uint32_t at = find_clear(words, limit, 0); at < limit;) {
+    const std::uint32_t end = find_set(words, limit, at);
+    each(at, end);
+    at = find_clear(words, limit, end);
+  }
+}
+
 void set_range(Words words, std::uint32_t from, std::uint32_t count);
 void clear_range(Words words, std::uint32_t from, std::uint32_t count);
 

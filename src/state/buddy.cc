@@ -40,13 +40,11 @@ Buddy::Buddy(bitmap::ConstWords words, std::uint32_t clusters, std::uint32_t ord
     bits += (chunks(order) + 63) / 64 * 64;
   }
   words_.assign(bits / 64, ~0ull);
-  for (std::uint32_t at = bitmap::find_clear(words, clusters, 0); at < clusters;) {
-    const std::uint32_t end = bitmap::find_set(words, clusters, at);
-    for_chunks(orders, at, end - at, [&](std::uint32_t start, std::uint32_t order) {
+  bitmap::for_each_clear_run(words, clusters, [&](std::uint32_t run, std::uint32_t end) {
+    for_chunks(orders, run, end - run, [&](std::uint32_t start, std::uint32_t order) {
       if (order > 0) mark(order, start >> order, false);
     });
-    at = bitmap::find_clear(words, clusters, end);
-  }
+  });
 }
 
 Buddy::Split Buddy::take(std::uint32_t start, std::uint32_t len, OrderCounters& counters) {

@@ -16,15 +16,11 @@ Result<std::uint64_t> fitrim_minlen(const Geometry& geometry, std::uint64_t byte
 }
 
 void FitrimCount::add(std::span<const std::uint64_t> words, std::uint32_t size) {
-  std::uint32_t start = state::bitmap::find_clear(words, size, 0);
-  while (start < size) {
-    const std::uint32_t end = state::bitmap::find_set(words, size, start);
-    if (end - start >= minlen) {
-      ++discards;
-      clusters += end - start;
-    }
-    start = state::bitmap::find_clear(words, size, end);
-  }
+  state::bitmap::for_each_clear_run(words, size, [this](std::uint32_t start, std::uint32_t end) {
+    if (end - start < minlen) return;
+    ++discards;
+    clusters += end - start;
+  });
 }
 
 }  // namespace e4r::stats

@@ -24,15 +24,11 @@ void AlignedFree::add_group(const Geometry& geometry, GroupNumber group,
                             state::bitmap::ConstWords words) {
   const std::uint32_t clusters = geometry.clusters_in(group);
   const std::uint64_t blocks = geometry.blocks_in(group);
-  for (std::uint32_t at = 0; at < clusters;) {
-    at = state::bitmap::find_clear(words, clusters, at);
-    if (at >= clusters) return;
-    const std::uint32_t end = state::bitmap::find_set(words, clusters, at);
-    const std::uint64_t first = geometry.to_blocks(at);
+  state::bitmap::for_each_clear_run(words, clusters, [&](std::uint32_t start, std::uint32_t end) {
+    const std::uint64_t first = geometry.to_blocks(start);
     const std::uint64_t last = std::min(geometry.to_blocks(end), blocks);
     add(geometry, {geometry.first_block(group) + first, last - first});
-    at = end;
-  }
+  });
 }
 
 void AlignedFree::merge(const AlignedFree& other) {

@@ -41,15 +41,11 @@ void SpaceMap::run(std::uint64_t first, std::uint64_t blocks) {
 void SpaceMap::add(GroupNumber group, state::bitmap::ConstWords words) {
   const std::uint32_t clusters = geometry_.clusters_in(group);
   const std::uint64_t end = geometry_.first_block(group) + geometry_.blocks_in(group);
-  for (std::uint32_t from = 0; from < clusters;) {
-    from = state::bitmap::find_clear(words, clusters, from);
-    if (from == clusters) return;
-    const std::uint32_t to = state::bitmap::find_set(words, clusters, from);
+  state::bitmap::for_each_clear_run(words, clusters, [&](std::uint32_t from, std::uint32_t to) {
     const std::uint64_t first = geometry_.block_of(group, from);
     // The last cluster of the device may be short.
     run(first, std::min(end - first, geometry_.to_blocks(to - from)));
-    from = to;
-  }
+  });
 }
 
 void SpaceMap::merge(const SpaceMap& other) {
