@@ -188,6 +188,7 @@ static int __init e4r_init(void)
 	err = e4r_sum_by_instruction();
 	if (err)
 		panic("e4replay: no checksums: %d", err);
+	e4r_time_cycles();
 	err = e4r_make_places();
 	if (err)
 		panic("e4replay: no disk: %d", err);

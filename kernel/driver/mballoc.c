@@ -5,7 +5,16 @@
  */
 #include "ext4_jbd2.h"
 #include "mballoc.h"
+#include <linux/backing-dev.h>
+#include <linux/freezer.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
 #include <trace/events/ext4.h>
+
+#include "e4replay-state.h"
+#include "e4replay-locks.c"
 
 static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc);
 #define trace_ext4_mballoc_alloc(ac) e4r_closing(ac, false)
@@ -14,7 +23,6 @@ static void e4r_closing(const struct ext4_allocation_context *ac, bool prealloc)
 #include "mballoc-tree.c"
 #include "e4replay-tree.h"
 
-#include "e4replay-state.h"
 #include "e4replay-host.c"
 #include "e4replay-checksum.c"
 #include "e4replay-commits.c"

@@ -103,9 +103,12 @@ static int e4r_allocate(const struct e4r_op *op, struct e4r_answer *a)
 	if (IS_ERR(handle))
 		return PTR_ERR(handle);
 	e4r.answer = a;
+	if (op->locks)
+		e4r_begin_noting();
 	began = ktime_get_ns();
 	a->block = ext4_mb_new_blocks(handle, &ar, &err);
 	a->ns = ktime_get_ns() - began;
+	e4r_end_noting();
 	e4r.answer = NULL;
 	ext4_journal_stop(handle);
 	a->len = ar.len;

@@ -8,6 +8,7 @@
 #include "allocator/decision.h"
 #include "allocator/discards.h"
 #include "allocator/guide.h"
+#include "allocator/lock_steps.h"
 #include "allocator/observer.h"
 #include "allocator/policy.h"
 #include "allocator/request.h"
@@ -85,6 +86,9 @@ class Decider {
 
   // The observer of the next decisions; null: none. Only the model tells its steps.
   virtual void observe(SearchObserver*) {}
+  // From now on the locks of every request are noted; the notes must outlive the decider. A
+  // kernel's requests take longer so. Nothing is noted by a decider that stands before another one.
+  virtual void note_locks(LockNotes&) {}
   // An Error once it cannot decide any more. After that, every call does nothing.
   [[nodiscard]] virtual Status status() const { return {}; }
   // Nothing more will be asked.

@@ -259,7 +259,9 @@ bool GroupSearch::good_enough(const Rung& rung, std::uint32_t number) {
 
 void GroupSearch::load(std::uint32_t group) {
   if (search_.trial) return;
-  search_.counters.buddies_generated += state_.load(group);
+  const auto made = state_.load(group);
+  search_.counters.buddies_generated += made;
+  if (made > 0) search_.tell(&SearchObserver::loaded, group);
 }
 
 void GroupSearch::scan(const Rung& rung, Group& group) {
@@ -390,6 +392,7 @@ void GroupSearch::take_best(Group& group) {
   search_.taken = search_.best;
   search_.status = Status::found;
   search_.tail = split.tail & mb::recorded_bits;
+  search_.tell(&SearchObserver::took, search_.taken);
   search_.split_order = split.order;
 }
 
@@ -397,6 +400,7 @@ void GroupSearch::take_best(Group& group) {
 void GroupSearch::take_best_or_anything() {
   Group& group = state_.group(search_.best.group);
   load(group.number);
+  search_.tell(&SearchObserver::came_back, group);
   if (!group.corrupt) {
     const Extent extent = state_.find_extent(group, search_.best.start, search_.best.len);
     if (extent.len > 0) {

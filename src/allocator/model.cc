@@ -16,6 +16,17 @@ Model::Model(const state::Source& source, const Policy& policy, const Tunables& 
     : state_(source, group_index(policy, tunables), policy.kernel.freed),
       allocator_(state_, policy, effective(policy, tunables)) {}
 
+Decision Model::allocate(const Request& request, Guide* guide) {
+  if (!clock_) return allocator_.allocate(request, guide);
+  clock_->begin();
+  allocator_.observe(&*clock_);
+  const Decision decision = allocator_.allocate(request, guide);
+  allocator_.observe(nullptr);
+  const Geometry& geometry = state_.geometry();
+  clock_->end(decision, decision.success ? geometry.group_of(decision.block) : 0);
+  return decision;
+}
+
 bool Model::free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters, bool file_data) {
   const bool at_once = state_.geometry().frees_at_once(file_data);
   if (!state_.free_clusters(group, start, clusters, transaction_, at_once).ok()) return false;

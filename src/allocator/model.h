@@ -3,6 +3,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/decider.h"
+#include "allocator/step_clock.h"
 
 namespace e4r::allocator {
 
@@ -16,9 +17,7 @@ class Model final : public Decider {
   [[nodiscard]] Allocator& allocator() { return allocator_; }
   [[nodiscard]] state::FsState& own_state() { return state_; }
 
-  Decision allocate(const Request& request, Guide* guide) override {
-    return allocator_.allocate(request, guide);
-  }
+  Decision allocate(const Request& request, Guide* guide) override;
   bool free(std::uint32_t group, std::uint32_t start, std::uint32_t clusters,
             bool file_data) override;
   bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
@@ -43,6 +42,8 @@ class Model final : public Decider {
   [[nodiscard]] const Counters& counters() const override { return allocator_.counters(); }
   [[nodiscard]] const Policy& policy() const override { return allocator_.policy(); }
   [[nodiscard]] const Tunables& tunables() const override { return allocator_.tunables(); }
+  // The clock is the observer of every decision from then on.
+  void note_locks(LockNotes& notes) override { clock_.emplace(policy(), notes); }
   void observe(SearchObserver* observer) override { allocator_.observe(observer); }
   [[nodiscard]] Status status() const override { return allocator_.status(); }
   [[nodiscard]] const Discards* discards() const override {
@@ -53,6 +54,7 @@ class Model final : public Decider {
   state::FsState state_;
   Allocator allocator_;
   Discards discards_;
+  std::optional<StepClock> clock_;
   std::uint64_t transaction_ = 0;  // running
   bool committing_ = false;        // the one before it has not ended
   bool trimmed_ = false;           // FITRIM has been at work

@@ -45,6 +45,15 @@ class SearchObserver {
   virtual void measured(const Extent&, bool /*best*/) {}
   // The group has been searched; `found` extents have been examined so far.
   virtual void scanned(const state::Group&, std::uint32_t /*found*/) {}
+  // Clusters were taken out of the buddy: while a group is scanned, or after tried_goal or
+  // came_back.
+  virtual void took(const Extent&) {}
+  // The buddy of a group was made, and of those that share a page with it.
+  virtual void loaded(std::uint32_t /*group*/) {}
+  // The search ran into its limit and comes back to the group of its best candidate.
+  virtual void came_back(const state::Group&) {}
+  // A preallocation in this group is gone: it has nothing left, or its locality group had too many.
+  virtual void dropped(std::uint32_t /*group*/) {}
   // Nothing was found; preallocations were given back, or not, and the search begins again.
   virtual void retried(bool /*discarded*/) {}
 };

@@ -133,7 +133,7 @@ bool Preallocations::plant(const PlantedPrealloc& planted) {
   state_.enlist(pa);
   if (planted.owner == PlantedPrealloc::kNobody) return true;
   if (pa.kind == Prealloc::Kind::group) {
-    requeue(static_cast<std::uint32_t>(planted.owner), pa);
+    requeue(nullptr, static_cast<std::uint32_t>(planted.owner), pa);
     return true;
   }
   state::InodePreallocs& mine = state_.inode_preallocs(planted.owner);
@@ -154,9 +154,11 @@ void Preallocations::finish(const Request& request, const Search& search, Preall
     pa.block += blocks;
     pa.free -= std::min(search.best.len, pa.free);
     pa.len -= std::min(search.best.len, pa.len);
-    if (pa.free > 0) requeue(request.cpu, pa);
+    if (pa.free > 0) requeue(&search, request.cpu, pa);
   }
-  if (pa.free == 0) state_.drop(pa);
+  if (pa.free > 0) return;
+  search.tell(&SearchObserver::dropped, search.best.group);
+  state_.drop(pa);
 }
 
 void Preallocations::give_back(Prealloc& pa) {
@@ -166,7 +168,7 @@ void Preallocations::give_back(Prealloc& pa) {
 
 // Puts a group preallocation into the bucket of its size, in ascending order; a bucket that grows
 // beyond eight gives its smallest back until five are left (ext4_mb_add_n_trim).
-void Preallocations::requeue(std::uint32_t cpu, Prealloc& pa) {
+void Preallocations::requeue(const Search* search, std::uint32_t cpu, Prealloc& pa) {
   constexpr std::uint32_t kMost = 8;
   constexpr std::uint32_t kKeep = 5;
   pa.in_owner.unlink();
@@ -183,7 +185,11 @@ void Preallocations::requeue(std::uint32_t cpu, Prealloc& pa) {
     going.push_back(&other);
     if (--count <= kKeep) break;
   }
-  for (auto it = going.rbegin(); it != going.rend(); ++it) give_back(**it);
+  for (auto it = going.rbegin(); it != going.rend(); ++it) {
+    if (search != nullptr)
+      search->tell(&SearchObserver::dropped, state_.geometry().group_of((*it)->block));
+    give_back(**it);
+  }
 }
 
 void Preallocations::trim(std::uint64_t ino) {

@@ -85,7 +85,7 @@ class Preallocations {
   state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   std::uint32_t discard_group(std::uint32_t number);
   void give_back(state::Prealloc& pa);
-  void requeue(std::uint32_t cpu, state::Prealloc& pa);
+  void requeue(const Search* search, std::uint32_t cpu, state::Prealloc& pa);
 
   state::FsState& state_;
   const Tunables& tunables_;

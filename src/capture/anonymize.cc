@@ -63,6 +63,10 @@ void Anonymizer::apply(trace::Event& event) {
   if (event.pid != 0) event.pid = pids_.emplace(event.pid, next).first->second;
 }
 
+bool is_anonymous(const StartFacts& facts) {
+  return facts.recorder.ends_with(kAnonymous);
+}
+
 StartFacts anonymous(const StartFacts& facts) {
   StartFacts out = facts;
   out.kernel = plain_release(facts.kernel);

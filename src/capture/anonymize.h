@@ -51,6 +51,10 @@ class Anonymizer {
 // Without names, times and the command.
 [[nodiscard]] StartFacts anonymous(const StartFacts& facts);
 [[nodiscard]] EndFacts anonymous(const EndFacts& facts);
+// Whether a capture was made anonymous, as its recorder says ("e4replay 1.2, anonymous"): its times
+// are a count of events.
+inline constexpr std::string_view kAnonymous = ", anonymous";
+[[nodiscard]] bool is_anonymous(const StartFacts& facts);
 // Tunables, of the mount line only the settings that decide something.
 [[nodiscard]] std::string anonymous_tunables(std::string_view text);
 // Whether the text of that name says nothing of its owner.

@@ -6,9 +6,9 @@
 namespace e4r::guest {
 
 // kernel/driver/* and protocol.h, as the build has put them in.
-extern const std::string_view kStateH, kHostC, kChecksumC, kCommitsC, kInodesC, kRequestsC, kFilesC,
-    kDriverC;
-extern const std::string_view kMballocC, kExt4H;
+extern const std::string_view kStateH, kHostC, kChecksumC, kCommitsC, kInodesC, kLocksC, kRequestsC,
+    kFilesC, kDriverC;
+extern const std::string_view kMballocC, kExt4H, kSpinlocksH;
 extern const std::string_view kProtocolH;
 extern const std::string_view kUmlConfig;
 

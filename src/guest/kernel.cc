@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 
 #include "image/mountable.h"
 
@@ -30,6 +32,20 @@ e4r_op operation(e4r_op_kind kind, std::uint64_t ino = 0) {
 
 std::string sysfs_file(std::string_view tunable) {
   return fmt::format("/sys/fs/ext4/ubda/{}", tunable);
+}
+
+// What a lock is called, of the words with which the source takes it: the last name in
+// "&sbi->s_mb_locks[i]" that is no index.
+std::string_view lock_name(const char (&words)[E4R_LOCK_NAME_BYTES]) {
+  const std::string_view text(words, ::strnlen(words, sizeof(words)));
+  const auto in_name = [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  std::size_t end = std::min(text.find('['), text.size());
+  while (end > 0 && !in_name(text[end - 1])) --end;
+  std::size_t begin = end;
+  while (begin > 0 && in_name(text[begin - 1])) --begin;
+  return begin == end ? text : text.substr(begin, end - begin);
 }
 
 // Guests need room for the inodes that stand for the files, bitmaps and buddies.
@@ -175,6 +191,7 @@ allocator::Decision Kernel::allocate(const allocator::Request& request, allocato
   op.lleft = request.left_logical;
   op.lright = request.right_logical;
   op.cpu = request.cpu;
+  op.locks = notes_ != nullptr && !ahead_;
   fill_inode(request, op);
   if (ahead_) {
     post(op);
@@ -191,9 +208,32 @@ allocator::Decision Kernel::allocate(const allocator::Request& request, allocato
   }
   allocator::Decision out = decision(op, **answer);
   out.inputs = request.inputs;
+  if (notes_ != nullptr) read_locks();
   count(out, (*answer)->considered);
   keep(out);
   return out;
+}
+
+// What the last request did to locks.
+void Kernel::read_locks() {
+  using What = allocator::LockStep::What;
+  const e4r_locks& noted = guest_->shared().locks;
+  const std::uint32_t names = std::min(noted.names, E4R_LOCK_NAMES);
+  while (lock_names_.size() < names)
+    lock_names_.push_back(notes_->name(lock_name(noted.name[lock_names_.size()])));
+  steps_.clear();
+  const double ns_per_cycle = 1024e3 / std::max(noted.cycles_per_us, 1u);
+  const auto ns_of = [=](std::uint64_t cycles) {
+    constexpr double kMost = UINT32_MAX;
+    return static_cast<std::uint32_t>(std::min(static_cast<double>(cycles) * ns_per_cycle, kMost));
+  };
+  for (std::uint32_t i = 0; i < std::min(noted.events, E4R_LOCK_EVENTS); ++i) {
+    const e4r_lock_event& event = noted.event[i];
+    if (event.name >= names || event.what < E4R_LOCK_TAKE || event.what > E4R_LOCK_LET_GO) continue;
+    steps_.push_back({event.lock, ns_of(event.cycles), lock_names_[event.name],
+                      static_cast<What>(event.what - E4R_LOCK_TAKE)});
+  }
+  notes_->add(steps_, ns_of(noted.cycles));
 }
 
 allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer) {

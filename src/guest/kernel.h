@@ -66,6 +66,7 @@ class Kernel final : public allocator::Decider {
   [[nodiscard]] const allocator::Counters& counters() const override { return counters_; }
   [[nodiscard]] const allocator::Policy& policy() const override { return *options_.policy; }
   [[nodiscard]] const allocator::Tunables& tunables() const override { return options_.tunables; }
+  void note_locks(allocator::LockNotes& notes) override { notes_ = &notes; }
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] Status finish() override;
   [[nodiscard]] const allocator::KernelAccount* account() const override { return &account_; }
@@ -81,6 +82,7 @@ class Kernel final : public allocator::Decider {
   allocator::Decision decision(const e4r_op& op, const e4r_answer& answer);
   void count(const allocator::Decision& decision, std::uint64_t considered);
   void keep(const allocator::Decision& decision);
+  void read_locks();
 
   KernelOptions options_;
   std::unique_ptr<Guest> guest_;
@@ -91,6 +93,9 @@ class Kernel final : public allocator::Decider {
   bool ahead_ = false;
   std::uint64_t considered_ = 0;     // groups, by the kernel's count
   std::vector<std::uint64_t> held_;  // scratch
+  allocator::LockNotes* notes_ = nullptr;
+  std::vector<std::uint16_t> lock_names_;   // in the notes, of the kernel's numbers
+  std::vector<allocator::LockStep> steps_;  // scratch
 };
 
 }  // namespace e4r::guest

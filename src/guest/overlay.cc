@@ -30,6 +30,9 @@ struct Replaced {
 constexpr Replaced kMballoc = {"mballoc.c", "mballoc-tree.c", kMballocC};
 constexpr Replaced kHeader = {"ext4.h", "ext4-tree.h", kExt4H};
 
+// What the compiler reads before each file.
+constexpr std::string_view kSpinlocks = "e4replay-spinlocks.h";
+
 // What the tree calls what the driver reads.
 constexpr std::string_view kNames = "e4replay-tree.h";
 // What is put there beside them.
@@ -41,8 +44,9 @@ constexpr DriverFile kDriverFiles[] = {
     {"e4replay-protocol.h", kProtocolH}, {"e4replay-state.h", kStateH},
     {"e4replay-host.c", kHostC},         {"e4replay-checksum.c", kChecksumC},
     {"e4replay-commits.c", kCommitsC},   {"e4replay-inodes.c", kInodesC},
-    {"e4replay-requests.c", kRequestsC}, {"e4replay-files.c", kFilesC},
-    {"e4replay-driver.c", kDriverC},
+    {"e4replay-locks.c", kLocksC},       {"e4replay-requests.c", kRequestsC},
+    {"e4replay-files.c", kFilesC},       {"e4replay-driver.c", kDriverC},
+    {kSpinlocks, kSpinlocksH},
 };
 
 Error failed(std::string_view what, const std::error_code& ec) {
@@ -244,6 +248,10 @@ Status make_overlay(const Tree& tree, const std::string& directory) {
   for (const DriverFile& file : kDriverFiles)
     E4R_CHECK(bring_up_to_date(to / kExt4 / file.name, file.content));
   return bring_up_to_date(to / kExt4 / kNames, view.macros);
+}
+
+std::string compiler_flags() {
+  return fmt::format("-include $(srctree)/{}/{}", kExt4, kSpinlocks);
 }
 
 Status claim_directory(const Tree& tree, const std::string& directory) {

@@ -24,6 +24,9 @@ struct Tree {
 // its sources, the directory has the files that git knows or does not ignore.
 [[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory);
 
+// For make, as KCFLAGS: the compiler reads a header of the driver's before each file.
+[[nodiscard]] std::string compiler_flags();
+
 // Makes a directory the tree's to build in. The Error: it is another tree's. make goes by the times
 // of files, so of two trees in one directory the older file would not be compiled again.
 [[nodiscard]] Status claim_directory(const Tree& tree, const std::string& directory);

@@ -17,7 +17,7 @@
 
 #define E4R_MAGIC 0x6534726465636964ULL /* "e4rdecid" */
 /* Counts up with every change of this file. */
-#define E4R_PROTOCOL 1
+#define E4R_PROTOCOL 2
 
 #define E4R_SLOTS 1024u
 /* How often either side looks before it sleeps: longer than most decisions take. On a busy machine
@@ -62,7 +62,8 @@ struct e4r_op {
   __u32 mode;    /* i_mode */
   __u32 cpu;
   __u32 extents; /* the file is mapped by extents */
-  __u32 unused[8];
+  __u32 locks;   /* note them (struct e4r_locks) */
+  __u32 unused[7];
 };
 
 struct e4r_extent {
@@ -87,6 +88,40 @@ struct e4r_answer {
   __u32 unused[3];
 };
 
+/* What was done to a lock. This kernel has one CPU: all that is tried succeeds. */
+enum e4r_lock_what {
+  E4R_LOCK_TAKE = 1,
+  E4R_LOCK_SHARE, /* with others who share it */
+  E4R_LOCK_SLEEP, /* taken; who waits for it sleeps */
+  E4R_LOCK_TRY,   /* taken; nobody waits for it */
+  E4R_LOCK_LET_GO,
+};
+
+/* In `lock`: the lock of the group of this number. Else `lock` is an address. */
+#define E4R_LOCK_OF_GROUP (1ULL << 63)
+
+struct e4r_lock_event {
+  __u64 lock;
+  __u32 cycles; /* since the request began */
+  __u16 name;   /* of `struct e4r_locks` */
+  __u16 what;   /* enum e4r_lock_what */
+};
+
+#define E4R_LOCK_EVENTS 65536u
+#define E4R_LOCK_NAMES 64u
+#define E4R_LOCK_NAME_BYTES 64u
+
+/* The locks of the last request that asked for them. */
+struct e4r_locks {
+  __u32 names; /* so far; they stay */
+  __u32 events;
+  __u32 left_out;                                 /* events for which there was no room */
+  __u32 cycles_per_us;                            /* times 1024 */
+  __u64 cycles;                                   /* that the request took */
+  char name[E4R_LOCK_NAMES][E4R_LOCK_NAME_BYTES]; /* as the source calls the locks */
+  struct e4r_lock_event event[E4R_LOCK_EVENTS];
+};
+
 /* Each count has a line of the cache of its own. */
 struct e4r_count {
   __u32 value;
@@ -103,6 +138,7 @@ struct e4r_shared {
   struct e4r_count asked, answered;
   struct e4r_op ops[E4R_SLOTS];
   struct e4r_answer answers[E4R_SLOTS];
+  struct e4r_locks locks;
   char text[E4R_TEXT_BYTES];
 };
 

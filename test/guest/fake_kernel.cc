@@ -2,7 +2,7 @@
 // Stands in for a kernel with the driver: talks as it does, and hands out one block after the
 // other. What it does wrong is its file's name: dies, dies-later (at the sixth request), hangs,
 // never-ready, twice, free-fails. One that is picky takes no `commit=` and no mb_group_prealloc,
-// which is 512 already.
+// which is 512 already. One that is confused notes locks as no kernel does.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@
 #include "guest/protocol.h"
 
 extern "C" const char e4r_identity[];
-const char e4r_identity[] = E4R_IDENTITY " protocol=1 criteria=4 release=6.1.0-fake\n";
-static_assert(E4R_PROTOCOL == 1);
+const char e4r_identity[] = E4R_IDENTITY " protocol=2 criteria=4 release=6.1.0-fake\n";
+static_assert(E4R_PROTOCOL == 2);
 
 namespace {
 
@@ -26,6 +26,30 @@ constexpr const char* kStats =
     "mballoc:\n\treqs: 2\n\tsuccess: 2\n\tgroups_scanned: 1\n\textents_scanned: 1\n";
 
 std::uint64_t next_block = 5000;
+
+void note_locks(e4r_locks& to, bool confused) {
+  const char* names[] = {"group", "&sbi->s_mb_lists[(order)]", "&ac->ac_lg->lg_mutex"};
+  to.names = 0;
+  for (const char* name : names) std::strcpy(to.name[to.names++], name);
+  to.cycles_per_us = 2000 * 1024;
+  to.cycles = 2000;
+  const e4r_lock_event events[] = {{0xffff888012345678ULL, 20, 2, E4R_LOCK_SLEEP},
+                                   {E4R_LOCK_OF_GROUP | 3, 200, 0, E4R_LOCK_TRY},
+                                   {0xffff888087654321ULL, 220, 1, E4R_LOCK_SHARE},
+                                   {0xffff888087654321ULL, 240, 1, E4R_LOCK_LET_GO},
+                                   {E4R_LOCK_OF_GROUP | 3, 400, 0, E4R_LOCK_LET_GO},
+                                   {0xffff888012345678ULL, 1900, 2, E4R_LOCK_LET_GO}};
+  to.events = 0;
+  for (const e4r_lock_event& event : events) to.event[to.events++] = event;
+  if (!confused) return;
+  to.names = E4R_LOCK_NAMES + 7;
+  std::memset(to.name, 'x', sizeof(to.name));
+  to.cycles_per_us = 0;
+  to.cycles = ~0ULL;
+  for (std::uint32_t i = 0; i < E4R_LOCK_EVENTS; ++i)
+    to.event[i] = {i % 5, i * 977, static_cast<__u16>(i % 70), static_cast<__u16>(i % 9)};
+  to.events = E4R_LOCK_EVENTS + 9;
+}
 
 std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared,
                    e4r_answer& answer) {
@@ -43,6 +67,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       answer.ns = 100;
       answer.found = 1;
       answer.considered = 3;
+      if (op.locks != 0) note_locks(shared.locks, name == "confused");
       if (name != "twice") next_block += op.len;
       return 0;
     case E4R_FREE:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 
 #include "guest/kernel_file.h"
 #include "image/image.h"
@@ -52,6 +53,55 @@ class KernelTest : public testing::Test {
   std::optional<image::Image> image_;
   state::Source source_;
 };
+
+TEST_F(KernelTest, NotesTheLocksOfItsRequests) {
+  auto kernel = start("good");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  allocator::LockNotes notes;
+  (void)(*kernel)->allocate(request(3), nullptr);
+  (*kernel)->note_locks(notes);
+  (void)(*kernel)->allocate(request(3), nullptr);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes.names(), (std::vector<std::string>{"group", "s_mb_lists", "lg_mutex"}));
+  EXPECT_EQ(notes[0].ns, 1000u);
+  using What = allocator::LockStep::What;
+  const auto& steps = notes[0].steps;
+  ASSERT_EQ(steps.size(), 6u);
+  EXPECT_EQ(steps[0].what, What::sleep);
+  EXPECT_EQ(steps[1].what, What::tries);
+  EXPECT_EQ(steps[1].lock, allocator::LockStep::kOfGroup | 3);
+  EXPECT_EQ(steps[1].ns, 100u);
+  EXPECT_EQ(steps[2].what, What::share);
+  EXPECT_EQ(steps[5].what, What::let_go);
+  EXPECT_EQ(steps[5].ns, 950u);
+}
+
+// What it says of locks is put right: each is taken, and let go by who has it, in order.
+TEST_F(KernelTest, LocksThatMakeNoSenseAreNotNoted) {
+  auto kernel = start("confused");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  allocator::LockNotes notes;
+  (*kernel)->note_locks(notes);
+  (void)(*kernel)->allocate(request(3), nullptr);
+  ASSERT_EQ(notes.size(), 1u);
+  std::map<std::uint64_t, std::uint16_t> held;
+  std::uint32_t at = 0;
+  EXPECT_GT(notes[0].steps.size(), 100u);
+  for (const allocator::LockStep& step : notes[0].steps) {
+    EXPECT_GE(step.ns, at);
+    at = step.ns;
+    ASSERT_LT(step.name, notes.names().size());
+    if (step.what == allocator::LockStep::What::let_go) {
+      ASSERT_EQ(held.count(step.lock), 1u);
+      EXPECT_EQ(held[step.lock], step.name);
+      held.erase(step.lock);
+    } else {
+      EXPECT_TRUE(held.try_emplace(step.lock, step.name).second);
+    }
+  }
+  EXPECT_TRUE(held.empty());
+  EXPECT_GE(notes[0].ns, at);
+}
 
 TEST_F(KernelTest, WhatItHandsOutIsInUse) {
   auto kernel = start("good");

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The code of a kernel tree decides the bundled captures of that kernel as it did when they were
-# recorded. It ages a file system and goes through a sweep as its model does. A tree that does not build, or
-# whose allocator oopses or hangs, is refused.
+# recorded, and locks the groups that the model locks, in the same order. It ages a file system and goes
+# through a sweep as its model does. A tree that does not build, or whose allocator oopses or hangs, is
+# refused.
 #   test/guest/prove.sh TREE VERSION [DIR]   VERSION: the tree's (6.1.192, 7.3.4, ...). The captures are those
 #                                            of that stable series in traces/MANIFEST. DIR: where to
 #                                            build (default: build/guest)
-# Needs build/release/tools/e4replay and what builds kernels (tools/setup.sh lab).
+# Needs build/release (with tests) and what builds kernels (tools/setup.sh lab).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ $# = 2 ] || [ $# = 3 ] || { sed -n 's/^#   test/usage: test/p' "$0" >&2; exit 2; }
@@ -14,6 +15,7 @@ tree=$(cd "$1" && pwd)
 version=$2
 dir=${3:-build/guest}
 e4replay=$PWD/build/release/tools/e4replay
+step_costs=$PWD/build/release/test/guest/step_costs
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 kernel=$dir/$version.uml
@@ -53,21 +55,24 @@ edited() {
 
 edited
 build "$dir/edited" "$kernel"
+case $version in
+6.1.*) model=legacy ;;
+6.12.*) model=linux-6.12 ;;
+*) model=linux-7.3 ;;
+esac
 count=0
 for name in $(names); do
     unpack "$name"
     "$e4replay" verify "$image" "$trace" -p "kernel:$kernel" --no-progress \
         >"$log" || { cat "$log"; die "$name: the code decides otherwise than it did"; }
     grep -E '^(identical|mb_groups|mb_stats)' "$log" | sed "s/^/$name: /"
+    "$step_costs" "$kernel" $model "$image,$trace" >"$log" ||
+        { cat "$log"; die "$name: the model locks other groups than the code"; }
+    sed -n "s/.*requests lock/$name: &/p" "$log"
     count=$((count + 1))
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
 
-case $version in
-6.1.*) model=legacy ;;
-6.12.*) model=linux-6.12 ;;
-*) model=linux-7.3 ;;
-esac
 # What stands in an image, but for when it was written.
 contents() {
     dumpe2fs "$1" 2>/dev/null | grep -vE '^(Last write time|Checksum):'

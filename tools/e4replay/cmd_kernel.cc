@@ -96,6 +96,7 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
                                    "O=" + std::string(kObjects),
                                    "ARCH=um",
                                    "CC=" + compiler,
+                                   "KCFLAGS=" + guest::compiler_flags(),
                                    "KBUILD_BUILD_USER=e4replay",
                                    "KBUILD_BUILD_HOST=e4replay"};
   argv.insert(argv.end(), words.begin(), words.end());

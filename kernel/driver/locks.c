@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which locks a request takes, when, and when it lets them go. The tree's mballoc.c is compiled with
+ * these words in the place of the kernel's. Whatever locks a patch adds are seen as well: their
+ * names are what the source calls them.
+ *
+ * This kernel has one CPU, so nobody ever waits. spinlocks.h gives each lock an address.
+ */
+static struct {
+	struct task_struct *task; /* whose locks are noted; NULL: nobody's */
+	u64 began;		  /* cycles */
+} e4r_noting;
+
+static u64 e4r_cycles(void)
+{
+	u32 low, high;
+
+	asm volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (u64)high << 32 | low;
+}
+
+/* How long a cycle is. */
+static void e4r_time_cycles(void)
+{
+	u64 began = ktime_get_ns(), ns, cycles = e4r_cycles();
+
+	do
+		ns = ktime_get_ns() - began;
+	while (ns < 5 * NSEC_PER_MSEC);
+	cycles = e4r_cycles() - cycles;
+	e4r.shared->locks.cycles_per_us = div64_u64(cycles * 1024 * NSEC_PER_USEC, ns);
+}
+
+/* The number of the lock that the source calls so. */
+static u16 e4r_lock_name(const char *text)
+{
+	struct e4r_locks *to = &e4r.shared->locks;
+	u32 i;
+
+	for (i = 0; i < to->names; i++)
+		if (!strncmp(to->name[i], text, E4R_LOCK_NAME_BYTES - 1))
+			return i;
+	if (i == E4R_LOCK_NAMES)
+		return E4R_LOCK_NAMES - 1;
+	strscpy(to->name[i], text, E4R_LOCK_NAME_BYTES);
+	to->names++;
+	return i;
+}
+
+static void e4r_note_lock(s16 *site, const char *text, u16 what, u64 lock)
+{
+	struct e4r_locks *to = &e4r.shared->locks;
+	struct e4r_lock_event *event;
+
+	if (e4r_noting.task != current)
+		return;
+	if (!*site)
+		*site = e4r_lock_name(text) + 1;
+	if (to->events == E4R_LOCK_EVENTS) {
+		to->left_out++;
+		return;
+	}
+	event = &to->event[to->events++];
+	event->lock = lock;
+	event->cycles = e4r_cycles() - e4r_noting.began;
+	event->name = *site - 1;
+	event->what = what;
+}
+
+static void e4r_begin_noting(void)
+{
+	e4r.shared->locks.events = 0;
+	e4r.shared->locks.left_out = 0;
+	e4r_noting.task = current;
+	e4r_noting.began = e4r_cycles();
+}
+
+static void e4r_end_noting(void)
+{
+	e4r.shared->locks.cycles = e4r_cycles() - e4r_noting.began;
+	e4r_noting.task = NULL;
+}
+
+#define E4R_NOTE(text, what, lock)                                \
+	do {                                                      \
+		static s16 e4r_site;                              \
+		e4r_note_lock(&e4r_site, text, what, (u64)(lock)); \
+	} while (0)
+#define E4R_TAKE(take, text, what, lock)        \
+	do {                                    \
+		take;                           \
+		E4R_NOTE(text, what, lock);     \
+	} while (0)
+#define E4R_LET_GO(let_go, text, lock)                 \
+	do {                                           \
+		E4R_NOTE(text, E4R_LOCK_LET_GO, lock); \
+		let_go;                                \
+	} while (0)
+/* What takes a lock, and lets it go, inside. */
+#define E4R_INSIDE(call, text, lock)                   \
+	({                                             \
+		typeof(call) e4r_result;               \
+		E4R_NOTE(text, E4R_LOCK_TAKE, lock);   \
+		e4r_result = call;                     \
+		E4R_NOTE(text, E4R_LOCK_LET_GO, lock); \
+		e4r_result;                            \
+	})
+#define E4R_GROUP_LOCK(group) (E4R_LOCK_OF_GROUP | (group))
+
+#define spin_lock(l) E4R_TAKE((spin_lock)(l), #l, E4R_LOCK_TAKE, l)
+#define spin_unlock(l) E4R_LET_GO((spin_unlock)(l), #l, l)
+#undef read_lock
+#define read_lock(l) E4R_TAKE(_raw_read_lock(l), #l, E4R_LOCK_SHARE, l)
+#undef read_unlock
+#define read_unlock(l) E4R_LET_GO(_raw_read_unlock(l), #l, l)
+#undef write_lock
+#define write_lock(l) E4R_TAKE(_raw_write_lock(l), #l, E4R_LOCK_TAKE, l)
+#undef write_unlock
+#define write_unlock(l) E4R_LET_GO(_raw_write_unlock(l), #l, l)
+#define mutex_lock(l) E4R_TAKE((mutex_lock)(l), #l, E4R_LOCK_SLEEP, l)
+#define mutex_unlock(l) E4R_LET_GO((mutex_unlock)(l), #l, l)
+#define xa_insert(xa, index, entry, gfp) E4R_INSIDE((xa_insert)(xa, index, entry, gfp), #xa, xa)
+#define xa_erase(xa, index) E4R_INSIDE((xa_erase)(xa, index), #xa, xa)
+#define ext4_lock_group(sb, g) \
+	E4R_TAKE((ext4_lock_group)(sb, g), "group", E4R_LOCK_TAKE, E4R_GROUP_LOCK(g))
+#define ext4_unlock_group(sb, g) E4R_LET_GO((ext4_unlock_group)(sb, g), "group", E4R_GROUP_LOCK(g))
+#define ext4_try_lock_group(sb, g)                                                    \
+	({                                                                            \
+		bool e4r_got = (ext4_try_lock_group)(sb, g);                          \
+		if (e4r_got)                                                          \
+			E4R_NOTE("group", E4R_LOCK_TRY, E4R_GROUP_LOCK(g));           \
+		e4r_got;                                                              \
+	})

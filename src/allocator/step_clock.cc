@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/step_clock.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "ext4/request_flags.h"
+
+namespace e4r::allocator {
+namespace {
+
+using What = LockStep::What;
+
+// Of Linux 6.1.192, whose groups are in lists, and of 7.3.4, whose groups are in sets. `ask`,
+// `goal`, `load` and `drop` were read off single requests.
+constexpr StepCosts kLists = {.before_mark = 390,
+                              .mark = 210,
+                              .after_mark = 335,
+                              .before_search = 620,
+                              .mark_found = 450,
+                              .after_found = 150,
+                              .look = 35,
+                              .ask = 10,
+                              .goal = 100,
+                              .extent = 97,
+                              .in_vain = 2900,
+                              .take = 365,
+                              .load = 30000,
+                              .drop = 20};
+constexpr StepCosts kSets = {.before_mark = 425,
+                             .mark = 200,
+                             .after_mark = 285,
+                             .before_search = 1000,
+                             .mark_found = 430,
+                             .after_found = 200,
+                             .look = 6,
+                             .ask = 10,
+                             .goal = 100,
+                             .extent = 105,
+                             .in_vain = 1900,
+                             .take = 1200,
+                             .load = 30000,
+                             .drop = 20};
+
+const StepCosts& costs_of(const Policy& policy) {
+  return policy.kernel.groups.index == state::GroupIndex::sets ? kSets : kLists;
+}
+
+// Locks that are not of a group. The list or set of each order has its own, from kIndex on.
+enum OtherLock : std::uint64_t { kLocality = 1, kIndex };
+
+std::uint64_t index_lock(std::uint32_t len) {
+  return kIndex + static_cast<std::uint64_t>(std::bit_width(len));
+}
+
+}  // namespace
+
+StepClock::StepClock(const Policy& policy, LockNotes& notes)
+    : policy_(policy),
+      costs_(costs_of(policy)),
+      notes_(notes),
+      group_(notes.name("group")),
+      locality_(notes.name("lg_mutex")),
+      index_(notes.name("lists of groups")) {}
+
+void StepClock::begin() {
+  steps_.clear();
+  ns_ = costs_.before_search;
+  scanning_ = took_ = false;
+  dropped_.clear();
+}
+
+void StepClock::add_step(std::uint64_t lock, std::uint16_t name, What what) {
+  const std::uint64_t at = std::min<std::uint64_t>(ns_, UINT32_MAX);
+  steps_.push_back({lock, static_cast<std::uint32_t>(at), name, what});
+}
+
+void StepClock::hold(std::uint32_t group, bool tries, std::uint64_t ns) {
+  add_step(LockStep::kOfGroup | group, group_, tries ? What::tries : What::take);
+  ns_ += ns;
+  add_step(LockStep::kOfGroup | group, group_, What::let_go);
+}
+
+void StepClock::tried_goal(const Search& search, const Extent&, bool) {
+  goal_len_ = search.goal.len;
+  scanning_ = false;
+  hold(search.goal.group, false, costs_.goal);
+}
+
+// The bitmap is copied and the buddy made, each under the group's lock.
+void StepClock::loaded(std::uint32_t group) {
+  hold(group, false, costs_.load);
+  hold(group, false, costs_.load);
+}
+
+void StepClock::came_back(const state::Group& group) {
+  scanning_ = false;
+  hold(group.number, false, 0);
+}
+
+void StepClock::dropped(std::uint32_t group) {
+  dropped_.push_back(group);
+}
+
+void StepClock::rung(const Search&, const Rung& rung, std::uint32_t) {
+  tries_ = policy_.kernel.groups.tries_lock && &rung != &policy_.ladder.back();
+}
+
+void StepClock::looked(const Search& search, const Rung&, const state::Group&) {
+  ns_ += costs_.look;
+  measured_ = 0;
+  goal_len_ = search.goal.len;
+  scanning_ = true;
+}
+
+void StepClock::passed(std::uint32_t, std::uint32_t count, std::uint32_t) {
+  ns_ += std::uint64_t{count} * costs_.look;
+}
+
+// 6.1 to 6.16 share the lock of a list while they walk along it. Later kernels take none.
+void StepClock::asked_index(mb::Criterion, std::uint32_t len, std::optional<std::uint32_t>) {
+  const bool lists = policy_.kernel.groups.index == state::GroupIndex::lists;
+  if (lists) add_step(index_lock(len), index_, What::share);
+  ns_ += costs_.ask;
+  if (lists) add_step(index_lock(len), index_, What::let_go);
+}
+
+void StepClock::measured(const Extent&, bool) {
+  ++measured_;
+}
+
+void StepClock::scanned(const state::Group& group, std::uint32_t) {
+  const std::uint64_t extents = std::uint64_t{measured_} * costs_.extent;
+  hold(group.number, tries_, extents + (took_ ? 0 : costs_.in_vain));
+  scanning_ = false;
+  if (std::exchange(took_, false)) take_found();
+}
+
+void StepClock::took(const Extent&) {
+  if (scanning_)
+    took_ = true;
+  else
+    take_found();
+}
+
+// The group's lock is held until the clusters are out of the buddy, and the group has gone to where
+// it belongs now.
+void StepClock::take_found() {
+  const LockStep let_go = steps_.back();
+  steps_.pop_back();
+  ns_ += costs_.take / 2;
+  add_step(index_lock(goal_len_), index_, What::take);
+  ns_ += costs_.take - costs_.take / 2;
+  add_step(index_lock(goal_len_), index_, What::let_go);
+  add_step(let_go.lock, let_go.name, What::let_go);
+}
+
+void StepClock::end(const Decision& decision, std::uint32_t group) {
+  const bool searched = !decision.prealloc;
+  if (!searched) {
+    steps_.clear();
+    ns_ = costs_.before_mark;
+  }
+  if (decision.success) {
+    hold(group, false, searched ? costs_.mark_found : costs_.mark);
+    ns_ += searched ? costs_.after_found : costs_.after_mark;
+  }
+  for (const std::uint32_t from : dropped_) hold(from, false, costs_.drop);
+  // A locality group is held from before its preallocations are looked at to the end.
+  if ((decision.flags & mb::hint_group_alloc) != 0) {
+    steps_.insert(steps_.begin(), {kLocality, 0, locality_, What::sleep});
+    add_step(kLocality, locality_, What::let_go);
+  }
+  notes_.add(steps_, static_cast<std::uint32_t>(std::min<std::uint64_t>(ns_, UINT32_MAX)));
+}
+
+}  // namespace e4r::allocator
