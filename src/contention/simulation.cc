@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "contention/simulation.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <queue>
+#include <utility>
+
+#include "contention/program.h"
+
+namespace e4r::contention {
+namespace {
+
+using What = Program::What;
+
+constexpr std::uint32_t kNone = UINT32_MAX;
+// Writers are in step while each is within so many of its own requests of the others.
+constexpr std::int64_t kInStep = 8;
+constexpr double kMostHaste = 0.5;  // of a thinking time
+
+struct Lock {
+  struct Waiter {
+    std::uint32_t writer;
+    bool shares;
+  };
+  std::uint32_t holders = 0;
+  bool exclusive = false;
+  bool hands_over = false;     // a mutex whose first waiter has woken up in vain
+  std::deque<Waiter> waiters;  // first come, first served
+
+  [[nodiscard]] bool admits(bool shares) const {
+    return holders == 0 || (shares && !exclusive && waiters.empty());
+  }
+  [[nodiscard]] bool admits_next() const {
+    return !waiters.empty() && (holders == 0 || (waiters.front().shares && !exclusive));
+  }
+  void enter(bool shares) {
+    ++holders;
+    exclusive = !shares;
+  }
+};
+
+struct Writer {
+  std::vector<std::uint32_t> requests;  // that it makes
+  std::size_t next = 0;                 // of them
+  std::size_t request = 0;
+  std::size_t step = 0;
+  std::int64_t place = 0;     // its request, in the recorded order
+  std::uint64_t left_ns = 0;  // until it is at that step
+  std::uint64_t slice_end = 0;
+  std::uint64_t lock_since = 0;  // when it began to wait for a lock
+  std::uint64_t cpu_since = 0;   // or for a CPU
+  std::uint32_t cpu = kNone;
+  std::uint32_t spins = 0;  // spinlocks held: it is not taken off its CPU
+  // It is served in the group of this lock instead of the recorded one.
+  std::uint32_t recorded_lock = kNone, other_lock = kNone;
+  bool thinks = true;
+  bool woken = false;  // a mutex that it waited for was free
+};
+
+class Simulation {
+ public:
+  Simulation(const Work& work, unsigned writers, unsigned cpus)
+      : work_(work),
+        program_(work, cpus),
+        locks_(program_.locks()),
+        writers_(writers),
+        cpus_(cpus) {
+    out_.writers = writers;
+    out_.cpus = cpus;
+    for (const std::string& name : work.notes.names()) out_.waits.push_back({name, {}});
+    for (std::size_t i = 0; i < work.ino.size(); ++i)
+      writers_[writer_of(work.ino[i], writers)].requests.push_back(static_cast<std::uint32_t>(i));
+  }
+
+  Outcome run() {
+    for (unsigned cpu = cpus_; cpu > 0; --cpu) idle_.push_back(cpu - 1);
+    for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) begin_next(writer);
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.ns;
+      advance(event.writer);
+    }
+    std::erase_if(out_.waits, [](const auto& of) { return of.waits.count == 0; });
+    std::ranges::stable_sort(out_.waits, std::greater(),
+                             [](const auto& of) { return of.waits.ns; });
+    return std::move(out_);
+  }
+
+ private:
+  struct Event {
+    std::uint64_t ns;
+    std::uint64_t order;  // of those at one time, as they came
+    std::uint32_t writer;
+    bool operator<(const Event& other) const {
+      return ns != other.ns ? ns > other.ns : order > other.order;
+    }
+  };
+
+  void begin_next(std::uint32_t number);
+  [[nodiscard]] std::uint64_t in_step(std::uint32_t number);
+  void advance(std::uint32_t number);
+  void run_for(std::uint32_t number, std::uint64_t ns);
+  void go_on(std::uint32_t number);
+  void get_cpu(std::uint32_t number);
+  void leave_cpu(std::uint32_t number);
+  bool do_step(std::uint32_t number, const Program::Step& step);
+  bool try_group(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
+  bool take(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
+  bool take_mutex(std::uint32_t number, std::uint32_t lock);
+  void let_go(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
+  void hand_over(Lock& lock);
+  void let_mutex_go(Lock& mutex);
+  void note_wait(const Writer& writer);
+  void approach_next(Writer& writer);
+  void set_out(Writer& writer);
+  [[nodiscard]] std::uint32_t lock_of(std::uint32_t number, const Program::Step& step) const;
+
+  const Work& work_;
+  const Program program_;
+  std::vector<Lock> locks_;
+  std::vector<Writer> writers_;
+  unsigned cpus_;
+  std::vector<std::uint32_t> idle_;  // CPUs
+  std::deque<std::uint32_t> ready_;  // writers without one
+  std::priority_queue<Event> events_;
+  std::int64_t places_ = 0;  // of all writers, together
+  std::uint64_t now_ = 0;
+  std::uint64_t order_ = 0;
+  Outcome out_;
+};
+
+// The writer takes the next request, or is done.
+void Simulation::begin_next(std::uint32_t number) {
+  Writer& writer = writers_[number];
+  if (writer.next == writer.requests.size()) {
+    const auto end = static_cast<std::int64_t>(program_.size());
+    places_ += end - std::exchange(writer.place, end);
+    if (writer.cpu != kNone) leave_cpu(number);
+    return;
+  }
+  writer.request = writer.requests[writer.next++];
+  writer.step = 0;
+  writer.thinks = true;
+  writer.recorded_lock = kNone;
+  writer.left_ns = in_step(number);
+  out_.busy_ns += writer.left_ns;
+  if (writer.cpu == kNone)
+    get_cpu(number);
+  else
+    go_on(number);
+}
+
+// How long the writer thinks before its request. The decisions were made in the recorded order, so
+// those that are made at about the same time are known for writers in step alone. Who is ahead of
+// the others thinks longer, and who is behind, shorter.
+std::uint64_t Simulation::in_step(std::uint32_t number) {
+  Writer& writer = writers_[number];
+  const auto at = static_cast<std::int64_t>(writer.request);
+  places_ += at - std::exchange(writer.place, at);
+  const auto writers = static_cast<std::int64_t>(writers_.size());
+  const std::int64_t step = kInStep * writers;
+  const std::int64_t ahead = at - places_ / writers;
+  const std::uint64_t think_ns = work_.think_ns[writer.request];
+  if (std::abs(ahead) <= step) return think_ns;
+  const double share = static_cast<double>(ahead) / static_cast<double>(8 * step);
+  return static_cast<std::uint64_t>(static_cast<double>(think_ns) *
+                                    (1 + std::clamp(share, -kMostHaste, kMostHaste)));
+}
+
+// The writer wants a CPU.
+void Simulation::get_cpu(std::uint32_t number) {
+  Writer& writer = writers_[number];
+  if (idle_.empty()) {
+    writer.cpu_since = now_;
+    ready_.push_back(number);
+    return;
+  }
+  writer.cpu = idle_.back();
+  idle_.pop_back();
+  writer.slice_end = now_ + Machine::kSliceNs;
+  go_on(number);
+}
+
+// The writer leaves its CPU to who waits for one.
+void Simulation::leave_cpu(std::uint32_t number) {
+  Writer& writer = writers_[number];
+  idle_.push_back(writer.cpu);
+  writer.cpu = kNone;
+  if (ready_.empty()) return;
+  const std::uint32_t next = ready_.front();
+  ready_.pop_front();
+  out_.cpu_wait_ns += now_ - writers_[next].cpu_since;
+  get_cpu(next);
+}
+
+// The writer computes until its next step, or until its slice is over.
+void Simulation::go_on(std::uint32_t number) {
+  const Writer& writer = writers_[number];
+  const bool bounded = cpus_ < writers_.size() && writer.spins == 0;
+  const std::uint64_t slice = writer.slice_end > now_ ? writer.slice_end - now_ : 0;
+  run_for(number, bounded && slice > 0 ? std::min(slice, writer.left_ns) : writer.left_ns);
+}
+
+void Simulation::run_for(std::uint32_t number, std::uint64_t ns) {
+  writers_[number].left_ns -= ns;
+  events_.push({now_ + ns, order_++, number});
+}
+
+// The writer has computed for as long as it was to.
+void Simulation::advance(std::uint32_t number) {
+  Writer& writer = writers_[number];
+  if (now_ >= writer.slice_end && writer.spins == 0 && cpus_ < writers_.size()) {
+    writer.slice_end = now_ + Machine::kSliceNs;
+    if (!ready_.empty()) {
+      leave_cpu(number);
+      get_cpu(number);
+      return;
+    }
+  }
+  if (writer.left_ns > 0) return go_on(number);
+  const Program::Request request = program_[writer.request];
+  if (writer.thinks) {
+    writer.thinks = false;
+    set_out(writer);
+  } else if (writer.step == request.steps.size()) {
+    out_.ns = now_;
+    ++out_.requests;
+    return begin_next(number);
+  } else {
+    if (!do_step(number, request.steps[writer.step])) return;
+    approach_next(writer);
+  }
+  go_on(number);
+}
+
+// The step is done: the next one comes after a while.
+void Simulation::approach_next(Writer& writer) {
+  ++writer.step;
+  set_out(writer);
+}
+
+void Simulation::set_out(Writer& writer) {
+  const Program::Request request = program_[writer.request];
+  const bool steps = writer.step < request.steps.size();
+  writer.left_ns = steps ? request.steps[writer.step].after_ns : request.rest_ns;
+  out_.busy_ns += writer.left_ns;
+}
+
+// A writer uses one locality group, on whichever CPU it runs.
+std::uint32_t Simulation::lock_of(std::uint32_t number, const Program::Step& step) const {
+  const Writer& writer = writers_[number];
+  if (step.of_cpu) return step.lock + number % cpus_;
+  return step.lock == writer.recorded_lock ? writer.other_lock : step.lock;
+}
+
+// False: the writer goes on later, or elsewhere.
+bool Simulation::do_step(std::uint32_t number, const Program::Step& step) {
+  const std::uint32_t lock = lock_of(number, step);
+  if (step.what == What::let_go) {
+    let_go(number, lock, step);
+    return true;
+  }
+  if (step.what == What::tries) return try_group(number, lock, step);
+  return take(number, lock, step);
+}
+
+// A group whose lock is taken is passed over. Where the request was to be served there, the next
+// group by number serves it whose lock is free; if there is none, it waits.
+bool Simulation::try_group(std::uint32_t number, std::uint32_t lock, const Program::Step& step) {
+  Writer& writer = writers_[number];
+  if (locks_[lock].admits(false)) return take(number, lock, step);
+  ++out_.evasions;
+  const auto steps = program_[writer.request].steps;
+  if (!step.decides) {
+    while (steps[writer.step].what != What::let_go || steps[writer.step].lock != step.lock)
+      ++writer.step;
+    return true;
+  }
+  std::uint64_t looked_ns = program_.next_group_ns();
+  for (std::uint32_t i = 1; i < Machine::kGroupLocks; ++i) {
+    const std::uint32_t other = (lock + i) % Machine::kGroupLocks;
+    if (!locks_[other].admits(false)) {
+      ++out_.evasions;
+      looked_ns += program_.next_group_ns();
+      continue;
+    }
+    writer.recorded_lock = step.lock;
+    writer.other_lock = other;
+    writer.left_ns = looked_ns;
+    out_.busy_ns += looked_ns;
+    run_for(number, looked_ns);  // and tries again
+    return false;
+  }
+  return take(number, lock, step);
+}
+
+bool Simulation::take(std::uint32_t number, std::uint32_t lock, const Program::Step& step) {
+  if (!step.spins) return take_mutex(number, lock);
+  Writer& writer = writers_[number];
+  const bool shares = step.what == What::share;
+  if (locks_[lock].admits(shares)) {
+    locks_[lock].enter(shares);
+    ++writer.spins;
+    return true;
+  }
+  locks_[lock].waiters.push_back({number, shares});
+  writer.lock_since = now_;
+  return false;
+}
+
+// Who comes while a mutex is free has it, even if others sleep for it. The first of these is handed
+// the mutex once it has woken up in vain (__mutex_lock_common, Linux 6.1).
+bool Simulation::take_mutex(std::uint32_t number, std::uint32_t lock) {
+  Writer& writer = writers_[number];
+  Lock& mutex = locks_[lock];
+  const bool woken = std::exchange(writer.woken, false);
+  if (mutex.holders == 0) {
+    mutex.enter(false);
+    if (woken) {
+      mutex.waiters.pop_front();
+      note_wait(writer);
+    }
+    return true;
+  }
+  if (woken) {
+    mutex.hands_over = true;
+  } else {
+    mutex.waiters.push_back({number, false});
+    writer.lock_since = now_;
+  }
+  leave_cpu(number);
+  return false;
+}
+
+void Simulation::let_go(std::uint32_t number, std::uint32_t lock, const Program::Step& step) {
+  --locks_[lock].holders;
+  if (step.spins) {
+    --writers_[number].spins;
+    hand_over(locks_[lock]);
+  } else {
+    let_mutex_go(locks_[lock]);
+  }
+}
+
+// Gives a spinlock to who waits for it: to the first, or to all who share it up to one who does
+// not.
+void Simulation::hand_over(Lock& lock) {
+  while (lock.admits_next()) {
+    const Lock::Waiter next = lock.waiters.front();
+    lock.waiters.pop_front();
+    lock.enter(next.shares);
+    Writer& writer = writers_[next.writer];
+    note_wait(writer);
+    ++writer.spins;
+    approach_next(writer);
+    go_on(next.writer);
+  }
+}
+
+void Simulation::let_mutex_go(Lock& mutex) {
+  if (mutex.waiters.empty()) return;
+  const std::uint32_t first = mutex.waiters.front().writer;
+  Writer& writer = writers_[first];
+  if (std::exchange(mutex.hands_over, false)) {
+    mutex.waiters.pop_front();
+    mutex.enter(false);
+    note_wait(writer);
+    approach_next(writer);
+    get_cpu(first);
+  } else if (!std::exchange(writer.woken, true)) {
+    get_cpu(first);  // and tries again
+  }
+}
+
+// The writer has what it waited for.
+void Simulation::note_wait(const Writer& writer) {
+  const Program::Step& waited = program_[writer.request].steps[writer.step];
+  Waits& waits = out_.waits[waited.name].waits;
+  ++waits.count;
+  waits.ns += now_ - writer.lock_since;
+}
+
+}  // namespace
+
+Waits Outcome::all_waits() const {
+  Waits all;
+  for (const LockWaits& of : waits) {
+    all.count += of.waits.count;
+    all.ns += of.waits.ns;
+  }
+  return all;
+}
+
+double Outcome::share_waited(const Waits& of) const {
+  const std::uint64_t all = busy_ns + all_waits().ns;
+  return all == 0 ? 0 : static_cast<double>(of.ns) / static_cast<double>(all);
+}
+
+double Outcome::requests_per_second() const {
+  return ns == 0 ? 0 : static_cast<double>(requests) * 1e9 / static_cast<double>(ns);
+}
+
+Outcome simulate(const Work& work, unsigned writers, unsigned cpus) {
+  return Simulation(work, writers, cpus).run();
+}
+
+}  // namespace e4r::contention

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "contention/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include "util/rng.h"
+
+namespace e4r::contention {
+namespace {
+
+using allocator::LockStep;
+using What = LockStep::What;
+
+constexpr std::uint64_t kOther = 7;
+
+constexpr std::uint64_t group(std::uint64_t number) {
+  return LockStep::kOfGroup | number;
+}
+
+// Builds work, request by request.
+class WorkOf {
+ public:
+  // A request for a file's blocks that holds one lock from `from` to `to` and takes `ns`.
+  WorkOf& request(std::uint64_t ino, std::uint64_t think, std::uint64_t lock, std::uint32_t from,
+                  std::uint32_t to, std::uint32_t ns, What what = What::take,
+                  std::string_view name = "lock") {
+    const std::uint16_t number = work_.notes.name(name);
+    return add(ino, think, {{lock, from, number, what}, {lock, to, number, What::let_go}}, ns);
+  }
+  WorkOf& add(std::uint64_t ino, std::uint64_t think, std::vector<LockStep> steps,
+              std::uint32_t ns) {
+    work_.notes.add(steps, ns);
+    work_.think_ns.push_back(think);
+    work_.ino.push_back(ino);
+    return *this;
+  }
+  std::uint16_t name(std::string_view text) { return work_.notes.name(text); }
+  [[nodiscard]] const Work& work() const { return work_; }
+
+ private:
+  Work work_;
+};
+
+TEST(Contention, OneWriterTakesAsLongAsAllRequests) {
+  WorkOf all;
+  all.request(0, 100, group(1), 10, 20, 30).request(1, 200, group(1), 0, 40, 40);
+  const Outcome out = simulate(all.work(), 1, 1);
+  EXPECT_EQ(out.requests, 2u);
+  EXPECT_EQ(out.ns, 100u + 30 + 200 + 40);
+  EXPECT_EQ(out.busy_ns, out.ns);
+  EXPECT_TRUE(out.waits.empty());
+}
+
+TEST(Contention, TheSecondWaitsUntilTheFirstLetsGo) {
+  WorkOf all;
+  all.request(0, 0, group(1), 10, 60, 70).request(1, 0, group(1), 20, 30, 40);
+  const Outcome out = simulate(all.work(), 2, 2);
+  // The first holds it from 10 to 60. The second comes at 20, has it from 60 to 70, ends at 80.
+  EXPECT_EQ(out.ns, 80u);
+  ASSERT_EQ(out.waits.size(), 1u);
+  EXPECT_EQ(out.waits[0].name, "lock");
+  EXPECT_EQ(out.waits[0].waits.count, 1u);
+  EXPECT_EQ(out.waits[0].waits.ns, 40u);
+  EXPECT_DOUBLE_EQ(out.share_waited(out.all_waits()), 40.0 / (70 + 40 + 40));
+}
+
+TEST(Contention, GroupsShareLocks) {
+  for (const std::uint64_t other : {2ull, 1ull + Machine::kGroupLocks}) {
+    WorkOf all;
+    all.request(0, 0, group(1), 0, 50, 50).request(1, 0, group(other), 10, 20, 20);
+    EXPECT_EQ(simulate(all.work(), 2, 2).all_waits().ns, other == 2 ? 0u : 40u);
+  }
+}
+
+TEST(Contention, ReadersShareAndWaitBehindAWriterWhoCameFirst) {
+  WorkOf all;
+  all.request(0, 0, kOther, 0, 50, 50, What::share)
+      .request(1, 0, kOther, 10, 30, 30, What::share)
+      .request(2, 0, kOther, 20, 40, 40)
+      .request(3, 0, kOther, 25, 35, 35, What::share);
+  const Outcome out = simulate(all.work(), 4, 4);
+  // The writer comes at 20 and has it from 50 to 70; the last reader waits behind it.
+  EXPECT_EQ(out.all_waits().count, 2u);
+  EXPECT_EQ(out.all_waits().ns, (50u - 20) + (70 - 25));
+  EXPECT_EQ(out.ns, 80u);
+}
+
+TEST(Contention, WhoTriesATakenGroupIsServedInAnother) {
+  WorkOf all;
+  all.request(0, 0, group(1), 0, 50, 50, What::tries)
+      .request(1, 0, group(1), 10, 20, 20, What::tries);
+  const Outcome out = simulate(all.work(), 2, 2);
+  EXPECT_EQ(out.evasions, 1u);
+  EXPECT_EQ(out.all_waits().count, 0u);
+  EXPECT_LT(out.ns, 200u);
+}
+
+TEST(Contention, AGroupThatWouldNotHaveDoneIsLeftOut) {
+  WorkOf all;
+  const std::uint16_t name = all.name("group");
+  all.request(0, 0, group(1), 0, 1000, 1000);
+  all.add(1, 0,
+          {{group(1), 10, name, What::tries},
+           {group(1), 30, name, What::let_go},
+           {group(2), 40, name, What::tries},
+           {group(2), 50, name, What::let_go}},
+          60);
+  const Outcome out = simulate(all.work(), 2, 2);
+  EXPECT_EQ(out.evasions, 1u);
+  EXPECT_EQ(out.all_waits().ns, 0u);
+  EXPECT_EQ(out.busy_ns, 1000u + 60 - 20);
+}
+
+TEST(Contention, WritersShareCpus) {
+  WorkOf all;
+  all.request(0, 1000, group(1), 10, 20, 30).request(1, 1000, group(2), 10, 20, 30);
+  const Outcome one = simulate(all.work(), 2, 1);
+  EXPECT_EQ(one.ns, 2u * 1030);
+  EXPECT_EQ(one.cpu_wait_ns, 1030u);
+  EXPECT_EQ(simulate(all.work(), 2, 2).ns, 1030u);
+}
+
+TEST(Contention, AWriterGivesItsCpuUpAfterASlice) {
+  WorkOf all;
+  all.request(0, 10 * Machine::kSliceNs, group(1), 0, 1, 1).request(1, 5, group(2), 0, 1, 1);
+  const Outcome out = simulate(all.work(), 2, 1);
+  EXPECT_EQ(out.ns, 10 * Machine::kSliceNs + 1 + 6);
+  EXPECT_EQ(out.cpu_wait_ns, Machine::kSliceNs + 6);
+}
+
+TEST(Contention, WhoWaitsForAMutexLeavesTheCpu) {
+  WorkOf all;
+  const std::uint64_t slice = Machine::kSliceNs;
+  // The first is taken off its CPU while it holds the mutex; the second one waits for that, and the
+  // third one computes meanwhile.
+  all.request(0, 0, kOther, 0, static_cast<std::uint32_t>(2 * slice),
+              static_cast<std::uint32_t>(2 * slice), What::sleep)
+      .request(1, 0, kOther, 0, 10, 10, What::sleep)
+      .request(2, 0, group(1), 0, 10, 10);
+  const Outcome out = simulate(all.work(), 3, 1);
+  EXPECT_EQ(out.requests, 3u);
+  EXPECT_EQ(out.ns, 2 * slice + 20);
+  EXPECT_EQ(out.all_waits().ns, slice + 10);
+}
+
+TEST(Contention, EachCpuHasItsLocalityGroup) {
+  for (const unsigned cpus : {1u, 2u}) {
+    WorkOf all;
+    all.request(0, 0, kOther, 0, 50, 50, What::sleep, "lg_mutex")
+        .request(1, 0, kOther, 0, 50, 50, What::sleep, "lg_mutex");
+    EXPECT_EQ(simulate(all.work(), 2, cpus).ns, cpus == 1 ? 100u : 50u);
+  }
+}
+
+// A writer that is far ahead thinks longer, so that the other one comes closer.
+TEST(Contention, WritersStayInStep) {
+  WorkOf all;
+  for (int i = 0; i < 4000; ++i) all.request(i % 2, i % 2 == 0 ? 100 : 150, group(1), 0, 1, 2);
+  const Outcome out = simulate(all.work(), 2, 2);
+  // Alone, the slow one needs 2000 times 152.
+  EXPECT_LT(out.ns, 2000u * 145);
+  EXPECT_GT(out.ns, 2000u * 120);
+}
+
+TEST(Contention, LocksThatDeadlockAreSeen) {
+  WorkOf all;
+  const std::uint16_t name = all.name("lock");
+  const auto both = [&](std::uint64_t ino, std::uint64_t first, std::uint64_t second) {
+    all.add(ino, 0,
+            {{first, 10, name, What::take},
+             {second, 20, name, What::take},
+             {second, 30, name, What::let_go},
+             {first, 40, name, What::let_go}},
+            50);
+  };
+  both(0, group(1), group(2));
+  both(1, group(2), group(1));
+  EXPECT_EQ(simulate(all.work(), 2, 2).requests, 0u);
+  EXPECT_EQ(simulate(all.work(), 1, 1).requests, 2u);
+}
+
+// Whatever the work: each request is served, the same way each time, no sooner than its writer can.
+TEST(Contention, ServesWhateverWorkThereIs) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Rng rng(seed);
+    WorkOf all;
+    const std::uint16_t names[] = {all.name("group"), all.name("lg_mutex"), all.name("list")};
+    std::uint64_t sum = 0;
+    for (int i = 0; i < 60; ++i) {
+      std::vector<LockStep> steps;
+      std::uint32_t at = 0;
+      const std::uint64_t first = rng.next() % 4;
+      for (std::uint64_t lock = 0; lock < first; ++lock) {
+        at += static_cast<std::uint32_t>(rng.next() % 100);
+        steps.push_back(
+            {group(lock), at, names[0], rng.next() % 2 != 0 ? What::take : What::share});
+        if (rng.next() % 2 != 0) steps.push_back({lock + 1, at + 5, names[2], What::share});
+        if (rng.next() % 2 != 0) steps.push_back({lock + 1, at + 7, names[2], What::let_go});
+        at += static_cast<std::uint32_t>(rng.next() % 100);
+        if (rng.next() % 3 != 0) steps.push_back({group(lock), at, names[0], What::let_go});
+      }
+      if (rng.next() % 3 == 0) steps.insert(steps.begin(), {99, 0, names[1], What::sleep});
+      const std::uint64_t think = rng.next() % 1000;
+      all.add(rng.next() % 16, think, steps, at + 10);
+      sum += think + all.work().notes[all.work().notes.size() - 1].ns;
+    }
+    for (const unsigned writers : {1u, 3u, 16u}) {
+      for (const unsigned cpus : {1u, 2u, writers}) {
+        const Outcome out = simulate(all.work(), writers, cpus);
+        const Outcome again = simulate(all.work(), writers, cpus);
+        ASSERT_EQ(out.requests, 60u) << "seed " << seed << ", " << writers << " on " << cpus;
+        // Who is ahead of the others thinks longer, by half at most, and who is behind, shorter.
+        EXPECT_GE(2 * out.busy_ns, sum);
+        EXPECT_LE(2 * out.busy_ns, 3 * sum);
+        EXPECT_EQ(writers > 1 || out.busy_ns == sum, true);
+        EXPECT_GE(out.ns * cpus, out.busy_ns);
+        EXPECT_LE(out.ns, out.busy_ns + out.all_waits().ns);
+        EXPECT_EQ(again.ns, out.ns);
+        EXPECT_EQ(again.all_waits().ns, out.all_waits().ns);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace e4r::contention
