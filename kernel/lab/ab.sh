@@ -3,12 +3,12 @@
 # Compares two kernels by running a job on each in turn: A B, B A, A B, ... What drifts slowly, such
 # as the host's own load, then falls on both alike.
 #
-# Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|qemu] [--variant V] [--cpus N]
+# Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|uml-smp|qemu] [--variant V] [--cpus N]
 #              [--image KIND] [--seed N] [--set NAME=VALUE]... [--set-base NAME=VALUE]...
 #              [--set-patched NAME=VALUE]... [--append WORDS] [--below FIGURE=RATIO]... [-o FILE]
 #   -n N    pairs of runs (default: 3); from 6 on the median has an interval, 10 are better
 #   --variant V            of both kernels (default: plain); lockstat shows waits for group locks
-#   --cpus N               of the guest, qemu only (default: 2)
+#   --cpus N               of the guest, uml-smp and qemu only (default: 2)
 #   --append WORDS         arguments of both kernels, such as time-travel=inf-cpu (uml)
 #   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
 #   -o FILE                every value, as "base|patched PAIR FIGURE VALUE" lines

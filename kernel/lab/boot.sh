@@ -41,7 +41,7 @@ if [ -n "$image" ]; then
     DISKS=("$run/disk")
 fi
 disk=/dev/ubda
-[ "$target" = uml ] || disk=/dev/vda
+[[ $target = uml* ]] || disk=/dev/vda
 printf '%s=%q\n' TOKEN interactive INTERACTIVE 1 DISK "$disk" LAB "$lab_dir" >"$run/env"
 "${target}_command" "$run" "$kernel"
 status=0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Configures and builds one guest kernel; what is up to date is not built again.
 #
-# Usage: build.sh base|SERIES [--target uml|qemu] [--variant plain|debug|...[+nfs]]
+# Usage: build.sh base|SERIES [--target uml|uml-smp|qemu] [--variant plain|debug|...[+nfs]]
 #
 # A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
 # target's defconfig or allnoconfig, then kernel/lab/configs/TARGET.config, VARIANT.config and
@@ -36,9 +36,10 @@ need make gcc flex bison bc
 
 fragments() {
     local part fragment
-    echo "$lab_dir/configs/$target.config"
+    echo "$lab_dir/configs/${target%-smp}.config"
+    [ "$target" != uml-smp ] || echo "$lab_dir/configs/uml-smp.config"
     for part in ${variant//+/ }; do
-        for fragment in "$part" "$target-$part"; do
+        for fragment in "$part" "${target%-smp}-$part"; do
             fragment=$lab_dir/configs/$fragment.config
             if [ -e "$fragment" ]; then echo "$fragment"; fi
         done
@@ -47,7 +48,7 @@ fragments() {
 
 kmake() {
     local arch=um
-    [ "$target" = uml ] || arch=x86_64
+    [[ $target = uml* ]] || arch=x86_64
     make -C "$tree" O="$(basename "$objects")" ARCH=$arch -s "$@"
 }
 
@@ -76,7 +77,7 @@ effective_lines() {
 
 configure() {
     local start=defconfig all
-    [ "$target" = uml ] || start=allnoconfig
+    [[ $target = uml* ]] || start=allnoconfig
     mapfile -t all < <(fragments)
     kmake $start >/dev/null
     (cd "$tree" && scripts/kconfig/merge_config.sh -m -O "$objects" \
@@ -105,7 +106,7 @@ release=-${name//,/+}-$variant-g$(git -C "$tree" rev-parse --short=10 'HEAD^{tre
 [ -z "$(git -C "$tree" status --porcelain -uno)" ] || release+=-dirty
 note "building $name for $target ($variant)"
 goal=linux
-[ "$target" = uml ] || goal=bzImage
+[[ $target = uml* ]] || goal=bzImage
 started=$SECONDS
 mapfile -t parts < <(fragments)
 flags=$(sed -n 's/^# cflags: *//p' "${parts[@]}" | paste -sd' ')

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs every job that is for correctness, one after the other, and fails when any of them does.
 #
-# Usage: correctness.sh [--kernel base|SERIES] [--target uml|qemu] [--variant plain|debug]
+# Usage: correctness.sh [--kernel base|SERIES] [--target uml|uml-smp|qemu] [--variant plain|debug]
 #                       [--cpus N] [--list] [JOB...]
 #   --kernel, --target, --variant   default: base, uml, debug. Built first if need be.
-#   --cpus   of the guest, qemu only (default: 2)
+#   --cpus   of the guest, uml-smp and qemu only (default: 2)
 #   --list   name the jobs that would run, and what is left out
 #
 # These are the jobs whose first lines begin with "Correctness:", and smoke; those of a series

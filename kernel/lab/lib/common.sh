@@ -79,9 +79,9 @@ build_dir() {
 # The guest kernel of a build: a UML executable or a bzImage.
 kernel_image() {
     case $2 in
-    uml) echo "$(build_dir "$1" "$2" "$3")/linux" ;;
+    uml | uml-smp) echo "$(build_dir "$1" "$2" "$3")/linux" ;;
     qemu) echo "$(build_dir "$1" "$2" "$3")/arch/x86/boot/bzImage" ;;
-    *) die "no target '$2': uml or qemu" ;;
+    *) die "no target '$2': uml, uml-smp or qemu" ;;
     esac
 }
 

@@ -19,7 +19,7 @@ trouble+='KASAN|UBSAN|# not ok|^ *not ok'
 find_trouble() {
     local target=$1
     shift
-    cat "$@" 2>/dev/null | awk -v trouble="$trouble" -v target="$target" '
+    cat "$@" 2>/dev/null | awk -v trouble="$trouble" -v target="${target%-smp}" '
         /WARNING: suspicious RCU usage/ { held = $0; next }
         / suspicious rcu_[a-z_]+\(\) usage!/ {
             if (held != "" && !(target == "uml" && /lib\/maple_tree\.c:/)) print held
@@ -107,7 +107,7 @@ start_guest() {
     [ -e "$kernel" ] || die "no kernel $kernel: run build.sh $tree --target $target --variant $variant"
     [[ $run != *[[:space:]]* ]] || die "'$run': a kernel command line splits at spaces"
     local token="done-$RANDOM$RANDOM" disk=/dev/ubda
-    [ "$target" = uml ] || disk=/dev/vda
+    [[ $target = uml* ]] || disk=/dev/vda
     # The job may name another disk (null_blk).
     {
         printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" BIN "$E4R_LAB/bin" DISK "$disk"
@@ -116,7 +116,9 @@ start_guest() {
     } >"$run/env"
     echo "$token" >"$run/token"
     rm -f "$run/complete" "$run/kernel" "$run/dmesg"
-    "${target}_command" "$run" "$kernel"
+    "${target%-smp}_command" "$run" "$kernel"
+    # Several CPUs need the host's seccomp; processes run on them side by side, and threads do not.
+    [ "$target" != uml-smp ] || guest_command+=("ncpus=${CPUS:-2}" seccomp=on)
     in_network "${guest_command[@]}"
     setsid "${guest_command[@]}" </dev/null >"$run/log" 2>&1 &
     echo "$!" >"$run/pid"

@@ -39,7 +39,7 @@ job_field() {
 check_cpus() {
     [ -n "${CPUS:-}" ] || return 0
     [[ $CPUS =~ ^[1-9][0-9]?$ ]] || die "'$CPUS' is no number of CPUs"
-    [ "$1" = qemu ] || die "--cpus: User Mode Linux has one CPU; give --target qemu"
+    [ "$1" != uml ] || die "--cpus: this target has one CPU; give --target uml-smp (7.3) or qemu"
 }
 
 # patience TARGET VARIANT: how many times as long as plain UML a job may take.
@@ -107,7 +107,7 @@ run_job() {
     APPEND=${APPEND:-$(job_field "$job" append)}
     # KASAN stops at its first report else, and that may be of User Mode Linux itself (find_trouble).
     local append=$APPEND
-    if [[ $target-$variant == uml-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
+    if [[ $target-$variant == uml*-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
     EXPECTED=$(job_field "$job" expected)
     VARS=("$@")
     PEER=$(job_field "$job" peer)

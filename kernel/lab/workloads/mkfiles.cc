@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Many small files: N threads write their share of `files` files of `kib` KiB each, thread T into
-// DIRECTORY/tT. Prints how long that took, without and with the sync at the end, and the
-// rate without.
+// Many small files: N threads, or processes, write their share of `files` files of `kib` KiB each,
+// number T into DIRECTORY/tT. Prints how long that took, without and with the sync at the end, and
+// the rate without.
+#include <algorithm>
+
 #include "support.h"
 
 int main(int argc, char** argv) {
-  const lab::Options options(
-      argc, argv,
-      {{"threads", "1"}, {"files", "1000"}, {"kib", "64"}, {"seed", "1"}, {"fsync", "0"}});
-  const std::uint64_t threads = std::max<std::uint64_t>(options.number("threads"), 1);
+  const lab::Options options(argc, argv,
+                             {{"threads", "1"},
+                              {"processes", "0"},
+                              {"files", "1000"},
+                              {"kib", "64"},
+                              {"seed", "1"},
+                              {"fsync", "0"}});
+  const std::uint64_t processes = options.number("processes");
+  const std::uint64_t writers =
+      std::max<std::uint64_t>(processes > 0 ? processes : options.number("threads"), 1);
   const std::uint64_t files = options.number("files");
   const bool sync_each = options.number("fsync") != 0;
   std::vector<char> data(options.number("kib") << 10);
@@ -16,10 +24,10 @@ int main(int argc, char** argv) {
   for (char& byte : data) byte = static_cast<char>(rng.next());
 
   const lab::Stopwatch clock;
-  lab::in_threads(threads, [&](std::uint64_t thread) {
-    const std::string home = options.directory() + "/t" + std::to_string(thread);
+  const auto write_share = [&](std::uint64_t writer) {
+    const std::string home = options.directory() + "/t" + std::to_string(writer);
     lab::check(mkdir(home.c_str(), 0755), home);
-    for (std::uint64_t i = thread; i < files; i += threads) {
+    for (std::uint64_t i = writer; i < files; i += writers) {
       const std::string path = home + "/" + std::to_string(i);
       const int fd =
           static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_WRONLY, 0644), path));
@@ -28,7 +36,11 @@ int main(int argc, char** argv) {
       if (sync_each) lab::check(fsync(fd), path);
       lab::check(close(fd), path);
     }
-  });
+  };
+  if (processes > 0)
+    lab::in_processes(processes, write_share);
+  else
+    lab::in_threads(writers, write_share);
   const double write_s = clock.seconds();
   lab::figure("write_s", write_s);
   lab::figure("files_per_s", static_cast<double>(files) / write_s);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -107,6 +108,25 @@ void in_threads(std::uint64_t threads, const Body& body) {
   std::vector<std::thread> all;
   for (std::uint64_t i = 0; i < threads; ++i) all.emplace_back([&body, i] { body(i); });
   for (std::thread& thread : all) thread.join();
+}
+
+// The same in processes, which run side by side on the CPUs of User Mode Linux, where threads do
+// not. Fails when one of them does.
+template <class Body>
+void in_processes(std::uint64_t processes, const Body& body) {
+  if (processes <= 1) return body(0);
+  std::vector<pid_t> all;
+  for (std::uint64_t i = 0; i < processes; ++i) {
+    all.push_back(static_cast<pid_t>(check(fork(), "fork")));
+    if (all.back() != 0) continue;
+    body(i);
+    _exit(0);
+  }
+  for (const pid_t pid : all) {
+    int status = 0;
+    check(waitpid(pid, &status, 0), "waitpid");
+    if (status != 0) die("a writer has failed");
+  }
 }
 
 // `bytes` of memory for direct I/O, freed with the object.

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# How files per second grow with the number of processes that write them: on ext4, and on tmpfs, which
+# shows what the guest itself makes of several CPUs. WRITERS: the numbers. FILES of KIB for each of them.
+# image: posting
+# mem: 4G
+# timeout: 900
+mount_disk "${MOUNT:-nodelalloc,noinit_itable}"
+cat "$(mb_proc)/mb_groups" >/dev/null # loads every group
+"$BIN/mkfiles" --processes 2 --files 500 "$FS" >/dev/null
+for writers in ${WRITERS:-1 2 4 8 16}; do
+    for place in "$FS" "$TMPDIR"; do
+        mkdir "$place/w$writers"
+        "$BIN/mkfiles" --processes "$writers" --files "${FILES:-4000}" --kib "${KIB:-64}" "$place/w$writers" |
+            awk -v name="$(basename "$place")" -v writers="$writers" \
+                '$1 == "files_per_s" { print name "_files_per_s_" writers, $2 }' >>"$E4R_RUN/figures"
+    done
+    rm -r "$TMPDIR/w$writers"
+done
+umount "$FS"
