@@ -7,6 +7,7 @@
 #include "app/fidelity.h"
 #include "app/recorded_account.h"
 #include "app/setups.h"
+#include "capture/anonymize.h"
 #include "replay/engine.h"
 
 namespace e4r::app {
@@ -58,7 +59,7 @@ Status follow(replay::Session& session, const InputOptions& options,
               const ComparisonOptions& wanted, const Inputs& inputs, Comparison& out) {
   report::ReplayReport& report = out.report;
   replay::Setup setup = {nullptr, inputs.recorded};
-  setup.rows = wanted.rows;
+  setup.rows = wanted.rows || !wanted.writers.numbers.empty();
   stats::SpaceHistory history;
   Watches watches(report);
   if (wanted.for_page) watches.add(kPageFrames, history);
@@ -151,6 +152,12 @@ Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::
 
 Result<Comparison> compare(const InputOptions& options, const ComparisonOptions& wanted,
                            const Inputs& inputs, const Listener& listener) {
+  if (!wanted.writers.numbers.empty() && inputs.capture &&
+      capture::is_anonymous(inputs.capture->start()))
+    return error(
+        "{}: is anonymous, so its times are a count of events: --writers needs a capture with the "
+        "times of the recording",
+        inputs.capture->path());
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options, inputs, listener.progress));
   Comparison out;
@@ -178,6 +185,8 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
     report.runs.back().history = std::move(histories[i]);
   }
   if (wanted.first_difference) E4R_CHECK(find_partings(session, setups, out.runs, report));
+  if (!wanted.writers.numbers.empty())
+    E4R_CHECK(simulate_writers(session, setups, out.recorded, wanted.writers, listener, report));
   if (wanted.for_page) E4R_CHECK(explain_slowest(session, std::move(setups), report));
   listener.progress.wipe();
   warn_of_fidelity(report, listener);

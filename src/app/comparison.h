@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/inputs.h"
+#include "app/many_writers.h"
 #include "replay/decision_rows.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
@@ -18,6 +19,7 @@ struct ComparisonOptions {
   bool first_difference = false;  // find where each policy parts from the first one
   bool for_page = false;          // history of free space, and the slowest decisions explained
   bool rows = false;              // keep what is told of each request
+  WriterOptions writers;          // whom to simulate
   bool spaces = false;            // keep free space in the course of the runs (Comparison::spaces)
 };
 

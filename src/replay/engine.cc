@@ -13,7 +13,9 @@ Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> 
     : options_(std::move(options)),
       source_(source),
       decider_(std::move(decider)),
-      log_(options_.write_down) {}
+      log_(options_.write_down) {
+  if (options_.locks) decider_->note_locks(locks_);
+}
 
 Status Engine::run(trace::EventSource& events) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
@@ -171,7 +173,7 @@ allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& kno
   r.left_logical = op.lleft;
   r.right_logical = op.lright;
   r.flags = op.flags;
-  r.cpu = op.cpu;
+  r.cpu = options_.cpu_of ? options_.cpu_of(op.ino) : op.cpu;
   r.inputs = known;
   r.size_hint = facts_.of(op.ino).size;
   if (op.has_inputs) {

@@ -40,9 +40,12 @@ struct EngineOptions {
   // Of the trace (recorded_trims); must outlive the engine.
   std::span<const RecordedTrim> trims;
   bool warm = false;  // the file system had been mounted for a while before the trace
-  std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
-  bool log = false;                       // keep what each request came to (Engine::log)
-  bool rows = false;                      // keep all that is told of it (Engine::rows)
+  std::vector<std::uint64_t> explain;  // decisions to write down, counted from 1, ascending
+  bool log = false;                    // keep what each request came to (Engine::log)
+  bool rows = false;                   // keep all that is told of it (Engine::rows)
+  bool locks = false;                  // keep what it did to locks (Engine::locks)
+  // By which CPU's locality group a file's requests are served; empty: by that of the recorded CPU.
+  std::function<std::uint16_t(std::uint64_t ino)> cpu_of;
   std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
   // Called now and then; false: the run ends with the Error "stopped". May be empty.
   std::function<bool(std::uint64_t events)> progress;
@@ -94,6 +97,9 @@ class Engine {
   // The same for tables; empty unless EngineOptions::rows.
   [[nodiscard]] const DecisionRows& rows() const { return rows_; }
   [[nodiscard]] DecisionRows take_rows() { return std::move(rows_); }
+  // The locks of each request, in the order of rows(); empty unless EngineOptions::locks.
+  [[nodiscard]] const allocator::LockNotes& locks() const { return locks_; }
+  [[nodiscard]] allocator::LockNotes take_locks() { return std::move(locks_); }
   // Those of the trace's ext4_discard_blocks.
   [[nodiscard]] const allocator::DiscardCounts& recorded_discards() const {
     return recorded_discards_;
@@ -201,6 +207,7 @@ class Engine {
   allocator::DecisionHash hash_;
   DecisionLog log_;
   DecisionRows rows_;
+  allocator::LockNotes locks_;
   std::uint64_t considered_ = 0;       // groups, so far
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way

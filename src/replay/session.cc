@@ -106,6 +106,8 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   options.explain = setup.explain;
   options.log = setup.log;
   options.rows = setup.rows;
+  options.locks = setup.locks;
+  options.cpu_of = setup.cpu_of;
   options.write_down = setup.write_down;
   options.watch = setup.watch;
   options.watch_every = setup.watch_every;

@@ -41,6 +41,9 @@ struct Setup {
   std::vector<std::uint64_t> explain = {};  // as in EngineOptions
   bool log = false;                         // likewise
   bool rows = false;                        // likewise
+  // Likewise, and not to follow with.
+  bool locks = false;
+  std::function<std::uint16_t(std::uint64_t ino)> cpu_of = nullptr;
   std::vector<std::uint64_t> write_down = {};
   DecisionWatch decided = nullptr;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Not to follow with

@@ -10,6 +10,7 @@
 #include "report/json_parts.h"
 #include "report/page.h"
 #include "report/rows.h"
+#include "report/writers.h"
 
 namespace e4r::report {
 namespace {
@@ -218,18 +219,38 @@ json::object map(const ReplayReport& report) {
           {"history", std::move(histories)}};
 }
 
+// Of each policy, by its outcomes.
+json::array writers(const ReplayReport& report) {
+  json::array out;
+  for (const RunReport& run : report.runs) {
+    json::array outcomes;
+    for (const contention::Outcome& outcome : run.by_writers) {
+      json::array locks;
+      for (const auto& [name, waits] : outcome.waits)
+        locks.push_back({{"name", name}, {"percent", rounded(100 * outcome.share_waited(waits))}});
+      outcomes.push_back({{"writers", outcome.writers},
+                          {"rate", std::round(outcome.requests_per_second())},
+                          {"waiting", rounded(100 * outcome.share_waited(outcome.all_waits()))},
+                          {"locks", std::move(locks)}});
+    }
+    out.push_back(std::move(outcomes));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string html_data(const ReplayReport& report) {
   json::array policies;
   for (const RunReport& run : report.runs) policies.emplace_back(run.policy->name);
-  const json::object data = {{"recorded", first_policy(report) > 0},
-                             {"policies", std::move(policies)},
-                             {"criteria", criteria(report)},
-                             {"cost", costs(report)},
-                             {"histogram", histogram(report)},
-                             {"map", map(report)},
-                             {"files", files(report)}};
+  json::object data = {{"recorded", first_policy(report) > 0},
+                       {"policies", std::move(policies)},
+                       {"criteria", criteria(report)},
+                       {"cost", costs(report)},
+                       {"histogram", histogram(report)},
+                       {"map", map(report)},
+                       {"files", files(report)}};
+  if (has_writers(report)) data["writers"] = writers(report);
   return script_json(data);
 }
 

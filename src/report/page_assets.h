@@ -11,5 +11,6 @@ extern const std::string_view kPartsJs;
 extern const std::string_view kReplayJs;
 extern const std::string_view kSweepJs;
 extern const std::string_view kVerifyJs;
+extern const std::string_view kWritersJs;
 
 }  // namespace e4r::report

@@ -8,6 +8,7 @@
 #include "report/page_assets.h"
 #include "report/replay_report.h"
 #include "report/rows.h"
+#include "report/writers.h"
 
 namespace e4r::report {
 namespace {
@@ -53,6 +54,19 @@ std::string searches(const ReplayReport& report) {
          slowest + "</div></details>\n";
 }
 
+// With the table of the terminal.
+std::string many_writers(const ReplayReport& report) {
+  if (!has_writers(report)) return {};
+  return "<h2>Many writers</h2>\n<div class=\"pair\">\n" +
+         html_figure("rates", "Requests per second.",
+                     "A simulation: each writer thinks, computes and takes locks as recorded.") +
+         html_figure("waits", "Waiting.",
+                     "Share of the writers' time, but for that without a CPU.") +
+         "</div>\n<details><summary>As a table</summary><div class=\"wide\" tabindex=\"0\" "
+         "role=\"region\" aria-label=\"many writers\">\n<pre>" +
+         html_escape(writers_text(report)) + "</pre></div></details>\n";
+}
+
 std::string free_space(const ReplayReport& report) {
   return "<h2>Free space</h2>\n" +
          html_figure("histogram", "Free extents by size.",
@@ -72,18 +86,20 @@ std::string free_space(const ReplayReport& report) {
 }  // namespace
 
 std::string replay_html(const ReplayReport& report) {
+  std::string script(kReplayJs);
+  if (has_writers(report)) script += kWritersJs;
   return html_page(
       {.title = "e4replay: " + report.trace_path,
        .heading = "Allocator replay",
        .headline = headline(report),
        .summary = summary(report),
-       .body = searches(report) + free_space(report) + "<h2>Files</h2>\n" +
+       .body = searches(report) + many_writers(report) + free_space(report) + "<h2>Files</h2>\n" +
                html_figure("files", "Files by extents.", "How many files lie in how many pieces.") +
                "<h2>All figures</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" "
                "aria-label=\"all figures\">\n" +
                html_rows(report) + "</div>\n",
        .data = html_data(report),
-       .script = kReplayJs});
+       .script = script});
 }
 
 }  // namespace e4r::report

@@ -115,6 +115,22 @@ json::object parting_json(const Parting& p) {
   return out;
 }
 
+json::object outcome_json(const contention::Outcome& outcome) {
+  json::object locks;
+  for (const auto& [name, waits] : outcome.waits)
+    locks[name] = {
+        {"waits", waits.count}, {"ns", waits.ns}, {"percent", 100 * outcome.share_waited(waits)}};
+  return {{"writers", outcome.writers},
+          {"cpus", outcome.cpus},
+          {"requests", outcome.requests},
+          {"seconds", static_cast<double>(outcome.ns) / 1e9},
+          {"requests_per_s", outcome.requests_per_second()},
+          {"waiting_percent", 100 * outcome.share_waited(outcome.all_waits())},
+          {"cpu_wait_ns", outcome.cpu_wait_ns},
+          {"evasions", outcome.evasions},
+          {"locks", std::move(locks)}};
+}
+
 json::object run_json(const RunReport& run, const ReplayReport& report) {
   json::object out = {{"policy", run.policy->name},
                       {"verified", !run.unverified()},
@@ -122,6 +138,12 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   put_figures(out, run, report);
   out["agreement"] = verification_json(run);
   if (run.parting) out["first_difference"] = parting_json(*run.parting);
+  if (!run.by_writers.empty()) {
+    json::array by_writers;
+    for (const contention::Outcome& outcome : run.by_writers)
+      by_writers.push_back(outcome_json(outcome));
+    out["by_writers"] = std::move(by_writers);
+  }
   out["ready_s"] = run.ready_s;
   out["elapsed_s"] = run.elapsed_s;
   out["requests_per_s"] = run.requests_per_s();

@@ -8,6 +8,7 @@
 #include "allocator/decision_times.h"
 #include "allocator/discards.h"
 #include "allocator/policy.h"
+#include "contention/simulation.h"
 #include "image/fs_info.h"
 #include "replay/agreement.h"
 #include "replay/cost_profile.h"
@@ -57,7 +58,10 @@ struct RunReport {
   double elapsed_s = 0;
   [[nodiscard]] double requests_per_s() const;
   std::optional<Parting> parting;  // of replay --first-difference, but for the first run
-  std::string explanation;         // of the decision that was asked for, or of the first divergence
+  // Of replay --writers: what became of the requests with so many of them, by the numbers asked
+  // for.
+  std::vector<contention::Outcome> by_writers;
+  std::string explanation;  // of the decision that was asked for, or of the first divergence
 
   // verify only
   std::optional<replay::Agreement> agreement;

@@ -5,6 +5,7 @@
 #include "report/json_parts.h"
 #include "report/replay_report.h"
 #include "report/rows.h"
+#include "report/writers.h"
 #include "trace/trace.h"
 #include "util/escaped.h"
 #include "util/text_table.h"
@@ -218,6 +219,7 @@ std::string replay_text(const ReplayReport& report, bool histogram) {
         "time of a decision: of the kernel's code alone, in a guest with one CPU. There is no disk "
         "in "
         "it, no\nother writer and no lock that is held.\n";
+  text += writers_text(report);
   if (histogram) text += fmt::format("\n{}", histograms(report));
   for (const RunReport& run : report.runs)
     if (!run.explanation.empty())

@@ -38,6 +38,11 @@ DeclaredOption DeclaredOption::excludes(DeclaredOption other) {
   return *this;
 }
 
+DeclaredOption DeclaredOption::needs(DeclaredOption other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
 DeclaredOption DeclaredOption::show_default() {
   option_->capture_default_str();
   return *this;

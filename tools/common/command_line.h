@@ -27,6 +27,7 @@ class DeclaredOption {
   DeclaredOption takes_the_rest();  // of an operand: one or more
   DeclaredOption one_of(const std::vector<std::string>& words);
   DeclaredOption excludes(DeclaredOption other);
+  DeclaredOption needs(DeclaredOption other);
   DeclaredOption show_default();  // the value that the variable has now
 
  private:

@@ -23,6 +23,8 @@ struct Options {
   std::string decisions;
   std::string perfetto;
   std::string write_image;
+  std::string writers;
+  unsigned cpus = 0;
   bool histogram = false;
   bool first_difference = false;
   bool force = false;
@@ -112,6 +114,11 @@ Result<int> run(const Options& options) {
     return usage_error("--write-image needs a single policy: give it with -p");
   if (const Status status = app::check_settings(options.in.settings); !status.ok())
     return usage_error("--set: " + status.error().message);
+  if (!options.writers.empty()) {
+    auto given = app::parse_writers(options.writers);
+    if (!given.ok()) return usage_error(given.error().message);
+    wanted.writers = {*std::move(given), options.cpus};
+  }
   wanted.force = options.force;
   wanted.first_difference = options.first_difference;
   wanted.for_page = !options.html.empty();
@@ -150,6 +157,13 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
   app.add_flag("--first-difference", options->first_difference,
                "name the first decision that each policy makes otherwise than the first policy");
+  const DeclaredOption writers =
+      app.add_option("--writers", options->writers,
+                     "simulate so many writers at once: requests per second, and waits for locks")
+          .type_name("N[,N...]");
+  app.add_option("--cpus", options->cpus, "CPUs that they share (default: one for each writer)")
+      .type_name("N")
+      .needs(writers);
   app.add_option("--html", options->html, "write the comparison as a page as well; -: instead")
       .type_name("FILE");
   app.add_option("--decisions", options->decisions,

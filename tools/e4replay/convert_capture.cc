@@ -75,7 +75,7 @@ Result<Material> gather(const CaptureConversion& conversion) {
   }
   if (conversion.anonymize) {
     out.start = capture::anonymous(out.start);
-    out.start.recorder = fmt::format("e4replay {}, anonymous", E4R_VERSION);
+    out.start.recorder = fmt::format("e4replay {}{}", E4R_VERSION, capture::kAnonymous);
     out.end = capture::anonymous(out.end);
   }
   return out;

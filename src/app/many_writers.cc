@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app/many_writers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "replay/engine.h"
+#include "util/rng.h"
+
+namespace e4r::app {
+namespace {
+
+constexpr unsigned kMostWriters = 1024;
+
+// Deals a pause that is much longer than usual, as that of a commit, out to the requests around it:
+// it holds up all writers alike. The sum stays the same.
+void deal_out_pauses(std::vector<std::uint64_t>& think_ns) {
+  constexpr std::size_t kAround = 1024;  // requests
+  constexpr std::uint64_t kLong = 10;    // times the median
+  std::vector<std::uint64_t> sorted;
+  for (std::size_t from = 0; from < think_ns.size(); from += kAround) {
+    const std::size_t end = std::min(from + kAround, think_ns.size());
+    sorted.assign(think_ns.begin() + static_cast<std::ptrdiff_t>(from),
+                  think_ns.begin() + static_cast<std::ptrdiff_t>(end));
+    std::ranges::nth_element(sorted,
+                             sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
+    const std::uint64_t most = std::max<std::uint64_t>(sorted[sorted.size() / 2] * kLong, 1);
+    std::uint64_t excess = 0;
+    for (std::size_t i = from; i < end; ++i)
+      if (think_ns[i] > most) excess += std::exchange(think_ns[i], most) - most;
+    for (std::size_t i = from; i < end; ++i) {
+      const std::uint64_t part = excess / (end - i);
+      think_ns[i] += part;
+      excess -= part;
+    }
+  }
+}
+
+// Writers that think for equally long meet once, and never again: who waited is behind the other
+// from then on. On a machine nothing takes equally long, so each time is between half and one and a
+// half of what it was.
+void vary(std::vector<std::uint64_t>& think_ns) {
+  constexpr std::uint64_t kSeed = 1;
+  Rng rng(kSeed);
+  for (std::uint64_t& ns : think_ns) ns = rng.between(ns / 2, ns / 2 + ns);
+}
+
+// The requests of a run, with what went before each.
+contention::Work work_of(replay::Run& run, const std::vector<std::uint64_t>& think_ns) {
+  contention::Work work;
+  work.notes = run.engine->take_locks();
+  for (const replay::DecisionRow& row : run.engine->rows().all()) {
+    // What a replay needs beyond the recorded request follows it at once.
+    const bool first = row.part == 1 && row.decision < think_ns.size();
+    work.think_ns.push_back(first ? think_ns[row.decision] : 0);
+    work.ino.push_back(row.ino);
+  }
+  work.think_ns.resize(work.notes.size());
+  deal_out_pauses(work.think_ns);
+  vary(work.think_ns);
+  work.ino.resize(work.notes.size());
+  return work;
+}
+
+}  // namespace
+
+Result<std::vector<unsigned>> parse_writers(std::string_view text) {
+  std::vector<unsigned> out;
+  std::istringstream numbers{std::string(text)};
+  for (std::string number; std::getline(numbers, number, ',');) {
+    unsigned value = 0;
+    const char* end = number.data() + number.size();
+    const auto [stopped, failed] = std::from_chars(number.data(), end, value);
+    if (failed != std::errc() || stopped != end || value == 0 || value > kMostWriters)
+      return error("--writers: '{}' is no number of writers from 1 to {}", number, kMostWriters);
+    out.push_back(value);
+  }
+  if (out.empty()) return error("--writers needs numbers of writers, such as 1,2,4");
+  return out;
+}
+
+Thinking thinking_of(const replay::DecisionRows& recorded) {
+  Thinking out;
+  std::vector<const replay::DecisionRow*> by_time;
+  std::uint64_t most = 0;
+  for (const replay::DecisionRow& row : recorded.all()) {
+    by_time.push_back(&row);
+    most = std::max(most, row.decision);
+  }
+  out.ns.resize(most + 1);
+  std::ranges::stable_sort(by_time, {}, [](const auto* row) { return row->time_ns; });
+  std::uint64_t since = by_time.empty() ? 0 : by_time.front()->time_ns;
+  for (const replay::DecisionRow* row : by_time) {
+    if (row->time_ns >= since)
+      out.ns[row->decision] = row->time_ns - since;
+    else
+      ++out.overlapping;
+    since = std::max({since, row->time_ns, row->answered_ns});
+  }
+  return out;
+}
+
+// One after the other: a kernel that is timed wants its processor for itself.
+Status simulate_writers(const replay::Session& session, std::span<const replay::Setup> setups,
+                        const replay::DecisionRows& recorded, const WriterOptions& options,
+                        const Listener& listener, report::ReplayReport& report) {
+  const Thinking thinking = thinking_of(recorded);
+  // A few are writeback beside a writer.
+  constexpr std::uint64_t kFew = 20;  // one in so many
+  if (thinking.overlapping > recorded.all().size() / kFew)
+    listener.warn(fmt::format(
+        "--writers: {} of {} recorded requests came while others were served: several writers were "
+        "at work, and one simulated writer is as fast as all of them",
+        thinking.overlapping, recorded.all().size()));
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    replay::Setup setup = setups[i];
+    setup.watch = nullptr;
+    setup.explain.clear();
+    setup.log = false;
+    setup.rows = setup.locks = true;
+    for (const unsigned writers : options.numbers) {
+      listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
+      const unsigned cpus = options.cpus == 0 ? writers : options.cpus;
+      setup.cpu_of = [=](std::uint64_t ino) {
+        return static_cast<std::uint16_t>(contention::writer_of(ino, writers) % cpus);
+      };
+      E4R_TRY(replay::Run run, session.what_if(setup));
+      const contention::Work work = work_of(run, thinking.ns);
+      contention::Outcome outcome = contention::simulate(work, writers, cpus);
+      if (outcome.requests != work.notes.size())
+        return error("{}: {} writers would wait for each other for ever: its locks deadlock",
+                     setup.policy->name, writers);
+      report.runs[i].by_writers.push_back(std::move(outcome));
+    }
+  }
+  return {};
+}
+
+}  // namespace e4r::app

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/writers.h"
+
+#include <algorithm>
+
+#include "util/escaped.h"
+#include "util/text_table.h"
+#include "util/units.h"
+
+namespace e4r::report {
+namespace {
+
+constexpr std::string_view kLeftOut =
+    "A simulation with the decisions above. A writer thinks for as long as the recorded one did, "
+    "and "
+    "takes the\nlocks of fs/ext4/mballoc.c as the code does. Left out: all other locks, the cost "
+    "of "
+    "moving a lock between\nCPUs, frees, and decisions that another order of requests would "
+    "change.\n";
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+// The locks that make up most of what was waited.
+std::string dearest(const contention::Outcome& outcome) {
+  constexpr std::size_t kMost = 2;
+  constexpr double kLeast = 0.0005;  // what would be shown as 0.0 %
+  std::string out;
+  std::size_t told = 0;
+  for (const auto& [name, waits] : outcome.waits) {
+    const double share = outcome.share_waited(waits);
+    if (told++ == kMost || share < kLeast) break;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", escaped(name), percent(share));
+  }
+  return out.empty() ? "-" : out;
+}
+
+}  // namespace
+
+bool has_writers(const ReplayReport& report) {
+  return std::ranges::any_of(report.runs,
+                             [](const RunReport& run) { return !run.by_writers.empty(); });
+}
+
+std::string writers_text(const ReplayReport& report) {
+  if (!has_writers(report)) return {};
+  TextTable table;
+  table.row({"many writers", "writers", "CPUs", "requests/s", "of the first", "waiting", "for"});
+  table.rule();
+  for (const RunReport& run : report.runs) {
+    std::string name(run.policy->name);
+    for (const contention::Outcome& outcome : run.by_writers) {
+      const double first = run.by_writers.front().requests_per_second();
+      const double rate = outcome.requests_per_second();
+      table.row({std::exchange(name, {}), format_count(outcome.writers), format_count(outcome.cpus),
+                 format_count(static_cast<std::uint64_t>(rate)),
+                 first == 0 ? "-" : fmt::format("x{:.2f}", rate / first),
+                 percent(outcome.share_waited(outcome.all_waits())), dearest(outcome)});
+    }
+  }
+  return "\n" + table.text() + std::string(kLeftOut);
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "app/many_writers.h"
+
+#include <gtest/gtest.h>
+
+#include "app/comparison.h"
+#include "app/setups.h"
+#include "replay/engine.h"
+
+namespace e4r::app {
+namespace {
+
+TEST(ManyWriters, NumbersAreParsed) {
+  const auto numbers = parse_writers("1,2,64,1024");
+  ASSERT_TRUE(numbers.ok());
+  EXPECT_EQ(*numbers, (std::vector<unsigned>{1, 2, 64, 1024}));
+  for (const char* wrong : {"", ",", "0", "1,,2", "-1", "1025", "2x", " 2", "4294967297"})
+    EXPECT_FALSE(parse_writers(wrong).ok()) << wrong;
+}
+
+TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
+  replay::DecisionRows rows;
+  const auto add = [&](std::uint64_t decision, std::uint64_t at, std::uint64_t answered) {
+    replay::DecisionRow row;
+    row.time_ns = at;
+    row.answered_ns = answered;
+    rows.add(decision, row);
+  };
+  add(1, 1000, 1100);
+  add(2, 1500, 1600);
+  add(3, 1700, 0);  // whose answer is not known
+  add(4, 1800, 2000);
+  add(6, 1900, 1950);  // before the one before it was answered
+  add(7, 2300, 2400);
+  const Thinking out = thinking_of(rows);
+  EXPECT_EQ(out.ns, (std::vector<std::uint64_t>{0, 0, 400, 100, 100, 0, 0, 300}));
+  EXPECT_EQ(out.overlapping, 1u);
+  EXPECT_TRUE(thinking_of({}).ns.size() == 1);
+}
+
+// A lone writer is as fast as the recorded one, and many writers are faster.
+class WritersOf : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
+  const auto [name, policy] = GetParam();
+  Progress progress(false);
+  const Listener listener = {progress, [](const std::string&) {}};
+  InputOptions options;
+  options.image = std::string(TRACES "/") + name;
+  const auto inputs = open_inputs(options, listener);
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  ComparisonOptions wanted;
+  wanted.policies = {allocator::find_policy(policy)};
+  wanted.writers = {{1, 2, 16}, 0};
+  wanted.force = true;
+  const auto compared = compare(options, wanted, *inputs, listener);
+  ASSERT_TRUE(compared.ok()) << compared.error().message;
+  std::uint64_t first = UINT64_MAX, last = 0;
+  for (const replay::DecisionRow& row : compared->recorded.all()) {
+    first = std::min(first, row.time_ns);
+    last = std::max(last, row.answered_ns);
+  }
+  const std::vector<contention::Outcome>& out = compared->report.runs[0].by_writers;
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_NEAR(static_cast<double>(out[0].ns), static_cast<double>(last - first),
+              0.1 * static_cast<double>(last - first));
+  EXPECT_EQ(out[0].all_waits().count, 0u);
+  EXPECT_LT(out[1].ns, out[0].ns);
+  EXPECT_LE(out[2].ns, out[1].ns);
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, WritersOf,
+                         testing::Values(std::pair("discard-7.3.e4c", "linux-7.3"),
+                                         std::pair("discard-6.1.e4c", "legacy")));
+
+// An anonymous capture has no times.
+TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
+  Progress progress(false);
+  const Listener listener = {progress, [](const std::string&) {}};
+  InputOptions options;
+  options.image = TRACES "/corpus/mail-1k.e4c";
+  const auto inputs = open_inputs(options, listener);
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  ComparisonOptions wanted;
+  wanted.policies = {allocator::find_policy("legacy")};
+  wanted.writers = {{2}, 0};
+  const auto compared = compare(options, wanted, *inputs, listener);
+  ASSERT_FALSE(compared.ok());
+  EXPECT_NE(compared.error().message.find("anonymous"), std::string::npos);
+}
+
+// A model notes what it does to locks, whatever decides.
+TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
+  Progress progress(false);
+  const Listener listener = {progress, [](const std::string&) {}};
+  InputOptions options;
+  options.image = TRACES "/corpus/mail-1k-aged.e4c";
+  const auto inputs = open_inputs(options, listener);
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  replay::Session session(inputs->source, inputs->trace,
+                          session_options(options, *inputs, progress));
+  ASSERT_TRUE(session.follow_recorded({nullptr, inputs->recorded}).ok());
+  for (const allocator::Policy* policy : allocator::policies()) {
+    replay::Setup setup = make_setup(*policy, inputs->recorded, *inputs);
+    setup.rows = setup.locks = true;
+    const auto run = session.what_if(setup);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    const auto& rows = run->engine->rows().all();
+    const allocator::LockNotes& notes = run->engine->locks();
+    ASSERT_EQ(notes.size(), rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].block == 0) continue;
+      const std::uint64_t group = inputs->source.geometry.group_of(rows[i].block);
+      const auto held = [&](const allocator::LockStep& step) {
+        return step.lock == (allocator::LockStep::kOfGroup | group);
+      };
+      EXPECT_TRUE(std::ranges::any_of(notes[i].steps, held)) << policy->name << ", " << i;
+      EXPECT_GT(notes[i].ns, 0u);
+      const bool tried = std::ranges::any_of(notes[i].steps, [](const allocator::LockStep& step) {
+        return step.what == allocator::LockStep::What::tries;
+      });
+      EXPECT_TRUE(policy->kernel.groups.tries_lock || !tried);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace e4r::app
