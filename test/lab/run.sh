@@ -7,15 +7,16 @@
 #     patched        6.1 with every series: checkpatch, fresh captures, and what a replay predicts of it
 #     series         what the series claim, and the tools that take captures
 #     6.12, 7.3      fresh captures of this kernel, what a replay predicts of it, a bug that it has
+#     ports          7.3 with a series that was ported to it: checkpatch, builds, boots, shows its claim
 #     code           the code of a kernel decides alone
 #     --turn TEXT    the scene that is TEXT's turn, by its hash (such as a commit). When a series has changed
 #                    (test/since.sh), it is "series" every second time. The scene shows the series that have
-#                    changed, two at most, else the one whose turn it is; "code" takes one kernel.
+#                    changed, two at most, else the one whose turn it is; "code" takes one kernel, "ports" one series.
 # Ends with "test/lab: all N steps passed"; stops at the first that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
-scenes=(stock patched series 6.12 7.3 code)
+scenes=(stock patched series 6.12 7.3 ports code)
 # What the series claim, and the tools that take captures. Each is a function below.
 proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
@@ -26,6 +27,8 @@ declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/pa
 # What all of these stand on.
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
+# Series in a form for 7.3, each with a job that shows what it claims.
+ports=(es-shrinker mballoc-fixes group-goal)
 # Whose own code decides.
 code_of=(base 6.12 7.3)
 # The text whose turn decides what a scene leaves out; none: nothing.
@@ -72,6 +75,7 @@ while [ $# -gt 0 ]; do
         chosen=("$(turn scene "${scenes[@]}")")
         [ "${chosen[*]}" != series ] || choose_proofs "${fresh[@]}"
         code_of=("$(turn code "${code_of[@]}")")
+        ports=("$(turn port "${ports[@]}")")
         shift
         ;;
     -*) usage ;;
@@ -254,6 +258,35 @@ other() {
         --open-stats --seed 1 \
         1k-nodelalloc 4k-delalloc bigalloc-64k stripe indirect linear linear-groups-4 aged-1k group-goal
     step "and another kernel" "$lab" predict --again --to "$1" midfrag posting-bigalloc
+}
+
+# port TOPIC: a series on 7.3.
+port() {
+    local kernel=7.3-$1
+    step "apply $kernel" "$lab" apply "$kernel"
+    step "its patches pass checkpatch" "$lab" checkpatch "$kernel"
+    step "build it" "$lab" build "$kernel"
+    case $1 in
+    es-shrinker)
+        step "the shrinker visits what it can reclaim, and takes nothing that is needed" \
+            "$lab" run es-churn --kernel "$kernel"
+        ;;
+    mballoc-fixes)
+        step "a bitmap that cannot be read" "$lab" run mballoc-unreadable --kernel "$kernel" --set BY=thread
+        step "nothing is lost" "$lab" run churn --kernel "$kernel"
+        ;;
+    group-goal)
+        step "small files share a preallocation" \
+            "$lab" run kernel/reports/group-goal/group-goal.sh --kernel "$kernel"
+        ;;
+    esac
+}
+
+ports() {
+    local topic
+    echo "test/lab: ports: ${ports[*]}"
+    step "unpack the source of 7.3" "$lab" fetch --base 7.3
+    for topic in "${ports[@]}"; do port "$topic"; done
 }
 
 # own_code TREE: the code of a kernel decides, without its file systems' requests.
