@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which locks a request takes, when, and when it lets them go. The tree's mballoc.c is compiled with
- * these words in the place of the kernel's. Whatever locks a patch adds are seen as well: their
- * names are what the source calls them.
+ * Which locks a request takes, when, and when it lets them go. The tree's mballoc.c is compiled
+ * with these words in the place of the kernel's. Whatever locks a patch adds are seen as well:
+ * their names are what the source calls them.
  *
  * This kernel has one CPU, so nobody ever waits. spinlocks.h gives each lock an address.
  */
@@ -81,29 +81,29 @@ static void e4r_end_noting(void)
 	e4r_noting.task = NULL;
 }
 
-#define E4R_NOTE(text, what, lock)                                \
-	do {                                                      \
-		static s16 e4r_site;                              \
+#define E4R_NOTE(text, what, lock) \
+	do { \
+		static s16 e4r_site; \
 		e4r_note_lock(&e4r_site, text, what, (u64)(lock)); \
 	} while (0)
-#define E4R_TAKE(take, text, what, lock)        \
-	do {                                    \
-		take;                           \
-		E4R_NOTE(text, what, lock);     \
+#define E4R_TAKE(take, text, what, lock) \
+	do { \
+		take; \
+		E4R_NOTE(text, what, lock); \
 	} while (0)
-#define E4R_LET_GO(let_go, text, lock)                 \
-	do {                                           \
+#define E4R_LET_GO(let_go, text, lock) \
+	do { \
 		E4R_NOTE(text, E4R_LOCK_LET_GO, lock); \
-		let_go;                                \
+		let_go; \
 	} while (0)
 /* What takes a lock, and lets it go, inside. */
-#define E4R_INSIDE(call, text, lock)                   \
-	({                                             \
-		typeof(call) e4r_result;               \
-		E4R_NOTE(text, E4R_LOCK_TAKE, lock);   \
-		e4r_result = call;                     \
+#define E4R_INSIDE(call, text, lock) \
+	({ \
+		typeof(call) e4r_result; \
+		E4R_NOTE(text, E4R_LOCK_TAKE, lock); \
+		e4r_result = call; \
 		E4R_NOTE(text, E4R_LOCK_LET_GO, lock); \
-		e4r_result;                            \
+		e4r_result; \
 	})
 #define E4R_GROUP_LOCK(group) (E4R_LOCK_OF_GROUP | (group))
 
@@ -124,10 +124,10 @@ static void e4r_end_noting(void)
 #define ext4_lock_group(sb, g) \
 	E4R_TAKE((ext4_lock_group)(sb, g), "group", E4R_LOCK_TAKE, E4R_GROUP_LOCK(g))
 #define ext4_unlock_group(sb, g) E4R_LET_GO((ext4_unlock_group)(sb, g), "group", E4R_GROUP_LOCK(g))
-#define ext4_try_lock_group(sb, g)                                                    \
-	({                                                                            \
-		bool e4r_got = (ext4_try_lock_group)(sb, g);                          \
-		if (e4r_got)                                                          \
-			E4R_NOTE("group", E4R_LOCK_TRY, E4R_GROUP_LOCK(g));           \
-		e4r_got;                                                              \
+#define ext4_try_lock_group(sb, g) \
+	({ \
+		bool e4r_got = (ext4_try_lock_group)(sb, g); \
+		if (e4r_got) \
+			E4R_NOTE("group", E4R_LOCK_TRY, E4R_GROUP_LOCK(g)); \
+		e4r_got; \
 	})

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Spinlocks of a kernel with one CPU, in the place of include/linux/spinlock_types_up.h: a byte where
- * they are nothing at all, so that each has an address of its own (locks.c). The compiler reads this
- * before each file.
+ * Spinlocks of a kernel with one CPU, in the place of include/linux/spinlock_types_up.h: a byte
+ * where they are nothing at all, so that each has an address of its own (locks.c). The compiler
+ * reads this before each file.
  */
 #ifndef __ASSEMBLY__
 #define __LINUX_SPINLOCK_TYPES_UP_H
@@ -12,6 +12,12 @@ typedef struct {
 typedef struct {
 	char place;
 } arch_rwlock_t;
-#define __ARCH_SPIN_LOCK_UNLOCKED {0}
-#define __ARCH_RW_LOCK_UNLOCKED {0}
+#define __ARCH_SPIN_LOCK_UNLOCKED \
+	{ \
+		0 \
+	}
+#define __ARCH_RW_LOCK_UNLOCKED \
+	{ \
+		0 \
+	}
 #endif
