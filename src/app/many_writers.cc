@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -12,7 +13,18 @@
 namespace e4r::app {
 namespace {
 
-constexpr unsigned kMostWriters = 1024;
+constexpr unsigned kMostWriters = 1024;  // and CPUs
+constexpr std::uint64_t kLongestPauseNs = 86'400'000'000'000;
+
+// A number from 1 to kMostWriters.
+std::optional<unsigned> number_of(std::string_view text) {
+  unsigned value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc() || stopped != end || value == 0 || value > kMostWriters)
+    return std::nullopt;
+  return value;
+}
 
 // Deals a pause that is much longer than usual, as that of a commit, out to the requests around it:
 // it holds up all writers alike. The sum stays the same.
@@ -70,15 +82,19 @@ Result<std::vector<unsigned>> parse_writers(std::string_view text) {
   std::vector<unsigned> out;
   std::istringstream numbers{std::string(text)};
   for (std::string number; std::getline(numbers, number, ',');) {
-    unsigned value = 0;
-    const char* end = number.data() + number.size();
-    const auto [stopped, failed] = std::from_chars(number.data(), end, value);
-    if (failed != std::errc() || stopped != end || value == 0 || value > kMostWriters)
+    const auto value = number_of(number);
+    if (!value)
       return error("--writers: '{}' is no number of writers from 1 to {}", number, kMostWriters);
-    out.push_back(value);
+    out.push_back(*value);
   }
   if (out.empty()) return error("--writers needs numbers of writers, such as 1,2,4");
   return out;
+}
+
+Result<unsigned> parse_cpus(std::string_view text) {
+  const auto value = number_of(text);
+  if (!value) return error("--cpus: '{}' is no number of CPUs from 1 to {}", text, kMostWriters);
+  return *value;
 }
 
 Thinking thinking_of(const replay::DecisionRows& recorded) {
@@ -94,7 +110,7 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
   std::uint64_t since = by_time.empty() ? 0 : by_time.front()->time_ns;
   for (const replay::DecisionRow* row : by_time) {
     if (row->time_ns >= since)
-      out.ns[row->decision] = row->time_ns - since;
+      out.ns[row->decision] = std::min(row->time_ns - since, kLongestPauseNs);
     else
       ++out.overlapping;
     since = std::max({since, row->time_ns, row->answered_ns});

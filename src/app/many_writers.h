@@ -21,10 +21,13 @@ struct WriterOptions {
 // Numbers of writers as --writers takes them: "1,2,4". The Error says what is none.
 [[nodiscard]] Result<std::vector<unsigned>> parse_writers(std::string_view text);
 
+// A number of CPUs as --cpus takes it.
+[[nodiscard]] Result<unsigned> parse_cpus(std::string_view text);
+
 // What the recorded machine did between its requests.
 struct Thinking {
   // Before each decision, in nanoseconds, by its number in the trace (from 1): since all requests
-  // before it had been answered. 0 where the trace does not tell.
+  // before it had been answered, a day at most. 0 where the trace does not tell.
   std::vector<std::uint64_t> ns;
   // Requests that came while another one was served: several writers were at work.
   std::uint64_t overlapping = 0;

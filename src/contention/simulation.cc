@@ -76,6 +76,7 @@ class Simulation {
 
   Outcome run() {
     for (unsigned cpu = cpus_; cpu > 0; --cpu) idle_.push_back(cpu - 1);
+    active_ = static_cast<std::int64_t>(writers_.size());
     for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) begin_next(writer);
     while (!events_.empty()) {
       const Event event = events_.top();
@@ -126,7 +127,8 @@ class Simulation {
   std::vector<std::uint32_t> idle_;  // CPUs
   std::deque<std::uint32_t> ready_;  // writers without one
   std::priority_queue<Event> events_;
-  std::int64_t places_ = 0;  // of all writers, together
+  std::int64_t active_ = 0;  // writers that have requests left
+  std::int64_t places_ = 0;  // of these, together
   std::uint64_t now_ = 0;
   std::uint64_t order_ = 0;
   Outcome out_;
@@ -136,8 +138,8 @@ class Simulation {
 void Simulation::begin_next(std::uint32_t number) {
   Writer& writer = writers_[number];
   if (writer.next == writer.requests.size()) {
-    const auto end = static_cast<std::int64_t>(program_.size());
-    places_ += end - std::exchange(writer.place, end);
+    places_ -= writer.place;
+    --active_;
     if (writer.cpu != kNone) leave_cpu(number);
     return;
   }
@@ -160,9 +162,8 @@ std::uint64_t Simulation::in_step(std::uint32_t number) {
   Writer& writer = writers_[number];
   const auto at = static_cast<std::int64_t>(writer.request);
   places_ += at - std::exchange(writer.place, at);
-  const auto writers = static_cast<std::int64_t>(writers_.size());
-  const std::int64_t step = kInStep * writers;
-  const std::int64_t ahead = at - places_ / writers;
+  const std::int64_t step = kInStep * active_;
+  const std::int64_t ahead = at - places_ / active_;
   const std::uint64_t think_ns = work_.think_ns[writer.request];
   if (std::abs(ahead) <= step) return think_ns;
   const double share = static_cast<double>(ahead) / static_cast<double>(8 * step);

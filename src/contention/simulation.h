@@ -11,8 +11,10 @@
 // by discrete events.
 //
 // Each writer makes the requests for its own files, in the recorded order. Before a request it
-// thinks for as long as the recorded writer did. Then it does what the allocator's code did: it
-// computes, takes locks and lets them go. Who finds a lock taken waits, first come, first served.
+// thinks for as long as the work says. Writers stay in step: one that is ahead of the others in the
+// recorded order thinks longer, by half at most, and one that is behind thinks shorter. Then it
+// does what the allocator's code did: it computes, takes locks and lets them go. Who finds a lock
+// taken waits, first come, first served.
 // All decisions stay what they were, but for a group whose lock is only tried (Linux 6.17 and
 // later): who finds it taken goes on to the next group by number, and is served there as it would
 // have been here.

@@ -18,6 +18,12 @@ TEST(ManyWriters, NumbersAreParsed) {
     EXPECT_FALSE(parse_writers(wrong).ok()) << wrong;
 }
 
+TEST(ManyWriters, ANumberOfCpusIsParsed) {
+  EXPECT_EQ(*parse_cpus("8"), 8u);
+  for (const char* wrong : {"", "0", "-1", "1025", "1,2", "8x"})
+    EXPECT_FALSE(parse_cpus(wrong).ok()) << wrong;
+}
+
 TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   replay::DecisionRows rows;
   const auto add = [&](std::uint64_t decision, std::uint64_t at, std::uint64_t answered) {

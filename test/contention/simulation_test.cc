@@ -152,6 +152,14 @@ TEST(Contention, EachCpuHasItsLocalityGroup) {
   }
 }
 
+// Those who have nothing to do keep nobody in step.
+TEST(Contention, ALoneFileIsNoFasterWithMoreWriters) {
+  WorkOf all;
+  for (int i = 0; i < 3000; ++i) all.request(5, 1000, group(1), 0, 1, 2);
+  for (const unsigned writers : {1u, 2u, 64u})
+    EXPECT_EQ(simulate(all.work(), writers, writers).ns, 3000u * 1002);
+}
+
 // A writer that is far ahead thinks longer, so that the other one comes closer.
 TEST(Contention, WritersStayInStep) {
   WorkOf all;

@@ -24,7 +24,7 @@ struct Options {
   std::string perfetto;
   std::string write_image;
   std::string writers;
-  unsigned cpus = 0;
+  std::string cpus;
   bool histogram = false;
   bool first_difference = false;
   bool force = false;
@@ -117,7 +117,12 @@ Result<int> run(const Options& options) {
   if (!options.writers.empty()) {
     auto given = app::parse_writers(options.writers);
     if (!given.ok()) return usage_error(given.error().message);
-    wanted.writers = {*std::move(given), options.cpus};
+    wanted.writers.numbers = *std::move(given);
+  }
+  if (!options.cpus.empty()) {
+    const auto cpus = app::parse_cpus(options.cpus);
+    if (!cpus.ok()) return usage_error(cpus.error().message);
+    wanted.writers.cpus = *cpus;
   }
   wanted.force = options.force;
   wanted.first_difference = options.first_difference;
