@@ -77,9 +77,7 @@ Status follow(replay::Session& session, const InputOptions& options,
 Status explain_slowest(const replay::Session& session, std::vector<replay::Setup> setups,
                        report::ReplayReport& report) {
   for (std::size_t i = 0; i < setups.size(); ++i) {
-    setups[i].watch = nullptr;
-    setups[i].rows = false;
-    setups[i].explain.clear();
+    setups[i] = for_another_run(std::move(setups[i]));
     for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
       setups[i].explain.push_back(slow.number);
     std::ranges::sort(setups[i].explain);
@@ -120,11 +118,7 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
     report.runs[i].parting = std::move(parting);
   }
   if (parted.empty()) return {};
-  for (replay::Setup& setup : again) {
-    setup.watch = nullptr;
-    setup.rows = false;
-    setup.explain.clear();
-  }
+  for (replay::Setup& setup : again) setup = for_another_run(std::move(setup));
   E4R_TRY(const std::vector<replay::Run> told, session.what_if(again));
   for (std::size_t i = 0; i < parted.size(); ++i) {
     report::Parting& parting = *report.runs[parted[i]].parting;

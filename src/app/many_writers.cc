@@ -2,13 +2,14 @@
 #include "app/many_writers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <sstream>
 #include <utility>
 
+#include "app/setups.h"
 #include "replay/engine.h"
 #include "util/rng.h"
+#include "util/units.h"
 
 namespace e4r::app {
 namespace {
@@ -18,12 +19,9 @@ constexpr std::uint64_t kLongestPauseNs = 86'400'000'000'000;
 
 // A number from 1 to kMostWriters.
 std::optional<unsigned> number_of(std::string_view text) {
-  unsigned value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc() || stopped != end || value == 0 || value > kMostWriters)
-    return std::nullopt;
-  return value;
+  const auto value = parse_u64(text);
+  if (!value.ok() || *value == 0 || *value > kMostWriters) return std::nullopt;
+  return static_cast<unsigned>(*value);
 }
 
 // Deals a pause that is much longer than usual, as that of a commit, out to the requests around it:
@@ -131,9 +129,7 @@ Status simulate_writers(const replay::Session& session, std::span<const replay::
         "at work, and one simulated writer is as fast as all of them",
         thinking.overlapping, recorded.all().size()));
   for (std::size_t i = 0; i < setups.size(); ++i) {
-    replay::Setup setup = setups[i];
-    setup.watch = nullptr;
-    setup.explain.clear();
+    replay::Setup setup = for_another_run(setups[i]);
     setup.log = false;
     setup.rows = setup.locks = true;
     for (const unsigned writers : options.numbers) {

@@ -22,6 +22,10 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 [[nodiscard]] replay::Setup make_setup(const allocator::Policy& policy,
                                        const allocator::Tunables& tunables, const Inputs& inputs);
 
+// The setup for a run besides the one that is reported: it watches nothing, keeps no rows and
+// explains nothing, but for what the caller then asks for.
+[[nodiscard]] replay::Setup for_another_run(replay::Setup setup);
+
 // What `replay` compares without -p: the recorded kernel's policy first, and then its neighbours
 // among those of long-term kernels, the one before it and the one after it.
 [[nodiscard]] std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded);

@@ -12,11 +12,9 @@ namespace {
 
 constexpr std::string_view kLeftOut =
     "A simulation with the decisions above. A writer thinks for as long as the recorded one did, "
-    "and "
-    "takes the\nlocks of fs/ext4/mballoc.c as the code does. Left out: all other locks, the cost "
-    "of "
-    "moving a lock between\nCPUs, frees, and decisions that another order of requests would "
-    "change.\n";
+    "and takes the\nlocks of fs/ext4/mballoc.c as the code does. Left out: all other locks, the "
+    "cost of moving a lock between\nCPUs, frees, and decisions that another order of requests "
+    "would change.\n";
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);

@@ -6,10 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/inputs.h"
-#include "app/setups.h"
+#include "app/opened.h"
 #include "replay/engine.h"
-#include "replay/session.h"
 
 namespace e4r::app {
 namespace {
@@ -32,17 +30,11 @@ class DiscardsOf : public testing::TestWithParam<std::pair<const char*, const ch
 
 TEST_P(DiscardsOf, AKernelAreThoseOfItsModel) {
   const auto [name, policy] = GetParam();
-  Progress progress(false);
-  const Listener listener = {progress, [](const std::string&) {}};
-  InputOptions options;
-  options.image = std::string(TRACES "/") + name;
-  const auto inputs = open_inputs(options, listener);
-  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
-  replay::Session session(inputs->source, inputs->trace,
-                          session_options(options, *inputs, progress));
-  const replay::Setup setup =
-      make_setup(*allocator::find_policy(policy), inputs->recorded, *inputs);
-  const Sent expected = recorded(*inputs);
+  test::Opened opened(name);
+  const Inputs& inputs = opened.inputs;
+  replay::Session session = opened.session();
+  const replay::Setup setup = make_setup(*allocator::find_policy(policy), inputs.recorded, inputs);
+  const Sent expected = recorded(inputs);
   ASSERT_GT(expected.size(), 100u);
   const auto sent_by = [](const replay::Run& run) {
     Sent out;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "app/comparison.h"
-#include "app/setups.h"
+#include "app/opened.h"
 #include "replay/engine.h"
 
 namespace e4r::app {
@@ -49,17 +49,12 @@ class WritersOf : public testing::TestWithParam<std::pair<const char*, const cha
 
 TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
   const auto [name, policy] = GetParam();
-  Progress progress(false);
-  const Listener listener = {progress, [](const std::string&) {}};
-  InputOptions options;
-  options.image = std::string(TRACES "/") + name;
-  const auto inputs = open_inputs(options, listener);
-  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  const test::Opened opened(name);
   ComparisonOptions wanted;
   wanted.policies = {allocator::find_policy(policy)};
   wanted.writers = {{1, 2, 16}, 0};
   wanted.force = true;
-  const auto compared = compare(options, wanted, *inputs, listener);
+  const auto compared = compare(opened.options, wanted, opened.inputs, opened.listener);
   ASSERT_TRUE(compared.ok()) << compared.error().message;
   std::uint64_t first = UINT64_MAX, last = 0;
   for (const replay::DecisionRow& row : compared->recorded.all()) {
@@ -81,33 +76,23 @@ INSTANTIATE_TEST_SUITE_P(Captures, WritersOf,
 
 // An anonymous capture has no times.
 TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
-  Progress progress(false);
-  const Listener listener = {progress, [](const std::string&) {}};
-  InputOptions options;
-  options.image = TRACES "/corpus/mail-1k.e4c";
-  const auto inputs = open_inputs(options, listener);
-  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  const test::Opened opened("corpus/mail-1k.e4c");
   ComparisonOptions wanted;
   wanted.policies = {allocator::find_policy("legacy")};
   wanted.writers = {{2}, 0};
-  const auto compared = compare(options, wanted, *inputs, listener);
+  const auto compared = compare(opened.options, wanted, opened.inputs, opened.listener);
   ASSERT_FALSE(compared.ok());
   EXPECT_NE(compared.error().message.find("anonymous"), std::string::npos);
 }
 
 // A model notes what it does to locks, whatever decides.
 TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
-  Progress progress(false);
-  const Listener listener = {progress, [](const std::string&) {}};
-  InputOptions options;
-  options.image = TRACES "/corpus/mail-1k-aged.e4c";
-  const auto inputs = open_inputs(options, listener);
-  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
-  replay::Session session(inputs->source, inputs->trace,
-                          session_options(options, *inputs, progress));
-  ASSERT_TRUE(session.follow_recorded({nullptr, inputs->recorded}).ok());
+  test::Opened opened("corpus/mail-1k-aged.e4c");
+  const Inputs& inputs = opened.inputs;
+  replay::Session session = opened.session();
+  ASSERT_TRUE(session.follow_recorded({nullptr, inputs.recorded}).ok());
   for (const allocator::Policy* policy : allocator::policies()) {
-    replay::Setup setup = make_setup(*policy, inputs->recorded, *inputs);
+    replay::Setup setup = make_setup(*policy, inputs.recorded, inputs);
     setup.rows = setup.locks = true;
     const auto run = session.what_if(setup);
     ASSERT_TRUE(run.ok()) << run.error().message;
@@ -116,7 +101,7 @@ TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
     ASSERT_EQ(notes.size(), rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].block == 0) continue;
-      const std::uint64_t group = inputs->source.geometry.group_of(rows[i].block);
+      const std::uint64_t group = inputs.source.geometry.group_of(rows[i].block);
       const auto held = [&](const allocator::LockStep& step) {
         return step.lock == (allocator::LockStep::kOfGroup | group);
       };
