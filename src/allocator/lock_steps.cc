@@ -41,6 +41,11 @@ void LockNotes::add(std::span<const LockStep> steps, std::uint32_t ns) {
   requests_.push_back({steps_.size(), ns});
 }
 
+void LockNotes::forget() {
+  steps_.clear();
+  requests_.clear();
+}
+
 LockNotes::Request LockNotes::operator[](std::size_t request) const {
   const std::uint64_t begin = request == 0 ? 0 : requests_[request - 1].end;
   const Entry& entry = requests_[request];

@@ -41,6 +41,8 @@ class LockNotes {
   // A request that took so long, without any wait. Steps out of order, releases of what it does not
   // hold, and what it took and never let go are put right.
   void add(std::span<const LockStep> steps, std::uint32_t ns);
+  // Forgets the requests, and keeps the names.
+  void forget();
 
   [[nodiscard]] std::size_t size() const { return requests_.size(); }
   [[nodiscard]] Request operator[](std::size_t request) const;

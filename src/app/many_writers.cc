@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/setups.h"
-#include "replay/engine.h"
+#include "replay/side_by_side.h"
 #include "util/rng.h"
 #include "util/units.h"
 
@@ -57,22 +57,27 @@ void vary(std::vector<std::uint64_t>& think_ns) {
   for (std::uint64_t& ns : think_ns) ns = rng.between(ns / 2, ns / 2 + ns);
 }
 
-// The requests of a run, with what went before each.
-contention::Work work_of(replay::Run& run, const std::vector<std::uint64_t>& think_ns) {
-  contention::Work work;
-  work.notes = run.engine->take_locks();
-  for (const replay::DecisionRow& row : run.engine->rows().all()) {
-    // What a replay needs beyond the recorded request follows it at once.
-    const bool first = row.part == 1 && row.decision < think_ns.size();
-    work.think_ns.push_back(first ? think_ns[row.decision] : 0);
-    work.ino.push_back(row.ino);
+// The writers' requests are served by a replay.
+class Replayed : public contention::Requests {
+ public:
+  // `think_ns`: before each decision, by its number. Both must outlive the object.
+  Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns)
+      : replay_(replay), think_ns_(think_ns) {}
+
+  Result<std::optional<std::uint64_t>> think_ns(unsigned writer) override {
+    E4R_TRY(const std::optional<std::uint64_t> decision, replay_.next(writer));
+    if (!decision) return std::optional<std::uint64_t>();
+    return std::optional(*decision < think_ns_.size() ? think_ns_[*decision] : 0);
   }
-  work.think_ns.resize(work.notes.size());
-  deal_out_pauses(work.think_ns);
-  vary(work.think_ns);
-  work.ino.resize(work.notes.size());
-  return work;
-}
+  Result<const allocator::LockNotes*> serve(unsigned writer) override {
+    E4R_CHECK(replay_.serve(writer));
+    return &replay_.engine().locks();
+  }
+
+ private:
+  replay::SideBySide& replay_;
+  const std::vector<std::uint64_t>& think_ns_;
+};
 
 }  // namespace
 
@@ -117,10 +122,10 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
 }
 
 // One after the other: a kernel that is timed wants its processor for itself.
-Status simulate_writers(const replay::Session& session, std::span<const replay::Setup> setups,
+Status simulate_writers(replay::Session& session, std::span<const replay::Setup> setups,
                         const replay::DecisionRows& recorded, const WriterOptions& options,
                         const Listener& listener, report::ReplayReport& report) {
-  const Thinking thinking = thinking_of(recorded);
+  Thinking thinking = thinking_of(recorded);
   // A few are writeback beside a writer.
   constexpr std::uint64_t kFew = 20;  // one in so many
   if (thinking.overlapping > recorded.all().size() / kFew)
@@ -128,20 +133,24 @@ Status simulate_writers(const replay::Session& session, std::span<const replay::
         "--writers: {} of {} recorded requests came while others were served: several writers were "
         "at work, and one simulated writer is as fast as all of them",
         thinking.overlapping, recorded.all().size()));
+  deal_out_pauses(thinking.ns);
+  vary(thinking.ns);
   for (std::size_t i = 0; i < setups.size(); ++i) {
     replay::Setup setup = for_another_run(setups[i]);
     setup.log = false;
-    setup.rows = setup.locks = true;
+    setup.locks = true;
     for (const unsigned writers : options.numbers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
       const unsigned cpus = options.cpus == 0 ? writers : options.cpus;
       setup.cpu_of = [=](std::uint64_t ino) {
         return static_cast<std::uint16_t>(contention::writer_of(ino, writers) % cpus);
       };
-      E4R_TRY(replay::Run run, session.what_if(setup));
-      const contention::Work work = work_of(run, thinking.ns);
-      contention::Outcome outcome = contention::simulate(work, writers, cpus);
-      if (outcome.requests != work.notes.size())
+      setup.writers = writers;
+      E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
+      Replayed requests(replay, thinking.ns);
+      E4R_TRY(contention::Outcome outcome, contention::simulate(requests, writers, cpus));
+      E4R_CHECK(replay.finish());
+      if (outcome.deadlocked)
         return error("{}: {} writers would wait for each other for ever: its locks deadlock",
                      setup.policy->name, writers);
       report.runs[i].by_writers.push_back(std::move(outcome));

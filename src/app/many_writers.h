@@ -34,10 +34,10 @@ struct Thinking {
 };
 [[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
 
-// Replays each setup once more, one after the other, with its locks noted, and simulates the
-// writers with what it noted. Fills by_writers and lock_names of the report's runs, which are the
-// setups'.
-[[nodiscard]] Status simulate_writers(const replay::Session& session,
+// Replays each setup once more for each number of writers, one after the other, with its locks
+// noted, and simulates writers that make the requests. Fills by_writers of the report's runs, which
+// are the setups'.
+[[nodiscard]] Status simulate_writers(replay::Session& session,
                                       std::span<const replay::Setup> setups,
                                       const replay::DecisionRows& recorded,
                                       const WriterOptions& options, const Listener& listener,

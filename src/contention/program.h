@@ -2,16 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "contention/simulation.h"
 
 namespace e4r::contention {
 
-// Work as the simulation does it: locks are numbered from 0.
-class Program {
- public:
+// What a request does, as the simulation does it: locks are numbered from 0.
+struct Program {
   using What = allocator::LockStep::What;
   struct Step {
     std::uint32_t after_ns;  // since the step before, or since the request began
@@ -22,31 +21,33 @@ class Program {
     bool of_cpu;   // each CPU has one (locality groups)
     bool decides;  // of a group that is tried: the request is served there
   };
-  struct Request {
-    std::span<const Step> steps;
-    std::uint32_t rest_ns;  // after the last step
-  };
+  std::vector<Step> steps;
+  std::uint32_t rest_ns = 0;  // after the last step
+};
 
-  Program(const Work& work, unsigned cpus);
+// Numbers locks as they come up.
+class LockNumbers {
+ public:
+  explicit LockNumbers(unsigned cpus);
 
-  [[nodiscard]] std::size_t size() const { return requests_.size(); }
-  [[nodiscard]] Request operator[](std::size_t request) const;
-  [[nodiscard]] std::uint32_t locks() const { return locks_; }
-  // What it takes to come from a group that will not do to the next one.
-  [[nodiscard]] std::uint32_t next_group_ns() const { return next_group_ns_; }
+  // What a request of these notes does; those of several parts one after the other.
+  void read(const allocator::LockNotes& notes, Program& program);
+
+  // So far.
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  // What it takes to come from a group that will not do to the next one: the mean so far.
+  [[nodiscard]] std::uint32_t next_group_ns() const;
 
  private:
-  struct Entry {
-    std::uint64_t end;  // of its steps
-    std::uint32_t rest_ns;
-  };
-  void mark_spins(std::size_t begin);
-  void mark_deciding(std::size_t begin);
+  void read_part(const allocator::LockNotes& notes, std::size_t part, Program& program);
+  [[nodiscard]] std::uint32_t number(const allocator::LockStep& step, bool of_cpu);
 
-  std::vector<Step> steps_;
-  std::vector<Entry> requests_;
-  std::uint32_t locks_ = 0;
-  std::uint32_t next_group_ns_ = 0;
+  unsigned cpus_;
+  std::uint32_t count_;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+  std::unordered_map<std::uint64_t, std::uint32_t> of_cpus_;   // by name
+  std::unordered_map<std::uint64_t, std::uint16_t> names_of_;  // the first ones
+  std::uint64_t next_groups_ = 0, next_groups_ns_ = 0;
 };
 
 }  // namespace e4r::contention

@@ -2,7 +2,6 @@
 #include "contention/simulation.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <queue>
 #include <utility>
@@ -15,9 +14,6 @@ namespace {
 using What = Program::What;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-// Writers are in step while each is within so many of its own requests of the others.
-constexpr std::int64_t kInStep = 8;
-constexpr double kMostHaste = 0.5;  // of a thinking time
 
 struct Lock {
   struct Waiter {
@@ -42,11 +38,8 @@ struct Lock {
 };
 
 struct Writer {
-  std::vector<std::uint32_t> requests;  // that it makes
-  std::size_t next = 0;                 // of them
-  std::size_t request = 0;
+  Program program;  // of its request
   std::size_t step = 0;
-  std::int64_t place = 0;     // its request, in the recorded order
   std::uint64_t left_ns = 0;  // until it is at that step
   std::uint64_t slice_end = 0;
   std::uint64_t lock_since = 0;  // when it began to wait for a lock
@@ -61,29 +54,28 @@ struct Writer {
 
 class Simulation {
  public:
-  Simulation(const Work& work, unsigned writers, unsigned cpus)
-      : work_(work),
-        program_(work, cpus),
-        locks_(program_.locks()),
+  Simulation(Requests& requests, unsigned writers, unsigned cpus)
+      : requests_(requests),
+        numbers_(cpus),
+        locks_(numbers_.count()),
         writers_(writers),
         cpus_(cpus) {
     out_.writers = writers;
     out_.cpus = cpus;
-    for (const std::string& name : work.notes.names()) out_.waits.push_back({name, {}});
-    for (std::size_t i = 0; i < work.ino.size(); ++i)
-      writers_[writer_of(work.ino[i], writers)].requests.push_back(static_cast<std::uint32_t>(i));
   }
 
-  Outcome run() {
+  Result<Outcome> run() {
     for (unsigned cpu = cpus_; cpu > 0; --cpu) idle_.push_back(cpu - 1);
-    active_ = static_cast<std::int64_t>(writers_.size());
+    active_ = writers_.size();
     for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) begin_next(writer);
-    while (!events_.empty()) {
+    while (!events_.empty() && status_.ok()) {
       const Event event = events_.top();
       events_.pop();
       now_ = event.ns;
       advance(event.writer);
     }
+    E4R_CHECK(status_);
+    out_.deadlocked = active_ > 0;
     std::erase_if(out_.waits, [](const auto& of) { return of.waits.count == 0; });
     std::ranges::stable_sort(out_.waits, std::greater(),
                              [](const auto& of) { return of.waits.ns; });
@@ -101,7 +93,7 @@ class Simulation {
   };
 
   void begin_next(std::uint32_t number);
-  [[nodiscard]] std::uint64_t in_step(std::uint32_t number);
+  void serve(std::uint32_t number);
   void advance(std::uint32_t number);
   void run_for(std::uint32_t number, std::uint64_t ns);
   void go_on(std::uint32_t number);
@@ -119,35 +111,38 @@ class Simulation {
   void set_out(Writer& writer);
   [[nodiscard]] std::uint32_t lock_of(std::uint32_t number, const Program::Step& step) const;
 
-  const Work& work_;
-  const Program program_;
+  Requests& requests_;
+  LockNumbers numbers_;
   std::vector<Lock> locks_;
   std::vector<Writer> writers_;
   unsigned cpus_;
   std::vector<std::uint32_t> idle_;  // CPUs
   std::deque<std::uint32_t> ready_;  // writers without one
   std::priority_queue<Event> events_;
-  std::int64_t active_ = 0;  // writers that have requests left
-  std::int64_t places_ = 0;  // of these, together
+  std::size_t active_ = 0;  // writers that have requests left
   std::uint64_t now_ = 0;
   std::uint64_t order_ = 0;
+  Status status_;
   Outcome out_;
 };
 
 // The writer takes the next request, or is done.
 void Simulation::begin_next(std::uint32_t number) {
   Writer& writer = writers_[number];
-  if (writer.next == writer.requests.size()) {
-    places_ -= writer.place;
+  auto think_ns = requests_.think_ns(number);
+  if (!think_ns.ok()) {
+    status_ = std::move(think_ns).error();
+    return;
+  }
+  if (!*think_ns) {
     --active_;
     if (writer.cpu != kNone) leave_cpu(number);
     return;
   }
-  writer.request = writer.requests[writer.next++];
   writer.step = 0;
   writer.thinks = true;
   writer.recorded_lock = kNone;
-  writer.left_ns = in_step(number);
+  writer.left_ns = **think_ns;
   out_.busy_ns += writer.left_ns;
   if (writer.cpu == kNone)
     get_cpu(number);
@@ -155,20 +150,18 @@ void Simulation::begin_next(std::uint32_t number) {
     go_on(number);
 }
 
-// How long the writer thinks before its request. The decisions were made in the recorded order, so
-// those that are made at about the same time are known for writers in step alone. Who is ahead of
-// the others thinks longer, and who is behind, shorter.
-std::uint64_t Simulation::in_step(std::uint32_t number) {
-  Writer& writer = writers_[number];
-  const auto at = static_cast<std::int64_t>(writer.request);
-  places_ += at - std::exchange(writer.place, at);
-  const std::int64_t step = kInStep * active_;
-  const std::int64_t ahead = at - places_ / active_;
-  const std::uint64_t think_ns = work_.think_ns[writer.request];
-  if (std::abs(ahead) <= step) return think_ns;
-  const double share = static_cast<double>(ahead) / static_cast<double>(8 * step);
-  return static_cast<std::uint64_t>(static_cast<double>(think_ns) *
-                                    (1 + std::clamp(share, -kMostHaste, kMostHaste)));
+// The allocator decides the writer's request.
+void Simulation::serve(std::uint32_t number) {
+  const auto notes = requests_.serve(number);
+  if (!notes.ok()) {
+    status_ = notes.error();
+    return;
+  }
+  numbers_.read(**notes, writers_[number].program);
+  if (locks_.size() < numbers_.count()) locks_.resize(numbers_.count());
+  const std::vector<std::string>& names = (*notes)->names();
+  for (std::size_t i = out_.waits.size(); i < names.size(); ++i)
+    out_.waits.push_back({names[i], {}});
 }
 
 // The writer wants a CPU.
@@ -222,16 +215,17 @@ void Simulation::advance(std::uint32_t number) {
     }
   }
   if (writer.left_ns > 0) return go_on(number);
-  const Program::Request request = program_[writer.request];
+  const std::vector<Program::Step>& steps = writer.program.steps;
   if (writer.thinks) {
     writer.thinks = false;
+    serve(number);
     set_out(writer);
-  } else if (writer.step == request.steps.size()) {
+  } else if (writer.step == steps.size()) {
     out_.ns = now_;
     ++out_.requests;
     return begin_next(number);
   } else {
-    if (!do_step(number, request.steps[writer.step])) return;
+    if (!do_step(number, steps[writer.step])) return;
     approach_next(writer);
   }
   go_on(number);
@@ -244,9 +238,9 @@ void Simulation::approach_next(Writer& writer) {
 }
 
 void Simulation::set_out(Writer& writer) {
-  const Program::Request request = program_[writer.request];
-  const bool steps = writer.step < request.steps.size();
-  writer.left_ns = steps ? request.steps[writer.step].after_ns : request.rest_ns;
+  const Program& program = writer.program;
+  const bool ends = writer.step == program.steps.size();
+  writer.left_ns = ends ? program.rest_ns : program.steps[writer.step].after_ns;
   out_.busy_ns += writer.left_ns;
 }
 
@@ -274,18 +268,19 @@ bool Simulation::try_group(std::uint32_t number, std::uint32_t lock, const Progr
   Writer& writer = writers_[number];
   if (locks_[lock].admits(false)) return take(number, lock, step);
   ++out_.evasions;
-  const auto steps = program_[writer.request].steps;
+  const std::vector<Program::Step>& steps = writer.program.steps;
   if (!step.decides) {
     while (steps[writer.step].what != What::let_go || steps[writer.step].lock != step.lock)
       ++writer.step;
     return true;
   }
-  std::uint64_t looked_ns = program_.next_group_ns();
+  const std::uint64_t next_ns = numbers_.next_group_ns();
+  std::uint64_t looked_ns = next_ns;
   for (std::uint32_t i = 1; i < Machine::kGroupLocks; ++i) {
     const std::uint32_t other = (lock + i) % Machine::kGroupLocks;
     if (!locks_[other].admits(false)) {
       ++out_.evasions;
-      looked_ns += program_.next_group_ns();
+      looked_ns += next_ns;
       continue;
     }
     writer.recorded_lock = step.lock;
@@ -378,7 +373,7 @@ void Simulation::let_mutex_go(Lock& mutex) {
 
 // The writer has what it waited for.
 void Simulation::note_wait(const Writer& writer) {
-  const Program::Step& waited = program_[writer.request].steps[writer.step];
+  const Program::Step& waited = writer.program.steps[writer.step];
   Waits& waits = out_.waits[waited.name].waits;
   ++waits.count;
   waits.ns += now_ - writer.lock_since;
@@ -404,8 +399,8 @@ double Outcome::requests_per_second() const {
   return ns == 0 ? 0 : static_cast<double>(requests) * 1e9 / static_cast<double>(ns);
 }
 
-Outcome simulate(const Work& work, unsigned writers, unsigned cpus) {
-  return Simulation(work, writers, cpus).run();
+Result<Outcome> simulate(Requests& requests, unsigned writers, unsigned cpus) {
+  return Simulation(requests, writers, cpus).run();
 }
 
 }  // namespace e4r::contention

@@ -2,33 +2,37 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "allocator/lock_steps.h"
+#include "util/status.h"
 
 // What would become of recorded requests if many writers made them at the same time: a simulation
 // by discrete events.
 //
 // Each writer makes the requests for its own files, in the recorded order. Before a request it
-// thinks for as long as the work says. Writers stay in step: one that is ahead of the others in the
-// recorded order thinks longer, by half at most, and one that is behind thinks shorter. Then it
-// does what the allocator's code did: it computes, takes locks and lets them go. Who finds a lock
-// taken waits, first come, first served.
-// All decisions stay what they were, but for a group whose lock is only tried (Linux 6.17 and
-// later): who finds it taken goes on to the next group by number, and is served there as it would
-// have been here.
+// thinks for as long as the recorded machine did. Then the allocator decides, with the state as it
+// is at that time, and the writer does what the allocator's code did: it computes, takes locks and
+// lets them go. Who finds a lock taken waits, first come, first served.
+// A decision stays what it is, but for a group whose lock is only tried (Linux 6.17 and later): who
+// finds it taken goes on to the next group by number, and is served there as it would have been
+// here.
 //
 // Left out: what one CPU's caches cost another; every lock outside fs/ext4/mballoc.c, so a journal
-// that is full or a directory that is locked counts as thinking; frees. Decisions that the order of
-// requests would have changed do not change.
+// that is full or a directory that is locked counts as thinking; the time of frees.
 namespace e4r::contention {
 
-// Requests with what they did to locks, and what went before each.
-struct Work {
-  allocator::LockNotes notes;
-  std::vector<std::uint64_t> think_ns;  // before each request of the notes
-  std::vector<std::uint64_t> ino;       // whose blocks it asks for
+// What the writers ask for.
+class Requests {
+ public:
+  virtual ~Requests() = default;
+  // How long the writer thinks before its next request; nothing: it has none left.
+  [[nodiscard]] virtual Result<std::optional<std::uint64_t>> think_ns(unsigned writer) = 0;
+  // Serves that request, with the state as it is now. Returns what that did to locks, valid until
+  // the next call: one request of the notes after the other.
+  [[nodiscard]] virtual Result<const allocator::LockNotes*> serve(unsigned writer) = 0;
 };
 
 // Files are dealt out to writers, and writers to CPUs, one by one.
@@ -50,7 +54,8 @@ struct Waits {
 
 struct Outcome {
   unsigned writers = 0, cpus = 0;
-  std::uint64_t requests = 0;  // that were served: fewer than there are if the locks deadlock
+  std::uint64_t requests = 0;  // that were served
+  bool deadlocked = false;     // some never were: their writers wait for each other
   std::uint64_t ns = 0;        // from the first to the last
   std::uint64_t busy_ns = 0;   // of all writers: thinking and in the allocator
   std::uint64_t evasions = 0;  // groups that were left for another one, since their lock was taken
@@ -66,8 +71,8 @@ struct Outcome {
   [[nodiscard]] double requests_per_second() const;
 };
 
-// `writers`: at least 1. `work`: of a replay in which the locality group of a file's requests was
-// that of the CPU number writer_of(its inode, writers) modulo the CPUs. The same outcome each time.
-[[nodiscard]] Outcome simulate(const Work& work, unsigned writers, unsigned cpus);
+// `writers` and `cpus`: at least 1. What a locality group serves is that of the CPU number writer
+// modulo `cpus`. The same outcome for the same answers of `requests`; the Error is theirs.
+[[nodiscard]] Result<Outcome> simulate(Requests& requests, unsigned writers, unsigned cpus);
 
 }  // namespace e4r::contention

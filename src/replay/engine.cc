@@ -10,7 +10,8 @@ namespace e4r::replay {
 
 Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
                EngineOptions options)
-    : options_(std::move(options)),
+    : translation_(options.writers),
+      options_(std::move(options)),
       source_(source),
       decider_(std::move(decider)),
       log_(options_.write_down) {
@@ -24,10 +25,7 @@ Status Engine::run(trace::EventSource& events) {
   for (std::uint64_t count = 1;; ++count) {
     E4R_TRY(Op * op, stream.next());
     if (op == nullptr) break;
-    if (intake.admit(*op)) {
-      apply(*op);
-      E4R_CHECK(decider_->status());
-    }
+    if (intake.admit(*op)) E4R_CHECK(step(*op));
     if (stopped_) return error("stopped");
     if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
     if (options_.progress && count % kProgressEvery == 1 && !options_.progress(op->ordinal))
@@ -35,11 +33,20 @@ Status Engine::run(trace::EventSource& events) {
   }
   if (stream.strays() > 0)
     contradictions_.note(&Contradictions::strays, stream.first_stray(), stream.strays());
-  E4R_CHECK(decider_->finish());
+  E4R_CHECK(finish());
   tally_.unanswered = stream.unanswered();
   tally_.bad_requests = contradictions_.outside;
   tally_.bad_frees += state().bad_frees();
   return options_.check ? check_state(Op{}) : Status();
+}
+
+Status Engine::step(const Op& op) {
+  apply(op);
+  return decider_->status();
+}
+
+Status Engine::finish() {
+  return decider_->finish();
 }
 
 // Holds what a decision handed out and preallocated against the group's size and the metadata.
@@ -185,13 +192,12 @@ allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& kno
 }
 
 void Engine::on_allocate(const Op& op) {
-  const std::uint64_t index = allocations_++;
   if (!op.closing.seen) {
     ++tally_.refused;
     return;
   }
   closings_.count(op, geometry());
-  decide(op, index);
+  decide(op);
   if (options_.watch && decisions() % options_.watch_every == 0)
     options_.watch(decisions(), state());
 }

@@ -46,6 +46,7 @@ struct EngineOptions {
   bool locks = false;                  // keep what it did to locks (Engine::locks)
   // By which CPU's locality group a file's requests are served; empty: by that of the recorded CPU.
   std::function<std::uint16_t(std::uint64_t ino)> cpu_of;
+  unsigned writers = 1;                   // whose requests come in any order (Translation)
   std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
   // Called now and then; false: the run ends with the Error "stopped". May be empty.
   std::function<bool(std::uint64_t events)> progress;
@@ -66,6 +67,11 @@ class Engine {
   // Runs the whole trace, once. The Error is the event source's, the decider's, or the first broken
   // invariant.
   Status run(trace::EventSource& events);
+
+  // For who has the operations of a trace, instead of run(): does one that Intake has let through,
+  // and ends after the last one. The Error is the decider's.
+  Status step(const Op& op);
+  Status finish();
 
   // A decision that EngineOptions::explain asked for; empty when there is none of that number.
   [[nodiscard]] std::string explanation(std::uint64_t decision) const;
@@ -99,7 +105,8 @@ class Engine {
   [[nodiscard]] DecisionRows take_rows() { return std::move(rows_); }
   // The locks of each request, in the order of rows(); empty unless EngineOptions::locks.
   [[nodiscard]] const allocator::LockNotes& locks() const { return locks_; }
-  [[nodiscard]] allocator::LockNotes take_locks() { return std::move(locks_); }
+  // Forgets those of the requests so far.
+  void forget_locks() { locks_.forget(); }
   // Those of the trace's ext4_discard_blocks.
   [[nodiscard]] const allocator::DiscardCounts& recorded_discards() const {
     return recorded_discards_;
@@ -118,8 +125,8 @@ class Engine {
 
   // Requests that are decided where they were answered (InputTable::late).
   [[nodiscard]] virtual std::span<const std::uint64_t> late() const = 0;
-  // Decides an allocation that the trace closed; `index` counts all that were asked for.
-  virtual void decide(const Op& op, std::uint64_t index) = 0;
+  // Decides an allocation that the trace closed.
+  virtual void decide(const Op& op) = 0;
   // The recorded kernel freed the range.
   virtual void free(const Op& op, const BlockRange& range) = 0;
   // A file is gone of which the replay held the ranges still: the recorded kernel never freed them.
@@ -212,7 +219,6 @@ class Engine {
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way
   ClosingCounts closings_;             // so far
-  std::uint64_t allocations_ = 0;      // that were asked for
   bool stopped_ = false;               // by EngineOptions::decided
 };
 

@@ -20,7 +20,7 @@ allocator::Mode mode_of(const Op& op) {
 
 }  // namespace
 
-void Follow::decide(const Op& op, std::uint64_t index) {
+void Follow::decide(const Op& op) {
   allocator::Inputs known;
   if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
   const allocator::Request request = request_of(op, known);
@@ -32,8 +32,8 @@ void Follow::decide(const Op& op, std::uint64_t index) {
   note_decision(op, own, dictation.forced());
   if (dictation.forced() && is_warm()) learn_order(op, own);
   if (!agreement_.count(op, own, dictation.forced())) note_order(op);
-  inputs_.known.resize(index);
-  inputs_.known.push_back(decision.inputs);
+  if (inputs_.known.size() < op.request) inputs_.known.resize(op.request);
+  inputs_.known[op.request - 1] = decision.inputs;
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
   if (!decision.success) return;
   if (is_data(op)) {
@@ -41,7 +41,7 @@ void Follow::decide(const Op& op, std::uint64_t index) {
     record_data(op);
   } else if (op.block != 0) {
     const std::uint64_t blocks = geometry().to_blocks(decision.len);
-    translation_.recorded_metadata(op.block, decision.block,
+    translation_.recorded_metadata(op.ino, op.block, decision.block,
                                    std::min(blocks, geometry().to_blocks(op.len)));
   }
 }
@@ -87,7 +87,7 @@ void Follow::free(const Op& op, const BlockRange& range) {
     return;
   }
   freed_.clear();
-  translation_.free(range, freed_);
+  translation_.free(op.ino, range, freed_);
 }
 
 }  // namespace e4r::replay

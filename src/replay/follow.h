@@ -37,7 +37,7 @@ class Follow : public Engine {
 
  private:
   [[nodiscard]] std::span<const std::uint64_t> late() const override { return inputs_.late; }
-  void decide(const Op& op, std::uint64_t index) override;
+  void decide(const Op& op) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>&, bool) override {}
   bool trims_again(std::uint32_t call, bool from_this) override;

@@ -10,7 +10,7 @@ namespace e4r::replay {
 
 // What the trace does not carry: worked out by following it (Follow), for those who decide alone.
 struct InputTable {
-  std::vector<allocator::Inputs> known;      // per allocation asked for, as OpStream orders them
+  std::vector<allocator::Inputs> known;      // of each request, by its number (Op::request) less 1
   std::vector<std::uint64_t> refused_frees;  // events that free what is not in use, ascending
   // Requests, numbered from 1 and ascending, that are decided where they were answered, since that
   // gives what was recorded (OpStream).

@@ -87,7 +87,7 @@ struct Op {
   // allocate
   std::uint64_t changes_before = 0;  // changes of the state in the trace before the request
   std::uint64_t inodes_before = 0;   // inodes allocated and freed in the trace before the request
-  std::uint64_t request = 0;         // its number among the requests
+  std::uint64_t request = 0;         // its number among the requests, from 1
   // The number of a request of another thread that came and takes effect before this one, and was
   // answered after it; 0: none.
   std::uint64_t within = 0;

@@ -13,6 +13,7 @@
 #include "replay/follow.h"
 #include "replay/free_run.h"
 #include "replay/input_table.h"
+#include "replay/side_by_side.h"
 #include "replay/warm_start.h"
 #include "trace/packed.h"
 #include "util/parallel.h"
@@ -79,12 +80,19 @@ class Session::Replays {
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
 
+  [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
+
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
   [[nodiscard]] const SessionOptions& options() const { return options_; }
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
   [[nodiscard]] const WarmStart* warm() const { return warm_ ? &*warm_ : nullptr; }
 
  private:
+  // The driver, before its first event.
+  template <class Driver, class... Inputs>
+  [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const Setup& setup,
+                                                            const Inputs&... inputs) const;
+  [[nodiscard]] EngineOptions engine_options(const Setup& setup) const;
   [[nodiscard]] Result<Run> follow_learning(const Setup& recorded);
   [[nodiscard]] Status read_trims();
 
@@ -94,10 +102,10 @@ class Session::Replays {
   std::optional<WarmStart> warm_;
   InputTable inputs_;
   std::vector<RecordedTrim> trims_;
+  std::optional<OpList> ops_;  // for replays that do not take them in their order
 };
 
-template <class Driver, class... Inputs>
-Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) const {
+EngineOptions Session::Replays::engine_options(const Setup& setup) const {
   EngineOptions options;
   options.check = options_.check;
   options.warm = warm() != nullptr;
@@ -108,6 +116,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
   options.rows = setup.rows;
   options.locks = setup.locks;
   options.cpu_of = setup.cpu_of;
+  options.writers = setup.writers;
   options.write_down = setup.write_down;
   options.watch = setup.watch;
   options.watch_every = setup.watch_every;
@@ -116,15 +125,16 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
     options.progress = [this, name = setup.policy->name](std::uint64_t events) {
       return options_.progress(name, events);
     };
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [start] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  Run out;
+  return options;
+}
+
+template <class Driver, class... Inputs>
+Result<std::unique_ptr<Engine>> Session::Replays::make_engine(const Setup& setup,
+                                                              const Inputs&... inputs) const {
   if constexpr (std::is_same_v<Driver, Follow>) {
-    out.engine = std::make_unique<Follow>(
-        source_, make_model(source_, *setup.policy, setup.tunables, warm()), std::move(options),
-        inputs...);
+    return std::unique_ptr<Engine>(std::make_unique<Follow>(
+        source_, make_model(source_, *setup.policy, setup.tunables, warm()), engine_options(setup),
+        inputs...));
   } else {
     std::unique_ptr<allocator::Decider> decider;
     if (setup.make) {
@@ -132,14 +142,33 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
     } else {
       decider = make_model(source_, *setup.policy, setup.tunables, warm());
     }
-    out.engine =
-        std::make_unique<Driver>(source_, std::move(decider), std::move(options), inputs...);
+    return std::unique_ptr<Engine>(
+        std::make_unique<Driver>(source_, std::move(decider), engine_options(setup), inputs...));
   }
+}
+
+template <class Driver, class... Inputs>
+Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) const {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  Run out;
+  E4R_TRY(out.engine, make_engine<Driver>(setup, inputs...));
   out.ready_s = seconds();
   const auto events = trace_.cursor();
   E4R_CHECK(out.engine->run(*events));
   out.elapsed_s = seconds();
   return out;
+}
+
+Result<SideBySide> Session::Replays::side_by_side(const Setup& setup) {
+  if (!ops_) {
+    const auto events = trace_.cursor();
+    E4R_TRY(ops_, read_ops(*events, source_.geometry, warm() != nullptr, inputs_.late));
+  }
+  E4R_TRY(std::unique_ptr<Engine> engine, make_engine<WhatIf>(setup, inputs_));
+  return SideBySide(*ops_, std::move(engine), setup.writers);
 }
 
 Status Session::Replays::read_trims() {
@@ -240,6 +269,10 @@ Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) cons
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+Result<SideBySide> Session::side_by_side(const Setup& setup) {
+  return replays_->side_by_side(setup);
 }
 
 const trace::PackedTrace& Session::trace() const {

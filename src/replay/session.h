@@ -26,6 +26,7 @@ struct TraceSummary;
 namespace e4r::replay {
 
 class Engine;
+class SideBySide;
 struct Setup;
 struct WarmStart;
 // Makes the decider of one replay. `warm`: null when the file system was mounted a moment ago.
@@ -44,6 +45,7 @@ struct Setup {
   // Likewise, and not to follow with.
   bool locks = false;
   std::function<std::uint16_t(std::uint64_t ino)> cpu_of = nullptr;
+  unsigned writers = 1;
   std::vector<std::uint64_t> write_down = {};
   DecisionWatch decided = nullptr;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Not to follow with
@@ -98,6 +100,10 @@ class Session {
   [[nodiscard]] Result<Run> what_if(const Setup& setup) const;
   // Replays under each setup, in threads; the runs come in the order of the setups.
   [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups) const;
+
+  // Begins a replay in which the setup's writers are as far as the caller says. The session must
+  // outlive it.
+  [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
 
   [[nodiscard]] const trace::PackedTrace& trace() const;
   // As follow() has completed it; null without one.

@@ -19,11 +19,12 @@ void join_neighbours(std::vector<BlockRange>& ranges) {
 
 void Translation::recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
                                 std::uint64_t len) {
-  add(block, {len, ino, logical});
+  add(key(ino, block), {len, ino, logical});
 }
 
-void Translation::recorded_metadata(std::uint64_t block, std::uint64_t here, std::uint64_t len) {
-  add(block, {len, 0, here});
+void Translation::recorded_metadata(std::uint64_t ino, std::uint64_t block, std::uint64_t here,
+                                    std::uint64_t len) {
+  add(key(ino, block), {len, 0, here});
 }
 
 std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
@@ -76,11 +77,12 @@ void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::u
   }
 }
 
-std::uint64_t Translation::find(std::uint64_t block) const {
-  auto it = runs_.upper_bound(block);
+std::uint64_t Translation::find(std::uint64_t ino, std::uint64_t block) const {
+  if (block > kBlock) return block;
+  auto it = runs_.upper_bound(key(ino, block));
   if (it == runs_.begin()) return block;
   --it;
-  const std::uint64_t offset = block - it->first;
+  const std::uint64_t offset = key(ino, block) - it->first;
   if (offset >= it->second.len) return block;
   const std::uint64_t place = place_of(it->second, offset);
   if (it->second.ino == 0) return place;
@@ -100,19 +102,20 @@ void Translation::release(const Run& run, std::uint64_t offset, std::uint64_t le
   if (file != files_.end()) file->second.unmap(run.place + offset, len, out);
 }
 
-void Translation::free(const BlockRange& recorded, std::vector<BlockRange>& out) {
-  Block block = recorded.first;
-  const Block end = recorded.end();
+void Translation::free(std::uint64_t ino, const BlockRange& recorded,
+                       std::vector<BlockRange>& out) {
+  std::uint64_t block = key(ino, recorded.first);
+  const std::uint64_t end = block + recorded.count;
   auto it = runs_.upper_bound(block);
   if (it != runs_.begin()) --it;
   while (block < end) {
     while (it != runs_.end() && it->first + it->second.len <= block) ++it;
     if (it == runs_.end() || it->first >= end) {
-      out.push_back({block, end - block});
+      out.push_back({block & kBlock, end - block});
       break;
     }
     if (it->first > block) {
-      out.push_back({block, it->first - block});
+      out.push_back({block & kBlock, it->first - block});
       block = it->first;
     }
     const std::uint64_t start = it->first;

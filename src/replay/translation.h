@@ -11,8 +11,14 @@ namespace e4r::replay {
 
 // Knows for each recorded device block which file block or metadata block it holds, and where the
 // replay has put that block. A block that the trace did not allocate stands for itself.
+//
+// With many writers, each has recorded blocks of its own: one may ask for a block before another
+// one has freed it, since they are served in another order than the recorded one.
 class Translation {
  public:
+  // `writers`: the files are those of writer (inode modulo writers).
+  explicit Translation(unsigned writers = 1) : writers_(writers) {}
+
   // The file's blocks in the replay; valid until another file is named or forgotten.
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
   [[nodiscard]] const FileLayouts& files() const { return files_; }
@@ -20,17 +26,18 @@ class Translation {
   // The kernel put `len` blocks of file `ino` from `logical` on at `block`.
   void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
                      std::uint64_t len);
-  // The kernel put `len` blocks of metadata at `block`; the replay put them at `here`, or found no
-  // place for them (0).
-  void recorded_metadata(std::uint64_t block, std::uint64_t here, std::uint64_t len);
+  // The kernel put `len` blocks of the file's metadata at `block`; the replay put them at `here`,
+  // or found no place for them (0).
+  void recorded_metadata(std::uint64_t ino, std::uint64_t block, std::uint64_t here,
+                         std::uint64_t len);
 
-  // Where a recorded block is in the replay; itself when the trace did not allocate it, 0 when the
-  // replay has no place for it.
-  [[nodiscard]] std::uint64_t find(std::uint64_t block) const;
+  // Where a recorded block of the file is in the replay; itself when the trace did not allocate it,
+  // 0 when the replay has no place for it.
+  [[nodiscard]] std::uint64_t find(std::uint64_t ino, std::uint64_t block) const;
 
-  // The kernel freed recorded blocks: forgets them and appends to `out` the ranges to free in the
-  // replay, neighbours joined.
-  void free(const BlockRange& recorded, std::vector<BlockRange>& out);
+  // The kernel freed recorded blocks of the file: forgets them and appends to `out` the ranges to
+  // free in the replay, neighbours joined.
+  void free(std::uint64_t ino, const BlockRange& recorded, std::vector<BlockRange>& out);
 
   // The inode is gone: appends what the replay still holds for it, and forgets the file.
   void forget(std::uint64_t ino, std::vector<BlockRange>& out);
@@ -42,6 +49,13 @@ class Translation {
     std::uint64_t place;  // file block, or for metadata the block in the replay (0: none)
   };
   using Runs = std::map<std::uint64_t, Run>;
+  // A recorded block has its writer's number above this.
+  static constexpr unsigned kBlockBits = 48;
+  static constexpr std::uint64_t kBlock = (1ull << kBlockBits) - 1;
+
+  [[nodiscard]] std::uint64_t key(std::uint64_t ino, std::uint64_t block) const {
+    return (ino % writers_) << kBlockBits | block;
+  }
 
   // `place` of the block at `offset` in the run.
   [[nodiscard]] static std::uint64_t place_of(const Run& run, std::uint64_t offset);
@@ -52,8 +66,9 @@ class Translation {
   void release(const Run& run, std::uint64_t offset, std::uint64_t len,
                std::vector<BlockRange>& out);
 
+  unsigned writers_;
   FileLayouts files_;
-  Runs runs_;  // by recorded block, disjoint
+  Runs runs_;  // by key of the recorded block, disjoint
 };
 
 // Joins each range with the one before it where it continues it.

@@ -5,9 +5,9 @@
 
 namespace e4r::replay {
 
-void WhatIf::decide(const Op& op, std::uint64_t index) {
+void WhatIf::decide(const Op& op) {
   allocator::Inputs known;
-  if (index < inputs_.known.size()) known = inputs_.known[index];
+  if (op.request <= inputs_.known.size()) known = inputs_.known[op.request - 1];
   // A file that has its own preallocations keeps them.
   if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
       facts_.of(op.ino).mode == allocator::Mode::stream)
@@ -45,13 +45,13 @@ void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
     if (!decision.success) break;
     const std::uint64_t blocks = geometry.to_blocks(decision.len);
     const std::uint64_t kept = std::min(blocks, recorded - placed);
-    translation_.recorded_metadata(op.block + placed, decision.block, kept);
+    translation_.recorded_metadata(op.ino, op.block + placed, decision.block, kept);
     give_back({decision.block + kept, blocks - kept});
     placed += kept;
     request.goal = decision.block + blocks;
     request.len = static_cast<std::uint32_t>(geometry.to_clusters(recorded - placed));
   } while (placed < recorded);
-  translation_.recorded_metadata(op.block + placed, 0, recorded - placed);
+  translation_.recorded_metadata(op.ino, op.block + placed, 0, recorded - placed);
 }
 
 // Makes it a request for the file blocks [at, end), which continue what lies before them.
@@ -100,7 +100,7 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
 // Goal and neighbours of a recorded request, moved to where the replay has those blocks.
 void WhatIf::translate_neighbours(const Op& op, allocator::Request& request) const {
   const auto moved = [&](std::uint64_t block) {
-    const std::uint64_t here = translation_.find(block);
+    const std::uint64_t here = translation_.find(op.ino, block);
     return here == 0 ? block : here;
   };
   if (op.pleft != 0) request.left_block = moved(op.pleft);
@@ -111,7 +111,8 @@ void WhatIf::translate_neighbours(const Op& op, allocator::Request& request) con
     request.goal = request.left_block + (op.logical - op.lleft);
   else if (op.pright != 0 && op.goal == from_right)
     request.goal = request.right_block - (op.lright - op.logical);
-  else if (const std::uint64_t here = translation_.find(op.goal); here != 0 && here != op.goal)
+  else if (const std::uint64_t here = translation_.find(op.ino, op.goal);
+           here != 0 && here != op.goal)
     request.goal = here;
   else if (op.goal > 0 && !is_data(op))
     request.goal = moved(op.goal - 1) + 1;
@@ -123,7 +124,7 @@ void WhatIf::free(const Op& op, const BlockRange& range) {
     return;
   }
   freed_.clear();
-  translation_.free(range, freed_);
+  translation_.free(op.ino, range, freed_);
   let_go(freed_, op.file_data);
 }
 
@@ -132,10 +133,8 @@ void WhatIf::let_go(const std::vector<BlockRange>& ranges, bool file_data) {
 }
 
 // Whether the recorded state had shown that this free cannot be so.
-bool WhatIf::refused_before(const Op& op) {
-  const auto& refused = inputs_.refused_frees;
-  while (refused_ < refused.size() && refused[refused_] < op.ordinal) ++refused_;
-  return refused_ < refused.size() && refused[refused_] == op.ordinal;
+bool WhatIf::refused_before(const Op& op) const {
+  return std::ranges::binary_search(inputs_.refused_frees, op.ordinal);
 }
 
 }  // namespace e4r::replay

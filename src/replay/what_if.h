@@ -28,7 +28,7 @@ class WhatIf : public Engine {
 
  private:
   [[nodiscard]] std::span<const std::uint64_t> late() const override { return inputs_.late; }
-  void decide(const Op& op, std::uint64_t index) override;
+  void decide(const Op& op) override;
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>& ranges, bool file_data) override;
   bool trims_again(std::uint32_t call, bool) override {
@@ -41,10 +41,9 @@ class WhatIf : public Engine {
   void go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
              allocator::Request& request) const;
   void translate_neighbours(const Op& op, allocator::Request& request) const;
-  bool refused_before(const Op& op);
+  [[nodiscard]] bool refused_before(const Op& op) const;
 
   const InputTable& inputs_;
-  std::size_t refused_ = 0;        // of InputTable::refused_frees, how many have passed
   std::vector<BlockRange> freed_;  // scratch
 };
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "replay/side_by_side.h"
 #include "support/model.h"
 
 namespace e4r::test {
@@ -18,6 +19,7 @@ namespace {
 using allocator::Policy;
 using replay::Engine;
 using replay::InputTable;
+using replay::SideBySide;
 
 const Policy& named(std::string_view name) {
   return *allocator::find_policy(name);
@@ -311,6 +313,69 @@ TEST_P(EngineTest, WhatIfSharesAndLosesNothing) {
       EXPECT_EQ(full->tally().bad_frees, 0u);
       EXPECT_EQ(differing_groups(settled(full->state()), recording.final_bitmaps()), "");
     }
+  }
+}
+
+// Writers ask in any order, and another one than the recorded.
+void take_turns(SideBySide& replay, unsigned writers, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<unsigned> busy;
+  for (unsigned writer = 0; writer < writers; ++writer) busy.push_back(writer);
+  while (!busy.empty()) {
+    const std::size_t at = rng.below(busy.size());
+    const auto next = replay.next(busy[at]);
+    ASSERT_TRUE(next.ok()) << next.error().message;
+    if (!*next) {
+      busy.erase(busy.begin() + static_cast<std::ptrdiff_t>(at));
+      continue;
+    }
+    // One of them is ahead for a while, as on a CPU that it shares.
+    for (std::uint64_t more = rng.below(20); more > 0 && *replay.next(busy[at]); --more)
+      ASSERT_TRUE(replay.serve(busy[at]).ok());
+  }
+  EXPECT_TRUE(replay.finish().ok());
+}
+
+TEST_P(EngineTest, WritersSideBySideShareAndLoseNothing) {
+  const Policy& policy = named("linux-6.12");
+  Recording recording(script("legacy", 1));
+  InputTable inputs;
+  (void)run(recording, recording.whole(), named("legacy"), Driver::follow, inputs);
+  const auto served = [&](std::span<const trace::Event> events, unsigned writers) {
+    MemorySource stream(events);
+    auto ops = replay::read_ops(stream, recording.fs().geometry(), false, inputs.late);
+    EXPECT_TRUE(ops.ok());
+    struct Served {
+      replay::OpList ops;
+      std::unique_ptr<SideBySide> replay;
+      [[nodiscard]] const Engine& engine() const { return replay->engine(); }
+    };
+    auto out = std::make_unique<Served>();
+    out->ops = *std::move(ops);
+    replay::EngineOptions options;
+    options.writers = writers;
+    auto engine = std::make_unique<replay::WhatIf>(
+        recording.fs().source(),
+        replay::make_model(recording.fs().source(), policy, recording.tunables(), nullptr), options,
+        inputs);
+    out->replay = std::make_unique<SideBySide>(out->ops, std::move(engine), writers);
+    take_turns(*out->replay, writers, 7);
+    EXPECT_EQ(out->engine().tally().bad_frees, 0u);
+    EXPECT_EQ(out->engine().state().check(1), std::vector<std::string>());
+    return out;
+  };
+  InputTable same = inputs;
+  const auto alone = run(recording, recording.whole(), policy, Driver::what_if, same);
+  EXPECT_EQ(served(recording.whole(), 1)->engine().hash().value(), alone->hash().value());
+  for (const unsigned writers : {2u, 7u}) {
+    const auto half = served(recording.middle(), writers);
+    const Owners owners(recording, half->engine());
+    if (half->engine().tally().failed == 0) {
+      expect_everything_mapped(recording, half->engine());
+      EXPECT_EQ(owners.unowned(), 0);
+    }
+    const auto full = served(recording.whole(), writers);
+    EXPECT_EQ(differing_groups(settled(full->engine().state()), recording.final_bitmaps()), "");
   }
 }
 

@@ -121,11 +121,13 @@ struct PlainTranslation {
     std::uint64_t ino;  // 0: metadata
     std::uint64_t place;
   };
-  std::map<std::uint64_t, Owner> recorded;
+  unsigned writers;
+  using Block = std::pair<std::uint64_t, std::uint64_t>;  // a writer's, and its number
+  std::map<Block, Owner> recorded;
   std::map<std::uint64_t, Plain> files;
 
-  [[nodiscard]] std::uint64_t find(std::uint64_t block) const {
-    const auto it = recorded.find(block);
+  [[nodiscard]] std::uint64_t find(std::uint64_t of, std::uint64_t block) const {
+    const auto it = recorded.find({of % writers, block});
     if (it == recorded.end()) return block;
     if (it->second.ino == 0) return it->second.place;
     const auto file = files.find(it->second.ino);
@@ -134,25 +136,28 @@ struct PlainTranslation {
     return mapped == file->second.end() ? 0 : mapped->second;
   }
   // Frees the block and returns what to free in the replay, 0 for nothing.
-  std::uint64_t free(std::uint64_t block) {
-    const std::uint64_t here = find(block);
-    const auto it = recorded.find(block);
+  std::uint64_t free(std::uint64_t of, std::uint64_t block) {
+    const std::uint64_t here = find(of, block);
+    const auto it = recorded.find({of % writers, block});
     if (it == recorded.end()) return block;
     if (it->second.ino != 0) files[it->second.ino].erase(it->second.place);
     recorded.erase(it);
     return here;
   }
-  [[nodiscard]] bool unused(std::uint64_t block, std::uint64_t len) const {
-    const auto it = recorded.lower_bound(block);
-    return it == recorded.end() || it->first >= block + len;
+  [[nodiscard]] bool unused(std::uint64_t of, std::uint64_t block, std::uint64_t len) const {
+    const auto it = recorded.lower_bound({of % writers, block});
+    return it == recorded.end() || it->first >= Block{of % writers, block + len};
   }
 };
 
-// Data, metadata with and without a place, frees that cut across owners, and deleted files.
-TEST(Translation, RandomHistoryMatchesAPlainMap) {
+class TranslationOf : public testing::TestWithParam<unsigned> {};
+
+// Data, metadata with and without a place, frees that cut across owners, and deleted files. Of many
+// writers, each has recorded blocks of its own.
+TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
   Rng rng(17);
-  Translation translation;
-  PlainTranslation plain;
+  Translation translation(GetParam());
+  PlainTranslation plain{GetParam(), {}, {}};
   std::map<std::uint64_t, std::uint64_t> end_of_file;
   std::uint64_t next = 10000;
   for (int step = 0; step < 6000; ++step) {
@@ -162,26 +167,28 @@ TEST(Translation, RandomHistoryMatchesAPlainMap) {
     const std::uint64_t dice = rng.below(10);
     next += 40;
     if (dice < 5) {
-      if (!plain.unused(block, len)) continue;
+      if (!plain.unused(ino, block, len)) continue;
       const std::uint64_t logical = end_of_file[ino];
       end_of_file[ino] += len + rng.below(2);
       translation.recorded_data(ino, logical, block, len);
       const std::uint64_t mapped = rng.chance(1, 6) ? rng.below(len) : len;  // not always all of it
       translation.file(ino).map({logical, next, mapped});
-      for (std::uint64_t i = 0; i < len; ++i) plain.recorded[block + i] = {ino, logical + i};
+      for (std::uint64_t i = 0; i < len; ++i)
+        plain.recorded[{ino % GetParam(), block + i}] = {ino, logical + i};
       for (std::uint64_t i = 0; i < mapped; ++i) plain.files[ino][logical + i] = next + i;
     } else if (dice < 7) {
-      if (!plain.unused(block, len)) continue;
+      if (!plain.unused(ino, block, len)) continue;
       const bool placed = rng.chance(2, 3);
-      translation.recorded_metadata(block, placed ? next : 0, len);
+      translation.recorded_metadata(ino, block, placed ? next : 0, len);
       for (std::uint64_t i = 0; i < len; ++i)
-        plain.recorded[block + i] = {0, placed ? next + i : 0};
+        plain.recorded[{ino % GetParam(), block + i}] = {0, placed ? next + i : 0};
     } else if (dice < 9) {
       std::vector<BlockRange> out;
-      translation.free({block, len}, out);
+      translation.free(ino, {block, len}, out);
       std::vector<std::uint64_t> expected;
       for (std::uint64_t i = 0; i < len; ++i)
-        if (const std::uint64_t here = plain.free(block + i); here != 0) expected.push_back(here);
+        if (const std::uint64_t here = plain.free(ino, block + i); here != 0)
+          expected.push_back(here);
       ASSERT_EQ(blocks_of(out), expected) << "step " << step;
       for (std::size_t i = 1; i < out.size(); ++i)
         ASSERT_NE(out[i - 1].end(), out[i].first) << "not joined";
@@ -195,27 +202,32 @@ TEST(Translation, RandomHistoryMatchesAPlainMap) {
     }
     for (int i = 0; i < 20; ++i) {
       const std::uint64_t probe = rng.between(1, 620);
-      ASSERT_EQ(translation.find(probe), plain.find(probe)) << "step " << step << " " << probe;
+      ASSERT_EQ(translation.find(ino, probe), plain.find(ino, probe))
+          << "step " << step << " " << probe;
     }
   }
 }
 
-TEST(Translation, AnUnknownBlockIsItself) {
-  Translation translation;
-  EXPECT_EQ(translation.find(77), 77u);
+INSTANTIATE_TEST_SUITE_P(Writers, TranslationOf, testing::Values(1u, 3u));
+
+TEST_P(TranslationOf, AnUnknownBlockIsItself) {
+  Translation translation(GetParam());
+  // As a trace may have it, far beyond any device.
+  for (const std::uint64_t block : {std::uint64_t{77}, std::uint64_t{3} << 48, UINT64_MAX})
+    EXPECT_EQ(translation.find(2, block), block);
   std::vector<BlockRange> out;
-  translation.free({70, 10}, out);
+  translation.free(2, {70, 10}, out);
   EXPECT_EQ(out, (std::vector<BlockRange>{{70, 10}}));
 }
 
 TEST(Translation, MetadataWithoutAPlaceIsNowhere) {
   Translation translation;
-  translation.recorded_metadata(50, 0, 4);
-  for (std::uint64_t block = 50; block < 54; ++block) EXPECT_EQ(translation.find(block), 0u);
+  translation.recorded_metadata(1, 50, 0, 4);
+  for (std::uint64_t block = 50; block < 54; ++block) EXPECT_EQ(translation.find(1, block), 0u);
   std::vector<BlockRange> out;
-  translation.free({51, 1}, out);
+  translation.free(1, {51, 1}, out);
   EXPECT_TRUE(out.empty());
-  EXPECT_EQ(translation.find(52), 0u);
+  EXPECT_EQ(translation.find(1, 52), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replay/op_stream.h"
+
+namespace e4r::replay {
+
+// The operations of a trace that Intake lets through, in the order in which they took effect, for
+// replays that do not take them in that order.
+using OpList = std::vector<Op>;
+
+// Arguments as OpStream takes them.
+[[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
+                                      bool loaded, std::span<const std::uint64_t> late);
+
+}  // namespace e4r::replay

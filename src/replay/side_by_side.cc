@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/side_by_side.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace e4r::replay {
+namespace {
+
+bool is_of_file(const Op& op) {
+  switch (op.kind) {
+    case Op::Kind::allocate:
+    case Op::Kind::free:
+    case Op::Kind::discard_inode:
+    case Op::Kind::allocate_inode:
+    case Op::Kind::free_inode:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+SideBySide::SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsigned writers)
+    : ops_(ops), engine_(std::move(engine)), writers_(writers) {
+  std::uint64_t decisions = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = ops[i];
+    const bool asks = op.kind == Op::Kind::allocate && op.closing.seen;
+    if (asks) ++decisions;
+    if (is_of_file(op))
+      writers_[op.ino % writers].turns.push_back({i, asks ? decisions : 0});
+    else
+      shared_.push_back(i);
+  }
+}
+
+Status SideBySide::do_next(Writer& writer) {
+  const std::size_t op = writer.turns[writer.next++].op;
+  for (; next_shared_ < shared_.size() && shared_[next_shared_] < op; ++next_shared_)
+    E4R_CHECK(engine_->step(ops_[shared_[next_shared_]]));
+  return engine_->step(ops_[op]);
+}
+
+Result<std::optional<std::uint64_t>> SideBySide::next(unsigned number) {
+  Writer& writer = writers_[number];
+  const auto from = writer.turns.begin() + static_cast<std::ptrdiff_t>(writer.next);
+  const auto asks =
+      std::find_if(from, writer.turns.end(), [](const Turn& turn) { return turn.decision != 0; });
+  if (asks != writer.turns.end()) return std::optional(asks->decision);
+  while (writer.next < writer.turns.size()) E4R_CHECK(do_next(writer));
+  return std::optional<std::uint64_t>();
+}
+
+Status SideBySide::serve(unsigned number) {
+  Writer& writer = writers_[number];
+  while (writer.turns[writer.next].decision == 0) E4R_CHECK(do_next(writer));
+  engine_->forget_locks();
+  return do_next(writer);
+}
+
+}  // namespace e4r::replay
