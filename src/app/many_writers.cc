@@ -60,16 +60,18 @@ void vary(std::vector<std::uint64_t>& think_ns) {
 // The writers' requests are served by a replay.
 class Replayed : public contention::Requests {
  public:
-  // `think_ns`: before each decision, by its number. Both must outlive the object.
-  Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns)
-      : replay_(replay), think_ns_(think_ns) {}
+  // `think_ns`: before each decision, by its number. `cpu`: what the replay's setup has in cpu_of.
+  // All must outlive the object.
+  Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns, unsigned& cpu)
+      : replay_(replay), think_ns_(think_ns), cpu_(cpu) {}
 
   Result<std::optional<std::uint64_t>> think_ns(unsigned writer) override {
     E4R_TRY(const std::optional<std::uint64_t> decision, replay_.next(writer));
     if (!decision) return std::optional<std::uint64_t>();
     return std::optional(*decision < think_ns_.size() ? think_ns_[*decision] : 0);
   }
-  Result<const allocator::LockNotes*> serve(unsigned writer) override {
+  Result<const allocator::LockNotes*> serve(unsigned writer, unsigned cpu) override {
+    cpu_ = cpu;
     E4R_CHECK(replay_.serve(writer));
     return &replay_.engine().locks();
   }
@@ -77,6 +79,7 @@ class Replayed : public contention::Requests {
  private:
   replay::SideBySide& replay_;
   const std::vector<std::uint64_t>& think_ns_;
+  unsigned& cpu_;
 };
 
 }  // namespace
@@ -142,12 +145,11 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
     for (const unsigned writers : options.numbers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
       const unsigned cpus = options.cpus == 0 ? writers : options.cpus;
-      setup.cpu_of = [=](std::uint64_t ino) {
-        return static_cast<std::uint16_t>(contention::writer_of(ino, writers) % cpus);
-      };
+      unsigned cpu = 0;  // on which a request is served
+      setup.cpu_of = [&cpu](std::uint64_t) { return static_cast<std::uint16_t>(cpu); };
       setup.writers = writers;
       E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
-      Replayed requests(replay, thinking.ns);
+      Replayed requests(replay, thinking.ns, cpu);
       E4R_TRY(contention::Outcome outcome, contention::simulate(requests, writers, cpus));
       E4R_CHECK(replay.finish());
       if (outcome.deadlocked)

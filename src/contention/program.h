@@ -17,7 +17,7 @@ struct Program {
     std::uint32_t lock;      // the first of its kind for a lock of each CPU
     std::uint16_t name;
     What what;
-    bool spins;    // the lock is one that is spun for: its holder stays on its CPU
+    bool spins;    // who waits for the lock stays on its CPU
     bool of_cpu;   // each CPU has one (locality groups)
     bool decides;  // of a group that is tried: the request is served there
   };

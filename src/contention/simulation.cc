@@ -45,7 +45,7 @@ struct Writer {
   std::uint64_t lock_since = 0;  // when it began to wait for a lock
   std::uint64_t cpu_since = 0;   // or for a CPU
   std::uint32_t cpu = kNone;
-  std::uint32_t spins = 0;  // spinlocks held: it is not taken off its CPU
+  std::uint32_t served_on = 0;  // the CPU whose locality group serves its request
   // It is served in the group of this lock instead of the recorded one.
   std::uint32_t recorded_lock = kNone, other_lock = kNone;
   bool thinks = true;
@@ -103,7 +103,7 @@ class Simulation {
   bool try_group(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
   bool take(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
   bool take_mutex(std::uint32_t number, std::uint32_t lock);
-  void let_go(std::uint32_t number, std::uint32_t lock, const Program::Step& step);
+  void let_go(std::uint32_t lock, const Program::Step& step);
   void hand_over(Lock& lock);
   void let_mutex_go(Lock& mutex);
   void note_wait(const Writer& writer);
@@ -152,12 +152,14 @@ void Simulation::begin_next(std::uint32_t number) {
 
 // The allocator decides the writer's request.
 void Simulation::serve(std::uint32_t number) {
-  const auto notes = requests_.serve(number);
+  Writer& writer = writers_[number];
+  writer.served_on = writer.cpu;
+  const auto notes = requests_.serve(number, writer.cpu);
   if (!notes.ok()) {
     status_ = notes.error();
     return;
   }
-  numbers_.read(**notes, writers_[number].program);
+  numbers_.read(**notes, writer.program);
   if (locks_.size() < numbers_.count()) locks_.resize(numbers_.count());
   const std::vector<std::string>& names = (*notes)->names();
   for (std::size_t i = out_.waits.size(); i < names.size(); ++i)
@@ -190,10 +192,12 @@ void Simulation::leave_cpu(std::uint32_t number) {
   get_cpu(next);
 }
 
-// The writer computes until its next step, or until its slice is over.
+// The writer computes until its next step, or thinks until its slice is over. A kernel does not
+// take who is in its code off the CPU at once (PREEMPT_VOLUNTARY, PREEMPT_LAZY), and a request is
+// short.
 void Simulation::go_on(std::uint32_t number) {
   const Writer& writer = writers_[number];
-  const bool bounded = cpus_ < writers_.size() && writer.spins == 0;
+  const bool bounded = cpus_ < writers_.size() && writer.thinks;
   const std::uint64_t slice = writer.slice_end > now_ ? writer.slice_end - now_ : 0;
   run_for(number, bounded && slice > 0 ? std::min(slice, writer.left_ns) : writer.left_ns);
 }
@@ -206,7 +210,7 @@ void Simulation::run_for(std::uint32_t number, std::uint64_t ns) {
 // The writer has computed for as long as it was to.
 void Simulation::advance(std::uint32_t number) {
   Writer& writer = writers_[number];
-  if (now_ >= writer.slice_end && writer.spins == 0 && cpus_ < writers_.size()) {
+  if (now_ >= writer.slice_end && writer.thinks && cpus_ < writers_.size()) {
     writer.slice_end = now_ + Machine::kSliceNs;
     if (!ready_.empty()) {
       leave_cpu(number);
@@ -244,10 +248,9 @@ void Simulation::set_out(Writer& writer) {
   out_.busy_ns += writer.left_ns;
 }
 
-// A writer uses one locality group, on whichever CPU it runs.
 std::uint32_t Simulation::lock_of(std::uint32_t number, const Program::Step& step) const {
   const Writer& writer = writers_[number];
-  if (step.of_cpu) return step.lock + number % cpus_;
+  if (step.of_cpu) return step.lock + writer.served_on;
   return step.lock == writer.recorded_lock ? writer.other_lock : step.lock;
 }
 
@@ -255,7 +258,7 @@ std::uint32_t Simulation::lock_of(std::uint32_t number, const Program::Step& ste
 bool Simulation::do_step(std::uint32_t number, const Program::Step& step) {
   const std::uint32_t lock = lock_of(number, step);
   if (step.what == What::let_go) {
-    let_go(number, lock, step);
+    let_go(lock, step);
     return true;
   }
   if (step.what == What::tries) return try_group(number, lock, step);
@@ -299,7 +302,6 @@ bool Simulation::take(std::uint32_t number, std::uint32_t lock, const Program::S
   const bool shares = step.what == What::share;
   if (locks_[lock].admits(shares)) {
     locks_[lock].enter(shares);
-    ++writer.spins;
     return true;
   }
   locks_[lock].waiters.push_back({number, shares});
@@ -331,14 +333,12 @@ bool Simulation::take_mutex(std::uint32_t number, std::uint32_t lock) {
   return false;
 }
 
-void Simulation::let_go(std::uint32_t number, std::uint32_t lock, const Program::Step& step) {
+void Simulation::let_go(std::uint32_t lock, const Program::Step& step) {
   --locks_[lock].holders;
-  if (step.spins) {
-    --writers_[number].spins;
+  if (step.spins)
     hand_over(locks_[lock]);
-  } else {
+  else
     let_mutex_go(locks_[lock]);
-  }
 }
 
 // Gives a spinlock to who waits for it: to the first, or to all who share it up to one who does
@@ -350,7 +350,6 @@ void Simulation::hand_over(Lock& lock) {
     lock.enter(next.shares);
     Writer& writer = writers_[next.writer];
     note_wait(writer);
-    ++writer.spins;
     approach_next(writer);
     go_on(next.writer);
   }

@@ -30,12 +30,13 @@ class Requests {
   virtual ~Requests() = default;
   // How long the writer thinks before its next request; nothing: it has none left.
   [[nodiscard]] virtual Result<std::optional<std::uint64_t>> think_ns(unsigned writer) = 0;
-  // Serves that request, with the state as it is now. Returns what that did to locks, valid until
-  // the next call: one request of the notes after the other.
-  [[nodiscard]] virtual Result<const allocator::LockNotes*> serve(unsigned writer) = 0;
+  // Serves that request on a CPU, with the state as it is now. Returns what that did to locks,
+  // valid until the next call: one request of the notes after the other.
+  [[nodiscard]] virtual Result<const allocator::LockNotes*> serve(unsigned writer,
+                                                                  unsigned cpu) = 0;
 };
 
-// Files are dealt out to writers, and writers to CPUs, one by one.
+// Files are dealt out to writers one by one.
 [[nodiscard]] constexpr unsigned writer_of(std::uint64_t ino, unsigned writers) {
   return static_cast<unsigned>(ino % writers);
 }
@@ -71,8 +72,8 @@ struct Outcome {
   [[nodiscard]] double requests_per_second() const;
 };
 
-// `writers` and `cpus`: at least 1. What a locality group serves is that of the CPU number writer
-// modulo `cpus`. The same outcome for the same answers of `requests`; the Error is theirs.
+// `writers` and `cpus`: at least 1. The same outcome for the same answers of `requests`; the Error
+// is theirs.
 [[nodiscard]] Result<Outcome> simulate(Requests& requests, unsigned writers, unsigned cpus);
 
 }  // namespace e4r::contention

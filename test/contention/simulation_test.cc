@@ -38,7 +38,7 @@ class Served : public Requests {
     if (left_[writer].empty()) return std::optional<std::uint64_t>();
     return std::optional(work_.think_ns[left_[writer].front()]);
   }
-  Result<const allocator::LockNotes*> serve(unsigned writer) override {
+  Result<const allocator::LockNotes*> serve(unsigned writer, unsigned) override {
     order.push_back(left_[writer].front());
     left_[writer].pop_front();
     if (order.size() == fails_at) return error("no such kernel");
@@ -182,16 +182,28 @@ TEST(Contention, AWriterGivesItsCpuUpAfterASlice) {
 TEST(Contention, WhoWaitsForAMutexLeavesTheCpu) {
   WorkOf all;
   const std::uint64_t slice = Machine::kSliceNs;
-  // The first is taken off its CPU while it holds the mutex; the second one waits for that, and the
-  // third one computes meanwhile.
+  // The second one waits for the first, and the third one computes on its CPU meanwhile.
   all.request(0, 0, kOther, 0, static_cast<std::uint32_t>(2 * slice),
               static_cast<std::uint32_t>(2 * slice), What::sleep)
       .request(1, 0, kOther, 0, 10, 10, What::sleep)
       .request(2, 0, group(1), 0, 10, 10);
-  const Outcome out = simulate(all.work(), 3, 1);
+  const Outcome out = simulate(all.work(), 3, 2);
   EXPECT_EQ(out.requests, 3u);
-  EXPECT_EQ(out.ns, 2 * slice + 20);
-  EXPECT_EQ(out.all_waits().ns, slice + 10);
+  EXPECT_EQ(out.ns, 2 * slice + 10);
+  EXPECT_EQ(out.all_waits().ns, 2 * slice);
+  EXPECT_EQ(out.cpu_wait_ns, 0u);
+}
+
+// A slice that is over ends when the request does.
+TEST(Contention, ARequestKeepsItsCpu) {
+  WorkOf all;
+  const auto longer = static_cast<std::uint32_t>(2 * Machine::kSliceNs);
+  all.request(0, 0, kOther, 0, longer, longer, What::sleep)
+      .request(1, 0, kOther, 0, 10, 10, What::sleep);
+  const Outcome out = simulate(all.work(), 2, 1);
+  EXPECT_EQ(out.ns, longer + 10u);
+  EXPECT_EQ(out.all_waits().count, 0u);
+  EXPECT_EQ(out.cpu_wait_ns, longer);
 }
 
 TEST(Contention, EachCpuHasItsLocalityGroup) {
@@ -199,7 +211,9 @@ TEST(Contention, EachCpuHasItsLocalityGroup) {
     WorkOf all;
     all.request(0, 0, kOther, 0, 50, 50, What::sleep, "lg_mutex")
         .request(1, 0, kOther, 0, 50, 50, What::sleep, "lg_mutex");
-    EXPECT_EQ(simulate(all.work(), 2, cpus).ns, cpus == 1 ? 100u : 50u);
+    const Outcome out = simulate(all.work(), 2, cpus);
+    EXPECT_EQ(out.ns, cpus == 1 ? 100u : 50u);
+    EXPECT_EQ(out.all_waits().count, 0u);
   }
 }
 
