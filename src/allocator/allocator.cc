@@ -37,6 +37,8 @@ void start_search(const state::MountedGeometry& geometry, const Request& request
   search.best.logical = search.orig.logical;
   search.flags = request.flags & ~kOwnFlags;
   search.groups = usable_groups(geometry);
+  search.ino = request.ino;
+  search.cpu = request.cpu;
 }
 
 // What the decision that the search came to shows to the outside.
@@ -116,18 +118,20 @@ Decision Allocator::would_find(const Search& search, const Normalized& goal,
                                std::uint64_t ino) const {
   Counters ignored;
   Search trial(state_, tunables_, ignored);
+  trial.ino = ino;
+  trial.cpu = search.cpu;
   trial.orig = search.orig;
   trial.goal = goal.goal;
   trial.goal_len = goal.goal.len;
   trial.flags = search.flags | goal.flags;
   trial.groups = search.groups;
   trial.extsize = search.extsize;
-  return tried(trial, ino);
+  return tried(trial);
 }
 
-Decision Allocator::tried(Search& trial, std::uint64_t ino) const {
+Decision Allocator::tried(Search& trial) const {
   trial.trial = true;
-  GroupSearch(trial, policy_).run(streams_, start_, ino);
+  GroupSearch(trial, policy_).run(streams_, start_);
   Decision out;
   out.success = trial.status == Search::Status::found;
   show(trial, out);
@@ -136,10 +140,12 @@ Decision Allocator::tried(Search& trial, std::uint64_t ino) const {
 
 // Whether the guide knows what the search ends with when it passes over the group of the extent
 // that was not accepted, because another CPU held that group's lock.
-bool Allocator::passes_over(const Search& begun, const Search& refused, std::uint64_t ino) const {
+bool Allocator::passes_over(const Search& begun, const Search& refused) const {
   if (!refused.refused || begun.refused || refused.best.group == begun.passed_over) return false;
   Counters ignored;
   Search trial(state_, tunables_, ignored);
+  trial.ino = begun.ino;
+  trial.cpu = begun.cpu;
   trial.orig = begun.orig;
   trial.goal = begun.goal;
   trial.goal_len = begun.goal_len;
@@ -147,7 +153,7 @@ bool Allocator::passes_over(const Search& begun, const Search& refused, std::uin
   trial.groups = begun.groups;
   trial.extsize = begun.extsize;
   trial.passed_over = refused.best.group;
-  return refused.guide->confirms(tried(trial, ino));
+  return refused.guide->confirms(tried(trial));
 }
 
 // Settles whether the request is served for the file or for the CPU's locality group.
@@ -222,18 +228,18 @@ Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
 
 // One search that the guide may have pass over a group whose lock another CPU held: it is then made
 // again, as if the first one had not been, but that the buddies it loaded stay loaded.
-void Allocator::search_guided(Search& search, std::uint64_t ino) {
+void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;
-  GroupSearch(search, policy_).run(streams_, start_, ino);
-  if (!passes_over(begun, search, ino)) return;
+  GroupSearch(search, policy_).run(streams_, start_);
+  if (!passes_over(begun, search)) return;
   const std::uint32_t group = search.best.group;
   const std::uint64_t generated = counters_.buddies_generated;
   counters_ = before;
   counters_.buddies_generated = generated;
   search.restart(begun);
   search.passed_over = group;
-  GroupSearch(search, policy_).run(streams_, start_, ino);
+  GroupSearch(search, policy_).run(streams_, start_);
 }
 
 // Searches, and again after giving back preallocations when there is no space (the retry rules of
@@ -244,9 +250,9 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
   if (tries_lock) search.passed_over = request.inputs.passed_over;
   for (int tries = 1;; ++tries) {
     if (tries_lock && search.guide != nullptr)
-      search_guided(search, request.ino);
+      search_guided(search);
     else
-      GroupSearch(search, policy_).run(streams_, start_, request.ino);
+      GroupSearch(search, policy_).run(streams_, start_);
     start_.ended(search.status == Search::Status::found ? search.best.group : 0);
     if (search.status == Search::Status::found || search.refused || tries >= kTries) break;
     const bool discarded = preallocs_.discard_for(search.orig.len);
@@ -256,7 +262,7 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
     search.flags |= mb::strict_check;
   }
   if (search.status == Search::Status::going && search.extsize != 0 && tunables_.extsize_trim != 0)
-    search_trimmed(search, request.ino);
+    search_trimmed(search);
   if (search.status != Search::Status::found && search.guide != nullptr &&
       !search.guide->accepts({false, search.goal, {}})) {
     impose(search);
@@ -270,11 +276,11 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
 
 // Searches for an aligned extent of the request's own length. What normalisation asked for was
 // longer.
-void Allocator::search_trimmed(Search& search, std::uint64_t ino) {
+void Allocator::search_trimmed(Search& search) {
   const std::uint32_t len = aligned_len(search);
   if (search.goal.len == len) return;
   search.goal.len = search.goal_len = len;
-  GroupSearch(search, policy_).run(streams_, start_, ino);
+  GroupSearch(search, policy_).run(streams_, start_);
   start_.ended(search.status == Search::Status::found ? search.best.group : 0);
 }
 

@@ -75,11 +75,11 @@ class Allocator {
   [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
   state::Prealloc* aligned(Search& search, state::Prealloc* pa) const;
   state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;
-  Decision tried(Search& trial, std::uint64_t ino) const;
-  bool passes_over(const Search& begun, const Search& refused, std::uint64_t ino) const;
-  void search_guided(Search& search, std::uint64_t ino);
+  Decision tried(Search& trial) const;
+  bool passes_over(const Search& begun, const Search& refused) const;
+  void search_guided(Search& search);
   void search_space(const Request& request, Search& search, state::Prealloc*& pa);
-  void search_trimmed(Search& search, std::uint64_t ino);
+  void search_trimmed(Search& search);
   state::Prealloc* new_preallocation(const Request& request, Search& search);
   bool place_best(Search& search) const;
   void collect(const Search& search);

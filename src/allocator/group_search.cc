@@ -8,7 +8,7 @@
 
 namespace e4r::allocator {
 
-void GroupSearch::run(const StreamGoals& streams, const SearchStart& start, std::uint64_t ino) {
+void GroupSearch::run(const StreamGoals& streams, const SearchStart& start) {
   search_.stripe = stripe_of(stripes_, state_.geometry(), search_.tunables.mb_stripe);
   search_.list_groups = policy_.kernel.groups.lists_bounded ? search_.groups : state_.group_count();
   start.aim_goal(search_);
@@ -16,7 +16,7 @@ void GroupSearch::run(const StreamGoals& streams, const SearchStart& start, std:
   if (search_.status == Status::found || (search_.flags & mb::hint_goal_only) != 0) return;
   set_order2();
   const bool stream = (search_.flags & mb::stream_alloc) != 0;
-  if (stream) streams.aim(search_, ino);
+  if (stream) streams.aim(search_, search_.ino);
   start.aim(search_);
   climb(0);
   if (search_.best.len > 0 && search_.status != Status::found &&

@@ -27,7 +27,7 @@ class GroupSearch {
 
   // Runs the whole search. Requests for streams start where the inode's stream goes on, unless all
   // searches have one place to start at.
-  void run(const StreamGoals& streams, const SearchStart& start, std::uint64_t ino);
+  void run(const StreamGoals& streams, const SearchStart& start);
 
  private:
   using Group = state::Group;

@@ -107,6 +107,10 @@ const Kernel kLinux7_3RotallocBehindGoal =
     since_6_17("Linux 6.17 to 7.3 with rotalloc behind the goal", kStartAtCursorBehindGoal);
 const Kernel kLinux7_3LowFirst =
     since_6_17("Linux 6.17 to 7.3 that searches from group 0 on", kStartAtFirstGroup);
+const Kernel kLinux7_3ByCpu =
+    since_6_17("Linux 6.17 to 7.3 that searches elsewhere on each CPU", kStartByCpu);
+const Kernel kLinux7_3ByInode =
+    since_6_17("Linux 6.17 to 7.3 that searches elsewhere for each inode", kStartByInode);
 
 namespace {
 

@@ -90,6 +90,8 @@ extern const Kernel kLinux7_3GroupGoal;  // 7.3.4 that remembers the goal of a g
 extern const Kernel kLinux7_3Rotalloc;  // as posted for 6.18.6; from reading
 extern const Kernel kLinux7_3RotallocBehindGoal;
 extern const Kernel kLinux7_3LowFirst;
+extern const Kernel kLinux7_3ByCpu;
+extern const Kernel kLinux7_3ByInode;
 // 6.17 to 7.3 with forcealign (policies/forcealign.cc). There is no such kernel.
 extern const Kernel kLinux7_3Forcealign;
 

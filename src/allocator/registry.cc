@@ -19,6 +19,8 @@
   row(rotalloc)             \
   row(rotalloc_own_goal)    \
   row(low_first)            \
+  row(spread_by_cpu)        \
+  row(spread_by_inode)      \
   row(forcealign)
 // clang-format on
 

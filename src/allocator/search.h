@@ -32,6 +32,8 @@ struct Search {
   const Tunables& tunables;
   Counters& counters;
 
+  std::uint64_t ino = 0;  // who asks, and on which CPU
+  std::uint32_t cpu = 0;
   Extent orig;                 // what was asked for
   Extent goal;                 // what is searched for; CR1.5 may shorten it
   Extent best;                 // best candidate so far, then the clusters handed out

@@ -4,19 +4,24 @@
 #include <cstdint>
 
 #include "allocator/search.h"
+#include "ext4/request_flags.h"
 
 namespace e4r::allocator {
 
 // In which group every search begins, also those for streams, for metadata and for group
 // preallocations. Stock kernels have the rules kStartAtGoal. kStartAtCursor is the posting "ext4:
 // add optional rotating block allocation policy" (linux-ext4, 4 February 2026, mount option
-// rotalloc) in the form of kernel/patches/rotalloc. The others are the policies with which it is
-// compared.
+// rotalloc) in the form of kernel/patches/rotalloc. The others are policies that it is compared
+// with (docs/studies/rotalloc.md), or that spread writers (docs/studies/contention.md).
 struct StartRules {
   enum class From : std::uint8_t {
     goal,    // the request's own, or where its stream goes on
     cursor,  // where the last search of all ended; 0 at mount, and behind one that found nothing
     first,   // group 0
+    // The request's own and so many groups on, round the device: for each CPU, or each inode, as
+    // many (spread_groups). A stream goes on where it was.
+    cpu,
+    inode,
   };
   From from;
   // A goal that is to be tried before the search is looked for in that group as well, at the same
@@ -27,6 +32,16 @@ inline constexpr StartRules kStartAtGoal = {StartRules::From::goal, false};
 inline constexpr StartRules kStartAtCursor = {StartRules::From::cursor, true};  // the posting
 inline constexpr StartRules kStartAtCursorBehindGoal = {StartRules::From::cursor, false};
 inline constexpr StartRules kStartAtFirstGroup = {StartRules::From::first, false};
+inline constexpr StartRules kStartByCpu = {StartRules::From::cpu, false};
+inline constexpr StartRules kStartByInode = {StartRules::From::inode, false};
+
+// From 0 up to `groups`: numbers that follow each other are far apart. As hash_32() and
+// reciprocal_scale() of the kernel compute it.
+[[nodiscard]] constexpr std::uint32_t spread_groups(std::uint64_t number, std::uint32_t groups) {
+  constexpr std::uint32_t kGoldenRatio32 = 0x61c88647;
+  const auto hash = static_cast<std::uint32_t>(number) * kGoldenRatio32;
+  return static_cast<std::uint32_t>(std::uint64_t{hash} * groups >> 32);
+}
 
 class SearchStart {
  public:
@@ -38,15 +53,25 @@ class SearchStart {
   }
   // Before groups are searched, behind what a stream does to the goal.
   void aim(Search& search) const {
-    if (rules_.from == StartRules::From::goal) return;
+    using From = StartRules::From;
+    if (rules_.from == From::goal) return;
+    if (rules_.from == From::cpu || rules_.from == From::inode)
+      return spread(search, rules_.from == From::cpu ? search.cpu : search.ino);
     // Files without extents stay below the groups that they cannot map.
-    const bool reaches = rules_.from == StartRules::From::cursor && cursor_ < search.groups;
+    const bool reaches = rules_.from == From::cursor && cursor_ < search.groups;
     search.goal.group = reaches ? cursor_ : 0;
   }
   // A search is over; the group of what was found, or 0.
   void ended(std::uint32_t group) { cursor_ = group; }
 
  private:
+  static void spread(Search& search, std::uint64_t number) {
+    if ((search.flags & mb::stream_alloc) != 0) return;
+    const std::uint32_t group = search.goal.group < search.groups ? search.goal.group : 0;
+    const std::uint64_t on = std::uint64_t{group} + spread_groups(number, search.groups);
+    search.goal.group = static_cast<std::uint32_t>(on % search.groups);
+  }
+
   StartRules rules_;
   std::uint32_t cursor_ = 0;
 };

@@ -155,7 +155,10 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
       if (outcome.deadlocked)
         return error("{}: {} writers would wait for each other for ever: its locks deadlock",
                      setup.policy->name, writers);
-      report.runs[i].by_writers.push_back(std::move(outcome));
+      const replay::FileLayouts& files = replay.engine().files();
+      report.runs[i].by_writers.push_back(
+          {std::move(outcome), stats::file_fragmentation(files, replay.engine().state().geometry()),
+           stats::file_layout_score(files)});
     }
   }
   return {};

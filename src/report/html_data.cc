@@ -224,7 +224,7 @@ json::array writers(const ReplayReport& report) {
   json::array out;
   for (const RunReport& run : report.runs) {
     json::array outcomes;
-    for (const contention::Outcome& outcome : run.by_writers) {
+    for (const auto& [outcome, files, layout] : run.by_writers) {
       json::array locks;
       for (const auto& [name, waits] : outcome.waits)
         locks.push_back({{"name", name}, {"percent", rounded(100 * outcome.share_waited(waits))}});

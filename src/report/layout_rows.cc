@@ -20,8 +20,7 @@ Value percent_of(std::uint64_t part, std::uint64_t whole) {
 // Distances of all seeks, spread over `among`; whole KiB.
 Value distance_kb(const FileLayoutScore& layout, std::uint64_t among, const ReplayReport& report) {
   if (among == 0) return {};
-  const double kb = static_cast<double>(layout.distance) * report.superblock.block_size() / 1024;
-  return static_cast<std::uint64_t>(std::llround(kb / static_cast<double>(among)));
+  return layout.distance_kb(among, report.superblock.block_size());
 }
 
 using OfRun = Value (*)(const RunReport&, const ReplayReport&);

@@ -115,7 +115,8 @@ json::object parting_json(const Parting& p) {
   return out;
 }
 
-json::object outcome_json(const contention::Outcome& outcome) {
+json::object outcome_json(const ByWriters& by, std::uint32_t block_size) {
+  const contention::Outcome& outcome = by.outcome;
   json::object locks;
   for (const auto& [name, waits] : outcome.waits)
     locks[name] = {
@@ -128,6 +129,8 @@ json::object outcome_json(const contention::Outcome& outcome) {
           {"waiting_percent", 100 * outcome.share_waited(outcome.all_waits())},
           {"cpu_wait_ns", outcome.cpu_wait_ns},
           {"evasions", outcome.evasions},
+          {"avg_extents", by.files.extents_per_file()},
+          {"seek_kb_per_file", by.layout.distance_kb(by.layout.files, block_size)},
           {"locks", std::move(locks)}};
 }
 
@@ -140,8 +143,8 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   if (run.parting) out["first_difference"] = parting_json(*run.parting);
   if (!run.by_writers.empty()) {
     json::array by_writers;
-    for (const contention::Outcome& outcome : run.by_writers)
-      by_writers.push_back(outcome_json(outcome));
+    for (const ByWriters& by : run.by_writers)
+      by_writers.push_back(outcome_json(by, report.superblock.block_size()));
     out["by_writers"] = std::move(by_writers);
   }
   out["ready_s"] = run.ready_s;

@@ -36,6 +36,13 @@ struct Parting {
   std::string theirs, made;    // what the first one and this one made of it; "": no request
 };
 
+// What became of the requests with many writers, and of their files.
+struct ByWriters {
+  contention::Outcome outcome;
+  stats::FileFragmentation files;
+  stats::FileLayoutScore layout;
+};
+
 // How a replay ended, ready to be told.
 struct RunReport {
   const allocator::Policy* policy = nullptr;
@@ -60,7 +67,7 @@ struct RunReport {
   std::optional<Parting> parting;  // of replay --first-difference, but for the first run
   // Of replay --writers: what became of the requests with so many of them, by the numbers asked
   // for.
-  std::vector<contention::Outcome> by_writers;
+  std::vector<ByWriters> by_writers;
   std::string explanation;  // of the decision that was asked for, or of the first divergence
 
   // verify only

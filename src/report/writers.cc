@@ -11,10 +11,10 @@ namespace e4r::report {
 namespace {
 
 constexpr std::string_view kLeftOut =
-    "A simulation with the decisions above. A writer thinks for as long as the recorded one did, "
+    "A simulation: requests are decided when a writer makes them. A writer thinks for as long as "
+    "the recorded one did, "
     "and takes the\nlocks of fs/ext4/mballoc.c as the code does. Left out: all other locks, the "
-    "cost of moving a lock between\nCPUs, frees, and decisions that another order of requests "
-    "would change.\n";
+    "cost of moving a lock between\nCPUs, and the time of frees.\n";
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
@@ -44,16 +44,19 @@ bool has_writers(const ReplayReport& report) {
 std::string writers_text(const ReplayReport& report) {
   if (!has_writers(report)) return {};
   TextTable table;
-  table.row({"many writers", "writers", "CPUs", "requests/s", "of the first", "waiting", "for"});
+  table.row({"many writers", "writers", "CPUs", "requests/s", "of the first", "extents per file",
+             "seek, KB", "waiting", "for"});
   table.rule();
   for (const RunReport& run : report.runs) {
     std::string name(run.policy->name);
-    for (const contention::Outcome& outcome : run.by_writers) {
-      const double first = run.by_writers.front().requests_per_second();
+    for (const auto& [outcome, files, layout] : run.by_writers) {
+      const double first = run.by_writers.front().outcome.requests_per_second();
       const double rate = outcome.requests_per_second();
       table.row({std::exchange(name, {}), format_count(outcome.writers), format_count(outcome.cpus),
                  format_count(static_cast<std::uint64_t>(rate)),
                  first == 0 ? "-" : fmt::format("x{:.2f}", rate / first),
+                 fmt::format("{:.2f}", files.extents_per_file()),
+                 format_count(layout.distance_kb(layout.files, report.superblock.block_size())),
                  percent(outcome.share_waited(outcome.all_waits())), dearest(outcome)});
     }
   }

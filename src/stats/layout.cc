@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 namespace e4r::stats {
@@ -35,6 +36,12 @@ double add_file(std::span<const FileExtent> extents, FileLayoutScore& score) {
   ++score.by_extents[std::min(bucket, FileLayoutScore::kBuckets - 1)];
   if (blocks == 1) return -1;
   return static_cast<double>(blocks - 1 - seeks) / static_cast<double>(blocks - 1);
+}
+
+std::uint64_t FileLayoutScore::distance_kb(std::uint64_t among, std::uint32_t block_size) const {
+  if (among == 0) return 0;
+  const double kb = static_cast<double>(distance) * block_size / 1024;
+  return static_cast<std::uint64_t>(std::llround(kb / static_cast<double>(among)));
 }
 
 FileLayoutScore file_layout_score(const replay::FileLayouts& files) {

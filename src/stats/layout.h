@@ -24,6 +24,8 @@ struct FileLayoutScore {
 
   // Times that a reader of every file has to leave the place where a block ended.
   [[nodiscard]] std::uint64_t seeks() const { return successors - following; }
+  // All distances, spread over `among` seeks or files; whole KiB. 0 for none.
+  [[nodiscard]] std::uint64_t distance_kb(std::uint64_t among, std::uint32_t block_size) const;
 };
 
 // Counts one file, of one extent or more in the order of the file, in everything but the median.

@@ -232,7 +232,7 @@ TEST_F(Cr15, TheListsGiveNoGroupThatTheInodeMayNotUse) {
     search.groups = 2;
     const allocator::StreamGoals streams(allocator::kOneStreamGoal, 2, 1);
     allocator::GroupSearch(search, *allocator::find_policy(name))
-        .run(streams, allocator::SearchStart(allocator::kStartAtGoal), 12);
+        .run(streams, allocator::SearchStart(allocator::kStartAtGoal));
     const bool found = search.status == allocator::Search::Status::found;
     EXPECT_EQ(found, name == std::string_view("legacy")) << "6.1's lists are not bounded";
   }

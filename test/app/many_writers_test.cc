@@ -61,7 +61,12 @@ TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
     first = std::min(first, row.time_ns);
     last = std::max(last, row.answered_ns);
   }
-  const std::vector<contention::Outcome>& out = compared->report.runs[0].by_writers;
+  std::vector<contention::Outcome> out;
+  for (const report::ByWriters& by : compared->report.runs[0].by_writers) {
+    out.push_back(by.outcome);
+    EXPECT_EQ(by.files.files, compared->report.runs[0].files.files);
+    EXPECT_EQ(by.files.blocks, compared->report.runs[0].files.blocks);
+  }
   ASSERT_EQ(out.size(), 3u);
   EXPECT_NEAR(static_cast<double>(out[0].ns), static_cast<double>(last - first),
               0.1 * static_cast<double>(last - first));
