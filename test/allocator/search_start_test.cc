@@ -2,8 +2,12 @@
 // Where searches begin: rotalloc, as posted for Linux 6.18.6 in February 2026, and its contrary.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "allocator/search_start.h"
 #include "support/full_groups.h"
 #include "support/model.h"
 
@@ -149,6 +153,45 @@ TEST_F(SearchStart, LowAddressesAreUsedAgainFirst) {
   give_back(second);
   EXPECT_EQ(ask(15).result.group, 2u);
   EXPECT_EQ(ask_large(300, 9, 22).goal.group, 0u);
+}
+
+// The first group with room from where the request's number leads; round the end.
+TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
+  const std::vector<std::uint32_t> roomy = {2, 9, 15};
+  for (const std::uint32_t group : roomy) fs.free(group, 512, 1024);
+  for (const bool by_cpu : {true, false}) {
+    std::set<std::uint32_t> begun;
+    for (std::uint32_t number = 0; number < 40; ++number) {
+      start(by_cpu ? "spread-by-cpu" : "spread-by-inode");
+      Request r = metadata_request(512, fs.geometry().first_block(18));
+      r.ino = 100;
+      if (by_cpu)
+        r.cpu = number;
+      else
+        r.ino += number;
+      const std::uint64_t of = by_cpu ? r.cpu : r.ino;
+      const std::uint32_t from = (18 + allocator::spread_groups(of, 20)) % 20;
+      const auto next = std::ranges::lower_bound(roomy, from);
+      const Decision d = rig->allocator.allocate(r);
+      EXPECT_EQ(d.goal.group, from);
+      EXPECT_EQ(d.result.group, next == roomy.end() ? 2u : *next);
+      begun.insert(from);
+    }
+    EXPECT_GT(begun.size(), 15u) << "numbers that follow each other are far apart";
+    // A stream goes on, and who has a place for its goal stays.
+    EXPECT_EQ(ask_large(300, 9).goal.group, 0u);
+    EXPECT_EQ(append(8, 9, 700).result.start, 700u);
+  }
+}
+
+TEST(SpreadGroups, AreThoseOfTheKernel) {
+  // hash_32(number, 32), and reciprocal_scale() of that.
+  EXPECT_EQ(allocator::spread_groups(0, 1000), 0u);
+  EXPECT_EQ(allocator::spread_groups(1, 1000), 1000ull * 0x61c88647 >> 32);
+  EXPECT_EQ(allocator::spread_groups(2, 1000), 1000ull * 0xc3910c8e >> 32);
+  EXPECT_EQ(allocator::spread_groups(3, 1000), 1000ull * 0x255992d5 >> 32);
+  EXPECT_EQ(allocator::spread_groups((1ull << 32) + 3, 1000), allocator::spread_groups(3, 1000));
+  EXPECT_LT(allocator::spread_groups(UINT32_MAX, UINT32_MAX), UINT32_MAX);
 }
 
 }  // namespace
