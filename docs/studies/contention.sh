@@ -32,5 +32,5 @@ for capture in $captures; do
     jq -c --arg capture "$capture" '.runs[] | .policy as $policy | .requests as $all | .by_writers[] |
         {capture: $capture, policy: $policy, writers, cpus, rate: .requests_per_s,
          waiting: .waiting_percent, evasions, waits: ([.locks[].waits] | add // 0), requests,
-         extents: .avg_extents, seek_mib: (.seek_kb_per_file / 1024)}' "$work/out.json"
+         extents: .extents_per_file, seek_mib: (.seek_kb_per_file / 1024)}' "$work/out.json"
 done

@@ -27,6 +27,11 @@ struct StartRules {
   // A goal that is to be tried before the search is looked for in that group as well, at the same
   // place in it. Else it is tried where it is.
   bool moves_goal;
+
+  // Whether a stream goes on where it was.
+  [[nodiscard]] constexpr bool keeps_streams() const {
+    return from != From::cursor && from != From::first;
+  }
 };
 inline constexpr StartRules kStartAtGoal = {StartRules::From::goal, false};
 inline constexpr StartRules kStartAtCursor = {StartRules::From::cursor, true};  // the posting

@@ -34,7 +34,7 @@ bool trims_preallocations(const Policy& policy) {
 }
 
 bool has_stream_goals_by_inode(const Policy& policy) {
-  return policy.kernel.stream.by_inode && policy.kernel.start.from == StartRules::From::goal;
+  return policy.kernel.stream.by_inode && policy.kernel.start.keeps_streams();
 }
 
 bool forces_alignment(const Policy& policy) {

@@ -129,7 +129,7 @@ json::object outcome_json(const ByWriters& by, std::uint32_t block_size) {
           {"waiting_percent", 100 * outcome.share_waited(outcome.all_waits())},
           {"cpu_wait_ns", outcome.cpu_wait_ns},
           {"evasions", outcome.evasions},
-          {"avg_extents", by.files.extents_per_file()},
+          {"extents_per_file", by.files.extents_per_file()},
           {"seek_kb_per_file", by.layout.distance_kb(by.layout.files, block_size)},
           {"locks", std::move(locks)}};
 }

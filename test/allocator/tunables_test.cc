@@ -136,6 +136,7 @@ TEST(Tunables, BelongToThePoliciesThatReadThem) {
   EXPECT_FALSE(reads("linux-6.12", "mb_max_inode_prealloc"));
   EXPECT_TRUE(reads("linux-7.3", "possible_cpus"));
   EXPECT_FALSE(reads("rotalloc", "possible_cpus"));
+  EXPECT_TRUE(reads("spread-by-cpu", "possible_cpus"));
   EXPECT_FALSE(reads("linear", "mb_optimize_scan"));
   EXPECT_TRUE(reads("legacy", "mb_optimize_scan"));
   EXPECT_FALSE(reads("linear", "mb_max_linear_groups"));
