@@ -2,6 +2,7 @@
 #include "app/many_writers.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -24,26 +25,37 @@ std::optional<unsigned> number_of(std::string_view text) {
   return static_cast<unsigned>(*value);
 }
 
-// Deals a pause that is much longer than usual, as that of a commit, out to the requests around it:
-// it holds up all writers alike. The sum stays the same.
-void deal_out_pauses(std::vector<std::uint64_t>& think_ns) {
-  constexpr std::size_t kAround = 1024;  // requests
-  constexpr std::uint64_t kLong = 10;    // times the median
+// Deals pauses that are much longer than usual, as that of a commit, out to the others: they hold
+// up all writers alike. The sum stays the same.
+void deal_out(std::vector<std::uint64_t*>& pauses) {
+  constexpr std::uint64_t kLong = 10;  // times the median
+  if (pauses.empty()) return;
   std::vector<std::uint64_t> sorted;
-  for (std::size_t from = 0; from < think_ns.size(); from += kAround) {
-    const std::size_t end = std::min(from + kAround, think_ns.size());
-    sorted.assign(think_ns.begin() + static_cast<std::ptrdiff_t>(from),
-                  think_ns.begin() + static_cast<std::ptrdiff_t>(end));
-    std::ranges::nth_element(sorted,
-                             sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
-    const std::uint64_t most = std::max<std::uint64_t>(sorted[sorted.size() / 2] * kLong, 1);
-    std::uint64_t excess = 0;
-    for (std::size_t i = from; i < end; ++i)
-      if (think_ns[i] > most) excess += std::exchange(think_ns[i], most) - most;
-    for (std::size_t i = from; i < end; ++i) {
-      const std::uint64_t part = excess / (end - i);
-      think_ns[i] += part;
-      excess -= part;
+  for (const std::uint64_t* ns : pauses) sorted.push_back(*ns);
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  const std::uint64_t most = std::max<std::uint64_t>(*middle * kLong, 1);
+  std::uint64_t excess = 0;
+  for (std::uint64_t* ns : pauses)
+    if (*ns > most) excess += std::exchange(*ns, most) - most;
+  std::size_t left = pauses.size();
+  for (std::uint64_t* ns : pauses) {
+    const std::uint64_t part = excess / left--;
+    *ns += part;
+    excess -= part;
+  }
+}
+
+// Among those that are near each other: pauses within a file, and those before another file.
+void deal_out_pauses(Thinking& thinking) {
+  constexpr std::size_t kAround = 1024;  // requests
+  for (std::size_t from = 0; from < thinking.ns.size(); from += kAround) {
+    const std::size_t end = std::min(from + kAround, thinking.ns.size());
+    for (const bool goes_on : {true, false}) {
+      std::vector<std::uint64_t*> pauses;
+      for (std::size_t i = from; i < end; ++i)
+        if (thinking.goes_on[i] == goes_on) pauses.push_back(&thinking.ns[i]);
+      deal_out(pauses);
     }
   }
 }
@@ -112,9 +124,13 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
     most = std::max(most, row.decision);
   }
   out.ns.resize(most + 1);
+  out.goes_on.resize(most + 1);
   std::ranges::stable_sort(by_time, {}, [](const auto* row) { return row->time_ns; });
   std::uint64_t since = by_time.empty() ? 0 : by_time.front()->time_ns;
+  std::uint64_t ino = 0;  // of the one before
   for (const replay::DecisionRow* row : by_time) {
+    out.goes_on[row->decision] = std::exchange(ino, row->ino) == row->ino;
+    out.tick_ns = std::gcd(out.tick_ns, row->time_ns);
     if (row->time_ns >= since)
       out.ns[row->decision] = std::min(row->time_ns - since, kLongestPauseNs);
     else
@@ -136,7 +152,13 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
         "--writers: {} of {} recorded requests came while others were served: several writers were "
         "at work, and one simulated writer is as fast as all of them",
         thinking.overlapping, recorded.all().size()));
-  deal_out_pauses(thinking.ns);
+  constexpr std::uint64_t kCoarseNs = 100'000;
+  if (thinking.tick_ns >= kCoarseNs)
+    listener.warn(fmt::format(
+        "--writers: the trace's clock ticks every {} ms, so each pause between requests is taken "
+        "for the mean of its kind: record with trace_clock mono",
+        static_cast<double>(thinking.tick_ns) / 1e6));
+  deal_out_pauses(thinking);
   vary(thinking.ns);
   for (std::size_t i = 0; i < setups.size(); ++i) {
     replay::Setup setup = for_another_run(setups[i]);

@@ -29,6 +29,8 @@ struct Thinking {
   // Before each decision, in nanoseconds, by its number in the trace (from 1): since all requests
   // before it had been answered, a day at most. 0 where the trace does not tell.
   std::vector<std::uint64_t> ns;
+  std::vector<bool> goes_on;  // likewise: the request before it was for the same inode
+  std::uint64_t tick_ns = 0;  // of which all times are multiples; 0: nobody asked
   // Requests that came while another one was served: several writers were at work.
   std::uint64_t overlapping = 0;
 };

@@ -30,6 +30,7 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
     replay::DecisionRow row;
     row.time_ns = at;
     row.answered_ns = answered;
+    row.ino = decision < 4 ? 12 : 13;
     rows.add(decision, row);
   };
   add(1, 1000, 1100);
@@ -41,6 +42,8 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   const Thinking out = thinking_of(rows);
   EXPECT_EQ(out.ns, (std::vector<std::uint64_t>{0, 0, 400, 100, 100, 0, 0, 300}));
   EXPECT_EQ(out.overlapping, 1u);
+  EXPECT_EQ(out.tick_ns, 100u);
+  EXPECT_EQ(out.goes_on, (std::vector<bool>{false, false, true, true, false, false, true, true}));
   EXPECT_TRUE(thinking_of({}).ns.size() == 1);
 }
 

@@ -2,14 +2,15 @@
 # shellcheck shell=bash disable=SC2154
 # The situation of the CR1.5 posting: 10 threads write 40,000 files of 64 KiB on a disk whose free runs
 # are shorter than the goal. --image posting, midfrag, smallfiles or posting-empty. With PROCESSES, so
-# many processes write them: on uml-smp these are what several CPUs run.
+# many processes write them: on uml-smp these are what several CPUs run. With TOGETHER=1 into one directory.
 # image: posting
 # mem: 4G
 # timeout: 900
 mount_disk "${MOUNT:-nodelalloc,noinit_itable}"
 if [ "${WARM:-1}" = 1 ]; then cat "$(mb_proc)/mb_groups" >"$E4R_RUN/mb_groups.before"; fi
 start_lock_stat
-"$BIN/mkfiles" --threads "${THREADS:-10}" --processes "${PROCESSES:-0}" --files "${FILES:-40000}" --kib "${KIB:-64}" "$FS" \
+"$BIN/mkfiles" --threads "${THREADS:-10}" --processes "${PROCESSES:-0}" --together "${TOGETHER:-0}" \
+    --files "${FILES:-40000}" --kib "${KIB:-64}" "$FS" \
     >>"$E4R_RUN/figures"
 lock_figures
 figure system_s "$(awk '/^cpu / { print $4 / 100 }' /proc/stat)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Many small files: N threads, or processes, write their share of `files` files of `kib` KiB each,
-// number T into DIRECTORY/tT. Prints how long that took, without and with the sync at the end, and
-// the rate without.
+// number T into DIRECTORY/tT; with --together 1, all into DIRECTORY/t0. Prints how long that took,
+// without and with the sync at the end, and the rate without.
 #include <algorithm>
 
 #include "support.h"
@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   const lab::Options options(argc, argv,
                              {{"threads", "1"},
                               {"processes", "0"},
+                              {"together", "0"},
                               {"files", "1000"},
                               {"kib", "64"},
                               {"seed", "1"},
@@ -19,14 +20,20 @@ int main(int argc, char** argv) {
       std::max<std::uint64_t>(processes > 0 ? processes : options.number("threads"), 1);
   const std::uint64_t files = options.number("files");
   const bool sync_each = options.number("fsync") != 0;
+  const bool together = options.number("together") != 0;
   std::vector<char> data(options.number("kib") << 10);
   lab::Rng rng(options.number("seed"));
   for (char& byte : data) byte = static_cast<char>(rng.next());
 
-  const lab::Stopwatch clock;
-  const auto write_share = [&](std::uint64_t writer) {
+  const auto make_home = [&](std::uint64_t writer) {
     const std::string home = options.directory() + "/t" + std::to_string(writer);
     lab::check(mkdir(home.c_str(), 0755), home);
+    return home;
+  };
+  const lab::Stopwatch clock;
+  const std::string shared = together ? make_home(0) : "";
+  const auto write_share = [&](std::uint64_t writer) {
+    const std::string home = together ? shared : make_home(writer);
     for (std::uint64_t i = writer; i < files; i += writers) {
       const std::string path = home + "/" + std::to_string(i);
       const int fd =
