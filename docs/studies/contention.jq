@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What contention.sh prints (jq -L docs/studies -rs -f), as a table; or drawn, with --arg svg 1: for each
-# capture the requests per second of each policy, over those of one writer.
+# capture how many times as fast as one writer many are, and the extents of a file.
 include "bars";
 
 def gain($all): . as $one | .rate / ($all | map(select(.capture == $one.capture and .policy == $one.policy))[0].rate);
 
 . as $all |
 if $ARGS.named.svg
-then map(select(.writers > 1) | {panel: .capture, group: "\(.writers) writers", series: .policy, value: gain($all),
-     title: "\(.policy), \(.writers) writers: x\(gain($all) | to(2)), waiting \(.waiting | to(1)) %"}) |
-     bars("requests per second, over those of one writer")
+then map(select(.policy != "spread-by-inode")) as $some |
+     ($some | map(. + {panel: "\(.capture), times one writer\u0027s rate", value: gain($all)}) +
+              map(. + {panel: "\(.capture), extents of a file", value: .extents})) |
+     map(. + {group: (if .writers == 1 then "1 writer" else "\(.writers) writers" end), series: .policy,
+              title: "\(.policy), \(.writers) writer(s): \(.value | to(2)), waiting \(.waiting | to(1)) %"}) |
+     bars("64 KiB each")
 else
   "| capture | writers | policy | 1,000 requests/s | over one writer's | waiting, % | groups left, per request | extents per file |",
   "|---|---|---|---|---|---|---|---|",

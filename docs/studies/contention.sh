@@ -3,12 +3,12 @@
 # The tables of docs/studies/contention.md: bundled captures by many writers, under several policies.
 #   contention.sh [--captures "NAME..."] [--policies POLICY,...] [--writers N,...] [--cpus N] [BUILD]
 # Prints a line of JSON for each capture, policy and number of writers; contention.jq makes a table of
-# Markdown of them, or draws them. BUILD: default build/release. Half a minute.
+# Markdown of them, or draws them. BUILD: default build/release. A few seconds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-captures="posting-256g smallfiles-256g midfrag-256g churn-4k" cpus=()
-policies=legacy,linux-6.5,linux-6.12,linux-7.3,linux-7.3-group-goal,spread-by-cpu writers=1,8,64
-build=build/release
+captures="posting-256g smallfiles-1000-trim6" cpus=()
+policies=legacy,linux-6.5,linux-6.12,linux-7.3,linux-7.3-group-goal,spread-by-cpu,spread-by-inode
+writers=1,8,64 build=build/release
 while [ $# -gt 0 ]; do
     case $1 in
     --captures) captures=$2 && shift ;;
@@ -27,7 +27,8 @@ trap 'rm -rf "$work"' EXIT
 tools/unpack_captures.sh "$work" $captures >&2
 for capture in $captures; do
     traces=("$work/$capture".*.zst)
-    "$build/tools/e4replay" replay "$work/$capture.img" "${traces[0]}" -p "$policies" --writers "$writers" \
+    image=$(awk -v name="$capture" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST)
+    "$build/tools/e4replay" replay "$work/$image.img" "${traces[0]}" -p "$policies" --writers "$writers" \
         "${cpus[@]}" --json "$work/out.json" --no-progress >/dev/null
     jq -c --arg capture "$capture" '.runs[] | .policy as $policy | .requests as $all | .by_writers[] |
         {capture: $capture, policy: $policy, writers, cpus, rate: .requests_per_s,
