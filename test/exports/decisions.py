@@ -9,9 +9,9 @@ PAGE describes the columns in their order. Names that need quoting keep their te
 """
 import csv
 import json
+import os
 import pathlib
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -196,7 +196,7 @@ def quoting(e4replay, captures, work):
     """Names of files and devices are foreign text."""
     name = b'start "a", \'b\'\r\n\xff; DROP TABLE decisions.img'
     copy = bytes(work) + b"/" + name
-    shutil.copyfile(captures / "churn-4k.img", copy)
+    os.symlink(bytes(captures.resolve() / "churn-4k.img"), copy)
     replay(e4replay, copy, captures / "churn-4k.trace.zst", "-p", "legacy", "--decisions",
            bytes(work) + b'/a,"b\'\n.sqlite', cwd=work)
     database = sqlite3.connect(work / 'a,"b\'\n.sqlite')
