@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace e4r::replay {
 
@@ -34,18 +35,24 @@ std::string_view race_text(Race race) {
   return "";
 }
 
+void OpStream::take_first() {
+  queue_.pop_front();
+  ++first_;
+}
+
 Result<Op*> OpStream::next() {
+  if (std::exchange(handed_out_, false)) take_first();
   for (;;) {
     if (queue_.size() > kWindow && queue_.front().open) {
       open_.erase(queue_.front().pid);
       drop(queue_.front());
     }
     while (!queue_.empty() && !queue_.front().open) {
-      const bool nothing = queue_.front().kind == Op::Kind::nothing;
-      if (!nothing) current_ = queue_.front();
-      queue_.pop_front();
-      ++first_;
-      if (!nothing) return &current_;
+      if (queue_.front().kind != Op::Kind::nothing) {
+        handed_out_ = true;
+        return &queue_.front();
+      }
+      take_first();
     }
     if (queue_.size() > kWindow) continue;
     if (ended_) return static_cast<Op*>(nullptr);

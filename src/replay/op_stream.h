@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/container/deque.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <set>
 #include <span>
@@ -109,7 +109,6 @@ struct Op {
   std::optional<std::uint32_t> placed_at;
   Closing closing;
 };
-// Two fit into what std::deque allocates at a time.
 static_assert(sizeof(Op) <= 256);
 
 // Turns events into operations, in the order in which they took effect. An allocation that made a
@@ -168,6 +167,7 @@ class OpStream {
   Op* open_op(std::uint32_t pid);
   void note_inode(const trace::Event& event);
   void move_here(std::uint32_t pid);
+  void take_first();
   void drop(Op& op);
   void drop_open();
   void note_stray();
@@ -175,7 +175,11 @@ class OpStream {
   trace::EventSource& source_;
   const Geometry& geometry_;
   std::span<const std::uint64_t> late_;
-  std::deque<Op> queue_;
+  // What std::deque allocates at a time holds two.
+  boost::container::deque<Op, void,
+                          boost::container::deque_options_t<boost::container::block_size<64>>>
+      queue_;
+  bool handed_out_ = false;  // the first of them: the caller has done with it at the next call
   std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
@@ -198,7 +202,6 @@ class OpStream {
   // By the running transaction, and by the one that commits; of each the first kWindow.
   std::vector<Freed> running_, committing_;
   std::vector<bool> loaded_;  // groups whose buddy the trace has shown to be loaded
-  Op current_;
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;
   std::uint64_t strays_ = 0;
