@@ -9,8 +9,8 @@
 #   --list   name the jobs that would run, and what is left out
 #
 # These are the jobs whose first lines begin with "Correctness:", and smoke; those of a series
-# ("# series: TOPIC", or lazyinit-*, of lazyinit-control) on a kernel that has it only. A job that
-# fails does not keep the next from running. Ends with a table.
+# ("# series: TOPIC", or lazyinit-*, of lazyinit-control) on a kernel that has it only, those of a base
+# ("# base: 6.1") on that only. A job that fails does not keep the next from running. Ends with a table.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -61,13 +61,31 @@ has_topic() {
     [ -z "$1" ] || [ "$tree" = all ] || [[ ,$(topics_of "$tree"), == *",$1,"* ]]
 }
 
+# The number of the base that the kernel of $tree is on.
+base_of_tree() {
+    local number
+    for number in $bases; do
+        [[ $tree != "$number" && $tree != "$number"-* ]] || { echo "$number" && return; }
+    done
+    echo 6.1
+}
+
+# on_base JOB: whether it runs on that base.
+on_base() {
+    local wanted_base
+    wanted_base=$(job_field "$(job_file "$1")" base)
+    [ -z "$wanted_base" ] || [ "$wanted_base" = "$(base_of_tree)" ]
+}
+
 # Named jobs must be able to run; of all, those that can are taken.
 if [ ${#wanted[@]} = 0 ]; then
     mapfile -t all < <(correctness_jobs)
     for job in "${all[@]}"; do
         topic=$(topic_of "$job")
-        if has_topic "$topic"; then
+        if has_topic "$topic" && on_base "$job"; then
             wanted+=("$job")
+        elif has_topic "$topic"; then
+            note "left out: $job (for $(job_field "$(job_file "$job")" base), the kernel is $tree)"
         else
             note "left out: $job (needs the series $topic, the kernel is $tree)"
         fi
@@ -76,6 +94,7 @@ else
     for job in "${wanted[@]}"; do
         topic=$(topic_of "$job")
         has_topic "$topic" || die "job '$job' needs the series $topic: give --kernel $topic or all"
+        on_base "$job" || die "job '$job' is for $(job_field "$(job_file "$job")" base) only"
     done
 fi
 if [ $list = 1 ]; then

@@ -10,13 +10,34 @@
 make_lazy() {
     mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$@" "$DISK" \
         ${size:+"$size"}
-    groups=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
+    groups=$(groups_on_disk)
     expect "groups marked by mke2fs" "$(zeroed_on_disk)" 0
+}
+
+groups_on_disk() {
+    dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]'
 }
 
 # Groups that dumpe2fs calls ITABLE_ZEROED.
 zeroed_on_disk() {
     dumpe2fs "$DISK" 2>/dev/null | awk '/ITABLE_ZEROED/ { n++ } END { print n + 0 }'
+}
+
+# make_cached_disk: null_blk, with the volatile cache that $CACHE names (lazyinit-postmark.sh).
+make_cached_disk() {
+    case ${CACHE:=none} in
+    none) make_null_blk ;;
+    null_blk) make_null_blk cache_size=256 ;;
+    loop)
+        make_null_blk
+        DISK=$(losetup -f --show "$DISK")
+        ;;
+    esac
+}
+
+# Flushes of the disk so far.
+flushes() {
+    awk '{ print $16 }' "/sys/class/block/$(basename "$DISK")/stat"
 }
 
 # expect WHAT FOUND WANTED
@@ -31,9 +52,34 @@ expect_that() {
     [ "$@" ] || { say "$what: not $*" && return 1; }
 }
 
-# lazy NAME: reads /sys/fs/ext4/DISK/lazyinit_NAME.
+# has_lazy NAME: whether the kernel has /sys/fs/ext4/DISK/lazyinit_NAME. The form of the series for 7.3
+# has wait_mult and left, stock has none.
+has_lazy() {
+    [ -e "$(knobs)/lazyinit_$1" ]
+}
+
+# lazy NAME: reads it. Without them, "left" and "done" are what dumpe2fs counts in the buffers that the
+# kernel has of the mounted disk, and "state" is running until nothing is left.
 lazy() {
-    cat "$(knobs)/lazyinit_$1"
+    if has_lazy "$1"; then
+        cat "$(knobs)/lazyinit_$1"
+        return
+    fi
+    case $1 in
+    left) echo $(($(groups_on_disk) - $(zeroed_on_disk))) ;;
+    done) echo $(($(groups_on_disk) - $(lazy left))) ;;
+    state) if [ "$(lazy left)" = 0 ]; then echo idle; else echo running; fi ;;
+    *) return 1 ;;
+    esac
+}
+
+# hold: nothing more is initialized; let_go ends that. Without a pause, by a wait of hours.
+hold() {
+    if has_lazy state; then set_lazy state pause; else set_lazy wait_mult 4294967295; fi
+}
+let_go() {
+    if has_lazy state; then set_lazy state resume; fi
+    set_lazy wait_mult "$1"
 }
 
 # set_lazy NAME VALUE

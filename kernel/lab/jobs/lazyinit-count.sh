@@ -12,7 +12,7 @@
 # The counts are those of dumpe2fs, which reads the buffers that the kernel has of a mounted disk.
 expect_counts() {
     local all
-    all=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
+    all=$(groups_on_disk)
     zeroed=$(zeroed_on_disk)
     expect "$1" "$(lazy "done") $(lazy left)" "$zeroed $((all - zeroed))"
 }
@@ -23,12 +23,12 @@ echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 size=512M make_lazy -b 1024
 mount -o ro "$DISK" "$FS"
 expect_counts "read-only"
-expect "state when read-only" "$(lazy_state)" "idle 0 $groups"
+if has_lazy state; then expect "state when read-only" "$(lazy_state)" "idle 0 $groups"; fi
 mount -o remount,rw,noinit_itable "$FS"
 expect_counts "writable"
 mount -o remount,init_itable=200 "$FS"
 wait_until 60 at_least 5
-set_lazy state pause
+hold
 sleep 0.5
 expect_counts "after some groups"
 expect_that "groups done" "$zeroed" -ge 5
@@ -60,7 +60,8 @@ group=$(dumpe2fs "$DISK" 2>/dev/null |
     sed -n 's/^Group \([0-9]*\): .* \[INODE_UNINIT, BLOCK_UNINIT, ITABLE_ZEROED\].*/\1/p' | head -1)
 printf 'set_bg %s\n' "$group flags 3" "$group checksum calc" >"$TMPDIR/debugfs"
 debugfs -w -f "$TMPDIR/debugfs" "$DISK"
-expect "left before the remount" "$(lazy left)" "$before"
+# The series for 6.1 keeps a count, that for 7.3 counts when it is asked.
+if has_lazy state; then expect "left before the remount" "$(lazy left)" "$before"; fi
 mount -o remount,rw,noinit_itable "$FS"
 expect_counts "after another program"
 expect "left" "$(lazy left)" $((before + 1))
@@ -70,14 +71,19 @@ before=$(lazy left)
 resize2fs "$DISK" 640M
 expect_counts "grown by groups that resizing has initialized"
 expect "left" "$(lazy left)" "$before"
-mount -o remount,init_itable=200 "$FS"
+if has_lazy state; then
+    mount -o remount,init_itable=200 "$FS"
+else
+    # One group comes before the first wait.
+    mount -o remount,init_itable=4294967295 "$FS"
+    wait_until 10 at_least $((zeroed + 1))
+fi
 resize2fs "$DISK" 800M
 sleep 0.5
 expect_counts "grown by groups that it has not"
 expect_that "left" "$(lazy left)" -gt "$before"
-expect "state" "$(lazy state)" paused
-set_lazy wait_mult 0
-set_lazy state resume
+if has_lazy state; then expect "state" "$(lazy state)" paused; fi
+let_go 0
 wait_until 60 all_done
 wait_until 2 state_is idle
 expect_counts "all done"

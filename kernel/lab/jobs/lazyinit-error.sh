@@ -22,18 +22,21 @@ repair() {
     e2fsck -fn "$DISK"
 }
 
-say "paused, then an error"
+if_paused() {
+    say "paused, then an error"
+    set_lazy state pause
+    mount -o remount,init_itable=10 "$FS"
+    expect "state" "$(lazy_state)" "paused 0 $groups"
+    provoke
+    expect "state after an error" "$(lazy_state)" "idle 0 $groups"
+    set_lazy state resume
+    sleep 6
+    expect "state after resume" "$(lazy_state)" "idle 0 $groups"
+    wait_until 1 no_thread
+}
 make_lazy -b 1024
 mount -o noinit_itable,errors=remount-ro "$DISK" "$FS"
-set_lazy state pause
-mount -o remount,init_itable=10 "$FS"
-expect "state" "$(lazy_state)" "paused 0 $groups"
-provoke
-expect "state after an error" "$(lazy_state)" "idle 0 $groups"
-set_lazy state resume
-sleep 6
-expect "state after resume" "$(lazy_state)" "idle 0 $groups"
-wait_until 1 no_thread
+if has_lazy state; then if_paused; fi
 repair
 expect "groups marked" "$(zeroed_on_disk)" 0
 
@@ -45,7 +48,7 @@ for journal in has_journal ^has_journal; do
     expect "state" "$(lazy state)" running
     provoke
     before=$(lazy_state)
-    expect "state with $journal after an error" "${before%% *}" idle
+    if has_lazy state; then expect "state with $journal after an error" "${before%% *}" idle; fi
     set_lazy wait_mult 0
     wait_until 2 no_thread
     # One may have been in the making.
@@ -65,7 +68,13 @@ wait_until 60 all_done
 repair
 expect "groups marked" "$(zeroed_on_disk)" "$groups"
 
+# It has given up, or nothing is left.
+stopped() {
+    if has_lazy state; then state_is idle; else no_thread; fi
+}
+
 say "a table that cannot be written"
+counted=1
 make_lazy -b 1024
 sectors=$(blockdev --getsz "$DISK")
 below=$DISK
@@ -78,24 +87,28 @@ $((start + length)) $((sectors - start - length)) linear $below $((start + lengt
 TEXT
 DISK=/dev/dm-0
 for probe in 0 2; do
+    if [ $probe != 0 ] && [ $counted = 0 ]; then break; fi
     : >"$TRACING/trace"
     echo 1 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
     mount -o noinit_itable "$DISK" "$FS"
-    set_lazy probe $probe
+    counted=0
+    if has_lazy probe; then counted=1 && set_lazy probe $probe; fi
     before=$(lazy "done")
     mount -o remount,init_itable=0 "$FS"
-    wait_until 30 state_is idle
+    wait_until 30 stopped
     echo 0 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
     expect "groups done before it" "$(lazy "done")" "$bad"
-    expect "groups counted" $(($(lazy zeroed) + $(lazy skipped))) $((bad - before))
-    expect "what is traced of it" "$(sed -n "s/.*ext4_lazy_itable_init: .* group $bad .* \(skipped .*\)/\1/p" \
-        "$TRACING/trace")" "skipped 0 ret -5"
-    expect "others traced" "$(grep -c ' ret 0$' "$TRACING/trace" || true)" $((bad - before))
+    if [ $counted = 1 ]; then
+        expect "groups counted" $(($(lazy zeroed) + $(lazy skipped))) $((bad - before))
+        expect "what is traced of it" "$(sed -n "s/.*ext4_lazy_itable_init: .* group $bad .* \(skipped .*\)/\1/p" \
+            "$TRACING/trace")" "skipped 0 ret -5"
+        expect "others traced" "$(grep -c ' ret 0$' "$TRACING/trace" || true)" $((bad - before))
+    fi
     umount "$FS"
     expect "groups marked" "$(zeroed_on_disk)" "$bad"
 done
 mount -o init_itable=0 "$DISK" "$FS"
-wait_until 30 state_is idle
+wait_until 30 stopped
 dmsetup reload broken --table "0 $sectors linear $below 0"
 dmsetup resume broken
 mount -o remount,init_itable=0 "$FS"

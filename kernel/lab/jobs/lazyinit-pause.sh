@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # Correctness: a pause holds through remounts and a freeze, does not delay unmount, and resume
 # finishes.
+# base: 6.1
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh

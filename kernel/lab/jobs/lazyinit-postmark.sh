@@ -16,14 +16,7 @@
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 
-case ${CACHE:=none} in
-none) make_null_blk ;;
-null_blk) make_null_blk cache_size=256 ;;
-loop)
-    make_null_blk
-    DISK=$(losetup -f --show "$DISK")
-    ;;
-esac
+make_cached_disk
 
 run_postmark() {
     cat >"$TMPDIR/postmark" <<TEXT
@@ -63,9 +56,6 @@ sleep 6
 echo mono >"$TRACING/trace_clock"
 : >"$TRACING/trace"
 echo 1 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
-flushes() {
-    awk '{ print $16 }' "/sys/class/block/$(basename "$DISK")/stat"
-}
 flushed=$(flushes)
 started=$(date +%s%N)
 "run_$FOREGROUND"

@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 # Correctness: a pause holds up the reading of block bitmaps ahead, too, from the start and half-way;
 # so it does for a file system that has nothing to initialize.
+# base: 6.1
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh

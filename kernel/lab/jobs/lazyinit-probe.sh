@@ -4,6 +4,7 @@
 # are: random ones, ones with a single byte at the end, ones that cannot be read. Counters and trace
 # events add up to what is marked on disk. Where zeros may come from a discard and need not last, 1 is
 # refused, and ignored if the device came to that later.
+# base: 6.1
 # image: plain-1g
 # timeout: 600
 # shellcheck source=kernel/lab/guest/lazyinit.sh

@@ -28,6 +28,7 @@ for how in waits paused; do
     make_lazy -b 1024
     mount -o init_itable=1000000 "$one" "$FS"
     if [ $how = paused ]; then
+        if ! has_lazy state; then break; fi
         set_lazy state pause
     else
         wait_until 30 at_least 1
@@ -53,3 +54,5 @@ for how in waits paused; do
     wait_until 5 no_thread
     e2fsck -fn "$one"
 done
+on_one
+if mountpoint -q "$FS"; then umount "$FS"; fi

@@ -5,6 +5,7 @@
 # A job is a shell script that runs in the guest. Its first comment lines may say
 #   # image: KIND      the start image, of kinds.table (none: no disk)
 #   # series: TOPIC    that the kernel must have
+#   # base: N          of the kernel, such as 6.1, for which the series has what the job is for
 #   # seed: N          of that image (default: 1)
 #   # variant: V       of the kernel (default: plain)
 #   # config: nfs      what its configuration has besides (configs/nfs.config): variant V+nfs
