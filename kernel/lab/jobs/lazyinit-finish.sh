@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Figures: how long the lazyinit thread takes for all groups when nobody else is at work, and how often
+# it flushes the disk's cache; on the disk of lazyinit-postmark, with its clock. Any kernel.
+#   MULT=10              multiplier
+#   CACHE=none           null_blk, loop: as for lazyinit-postmark
+#   BARRIER=1            or 0: the mount option
+# mem: 3G
+# timeout: 900
+# append: time-travel=inf-cpu null_blk.nr_devices=0
+# shellcheck source=kernel/lab/guest/lazyinit.sh
+. "$LAB/guest/lazyinit.sh"
+make_cached_disk
+make_lazy -b 4096 -g 8192 -i 4096
+traced() {
+    [ "$(grep -c ext4_lazy_itable_init: "$TRACING/trace")" -ge "$groups" ]
+}
+echo mono >"$TRACING/trace_clock"
+echo 1 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
+flushed=$(flushes)
+mount -o "init_itable=${MULT:-10},barrier=${BARRIER:-1}" "$DISK" "$FS"
+# From the first group's end to the last one's: when the thread starts is random.
+until traced; do sleep 5; done
+figure flushes $(($(flushes) - flushed))
+awk '/ext4_lazy_itable_init:/ {
+        for (i = 1; i <= 5; ++i) if ($i ~ /^[0-9]+\.[0-9]+:$/) { last = $i + 0; break }
+        if (!groups++) first = last
+    }
+    END { printf "seconds %.3f\ngroups %d\n", last - first, groups }' "$TRACING/trace" >>"$E4R_RUN/figures"
+umount "$FS"
+e2fsck -fn "$DISK"
