@@ -28,7 +28,7 @@ declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/pa
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
 # Series in a form for 7.3, each with a job that shows what it claims.
-ports=(es-shrinker mballoc-fixes group-goal)
+ports=(es-shrinker mballoc-fixes group-goal lazyinit-control)
 # Whose own code decides.
 code_of=(base 6.12 7.3)
 # The text whose turn decides what a scene leaves out; none: nothing.
@@ -164,7 +164,7 @@ mballoc() {
 
 lazyinit() {
     local job
-    for job in live pause prefetch two count error probe; do
+    for job in live pause prefetch two count error resize probe; do
         step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
     done
 }
@@ -262,7 +262,7 @@ other() {
 
 # port TOPIC: a series on 7.3.
 port() {
-    local kernel=7.3-$1
+    local kernel=7.3-$1 job
     step "apply $kernel" "$lab" apply "$kernel"
     step "its patches pass checkpatch" "$lab" checkpatch "$kernel"
     step "build it" "$lab" build "$kernel"
@@ -278,6 +278,11 @@ port() {
     group-goal)
         step "small files share a preallocation" \
             "$lab" run kernel/reports/group-goal/group-goal.sh --kernel "$kernel"
+        ;;
+    lazyinit-control)
+        for job in live two count error resize; do
+            step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel "$kernel"
+        done
         ;;
     esac
 }
