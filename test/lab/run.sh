@@ -164,7 +164,7 @@ mballoc() {
 
 lazyinit() {
     local job
-    for job in live pause prefetch two count error resize probe; do
+    for job in live pause prefetch two count error probe; do
         step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel all
     done
 }
