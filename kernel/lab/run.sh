@@ -3,11 +3,12 @@
 # Runs one job in a guest and prints its figures.
 #
 # Usage: run.sh JOB [--kernel base|SERIES] [--target uml|uml-smp|qemu] [--variant V] [--cpus N]
-#               [--image KIND | --disk FILE] [--seed N] [--no-trim] [--set NAME=VALUE]... [--append WORDS]
+#               [--image KIND | --disk FILE...] [--seed N] [--no-trim] [--set NAME=VALUE]... [--append WORDS]
 #        run.sh --list
 #   --cpus  of the guest, uml-smp and qemu only (default: 2)
 #   --append  arguments of the kernel, such as time-travel=inf-cpu (uml)
-#   --disk  the guest's disk is FILE itself, not a copy of an image, and keeps what was written
+#   --disk  the guest's disk is FILE itself, not a copy of an image, and keeps what was written. Given
+#           again, its next disk
 #   --no-trim  its disk neither discards nor zeroes by itself: zeros are written (uml)
 #   --set   a variable for the job, such as KNOBS="mb_max_to_scan=100" or MOUNT=nodelalloc
 #
@@ -33,7 +34,7 @@ while [ $# -gt 0 ]; do
     --variant) variant=$2 && shift ;;
     --cpus) CPUS=$2 && shift ;;
     --image) IMAGE=$2 && shift ;;
-    --disk) DISK_FILE=$(realpath -e -- "$2") && shift ;;
+    --disk) DISK_FILES+=("$(realpath -e -- "$2")") && shift ;;
     --no-trim) NO_TRIM=1 ;;
     --seed) SEED=$2 && shift ;;
     --set) vars+=("$2") && shift ;;
@@ -49,7 +50,7 @@ done
 check_cpus "$target"
 [ -z "${NO_TRIM:-}" ] || [[ $target = uml* ]] || die "--no-trim: for User Mode Linux only"
 build_programs
-[ -n "${DISK_FILE:-}" ] || build_project make_fragmented # for start images
+[ ${#DISK_FILES[@]} -gt 0 ] || build_project make_fragmented # for start images
 run=$(run_job "$tree" "$target" "$variant" "$job" "${vars[@]}")
 echo "kernel $(head -1 "$run/kernel")"
 if [ -e "$run/figures" ]; then cat "$run/figures"; fi

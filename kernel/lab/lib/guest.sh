@@ -92,7 +92,7 @@ wait_guest() {
 }
 
 # guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and judges it.
-# DISKS (array), NO_TRIM, MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and
+# DISKS (array of files; the job has their names in the guest in $DISKS, the first in $DISK), NO_TRIM, MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and
 # VARS (array of NAME=VALUE for the job) are taken from the caller. Leaves in RUN: log, dmesg, kernel,
 # figures and what the job wrote.
 guest() {
@@ -102,15 +102,17 @@ guest() {
 
 # start_guest RUN TREE TARGET VARIANT JOB: the first half of it. Leaves in RUN: pid, token.
 start_guest() {
-    local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel
+    local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel i
     kernel=$(kernel_image "$tree" "$target" "$variant")
     [ -e "$kernel" ] || die "no kernel $kernel: run build.sh $tree --target $target --variant $variant"
     [[ $run != *[[:space:]]* ]] || die "'$run': a kernel command line splits at spaces"
-    local token="done-$RANDOM$RANDOM" disk=/dev/ubda
-    [[ $target = uml* ]] || disk=/dev/vda
+    local token="done-$RANDOM$RANDOM" prefix=/dev/ubd disks letters=abcdefgh
+    [[ $target = uml* ]] || prefix=/dev/vd
+    disks=$(for ((i = 0; i < ${#DISKS[@]}; ++i)); do echo "$prefix${letters:i:1}"; done | paste -sd' ')
     # The job may name another disk (null_blk).
     {
-        printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" BIN "$E4R_LAB/bin" DISK "$disk"
+        printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" BIN "$E4R_LAB/bin" \
+            DISK "${prefix}a" DISKS "$disks"
         local pair
         for pair in "${VARS[@]}"; do printf '%s=%q\n' "${pair%%=*}" "${pair#*=}"; done
     } >"$run/env"

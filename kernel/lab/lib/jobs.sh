@@ -4,6 +4,7 @@
 #
 # A job is a shell script that runs in the guest. Its first comment lines may say
 #   # image: KIND      the start image, of kinds.table (none: no disk)
+#   # disks: SIZE...   empty disks instead, one of each size; their names are in the job's $DISKS
 #   # series: TOPIC    that the kernel must have
 #   # base: N          of the kernel, such as 6.1, for which the series has what the job is for
 #   # seed: N          of that image (default: 1)
@@ -16,6 +17,9 @@
 #   # timeout: S       seconds until the guest is ended and the job has failed, times patience()
 #   # append: ...      kernel arguments
 #   # expected: REGEX  trouble in the kernel log that the job makes, and that must be there
+
+# Of run.sh's --disk.
+DISK_FILES=()
 
 list_jobs() {
     local job
@@ -78,10 +82,21 @@ start_image() {
     echo "$file"
 }
 
-# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory. The disk is $DISK_FILE, or a
-# copy of the image that $IMAGE or the job names.
+# empty_disks RUN SIZE...: sets DISKS to new files in RUN, with nothing in them.
+empty_disks() {
+    local size run=$1
+    shift
+    DISKS=()
+    for size; do
+        DISKS+=("$run/disk${#DISKS[@]}")
+        truncate -s "$size" "${DISKS[-1]}" || die "'$size' is no size of a disk"
+    done
+}
+
+# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory. The disks are $DISK_FILES, or
+# the empty ones that the job asks for, or there is one, a copy of the image that $IMAGE or the job names.
 run_job() {
-    local tree=$1 target=$2 variant job image seed run slow limit
+    local tree=$1 target=$2 variant job image seed run slow limit file
     job=$(job_file "$4")
     variant=$(variant_for "$4" "$3")
     shift 4
@@ -93,9 +108,14 @@ run_job() {
     seed=${SEED:-$(job_field "$job" seed)}
     run=$(new_run "$(basename "$job" .sh)-${tree//,/+}")  # UML splits disk names at commas
     DISKS=()
-    if [ -n "${DISK_FILE:-}" ]; then
-        [[ $DISK_FILE != *[,:[:space:]]* ]] || die "'$DISK_FILE': a kernel's argument splits there"
-        DISKS=("$DISK_FILE")
+    if [ ${#DISK_FILES[@]} -gt 0 ]; then
+        for file in "${DISK_FILES[@]}"; do
+            [[ $file != *[,:[:space:]]* ]] || die "'$file': a kernel's argument splits there"
+        done
+        DISKS=("${DISK_FILES[@]}")
+    elif [ -n "$(job_field "$job" disks)" ]; then
+        # shellcheck disable=SC2046 # words by intention
+        empty_disks "$run" $(job_field "$job" disks)
     elif [ -n "$image" ]; then
         known_kind "$image" || die "no image '$image' in kernel/lab/kinds.table"
         cp --sparse=always "$(start_image "$image" "${seed:-1}")" "$run/disk"
@@ -120,6 +140,6 @@ run_job() {
         guest "$run" "$tree" "$target" "$variant" "$job"
     fi
     APPEND=$append
-    rm -f "$run/disk"
+    rm -f "$run"/disk "$run"/disk[0-9]
     echo "$run"
 }
