@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|qemu|cluster|browser|corpus]...
+#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|cluster|browser|corpus]...
 #                                            default: build
 set -euo pipefail
 
@@ -24,6 +24,10 @@ lint=(clang-format clang-tidy shellcheck)
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
      jq procps postmark dmsetup e2fsprogs python3-ply python3-git nfs-kernel-server nfs-common rpcbind
      uml-utilities iproute2 trace-cmd)
+# `lab xfstests`: what builds a checkout of xfstests, and the programs of its tests of ext4.
+xfstests=(acl attr autoconf automake bc dbench dmsetup e2fsprogs fio fsverity gawk gcc gettext git indent keyutils
+          libacl1-dev libaio-dev libattr1-dev libcap-dev libcap2-bin libgdbm-dev libssl-dev libtool libtool-bin
+          liburing-dev make perl psmisc python3 quota uuid-dev uuid-runtime xfslibs-dev xfsprogs)
 qemu=(qemu-system-x86)
 # Where `sweep --emit` is tested, and the page of `replay --html`.
 cluster=(slurm-wlm munge parallel)
@@ -42,12 +46,13 @@ for group in "${@:-build}"; do
     debian) wanted+=("${test[@]}" "${build[@]}" "${debian[@]}") ;;
     lint) wanted+=("${lint[@]}") ;;
     lab) wanted+=("${lab[@]}") ;;
+    xfstests) wanted+=("${lab[@]}" "${xfstests[@]}") ;;
     qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     corpus) wanted+=("${corpus[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, qemu, cluster, browser or corpus" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, cluster, browser or corpus" >&2
         exit 2
         ;;
     esac

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Runs tests of xfstests on two disks, one after the other. `lab xfstests` starts it, and reads what it
+# prints (lib/xfstests-results.awk). Nothing of the host is written but the run's directory: its root is
+# mounted read-only, and the users that tests ask for are in a copy of /etc.
+#   XFSTESTS=DIR             a built checkout; TESTS="ext4/001 ..." in it
+#   MKFS="-b 4096"           of both disks; MOUNT=... of both mounts
+#   LIMIT=600                seconds for one test; then the guest ends
+# Exit: the completion marker is there when every test has ended, passed or not. What tests leave is in
+# the run's directory, results/.
+# config: xfstests
+# disks: 6G 6G
+# mem: 1536M
+# timeout: 36000
+: "${XFSTESTS:?give --set XFSTESTS=DIR, or use lab xfstests}" "${TESTS:?give --set TESTS=...}"
+read -ra devices <<<"$DISKS"
+home=/mnt/home
+results=/mnt/results
+
+# private DIR: what is written there stays in the guest.
+private() {
+    mount -t tmpfs tmpfs "$1"
+}
+
+# add_user NAME NUMBER: with a group of its name, in the guest's own /etc.
+add_user() {
+    echo "$1:x:$2:$2::$home/$1:/bin/bash" >>/etc/passwd
+    echo "$1:x:$2:" >>/etc/group
+    echo "$1:*:19000:0:99999:7:::" >>/etc/shadow
+    mkdir -p "$home/$1"
+    chown "$2:$2" "$home/$1"
+}
+
+prepare_root() {
+    local dir
+    mkdir -p /mnt/etc /mnt/bin /mnt/xfstests /mnt/test /mnt/scratch "$home" "$results" "$E4R_RUN/results"
+    # Where users may go who may not go to where it lies.
+    mount --bind "$XFSTESTS" /mnt/xfstests
+    mount -o remount,bind,ro /mnt/xfstests
+    cp -a /etc/. /mnt/etc
+    mount --bind /mnt/etc /etc
+    # Programs that ask a daemon which no guest has, and would wait for it.
+    cp /bin/true /mnt/bin/true
+    for dir in udevadm logger systemd-run; do
+        dir=$(type -P "$dir") && mount --bind /mnt/bin/true "$dir"
+    done
+    for dir in /tmp /var/tmp /run; do private $dir; done
+    chmod 1777 /tmp /var/tmp
+    mkdir -p /dev/shm /dev/pts /dev/mapper
+    private /dev/shm
+    mount -t devpts devpts /dev/pts
+    for dir in fd:fd stdin:fd/0 stdout:fd/1 stderr:fd/2; do
+        [ -e "/dev/${dir%%:*}" ] || ln -s "/proc/self/${dir#*:}" "/dev/${dir%%:*}"
+    done
+    mount -t debugfs debugfs /sys/kernel/debug
+    mount --bind "$E4R_RUN" "$E4R_RUN"
+    mount -o remount,bind,ro /
+    add_user fsgqa 31001
+    add_user fsgqa2 31002
+    add_user 123456-fsgqa 31003
+    rm -f /etc/mtab
+    ln -s /proc/self/mounts /etc/mtab
+    ip link set lo up
+    hostname lab
+}
+
+# What User Mode Linux itself makes KASAN say (lib/guest.sh) is no failure of a test.
+quiet_dmesg() {
+    local dmesg
+    [ -e /dev/ubda ] || return 0
+    dmesg=$(type -P dmesg)
+    cat >/mnt/bin/dmesg <<TEXT
+#!/bin/bash
+if [ \$# != 0 ]; then exec $dmesg "\$@"; fi
+$dmesg | sed '/BUG: KASAN: stack-out-of-bounds in \(to\|from\)_irq_stack+/d'
+TEXT
+    chmod 755 /mnt/bin/dmesg
+    export PATH=/mnt/bin:$PATH
+}
+
+prepare_root
+if [[ $(uname -r) == *-debug* ]]; then quiet_dmesg; fi
+# As elsewhere: the guests of other jobs write back when asked only.
+echo 500 >/proc/sys/vm/dirty_writeback_centisecs
+# shellcheck disable=SC2086 # words by intention
+mke2fs -q -F -t ext4 ${MKFS:-} "${devices[0]}"
+cat >/mnt/local.config <<TEXT
+export FSTYP=ext4
+export TEST_DEV=${devices[0]}
+export TEST_DIR=/mnt/test
+export SCRATCH_DEV=${devices[1]}
+export SCRATCH_MNT=/mnt/scratch
+export RESULT_BASE=$results
+export MKFS_OPTIONS="${MKFS:-}"
+export EXT_MOUNT_OPTIONS="${MOUNT:+-o $MOUNT}"
+TEXT
+# libdm makes the nodes of its devices itself.
+export DM_DISABLE_UDEV=1
+export HOST_OPTIONS=/mnt/local.config DIFF_LENGTH=20
+cd /mnt/xfstests || exit
+
+# keep: what tests have left so far, where the host sees it.
+keep() {
+    cp -r "$results/." "$E4R_RUN/results/" || say "the results could not be copied"
+}
+
+# No program is started while a test runs: that costs the guest 35 ms.
+exec {out}< <(
+    # shellcheck disable=SC2086 # words by intention
+    ./check --exact-order $TESTS </dev/null 2>&1
+)
+name='' began=0 rest='' failed=0
+while true; do
+    piece='' status=0
+    IFS= read -r -t 2 -u "$out" piece || status=$?
+    rest+=$piece
+    if [[ $rest =~ ^([a-z0-9]+/[0-9]+[-a-zA-Z0-9]*)\ +  ]] && [ "${BASH_REMATCH[1]}" != "$name" ]; then
+        if [ $failed = 1 ]; then keep; fi
+        name=${BASH_REMATCH[1]} began=$SECONDS failed=0
+        echo "xfstests: at $name $SECONDS"
+    fi
+    if [[ $rest == *"(see $results/"* ]]; then failed=1; fi
+    case $rest in "Ran: "*) name='' ;; esac
+    if [ $status = 0 ]; then
+        echo "xfstests: $rest"
+        rest=
+    elif [ $status -le 128 ]; then
+        break
+    elif [ -n "$name" ] && [ $((SECONDS - began)) -gt "${LIMIT:-600}" ]; then
+        echo "xfstests: limit $name"
+        keep
+        echo w >/proc/sysrq-trigger || true
+        dmesg >"$E4R_RUN/dmesg"
+        false
+    fi
+done
+if [ -n "$rest" ]; then echo "xfstests: $rest"; fi
+echo "xfstests: end $SECONDS"
+keep

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What a guest of `lab xfstests` has printed (jobs/xfstests.sh), as lines "TEST RESULT SECONDS REASON" with
+# tabs between them: pass, fail, notrun, or running, of the test in which the guest ended.
+#
+# Lines that count begin with "xfstests: ". Behind it stands "at TEST SECONDS" (a test begins; of the
+# guest's life), "limit TEST", "end SECONDS", or a line that xfstests's `check` printed. Of these, one that
+# begins with a test's name has what became of it, and those up to the next name belong to it:
+#   generic/001        5s                                 passed
+#   generic/002       [not run] REASON                    not run
+#   generic/003       [failed, exit status 1]- output mismatch (see ...)    failed, as anything else
+function flush(   text, result, reason) {
+    if (test == "" || (test in done)) return
+    text = block
+    if (limit) {
+        result = "fail"
+        reason = "limit: still running after its time"
+    } else if (!has_line) {
+        result = "running"
+    } else if (match(text, /\[not run\] */)) {
+        result = "notrun"
+        reason = substr(text, RSTART + RLENGTH)
+    } else if (text ~ /(^|[ \n])[0-9]+s *$/ && text !~ /\(see |\[failed|\[dumped/) {
+        result = "pass"
+    } else {
+        result = "fail"
+        reason = text
+    }
+    done[test] = 1
+    sub(/\n.*/, "", reason)
+    gsub(/ *\(see [^)]*\)/, "", reason)
+    gsub(/\t/, " ", reason)
+    gsub(/^[ -]+| +$/, "", reason)
+    if (reason == "") reason = result == "fail" ? "no reason was printed" : "-"
+    printf "%s\t%s\t%d\t%s\n", test, result, (now > began ? now - began : 0), reason
+}
+function begin(name) {
+    if (name == test) return
+    flush()
+    test = name
+    block = ""
+    has_line = limit = 0
+    began = now
+}
+{ sub(/\r$/, "") }
+!/^xfstests: / { next }
+{ $0 = substr($0, 11) }
+/^at [^ ]+ [0-9]+$/ { now = $3; begin($2); next }
+/^limit / { limit = 1; next }
+/^end [0-9]+$/ { now = $2; next }
+# The summary at its end.
+/^(Ran|Not run|Failures|Interrupted!|Passed all|Failed [0-9]+ of)([: ]|$)/ { finished = 1 }
+finished { next }
+/^[a-z0-9]+\/[0-9]+[-a-zA-Z0-9]* / {
+    begin($1)
+    has_line = 1
+    block = $0
+    sub(/^[^ ]+ +/, "", block)
+    next
+}
+test != "" { has_line = 1; block = block "\n" $0 }
+END { flush() }

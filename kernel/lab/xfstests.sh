@@ -1,0 +1,325 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs xfstests on a stock and a patched kernel in turn, and says what passes on one and not on the other.
+#
+# Usage: xfstests.sh KERNEL [--xfstests DIR] [-g GROUPS] [-x GROUPS] [--tests "TEST..."] [--config 4k,1k,bigalloc]
+#                    [-n N] [--base X] [--target uml|uml-smp|qemu] [--variant plain|debug] [--cpus N]
+#                    [--mount OPTIONS] [--size 6G] [--limit S] [--per-guest N] [--time S]
+#                    [--repeat all|differing] [--list] [-o FILE [--continue]]
+#        xfstests.sh --from FILE
+#   KERNEL         a series such as all or 7.3-all; --base: what it is compared with (default: its stock)
+#   --xfstests     a checkout of https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git (default:
+#                  $E4R_XFSTESTS). It is left as it is: a copy is built, with the tests of kernel/xfstests
+#   -g, -x         groups to take and to leave out, with commas between them (default: -g quick)
+#   --tests        tests by name or pattern, such as "ext4/001 generic/00?", besides those of -g if given
+#   --config       file systems of both disks, one after the other (default: 4k)
+#   -n N           runs of each test on each kernel (default: 3); what neither can run is not tried again
+#   --repeat       differing: more than one run only of tests that failed or differed in the first
+#   --size         of each of the two disks
+#   --limit S      seconds for one test, times the target's patience (default: 600)
+#   --per-guest N  tests in one guest (default: 20)
+#   --time S       no new guest after so many seconds; what is left is "not reached"
+#   --list         names the tests
+#   -o FILE        every result: "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", tabs between them; --continue
+#                  goes on with a FILE that is there
+#   --from FILE    the tables of such a FILE, without guests
+#
+# A test in which the guest dies, hangs or outlives the limit has failed, and the rest goes on in a new one.
+# Exit status: 1 when the patched kernel fails, in any run, what stock passes in all of its runs.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/guest.sh
+source "$lab_dir/lib/guest.sh"
+# shellcheck source=kernel/lab/lib/kinds.sh
+source "$lab_dir/lib/kinds.sh"
+# shellcheck source=kernel/lab/lib/jobs.sh
+source "$lab_dir/lib/jobs.sh"
+# shellcheck source=kernel/lab/lib/xfstests.sh
+source "$lab_dir/lib/xfstests.sh"
+
+refuse() {
+    echo "$step: $*" >&2
+    exit 2
+}
+
+patched=
+stock=
+checkout=${E4R_XFSTESTS:-}
+groups=
+excluded=
+names=
+configs=4k
+rounds=3
+target=uml
+variant=plain
+mount=
+size=6G
+limit=600
+per_guest=20
+budget=
+repeat=all
+list=0
+raw=
+resume=0
+from=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --list) list=1 && shift && continue ;;
+    --continue) resume=1 && shift && continue ;;
+    -h | --help) usage ;;
+    -*) [ $# -ge 2 ] || refuse "$1 needs a value" ;;
+    esac
+    case $1 in
+    --base) stock=$2 && shift ;;
+    --xfstests) checkout=$2 && shift ;;
+    -g) groups+=,$2 && shift ;;
+    -x) excluded+=,$2 && shift ;;
+    --tests) names+=" $2" && shift ;;
+    --config) configs=$2 && shift ;;
+    -n) rounds=$2 && shift ;;
+    --target) target=$2 && shift ;;
+    --variant) variant=$2 && shift ;;
+    --cpus) CPUS=$2 && shift ;;
+    --mount) mount=$2 && shift ;;
+    --size) size=$2 && shift ;;
+    --limit) limit=$2 && shift ;;
+    --per-guest) per_guest=$2 && shift ;;
+    --time) budget=$2 && shift ;;
+    --repeat) repeat=$2 && shift ;;
+    -o) raw=$2 && shift ;;
+    --from) from=$2 && shift ;;
+    -*) usage ;;
+    *) [ -z "$patched" ] || usage
+        patched=$1 ;;
+    esac
+    shift
+done
+
+# compare FILE: the tables.
+compare() {
+    local a b
+    a=$(sed -n 's/^# stock \([^ ]*\) .*/\1/p' "$1")
+    b=$(sed -n 's/^# patched \([^ ]*\) .*/\1/p' "$1")
+    grep -v '^#' "$1" | awk -v A="${a:-stock}" -v B="${b:-patched}" -f "$lab_dir/lib/xfstests-compare.awk"
+}
+if [ -n "$from" ]; then
+    [ -r "$from" ] || refuse "no file '$from': give one that -o has written"
+    compare "$from"
+    exit
+fi
+
+# ---- What is asked for, checked before anything is built.
+
+# number OPTION VALUE
+number() {
+    [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || refuse "$1 '$2' is no number above 0"
+}
+[ -n "$patched" ] || usage
+number -n "$rounds"
+number --limit "$limit"
+number --per-guest "$per_guest"
+[ -z "$budget" ] || number --time "$budget"
+[[ $size =~ ^[1-9][0-9]*[MG]$ ]] || refuse "--size '$size' is no size: give one like 6G"
+case $repeat in all | differing) ;; *) refuse "--repeat '$repeat': give all or differing" ;; esac
+case $target in uml | uml-smp | qemu) ;; *) refuse "no target '$target': give uml, uml-smp or qemu" ;; esac
+for config in ${configs//,/ }; do
+    mkfs_of "$config" >/dev/null || refuse "no config '$config': give 4k, 1k or bigalloc, with commas between them"
+done
+[ -n "${configs//,/}" ] || refuse "--config: give 4k, 1k or bigalloc, with commas between them"
+[ -n "$checkout" ] || refuse "which xfstests? Give --xfstests DIR or set E4R_XFSTESTS, a checkout of \
+https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git"
+{ [ -x "$checkout/check" ] && [ -d "$checkout/tests/generic" ]; } ||
+    refuse "'$checkout' is no checkout of xfstests: it has no check and tests/generic"
+checkout=$(cd "$checkout" && pwd)
+if [ -z "$stock" ]; then
+    topics=$(topics_of "$patched")
+    stock=${patched%"$topics"}
+    stock=${stock%-}
+    stock=${stock:-base}
+    case " base $bases " in *" $patched "*) refuse "'$patched' is a stock kernel: give a series, or --base too" ;; esac
+fi
+[ -z "$raw" ] || [ ! -e "$raw" ] || [ $resume = 1 ] ||
+    refuse "$raw is there: give --continue to go on with it, or another file"
+[ $resume = 0 ] || [ -n "$raw" ] || refuse "--continue: give -o FILE too"
+[[ $E4R_LAB/ != /tmp/* && $E4R_LAB/ != /var/tmp/* && $E4R_LAB/ != /run/* ]] ||
+    refuse "E4R_LAB=$E4R_LAB: these guests have a /tmp, /var/tmp and /run of their own. Put it elsewhere"
+check_cpus "$target"
+[ -n "$groups$names" ] || groups=quick
+
+copy=$(alone prepare_checkout "$checkout")
+tests=$(choose_tests "$copy" "${groups#,}" "${excluded#,}" "$names")
+[ -n "$tests" ] || die "no test is left: see -g, -x and --tests"
+if [ $list = 1 ]; then
+    echo "$tests"
+    exit
+fi
+
+# ---- Kernels. They stay as they are now, whatever is built meanwhile.
+
+declare -A trees=([stock]=$stock [patched]=$patched)
+variant=$(variant_for xfstests "$variant")
+slow=$(patience "$target" "$variant")
+limit=$((limit * slow))
+work=$(mktemp -d "$E4R_LAB/xfstests/run.XXXXXX")
+guest_pid=
+leave() {
+    [ -z "$guest_pid" ] || end_guest "$guest_pid"
+    rm -rf "$work"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM
+for tree in "$stock" "$patched"; do
+    case " base $bases " in
+    *" $tree "*) ;;
+    *) "$lab_dir/apply.sh" "$tree" >/dev/null ;;
+    esac
+    "$lab_dir/build.sh" "$tree" --target "$target" --variant "$variant" >/dev/null
+    kept=$work/$tree
+    image=$(kernel_image "$tree" "$target" "$variant")
+    mkdir -p "$kept/$(dirname "${image#"$(build_dir "$tree" "$target" "$variant")"/}")" "$kept/include/config"
+    cp "$image" "$kept/${image#"$(build_dir "$tree" "$target" "$variant")"/}"
+    cp "$(build_dir "$tree" "$target" "$variant")/include/config/kernel.release" "$kept/include/config/"
+done
+build_dir() {
+    echo "$work/$1"
+}
+build_programs
+
+# ---- Results.
+
+collected=${raw:-$work/results}
+header=$(for side in stock patched; do
+    echo "# $side ${trees[$side]} $(expected_release "${trees[$side]}" "$target" "$variant")"
+done)
+if [ -s "$collected" ]; then
+    [ "$(grep '^#' "$collected")" = "$header" ] || die "$collected has results of other kernels: $(
+        grep '^#' "$collected" | paste -sd';')"
+else
+    echo "$header" >"$collected"
+fi
+
+# results_of CONFIG TEST SIDE: of its runs so far, one a line.
+results_of() {
+    awk -F'\t' -v c="$1" -v t="$2" -v s="$3" '$1 == c && $2 == t && $3 == s { print $5 }' "$collected"
+}
+
+# wanted CONFIG ROUND SIDE TEST...: those that this round still has to run.
+wanted() {
+    awk -F'\t' -v c="$1" -v r="$2" -v s="$3" -v repeat="$repeat" -v tests="${*:4}" '
+        /^#/ || $1 != c { next }
+        $3 == s && $4 == r { have[$2] = 1 }
+        $4 == 1 { first[$2, $3] = $5 }
+        END {
+            n = split(tests, test, " ")
+            for (i = 1; i <= n; ++i) {
+                t = test[i]
+                if (t in have) continue
+                a = first[t, "stock"]; b = first[t, "patched"]
+                if (r > 1 && a == "notrun" && b == "notrun") continue
+                if (r > 1 && repeat == "differing" && a == b && a == "pass") continue
+                print t
+            }
+        }' "$collected"
+}
+
+# ---- Guests.
+
+# watch RUN: until the guest has ended, or is ended. Leaves in $ended why, if it did not end by itself.
+watch() {
+    local log=$1/log silent
+    ended=
+    while kill -0 "$guest_pid" 2>/dev/null; do
+        silent=$(($(date +%s) - $(stat -c %Y "$log")))
+        if grep -q '^xfstests: limit ' "$log"; then
+            sleep 10 # it has more to say
+            ended="limit"
+        elif [ $silent -gt $((limit + 120)) ]; then
+            ended="the guest hung: no word for $silent s"
+        fi
+        [ -z "$ended" ] || end_guest "$guest_pid"
+        sleep 0.5
+    done
+    kill -KILL -- "-$guest_pid" 2>/dev/null || true
+    wait "$guest_pid" 2>/dev/null || true
+    guest_pid=
+}
+
+# what_ended RUN: why a test has no result.
+what_ended() {
+    local word
+    word=$(find_trouble "$target" "$1/log" | grep -vE 'EXT4-fs error|JBD2' | head -1 | tr '\t' ' ')
+    if [ -n "$word" ]; then
+        echo "the guest died: $word"
+    elif [ -n "$ended" ]; then
+        echo "$ended"
+    elif grep -q '^xfstests: end ' "$1/log"; then
+        echo "check ended in it"
+    else
+        echo "the guest ended in it"
+    fi
+}
+
+# one_guest SIDE CONFIG ROUND TEST...: runs as many of them as it comes to. Leaves the rest in $left.
+one_guest() {
+    local side=$1 config=$2 round=$3 tree=${trees[$1]} run release test result seconds reason word failed=0
+    shift 3
+    run=$(new_run "xfstests-$config-$side")
+    empty_disks "$run" "$size" "$size"
+    MEM=$(job_field "$job" mem)
+    APPEND="log_buf_len=4M"
+    if [[ $target-$variant == uml*-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
+    VARS=("SLOW=$slow" "XFSTESTS=$copy" "TESTS=$*" "MKFS=$(mkfs_of "$config")" "MOUNT=$mount" "LIMIT=$limit")
+    start_guest "$run" "$tree" "$target" "$variant" "$job"
+    guest_pid=$(cat "$run/pid")
+    watch "$run"
+    rm -f "$run"/disk[0-9]
+    [ -e "$run/kernel" ] || fail_run "$run" "the guest did not start"
+    release=$(expected_release "$tree" "$target" "$variant")
+    [ "$(head -1 "$run/kernel")" = "$release" ] ||
+        fail_run "$run" "ran kernel $(head -1 "$run/kernel"), not $release"
+    log_words "$target" "$run/dmesg" >"$run/words"
+    awk -f "$lab_dir/lib/xfstests-results.awk" "$run/log" >"$run/results.tsv"
+    while IFS=$'\t' read -r test result seconds reason; do
+        if [ "$result" = running ]; then result=fail reason=$(what_ended "$run"); fi
+        word=$(sed -n "s|^$test ||p" "$run/words" | head -1)
+        printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$config" "$test" "$side" "$round" "$result" "$seconds" \
+            "${word:--}" "$reason" >>"$collected"
+        if [ "$result" = fail ]; then
+            failed=1
+            note "$config, $tree, run $round: $test failed: $reason ($run)"
+        fi
+    done <"$run/results.tsv"
+    mapfile -t left < <(printf '%s\n' "$@" | grep -vxFf <(cut -f1 "$run/results.tsv"))
+    [ ${#left[@]} -lt $# ] || fail_run "$run" "no test was run"
+    if [ $failed = 0 ]; then rm -rf "$run"; fi
+}
+
+spent() {
+    [ -n "$budget" ] && [ $SECONDS -ge "$budget" ]
+}
+
+# run_tests SIDE CONFIG ROUND TEST...: in as many guests as it takes.
+run_tests() {
+    left=("${@:4}")
+    while [ ${#left[@]} -gt 0 ] && ! spent; do
+        note "$2, ${trees[$1]}, run $3 of $rounds: ${#left[@]} tests from ${left[0]} on"
+        one_guest "$1" "$2" "$3" "${left[@]}"
+    done
+}
+
+job=$(job_file xfstests)
+mapfile -t all <<<"$tests"
+for config in ${configs//,/ }; do
+    for ((first = 0; first < ${#all[@]}; first += per_guest)); do
+        for ((round = 1; round <= rounds; ++round)); do
+            sides=(stock patched)
+            if [ $((round % 2)) = 0 ]; then sides=(patched stock); fi
+            for side in "${sides[@]}"; do
+                mapfile -t now < <(wanted "$config" "$round" "$side" "${all[@]:first:per_guest}")
+                run_tests "$side" "$config" "$round" "${now[@]}"
+            done
+        done
+    done
+done
+if spent; then note "the time of --time is over: what is left was not run"; fi
+compare "$collected"

@@ -1,0 +1,1 @@
+../../../reports/dio-eof/dio-eof.c
