@@ -162,8 +162,10 @@ slow=$(patience "$target" "$variant")
 limit=$((limit * slow))
 work=$(mktemp -d "$E4R_LAB/xfstests/run.XXXXXX")
 guest_pid=
+guest_run=
 leave() {
     [ -z "$guest_pid" ] || end_guest "$guest_pid"
+    [ -z "$guest_run" ] || rm -f "$guest_run"/disk[0-9]
     rm -rf "$work"
 }
 trap leave EXIT
@@ -240,14 +242,14 @@ watch() {
         sleep 0.5
     done
     kill -KILL -- "-$guest_pid" 2>/dev/null || true
-    wait "$guest_pid" 2>/dev/null || true
+    { wait "$guest_pid" || true; } 2>/dev/null
     guest_pid=
 }
 
 # what_ended RUN: why a test has no result.
 what_ended() {
     local word
-    word=$(find_trouble "$target" "$1/log" | grep -vE 'EXT4-fs error|JBD2' | head -1 | tr '\t' ' ')
+    word=$(find_trouble "$target" "$1/log" | grep -vE 'EXT4-fs error|JBD2' | head -1 | tr '\t' ' ') || true
     if [ -n "$word" ]; then
         echo "the guest died: $word"
     elif [ -n "$ended" ]; then
@@ -264,6 +266,7 @@ one_guest() {
     local side=$1 config=$2 round=$3 tree=${trees[$1]} run release test result seconds reason word failed=0
     shift 3
     run=$(new_run "xfstests-$config-$side")
+    guest_run=$run
     empty_disks "$run" "$size" "$size"
     MEM=$(job_field "$job" mem)
     APPEND="log_buf_len=4M"
@@ -277,6 +280,7 @@ one_guest() {
     release=$(expected_release "$tree" "$target" "$variant")
     [ "$(head -1 "$run/kernel")" = "$release" ] ||
         fail_run "$run" "ran kernel $(head -1 "$run/kernel"), not $release"
+    touch "$run/dmesg" # a guest that died has left none
     log_words "$target" "$run/dmesg" >"$run/words"
     awk -f "$lab_dir/lib/xfstests-results.awk" "$run/log" >"$run/results.tsv"
     while IFS=$'\t' read -r test result seconds reason; do

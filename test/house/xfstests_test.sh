@@ -52,9 +52,9 @@ same "results of a guest that died" <<'TEXT'
 ext4/001	pass	5	-
 ext4/002	running	0	-
 TEXT
-printf '%s\n' "xfstests: at ext4/001 4" "xfstests: limit ext4/001" | results
+printf '%s\n' "xfstests: at ext4/001 4" "xfstests: limit ext4/001 19" | results
 same "results of a limit" <<'TEXT'
-ext4/001	fail	0	limit: still running after its time
+ext4/001	fail	15	limit: still running after 15 s
 TEXT
 printf '%s\n' "Kernel panic" "xfstests: mkfs failed" | results
 same "results of nothing" </dev/null

@@ -127,7 +127,7 @@ while true; do
     elif [ $status -le 128 ]; then
         break
     elif [ -n "$name" ] && [ $((SECONDS - began)) -gt "${LIMIT:-600}" ]; then
-        echo "xfstests: limit $name"
+        echo "xfstests: limit $name $SECONDS"
         keep
         echo w >/proc/sysrq-trigger || true
         dmesg >"$E4R_RUN/dmesg"

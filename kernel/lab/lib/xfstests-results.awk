@@ -3,7 +3,7 @@
 # tabs between them: pass, fail, notrun, or running, of the test in which the guest ended.
 #
 # Lines that count begin with "xfstests: ". Behind it stands "at TEST SECONDS" (a test begins; of the
-# guest's life), "limit TEST", "end SECONDS", or a line that xfstests's `check` printed. Of these, one that
+# guest's life), "limit TEST SECONDS", "end SECONDS", or a line that xfstests's `check` printed. Of these, one that
 # begins with a test's name has what became of it, and those up to the next name belong to it:
 #   generic/001        5s                                 passed
 #   generic/002       [not run] REASON                    not run
@@ -13,7 +13,7 @@ function flush(   text, result, reason) {
     text = block
     if (limit) {
         result = "fail"
-        reason = "limit: still running after its time"
+        reason = "limit: still running after " now - began " s"
     } else if (!has_line) {
         result = "running"
     } else if (match(text, /\[not run\] */)) {
@@ -45,7 +45,7 @@ function begin(name) {
 !/^xfstests: / { next }
 { $0 = substr($0, 11) }
 /^at [^ ]+ [0-9]+$/ { now = $3; begin($2); next }
-/^limit / { limit = 1; next }
+/^limit [^ ]+ [0-9]+$/ { now = $3; limit = 1; next }
 /^end [0-9]+$/ { now = $2; next }
 # The summary at its end.
 /^(Ran|Not run|Failures|Interrupted!|Passed all|Failed [0-9]+ of)([: ]|$)/ { finished = 1 }

@@ -39,8 +39,8 @@ prepare_checkout() {
     mkdir -p "$E4R_LAB/xfstests"
     built=$E4R_LAB/xfstests/built-$(state_of "$source")
     [ -e "$built/.lab-built" ] || build_checkout "$source" "$built"
-    copy=$(find "$own_tests" "$kernel_dir/reports/dio-eof" -type f -print0 | sort -z | xargs -0 sha256sum |
-        sha256sum | cut -c1-12)
+    copy=$(cd "$kernel_dir" && find xfstests reports/dio-eof -type f -print0 | sort -z |
+        xargs -0 sha256sum | sha256sum | cut -c1-12)
     copy=$E4R_LAB/xfstests/tests-${built##*-}-$copy
     [ -e "$copy/.lab-ready" ] || add_own_tests "$built" "$copy"
     echo "$copy"
