@@ -37,6 +37,9 @@ prepare_root() {
     # Where users may go who may not go to where it lies.
     mount --bind "$XFSTESTS" /mnt/xfstests
     mount -o remount,bind,ro /mnt/xfstests
+    # Tests put links beside themselves.
+    cp -a /mnt/xfstests/tests /mnt/tests
+    mount --bind /mnt/tests /mnt/xfstests/tests
     cp -a /etc/. /mnt/etc
     mount --bind /mnt/etc /etc
     # Programs that ask a daemon which no guest has, and would wait for it.
