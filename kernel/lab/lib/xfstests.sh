@@ -52,9 +52,10 @@ build_checkout() {
     mkdir -p "$2"
     if git -C "$1" rev-parse HEAD >/dev/null 2>&1; then
         # Not what a build of the user's has left.
-        (cd "$1" && git ls-files -z | tar --null --ignore-failed-read -T - -cf -) | tar -xf - -C "$2"
+        (cd "$1" && git ls-files -z | tar --null --ignore-failed-read -T - -cf -) | tar -xf - -C "$2" ||
+            die "no copy of $1"
     else
-        cp -a "$1/." "$2"
+        cp -a "$1/." "$2" || die "no copy of $1"
     fi
     make -C "$2" -j"$jobs" >"$2.log" 2>&1 || {
         grep -E 'error|Error' "$2.log" | tail -5 >&2
@@ -66,13 +67,13 @@ build_checkout() {
 # add_own_tests BUILT COPY: kernel/xfstests in a copy that shares the files of BUILT. A test's program is
 # src/NAME.c there, and has its place in src/ of the copy.
 add_own_tests() {
-    local dir program
+    local dir file program
     rm -rf "$2"
-    cp -al "$1" "$2"
+    cp -al "$1" "$2" || die "no copy of $1"
     for dir in generic ext4; do
         [ -z "$(cd "$own_tests/$dir" && for file in [0-9]*; do ls "$2/tests/$dir/$file"; done 2>/dev/null)" ] ||
             die "a test of $own_tests/$dir has a number that xfstests has too"
-        cp "$own_tests/$dir"/[0-9]* "$2/tests/$dir/"
+        cp "$own_tests/$dir"/[0-9]* "$2/tests/$dir/" || die "no copy of the tests of $own_tests/$dir"
         rm -f "$2/tests/$dir/group.list"
         (cd "$2/tests/$dir" && PATH=$2/tools:$PATH ../../tools/mkgroupfile group.list) >"$2.log" 2>&1 ||
             die "no list of groups of tests/$dir (log: $2.log)"
