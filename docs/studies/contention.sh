@@ -30,7 +30,7 @@ for capture in $captures; do
     image=$(awk -v name="$capture" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST)
     "$build/tools/e4replay" replay "$work/$image.img" "${traces[0]}" -p "$policies" --writers "$writers" \
         "${cpus[@]}" --json "$work/out.json" --no-progress >/dev/null
-    jq -c --arg capture "$capture" '.runs[] | .policy as $policy | .requests as $all | .by_writers[] |
+    jq -c --arg capture "$capture" '.runs[] | .policy as $policy | .by_writers[] |
         {capture: $capture, policy: $policy, writers, cpus, rate: .requests_per_s,
          waiting: .waiting_percent, evasions, waits: ([.locks[].waits] | add // 0), requests,
          extents: .extents_per_file, seek_mib: (.seek_kb_per_file / 1024)}' "$work/out.json"

@@ -61,20 +61,11 @@ has_topic() {
     [ -z "$1" ] || [ "$tree" = all ] || [[ ,$(topics_of "$tree"), == *",$1,"* ]]
 }
 
-# The number of the base that the kernel of $tree is on.
-base_of_tree() {
-    local number
-    for number in $bases; do
-        [[ $tree != "$number" && $tree != "$number"-* ]] || { echo "$number" && return; }
-    done
-    echo 6.1
-}
-
 # on_base JOB: whether it runs on that base.
 on_base() {
     local wanted_base
     wanted_base=$(job_field "$(job_file "$1")" base)
-    [ -z "$wanted_base" ] || [ "$wanted_base" = "$(base_of_tree)" ]
+    [ -z "$wanted_base" ] || [ "$wanted_base" = "$(base_of "$tree")" ]
 }
 
 # Named jobs must be able to run; of all, those that can are taken.

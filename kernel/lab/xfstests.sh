@@ -132,10 +132,8 @@ https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git"
     refuse "'$checkout' is no checkout of xfstests: it has no check and tests/generic"
 checkout=$(cd "$checkout" && pwd)
 if [ -z "$stock" ]; then
-    topics=$(topics_of "$patched")
-    stock=${patched%"$topics"}
-    stock=${stock%-}
-    stock=${stock:-base}
+    stock=$(base_of "$patched")
+    [ "$stock" != 6.1 ] || stock=base
     case " base $bases " in *" $patched "*) refuse "'$patched' is a stock kernel: give a series, or --base too" ;; esac
 fi
 [ -z "$raw" ] || [ ! -e "$raw" ] || [ $resume = 1 ] ||
@@ -199,11 +197,6 @@ if [ -s "$collected" ]; then
 else
     echo "$header" >"$collected"
 fi
-
-# results_of CONFIG TEST SIDE: of its runs so far, one a line.
-results_of() {
-    awk -F'\t' -v c="$1" -v t="$2" -v s="$3" '$1 == c && $2 == t && $3 == s { print $5 }' "$collected"
-}
 
 # wanted CONFIG ROUND SIDE TEST...: those that this round still has to run.
 wanted() {

@@ -62,13 +62,18 @@ tree_of() {
     echo "$E4R_LAB/$1"
 }
 
-# topics_of TREE: the topics of its series, without the number of the base before them.
-topics_of() {
+# base_of TREE: the number of the base that it is, or that its series is for.
+base_of() {
     local number
     for number in $bases; do
-        [[ $1 != "$number"-* ]] || { echo "${1#"$number"-}" && return; }
+        [[ $1 != "$number" && $1 != "$number"-* ]] || { echo "$number" && return; }
     done
-    echo "$1"
+    echo 6.1
+}
+
+# topics_of TREE: the topics of its series, without the number of the base before them.
+topics_of() {
+    echo "${1#"$(base_of "$1")"-}"
 }
 
 # build_dir TREE TARGET VARIANT
