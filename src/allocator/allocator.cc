@@ -41,6 +41,16 @@ void start_search(const state::MountedGeometry& geometry, const Request& request
   search.cpu = request.cpu;
 }
 
+// Who asks for what, in `to` as in `from`.
+void copy_request(const Search& from, Search& to) {
+  to.ino = from.ino;
+  to.cpu = from.cpu;
+  to.orig = from.orig;
+  to.flags = from.flags;
+  to.groups = from.groups;
+  to.extsize = from.extsize;
+}
+
 // What the decision that the search came to shows to the outside.
 void show(const Search& search, Decision& out) {
   out.orig = search.orig;
@@ -114,18 +124,13 @@ Error Allocator::told_fault() const {
                policy_.name, rung, fault_.value);
 }
 
-Decision Allocator::would_find(const Search& search, const Normalized& goal,
-                               std::uint64_t ino) const {
+Decision Allocator::would_find(const Search& search, const Normalized& goal) const {
   Counters ignored;
   Search trial(state_, tunables_, ignored);
-  trial.ino = ino;
-  trial.cpu = search.cpu;
-  trial.orig = search.orig;
+  copy_request(search, trial);
   trial.goal = goal.goal;
   trial.goal_len = goal.goal.len;
-  trial.flags = search.flags | goal.flags;
-  trial.groups = search.groups;
-  trial.extsize = search.extsize;
+  trial.flags |= goal.flags;
   return tried(trial);
 }
 
@@ -144,14 +149,9 @@ bool Allocator::passes_over(const Search& begun, const Search& refused) const {
   if (!refused.refused || begun.refused || refused.best.group == begun.passed_over) return false;
   Counters ignored;
   Search trial(state_, tunables_, ignored);
-  trial.ino = begun.ino;
-  trial.cpu = begun.cpu;
-  trial.orig = begun.orig;
+  copy_request(begun, trial);
   trial.goal = begun.goal;
   trial.goal_len = begun.goal_len;
-  trial.flags = begun.flags;
-  trial.groups = begun.groups;
-  trial.extsize = begun.extsize;
   trial.passed_over = refused.best.group;
   return refused.guide->confirms(tried(trial));
 }

@@ -27,9 +27,8 @@ class Allocator {
   Decision allocate(const Request& request, Guide* guide = nullptr);
 
   // What a search for the goal would end with, as far as the loaded groups show; nothing is taken.
-  // `search` is one under way for the inode, before it had a goal (Guide::size).
-  [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal,
-                                    std::uint64_t ino) const;
+  // `search` is one under way, before it had a goal (Guide::size).
+  [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal) const;
 
   // The observer of the next decisions; null: none.
   void observe(SearchObserver* observer) { observer_ = observer; }

@@ -16,7 +16,7 @@ void GroupSearch::run(const StreamGoals& streams, const SearchStart& start) {
   if (search_.status == Status::found || (search_.flags & mb::hint_goal_only) != 0) return;
   set_order2();
   const bool stream = (search_.flags & mb::stream_alloc) != 0;
-  if (stream) streams.aim(search_, search_.ino);
+  if (stream) streams.aim(search_);
   start.aim(search_);
   climb(0);
   if (search_.best.len > 0 && search_.status != Status::found &&

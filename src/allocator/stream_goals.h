@@ -36,9 +36,9 @@ class StreamGoals {
   StreamGoals(const StreamRules& rules, std::uint32_t groups, std::uint64_t possible_cpus)
       : rules_(rules), goals_(rules.by_inode ? count(groups, possible_cpus) : 1) {}
 
-  // Points a stream request of the inode to where its stream goes on.
-  void aim(Search& search, std::uint64_t ino) const {
-    const Goal& goal = goals_[index(ino)];
+  // Points a stream request to where its inode's stream goes on.
+  void aim(Search& search) const {
+    const Goal& goal = goals_[index(search.ino)];
     search.goal.group = goal.group;
     search.goal.start = rules_.by_inode ? kNoStart : goal.start;
     if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;

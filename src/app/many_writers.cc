@@ -72,10 +72,9 @@ void vary(std::vector<std::uint64_t>& think_ns) {
 // The writers' requests are served by a replay.
 class Replayed : public contention::Requests {
  public:
-  // `think_ns`: before each decision, by its number. `cpu`: what the replay's setup has in cpu_of.
-  // All must outlive the object.
-  Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns, unsigned& cpu)
-      : replay_(replay), think_ns_(think_ns), cpu_(cpu) {}
+  // `think_ns`: before each decision, by its number. Both must outlive the object.
+  Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns)
+      : replay_(replay), think_ns_(think_ns) {}
 
   Result<std::optional<std::uint64_t>> think_ns(unsigned writer) override {
     E4R_TRY(const std::optional<std::uint64_t> decision, replay_.next(writer));
@@ -83,15 +82,13 @@ class Replayed : public contention::Requests {
     return std::optional(*decision < think_ns_.size() ? think_ns_[*decision] : 0);
   }
   Result<const allocator::LockNotes*> serve(unsigned writer, unsigned cpu) override {
-    cpu_ = cpu;
-    E4R_CHECK(replay_.serve(writer));
+    E4R_CHECK(replay_.serve(writer, static_cast<std::uint16_t>(cpu)));
     return &replay_.engine().locks();
   }
 
  private:
   replay::SideBySide& replay_;
   const std::vector<std::uint64_t>& think_ns_;
-  unsigned& cpu_;
 };
 
 }  // namespace
@@ -167,11 +164,9 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
     for (const unsigned writers : options.numbers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
       const unsigned cpus = options.cpus == 0 ? writers : options.cpus;
-      unsigned cpu = 0;  // on which a request is served
-      setup.cpu_of = [&cpu](std::uint64_t) { return static_cast<std::uint16_t>(cpu); };
       setup.writers = writers;
       E4R_TRY(replay::SideBySide replay, session.side_by_side(setup));
-      Replayed requests(replay, thinking.ns, cpu);
+      Replayed requests(replay, thinking.ns);
       E4R_TRY(contention::Outcome outcome, contention::simulate(requests, writers, cpus));
       E4R_CHECK(replay.finish());
       if (outcome.deadlocked)

@@ -36,11 +36,6 @@ class Requests {
                                                                   unsigned cpu) = 0;
 };
 
-// Files are dealt out to writers one by one.
-[[nodiscard]] constexpr unsigned writer_of(std::uint64_t ino, unsigned writers) {
-  return static_cast<unsigned>(ino % writers);
-}
-
 struct Machine {
   // How many locks the groups share (NR_BG_LOCKS of a kernel for 32 CPUs or more).
   static constexpr std::uint32_t kGroupLocks = 128;

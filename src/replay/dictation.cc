@@ -47,7 +47,7 @@ bool Dictation::fits(const allocator::Search& search, const Normalized& normaliz
 }
 
 bool Dictation::leads_to_find(const allocator::Search& search, const Normalized& normalized) const {
-  const allocator::Decision found = allocator_.would_find(search, normalized, op_.ino);
+  const allocator::Decision found = allocator_.would_find(search, normalized);
   return found.success && found.criterion == op_.closing.criterion &&
          same_clusters(found.result, recorded_.result) && found.goal.len == recorded_.goal.len &&
          (found.found & mb::recorded_bits) == op_.closing.found;

@@ -180,7 +180,7 @@ allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& kno
   r.left_logical = op.lleft;
   r.right_logical = op.lright;
   r.flags = op.flags;
-  r.cpu = options_.cpu_of ? options_.cpu_of(op.ino) : op.cpu;
+  r.cpu = cpu_.value_or(op.cpu);
   r.inputs = known;
   r.size_hint = facts_.of(op.ino).size;
   if (op.has_inputs) {

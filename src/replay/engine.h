@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,12 +41,10 @@ struct EngineOptions {
   // Of the trace (recorded_trims); must outlive the engine.
   std::span<const RecordedTrim> trims;
   bool warm = false;  // the file system had been mounted for a while before the trace
-  std::vector<std::uint64_t> explain;  // decisions to write down, counted from 1, ascending
-  bool log = false;                    // keep what each request came to (Engine::log)
-  bool rows = false;                   // keep all that is told of it (Engine::rows)
-  bool locks = false;                  // keep what it did to locks (Engine::locks)
-  // By which CPU's locality group a file's requests are served; empty: by that of the recorded CPU.
-  std::function<std::uint16_t(std::uint64_t ino)> cpu_of;
+  std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
+  bool log = false;                       // keep what each request came to (Engine::log)
+  bool rows = false;                      // keep all that is told of it (Engine::rows)
+  bool locks = false;                     // keep what it did to locks (Engine::locks)
   unsigned writers = 1;                   // whose requests come in any order (Translation)
   std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
   // Called now and then; false: the run ends with the Error "stopped". May be empty.
@@ -72,6 +71,8 @@ class Engine {
   // and ends after the last one. The Error is the decider's.
   Status step(const Op& op);
   Status finish();
+  // From now on that CPU's locality group serves requests; without one, the recorded CPU's.
+  void serve_on(std::optional<std::uint16_t> cpu) { cpu_ = cpu; }
 
   // A decision that EngineOptions::explain asked for; empty when there is none of that number.
   [[nodiscard]] std::string explanation(std::uint64_t decision) const;
@@ -220,6 +221,7 @@ class Engine {
   Explanation* explaining_ = nullptr;  // of the request under way
   ClosingCounts closings_;             // so far
   bool stopped_ = false;               // by EngineOptions::decided
+  std::optional<std::uint16_t> cpu_;   // of serve_on()
 };
 
 // Whether the operation is for a file's data.

@@ -115,7 +115,6 @@ EngineOptions Session::Replays::engine_options(const Setup& setup) const {
   options.log = setup.log;
   options.rows = setup.rows;
   options.locks = setup.locks;
-  options.cpu_of = setup.cpu_of;
   options.writers = setup.writers;
   options.write_down = setup.write_down;
   options.watch = setup.watch;

@@ -44,7 +44,6 @@ struct Setup {
   bool rows = false;                        // likewise
   // Likewise, and not to follow with.
   bool locks = false;
-  std::function<std::uint16_t(std::uint64_t ino)> cpu_of = nullptr;
   unsigned writers = 1;
   std::vector<std::uint64_t> write_down = {};
   DecisionWatch decided = nullptr;

@@ -30,7 +30,7 @@ SideBySide::SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsign
     const bool asks = op.kind == Op::Kind::allocate && op.closing.seen;
     if (asks) ++decisions;
     if (is_of_file(op))
-      writers_[op.ino % writers].turns.push_back({i, asks ? decisions : 0});
+      writers_[writer_of(op.ino, writers)].turns.push_back({i, asks ? decisions : 0});
     else
       shared_.push_back(i);
   }
@@ -53,10 +53,11 @@ Result<std::optional<std::uint64_t>> SideBySide::next(unsigned number) {
   return std::optional<std::uint64_t>();
 }
 
-Status SideBySide::serve(unsigned number) {
+Status SideBySide::serve(unsigned number, std::optional<std::uint16_t> cpu) {
   Writer& writer = writers_[number];
   while (writer.turns[writer.next].decision == 0) E4R_CHECK(do_next(writer));
   engine_->forget_locks();
+  engine_->serve_on(cpu);
   return do_next(writer);
 }
 

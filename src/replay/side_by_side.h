@@ -12,7 +12,7 @@
 namespace e4r::replay {
 
 // A replay in which several writers are at work, each as far as the caller says. A writer's
-// operations, those on its files (inode modulo writers), come in their recorded order; those of two
+// operations, those on its files (writer_of), come in their recorded order; those of two
 // writers come in any order. What is of no file, such as a commit, comes when the first writer has
 // passed it.
 class SideBySide {
@@ -24,9 +24,10 @@ class SideBySide {
   // The writer's next request: the number of its decision in the trace, from 1. Nothing: it has
   // none left, and has done what came after the last one.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
-  // Serves that request, and what the writer did before it. The engine's locks() are of this
-  // request alone: one for each that it needed. The Error is the decider's.
-  [[nodiscard]] Status serve(unsigned writer);
+  // Serves that request on a CPU (the recorded one if none is given), and what the writer did
+  // before it. The engine's locks() are of this request alone: one for each that it needed. The
+  // Error is the decider's.
+  [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {});
   // After the last one.
   [[nodiscard]] Status finish() { return engine_->finish(); }
 

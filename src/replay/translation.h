@@ -9,6 +9,11 @@
 
 namespace e4r::replay {
 
+// Files are dealt out to writers one by one.
+[[nodiscard]] constexpr unsigned writer_of(std::uint64_t ino, unsigned writers) {
+  return static_cast<unsigned>(ino % writers);
+}
+
 // Knows for each recorded device block which file block or metadata block it holds, and where the
 // replay has put that block. A block that the trace did not allocate stands for itself.
 //
@@ -16,7 +21,7 @@ namespace e4r::replay {
 // one has freed it, since they are served in another order than the recorded one.
 class Translation {
  public:
-  // `writers`: the files are those of writer (inode modulo writers).
+  // `writers`: a file is that of writer_of() its inode.
   explicit Translation(unsigned writers = 1) : writers_(writers) {}
 
   // The file's blocks in the replay; valid until another file is named or forgotten.
@@ -54,7 +59,7 @@ class Translation {
   static constexpr std::uint64_t kBlock = (1ull << kBlockBits) - 1;
 
   [[nodiscard]] std::uint64_t key(std::uint64_t ino, std::uint64_t block) const {
-    return (ino % writers_) << kBlockBits | block;
+    return std::uint64_t{writer_of(ino, writers_)} << kBlockBits | block;
   }
 
   // `place` of the block at `offset` in the run.

@@ -224,7 +224,8 @@ json::array writers(const ReplayReport& report) {
   json::array out;
   for (const RunReport& run : report.runs) {
     json::array outcomes;
-    for (const auto& [outcome, files, layout] : run.by_writers) {
+    for (const ByWriters& by : run.by_writers) {
+      const contention::Outcome& outcome = by.outcome;
       json::array locks;
       for (const auto& [name, waits] : outcome.waits)
         locks.push_back({{"name", name}, {"percent", rounded(100 * outcome.share_waited(waits))}});

@@ -2,7 +2,6 @@
 #include "report/layout_rows.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "util/units.h"
 

@@ -412,7 +412,8 @@ TEST_F(AllocatorTest, WhatASearchWouldFindIsNotTaken) {
   search.groups = rig->state.group_count();
   const Extent goal = {2, 0, 16, 0};
   search.orig = search.goal = goal;
-  const Decision would = rig->allocator.would_find(search, {true, goal, 0}, 20);
+  search.ino = 20;
+  const Decision would = rig->allocator.would_find(search, {true, goal, 0});
   EXPECT_TRUE(would.success);
   EXPECT_EQ(would.result.len, 16u);
   const auto& words = rig->state.words(rig->state.group(would.result.group));

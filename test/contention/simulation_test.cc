@@ -31,8 +31,7 @@ struct Work {
 class Served : public Requests {
  public:
   Served(const Work& work, unsigned writers) : work_(work), left_(writers) {
-    for (std::size_t i = 0; i < work.ino.size(); ++i)
-      left_[writer_of(work.ino[i], writers)].push_back(i);
+    for (std::size_t i = 0; i < work.ino.size(); ++i) left_[work.ino[i] % writers].push_back(i);
   }
   Result<std::optional<std::uint64_t>> think_ns(unsigned writer) override {
     if (left_[writer].empty()) return std::optional<std::uint64_t>();
