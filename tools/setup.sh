@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|cluster|browser|corpus]...
+#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|corpus]...
 #                                            default: build
 set -euo pipefail
 
@@ -29,6 +29,8 @@ xfstests=(acl attr autoconf automake bc dbench dmsetup e2fsprogs fio fsverity ga
           libacl1-dev libaio-dev libattr1-dev libcap-dev libcap2-bin libgdbm-dev libssl-dev libtool libtool-bin
           liburing-dev make perl psmisc python3 quota uuid-dev uuid-runtime xfslibs-dev xfsprogs)
 qemu=(qemu-system-x86)
+# Guests with pages of 64 KiB.
+arm64=(qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu)
 # Where `sweep --emit` is tested, and the page of `replay --html`.
 cluster=(slurm-wlm munge parallel)
 browser=(chromium)
@@ -48,11 +50,12 @@ for group in "${@:-build}"; do
     lab) wanted+=("${lab[@]}") ;;
     xfstests) wanted+=("${lab[@]}" "${xfstests[@]}") ;;
     qemu) wanted+=("${lab[@]}" "${qemu[@]}") ;;
+    arm64) wanted+=("${lab[@]}" "${arm64[@]}") ;;
     cluster) wanted+=("${cluster[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     corpus) wanted+=("${corpus[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, cluster, browser or corpus" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser or corpus" >&2
         exit 2
         ;;
     esac

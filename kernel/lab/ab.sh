@@ -3,12 +3,12 @@
 # Compares two kernels by running a job on each in turn: A B, B A, A B, ... What drifts slowly, such
 # as the host's own load, then falls on both alike.
 #
-# Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|uml-smp|qemu] [--variant V] [--cpus N]
+# Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|uml-smp|qemu|arm64] [--variant V] [--cpus N]
 #              [--image KIND] [--seed N] [--set NAME=VALUE]... [--set-base NAME=VALUE]...
 #              [--set-patched NAME=VALUE]... [--append WORDS] [--below FIGURE=RATIO]... [-o FILE]
 #   -n N    pairs of runs (default: 3); from 6 on the median has an interval, 10 are better
 #   --variant V            of both kernels (default: plain); lockstat shows waits for group locks
-#   --cpus N               of the guest, uml-smp and qemu only (default: 2)
+#   --cpus N               of the guest, uml-smp, qemu and arm64 only (default: 2)
 #   --append WORDS         arguments of both kernels, such as time-travel=inf-cpu (uml)
 #   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
 #   -o FILE                every value, as "base|patched PAIR FIGURE VALUE" lines
@@ -60,7 +60,7 @@ done
 { [ -n "$job" ] && [ -n "$base" ] && [ -n "$patched" ]; } || usage
 [[ $pairs =~ ^[1-9][0-9]*$ ]] || die "'$pairs' is no number of pairs"
 check_cpus "$target"
-build_programs
+build_programs "$target"
 build_project make_fragmented
 collected=$(mktemp "$E4R_LAB/ab.XXXXXX")
 trap 'rm -f "$collected"' EXIT

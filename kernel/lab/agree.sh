@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Draws captures and holds `e4replay verify` against each: one table for docs/fidelity.md.
 #
-# Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--seed N]... [--again] [--only-verify]
-#                 [--open-stats] [-o DIR] [--into FILE] [KIND...]
+# Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--target uml|arm64] [--seed N]... [--again]
+#                 [--only-verify] [--open-stats] [-o DIR] [--into FILE] [KIND...]
+#   --target T     the kinds whose guests are of that target, unless kinds are named (default: uml)
 #   --seed N       instead of the seeds that kernel/lab/kinds.table lists; "Nw": read mb_groups first
 #   --again        take captures anew although DIR has them
 #   --only-verify  take none, verify what DIR has
@@ -12,7 +13,7 @@
 #   -o DIR         default: $E4R_LAB/captures
 #   -p POLICY      default: legacy
 #   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
-#                  a Markdown file
+#                  a Markdown file; with another target than uml, "<!-- agree TREE TARGET -->"
 #
 # The table is Markdown on standard output, with a row of totals. Exit status 3 when a kind with one
 # writer disagrees, or one with several in more than races (decisions that another thread's work
@@ -31,10 +32,12 @@ out=$E4R_LAB/captures
 into=
 seeds=()
 kinds=()
+target=uml
 while [ $# -gt 0 ]; do
     case $1 in
     --kernel) tree=$2 && shift ;;
     -p) policy=$2 && shift ;;
+    --target) target=$2 && shift ;;
     --seed) seeds+=("$2") && shift ;;
     --again) again=1 ;;
     --only-verify) capture=0 ;;
@@ -49,8 +52,10 @@ done
 if [ ${#kinds[@]} = 0 ]; then
     # A kind without seeds is drawn for a purpose of its own: by its name alone.
     for kind in $(list_kinds); do
+        [ "$(target_of_kind "$kind")" = "$target" ] || continue
         [ -z "$(kind_field "$kind" seeds)" ] || kinds+=("$kind")
     done
+    [ ${#kinds[@]} -gt 0 ] || die "kernel/lab/kinds.table has no kind of target '$target'"
 fi
 mkdir -p "$out"
 build_project e4replay
@@ -114,5 +119,7 @@ trap 'rm -f "$lines"' EXIT
 worst=0
 table | tee "$lines" || worst=${PIPESTATUS[0]}
 totals "$lines" | tee -a "$lines"
-if [ -n "$into" ]; then put_table "$into" "<!-- agree $tree -->" "$lines"; fi
+mark="agree $tree"
+[ "$target" = uml ] || mark+=" $target"
+if [ -n "$into" ]; then put_table "$into" "<!-- $mark -->" "$lines"; fi
 exit "$worst"

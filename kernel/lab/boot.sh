@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Boots a guest with a shell, to look around. `exit` ends it.
 #
-# Usage: boot.sh base|SERIES [--target uml|qemu] [--variant plain|debug] [--image KIND [--seed N]]
+# Usage: boot.sh base|SERIES [--target uml|qemu|arm64] [--variant plain|debug] [--image KIND [--seed N]]
 #
 # The host's root is the guest's: write to /mnt and to $E4R_RUN only. With --image, a copy of that
 # kind's start image is the disk (/dev/ubda or /dev/vda).
@@ -32,7 +32,7 @@ done
 [ -n "$tree" ] || usage
 kernel=$(kernel_image "$tree" "$target" "$variant")
 [ -e "$kernel" ] || die "no kernel $kernel: run build.sh"
-build_programs
+build_programs "$target"
 run=$(new_run boot)
 DISKS=()
 if [ -n "$image" ]; then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Configures and builds one guest kernel; what is up to date is not built again.
 #
-# Usage: build.sh base|SERIES [--target uml|uml-smp|qemu] [--variant plain|debug|...[+nfs]]
+# Usage: build.sh base|SERIES [--target uml|uml-smp|qemu|arm64] [--variant plain|debug|...[+nfs]]
 #
 # A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
 # target's defconfig or allnoconfig, then kernel/lab/configs/TARGET.config, VARIANT.config and
@@ -46,10 +46,16 @@ fragments() {
     done
 }
 
+# The kernel's name of the target's machine, what its tools' names begin with, and what to make.
+case $target in
+uml*) arch=um goal=linux ;;
+arm64) arch=arm64 goal=Image ;;
+*) arch=x86_64 goal=bzImage ;;
+esac
+cross=$(cross_of "$target")
+
 kmake() {
-    local arch=um
-    [[ $target = uml* ]] || arch=x86_64
-    make -C "$tree" O="$(basename "$objects")" ARCH=$arch -s "$@"
+    make -C "$tree" O="$(basename "$objects")" ARCH=$arch CROSS_COMPILE=$cross -s "$@"
 }
 
 # Every line of the fragments must have survived.
@@ -96,17 +102,15 @@ if [ "$(cat "$objects/.lab-config" 2>/dev/null)" != "$stamp" ]; then
     echo "$stamp" >"$objects/.lab-config"
 fi
 
-compiler=(CC=gcc)
+compiler=(CC="${cross}gcc")
 if command -v ccache >/dev/null; then
-    compiler=(CC="ccache gcc" KBUILD_BUILD_TIMESTAMP="$(git -C "$tree" log -1 --format=%cD base)")
+    compiler=(CC="ccache ${cross}gcc" KBUILD_BUILD_TIMESTAMP="$(git -C "$tree" log -1 --format=%cD base)")
     export CCACHE_NOHASHDIR=1
 fi
 # What uname says proves which source a guest runs: the tree's name and the hash of its contents.
 release=-${name//,/+}-$variant-g$(git -C "$tree" rev-parse --short=10 'HEAD^{tree}')
 [ -z "$(git -C "$tree" status --porcelain -uno)" ] || release+=-dirty
 note "building $name for $target ($variant)"
-goal=linux
-[[ $target = uml* ]] || goal=bzImage
 started=$SECONDS
 mapfile -t parts < <(fragments)
 flags=$(sed -n 's/^# cflags: *//p' "${parts[@]}" | paste -sd' ')

@@ -8,14 +8,16 @@
 #   --warm   read mb_groups right after mount: every group is loaded then
 #   --pack   leave the start image as a sparse tar (NAME.image.tar.zst), not as NAME.img
 #
-# Kinds are in kernel/lab/kinds.table. Needs the UML kernel (build.sh), the workload programs and,
-# in a release build of the project, make_fragmented; builds the latter two.
+# Kinds are in kernel/lab/kinds.table, with the target of their guests. Needs the kernel (build.sh), the
+# workload programs and, in a release build of the project, make_fragmented; builds the latter two.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
 source "$lab_dir/lib/guest.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
 source "$lab_dir/lib/kinds.sh"
+# shellcheck source=kernel/lab/lib/jobs.sh
+source "$lab_dir/lib/jobs.sh"
 
 seed=1
 warm=0
@@ -43,7 +45,10 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 name=$(capture_name "$kind" "$seed" "$warm" "$tree")
 need zstd e2freefrag
-build_programs
+target=$(target_of_kind "$kind")
+# A writer that stays on its CPU keeps to its locality group.
+CPUS=1
+build_programs "$target"
 build_project make_fragmented
 work=$(new_run "${name//,/+}") # UML splits disk names at commas
 
@@ -56,18 +61,18 @@ if [ -n "$before" ]; then
     # Age it with a first run, of another seed; churn then goes on with the files it finds.
     DISKS=("$work/$name.img")
     VARS=("MOUNT=$(kind_field "$kind" mount)" "RUN=$before --seed $((seed + 1000))")
-    guest "$work" "$tree" uml plain "$lab_dir/jobs/prepare.sh"
+    guest "$work" "$tree" "$target" plain "$lab_dir/jobs/prepare.sh"
     if [ "${run%% *}" = churn ] && [ -e "$work/manifest" ]; then resume=" --resume $work/manifest"; fi
 fi
 # The guest works on a copy.
 cp --sparse=always "$work/$name.img" "$work/disk"
 DISKS=("$work/disk")
 APPEND=$(kind_field "$kind" append)
-TIMEOUT=${TIMEOUT:-900}
+TIMEOUT=${TIMEOUT:-$((900 * $(patience "$target" plain)))}
 VARS=("NAME=$name" "MOUNT=$(kind_field "$kind" mount)" "KNOBS=$(kind_field "$kind" knobs)"
     "RUN=$run$resume --seed $seed" "WARM=$warm" "SETTLE=$(kind_field "$kind" settle)"
     "TRACE_KB=$(kind_field "$kind" trace)")
-guest "$work" "$tree" uml plain "$lab_dir/jobs/capture.sh"
+guest "$work" "$tree" "$target" plain "$lab_dir/jobs/capture.sh"
 
 e2freefrag "$work/disk" >"$work/$name.e2freefrag"
 sed -i '1s/^Device: .*/Device: '"$name.img"'/' "$work/$name.e2freefrag"

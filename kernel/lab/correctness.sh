@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs every job that is for correctness, one after the other, and fails when any of them does.
 #
-# Usage: correctness.sh [--kernel base|SERIES] [--target uml|uml-smp|qemu] [--variant plain|debug]
+# Usage: correctness.sh [--kernel base|SERIES] [--target uml|uml-smp|qemu|arm64] [--variant plain|debug]
 #                       [--cpus N] [--list] [JOB...]
 #   --kernel, --target, --variant   default: base, uml, debug. Built first if need be.
-#   --cpus   of the guest, uml-smp and qemu only (default: 2)
+#   --cpus   of the guest, uml-smp, qemu and arm64 only (default: 2)
 #   --list   name the jobs that would run, and what is left out
 #
 # These are the jobs whose first lines begin with "Correctness:", and smoke; those of a series
@@ -106,7 +106,7 @@ variants() {
 for full in $(variants); do
     "$lab_dir/build.sh" "$tree" --target "$target" --variant "$full" >/dev/null
 done
-build_programs
+build_programs "$target"
 build_project make_fragmented
 report=$(mktemp "$E4R_LAB/correctness.XXXXXX")
 trap 'rm -f "$report"' EXIT

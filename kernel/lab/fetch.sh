@@ -15,6 +15,8 @@
 # refuses are an error.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/archive.sh
+source "$lab_dir/lib/archive.sh"
 number=6.1
 again=0
 while [ $# -gt 0 ]; do
@@ -45,49 +47,30 @@ installed_version() {
 
 # ---- The others: out of a downloaded one.
 
-# mirror_of SUITE VARIABLE: the address that this machine has Debian's SUITE from, unless VARIABLE
-# names another.
-mirror_of() {
-    local address=${!2:-}
-    # shellcheck disable=SC2016 # apt's own words
-    [ -n "$address" ] || address=$(apt-get indextargets --format '$(REPO_URI)' \
-        'Created-By: Packages' 'Origin: Debian' "Codename: $1" | sort -u | sed -n 1p)
-    [ -n "$address" ] ||
-        die "apt has no mirror of Debian's $1 (apt-get update?): set $2 to the address of one"
-    echo "$address"
-}
-
 archive_line() {
-    local mirror suite
+    local address suite
     case $number in
     6.12)
-        mirror=$(mirror_of bookworm-security E4R_DEBIAN_SECURITY)
+        address=$(mirror_of bookworm-security E4R_DEBIAN_SECURITY)
         suite=bookworm-security
         ;;
     7.3)
-        mirror=$(mirror_of bookworm E4R_DEBIAN)
+        address=$(mirror_of bookworm E4R_DEBIAN)
         suite=trixie-backports
         ;;
     esac
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
-}
-
-# Runs apt-get on that archive alone, with lists of its own, beside the machine's.
-archive() {
-    apt-get -qq -o "Dir::Etc::SourceList=$store/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-        -o "Dir::State::Lists=$store/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
-        -o APT::Get::List-Cleanup=0 -o APT::Sandbox::User= "$@"
+    source_line "$address" "$suite"
 }
 
 # Leaves the package's tarball in $tarball and prints its version.
 download() {
     local store=$E4R_LAB/packages/$number deb
-    mkdir -p "$store/lists/partial"
+    mkdir -p "$store"
     archive_line >"$store/sources.list"
     note "downloading $package"
-    archive update >&2 || die "no lists of Debian's archive: is there a network?"
+    update_archive "$store"
     rm -f "$store"/*.deb
-    (cd "$store" && archive download "$package" >&2) || die "Debian's archive has no $package"
+    (cd "$store" && archive "$store" download "$package" >&2) || die "Debian's archive has no $package"
     deb=$(echo "$store/$package"_*.deb)
     dpkg-deb --fsys-tarfile "$deb" |
         tar -xf - -C "$store" --strip-components=3 "./usr/src/$package.tar.xz"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs one job in a guest and prints its figures.
 #
-# Usage: run.sh JOB [--kernel base|SERIES] [--target uml|uml-smp|qemu] [--variant V] [--cpus N]
+# Usage: run.sh JOB [--kernel base|SERIES] [--target uml|uml-smp|qemu|arm64] [--variant V] [--cpus N]
 #               [--image KIND | --disk FILE...] [--seed N] [--no-trim] [--set NAME=VALUE]... [--append WORDS]
 #        run.sh --list
-#   --cpus  of the guest, uml-smp and qemu only (default: 2)
+#   --cpus  of the guest, uml-smp, qemu and arm64 only (default: 2)
 #   --append  arguments of the kernel, such as time-travel=inf-cpu (uml)
 #   --disk  the guest's disk is FILE itself, not a copy of an image, and keeps what was written. Given
 #           again, its next disk
@@ -49,7 +49,7 @@ done
 [ -n "$job" ] || usage
 check_cpus "$target"
 [ -z "${NO_TRIM:-}" ] || [[ $target = uml* ]] || die "--no-trim: for User Mode Linux only"
-build_programs
+build_programs "$target"
 [ ${#DISK_FILES[@]} -gt 0 ] || build_project make_fragmented # for start images
 run=$(run_job "$tree" "$target" "$variant" "$job" "${vars[@]}")
 echo "kernel $(head -1 "$run/kernel")"

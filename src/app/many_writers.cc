@@ -31,6 +31,7 @@ void deal_out(std::vector<std::uint64_t*>& pauses) {
   constexpr std::uint64_t kLong = 10;  // times the median
   if (pauses.empty()) return;
   std::vector<std::uint64_t> sorted;
+  sorted.reserve(pauses.size());
   for (const std::uint64_t* ns : pauses) sorted.push_back(*ns);
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::ranges::nth_element(sorted, middle);

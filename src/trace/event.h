@@ -16,7 +16,7 @@ enum class EventKind : std::uint8_t {
 #include "trace/events.def"
 };
 inline constexpr int kEventKinds = 0
-#define E4R_EVENT(kind, tag, name, body, model, want) +1
+#define E4R_EVENT(kind, tag, name, body, model, want) +1  // NOLINT(bugprone-macro-parentheses)
 #include "trace/events.def"
     ;
 

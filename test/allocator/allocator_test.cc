@@ -103,10 +103,10 @@ TEST_F(AllocatorTest, TheNearestLargeEnoughGroupPreallocationServes) {
   tunables.mb_group_prealloc = 40;
   start();
   const Decision low = ask(small_request(20, 30, 100));
-  const Decision high = ask(small_request(21, 30, 3 * 4096 + 2000));
+  const Decision high = ask(small_request(21, 30, 3u * 4096 + 2000));
   ASSERT_EQ(low.result.group, 0u);
   ASSERT_EQ(high.result.group, 3u);
-  EXPECT_EQ(ask(small_request(22, 2, 3 * 4096)).block, high.block + 30);
+  EXPECT_EQ(ask(small_request(22, 2, 3u * 4096)).block, high.block + 30);
   EXPECT_EQ(ask(small_request(22, 2, 50)).block, low.block + 30);
   EXPECT_EQ(bucket(0, 3), (Numbers{8, 8}));
   EXPECT_FALSE(ask(small_request(23, 9, 50)).prealloc) << "none has nine left";

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fresh captures of every kind that has one writer (kernel/lab/kinds.table), taken in guests of the
 # kernel lab: recorded kernel, the code of its tree and the model must decide alike.
-#   test/guest/prove-kinds.sh [--seed N]... [--longer N] [--only-verify] KERNEL POLICY [KIND...]
+#   test/guest/prove-kinds.sh [--seed N]... [--target T] [--longer N] [--only-verify] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the model of it (`e4replay policies`)
 #     --seed   instead of the seeds of kinds.table
+#     --target the kinds whose guests are of that target, unless kinds are named (default: uml)
 #     --longer every churn goes on for N times as many operations: more decisions a capture. A fill does
 #              not: the kernel's own writeback would become a second writer
 #     --only-verify   takes no capture: those that are there
@@ -18,11 +19,13 @@ source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
 source "$lab_dir/lib/kinds.sh"
 
 seeds=()
+target=uml
 longer=
 only_verify=
 while [[ ${1:-} == --* ]]; do
     case $1 in
     --seed) seeds+=(--seed "${2:-}") && shift ;;
+    --target) target=${2:-} && shift ;;
     --longer)
         longer=${2:-} && shift
         [[ $longer =~ ^[1-9][0-9]{0,2}$ ]] || {
@@ -53,7 +56,11 @@ if [ -n "$longer" ]; then
     kinds_table=$captures/kinds.table
     export E4R_KINDS=$kinds_table
 fi
-[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(list_kinds)
+if [ ${#kinds[@]} = 0 ]; then
+    for kind in $(list_kinds); do
+        [ "$(target_of_kind "$kind")" != "$target" ] || kinds+=("$kind")
+    done
+fi
 one_writer=()
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
@@ -84,7 +91,11 @@ compare() {
         "${@:2}" "${one_writer[@]}" || status=$?
     [ $status -le $worst ] || worst=$status
 }
-[ -n "$only_verify" ] || "$lab_dir/build.sh" "$tree" >/dev/null
+if [ -z "$only_verify" ]; then
+    for kind in "${one_writer[@]}"; do target_of_kind "$kind"; done | sort -u | while read -r target; do
+        "$lab_dir/build.sh" "$tree" --target "$target" >/dev/null
+    done
+fi
 echo "$policy:"
 compare "$policy" ${only_verify:+"$only_verify"}
 echo

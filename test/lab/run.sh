@@ -9,6 +9,7 @@
 #     6.12, 7.3      fresh captures of this kernel, what a replay predicts of it, a bug that it has
 #     ports          7.3 with a series that was ported to it: checkpatch, builds, boots, shows its claim
 #     code           the code of a kernel decides alone
+#     arm64          6.1 with pages of 64 KiB: fresh captures of blocks of 64 KiB
 #     --turn TEXT    the scene that is TEXT's turn, by its hash (such as a commit). When a series has changed
 #                    (test/since.sh), it is "series" every second time. The scene shows the series that have
 #                    changed, two at most, else the one whose turn it is; "code" takes one kernel, "ports" one series.
@@ -16,7 +17,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
-scenes=(stock patched series 6.12 7.3 ports code)
+scenes=(stock patched series 6.12 7.3 ports code arm64)
 # What the series claim, and the tools that take captures. Each is a function below.
 proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
@@ -311,6 +312,15 @@ code() {
         if [ "$kernel" = base ]; then "$lab" fetch; else "$lab" fetch --base "$kernel"; fi
         own_code "$kernel"
     done
+}
+
+arm64() {
+    step "install an emulator of arm64, and its compilers" tools/setup.sh arm64
+    step "unpack the kernel's source" "$lab" fetch
+    step "unpack a root directory of arm64" "$lab" root
+    step "build the stock kernel with pages of 64 KiB" "$lab" build base --target arm64
+    step "it works" "$lab" run smoke --target arm64
+    step "the model follows it on blocks of 64 KiB" "$lab" agree --again --seed 1 64k-churn 64k-nodelalloc
 }
 
 for scene in "${chosen[@]}"; do

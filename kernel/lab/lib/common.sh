@@ -81,12 +81,36 @@ build_dir() {
     echo "$(tree_of "$1")/O-$2-$3"
 }
 
-# The guest kernel of a build: a UML executable or a bzImage.
+# The guest kernel of a build: a UML executable, a bzImage or an Image.
 kernel_image() {
     case $2 in
     uml | uml-smp) echo "$(build_dir "$1" "$2" "$3")/linux" ;;
     qemu) echo "$(build_dir "$1" "$2" "$3")/arch/x86/boot/bzImage" ;;
-    *) die "no target '$2': uml, uml-smp or qemu" ;;
+    arm64) echo "$(build_dir "$1" "$2" "$3")/arch/arm64/boot/Image" ;;
+    *) die "no target '$2': uml, uml-smp, qemu or arm64" ;;
+    esac
+}
+
+# root_of TARGET: the directory that is its guests' root (root.sh); that of uml and qemu is the machine's.
+root_of() {
+    case $1 in
+    arm64) echo "$E4R_LAB/root-$1" ;;
+    *) echo / ;;
+    esac
+}
+
+# cross_of TARGET: what the names of its compilers begin with; nothing for this machine's own.
+cross_of() {
+    [ "$1" = arm64 ] || return 0
+    command -v aarch64-linux-gnu-g++ >/dev/null || die "no 'aarch64-linux-gnu-g++': run tools/setup.sh arm64"
+    echo aarch64-linux-gnu-
+}
+
+# programs_of TARGET: where the workload programs of its guests are.
+programs_of() {
+    case $1 in
+    arm64) echo "$E4R_LAB/bin-$1" ;;
+    *) echo "$E4R_LAB/bin" ;;
     esac
 }
 

@@ -55,17 +55,42 @@ uml_command() {
     guest_command+=(${APPEND:-} quiet)
 }
 
-qemu_command() {
-    local run=$1 kernel=$2 disk
-    guest_command=(qemu-system-x86_64 -accel "tcg,thread=multi" -cpu max -smp "${CPUS:-2}"
-        -m "${MEM:-1G}" -kernel "$kernel" -nographic -no-reboot -nodefaults -serial stdio
-        -virtfs "local,path=/,mount_tag=hostroot,security_model=none,multidevs=remap")
+# qemu PROGRAM WORD...: sets guest_command to an emulator with what its guests have in common.
+qemu() {
+    local disk
+    guest_command=("$1" -accel "tcg,thread=multi" -smp "${CPUS:-2}" -m "${MEM:-1G}" -nographic -no-reboot
+        -nodefaults -serial stdio "${@:2}")
     for disk in "${DISKS[@]}"; do
         guest_command+=(-drive "file=$disk,format=raw,if=virtio,cache=unsafe,discard=unmap")
     done
-    guest_command+=(-append "root=hostroot rootfstype=9p \
-rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 rw console=ttyS0 panic=-1 quiet \
-init=$lab_dir/guest/init E4R_RUN=$run ${APPEND:-}")
+}
+
+# share PATH TAG: a directory of this machine for the guest of guest_command.
+share() {
+    guest_command+=(-virtfs "local,path=$1,mount_tag=$2,security_model=none,multidevs=remap")
+}
+
+# Kernel arguments: the guest's root is the share "hostroot".
+root_arguments="root=hostroot rootfstype=9p \
+rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 rw panic=-1 quiet"
+
+qemu_command() {
+    qemu qemu-system-x86_64 -cpu max -kernel "$2"
+    share / hostroot
+    guest_command+=(-append "$root_arguments console=ttyS0 init=$lab_dir/guest/init E4R_RUN=$1 ${APPEND:-}")
+}
+
+arm64_command() {
+    local root
+    root=$(root_of arm64)
+    [ -d "$root" ] || die "no $root: run lab root"
+    install -m 755 "$lab_dir/guest/init-root" "$root/sbin/init-root"
+    qemu qemu-system-aarch64 -M virt -cpu neoverse-n1 -kernel "$2"
+    share "$root" hostroot
+    share "$E4R_LAB" lab
+    share "$lab_dir" scripts
+    guest_command+=(-append "$root_arguments console=ttyAMA0 init=/sbin/init-root E4R_RUN=$1 \
+E4R_LAB=$E4R_LAB E4R_SCRIPTS=$lab_dir ${APPEND:-}")
 }
 
 # Ends a guest we started: politely, then its whole process group.
@@ -111,8 +136,8 @@ start_guest() {
     disks=$(for ((i = 0; i < ${#DISKS[@]}; ++i)); do echo "$prefix${letters:i:1}"; done | paste -sd' ')
     # The job may name another disk (null_blk).
     {
-        printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" BIN "$E4R_LAB/bin" \
-            DISK "${prefix}a" DISKS "$disks"
+        printf '%s=%q\n' TOKEN "$token" JOB "$job" LAB "$lab_dir" \
+            BIN "$(programs_of "$target")" DISK "${prefix}a" DISKS "$disks"
         local pair
         for pair in "${VARS[@]}"; do printf '%s=%q\n' "${pair%%=*}" "${pair#*=}"; done
     } >"$run/env"

@@ -44,14 +44,14 @@ job_field() {
 check_cpus() {
     [ -n "${CPUS:-}" ] || return 0
     [[ $CPUS =~ ^[1-9][0-9]?$ ]] || die "'$CPUS' is no number of CPUs"
-    [ "$1" != uml ] || die "--cpus: this target has one CPU; give --target uml-smp (7.3) or qemu"
+    [ "$1" != uml ] || die "--cpus: this target has one CPU; give --target uml-smp (7.3), qemu or arm64"
 }
 
 # patience TARGET VARIANT: how many times as long as plain UML a job may take.
 patience() {
     case $1-$2 in
-    qemu-debug*) echo 8 ;;
-    qemu-*) echo 3 ;;
+    qemu-debug* | arm64-debug*) echo 8 ;;
+    qemu-* | arm64-*) echo 3 ;;
     *-debug*) echo 2 ;;
     *) echo 1 ;;
     esac

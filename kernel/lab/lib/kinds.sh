@@ -19,6 +19,13 @@ kind_field() {
         inside && $1 == field { sub(/^[ \t]*[^ \t]+[ \t]*/, ""); print; exit }' "$kinds_table"
 }
 
+# target_of_kind KIND: of the guests that make its captures.
+target_of_kind() {
+    local target
+    target=$(kind_field "$1" target)
+    echo "${target:-uml}"
+}
+
 # capture_name KIND SEED WARM TREE
 capture_name() {
     local name=$1-s$2
@@ -73,6 +80,10 @@ build_targets() {
     }
 }
 
+# build_programs [TARGET]: what runs in its guests.
 build_programs() {
-    alone make -s -C "$lab_dir/workloads" OUT="$E4R_LAB/bin"
+    local target=${1:-uml} cross
+    cross=$(cross_of "$target")
+    alone make -s -C "$lab_dir/workloads" OUT="$(programs_of "$target")" CC="${cross}gcc" CXX="${cross}g++" \
+        "$([ -n "$cross" ] && echo programs || echo all)"
 }

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Unpacks a root directory for guests of another machine than this one: a minimal Debian 12 of it.
+#
+# Usage: root.sh [--target arm64] [--again]
+#   --again   start over, although it is there
+#
+# Packages are downloaded from Debian's archive, checked by apt against its keys, and unpacked under
+# $E4R_LAB/root-arm64. None is installed, and none of their scripts runs. Guests of uml and qemu need
+# none: the machine's own root is theirs.
+# shellcheck source=kernel/lab/lib/common.sh
+source "$(dirname "$0")/lib/common.sh"
+# shellcheck source=kernel/lab/lib/archive.sh
+source "$lab_dir/lib/archive.sh"
+target=arm64
+again=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --target) target=$2 && shift ;;
+    --again) again=1 ;;
+    *) usage ;;
+    esac
+    shift
+done
+[ "$target" = arm64 ] || die "target '$target' needs no root of its own: only arm64 does"
+
+# What guest/init, guest/lib.sh and jobs run. apt adds what these need.
+packages=(bash coreutils dash e2fsprogs findutils fsmark grep mawk mount procps sed util-linux)
+root=$(root_of "$target")
+store=$E4R_LAB/packages/root-$target
+
+# What dpkg knows of: nothing is installed, and the machine is the target's.
+foreign=(-o APT::Architecture="$target" -o APT::Architectures="$target"
+    -o Dir::State::status="$store/status" -o Dir::Cache::Archives="$store/archives"
+    -o Debug::NoLocking=1 --no-install-recommends)
+
+download() {
+    rm -rf "$store/archives"
+    mkdir -p "$store/archives/partial"
+    : >"$store/status"
+    source_line "$(mirror_of bookworm E4R_DEBIAN)" bookworm >"$store/sources.list"
+    update_archive "$store" "${foreign[@]}"
+    archive "$store" "${foreign[@]}" -y --download-only install "${packages[@]}" >&2 ||
+        die "Debian's archive has not all of: ${packages[*]}"
+}
+
+# Without the packages' scripts: the links that these would make are made here.
+unpack() {
+    local into=$1 deb dir
+    mkdir -p "$into"/usr/{bin,sbin,lib} "$into"/{dev,proc,sys,mnt,tmp,run,root}
+    for dir in bin sbin lib; do ln -s "usr/$dir" "$into/$dir"; done
+    for deb in "$store/archives"/*.deb; do
+        dpkg-deb --fsys-tarfile "$deb" | tar -xf - -C "$into" --keep-directory-symlink
+    done
+    ln -sf mawk "$into/usr/bin/awk"
+    ln -sf /proc/mounts "$into/etc/mtab"
+}
+
+mkdir -p "$store"
+if [ "$again" = 1 ] || [ ! -d "$root" ]; then
+    need apt-get dpkg-deb tar
+    note "downloading $target packages"
+    download
+    rm -rf "$root" "$root.new"
+    unpack "$root.new"
+    mv "$root.new" "$root"
+    rm -rf "$store/archives"
+fi
+echo "$root"
