@@ -68,8 +68,9 @@ model_of() {
     esac
 }
 
+# The code runs on pages of 4 KiB and mounts no larger blocks.
 names() {
-    awk '$1 == "capture" { print $2 }' "$top_dir/traces/MANIFEST"
+    awk '$1 == "capture" && $5 != "pages-of-64k" { print $2 }' "$top_dir/traces/MANIFEST"
     find "$top_dir/traces" -name '*.e4c' -printf '%f\n' | sort
 }
 

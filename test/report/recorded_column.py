@@ -48,7 +48,7 @@ def bundled(captures, traces):
     """(name, what to replay) of each bundled capture."""
     for line in (traces / "MANIFEST").read_text().splitlines():
         if line.startswith("capture "):
-            _, name, image, _ = line.split()
+            _, name, image, *_ = line.split()
             yield name, [captures / f"{image}.img", next(captures.glob(f"{name}.*.zst"))]
     for path in sorted(traces.glob("*.e4c")):
         yield path.stem, [path]
