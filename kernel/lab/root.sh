@@ -16,7 +16,8 @@ target=arm64
 again=0
 while [ $# -gt 0 ]; do
     case $1 in
-    --target) target=$2 && shift ;;
+    --target) [ $# -ge 2 ] || usage
+        target=$2 && shift ;;
     --again) again=1 ;;
     *) usage ;;
     esac

@@ -128,7 +128,7 @@ guest() {
 # start_guest RUN TREE TARGET VARIANT JOB: the first half of it. Leaves in RUN: pid, token.
 start_guest() {
     local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel i
-    kernel=$(kernel_image "$tree" "$target" "$variant")
+    kernel=$(kernel_image "$tree" "$target" "$variant") || exit
     [ -e "$kernel" ] || die "no kernel $kernel: run build.sh $tree --target $target --variant $variant"
     [[ $run != *[[:space:]]* ]] || die "'$run': a kernel command line splits at spaces"
     local token="done-$RANDOM$RANDOM" prefix=/dev/ubd disks letters=abcdefgh
