@@ -7,7 +7,8 @@
 # A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
 # target's defconfig or allnoconfig, then kernel/lab/configs/TARGET.config, VARIANT.config and
 # TARGET-VARIANT.config, these two for each part of a variant like debug+nfs; a line there that
-# Kconfig does not honour is an error. "# cflags: ..." in a part's file is for the compiler.
+# Kconfig does not honour is an error. A file with the number of the base at its end (uml-nfs-7.3.config)
+# stands in for the one without. "# cflags: ..." in a part's file is for the compiler.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -26,6 +27,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$name" ] || usage
 tree=$(tree_of "$name")
+base=$(base_of "$name")
 image=$(kernel_image "$name" "$target" "$variant")
 objects=$(build_dir "$name" "$target" "$variant")
 [ -d "$tree" ] || die "no tree $tree: run fetch.sh, and apply.sh for a series"
@@ -40,8 +42,12 @@ fragments() {
     [ "$target" != uml-smp ] || echo "$lab_dir/configs/uml-smp.config"
     for part in ${variant//+/ }; do
         for fragment in "$part" "${target%-smp}-$part"; do
-            fragment=$lab_dir/configs/$fragment.config
-            if [ -e "$fragment" ]; then echo "$fragment"; fi
+            fragment=$lab_dir/configs/$fragment
+            if [ -e "$fragment-$base.config" ]; then
+                echo "$fragment-$base.config"
+            elif [ -e "$fragment.config" ]; then
+                echo "$fragment.config"
+            fi
         done
     done
 }

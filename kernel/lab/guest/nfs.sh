@@ -18,6 +18,8 @@ client_side=()
 # network ADDRESS: of this guest.
 network() {
     ip link set lo up
+    # So 7.3 names its device.
+    [ ! -e /sys/class/net/vec0 ] || ip link set vec0 name eth0
     ip address add "$1/24" dev eth0
     ip link set eth0 up
 }

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Runs a job with a second guest beside it, on a network of their own (uml_switch). Sourced by guest.sh.
+# Runs a job with a second guest beside it, on a network of their own. Sourced by guest.sh.
+#
+# Between the guests is a switch: uml_switch, or wire (kernel/lab/workloads) on 7.3, which has no device for
+# uml_switch.
 #
 # The job's run directory has the second guest's in it, peer/: both guests see both (hostfs). The
 # second guest makes peer/ready when it is; the job says what it wants by files in peer/ that
@@ -17,7 +20,7 @@ with_peer() {
     local run=$1 socket=$1/switch append=$APPEND mem=$MEM expected=$EXPECTED variant
     variant=$(peer_variant "$4")
     [ "$3" = uml ] || die "a job with two guests needs User Mode Linux"
-    command -v uml_switch >/dev/null || die "no 'uml_switch': run tools/setup.sh lab"
+    need uml_switch
     [ ${#socket} -lt 100 ] || die "$socket: too long for the name of a socket"
     local kernel
     for kernel in "$4" "$variant"; do
@@ -25,15 +28,15 @@ with_peer() {
             die "no kernel: run build.sh $2 --variant $kernel"
     done
     mkdir "$run/peer"
-    start_switch "$run" "$socket"
+    start_switch "$run" "$socket" "$2"
     truncate -s "${PEER_DISK:-4G}" "$run/peer/disk"
     local disks=("${DISKS[@]}")
     DISKS=("$run/peer/disk")
-    MEM=${PEER_MEM:-512M} APPEND="$append eth0=daemon,fe:fd:00:00:00:01,unix,$socket" EXPECTED=
+    MEM=${PEER_MEM:-512M} APPEND="$append $(device_on "$socket" "$2" 01)" EXPECTED=
     start_guest "$run/peer" "$2" "$3" "$variant" "$lab_dir/guest/$PEER.sh"
     local status=0
     DISKS=("${disks[@]}")
-    MEM=$mem APPEND="$append eth0=daemon,fe:fd:00:00:00:02,unix,$socket" EXPECTED=$expected
+    MEM=$mem APPEND="$append $(device_on "$socket" "$2" 02)" EXPECTED=$expected
     # In a process of its own: what it dies of must not leave the other guest behind.
     (guest "$@") || status=1
     APPEND=$append EXPECTED=
@@ -49,16 +52,30 @@ with_peer() {
     [ $status = 0 ] || die "the run with two guests has failed (see above; the other's log: $run/peer/log)"
 }
 
-# start_switch RUN SOCKET: leaves its pid in $switch_pid; it ends when its standard input does.
+# device_on SOCKET TREE NUMBER: the kernel argument for a guest's device on the switch.
+device_on() {
+    case $(base_of "$2") in
+    6.*) echo "eth0=daemon,fe:fd:00:00:00:$3,unix,$1" ;;
+    *) echo "vec0:transport=bess,dst=$1,mac=fe:fd:00:00:00:$3,mtu=1500" ;;
+    esac
+}
+
+# start_switch RUN SOCKET TREE: leaves its pid in $switch_pid; it ends when its standard input does.
 start_switch() {
+    local switch=(uml_switch -unix)
+    cut_signals=(STOP CONT)
+    if [[ $(base_of "$3") != 6.* ]]; then
+        switch=("$E4R_LAB/bin/wire")
+        cut_signals=(USR1 USR2)
+    fi
     switch_run=$1
     mkfifo "$1/switch.input"
     exec {switch_input}<>"$1/switch.input"
     # Packets are datagrams of unix sockets. A queue of ten of them, the default, loses the others; a
     # longer one needs a network namespace of its own, in which the guests' processes are too.
     # shellcheck disable=SC2016 # the inner shell's words
-    unshare --net sh -c 'echo 4096 >/proc/sys/net/unix/max_dgram_qlen; exec uml_switch -unix "$1"' \
-        switch "$2" <&"$switch_input" >"$1/switch.log" 2>&1 &
+    unshare --net sh -c 'echo 4096 >/proc/sys/net/unix/max_dgram_qlen; exec "$@"' \
+        switch "${switch[@]}" "$2" <&"$switch_input" >"$1/switch.log" 2>&1 &
     switch_pid=$!
     local tries=0
     until [ -S "$2" ]; do
@@ -83,13 +100,13 @@ stop_switch() {
     switch_pid=
 }
 
-# Stops the switch while the job wants it.
+# Cuts the network while the job wants it.
 obey_switch() {
     [ -n "${switch_pid:-}" ] || return 0
     if [ -e "$switch_run/cut" ]; then
-        kill -STOP "$switch_pid" && touch "$switch_run/is-cut"
+        kill "-${cut_signals[0]}" "$switch_pid" && touch "$switch_run/is-cut"
     elif [ -e "$switch_run/is-cut" ]; then
-        kill -CONT "$switch_pid"
+        kill "-${cut_signals[1]}" "$switch_pid"
         rm -f "$switch_run/is-cut"
     fi
 }
