@@ -119,6 +119,21 @@ client() {
     for name in ${SYSCTLS:-}; do sysctl -q "$name"; done
 }
 
+# has_write_behind: whether the kernel has the whole series. On 7.3 it has what eager mounts gain.
+has_write_behind() {
+    [ -e /proc/sys/fs/nfs/nfs_max_woutstanding ]
+}
+
+# send_early BOUND: how client and mount_nfs let files be written: behind, with so many WRITEs in flight, or
+# eagerly where the kernel has no write-behind.
+send_early() {
+    if has_write_behind; then
+        SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=$1}
+    else
+        MOUNT=${MOUNT:-write=eager}
+    fi
+}
+
 # within SECONDS COMMAND...: until it succeeds; false when it does not in that time.
 within() {
     local tenths=$((10 * $1))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the server's disk is full in the midst of a stream with write-behind. Who writes is told
+# Correctness: the server's disk is full in the midst of a stream with write-behind, or eager on a kernel
+# without it. Who writes is told
 # so, by write, fsync or close, once for each file; what was there before is as it was; and with room
 # again there is no error any more.
 # series: nfs-eager
@@ -11,7 +12,7 @@
 # timeout: 200
 # shellcheck source=kernel/lab/guest/nfs.sh
 . "$LAB/guest/nfs.sh"
-SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=8}
+send_early 8
 client
 umount "$mount_dir"
 

@@ -52,7 +52,10 @@ for how in ${EAGER:-eager wait}; do
     MOUNT=write=$how
     mount_nfs
     start_trace
+    counts_begin
     "$BIN/nfsstream" --mib "${MIB:-128}" --name "$how" --check 1 "$mount_dir" >"$E4R_RUN/figures.part"
+    op_counts >"$E4R_RUN/counts.after"
+    counted >>"$E4R_RUN/figures.part"
     save_trace "$E4R_RUN/stall/$how"
     timeline "$E4R_RUN/stall/$how" >"$E4R_RUN/stall/$how.timeline"
     sed "s/^/$how\//" "$E4R_RUN/figures.part" >>"$E4R_RUN/figures"
