@@ -29,7 +29,7 @@ declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/pa
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
 # Series in a form for 7.3, each with a job that shows what it claims.
-ports=(es-shrinker mballoc-fixes group-goal lazyinit-control)
+ports=(es-shrinker mballoc-fixes group-goal lazyinit-control nfs-eager)
 # Whose own code decides.
 code_of=(base 6.12 7.3)
 # The text whose turn decides what a scene leaves out; none: nothing.
@@ -263,10 +263,11 @@ other() {
 
 # port TOPIC: a series on 7.3.
 port() {
-    local kernel=7.3-$1 job
+    local kernel=7.3-$1 job variant=plain
+    [ "$1" != nfs-eager ] || variant=plain+nfs
     step "apply $kernel" "$lab" apply "$kernel"
     step "its patches pass checkpatch" "$lab" checkpatch "$kernel"
-    step "build it" "$lab" build "$kernel"
+    step "build it" "$lab" build "$kernel" --variant "$variant"
     case $1 in
     es-shrinker)
         step "the shrinker visits what it can reclaim, and takes nothing that is needed" \
@@ -284,6 +285,10 @@ port() {
         for job in live two count error resize; do
             step "control of lazy initialization: $job" "$lab" run "lazyinit-$job" --kernel "$kernel"
         done
+        ;;
+    nfs-eager)
+        step "eager writes to NFS do not wait for the flusher" "$lab" run nfs-stall --kernel "$kernel"
+        step "O_SYNC and O_DIRECT are as without" "$lab" run nfs-unconcerned --kernel "$kernel"
         ;;
     esac
 }
