@@ -76,6 +76,13 @@ grep -q '^Signed-off-by: A Reader <reader@example.org>$' kernel/patches/scan-les
     fail "the patch is signed by somebody else"
 [ ! -e build/scan-less ] || fail "the tree of step 1 is left"
 [[ $("$lab" apply scan-less 2>&1) == *"applied already"* ]] || fail "what is applied is applied again"
+# A topic brings with it those that its heading names.
+printf '\n# few, on scan-less,none: of this test\nfew/0001-few.patch\n' >>kernel/series/6.1.series
+for name in few scan-less; do
+    bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$name" |
+        sed 's,/.*,,' | paste -sd' '
+done >"$work/brought"
+[ "$(paste -sd, "$work/brought")" = "scan-less few,scan-less" ] || fail "topics brought: $(cat "$work/brought")"
 # What figures.sh takes for its policy.
 policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
     for tree in base scan-less all trace-inputs mballoc-cr1.5,es-shrinker 6.12 6.12-es-shrinker 7.3-trace-inputs 7.3-rotalloc \
