@@ -48,6 +48,7 @@ struct kiocb {
 #define file_inode(file) ((file)->f_inode)
 #define EXT4_I(inode) (inode)
 #define kmalloc(size, gfp) malloc(size)
+#define kmalloc_obj(variable) malloc(sizeof(variable))
 #define kfree free
 #define spin_lock_init(l) pthread_mutex_init(&(l)->mutex, NULL)
 #define spin_lock(l) pthread_mutex_lock(&(l)->mutex)

@@ -11,7 +11,7 @@ here=$(dirname "$(realpath "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for tree; do
-    sed -e '/^#include/d' -e '/^#if IS_BUILTIN/,$d' \
+    sed -e '/^#include/d' -e '/^#if IS_/,$d' \
         -e 's/^\(\tstruct ext4_dio_fill \*other.*;\)$/\1\n\t__atomic_add_fetch(\&looks, 1, __ATOMIC_SEQ_CST);/' \
         "$tree/fs/ext4/dio.c" >"$work/core.c"
     name=$work/$(basename "$tree")
