@@ -288,6 +288,7 @@ port() {
         ;;
     nfs-eager)
         step "eager writes to NFS do not wait for the flusher" "$lab" run nfs-stall --kernel "$kernel"
+        step "nor do files that are left open" "$lab" run nfs-left --kernel "$kernel"
         step "O_SYNC and O_DIRECT are as without" "$lab" run nfs-unconcerned --kernel "$kernel"
         ;;
     dio-overwrite)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Correctness: files that are written eagerly and left open, each with too little for a COMMIT of its own, get
+# one after some seconds, and their pages are not pinned any longer.
+#   FILES=40 KIB=256     how many, with how much in each
+#   WITHIN_S=10          by then nothing is dirty or under writeback
+# series: nfs-eager
+# config: nfs
+# peer: nfs-server
+# mem: 256M
+# timeout: 120
+# shellcheck source=kernel/lab/guest/nfs.sh
+. "$LAB/guest/nfs.sh"
+MOUNT=write=eager
+client
+
+# KiB that are dirty or under writeback; unstable pages are both in turn.
+pinned() {
+    awk '/^(Dirty|Writeback):/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+none_pinned() {
+    [ "$(pinned)" -lt 64 ]
+}
+
+counts_begin
+# One process: a child that closes what it has inherited would flush the file.
+python3 - "$mount_dir" "${FILES:-40}" "${KIB:-256}" "$TMPDIR/written" <<'EOF' &
+import os, sys, time
+directory, files, kib, written = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+for i in range(files):
+    fd = os.open(f"{directory}/{i}", os.O_CREAT | os.O_WRONLY, 0o644)
+    os.write(fd, b"x" * (kib << 10))
+os.close(os.open(written, os.O_CREAT | os.O_WRONLY))
+time.sleep(1000)
+EOF
+writer=$!
+await "$TMPDIR/written" 30
+figure pinned_kib "$(pinned)"
+began=$(date +%s%N)
+within "${WITHIN_S:-10}" none_pinned || { say "$(pinned) KiB are pinned after ${WITHIN_S:-10} s" && exit 1; }
+figure "left_s" "$(awk -v ns=$(($(date +%s%N) - began)) 'BEGIN { print ns / 1e9 }')"
+counts_end
+kill $writer
+wait $writer || true
+umount "$mount_dir"
