@@ -103,10 +103,10 @@ TEST_F(AllocatorTest, TheNearestLargeEnoughGroupPreallocationServes) {
   tunables.mb_group_prealloc = 40;
   start();
   const Decision low = ask(small_request(20, 30, 100));
-  const Decision high = ask(small_request(21, 30, 3u * 4096 + 2000));
+  const Decision high = ask(small_request(21, 30, 3ull * 4096 + 2000));
   ASSERT_EQ(low.result.group, 0u);
   ASSERT_EQ(high.result.group, 3u);
-  EXPECT_EQ(ask(small_request(22, 2, 3u * 4096)).block, high.block + 30);
+  EXPECT_EQ(ask(small_request(22, 2, 3ull * 4096)).block, high.block + 30);
   EXPECT_EQ(ask(small_request(22, 2, 50)).block, low.block + 30);
   EXPECT_EQ(bucket(0, 3), (Numbers{8, 8}));
   EXPECT_FALSE(ask(small_request(23, 9, 50)).prealloc) << "none has nine left";
@@ -217,7 +217,7 @@ TEST_F(AllocatorTest, MetadataIsNeitherNormalisedNorPreallocated) {
 }
 
 TEST_F(AllocatorTest, AGoalOutsideTheFileSystemIsTheFirstBlock) {
-  EXPECT_EQ(ask(metadata_request(1, 4 * 4096)).orig, (Extent{0, 0, 1, 0}));
+  EXPECT_EQ(ask(metadata_request(1, 4ull * 4096)).orig, (Extent{0, 0, 1, 0}));
 }
 
 TEST_F(AllocatorTest, ARequestIsNoLongerThanAGroup) {
@@ -341,7 +341,7 @@ TEST_F(AllocatorTest, AllocatingInAGroupInitialisesItsBitmap) {
   fs.group(2).block_uninit = true;
   start();
   const std::uint32_t before = rig->state.group(2).free;
-  (void)ask(metadata_request(5, 2 * 4096));
+  (void)ask(metadata_request(5, 2ull * 4096));
   EXPECT_FALSE(rig->state.group(2).block_uninit);
   EXPECT_EQ(rig->state.group(2).disk_free, before - 5);
 }

@@ -200,7 +200,7 @@ class Owners {
         << "block " << block << " of " << what << " is free";
   }
 
-  Geometry geometry_;
+  state::MountedGeometry geometry_;
   Bitmaps in_use_;
   std::set<std::uint64_t> owned_;
   std::int64_t metadata_ = 0;
