@@ -6,7 +6,8 @@
 - a hunk of a block "diff" is found in its file, once, and changed;
 - an indented line is a command, which must succeed.
 
-  follow_guide.py PAGE CHECKOUT     prints the commands and what they print
+  follow_guide.py PAGE CHECKOUT               prints the commands and what they print
+  follow_guide.py --changes PAGE CHECKOUT     only whether the files and changes go in: writes and runs nothing
 """
 import re
 import subprocess
@@ -36,25 +37,47 @@ def blocks(page):
             yield "", heading, line[4:]
 
 
+class Checkout:
+    """The files of a directory. With `dry`, what is written is kept in memory."""
+
+    def __init__(self, directory, dry):
+        self.directory, self.dry, self.written = directory, dry, {}
+
+    def exists(self, name):
+        return name in self.written or (self.directory / name).exists()
+
+    def read(self, name):
+        return self.written.get(name) or (self.directory / name).read_text()
+
+    def write(self, name, text):
+        self.written[name] = text
+        if not self.dry:
+            (self.directory / name).write_text(text)
+
+    def run(self, command):
+        if not self.dry:
+            print("$ " + command, flush=True)
+            subprocess.run(["bash", "-ec", command], cwd=self.directory, check=True)
+
+
 def make_file(checkout, heading, text):
     name = FILE.search(heading)
     assert name, f"the block below '{heading}' has no file"
-    path = checkout / name[1]
-    assert not path.exists(), f"there is a {name[1]}: the page needs another example"
-    path.write_text(text)
+    assert not checkout.exists(name[1]), f"there is a {name[1]}: the page needs another example"
+    checkout.write(name[1], text)
 
 
 def change(checkout, diff):
     lines = diff.splitlines()
     assert lines[0].startswith("--- a/") and lines[1] == "+++ b/" + lines[0][6:], "no diff of one file"
-    path = checkout / lines[0][6:]
+    name = lines[0][6:]
     for hunk in "\n".join(lines[2:]).split("@@ @@\n")[1:]:
         rows = hunk.rstrip("\n").split("\n")
         before = "".join(row[1:] + "\n" for row in rows if row[:1] != "+")
         after = "".join(row[1:] + "\n" for row in rows if row[:1] != "-")
-        text = path.read_text()
-        assert text.count(before) == 1, f"{path.name}: found {text.count(before)} times:\n{before}"
-        path.write_text(text.replace(before, after))
+        text = checkout.read(name)
+        assert text.count(before) == 1, f"{name}: found {text.count(before)} times:\n{before}"
+        checkout.write(name, text.replace(before, after))
 
 
 def main(page, checkout):
@@ -65,8 +88,7 @@ def main(page, checkout):
         elif kind == "diff":
             change(checkout, text)
         elif kind == "":
-            print("$ " + text, flush=True)
-            subprocess.run(["bash", "-ec", text], cwd=checkout, check=True)
+            checkout.run(text)
         else:
             continue
         carried_out[kind] += 1
@@ -75,4 +97,6 @@ def main(page, checkout):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    arguments = sys.argv[1:]
+    dry = arguments[:1] == ["--changes"]
+    main(Path(arguments[dry]), Checkout(Path(arguments[dry + 1]), dry))
