@@ -108,32 +108,48 @@ constexpr KindName kKindNames[] = {
 #include "trace/events.def"
 };
 
-// A hash without collisions among the names of the kinds: the length and two letters.
-constexpr std::size_t kSlots = 128;
-constexpr std::size_t kShortestName = 8;
-constexpr std::size_t slot_of(std::string_view name) {
-  const auto letter = [&](std::size_t i) { return static_cast<unsigned char>(name[i]); };
-  return (name.size() + letter(name.size() - 6) + letter(name.size() - 8) * 23U) % kSlots;
-}
+// Kinds by a hash of their names without collisions: the length and two letters, each times a
+// factor.
+struct KindTable {
+  static constexpr std::size_t kSlots = 128;
+  static constexpr std::size_t kShortestName = 8;
+  std::size_t factor = 0, second_factor = 0;
+  std::array<std::int16_t, kSlots> kinds = {};  // -1: none
 
-// Does not compile when two names have one slot: the hash needs another factor then.
-constexpr auto kKindTable = [] {
-  std::array<std::int8_t, kSlots> kinds = {};
-  kinds.fill(-1);
-  for (const auto& [kind, name] : kKindNames) {
-    if (kind == EventKind::lost_events) continue;
-    std::int8_t& slot = kinds[slot_of(name)];
-    if (slot >= 0 || name.size() < kShortestName) throw "no slot of its own";
-    slot = static_cast<std::int8_t>(kind);
+  [[nodiscard]] constexpr std::size_t slot_of(std::string_view name) const {
+    const auto letter = [&](std::size_t i) { return static_cast<unsigned char>(name[i]); };
+    return (name.size() + letter(name.size() - 6) * factor +
+            letter(name.size() - 8) * second_factor) %
+           kSlots;
   }
-  return kinds;
+
+  // Whether each name has a slot of its own.
+  constexpr bool fill() {
+    kinds.fill(-1);
+    for (const auto& [kind, name] : kKindNames) {
+      if (kind == EventKind::lost_events) continue;
+      if (name.size() < kShortestName) throw "too short a name for the hash";
+      std::int16_t& slot = kinds[slot_of(name)];
+      if (slot >= 0) return false;
+      slot = static_cast<std::int16_t>(kind);
+    }
+    return true;
+  }
+};
+
+constexpr KindTable kKindTable = [] {
+  KindTable table;
+  for (table.factor = 1; table.factor < KindTable::kSlots; ++table.factor)
+    for (table.second_factor = 1; table.second_factor < KindTable::kSlots; ++table.second_factor)
+      if (table.fill()) return table;
+  throw "no factors give each name a slot of its own";
 }();
 
 }  // namespace
 
 std::optional<EventKind> kind_of(std::string_view name) {
-  if (name.size() < kShortestName) return std::nullopt;
-  const int kind = kKindTable[slot_of(name)];
+  if (name.size() < KindTable::kShortestName) return std::nullopt;
+  const int kind = kKindTable.kinds[kKindTable.slot_of(name)];
   if (kind < 0 || event_name(static_cast<EventKind>(kind)) != name) return std::nullopt;
   return static_cast<EventKind>(kind);
 }
