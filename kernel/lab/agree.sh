@@ -51,8 +51,7 @@ while [ $# -gt 0 ]; do
 done
 if [ ${#kinds[@]} = 0 ]; then
     # A kind without seeds is drawn for a purpose of its own: by its name alone.
-    for kind in $(list_kinds); do
-        [ "$(target_of_kind "$kind")" = "$target" ] || continue
+    for kind in $(kinds_of "$target"); do
         [ -z "$(kind_field "$kind" seeds)" ] || kinds+=("$kind")
     done
     [ ${#kinds[@]} -gt 0 ] || die "kernel/lab/kinds.table has no kind of target '$target'"

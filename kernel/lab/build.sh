@@ -5,10 +5,10 @@
 # Usage: build.sh base|SERIES [--target uml|uml-smp|qemu|arm64] [--variant plain|debug|...[+nfs]]
 #
 # A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
-# target's defconfig or allnoconfig, then kernel/lab/configs/TARGET.config, VARIANT.config and
-# TARGET-VARIANT.config, these two for each part of a variant like debug+nfs; a line there that
-# Kconfig does not honour is an error. A file with the number of the base at its end (uml-nfs-7.3.config)
-# stands in for the one without. "# cflags: ..." in a part's file is for the compiler.
+# target's defconfig or allnoconfig, then of kernel/lab/configs emulated.config (qemu and arm64),
+# TARGET.config, VARIANT.config and TARGET-VARIANT.config, these two for each part of a variant like
+# debug+nfs; a line there that Kconfig does not honour is an error. A file with the number of the base at its
+# end (uml-nfs-7.3.config) stands in for the one without. "# cflags: ..." in a part's file is for the compiler.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -38,6 +38,9 @@ need make gcc flex bison bc
 
 fragments() {
     local part fragment
+    case $target in
+    qemu | arm64) echo "$lab_dir/configs/emulated.config" ;;
+    esac
     echo "$lab_dir/configs/${target%-smp}.config"
     [ "$target" != uml-smp ] || echo "$lab_dir/configs/uml-smp.config"
     for part in ${variant//+/ }; do

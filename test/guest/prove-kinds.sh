@@ -56,11 +56,7 @@ if [ -n "$longer" ]; then
     kinds_table=$captures/kinds.table
     export E4R_KINDS=$kinds_table
 fi
-if [ ${#kinds[@]} = 0 ]; then
-    for kind in $(list_kinds); do
-        [ "$(target_of_kind "$kind")" != "$target" ] || kinds+=("$kind")
-    done
-fi
+[ ${#kinds[@]} -gt 0 ] || mapfile -t kinds < <(kinds_of "$target")
 one_writer=()
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"

@@ -70,9 +70,9 @@ share() {
     guest_command+=(-virtfs "local,path=$1,mount_tag=$2,security_model=none,multidevs=remap")
 }
 
-# Kernel arguments: the guest's root is the share "hostroot".
-root_arguments="root=hostroot rootfstype=9p \
-rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 rw panic=-1 quiet"
+# How a guest mounts a share, and the kernel arguments by which "hostroot" is its root.
+share_options=trans=virtio,version=9p2000.L,cache=loose,msize=262144
+root_arguments="root=hostroot rootfstype=9p rootflags=$share_options rw panic=-1 quiet"
 
 qemu_command() {
     qemu qemu-system-x86_64 -cpu max -kernel "$2"
@@ -90,7 +90,7 @@ arm64_command() {
     share "$E4R_LAB" lab
     share "$lab_dir" scripts
     guest_command+=(-append "$root_arguments console=ttyAMA0 init=/sbin/init-root E4R_RUN=$1 \
-E4R_LAB=$E4R_LAB E4R_SCRIPTS=$lab_dir ${APPEND:-}")
+E4R_LAB=$E4R_LAB E4R_SCRIPTS=$lab_dir E4R_SHARE=$share_options ${APPEND:-}")
 }
 
 # Ends a guest we started: politely, then its whole process group.

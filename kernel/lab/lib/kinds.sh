@@ -26,6 +26,14 @@ target_of_kind() {
     echo "${target:-uml}"
 }
 
+# kinds_of TARGET: those whose captures are made in guests of it.
+kinds_of() {
+    local kind
+    for kind in $(list_kinds); do
+        [ "$(target_of_kind "$kind")" != "$1" ] || echo "$kind"
+    done
+}
+
 # capture_name KIND SEED WARM TREE
 capture_name() {
     local name=$1-s$2

@@ -32,11 +32,11 @@ with_peer() {
     truncate -s "${PEER_DISK:-4G}" "$run/peer/disk"
     local disks=("${DISKS[@]}")
     DISKS=("$run/peer/disk")
-    MEM=${PEER_MEM:-512M} APPEND="$append $(device_on "$socket" "$2" 01)" EXPECTED=
+    MEM=${PEER_MEM:-512M} APPEND="$append ${switch_device/:NN/:01}" EXPECTED=
     start_guest "$run/peer" "$2" "$3" "$variant" "$lab_dir/guest/$PEER.sh"
     local status=0
     DISKS=("${disks[@]}")
-    MEM=$mem APPEND="$append $(device_on "$socket" "$2" 02)" EXPECTED=$expected
+    MEM=$mem APPEND="$append ${switch_device/:NN/:02}" EXPECTED=$expected
     # In a process of its own: what it dies of must not leave the other guest behind.
     (guest "$@") || status=1
     APPEND=$append EXPECTED=
@@ -52,22 +52,22 @@ with_peer() {
     [ $status = 0 ] || die "the run with two guests has failed (see above; the other's log: $run/peer/log)"
 }
 
-# device_on SOCKET TREE NUMBER: the kernel argument for a guest's device on the switch.
-device_on() {
-    case $(base_of "$2") in
-    6.*) echo "eth0=daemon,fe:fd:00:00:00:$3,unix,$1" ;;
-    *) echo "vec0:transport=bess,dst=$1,mac=fe:fd:00:00:00:$3,mtu=1500" ;;
-    esac
-}
-
-# start_switch RUN SOCKET TREE: leaves its pid in $switch_pid; it ends when its standard input does.
+# start_switch RUN SOCKET TREE: leaves its pid in $switch_pid; it ends when its standard input does. Leaves
+# in $switch_device a guest's kernel argument for its device on the switch, with NN for the guest's number.
 start_switch() {
-    local switch=(uml_switch -unix)
-    cut_signals=(STOP CONT)
-    if [[ $(base_of "$3") != 6.* ]]; then
+    local switch
+    case $(base_of "$3") in
+    6.*)
+        switch=(uml_switch -unix)
+        cut_signals=(STOP CONT)
+        switch_device=eth0=daemon,fe:fd:00:00:00:NN,unix,$2
+        ;;
+    *)
         switch=("$E4R_LAB/bin/wire")
         cut_signals=(USR1 USR2)
-    fi
+        switch_device=vec0:transport=bess,dst=$2,mac=fe:fd:00:00:00:NN,mtu=1500
+        ;;
+    esac
     switch_run=$1
     mkfifo "$1/switch.input"
     exec {switch_input}<>"$1/switch.input"
