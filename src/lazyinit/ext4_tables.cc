@@ -64,7 +64,10 @@ Result<std::unique_ptr<Ext4Tables>> Ext4Tables::open(Target& target, Target::Acc
   E4R_TRY(tables->super_, Superblock::read(target));
   if (access == Target::Access::write) E4R_CHECK(tables->check_writable());
   E4R_CHECK(tables->load());
-  if (access == Target::Access::write) E4R_CHECK(tables->check_overlaps());
+  if (access == Target::Access::write) {
+    E4R_CHECK(tables->check_bitmaps());
+    E4R_CHECK(tables->check_overlaps());
+  }
   return tables;
 }
 
@@ -109,6 +112,21 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
   } else if (make_table(group).unused_part.length != 0 &&
              before + inodes - d.itable_unused + 1 < reserved) {
     return wrong("reserved inodes are counted as never used");
+  }
+  return {};
+}
+
+// As the kernel at mount (ext4_check_descriptors, Linux 6.1): nothing is written to what it
+// refuses.
+Status Ext4Tables::check_bitmaps() const {
+  const auto inside = [this](std::uint64_t block) {
+    return block >= super_.first_data_block && block < super_.blocks_count;
+  };
+  for (std::uint32_t group = 0; group < super_.groups; ++group) {
+    const Descriptor d = descriptors_.get(group);
+    if (inside(d.block_bitmap) && inside(d.inode_bitmap)) continue;
+    return error("{}: group {}: its {} bitmap lies outside of the file system: run e2fsck -f {}",
+                 target_.path(), group, inside(d.block_bitmap) ? "inode" : "block", target_.path());
   }
   return {};
 }

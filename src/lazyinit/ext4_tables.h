@@ -39,6 +39,7 @@ class Ext4Tables final : public Tables {
   [[nodiscard]] Status load();
   [[nodiscard]] Status check_group(std::uint32_t group) const;
   [[nodiscard]] Status check_writable() const;
+  [[nodiscard]] Status check_bitmaps() const;
   [[nodiscard]] Status check_overlaps() const;
   [[nodiscard]] Table make_table(std::uint32_t group) const;
 

@@ -11,5 +11,6 @@ if [ -d "$seeds" ]; then
 elif [ -n "$seeds" ]; then
     "$seeds" "$corpus"
 fi
-exec "$fuzzer" -max_total_time="$seconds" -max_len="$max_len" -timeout=60 -rss_limit_mb=1024 \
+# The same draws wherever .ci/run comes upon the same commit: what is found can be found again.
+exec "$fuzzer" ${E4R_SEED:+-seed="$E4R_SEED"} -max_total_time="$seconds" -max_len="$max_len" -timeout=60 -rss_limit_mb=1024 \
     -print_final_stats=1 -artifact_prefix="$corpus/" "$corpus" "${more[@]}"

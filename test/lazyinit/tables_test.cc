@@ -150,6 +150,16 @@ TEST_F(TablesRefuse, NeverUsedWithInodesInUse) {
   expect_refusal(Access::read, "group 0: marked as never used");
 }
 
+TEST_F(TablesRefuse, BlockBitmapOutside) {
+  test::edit_descriptor(path_, 2, true, [](test::DescriptorBytes d) { d.data[0x03] = 0x7f; });
+  expect_refusal_to_write("group 2: its block bitmap lies outside");
+}
+
+TEST_F(TablesRefuse, InodeBitmapOutside) {
+  test::edit_descriptor(path_, 2, true, [](test::DescriptorBytes d) { d.data[0x07] = 0x7f; });
+  expect_refusal_to_write("group 2: its inode bitmap lies outside");
+}
+
 TEST_F(TablesRefuse, OverlappingTables) {
   test::edit_descriptor(path_, 2, true, [](test::DescriptorBytes d) { ++d.data[0x08]; });
   expect_refusal_to_write("overlap");
