@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cheapest proof: clang-format over every file, shellcheck over every script, and what tools
 # print by. Warnings are errors.
-#   test/lint.sh                  what .ci/run does
+#   test/lint.sh
 #   test/lint.sh --tidy [BASE]    and clang-tidy over the files that have changed since commit BASE;
 #                                 default: all that came in the day before HEAD. BASE "all": every file,
 #                                 which takes half an hour
+#   test/lint.sh --turn TEXT      and clang-tidy over 24 of those that came in that day, by the hash of TEXT:
+#                                 what .ci/run does
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh test lint
@@ -29,27 +31,33 @@ prints() {
     fi
 }
 
-# The files that the build compiles, of those that have changed.
-tidy() {
-    local base=$1 files log status=0
-    if [ "$base" = all ]; then
-        files=$(git ls-files 'src/*.cc' 'tools/*.cc' 'test/*.cc')
+# The files that the build compiles, of those that have changed since $1; all of them: "all". Fuzzers are
+# compiled by a preset of their own, which needs clang.
+changed() {
+    local patterns=('src/*.cc' 'tools/*.cc' 'test/*.cc')
+    if [ "$1" = all ]; then
+        git ls-files "${patterns[@]}"
     else
-        files=$(git diff --name-only --diff-filter=d "$base" -- 'src/*.cc' 'tools/*.cc' 'test/*.cc')
-    fi
-    # Fuzzers are compiled by a preset of their own, which needs clang.
-    files=$(grep -v '^test/fuzz/' <<<"$files" || true)
-    if [ -z "$files" ]; then
-        echo "lint.sh: no source file has changed since $base"
-        return
-    fi
+        git diff --name-only --diff-filter=d "$1" -- "${patterns[@]}"
+    fi | { grep -v '^test/fuzz/' || true; }
+}
+
+# sample TEXT: 24 of the lines, by their hash and that of TEXT.
+sample() {
+    local line
+    while read -r line; do echo "$(sha256sum <<<"$1 $line") $line"; done | sort | head -n 24 | awk '{ print $3 }'
+}
+
+# tidy FILE...
+tidy() {
+    local log status=0
+    [ $# -gt 0 ] || { echo "lint.sh: no source file has changed" && return; }
     # Without unity: each file has a command of its own.
     cmake --preset dev -DBUILD_TESTING=ON >/dev/null
     # What is made by the build is there before it is included.
     cmake --build --preset dev --target e4r_commit e4r_perfetto >/dev/null
     log=$(mktemp)
-    # shellcheck disable=SC2086 # one word is one file
-    printf '%s\n' $files | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \
+    printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \
         --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*' >"$log" 2>&1 || status=$?
     grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' \
         "$log" || true
@@ -57,12 +65,31 @@ tidy() {
     return $status
 }
 
+usage() {
+    sed -n 's/^#   test/usage: test/p' "$0" >&2
+    exit 2
+}
+
+base=$(test/since.sh)
+files=()
 case ${1:-} in
-'' | --tidy) ;;
-*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;;
+'') ;;
+--tidy)
+    base=${2:-$base}
+    [ "$base" = all ] || git rev-parse --quiet --verify "$base^{commit}" >/dev/null || {
+        echo "lint.sh: no commit '$base': give one, or all" >&2
+        exit 2
+    }
+    mapfile -t files < <(changed "$base")
+    ;;
+--turn)
+    [ $# -gt 1 ] || usage
+    mapfile -t files < <(changed "$base" | sample "$2")
+    ;;
+*) usage ;;
 esac
 format
 scripts
 prints
-[ "${1:-}" != --tidy ] || tidy "${2:-$(test/since.sh)}"
+[ -z "${1:-}" ] || tidy "${files[@]}"
 echo "lint.sh: no complaint"

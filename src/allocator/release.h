@@ -15,6 +15,7 @@ struct Release {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;
   std::uint32_t patch = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): it takes what the compiler makes of this for a 0
   friend constexpr auto operator<=>(const Release&, const Release&) = default;
 };
 inline constexpr std::uint32_t kAnyPatch = UINT32_MAX;  // as a range's last patch

@@ -20,7 +20,7 @@ struct TracerOptions {
   std::uint32_t dev = 0;  // whose events
   TraceClock clock = TraceClock::mono;
   std::size_t buffer_kb = 4096;  // of each CPU, to begin with
-  std::size_t most_buffer_kb = 256 * 1024;
+  std::size_t most_buffer_kb = std::size_t{256} * 1024;
   std::string instance;  // its name in tracefs (stale.h)
 };
 

@@ -21,7 +21,7 @@ std::uint32_t stripe_of(const image::SuperblockInfo& g) {
 
 // What the superblock says of how it will be mounted.
 state::MountedGeometry geometry_from(const image::SuperblockInfo& g) {
-  state::MountedGeometry out{g};
+  state::MountedGeometry out{static_cast<const Geometry&>(g)};
   out.stripe = stripe_of(g);
   out.desc_csum = g.features.group_checksums();
   out.journal = g.features.has_journal;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "report/page.h"
 #include "report/space_picture.h"
@@ -22,7 +23,7 @@ constexpr Colour kShort = {232, 245, 233}, kLong = {18, 96, 44}, kNone = {201, 2
 // From `from` (0) to `to` (1).
 std::string between(const Colour& from, const Colour& to, double part) {
   const auto mix = [&](unsigned a, unsigned b) {
-    return static_cast<unsigned>(a + (static_cast<double>(b) - a) * part + 0.5);
+    return std::lround(a + (static_cast<double>(b) - a) * part);
   };
   return fmt::format("#{:02x}{:02x}{:02x}", mix(from.red, to.red), mix(from.green, to.green),
                      mix(from.blue, to.blue));
@@ -103,12 +104,12 @@ class Drawing {
 
   void key(std::uint64_t top, const Colour& from, const Colour& to, const std::string& first,
            const std::string& last) {
-    constexpr unsigned kSteps = 9;
+    constexpr std::uint64_t kSteps = 9;
     text(kLeft, top + 20, first);
     const std::uint64_t left = kLeft + 60;
-    for (unsigned i = 0; i < kSteps; ++i)
+    for (std::uint64_t i = 0; i < kSteps; ++i)
       out_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n",
-                          left + std::uint64_t{i} * kCell, top + 10, kCell - 1, kCell - 1,
+                          left + i * kCell, top + 10, kCell - 1, kCell - 1,
                           between(from, to, static_cast<double>(i) / (kSteps - 1)));
     text(left + kSteps * kCell + 6, top + 20, last);
   }

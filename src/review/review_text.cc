@@ -58,14 +58,14 @@ std::string cut(const std::string& text, std::size_t most) {
 
 // Up to ten columns.
 std::string cell(const report::Value& value) {
-  const std::string text = report::text_of(value);
+  std::string text = report::text_of(value);
   if (text.size() <= 10) return text;
   return fmt::format("{:.4g}", report::number_of(value).value_or(0));
 }
 
 // Up to eight columns.
 std::string change_cell(const Figure& figure) {
-  const std::string text = report::change_text(figure.base, figure.with);
+  std::string text = report::change_text(figure.base, figure.with);
   if (text.size() <= 8) return text;
   return fmt::format("x{:.1e}", *report::number_of(figure.with) / *report::number_of(figure.base));
 }

@@ -38,7 +38,7 @@ void FreedList::remove(Tree& tree, Node& node) {
   list_.erase(node.self);
 }
 
-void FreedList::merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry) {
+void FreedList::merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry) {
   if (right != tree.begin())
     if (Node& left = *std::prev(right); joins(left, entry)) {
       entry.start = left.start;
@@ -53,7 +53,7 @@ void FreedList::merge_with_neighbours(Tree& tree, Tree::iterator right, Entry en
 }
 
 // The parent of a new node is the left neighbour if that has no right child, else the right one.
-bool FreedList::merge_with_parent(Tree& tree, Tree::iterator right, const Entry& entry) {
+bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry) {
   using Traits = Tree::value_traits;
   Node* const left = right == tree.begin() ? nullptr : &*std::prev(right);
   const bool below_left =

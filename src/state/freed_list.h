@@ -73,8 +73,8 @@ class FreedList {
 
   void insert(Tree& tree, const Entry& entry);
   void remove(Tree& tree, Node& node);
-  bool merge_with_parent(Tree& tree, Tree::iterator right, const Entry& entry);
-  void merge_with_neighbours(Tree& tree, Tree::iterator right, Entry entry);
+  bool merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry);
+  void merge_with_neighbours(Tree& tree, const Tree::iterator& right, Entry entry);
 
   FreedMerging merging_;
   std::list<Node> list_;

@@ -222,7 +222,7 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
   std::vector<MbGroup> out;
   std::string_view line;
   for (Lines lines(text); lines.next(line);)
-    if (auto group = parse_group(line)) out.push_back(std::move(*group));
+    if (auto group = parse_group(line)) out.push_back(*group);
   if (out.empty())
     return error("this is no mb_groups: it should have lines like '#0 : 1234 5 6 [ 1 2 ... ]'");
   return out;

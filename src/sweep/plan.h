@@ -66,6 +66,7 @@ struct Changes {
   std::uint64_t of_recorded = 0;  // tunables that differ from what the capture's kernel had
   std::uint64_t of_default = 0;   // from the kernel's defaults
   std::size_t index = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): it takes what the compiler makes of this for a 0
   auto operator<=>(const Changes&) const = default;
 };
 [[nodiscard]] Changes changes(const Plan& plan, std::size_t index);

@@ -15,9 +15,9 @@ namespace e4r::trace::e4t {
 // Events are packed in blocks that know nothing of each other. docs/trace-format.md describes the
 // bytes.
 inline constexpr std::uint32_t kBlockEvents = 8192;       // at most, in a block
-inline constexpr std::size_t kBlockBytes = 16 * 1024;     // a block that has these takes no more
+inline constexpr std::size_t kBlockBytes = 16u << 10;     // a block that has these takes no more
 inline constexpr std::size_t kMaxEventBytes = 320;        // an event never needs more
-inline constexpr std::size_t kMaxBlockBytes = 64 * 1024;  // that a reader accepts
+inline constexpr std::size_t kMaxBlockBytes = 64u << 10;  // that a reader accepts
 
 class BlockEncoder {
  public:
