@@ -19,22 +19,29 @@ Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> 
 }
 
 Status Engine::run(trace::EventSource& events) {
-  constexpr std::uint64_t kProgressEvery = 1 << 16;
-  OpStream stream(events, geometry(), options_.warm, late());
-  Intake intake(geometry(), contradictions_);
-  for (std::uint64_t count = 1;; ++count) {
-    E4R_TRY(Op * op, stream.next());
-    if (op == nullptr) break;
-    if (intake.admit(*op)) E4R_CHECK(step(*op));
-    if (stopped_) return error("stopped");
-    if (options_.check && count % options_.check_every == 0) E4R_CHECK(check_state(*op));
-    if (options_.progress && count % kProgressEvery == 1 && !options_.progress(op->ordinal))
-      return error("stopped");
+  OpReader ops(events, geometry(), options_.warm, late());
+  for (;;) {
+    E4R_TRY(const Op* op, ops.next());
+    if (op == nullptr) return end(ops);
+    E4R_CHECK(advance(*op));
   }
-  if (stream.strays() > 0)
-    contradictions_.note(&Contradictions::strays, stream.first_stray(), stream.strays());
+}
+
+Status Engine::advance(const Op& op) {
+  constexpr std::uint64_t kProgressEvery = 1 << 16;
+  E4R_CHECK(step(op));
+  if (stopped_) return error("stopped");
+  ++steps_;
+  if (options_.check && steps_ % options_.check_every == 0) E4R_CHECK(check_state(op));
+  if (options_.progress && steps_ % kProgressEvery == 1 && !options_.progress(op.ordinal))
+    return error("stopped");
+  return {};
+}
+
+Status Engine::end(const OpReader& ops) {
+  contradictions_.add(ops.contradictions());
   E4R_CHECK(finish());
-  tally_.unanswered = stream.unanswered();
+  tally_.unanswered = ops.unanswered();
   tally_.bad_requests = contradictions_.outside;
   tally_.bad_frees += state().bad_frees();
   return options_.check ? check_state(Op{}) : Status();

@@ -20,8 +20,7 @@
 #include "replay/decision_rows.h"
 #include "replay/explain.h"
 #include "replay/file_facts.h"
-#include "replay/intake.h"
-#include "replay/op_stream.h"
+#include "replay/op_reader.h"
 #include "replay/tally.h"
 #include "replay/translation.h"
 #include "replay/trims.h"
@@ -67,8 +66,12 @@ class Engine {
   // invariant.
   Status run(trace::EventSource& events);
 
-  // For who has the operations of a trace, instead of run(): does one that Intake has let through,
-  // and ends after the last one. The Error is the decider's.
+  // What run() does of it: one operation, and the end after the last one of `ops`.
+  Status advance(const Op& op);
+  Status end(const OpReader& ops);
+
+  // For who has operations of a trace and takes them in an order of its own, instead of run(): does
+  // one that Intake has let through, and ends after the last one. The Error is the decider's.
   Status step(const Op& op);
   Status finish();
   // From now on that CPU's locality group serves requests; without one, the recorded CPU's.
@@ -220,6 +223,7 @@ class Engine {
   std::uint64_t examined_ = 0;         // extents, so far
   Explanation* explaining_ = nullptr;  // of the request under way
   ClosingCounts closings_;             // so far
+  std::uint64_t steps_ = 0;            // of advance()
   bool stopped_ = false;               // by EngineOptions::decided
   std::optional<std::uint16_t> cpu_;   // of serve_on()
 };

@@ -32,6 +32,11 @@ void Contradictions::note(std::uint64_t Contradictions::*what, std::uint64_t eve
   if (first_event == 0 || event < first_event) first_event = event;
 }
 
+void Contradictions::add(const Contradictions& others) {
+  for (const ContradictionInfo& info : kTable)
+    note(info.member, others.first_event, others.*(info.member));
+}
+
 std::span<const ContradictionInfo> contradiction_table() {
   return kTable;
 }

@@ -23,6 +23,7 @@ struct Contradictions {
   std::uint64_t first_event = 0;   // number of the first of these events; 0: none
 
   void note(std::uint64_t Contradictions::*what, std::uint64_t event, std::uint64_t count = 1);
+  void add(const Contradictions& others);
   [[nodiscard]] bool any() const { return first_event != 0; }
 };
 

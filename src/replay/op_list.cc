@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/op_list.h"
 
-#include "replay/intake.h"
+#include "replay/op_reader.h"
 
 namespace e4r::replay {
 
 Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry, bool loaded,
                         std::span<const std::uint64_t> late) {
   OpList out;
-  OpStream stream(events, geometry, loaded, late);
-  Contradictions found;  // a replay that runs the trace has reported them
-  Intake intake(geometry, found);
+  OpReader ops(events, geometry, loaded, late);  // a replay that runs the trace tells what it found
   for (;;) {
-    E4R_TRY(Op * op, stream.next());
+    E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) return out;
-    if (intake.admit(*op)) out.push_back(*op);
+    out.push_back(*op);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "replay/follow.h"
 #include "replay/free_run.h"
 #include "replay/input_table.h"
+#include "replay/lockstep.h"
 #include "replay/side_by_side.h"
 #include "replay/warm_start.h"
 #include "trace/packed.h"
@@ -47,6 +48,17 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   return out;
 }
 
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
 // Of the first long-term kernel.
 const Policy* default_policy() {
   const auto all = allocator::policies();
@@ -80,6 +92,8 @@ class Session::Replays {
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
 
+  [[nodiscard]] std::vector<Result<Run>> what_if_in_lockstep(std::span<const Setup> setups) const;
+
   [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
 
   [[nodiscard]] const trace::PackedTrace& trace() const { return trace_; }
@@ -92,6 +106,9 @@ class Session::Replays {
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const Setup& setup,
                                                             const Inputs&... inputs) const;
+  // The same, and how long that took.
+  template <class Driver, class... Inputs>
+  [[nodiscard]] Result<Run> made_ready(const Setup& setup, const Inputs&... inputs) const;
   [[nodiscard]] EngineOptions engine_options(const Setup& setup) const;
   [[nodiscard]] Result<Run> follow_learning(const Setup& recorded);
   [[nodiscard]] Status read_trims();
@@ -147,18 +164,43 @@ Result<std::unique_ptr<Engine>> Session::Replays::make_engine(const Setup& setup
 }
 
 template <class Driver, class... Inputs>
-Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) const {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [start] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+Result<Run> Session::Replays::made_ready(const Setup& setup, const Inputs&... inputs) const {
+  const Stopwatch watch;
   Run out;
   E4R_TRY(out.engine, make_engine<Driver>(setup, inputs...));
-  out.ready_s = seconds();
+  out.ready_s = watch.seconds();
+  return out;
+}
+
+template <class Driver, class... Inputs>
+Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) const {
+  const Stopwatch watch;
+  E4R_TRY(Run out, made_ready<Driver>(setup, inputs...));
   const auto events = trace_.cursor();
   E4R_CHECK(out.engine->run(*events));
-  out.elapsed_s = seconds();
+  out.elapsed_s = watch.seconds();
   return out;
+}
+
+std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
+    std::span<const Setup> setups) const {
+  std::vector<Result<Run>> runs;
+  std::vector<Engine*> engines;
+  for (const Setup& setup : setups) {
+    runs.push_back(made_ready<WhatIf>(setup, inputs_));
+    if (runs.back().ok()) engines.push_back(runs.back()->engine.get());
+  }
+  const auto events = trace_.cursor();
+  OpReader ops(*events, source_.geometry, warm() != nullptr, inputs_.late);
+  const std::vector<LockstepEnd> ends = run_in_lockstep(ops, engines);
+  auto end = ends.begin();
+  for (Result<Run>& run : runs) {
+    if (!run.ok()) continue;
+    run->elapsed_s = run->ready_s + end->seconds;
+    if (!end->status.ok()) run = end->status.error();
+    ++end;
+  }
+  return runs;
 }
 
 Result<SideBySide> Session::Replays::side_by_side(const Setup& setup) {
@@ -258,16 +300,37 @@ Result<Run> Session::what_if(const Setup& setup) const {
   return replays_->run<WhatIf>(setup, replays_->inputs());
 }
 
+std::vector<Result<Run>> Session::what_if_in_lockstep(std::span<const Setup> setups) const {
+  return replays_->what_if_in_lockstep(setups);
+}
+
 Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) const {
-  std::vector<std::optional<Result<Run>>> results(setups.size());
-  parallel_for(thread_count(replays_->options().threads), setups.size(),
-               [&](std::size_t i) { results[i] = what_if(setups[i]); });
+  const unsigned threads = thread_count(replays_->options().threads);
+  const std::size_t size = in_lockstep(setups, threads);
+  std::vector<std::vector<Result<Run>>> results((setups.size() + size - 1) / size);
+  parallel_for(threads, results.size(), [&](std::size_t i) {
+    const auto from = std::span(setups).subspan(i * size);
+    results[i] = what_if_in_lockstep(from.first(std::min(size, from.size())));
+  });
   std::vector<Run> runs;
-  for (auto& result : results) {
-    E4R_TRY(Run run, *std::move(result));
-    runs.push_back(std::move(run));
-  }
+  for (auto& some : results)
+    for (auto& result : some) {
+      E4R_TRY(Run run, std::move(result));
+      runs.push_back(std::move(run));
+    }
   return runs;
+}
+
+std::size_t Session::in_lockstep(std::span<const Setup> setups, unsigned threads) const {
+  constexpr std::size_t kMost = 8;                // then reading the trace is a small part
+  constexpr std::uint64_t kMostEvents = 1 << 24;  // of all of them: a few seconds
+  const auto in_a_process = [](const Setup& setup) { return setup.make != nullptr; };
+  if (std::ranges::any_of(setups, in_a_process)) return 1;
+  const std::uint64_t events = std::max<std::uint64_t>(trace().events(), 1);
+  const std::size_t most = std::clamp<std::uint64_t>(kMostEvents / events, 1, kMost);
+  const std::size_t rounds = (setups.size() + most * threads - 1) / (most * threads);
+  const std::size_t parts = std::max<std::size_t>(rounds * threads, 1);
+  return std::max<std::size_t>((setups.size() + parts - 1) / parts, 1);
 }
 
 Result<SideBySide> Session::side_by_side(const Setup& setup) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,13 @@ class Session {
 
   // Replays under one setup. May be called from several threads at once.
   [[nodiscard]] Result<Run> what_if(const Setup& setup) const;
+  // The same under each setup, on the caller's thread: the trace is read once for all of them, and
+  // each run takes what its own work takes. The results come in the order of the setups.
+  [[nodiscard]] std::vector<Result<Run>> what_if_in_lockstep(std::span<const Setup> setups) const;
+  // How many of `setups` to give to each call of it, when `threads` threads make these calls: more
+  // take less time in all, and more memory. 1 when one has a decider of its own, which may be a
+  // process.
+  [[nodiscard]] std::size_t in_lockstep(std::span<const Setup> setups, unsigned threads) const;
   // Replays under each setup, in threads; the runs come in the order of the setups.
   [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups) const;
 

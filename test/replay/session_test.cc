@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -126,6 +128,89 @@ TEST(SessionFollows, NoOrderThatDoesNotGiveWhatWasRecorded) {
   EXPECT_LT(followed.identical, Overlapping::kDecisions);
   EXPECT_EQ(followed.late, 0u);
   EXPECT_GT(followed.races, 0u);
+}
+
+// A session that has followed a trace, and setups under which it is replayed.
+struct Replayable {
+  Replayable()
+      : recorded("linux-6.5", 6000),
+        session(recorded.busy.fs.source(),
+                packed_trace(recorded.busy.work.events(), trace::Generation::v6_5), {}) {
+    EXPECT_TRUE(session.follow(setup("linux-6.5", 200)).ok());
+  }
+  [[nodiscard]] replay::Setup setup(std::string_view policy, std::uint32_t max_to_scan) const {
+    replay::Setup out = {allocator::find_policy(policy), recorded.busy.rig.tunables};
+    out.tunables.mb_max_to_scan = max_to_scan;
+    return out;
+  }
+  [[nodiscard]] std::uint64_t hash_alone(const replay::Setup& setup) const {
+    const auto run = session.what_if(setup);
+    EXPECT_TRUE(run.ok());
+    return run.ok() ? run->engine->hash().value() : 0;
+  }
+
+  Recorded recorded;
+  replay::Session session;
+};
+
+TEST(SessionInLockstep, EachRunIsWhatItIsAlone) {
+  const Replayable trace;
+  std::vector<replay::Setup> setups;
+  for (const char* policy : {"legacy", "linux-6.5", "linux-6.12"})
+    for (const std::uint32_t most : {1u, 10u, 200u}) setups.push_back(trace.setup(policy, most));
+  const auto runs = trace.session.what_if_in_lockstep(setups);
+  ASSERT_EQ(runs.size(), setups.size());
+  std::set<std::uint64_t> hashes;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    ASSERT_TRUE(runs[i].ok()) << runs[i].error().message;
+    EXPECT_EQ(runs[i]->engine->hash().value(), trace.hash_alone(setups[i])) << i;
+    EXPECT_GT(runs[i]->engine->decisions(), 3000u);
+    EXPECT_GT(runs[i]->elapsed_s, runs[i]->ready_s);
+    hashes.insert(runs[i]->engine->hash().value());
+  }
+  EXPECT_GT(hashes.size(), 3u) << "the setups decide alike";
+}
+
+TEST(SessionInLockstep, OneThatStopsLeavesTheOthersAsTheyAre) {
+  const Replayable trace;
+  std::vector<replay::Setup> setups(3, trace.setup("linux-6.5", 10));
+  setups[1].decided = [](const replay::Decided& one) { return one.decision < 1000; };
+  const auto runs = trace.session.what_if_in_lockstep(setups);
+  ASSERT_EQ(runs.size(), 3u);
+  ASSERT_TRUE(!runs[1].ok());
+  EXPECT_EQ(runs[1].error().message, "stopped");
+  for (const std::size_t i : {0u, 2u}) {
+    ASSERT_TRUE(runs[i].ok());
+    EXPECT_EQ(runs[i]->engine->hash().value(), trace.hash_alone(setups[0]));
+  }
+}
+
+TEST(SessionInLockstep, OneThatCannotBeginLeavesTheOthersAsTheyAre) {
+  const Replayable trace;
+  std::vector<replay::Setup> setups(2, trace.setup("linux-6.5", 10));
+  setups[0].make = [](const replay::Setup&,
+                      const replay::WarmStart*) -> Result<std::unique_ptr<allocator::Decider>> {
+    return error("no kernel");
+  };
+  const auto runs = trace.session.what_if_in_lockstep(setups);
+  ASSERT_TRUE(!runs[0].ok() && runs[1].ok());
+  EXPECT_EQ(runs[0].error().message, "no kernel");
+  EXPECT_EQ(runs[1]->engine->hash().value(), trace.hash_alone(setups[1]));
+  EXPECT_TRUE(!trace.session.what_if(setups).ok());
+}
+
+TEST(SessionInLockstep, EveryThreadHasSomethingToDo) {
+  const Replayable trace;
+  const auto of = [&](std::size_t setups, unsigned threads) {
+    return trace.session.in_lockstep(std::vector(setups, trace.setup("legacy", 1)), threads);
+  };
+  EXPECT_EQ(of(0, 2), 1u);
+  EXPECT_EQ(of(2, 2), 1u);
+  EXPECT_EQ(of(3, 2), 2u);
+  EXPECT_EQ(of(5, 1), 5u);
+  EXPECT_EQ(of(64, 1), 8u);
+  EXPECT_EQ(of(18, 2), 5u) << "four parts, and not three of 8, 8 and 2";
+  EXPECT_EQ(of(64, 64), 1u);
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST_F(SweepCommand, AnE4cAnswersAsItsImageAndTraceDo) {
 
 // A kill is as good as a stop: what was finished is not done again, and the end is the same.
 TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
-  constexpr int kPoints = 20;
+  constexpr int kPoints = 40;
   ASSERT_EQ(test::run(sweep("whole", kPoints)).status, 0);
   int status = 0;
   for (int attempt = 0; attempt < 5 && status != 137; ++attempt) {
@@ -155,24 +155,24 @@ TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
   std::ofstream(dir_.file("killed") + "/points.journal", std::ios::app) << "{\"point\":9,\"capt";
   const auto resumed = test::run(sweep("killed", kPoints, {"--resume"}));
   ASSERT_EQ(resumed.status, 0) << resumed.err;
-  EXPECT_NE(resumed.err.find("of 20 points are there"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("of 40 points are there"), std::string::npos) << resumed.err;
   EXPECT_NE(resumed.err.find("damaged or torn lines: 1;"), std::string::npos) << resumed.err;
   expect_same("whole", "killed");
   const auto again = test::run(sweep("killed", kPoints, {"--resume"}));
   EXPECT_EQ(again.status, 0);
-  EXPECT_EQ(again.err, dir_.file("killed") + ": 20 of 20 points are there\n");
+  EXPECT_EQ(again.err, dir_.file("killed") + ": 40 of 40 points are there\n");
   expect_same("whole", "killed");
 }
 
 TEST_F(SweepCommand, ASignalStopsItAndSaysHowToGoOn) {
-  constexpr int kPoints = 20;
+  constexpr int kPoints = 40;
   test::Outcome stopped;
   for (int attempt = 0; attempt < 5 && stopped.status != 130; ++attempt) {
     std::filesystem::remove_all(dir_.file("out"));
     stopped = interrupted("out", sweep("out", kPoints, {"--threads", "1"}), "TERM");
   }
   ASSERT_EQ(stopped.status, 130) << stopped.err;
-  EXPECT_NE(stopped.err.find("of 20 points left; the same command with --resume goes on"),
+  EXPECT_NE(stopped.err.find("of 40 points left; the same command with --resume goes on"),
             std::string::npos)
       << stopped.err;
   const std::string journal = text("out", "points.journal");
