@@ -247,7 +247,10 @@ void Allocator::search_guided(Search& search) {
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
   const bool tries_lock = policy_.kernel.groups.tries_lock;
-  if (tries_lock) search.passed_over = request.inputs.passed_over;
+  if (tries_lock) {
+    search.passed_over = request.inputs.passed_over;
+    search.held = request.held;
+  }
   for (int tries = 1;; ++tries) {
     if (tries_lock && search.guide != nullptr)
       search_guided(search);

@@ -34,6 +34,7 @@ struct Counters {
   std::uint64_t buddies_generated = 0;
   std::uint64_t preallocated = 0;
   std::uint64_t discarded = 0;
+  std::uint64_t groups_left = 0;  // since another CPU held their lock (Request::held)
 
   // Groups that all criteria together have considered.
   [[nodiscard]] std::uint64_t considered() const {

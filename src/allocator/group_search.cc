@@ -108,10 +108,18 @@ std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
   return std::nullopt;
 }
 
+// Whether another CPU holds the group's lock.
+bool GroupSearch::is_held(std::uint32_t group) const {
+  if (group == search_.passed_over) return true;
+  if (search_.held == nullptr || !search_.held->test(group % kGroupLocks)) return false;
+  ++search_.counters.groups_left;
+  return true;
+}
+
 // Looks at one group, and searches it if that is worth it.
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
-  if (group == search_.passed_over && &rung != &policy_.ladder.back()) return;
+  if (is_held(group) && &rung != &policy_.ladder.back()) return;
   const bool good = good_enough(rung, group);
   search_.tell(&SearchObserver::looked, search_, rung, state_.group(group));
   if (good) scan(rung, state_.group(group));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,6 +9,12 @@
 #include <vector>
 
 namespace e4r::allocator {
+
+// How many locks the groups share (NR_BG_LOCKS of a kernel for 32 CPUs or more, Linux 6.1): the
+// lock of a group is that of its number modulo these.
+inline constexpr std::uint32_t kGroupLocks = 128;
+// Which of them are held.
+using HeldLocks = std::bitset<kGroupLocks>;
 
 // What a request does to a lock of the allocator.
 struct LockStep {

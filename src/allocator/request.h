@@ -52,6 +52,8 @@ struct Request {
   bool inputs_exact = false;    // size_hint and open_for_write were recorded
   bool open_for_write = true;
   Inputs inputs;
+  // What other CPUs hold while it is served (GroupRules::tries_lock); null: nothing.
+  const HeldLocks* held = nullptr;
 };
 
 // The goal that normalisation makes of a request.

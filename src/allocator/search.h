@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allocator/counters.h"
+#include "allocator/lock_steps.h"
 #include "allocator/observer.h"
 #include "allocator/tunables.h"
 #include "state/fs_state.h"
@@ -55,6 +56,7 @@ struct Search {
   // Only to see what would be found: nothing is taken, and groups that are not loaded are left so.
   bool trial = false;
   std::uint32_t passed_over = kNoGroup;  // this group's lock is held
+  const HeldLocks* held = nullptr;       // and so are these; null: none
   Guide* guide = nullptr;                // null: the allocator decides alone
   bool refused = false;                  // the guide did not accept a choice: the search is over
   // What `choose` of a policy from a file must not do; the search goes on as if it had found none.

@@ -82,9 +82,12 @@ class Replayed : public contention::Requests {
     if (!decision) return std::optional<std::uint64_t>();
     return std::optional(*decision < think_ns_.size() ? think_ns_[*decision] : 0);
   }
-  Result<const allocator::LockNotes*> serve(unsigned writer, unsigned cpu) override {
-    E4R_CHECK(replay_.serve(writer, static_cast<std::uint16_t>(cpu)));
-    return &replay_.engine().locks();
+  Result<contention::Served> serve(unsigned writer, unsigned cpu,
+                                   const allocator::HeldLocks& held) override {
+    const std::uint64_t before = replay_.engine().counters().groups_left;
+    E4R_CHECK(replay_.serve(writer, static_cast<std::uint16_t>(cpu), &held));
+    return contention::Served{&replay_.engine().locks(),
+                              replay_.engine().counters().groups_left - before};
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -40,7 +41,8 @@ struct Lock {
 struct Writer {
   Program program;  // of its request
   std::size_t step = 0;
-  std::uint64_t left_ns = 0;  // until it is at that step
+  std::uint64_t runs_until = 0;  // the event that it has set itself
+  std::uint64_t left_ns = 0;     // from then on, until it is at that step
   std::uint64_t slice_end = 0;
   std::uint64_t lock_since = 0;  // when it began to wait for a lock
   std::uint64_t cpu_since = 0;   // or for a CPU
@@ -51,6 +53,15 @@ struct Writer {
   bool thinks = true;
   bool woken = false;  // a mutex that it waited for was free
 };
+
+std::optional<std::uint64_t> ns_to_first_try(const Program& program) {
+  std::uint64_t at = 0;
+  for (const Program::Step& step : program.steps) {
+    at += step.after_ns;
+    if (step.what == What::tries) return at;
+  }
+  return std::nullopt;
+}
 
 class Simulation {
  public:
@@ -109,6 +120,7 @@ class Simulation {
   void note_wait(const Writer& writer);
   void approach_next(Writer& writer);
   void set_out(Writer& writer);
+  [[nodiscard]] allocator::HeldLocks held_by_others(std::uint32_t number, std::uint64_t then) const;
   [[nodiscard]] std::uint32_t lock_of(std::uint32_t number, const Program::Step& step) const;
 
   Requests& requests_;
@@ -121,6 +133,7 @@ class Simulation {
   std::priority_queue<Event> events_;
   std::size_t active_ = 0;  // writers that have requests left
   std::uint64_t now_ = 0;
+  std::uint64_t approach_ns_ = 0;  // of the last search, until it came to a group
   std::uint64_t order_ = 0;
   Status status_;
   Outcome out_;
@@ -150,18 +163,41 @@ void Simulation::begin_next(std::uint32_t number) {
     go_on(number);
 }
 
+// The groups' locks that others will hold at a time that is near: who waits for a lock goes on
+// waiting, and who thinks goes on thinking.
+allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint64_t then) const {
+  allocator::HeldLocks held;
+  for (std::uint32_t lock = 0; lock < Machine::kGroupLocks; ++lock)
+    held[lock] = locks_[lock].holders > 0;
+  for (std::uint32_t other = 0; other < writers_.size(); ++other) {
+    const Writer& writer = writers_[other];
+    if (other == number || writer.thinks || writer.runs_until < now_) continue;
+    const std::vector<Program::Step>& steps = writer.program.steps;
+    std::uint64_t at = writer.runs_until + writer.left_ns;
+    for (std::size_t i = writer.step; i < steps.size() && at <= then; ++i) {
+      const std::uint32_t lock = lock_of(other, steps[i]);
+      if (lock < Machine::kGroupLocks) held[lock] = steps[i].what != What::let_go;
+      if (i + 1 < steps.size()) at += steps[i + 1].after_ns;
+    }
+  }
+  return held;
+}
+
 // The allocator decides the writer's request.
 void Simulation::serve(std::uint32_t number) {
   Writer& writer = writers_[number];
   writer.served_on = writer.cpu;
-  const auto notes = requests_.serve(number, writer.cpu);
-  if (!notes.ok()) {
-    status_ = notes.error();
+  const Result<Served> served =
+      requests_.serve(number, writer.cpu, held_by_others(number, now_ + approach_ns_));
+  if (!served.ok()) {
+    status_ = served.error();
     return;
   }
-  numbers_.read(**notes, writer.program);
+  out_.evasions += served->left;
+  numbers_.read(*served->notes, writer.program);
+  approach_ns_ = ns_to_first_try(writer.program).value_or(approach_ns_);
   if (locks_.size() < numbers_.count()) locks_.resize(numbers_.count());
-  const std::vector<std::string>& names = (*notes)->names();
+  const std::vector<std::string>& names = served->notes->names();
   for (std::size_t i = out_.waits.size(); i < names.size(); ++i)
     out_.waits.push_back({names[i], {}});
 }
@@ -203,8 +239,10 @@ void Simulation::go_on(std::uint32_t number) {
 }
 
 void Simulation::run_for(std::uint32_t number, std::uint64_t ns) {
-  writers_[number].left_ns -= ns;
-  events_.push({now_ + ns, order_++, number});
+  Writer& writer = writers_[number];
+  writer.left_ns -= ns;
+  writer.runs_until = now_ + ns;
+  events_.push({writer.runs_until, order_++, number});
 }
 
 // The writer has computed for as long as it was to.

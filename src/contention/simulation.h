@@ -16,13 +16,21 @@
 // thinks for as long as the recorded machine did. Then the allocator decides, with the state as it
 // is at that time, and the writer does what the allocator's code did: it computes, takes locks and
 // lets them go. Who finds a lock taken waits, first come, first served.
-// A decision stays what it is, but for a group whose lock is only tried (Linux 6.17 and later): who
-// finds it taken goes on to the next group by number, and is served there as it would have been
-// here.
+// Who only tries a group's lock (Linux 6.17 and later) decides without the groups whose locks are
+// held by the time its search comes to them. A decision then stays what it is. Who finds the lock
+// of its group taken all the same goes on to the next group by number, and is served there as it
+// would have been here.
 //
 // Left out: what one CPU's caches cost another; every lock outside fs/ext4/mballoc.c, so a journal
 // that is full or a directory that is locked counts as thinking; the time of frees.
 namespace e4r::contention {
+
+// What became of a request.
+struct Served {
+  // What it did to locks, valid until the next one is served: one part after the other.
+  const allocator::LockNotes* notes = nullptr;
+  std::uint64_t left = 0;  // groups that its search left, since their lock was held
+};
 
 // What the writers ask for.
 class Requests {
@@ -30,15 +38,14 @@ class Requests {
   virtual ~Requests() = default;
   // How long the writer thinks before its next request; nothing: it has none left.
   [[nodiscard]] virtual Result<std::optional<std::uint64_t>> think_ns(unsigned writer) = 0;
-  // Serves that request on a CPU, with the state as it is now. Returns what that did to locks,
-  // valid until the next call: one request of the notes after the other.
-  [[nodiscard]] virtual Result<const allocator::LockNotes*> serve(unsigned writer,
-                                                                  unsigned cpu) = 0;
+  // Serves that request on a CPU, with the state as it is now. `held`: what others will hold when
+  // its search comes to a group.
+  [[nodiscard]] virtual Result<Served> serve(unsigned writer, unsigned cpu,
+                                             const allocator::HeldLocks& held) = 0;
 };
 
 struct Machine {
-  // How many locks the groups share (NR_BG_LOCKS of a kernel for 32 CPUs or more).
-  static constexpr std::uint32_t kGroupLocks = 128;
+  static constexpr std::uint32_t kGroupLocks = allocator::kGroupLocks;
   // How long a writer runs before another one that is waiting for a CPU (EEVDF's base slice).
   static constexpr std::uint64_t kSliceNs = 3'000'000;
 };

@@ -189,6 +189,7 @@ allocator::Request Engine::request_of(const Op& op, const allocator::Inputs& kno
   r.flags = op.flags;
   r.cpu = cpu_.value_or(op.cpu);
   r.inputs = known;
+  r.held = held_;
   r.size_hint = facts_.of(op.ino).size;
   if (op.has_inputs) {
     r.inputs_exact = true;

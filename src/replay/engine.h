@@ -74,8 +74,12 @@ class Engine {
   // one that Intake has let through, and ends after the last one. The Error is the decider's.
   Status step(const Op& op);
   Status finish();
-  // From now on that CPU's locality group serves requests; without one, the recorded CPU's.
-  void serve_on(std::optional<std::uint16_t> cpu) { cpu_ = cpu; }
+  // From now on that CPU's locality group serves requests; without one, the recorded CPU's. `held`:
+  // what other CPUs hold meanwhile, or null; must outlive the request.
+  void serve_on(std::optional<std::uint16_t> cpu, const allocator::HeldLocks* held = nullptr) {
+    cpu_ = cpu;
+    held_ = held;
+  }
 
   // A decision that EngineOptions::explain asked for; empty when there is none of that number.
   [[nodiscard]] std::string explanation(std::uint64_t decision) const;
@@ -226,6 +230,7 @@ class Engine {
   std::uint64_t steps_ = 0;            // of advance()
   bool stopped_ = false;               // by EngineOptions::decided
   std::optional<std::uint16_t> cpu_;   // of serve_on()
+  const allocator::HeldLocks* held_ = nullptr;
 };
 
 // Whether the operation is for a file's data.

@@ -53,12 +53,15 @@ Result<std::optional<std::uint64_t>> SideBySide::next(unsigned number) {
   return std::optional<std::uint64_t>();
 }
 
-Status SideBySide::serve(unsigned number, std::optional<std::uint16_t> cpu) {
+Status SideBySide::serve(unsigned number, std::optional<std::uint16_t> cpu,
+                         const allocator::HeldLocks* held) {
   Writer& writer = writers_[number];
   while (writer.turns[writer.next].decision == 0) E4R_CHECK(do_next(writer));
   engine_->forget_locks();
+  engine_->serve_on(cpu, held);
+  const Status served = do_next(writer);
   engine_->serve_on(cpu);
-  return do_next(writer);
+  return served;
 }
 
 }  // namespace e4r::replay

@@ -24,10 +24,11 @@ class SideBySide {
   // The writer's next request: the number of its decision in the trace, from 1. Nothing: it has
   // none left, and has done what came after the last one.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
-  // Serves that request on a CPU (the recorded one if none is given), and what the writer did
-  // before it. The engine's locks() are of this request alone: one for each that it needed. The
-  // Error is the decider's.
-  [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {});
+  // Serves that request on a CPU (the recorded one if none is given) while other CPUs hold `held`,
+  // and what the writer did before it. The engine's locks() are of this request alone: one for each
+  // that it needed. The Error is the decider's.
+  [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {},
+                             const allocator::HeldLocks* held = nullptr);
   // After the last one.
   [[nodiscard]] Status finish() { return engine_->finish(); }
 

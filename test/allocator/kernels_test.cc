@@ -78,6 +78,22 @@ TEST_F(Kernels, AGroupWhoseLockIsHeldMayBePassedOver) {
   EXPECT_EQ(ask(request).result.group, 3u);
 }
 
+TEST_F(Kernels, GroupsWhoseLocksAreHeldAreLeftForOthers) {
+  for (const std::uint32_t group : {3u, 7u, 9u}) free_runs(fs, group, 4, 600, 1);
+  allocator::HeldLocks held;
+  held.set(3).set(7);
+  allocator::Request request = metadata_request(300, 0);
+  request.held = &held;
+  start("linux-7.3");
+  EXPECT_EQ(ask(request).result.group, 9u);
+  EXPECT_EQ(counters().groups_left, 2u);
+  held.set();
+  EXPECT_TRUE(ask(request).success) << "the last criterion waits";
+  start("linux-6.12");
+  EXPECT_EQ(ask(request).result.group, 3u);
+  EXPECT_EQ(counters().groups_left, 0u);
+}
+
 // Classes take turns in the groups from the goal's on, and only then in those before it.
 TEST_F(Kernels, GroupsBeforeTheGoalsComeAfterEveryClass) {
   fs.free(2, 4, 1100);   // largest chunk: 512

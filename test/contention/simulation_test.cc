@@ -28,23 +28,25 @@ struct Work {
 };
 
 // Serves them, and keeps in which order.
-class Served : public Requests {
+class Server : public Requests {
  public:
-  Served(const Work& work, unsigned writers) : work_(work), left_(writers) {
+  Server(const Work& work, unsigned writers) : work_(work), left_(writers) {
     for (std::size_t i = 0; i < work.ino.size(); ++i) left_[work.ino[i] % writers].push_back(i);
   }
   Result<std::optional<std::uint64_t>> think_ns(unsigned writer) override {
     if (left_[writer].empty()) return std::optional<std::uint64_t>();
     return std::optional(work_.think_ns[left_[writer].front()]);
   }
-  Result<const allocator::LockNotes*> serve(unsigned writer, unsigned) override {
+  Result<Served> serve(unsigned writer, unsigned, const allocator::HeldLocks& held) override {
+    held_then.push_back(held);
     order.push_back(left_[writer].front());
     left_[writer].pop_front();
     if (order.size() == fails_at) return error("no such kernel");
-    return &work_.notes[order.back()];
+    return Served{&work_.notes[order.back()], 0};
   }
 
   std::vector<std::size_t> order;
+  std::vector<allocator::HeldLocks> held_then;
   std::size_t fails_at = 0;  // requests
 
  private:
@@ -53,7 +55,7 @@ class Served : public Requests {
 };
 
 Outcome simulate(const Work& work, unsigned writers, unsigned cpus) {
-  Served served(work, writers);
+  Server served(work, writers);
   auto out = simulate(served, writers, cpus);
   EXPECT_TRUE(out.ok());
   return *std::move(out);
@@ -133,6 +135,26 @@ TEST(Contention, ReadersShareAndWaitBehindAWriterWhoCameFirst) {
   EXPECT_EQ(out.all_waits().count, 2u);
   EXPECT_EQ(out.all_waits().ns, (50u - 20) + (70 - 25));
   EXPECT_EQ(out.ns, 80u);
+}
+
+TEST(Contention, WhoIsServedKnowsWhichGroupsLocksAreHeld) {
+  WorkOf all;
+  all.request(0, 0, group(1), 0, 50, 50)
+      .request(1, 10, group(2 + Machine::kGroupLocks), 0, 20, 20)
+      .request(2, 20, kOther, 0, 10, 10)
+      .request(3, 40, group(3), 0, 10, 10);
+  Server server(all.work(), 4);
+  ASSERT_TRUE(simulate(server, 4, 4).ok());
+  ASSERT_EQ(server.held_then.size(), 4u);
+  const auto held = [](std::initializer_list<std::size_t> locks) {
+    allocator::HeldLocks out;
+    for (const std::size_t lock : locks) out.set(lock);
+    return out;
+  };
+  EXPECT_EQ(server.held_then[0], held({}));
+  EXPECT_EQ(server.held_then[1], held({1}));
+  EXPECT_EQ(server.held_then[2], held({1, 2}));
+  EXPECT_EQ(server.held_then[3], held({1})) << "the second has let its lock go at 30";
 }
 
 TEST(Contention, WhoTriesATakenGroupIsServedInAnother) {
@@ -228,7 +250,7 @@ TEST(Contention, RequestsAreServedWhenTheyAreMade) {
   WorkOf all;
   for (int i = 0; i < 4; ++i)
     all.request(0, 100, group(1), 0, 1, 2).request(1, 310, group(2), 0, 1, 2);
-  Served served(all.work(), 2);
+  Server served(all.work(), 2);
   ASSERT_TRUE(simulate(served, 2, 2).ok());
   EXPECT_EQ(served.order, (std::vector<std::size_t>{0, 2, 4, 1, 6, 3, 5, 7}));
 }
@@ -239,7 +261,7 @@ TEST(Contention, WhoHasTheCpuIsServed) {
   for (int i = 0; i < 4; ++i)
     for (const std::uint64_t ino : {0, 1})
       all.request(ino, 2 * Machine::kSliceNs / 3, group(ino), 0, 1, 2);
-  Served served(all.work(), 2);
+  Server served(all.work(), 2);
   ASSERT_TRUE(simulate(served, 2, 1).ok());
   EXPECT_EQ(served.order.front(), 0u);
   EXPECT_TRUE(
@@ -259,7 +281,7 @@ TEST(Contention, ARequestOfSeveralPartsTakesAsLongAsAllOfThem) {
 TEST(Contention, WhatCannotBeServedEndsIt) {
   WorkOf all;
   all.request(0, 100, group(1), 10, 20, 30).request(1, 100, group(1), 10, 20, 30);
-  Served served(all.work(), 2);
+  Server served(all.work(), 2);
   served.fails_at = 2;
   const auto out = simulate(served, 2, 2);
   ASSERT_FALSE(out.ok());

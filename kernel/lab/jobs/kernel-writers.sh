@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2154
+# Figures: what 1, 2, ... writers do in a second, each a thread of the kernel, without the system calls of
+# a guest: kernels with kernel/lab/experiments/kernel-writers.patch, on uml-smp. KIND=files: files of
+# 64 KiB in one directory, and their extents; KIND=fallocate: 8 KiB more of a file, up to 1 MiB, which is
+# then truncated. WRITERS: the numbers. COUNT: operations of each number of writers. With the variant
+# lockstat also waits for locks.
+# image: posting
+# mem: 4G
+# timeout: 900
+kind=${KIND:-files}
+mount_disk "${MOUNT:-nodelalloc,noinit_itable}"
+cat "$(mb_proc)/mb_groups" >/dev/null # loads every group
+"$BIN/kernelwriters" --kind "$kind" --count 100 "$FS" >/dev/null
+for writers in ${WRITERS:-1 2 4 8 16}; do
+    home=$FS/$writers-writers
+    mkdir "$home"
+    sync
+    start_lock_stat
+    "$BIN/kernelwriters" --kind "$kind" --writers "$writers" --count "${COUNT:-4000}" "$home" |
+        sed "s/^per_s/${kind}_per_s_$writers/; s/^write_s/write_s_$writers/" >>"$E4R_RUN/figures"
+    lock_figures_of "$writers"
+    [ "$kind" != files ] || find "$home" -type f -print0 | xargs -0 -n 8000 filefrag |
+        awk -v writers="$writers" '{ extents += $(NF - 2); ++files }
+            END { print "extents_per_file_" writers, extents / files }' >>"$E4R_RUN/figures"
+done
+umount "$FS"

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Writers inside the kernel, a thread each, of a kernel with experiments/kernel-writers.patch: they
+// make no system calls, which cost more in a guest than an allocation. `--kind files`: `count`
+// files of 64 KiB; `fallocate`: `count` times 8 KiB more of a file, which is truncated when it has
+// 1 MiB.
+#include "support.h"
+
+int main(int argc, char** argv) {
+  const lab::Options options(
+      argc, argv, {{"kind", "files"}, {"writers", "1"}, {"count", "4000"}, {"seed", "1"}});
+  const std::string parameter = "/sys/module/ext4/parameters/writers";
+  const std::string order = options.text("kind") + " " + options.text("writers") + " " +
+                            options.text("count") + " " + options.directory();
+  const int fd = static_cast<int>(lab::check(open(parameter.c_str(), O_WRONLY), parameter));
+  const lab::Stopwatch clock;
+  lab::check(write(fd, order.data(), order.size()), order);  // comes back when all are done
+  const double seconds = clock.seconds();
+  lab::figure("write_s", seconds);
+  lab::figure("per_s", static_cast<double>(options.number("count")) / seconds);
+  return 0;
+}
