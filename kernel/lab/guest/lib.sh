@@ -105,6 +105,12 @@ lock_figures() {
     sums_of_locks "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 
+# lock_figures_of NAME: the same, with _NAME at the end of each figure's.
+lock_figures_of() {
+    stop_lock_stat || return 0
+    sums_of_locks "$E4R_RUN/lock_stat" | sed "s/ /_$1 /" >>"$E4R_RUN/figures"
+}
+
 # sums_of_locks FILE: figures from a copy of /proc/lock_stat. group_lock is the class of ext4's group
 # locks (struct blockgroup_lock: 128 that the groups share), list_locks are those of mballoc's lists
 # by order and by average fragment, all_locks every lock of the kernel. Of each: times it was not free
