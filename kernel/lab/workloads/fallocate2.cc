@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What will-it-scale's fallocate2 does, in turns: each of `processes` adds 8 KiB at a time to a
+// file of its own until it has 1 MiB, truncates it to nothing, and goes on to the next of its
+// `files`. So a recording of one process can be dealt out to as many writers. Prints operations per
+// second and process.
+#include "support.h"
+
+int main(int argc, char** argv) {
+  const lab::Options options(
+      argc, argv, {{"processes", "1"}, {"files", "1"}, {"rounds", "1000"}, {"seed", "1"}});
+  constexpr off_t kStep = 8 << 10, kMost = 1 << 20;
+  const std::uint64_t files = options.number("files"), rounds = options.number("rounds");
+  const lab::Stopwatch clock;
+  lab::in_processes(options.number("processes"), [&](std::uint64_t process) {
+    std::vector<int> fds;
+    const std::string of_process = options.directory() + "/" + std::to_string(process) + ".";
+    for (std::uint64_t i = 0; i < files; ++i) {
+      const std::string path = of_process + std::to_string(i);
+      fds.push_back(
+          static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_WRONLY, 0644), path)));
+    }
+    for (std::uint64_t round = 0; round < rounds; ++round)
+      for (const int fd : fds) {
+        for (off_t at = 0; at < kMost; at += kStep)
+          lab::check(fallocate(fd, 0, at, kStep), "fallocate");
+        lab::check(ftruncate(fd, 0), "ftruncate");
+      }
+  });
+  const auto each = static_cast<double>(files * rounds * (kMost / kStep));
+  lab::figure("fallocate_per_s", each / clock.seconds());
+  return 0;
+}
