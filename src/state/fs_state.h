@@ -158,7 +158,7 @@ class FsState {
   [[nodiscard]] std::uint32_t groups_unread() const { return unread_; }
   // Marks the group's bitmap as prefetched; true if it was not before.
   bool mark_read(Group& group);
-  // The first group that is not known to be loaded, for a caller that loads groups in turn.
+  // A cursor for a caller that loads groups in turn: no group before it has something left to load.
   std::uint32_t& next_cold() { return next_cold_; }
 
   // The group's bitmap as it would be on disk after a sync and unmount: preallocations released,

@@ -2,6 +2,7 @@
 // The rules of the CR1.5 posting, one by one.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "allocator/group_search.h"
@@ -355,21 +356,70 @@ TEST_F(Prefetch, EveryBatchIsFinished) {
   EXPECT_EQ(loaded("legacy"), 8u) << "the last batch alone";
 }
 
-// Nobody has loaded anything, and the request's own flex group has short extents only.
-TEST(Cr15Cold, LoadsABatchBeforeItTrims) {
-  const auto ask = [](std::uint32_t good_group) {
-    ModelFs fs(model_shape("blocks_4k_forty_groups"));
+// Nobody has loaded anything, and no group but one has an extent of the goal's length.
+struct Cr15Cold : testing::Test {
+  Cr15Cold() : fs(model_shape("blocks_4k_forty_groups")) {
     fs.fill();
     for (std::uint32_t group = 0; group < 40; ++group) free_runs(fs, group, 4, 300, 4);
-    free_runs(fs, good_group, 1300, 700, 1);
-    fs.free(good_group, 4, 1996);
-    Rig rig("cr1.5", fs);
-    return rig.allocator.allocate(data_request(20, 8, 3 * kMiB));
-  };
-  EXPECT_EQ(ask(12).result.len, kGoal) << "of the second batch";
-  EXPECT_EQ(ask(12).criterion, Criterion::cr1);
-  EXPECT_EQ(ask(30).result.len, 256u) << "of the fourth, too far away for one search";
-  EXPECT_EQ(ask(30).criterion, Criterion::cr1_5);
+  }
+  void make_good(std::uint32_t group) {
+    free_runs(fs, group, 1300, 700, 1);
+    fs.free(group, 4, 1996);
+  }
+  // A large file each time; the goal is where the last one ended, at first in group 0.
+  Decision ask() { return ask(3 * kMiB, 0); }
+  // A small file, whose goal is its own.
+  Decision ask_from(std::uint32_t group) { return ask(32 * kKiB, group); }
+  Decision ask(std::uint64_t size, std::uint32_t goal) {
+    if (!rig) rig.emplace("cr1.5", fs);
+    allocator::Request request = data_request(++ino, 8, size);
+    request.goal = fs.geometry().first_block(goal);
+    return rig->allocator.allocate(request);
+  }
+  ModelFs fs;
+  std::optional<Rig> rig;
+  std::uint64_t ino = 20;
+};
+
+TEST_F(Cr15Cold, LoadsABatchBeforeItTrims) {
+  make_good(12);
+  const Decision d = ask();
+  EXPECT_EQ(d.result.len, kGoal) << "of the second batch";
+  EXPECT_EQ(d.criterion, Criterion::cr1);
+}
+
+TEST_F(Cr15Cold, LoadsNoMoreThanOneBatch) {
+  make_good(30);
+  const Decision d = ask();
+  EXPECT_EQ(d.result.len, 256u) << "of the fourth, too far away for one search";
+  EXPECT_EQ(d.criterion, Criterion::cr1_5);
+}
+
+TEST_F(Cr15Cold, LoadsTheNearestBatchFromTheGoalOn) {
+  make_good(25);
+  EXPECT_EQ(ask_from(17).result.group, 25u) << "read-ahead had 17 to 23";
+}
+
+TEST_F(Cr15Cold, GoesOnWithTheFirstGroupAfterTheLast) {
+  make_good(3);
+  EXPECT_EQ(ask_from(34).result.group, 3u) << "read-ahead had 34 to 39";
+}
+
+TEST_F(Cr15Cold, LooksAtTheFirstGroupOfABatchOnly) {
+  fs.use(8, 0, 2048);
+  make_good(12);
+  EXPECT_EQ(ask().criterion, Criterion::cr1_5);
+  EXPECT_TRUE(rig->state.group(12).need_init);
+  EXPECT_FALSE(rig->state.group(16).need_init);
+}
+
+// Batches that begin with a full group have their turn when all others are loaded.
+TEST_F(Cr15Cold, ACursorFindsTheRest) {
+  fs.use(8, 0, 2048);
+  make_good(12);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().criterion, Criterion::cr1_5);
+  EXPECT_EQ(ask().result.group, 12u);
+  EXPECT_EQ(rig->state.groups_loaded(), 39u);
 }
 
 TEST_F(Prefetch, GroupsWithoutFreeClustersAreLeftOut) {

@@ -17,20 +17,43 @@ bool has_lists(const Search& search) {
   return search.state.order_lists();
 }
 
-// Loads one more batch of groups, backwards as read-ahead does. False when all have had their turn.
-bool load_cold_groups(Search& search) {
+// How many batches of groups, from the goal on, are looked at for one that is not loaded.
+constexpr int kMaxColdBatches = 16;
+
+// Does the group have free clusters that the lists do not know of?
+bool is_cold(state::FsState& state, std::uint32_t number) {
+  const state::Group& group = state.group(number);
+  return group.need_init && group.disk_free > 0 && !group.corrupt;
+}
+
+// The first group of a batch that the lists do not know yet: the nearest from the goal on, if it is
+// one of a few, else where a cursor is that goes through all groups once. The number of groups:
+// none.
+std::uint32_t find_cold_batch(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t groups = state.group_count();
-  std::uint32_t first = state.next_cold();
-  while (first < groups && !state.group(first).need_init) ++first;
+  std::uint32_t near = search.goal.group;
+  for (int looks = 0; looks < kMaxColdBatches; ++looks) {
+    if (near >= groups) near = 0;
+    if (is_cold(state, near)) return near;
+    near += prefetch_batch(search.tunables, state.geometry(), near);
+  }
+  std::uint32_t& cursor = state.next_cold();
+  while (cursor < groups && !is_cold(state, cursor)) ++cursor;
+  return cursor;
+}
+
+// Loads one more batch of groups, backwards as read-ahead does. False when there is none.
+bool load_cold_groups(Search& search) {
+  state::FsState& state = search.state;
+  const std::uint32_t first = find_cold_batch(search);
+  if (first >= state.group_count()) return false;
   const std::uint32_t count = std::min(prefetch_batch(search.tunables, state.geometry(), first),
-                                       groups - std::min(first, groups));
-  state.next_cold() = first + count;
+                                       state.group_count() - first);
   for (std::uint32_t number = first; number < first + count; ++number)
     state.mark_read(state.group(number));
   for (std::uint32_t number = first + count; number-- > first;)
-    if (state.group(number).need_init && state.group(number).disk_free > 0)
-      search.counters.buddies_generated += state.load(number);
+    if (is_cold(state, number)) search.counters.buddies_generated += state.load(number);
   return count > 0;
 }
 
