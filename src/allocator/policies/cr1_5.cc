@@ -133,8 +133,8 @@ extern const Policy cr1_5 = {
     .source = "ext4 list, January 2023: \"multiblock allocator improvements\"",
     .ladder = kLadder,
     .kernel = kLinux6_1Cr1_5,
-    .verified = "Linux 6.1.192 with the series: 2,791,698 decisions of one writer",
-    .code = "Linux 6.1.192 with the series: 668,757 decisions of the bundled captures",
+    .verified = "Linux 6.1.192 with the series: 3,095,669 decisions of one writer",
+    .code = "Linux 6.1.192 with the series: 669,734 decisions of the bundled captures",
     .traces = "cr1.5",
 };
 
