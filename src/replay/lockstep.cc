@@ -43,8 +43,8 @@ std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const>
   std::vector<Op> some;
   some.reserve(kOpsAtOnce);
   do {
-    if (const Status read = read_some(ops, some); !read.ok()) {
-      for_those_that_go_on([&](Engine&) { return read; });
+    if (Status failed = read_some(ops, some); !failed.ok()) {
+      for_those_that_go_on([&](Engine&) { return failed; });
       return ends;
     }
     for_those_that_go_on([&](Engine& engine) { return do_all(engine, some); });

@@ -59,7 +59,7 @@ Status SideBySide::serve(unsigned number, std::optional<std::uint16_t> cpu,
   while (writer.turns[writer.next].decision == 0) E4R_CHECK(do_next(writer));
   engine_->forget_locks();
   engine_->serve_on(cpu, held);
-  const Status served = do_next(writer);
+  Status served = do_next(writer);
   engine_->serve_on(cpu);
   return served;
 }
