@@ -5,16 +5,18 @@
 # Usage: xfstests.sh KERNEL [--xfstests DIR] [-g GROUPS] [-x GROUPS] [--tests "TEST..."] [--config 4k,1k,bigalloc]
 #                    [-n N] [--base X] [--target uml|uml-smp|qemu] [--variant plain|debug] [--cpus N]
 #                    [--mount OPTIONS] [--size 6G] [--limit S] [--per-guest N] [--time S]
-#                    [--repeat all|differing] [--list] [-o FILE [--continue]]
+#                    [--repeat all|differing] [--together] [--list] [-o FILE [--continue]]
 #        xfstests.sh --from FILE
 #   KERNEL         a series such as all or 7.3-all; --base: what it is compared with (default: its stock)
 #   --xfstests     a checkout of https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git (default:
 #                  $E4R_XFSTESTS). It is left as it is: a copy is built, with the tests of kernel/xfstests
-#   -g, -x         groups to take and to leave out, with commas between them (default: -g quick)
+#   -g, -x         groups to take and to leave out, with commas between them (default: -g quick); quick+punch is
+#                  what is in both
 #   --tests        tests by name or pattern, such as "ext4/001 generic/00?", besides those of -g if given
 #   --config       file systems of both disks, one after the other (default: 4k)
 #   -n N           runs of each test on each kernel (default: 3); what neither can run is not tried again
 #   --repeat       differing: more than one run only of tests that failed or differed in the first
+#   --together     both kernels at the same time, each test in two guests
 #   --size         of each of the two disks
 #   --limit S      seconds for one test, times the target's patience (default: 600)
 #   --per-guest N  tests in one guest (default: 20)
@@ -58,6 +60,7 @@ limit=600
 per_guest=20
 budget=
 repeat=all
+together=0
 list=0
 raw=
 resume=0
@@ -65,6 +68,7 @@ from=
 while [ $# -gt 0 ]; do
     case $1 in
     --list) list=1 && shift && continue ;;
+    --together) together=1 && shift && continue ;;
     --continue) resume=1 && shift && continue ;;
     -h | --help) usage ;;
     -*) [ $# -ge 2 ] || refuse "$1 needs a value" ;;
@@ -161,9 +165,15 @@ limit=$((limit * slow))
 work=$(mktemp -d "$E4R_LAB/xfstests/run.XXXXXX")
 guest_pid=
 guest_run=
-leave() {
+lanes=()
+leave_guest() {
     [ -z "$guest_pid" ] || end_guest "$guest_pid"
     [ -z "$guest_run" ] || rm -f "$guest_run"/disk[0-9]
+}
+leave() {
+    [ ${#lanes[@]} = 0 ] || kill -TERM "${lanes[@]}" 2>/dev/null || true
+    wait
+    leave_guest
     rm -rf "$work"
 }
 trap leave EXIT
@@ -263,6 +273,8 @@ one_guest() {
     empty_disks "$run" "$size" "$size"
     MEM=$(job_field "$job" mem)
     APPEND="log_buf_len=4M"
+    # Half of a test's time is fork and exec. They are cheaper with seccomp, which 6.1 and 6.12 do not have.
+    case $target-$(base_of "$tree") in uml-7.*) APPEND+=" seccomp=auto" ;; esac
     if [[ $target-$variant == uml*-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
     VARS=("SLOW=$slow" "XFSTESTS=$copy" "TESTS=$*" "MKFS=$(mkfs_of "$config")" "MOUNT=$mount" "LIMIT=$limit")
     start_guest "$run" "$tree" "$target" "$variant" "$job"
@@ -304,17 +316,43 @@ run_tests() {
     done
 }
 
+# one_side SIDE CONFIG ROUND TEST...: what of them is still to be run.
+one_side() {
+    local now
+    mapfile -t now < <(wanted "$2" "$3" "$1" "${@:4}")
+    run_tests "$1" "$2" "$3" "${now[@]}"
+}
+
+# both_sides CONFIG ROUND TEST...: at the same time. Fails when one of them does.
+both_sides() {
+    local side lane status=0
+    for side in stock patched; do
+        (
+            lanes=()
+            trap leave_guest EXIT
+            trap 'exit 130' INT TERM
+            one_side "$side" "$@"
+        ) &
+        lanes+=("$!")
+    done
+    for lane in "${lanes[@]}"; do wait "$lane" || status=$?; done
+    lanes=()
+    return $status
+}
+
 job=$(job_file xfstests)
 mapfile -t all <<<"$tests"
 for config in ${configs//,/ }; do
     for ((first = 0; first < ${#all[@]}; first += per_guest)); do
         for ((round = 1; round <= rounds; ++round)); do
+            part=("${all[@]:first:per_guest}")
+            if [ $together = 1 ]; then
+                both_sides "$config" "$round" "${part[@]}"
+                continue
+            fi
             sides=(stock patched)
             if [ $((round % 2)) = 0 ]; then sides=(patched stock); fi
-            for side in "${sides[@]}"; do
-                mapfile -t now < <(wanted "$config" "$round" "$side" "${all[@]:first:per_guest}")
-                run_tests "$side" "$config" "$round" "${now[@]}"
-            done
+            for side in "${sides[@]}"; do one_side "$side" "$config" "$round" "${part[@]}"; done
         done
     done
 done

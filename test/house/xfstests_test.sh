@@ -162,7 +162,10 @@ chosen() {
 }
 chosen "ext4/001 ext4/003-name generic/001" quick "" ""
 chosen "ext4/001 ext4/003-name" ext4/quick "" ""
+chosen "ext4/003-name generic/001" quick+aio "" ""
+chosen "ext4/003-name" auto+ext4/quick+aio "" ""
 chosen "ext4/001" quick aio ""
+chosen "ext4/001" ext4/quick quick+aio ""
 chosen "generic/001 generic/010" "" "" "generic/*"
 chosen "ext4/001 ext4/002 ext4/003-name generic/001 generic/010" quick,stress "" "ext4/00?"
 chosen "ext4/001 ext4/002 generic/010" all aio ""

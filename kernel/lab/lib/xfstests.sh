@@ -94,15 +94,23 @@ all_tests() {
     done
 }
 
-# in_groups GROUP...: of such lines on standard input, those in any of these groups; "ext4/quick" is quick of ext4.
+# in_groups GROUP...: of such lines on standard input, those in any of these groups; "ext4/quick" is quick of ext4,
+# "quick+punch" what is in both.
 in_groups() {
     awk -v wanted="$*" '
         BEGIN { n = split(wanted, group, " ") }
+        function is_in(name,   i) {
+            if (name == "all") return 1
+            for (i = 2; i <= NF; ++i) if (name == $i || name == dir "/" $i) return 1
+            return 0
+        }
         {
             dir = $1; sub(/\/.*/, "", dir)
-            for (i = 2; i <= NF; ++i)
-                for (g = 1; g <= n; ++g)
-                    if (group[g] == $i || group[g] == dir "/" $i || group[g] == "all") { print; next }
+            for (g = 1; g <= n; ++g) {
+                missing = parts = split(group[g], part, "+")
+                for (p = 1; p <= parts; ++p) missing -= is_in(part[p])
+                if (!missing) { print; next }
+            }
         }'
 }
 
