@@ -58,7 +58,10 @@ topic_of() {
 
 # has_topic TOPIC: whether the kernel of $tree has it.
 has_topic() {
-    [ -z "$1" ] || [ "$tree" = all ] || [[ ,$(topics_of "$tree"), == *",$1,"* ]]
+    local topics
+    topics=$(topics_of "$tree")
+    [ -z "$1" ] || [[ ,$topics, == *",$1,"* ]] ||
+        { [ "$topics" = all ] && grep -q "^$1/" "$kernel_dir/series/$(base_of "$tree").series"; }
 }
 
 # on_base JOB: whether it runs on that base.
