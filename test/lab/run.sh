@@ -7,7 +7,8 @@
 #     patched        6.1 with every series: checkpatch, fresh captures, and what a replay predicts of it
 #     series         what the series claim, and the tools that take captures
 #     6.12, 7.3      fresh captures of this kernel, what a replay predicts of it, a bug that it has
-#     ports          7.3 with a series that was ported to it: checkpatch, builds, boots, shows its claim
+#     ports          7.3 with a series that was ported to it: checkpatch, builds, boots, shows its claim; and with
+#                    all of them together
 #     code           the code of a kernel decides alone
 #     arm64          6.1 with pages of 64 KiB: fresh captures of blocks of 64 KiB
 #     --turn TEXT    the scene that is TEXT's turn, by its hash (such as a commit). When a series has changed
@@ -28,8 +29,8 @@ declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/pa
 # What all of these stand on.
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
-# Series in a form for 7.3, each with a job that shows what it claims.
-ports=(es-shrinker mballoc-fixes group-goal lazyinit-control dio-overwrite nfs-eager)
+# Series in a form for 7.3, each with a job that shows what it claims, and all of them in one kernel.
+ports=(es-shrinker mballoc-fixes group-goal lazyinit-control dio-overwrite nfs-eager all)
 # Whose own code decides.
 code_of=(base 6.12 7.3)
 # The text whose turn decides what a scene leaves out; none: nothing.
@@ -263,11 +264,12 @@ other() {
 
 # port TOPIC: a series on 7.3.
 port() {
-    local kernel=7.3-$1 job variant=plain
+    local kernel=7.3-$1 job variant=plain target=uml
     [ "$1" != nfs-eager ] || variant=plain+nfs
+    [ "$1" != all ] || target=uml-smp
     step "apply $kernel" "$lab" apply "$kernel"
     step "its patches pass checkpatch" "$lab" checkpatch "$kernel"
-    step "build it" "$lab" build "$kernel" --variant "$variant"
+    step "build it" "$lab" build "$kernel" --target $target --variant "$variant"
     case $1 in
     es-shrinker)
         step "the shrinker visits what it can reclaim, and takes nothing that is needed" \
@@ -300,6 +302,13 @@ port() {
         step "partial blocks without data are in flight together" \
             "$lab" ab dio-depth --base 7.3 --patched "$kernel" -n 1 --append time-travel=inf-cpu \
             --set "WRITES=--count 512 --prepare fallocated --pattern block" --below elapsed_s=0.01
+        ;;
+    all)
+        for job in smoke churn es-churn lazyinit-stress; do
+            step "every series at once, on two CPUs: $job" "$lab" run $job --kernel "$kernel" --target $target
+        done
+        step "and direct writes lose nothing" "$lab" run diostress --kernel "$kernel" --target $target \
+            --set SECONDS_EACH=4 --set "ARGS=--mappers 0"
         ;;
     esac
 }
