@@ -273,7 +273,7 @@ one_guest() {
     empty_disks "$run" "$size" "$size"
     MEM=$(job_field "$job" mem)
     APPEND="log_buf_len=4M"
-    # Half of a test's time is fork and exec. They are cheaper with seccomp, which 6.1 and 6.12 do not have.
+    # A test costs little but the programs it starts. They cost less with seccomp, which 6.1 and 6.12 do not have.
     case $target-$(base_of "$tree") in uml-7.*) APPEND+=" seccomp=auto" ;; esac
     if [[ $target-$variant == uml*-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
     VARS=("SLOW=$slow" "XFSTESTS=$copy" "TESTS=$*" "MKFS=$(mkfs_of "$config")" "MOUNT=$mount" "LIMIT=$limit")
