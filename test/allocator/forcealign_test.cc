@@ -61,7 +61,7 @@ TEST_F(Forcealign, RoundsTheLengthUpToAPowerOfTwo) {
 
 TEST_F(Forcealign, DoesNotTryTheGoal) {
   fs.free(3, 10, 390);
-  Request r = data_request(20, 4, 4096 * 104);
+  Request r = data_request(20, 4, 4096ull * 104);
   r.logical = 100;
   r.goal = fs.geometry().block_of(3, 10);
   r.left_block = r.goal - 1;
@@ -101,11 +101,11 @@ TEST_F(Forcealign, KeepsTheStartOfTheRequest) {
 TEST_F(Forcealign, SmallFilesHaveNoGroupPreallocation) {
   fs.free(3, 0, 2048);
   start();
-  const Decision d = ask(4, 0, 4 * 4096);
+  const Decision d = ask(4, 0, 4 * 4096ull);
   EXPECT_EQ(d.inputs.mode, allocator::Mode::stream);
   EXPECT_EQ(d.goal.len, 4u);
   start("linux-7.3");
-  EXPECT_EQ(ask(4, 0, 4 * 4096).inputs.mode, allocator::Mode::group);
+  EXPECT_EQ(ask(4, 0, 4 * 4096ull).inputs.mode, allocator::Mode::group);
 }
 
 TEST_F(Forcealign, APreallocationServesWhatIsAlignedInIt) {

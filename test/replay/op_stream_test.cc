@@ -405,11 +405,11 @@ TEST(OpStream, WhatIsSaidToBeLateIsTakenAtItsClosingEvent) {
 
 TEST(OpStream, ARequestLiesWithinTheLastOneThatStillWaits) {
   Script s;
-  for (const std::uint32_t pid : {1u, 2u, 3u, 4u}) s.request(pid, 10 * pid);
+  for (const std::uint32_t pid : {1u, 2u, 3u, 4u}) s.request(pid, 10ull * pid);
   s.answer(3, 30, 0);  // refused
   for (const std::uint32_t pid : {4u, 1u, 2u}) {
-    s.close(pid, 10 * pid);
-    s.answer(pid, 10 * pid);
+    s.close(pid, 10ull * pid);
+    s.answer(pid, 10ull * pid);
   }
   EXPECT_EQ(s.replayed(), "a10 a20 a30 a40 ");
   EXPECT_EQ(s.ops[3].within, 2u);

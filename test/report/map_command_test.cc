@@ -130,13 +130,12 @@ TEST_F(MapCommand, WritesAPageThatHasNamesAsText) {
 }
 
 TEST_F(MapCommand, WatchesUntilASignal) {
-  const test::Outcome outcome = test::run(
-      {"sh", "-c",
-       "\"$0\" map --ascii --watch 50ms \"$1\" >\"$2\" & pid=$!; n=0; "
-       "until [ \"$(grep -c 'KiB blocks' \"$2\")\" -ge 3 ] || [ $n = 600 ]; do sleep 0.1; "
-       "n=$((n+1)); done; "
-       "kill -INT $pid; wait $pid; echo $?; grep -c 'KiB blocks' \"$2\"",
-       E4REPLAY, image(), file("frames")});
+  const std::string script =
+      "\"$0\" map --ascii --watch 50ms \"$1\" >\"$2\" & pid=$!; n=0; "
+      "until [ \"$(grep -c 'KiB blocks' \"$2\")\" -ge 3 ] || [ $n = 600 ]; do sleep 0.1; "
+      "n=$((n+1)); done; "
+      "kill -INT $pid; wait $pid; echo $?; grep -c 'KiB blocks' \"$2\"";
+  const test::Outcome outcome = test::run({"sh", "-c", script, E4REPLAY, image(), file("frames")});
   EXPECT_EQ(outcome.out.substr(0, 2), "0\n") << outcome.out << outcome.err;
   EXPECT_GE(std::stoi(outcome.out.substr(2)), 3);
 }

@@ -29,8 +29,8 @@ TEST(FitrimCount, MinlenIsOfBlocksAndThenOfWholeClusters) {
   EXPECT_EQ(minlen(4096, 1 << 20), 64u) << "the device drops no less";
   EXPECT_EQ(minlen(2 << 20, 1 << 20), 128u);
   EXPECT_EQ(minlen(0, 1u << 30), 65536u) << "no run of any group is as long";
-  EXPECT_EQ(minlen(1024 * 16384, 0), 1024u);
-  EXPECT_FALSE(fitrim_minlen(kGeometry, 1025 * 16384, 0).ok());
+  EXPECT_EQ(minlen(1024ull * 16384, 0), 1024u);
+  EXPECT_FALSE(fitrim_minlen(kGeometry, 1025ull * 16384, 0).ok());
 }
 
 TEST(FitrimCount, CountsRunsThatAreLongEnough) {

@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SpaceShape{16, 0, 1016, 3, 0}, SpaceShape{12, 0, 1000, 7, 0}));
 
 TEST_P(AlignedFreeOf, RandomBitmapsAgreeWithBlockByBlock) {
-  const Geometry g = geometry_of(GetParam());
+  const auto g = geometry_of(GetParam());
   Rng rng(31);
   Pieces seen = {};
   for (int round = 0; round < 8; ++round) {
@@ -82,7 +82,7 @@ TEST_P(AlignedFreeOf, RandomBitmapsAgreeWithBlockByBlock) {
 
 TEST(AlignedFree, PiecesLieInOneGroup) {
   // Blocks of 1 KiB begin at block 1: block 8192 is the last of group 0.
-  const Geometry g = geometry_of({10, 0, 8192, 2, 0});
+  const auto g = geometry_of({10, 0, 8192, 2, 0});
   AlignedFree whole;
   const std::vector<std::uint64_t> words(128, 0);
   whole.add_group(g, 0, words);
@@ -146,7 +146,7 @@ TEST(AlignedFree, AreAsManyAsForcealignServes) {
     test::Rig rig("forcealign", fs, tunables);
     test::load_all(rig.state);
     std::uint64_t served = 0;
-    allocator::Request request = test::data_request(20, blocks[i], blocks[i] * 4096);
+    allocator::Request request = test::data_request(20, blocks[i], blocks[i] * 4096ull);
     request.open_for_write = false;
     while (rig.allocator.allocate(request).success) {
       request.ino++;

@@ -22,7 +22,7 @@ namespace json = boost::json;
 
 // What devices discard at once (docs/metrics.md).
 constexpr std::array<std::pair<const char*, std::uint64_t>, 3> kGranules = {
-    {{"64k", 64 * kKiB}, {"1m", 1024 * kKiB}, {"16m", 16 * 1024 * kKiB}}};
+    {{"64k", 64 * kKiB}, {"1m", 1024 * kKiB}, {"16m", 16 * kMiB}}};
 
 double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);

@@ -84,10 +84,12 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   if (cc == nullptr && !find_program("ccache").empty()) compiler = "ccache gcc";
   // sh sends what make prints to the log. Objects lie inside the overlay, so that paths are
   // relative and a compiler cache finds for one directory what it compiled for another.
+  const std::string script =
+      "unset MAKEFLAGS MAKELEVEL CROSS_COMPILE; export CCACHE_NOHASHDIR=1; exec \"$@\" >\"$0\" "
+      "2>&1";
   std::vector<std::string> argv = {"sh",
                                    "-c",
-                                   "unset MAKEFLAGS MAKELEVEL CROSS_COMPILE; export "
-                                   "CCACHE_NOHASHDIR=1; exec \"$@\" >\"$0\" 2>&1",
+                                   script,
                                    log,
                                    "make",
                                    "-s",

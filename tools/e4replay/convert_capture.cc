@@ -205,6 +205,7 @@ Status make_capture(const CaptureConversion& conversion) {
 
 std::vector<std::string> files_beside(const std::string& trace) {
   std::vector<std::string> out;
+  out.reserve(kNotes.size());
   for (const auto& [suffix, name] : kNotes) out.push_back(app::name_beside(trace, suffix));
   return out;
 }

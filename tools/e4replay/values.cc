@@ -69,12 +69,14 @@ std::vector<Word> clocks() {
 
 std::vector<Word> profiles() {
   std::vector<Word> out;
+  out.reserve(age::profiles().size());
   for (const age::Profile& profile : age::profiles()) out.push_back({profile.name, profile.source});
   return out;
 }
 
 std::vector<Word> generations() {
   std::vector<Word> out;
+  out.reserve(std::size(trace::kGenerationWords));
   for (const auto& [word, generation] : trace::kGenerationWords)
     out.push_back({std::string(word), "Linux " + std::string(trace::generation_name(generation))});
   return out;
