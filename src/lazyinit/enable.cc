@@ -70,9 +70,6 @@ class Recorder {
   Result<Use> read_use(std::uint32_t group, const Descriptor& d) {
     if (tables_.has_group_checksums() && (d.flags & EXT2_BG_INODE_UNINIT) != 0) return Use{};
     const Superblock& super = tables_.super();
-    if (d.inode_bitmap == 0 || d.inode_bitmap >= super.blocks_count)
-      return error("{}: group {}: its inode bitmap lies outside of the file system: run e2fsck -f",
-                   target_.path(), group);
     const std::uint32_t inodes = tables_.inodes_per_group();
     bitmap_.resize((inodes + 7) / 8);
     E4R_CHECK(target_.read(d.inode_bitmap * super.block_size(), bitmap_));
@@ -83,7 +80,7 @@ class Recorder {
   }
 
   Target& target_;
-  Ext4Tables& tables_;
+  Ext4Tables& tables_;  // open for writing, so that bitmaps lie inside of the file system
   std::vector<std::byte> bitmap_;
 };
 
