@@ -108,8 +108,8 @@ std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
   return std::nullopt;
 }
 
-// Whether another CPU holds the group's lock.
-bool GroupSearch::is_held(std::uint32_t group) const {
+// Leaves the group for others if another CPU holds its lock.
+bool GroupSearch::leave(std::uint32_t group) {
   if (group == search_.passed_over) return true;
   if (search_.held == nullptr || !search_.held->test(group % kGroupLocks)) return false;
   ++search_.counters.groups_left;
@@ -119,7 +119,7 @@ bool GroupSearch::is_held(std::uint32_t group) const {
 // Looks at one group, and searches it if that is worth it.
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
-  if (is_held(group) && &rung != &policy_.ladder.back()) return;
+  if (tries_lock(policy_, rung) && leave(group)) return;
   const bool good = good_enough(rung, group);
   search_.tell(&SearchObserver::looked, search_, rung, state_.group(group));
   if (good) scan(rung, state_.group(group));

@@ -53,7 +53,7 @@ class GroupSearch {
   // Groups that the walk would only count, from `group` on; moves `group` past them.
   std::uint32_t skip(const Rung& rung, std::uint32_t& group, std::uint32_t left);
   bool good_enough(const Rung& rung, std::uint32_t group);
-  bool is_held(std::uint32_t group) const;
+  bool leave(std::uint32_t group);
   void load(std::uint32_t group);
 
   void scan(const Rung& rung, Group& group);

@@ -96,6 +96,11 @@ struct Policy {
   std::span<std::uint64_t Tunables::*const> own_tunables = {};
 };
 
+// Whether the rung leaves a group whose lock another CPU holds (GroupRules::tries_lock).
+[[nodiscard]] inline bool tries_lock(const Policy& policy, const Rung& rung) {
+  return policy.kernel.groups.tries_lock && &rung != &policy.ladder.back();
+}
+
 // What the file system must keep for the policy to search with these tunables.
 [[nodiscard]] state::GroupIndex group_index(const Policy& policy, const Tunables& tunables);
 

@@ -104,7 +104,7 @@ void StepClock::dropped(std::uint32_t group) {
 }
 
 void StepClock::rung(const Search&, const Rung& rung, std::uint32_t) {
-  tries_ = policy_.kernel.groups.tries_lock && &rung != &policy_.ladder.back();
+  tries_ = tries_lock(policy_, rung);
 }
 
 void StepClock::looked(const Search& search, const Rung&, const state::Group&) {

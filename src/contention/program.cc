@@ -41,7 +41,7 @@ void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
 
 }  // namespace
 
-LockNumbers::LockNumbers(unsigned cpus) : cpus_(cpus), count_(Machine::kGroupLocks) {}
+LockNumbers::LockNumbers(unsigned cpus) : cpus_(cpus), count_(allocator::kGroupLocks) {}
 
 std::uint32_t LockNumbers::next_group_ns() const {
   return next_groups_ == 0 ? kUsualNextGroupNs
@@ -52,7 +52,7 @@ std::uint32_t LockNumbers::next_group_ns() const {
 // it.
 std::uint32_t LockNumbers::number(const LockStep& step, bool of_cpu) {
   if ((step.lock & LockStep::kOfGroup) != 0)
-    return static_cast<std::uint32_t>(step.lock % Machine::kGroupLocks);
+    return static_cast<std::uint32_t>(step.lock % allocator::kGroupLocks);
   const std::uint16_t name = names_of_.try_emplace(step.lock, step.name).first->second;
   const auto [found, added] =
       of_cpu ? of_cpus_.try_emplace(name, count_) : numbers_.try_emplace(step.lock, count_);
@@ -74,7 +74,7 @@ void LockNumbers::read_part(const allocator::LockNotes& notes, std::size_t part,
   for (const LockStep& from : request.steps) {
     const bool of_cpu = is_of_cpu(notes.names()[from.name]);
     const std::uint32_t after_ns = from.ns - at;
-    const bool follows = steps.size() > begin && steps.back().lock < Machine::kGroupLocks &&
+    const bool follows = steps.size() > begin && steps.back().lock < allocator::kGroupLocks &&
                          steps.back().what == What::let_go;
     if (follows && from.what == What::tries) {
       ++next_groups_;

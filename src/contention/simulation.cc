@@ -167,7 +167,7 @@ void Simulation::begin_next(std::uint32_t number) {
 // waiting, and who thinks goes on thinking.
 allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint64_t then) const {
   allocator::HeldLocks held;
-  for (std::uint32_t lock = 0; lock < Machine::kGroupLocks; ++lock)
+  for (std::uint32_t lock = 0; lock < allocator::kGroupLocks; ++lock)
     held[lock] = locks_[lock].holders > 0;
   for (std::uint32_t other = 0; other < writers_.size(); ++other) {
     const Writer& writer = writers_[other];
@@ -176,7 +176,7 @@ allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint6
     std::uint64_t at = writer.runs_until + writer.left_ns;
     for (std::size_t i = writer.step; i < steps.size() && at <= then; ++i) {
       const std::uint32_t lock = lock_of(other, steps[i]);
-      if (lock < Machine::kGroupLocks) held[lock] = steps[i].what != What::let_go;
+      if (lock < allocator::kGroupLocks) held[lock] = steps[i].what != What::let_go;
       if (i + 1 < steps.size()) at += steps[i + 1].after_ns;
     }
   }
@@ -317,8 +317,8 @@ bool Simulation::try_group(std::uint32_t number, std::uint32_t lock, const Progr
   }
   const std::uint64_t next_ns = numbers_.next_group_ns();
   std::uint64_t looked_ns = next_ns;
-  for (std::uint32_t i = 1; i < Machine::kGroupLocks; ++i) {
-    const std::uint32_t other = (lock + i) % Machine::kGroupLocks;
+  for (std::uint32_t i = 1; i < allocator::kGroupLocks; ++i) {
+    const std::uint32_t other = (lock + i) % allocator::kGroupLocks;
     if (!locks_[other].admits(false)) {
       ++out_.evasions;
       looked_ns += next_ns;

@@ -45,7 +45,6 @@ class Requests {
 };
 
 struct Machine {
-  static constexpr std::uint32_t kGroupLocks = allocator::kGroupLocks;
   // How long a writer runs before another one that is waiting for a CPU (EEVDF's base slice).
   static constexpr std::uint64_t kSliceNs = 3'000'000;
 };

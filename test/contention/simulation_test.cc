@@ -117,7 +117,7 @@ TEST(Contention, TheSecondWaitsUntilTheFirstLetsGo) {
 }
 
 TEST(Contention, GroupsShareLocks) {
-  for (const std::uint64_t other : {2ull, 1ull + Machine::kGroupLocks}) {
+  for (const std::uint64_t other : {2ull, 1ull + allocator::kGroupLocks}) {
     WorkOf all;
     all.request(0, 0, group(1), 0, 50, 50).request(1, 0, group(other), 10, 20, 20);
     EXPECT_EQ(simulate(all.work(), 2, 2).all_waits().ns, other == 2 ? 0u : 40u);
@@ -140,7 +140,7 @@ TEST(Contention, ReadersShareAndWaitBehindAWriterWhoCameFirst) {
 TEST(Contention, WhoIsServedKnowsWhichGroupsLocksAreHeld) {
   WorkOf all;
   all.request(0, 0, group(1), 0, 50, 50)
-      .request(1, 10, group(2 + Machine::kGroupLocks), 0, 20, 20)
+      .request(1, 10, group(2 + allocator::kGroupLocks), 0, 20, 20)
       .request(2, 20, kOther, 0, 10, 10)
       .request(3, 40, group(3), 0, 10, 10);
   Server server(all.work(), 4);
