@@ -2,11 +2,11 @@
 #include "app/ageing.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "replay/load.h"
+#include "util/stopwatch.h"
 #include "util/units.h"
 
 namespace e4r::app {
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
 Status Ageing::run(const Listener& listener,
                    const std::function<void(const age::Operation&)>& each) {
   age::Operation operation;
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   for (std::uint64_t count = 0; workload_->next(operation); ++count) {
     E4R_CHECK(ager_->apply(operation));
     ++figures_.operations[static_cast<std::size_t>(operation.kind)];
@@ -96,8 +96,7 @@ Status Ageing::run(const Listener& listener,
           fmt::format("{} of {} written, {} files", format_size(workload_->bytes_written()),
                       format_size(workload_->bytes_wanted()), format_count(workload_->files())));
   }
-  figures_.elapsed_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  figures_.elapsed_s = watch.seconds();
   listener.progress.wipe();
   E4R_CHECK(decider_->finish());
   finish();

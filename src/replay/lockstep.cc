@@ -2,7 +2,8 @@
 #include "replay/lockstep.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "util/stopwatch.h"
 
 namespace e4r::replay {
 namespace {
@@ -29,14 +30,13 @@ Status do_all(Engine& engine, std::span<const Op> ops) {
 }  // namespace
 
 std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const> engines) {
-  using Clock = std::chrono::steady_clock;
   std::vector<LockstepEnd> ends(engines.size());
   const auto for_those_that_go_on = [&](auto&& work) {
     for (std::size_t i = 0; i < engines.size(); ++i) {
       if (!ends[i].status.ok()) continue;
-      const auto start = Clock::now();
+      const Stopwatch watch;
       ends[i].status = work(*engines[i]);
-      ends[i].seconds += std::chrono::duration<double>(Clock::now() - start).count();
+      ends[i].seconds += watch.seconds();
     }
   };
   const auto goes_on = [](const LockstepEnd& end) { return end.status.ok(); };

@@ -2,7 +2,6 @@
 #include "replay/session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <set>
 #include <type_traits>
@@ -18,6 +17,7 @@
 #include "replay/warm_start.h"
 #include "trace/packed.h"
 #include "util/parallel.h"
+#include "util/stopwatch.h"
 
 namespace e4r::replay {
 
@@ -47,17 +47,6 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   std::stable_partition(out.begin(), out.end(), stands);
   return out;
 }
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
 
 // Of the first long-term kernel.
 const Policy* default_policy() {
@@ -185,6 +174,10 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
 std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
     std::span<const Setup> setups) const {
   std::vector<Result<Run>> runs;
+  if (setups.size() == 1) {  // needs no copies of operations
+    runs.push_back(run<WhatIf>(setups.front(), inputs_));
+    return runs;
+  }
   std::vector<Engine*> engines;
   for (const Setup& setup : setups) {
     runs.push_back(made_ready<WhatIf>(setup, inputs_));
