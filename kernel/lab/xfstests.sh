@@ -5,7 +5,8 @@
 # Usage: xfstests.sh KERNEL [--xfstests DIR] [-g GROUPS] [-x GROUPS] [--tests "TEST..."] [--config 4k,1k,bigalloc]
 #                    [-n N] [--base X] [--target uml|uml-smp|qemu] [--variant plain|debug] [--cpus N]
 #                    [--mount OPTIONS] [--size 6G] [--limit S] [--per-guest N] [--time S]
-#                    [--repeat all|differing] [--together] [--list] [-o FILE [--continue]]
+#                    [--repeat all|differing] [--stock all|failed] [--together] [--list]
+#                    [-o FILE [--continue]]
 #        xfstests.sh --from FILE
 #   KERNEL         a series such as all or 7.3-all; --base: what it is compared with (default: its stock)
 #   --xfstests     a checkout of https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git (default:
@@ -16,6 +17,8 @@
 #   --config       file systems of both disks, one after the other (default: 4k)
 #   -n N           runs of each test on each kernel (default: 3); what neither can run is not tried again
 #   --repeat       differing: more than one run only of tests that failed or differed in the first
+#   --stock        failed: the stock kernel runs only tests that the patched one did not pass, or passed with a line
+#                  of trouble in its kernel log. That is what it takes to know new failures, in half the time
 #   --together     both kernels at the same time, each test in two guests
 #   --size         of each of the two disks
 #   --limit S      seconds for one test, times the target's patience (default: 600)
@@ -60,6 +63,7 @@ limit=600
 per_guest=20
 budget=
 repeat=all
+stock_runs=all
 together=0
 list=0
 raw=
@@ -90,6 +94,7 @@ while [ $# -gt 0 ]; do
     --per-guest) per_guest=$2 && shift ;;
     --time) budget=$2 && shift ;;
     --repeat) repeat=$2 && shift ;;
+    --stock) stock_runs=$2 && shift ;;
     -o) raw=$2 && shift ;;
     --from) from=$2 && shift ;;
     -*) usage ;;
@@ -125,6 +130,9 @@ number --per-guest "$per_guest"
 [ -z "$budget" ] || number --time "$budget"
 [[ $size =~ ^[1-9][0-9]*[MG]$ ]] || refuse "--size '$size' is no size: give one like 6G"
 case $repeat in all | differing) ;; *) refuse "--repeat '$repeat': give all or differing" ;; esac
+case $stock_runs in all | failed) ;; *) refuse "--stock '$stock_runs': give all or failed" ;; esac
+[ "$stock_runs$together" != failed1 ] ||
+    refuse "--stock failed needs to know what the patched kernel failed: leave out --together"
 case $target in uml | uml-smp | qemu) ;; *) refuse "no target '$target': give uml, uml-smp or qemu" ;; esac
 for config in ${configs//,/ }; do
     mkfs_of "$config" >/dev/null || refuse "no config '$config': give 4k, 1k or bigalloc, with commas between them"
@@ -212,6 +220,7 @@ fi
 wanted() {
     awk -F'\t' -v c="$1" -v r="$2" -v s="$3" -v repeat="$repeat" -v tests="${*:4}" '
         /^#/ || $1 != c { next }
+        $5 == "spared" { if ($4 == 1) first[$2, $3] = "pass"; next }
         $3 == s && $4 == r { have[$2] = 1 }
         $4 == 1 { first[$2, $3] = $5 }
         END {
@@ -223,6 +232,22 @@ wanted() {
                 if (r > 1 && a == "notrun" && b == "notrun") continue
                 if (r > 1 && repeat == "differing" && a == b && a == "pass") continue
                 print t
+            }
+        }' "$collected"
+}
+
+# spare CONFIG ROUND TEST...: those that need no stock kernel are "spared" in this round. Prints the others.
+spare() {
+    awk -F'\t' -v c="$1" -v r="$2" -v tests="${*:3}" '
+        /^#/ || $1 != c || $4 != r { next }
+        $3 == "patched" && $5 == "pass" && $7 == "-" { clean[$2] = 1 }
+        $3 == "stock" { have[$2] = 1 }
+        END {
+            n = split(tests, test, " ")
+            for (i = 1; i <= n; ++i) {
+                if (!(test[i] in clean)) print test[i]
+                else if (!(test[i] in have))
+                    printf "%s\t%s\tstock\t%d\tspared\t0\t-\t-\n", c, test[i], r >>FILENAME
             }
         }' "$collected"
 }
@@ -323,6 +348,15 @@ one_side() {
     run_tests "$1" "$2" "$3" "${now[@]}"
 }
 
+# patched_first CONFIG ROUND TEST...: then stock, what is not spared. Nothing is, before patched has run them all.
+patched_first() {
+    local doubtful
+    one_side patched "$@"
+    if spent; then return; fi
+    mapfile -t doubtful < <(spare "$@")
+    one_side stock "$1" "$2" "${doubtful[@]}"
+}
+
 # both_sides CONFIG ROUND TEST...: at the same time. Fails when one of them does.
 both_sides() {
     local side lane status=0
@@ -348,11 +382,13 @@ for config in ${configs//,/ }; do
             part=("${all[@]:first:per_guest}")
             if [ $together = 1 ]; then
                 both_sides "$config" "$round" "${part[@]}"
-                continue
+            elif [ "$stock_runs" = failed ]; then
+                patched_first "$config" "$round" "${part[@]}"
+            else
+                sides=(stock patched)
+                if [ $((round % 2)) = 0 ]; then sides=(patched stock); fi
+                for side in "${sides[@]}"; do one_side "$side" "$config" "$round" "${part[@]}"; done
             fi
-            sides=(stock patched)
-            if [ $((round % 2)) = 0 ]; then sides=(patched stock); fi
-            for side in "${sides[@]}"; do one_side "$side" "$config" "$round" "${part[@]}"; done
         done
     done
 done

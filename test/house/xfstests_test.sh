@@ -140,6 +140,42 @@ same "new failures" <<'TEXT'
 new failures: 1
   4k ext4/001
 TEXT
+# What the patched kernel passed, stock was spared: no failure of it can be new. What it did not pass in a run whose
+# stock is not there yet was not compared.
+{
+    result 4k ext4/001 patched pass pass
+    result 4k ext4/001 stock spared spared
+    result 4k ext4/002 patched pass fail
+    result 4k ext4/002 stock spared fail
+    result 4k ext4/003 patched pass fail
+    result 4k ext4/003 stock spared
+} | tables 0
+same "spared tests" <<'TEXT'
+**4k**: 3 tests
+
+| kernel | passed | failed | now and then | not run | not reached | spared |
+|---|---|---|---|---|---|---|
+| stock | 0 | 1 | 0 | 0 | 0 | 2 |
+| patched | 1 | 0 | 2 | 0 | 0 | 0 |
+
+passes that differ:
+
+| test | stock | patched | reason |
+|---|---|---|---|
+| ext4/002 | 0 of 1 | 1 of 2 | - |
+
+failed on both:
+
+| test | passes of stock | of patched | reason |
+|---|---|---|---|
+| ext4/002 | 0 of 1 | 1 of 2 | - |
+
+no new failure in 2 comparisons
+TEXT
+{
+    result 4k ext4/001 patched pass fail
+    result 4k ext4/001 stock spared pass
+} | tables 1
 result 4k ext4/001 stock pass | tables 3
 echo "4k ext4/001 stock 1 pass" | tables 3
 grep -q "line 1 of the results is none" "$work/got" || fail "said: $(cat "$work/got")"
@@ -198,6 +234,8 @@ bad "no config '2k': give 4k, 1k or bigalloc" "${good[@]}" --config 4k,2k
 bad "--config: give 4k" "${good[@]}" --config ,
 bad "--size 'big' is no size" "${good[@]}" --size big
 bad "--repeat 'some': give all or differing" "${good[@]}" --repeat some
+bad "--stock 'some': give all or failed" "${good[@]}" --stock some
+bad "leave out --together" "${good[@]}" --stock failed --together
 bad "no target 'kvm'" "${good[@]}" --target kvm
 bad "which xfstests? Give --xfstests DIR" all
 bad "'$work' is no checkout of xfstests" all --xfstests "$work"

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The tables of xfstests.sh. Reads lines "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", tabs between them.
-# SIDE is stock or patched, RESULT pass, fail or notrun; LOG is a line of the kernel log, or "-".
+# SIDE is stock or patched; LOG is a line of the kernel log, or "-". RESULT is pass, fail or notrun, or spared: the
+# stock kernel did not run what the patched one had passed, so the failure cannot be new.
 #   -v A=TITLE -v B=TITLE    of the two kernels
 # Exit status 1 when the patched kernel failed, in any run, a test that stock passed in each of its runs; 3 when
-# nothing was compared.
+# nothing was compared. A spared test that the patched kernel passed in each of its runs counts as compared.
 function runs(side, test) { return n[config, side, test] + 0 }
 function of(side, test, result) { return count[config, side, test, result] + 0 }
 function class(side, test,   all) {
     all = runs(side, test)
-    if (!all) return "not reached"
+    if (!all) return (config, side, test) in spared ? "spared" : "not reached"
     if (of(side, test, "pass") == all) return "passed"
     if (of(side, test, "fail") == all) return "failed"
     if (of(side, test, "notrun") == all) return "not run"
@@ -16,7 +17,7 @@ function class(side, test,   all) {
 }
 function words(side, test,   all) {
     all = runs(side, test)
-    if (!all) return "not reached"
+    if (!all) return class(side, test)
     if (of(side, test, "notrun") == all) return "not run"
     return of(side, test, "pass") " of " all
 }
@@ -24,20 +25,23 @@ function why(side, test) { return reason[config, side, test] }
 function cell(text) { gsub(/[|]/, "/", text); return text }
 function counts(side, title,   i, c, sum) {
     for (i = 1; i <= tests[config]; ++i) ++sum[class(side, name[config, i])]
-    printf "| %s | %d | %d | %d | %d | %d |\n", title, sum["passed"], sum["failed"], sum["now and then"],
+    printf "| %s | %d | %d | %d | %d | %d |", title, sum["passed"], sum["failed"], sum["now and then"],
         sum["not run"], sum["not reached"]
+    if (n_spared[config]) printf " %d |", sum["spared"]
+    print ""
 }
 function table(   i, test, a, b, rows, reached) {
     printf "%s**%s**: %d tests\n\n", (tables++ ? "\n" : ""), config, tests[config]
-    print "| kernel | passed | failed | now and then | not run | not reached |"
-    print "|---|---|---|---|---|---|"
+    print "| kernel | passed | failed | now and then | not run | not reached |" (n_spared[config] ? " spared |" : "")
+    print "|---|---|---|---|---|---|" (n_spared[config] ? "---|" : "")
     counts("stock", A)
     counts("patched", B)
     for (i = 1; i <= tests[config]; ++i) {
         test = name[config, i]
         a = class("stock", test); b = class("patched", test)
-        if (a == "not reached" || b == "not reached") continue
+        if (a == "not reached" || b == "not reached" || (a == "spared" && b != "passed")) continue
         ++compared
+        if (a == "spared") continue
         if (a == b && words("stock", test) == words("patched", test)) continue
         if (!rows++) {
             printf "\npasses that differ:\n\n| test | %s | %s | reason |\n|---|---|---|---|\n", A, B
@@ -64,7 +68,7 @@ function table(   i, test, a, b, rows, reached) {
     }
 }
 BEGIN { FS = "\t" }
-NF < 8 || ($3 != "stock" && $3 != "patched") || $5 !~ /^(pass|fail|notrun)$/ {
+NF < 8 || ($3 != "stock" && $3 != "patched") || $5 !~ /^(pass|fail|notrun|spared)$/ {
     printf "xfstests: line %d of the results is none: %s\n", NR, $0 >"/dev/stderr"
     bad = 1
     exit 3
@@ -73,6 +77,11 @@ NF < 8 || ($3 != "stock" && $3 != "patched") || $5 !~ /^(pass|fail|notrun)$/ {
     config = $1; test = $2
     if (!(config in tests)) configs[++n_configs] = config
     if (!((config, test) in seen)) { seen[config, test] = 1; name[config, ++tests[config]] = test }
+    if ($5 == "spared") {
+        spared[config, $3, test] = 1
+        ++n_spared[config]
+        next
+    }
     ++n[config, $3, test]
     ++count[config, $3, test, $5]
     if ($5 == "fail" || ($5 == "notrun" && why($3, test) == "")) reason[config, $3, test] = $8
