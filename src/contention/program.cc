@@ -39,6 +39,21 @@ void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
   }
 }
 
+// The last group whose lock a request takes, and does not merely try, is where it marks clusters.
+void mark_marking(std::vector<Step>& steps, std::size_t begin) {
+  for (std::size_t i = steps.size(); i > begin; --i) {
+    if (steps[i - 1].group == Program::kNoGroup || steps[i - 1].what != What::take) continue;
+    steps[i - 1].marks = true;
+    return;
+  }
+}
+
+std::uint32_t group_of(const LockStep& step) {
+  const std::uint64_t group = step.lock & ~LockStep::kOfGroup;
+  const bool of_group = group != step.lock && group < Program::kNoGroup;
+  return of_group ? static_cast<std::uint32_t>(group) : Program::kNoGroup;
+}
+
 }  // namespace
 
 LockNumbers::LockNumbers(unsigned cpus) : cpus_(cpus), count_(allocator::kGroupLocks) {}
@@ -82,12 +97,13 @@ void LockNumbers::read_part(const allocator::LockNotes& notes, std::size_t part,
     }
     // The part before ends first.
     const std::uint32_t before_ns = steps.size() == begin ? program.rest_ns : 0;
-    steps.push_back(
-        {before_ns + after_ns, number(from, of_cpu), from.name, from.what, true, of_cpu, false});
+    steps.push_back({before_ns + after_ns, number(from, of_cpu), group_of(from), from.name,
+                     from.what, true, of_cpu, false, false});
     at = from.ns;
   }
   mark_spins(steps, begin);
   mark_deciding(steps, begin);
+  mark_marking(steps, begin);
   const bool lone = steps.size() == begin;
   program.rest_ns = request.ns - at + (lone ? program.rest_ns : 0);
 }

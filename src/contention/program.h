@@ -12,14 +12,17 @@ namespace e4r::contention {
 // What a request does, as the simulation does it: locks are numbered from 0.
 struct Program {
   using What = allocator::LockStep::What;
+  static constexpr std::uint32_t kNoGroup = UINT32_MAX;
   struct Step {
     std::uint32_t after_ns;  // since the step before, or since the request began
     std::uint32_t lock;      // the first of its kind for a lock of each CPU
+    std::uint32_t group;     // whose lock it is; kNoGroup
     std::uint16_t name;
     What what;
     bool spins;    // who waits for the lock stays on its CPU
     bool of_cpu;   // each CPU has one (locality groups)
     bool decides;  // of a group that is tried: the request is served there
+    bool marks;    // the last lock of a group that is taken: the clusters are marked as used
   };
   std::vector<Step> steps;
   std::uint32_t rest_ns = 0;  // after the last step

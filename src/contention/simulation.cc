@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 #include <utility>
 
 #include "contention/program.h"
@@ -50,6 +51,7 @@ struct Writer {
   std::uint32_t served_on = 0;  // the CPU whose locality group serves its request
   // It is served in the group of this lock instead of the recorded one.
   std::uint32_t recorded_lock = kNone, other_lock = kNone;
+  std::uint64_t moves_ns = 0;  // what it still waits for, once it has let its group go
   bool thinks = true;
   bool woken = false;  // a mutex that it waited for was free
 };
@@ -63,16 +65,22 @@ std::optional<std::uint64_t> ns_to_first_try(const Program& program) {
   return std::nullopt;
 }
 
+// Which CPU has used a group last: its buddy for a search, its bitmap and descriptor for marking.
+struct LastUse {
+  std::uint32_t search = kNone, marking = kNone;
+};
+
 class Simulation {
  public:
-  Simulation(Requests& requests, unsigned writers, unsigned cpus)
+  Simulation(Requests& requests, unsigned writers, const Machine& machine)
       : requests_(requests),
-        numbers_(cpus),
+        numbers_(machine.cpus),
         locks_(numbers_.count()),
         writers_(writers),
-        cpus_(cpus) {
+        cpus_(machine.cpus),
+        moved_(machine.moved) {
     out_.writers = writers;
-    out_.cpus = cpus;
+    out_.cpus = machine.cpus;
   }
 
   Result<Outcome> run() {
@@ -120,6 +128,7 @@ class Simulation {
   void note_wait(const Writer& writer);
   void approach_next(Writer& writer);
   void set_out(Writer& writer);
+  [[nodiscard]] std::uint64_t move_here(Writer& writer, const Program::Step& step);
   [[nodiscard]] allocator::HeldLocks held_by_others(std::uint32_t number, std::uint64_t then) const;
   [[nodiscard]] std::uint32_t lock_of(std::uint32_t number, const Program::Step& step) const;
 
@@ -128,6 +137,8 @@ class Simulation {
   std::vector<Lock> locks_;
   std::vector<Writer> writers_;
   unsigned cpus_;
+  MovedLines moved_;
+  std::unordered_map<std::uint64_t, LastUse> last_uses_;  // of groups
   std::vector<std::uint32_t> idle_;  // CPUs
   std::deque<std::uint32_t> ready_;  // writers without one
   std::priority_queue<Event> events_;
@@ -275,8 +286,27 @@ void Simulation::advance(std::uint32_t number) {
 
 // The step is done: the next one comes after a while.
 void Simulation::approach_next(Writer& writer) {
+  const std::uint64_t moved_ns = move_here(writer, writer.program.steps[writer.step]);
   ++writer.step;
   set_out(writer);
+  writer.left_ns += moved_ns;
+  out_.busy_ns += moved_ns;
+}
+
+// What it takes, behind this step, until the CPU has what another one has used last: of a group
+// whose lock it has taken, or has let go.
+std::uint64_t Simulation::move_here(Writer& writer, const Program::Step& step) {
+  if (step.group == Program::kNoGroup) return 0;
+  if (step.what == What::let_go) return std::exchange(writer.moves_ns, 0);
+  const bool elsewhere = step.lock == writer.recorded_lock;
+  const std::uint32_t further =
+      elsewhere ? (writer.other_lock - step.lock) % allocator::kGroupLocks : 0;
+  LastUse& uses = last_uses_[std::uint64_t{step.group} + further];
+  std::uint32_t& last = step.marks ? uses.marking : uses.search;
+  const std::uint32_t before = std::exchange(last, writer.cpu);
+  if (before == kNone || before == writer.cpu) return 0;
+  writer.moves_ns = moved_.free_ns;
+  return moved_.held_ns;
 }
 
 void Simulation::set_out(Writer& writer) {
@@ -436,8 +466,8 @@ double Outcome::requests_per_second() const {
   return ns == 0 ? 0 : static_cast<double>(requests) * 1e9 / static_cast<double>(ns);
 }
 
-Result<Outcome> simulate(Requests& requests, unsigned writers, unsigned cpus) {
-  return Simulation(requests, writers, cpus).run();
+Result<Outcome> simulate(Requests& requests, unsigned writers, const Machine& machine) {
+  return Simulation(requests, writers, machine).run();
 }
 
 }  // namespace e4r::contention

@@ -21,8 +21,10 @@
 // of its group taken all the same goes on to the next group by number, and is served there as it
 // would have been here.
 //
-// Left out: what one CPU's caches cost another; every lock outside fs/ext4/mballoc.c, so a journal
-// that is full or a directory that is locked counts as thinking; the time of frees.
+// A group that another CPU has used last costs more: its cache lines come from that CPU, and go back
+// and forth while both are at work.
+// Left out: what else one CPU's caches cost another; every lock outside fs/ext4/mballoc.c, so a
+// journal that is full or a directory that is locked counts as thinking; the locks of frees.
 namespace e4r::contention {
 
 // What became of a request.
@@ -44,7 +46,18 @@ class Requests {
                                              const allocator::HeldLocks& held) = 0;
 };
 
+// What it costs to search in a group, or to mark clusters in it, where another CPU was the last to
+// do so: while the group's lock is held, and for what is not under it.
+struct MovedLines {
+  std::uint64_t held_ns, free_ns;
+};
+// Of two processes in one group, on a machine where a cache line takes 180 ns to come from the
+// other CPU (docs/many-writers.md says how it was measured).
+inline constexpr MovedLines kMeasuredLines = {.held_ns = 750, .free_ns = 1200};
+
 struct Machine {
+  unsigned cpus = 1;
+  MovedLines moved = kMeasuredLines;
   // How long a writer runs before another one that is waiting for a CPU (EEVDF's base slice).
   static constexpr std::uint64_t kSliceNs = 3'000'000;
 };
@@ -73,8 +86,9 @@ struct Outcome {
   [[nodiscard]] double requests_per_second() const;
 };
 
-// `writers` and `cpus`: at least 1. The same outcome for the same answers of `requests`; the Error
+// `writers` and the machine's CPUs: at least 1. The same outcome for the same answers of `requests`; the Error
 // is theirs.
-[[nodiscard]] Result<Outcome> simulate(Requests& requests, unsigned writers, unsigned cpus);
+[[nodiscard]] Result<Outcome> simulate(Requests& requests, unsigned writers,
+                                       const Machine& machine);
 
 }  // namespace e4r::contention

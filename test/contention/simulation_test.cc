@@ -56,7 +56,7 @@ class Server : public Requests {
 
 Outcome simulate(const Work& work, unsigned writers, unsigned cpus) {
   Server served(work, writers);
-  auto out = simulate(served, writers, cpus);
+  auto out = simulate(served, writers, Machine{cpus, {0, 0}});
   EXPECT_TRUE(out.ok());
   return *std::move(out);
 }
@@ -144,7 +144,7 @@ TEST(Contention, WhoIsServedKnowsWhichGroupsLocksAreHeld) {
       .request(2, 20, kOther, 0, 10, 10)
       .request(3, 40, group(3), 0, 10, 10);
   Server server(all.work(), 4);
-  ASSERT_TRUE(simulate(server, 4, 4).ok());
+  ASSERT_TRUE(simulate(server, 4, Machine{4, {0, 0}}).ok());
   ASSERT_EQ(server.held_then.size(), 4u);
   const auto held = [](std::initializer_list<std::size_t> locks) {
     allocator::HeldLocks out;
@@ -251,7 +251,7 @@ TEST(Contention, RequestsAreServedWhenTheyAreMade) {
   for (int i = 0; i < 4; ++i)
     all.request(0, 100, group(1), 0, 1, 2).request(1, 310, group(2), 0, 1, 2);
   Server served(all.work(), 2);
-  ASSERT_TRUE(simulate(served, 2, 2).ok());
+  ASSERT_TRUE(simulate(served, 2, Machine{2, {0, 0}}).ok());
   EXPECT_EQ(served.order, (std::vector<std::size_t>{0, 2, 4, 1, 6, 3, 5, 7}));
 }
 
@@ -262,7 +262,7 @@ TEST(Contention, WhoHasTheCpuIsServed) {
     for (const std::uint64_t ino : {0, 1})
       all.request(ino, 2 * Machine::kSliceNs / 3, group(ino), 0, 1, 2);
   Server served(all.work(), 2);
-  ASSERT_TRUE(simulate(served, 2, 1).ok());
+  ASSERT_TRUE(simulate(served, 2, Machine{1, {0, 0}}).ok());
   EXPECT_EQ(served.order.front(), 0u);
   EXPECT_TRUE(
       std::ranges::is_permutation(served.order, std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7}));
@@ -283,7 +283,7 @@ TEST(Contention, WhatCannotBeServedEndsIt) {
   all.request(0, 100, group(1), 10, 20, 30).request(1, 100, group(1), 10, 20, 30);
   Server served(all.work(), 2);
   served.fails_at = 2;
-  const auto out = simulate(served, 2, 2);
+  const auto out = simulate(served, 2, Machine{2, {0, 0}});
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.error().message, "no such kernel");
 }
@@ -305,6 +305,57 @@ TEST(Contention, LocksThatDeadlockAreSeen) {
   EXPECT_EQ(simulate(all.work(), 2, 2).requests, 0u);
   EXPECT_FALSE(simulate(all.work(), 1, 1).deadlocked);
   EXPECT_EQ(simulate(all.work(), 1, 1).requests, 2u);
+}
+
+// A request that searches group 1, and marks clusters in it, in a time of 40.
+WorkOf& search_and_mark(WorkOf& all, std::uint64_t ino, std::uint64_t think,
+                        What searches = What::tries) {
+  const std::uint16_t name = all.name("group");
+  return all.add(ino, think,
+                 {{group(1), 0, name, searches},
+                  {group(1), 10, name, What::let_go},
+                  {group(1), 20, name, What::take},
+                  {group(1), 30, name, What::let_go}},
+                 40);
+}
+
+TEST(Contention, AGroupCostsMoreWhereAnotherCpuHasUsedItLast) {
+  constexpr MovedLines kMoved = {.held_ns = 70, .free_ns = 30};
+  for (const What searches : {What::tries, What::take}) {
+    WorkOf all;
+    search_and_mark(all, 0, 0, searches);
+    search_and_mark(all, 1, 1000, searches);  // both of them have to come
+    search_and_mark(all, 1, 0, searches);     // and are there
+    Server served(all.work(), 2);
+    const Outcome out = *simulate(served, 2, Machine{2, kMoved});
+    EXPECT_EQ(out.ns, 1000 + 40 + 2 * 100 + 40);
+    EXPECT_EQ(out.busy_ns, 1000 + 3 * 40 + 2 * 100);
+    Server again(all.work(), 2);
+    EXPECT_EQ(simulate(again, 2, Machine{1, kMoved})->busy_ns, 1000u + 3 * 40);
+  }
+}
+
+TEST(Contention, WhoSearchedElsewhereMovesOnlyWhatItUses) {
+  WorkOf all;
+  const std::uint16_t name = all.name("group");
+  search_and_mark(all, 0, 0);
+  // A preallocation serves it: it marks only.
+  all.add(1, 1000, {{group(1), 0, name, What::take}, {group(1), 10, name, What::let_go}}, 10);
+  search_and_mark(all, 0, 2000);  // its buddy is still there
+  Server served(all.work(), 2);
+  const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
+  EXPECT_EQ(out.busy_ns, 3000u + 40 + (10 + 100) + (40 + 100));
+}
+
+TEST(Contention, WhoWaitsForAGroupHasItMoved) {
+  WorkOf all;
+  search_and_mark(all, 0, 0, What::take);
+  search_and_mark(all, 1, 5, What::take);
+  Server served(all.work(), 2);
+  const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
+  // The second comes at 5 and has the group from 10 to 90. The first comes at 20, to mark.
+  EXPECT_EQ(out.all_waits().ns, 5u + 70);
+  EXPECT_EQ(out.busy_ns, 5u + 2 * 40 + 100 + 100);
 }
 
 // Whatever the work: each request is served, the same way each time, no sooner than its writer can.
