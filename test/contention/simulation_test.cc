@@ -347,6 +347,24 @@ TEST(Contention, WhoSearchedElsewhereMovesOnlyWhatItUses) {
   EXPECT_EQ(out.busy_ns, 3000u + 40 + (10 + 100) + (40 + 100));
 }
 
+// The second finds group 1 taken, and is served in group 2, where only the first has been.
+TEST(Contention, WhoGoesToAnotherGroupHasThatOneMoved) {
+  for (const bool used : {false, true}) {
+    WorkOf all;
+    const std::uint16_t name = all.name("group");
+    const std::uint64_t first = used ? 2 : 3;
+    all.add(0, 0, {{group(first), 0, name, What::tries}, {group(first), 10, name, What::let_go}},
+            10);
+    all.add(0, 0, {{group(1), 0, name, What::take}, {group(1), 500, name, What::let_go}}, 500);
+    search_and_mark(all, 1, 100);
+    Server served(all.work(), 2);
+    const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
+    EXPECT_EQ(out.evasions, 1u);
+    constexpr std::uint64_t kToNextGroup = 100;
+    EXPECT_EQ(out.busy_ns, 100 + 10 + 500 + 40 + kToNextGroup + (used ? 70 + 30 : 0));
+  }
+}
+
 TEST(Contention, WhoWaitsForAGroupHasItMoved) {
   WorkOf all;
   search_and_mark(all, 0, 0, What::take);
