@@ -139,8 +139,8 @@ class Simulation {
   unsigned cpus_;
   MovedLines moved_;
   std::unordered_map<std::uint64_t, LastUse> last_uses_;  // of groups
-  std::vector<std::uint32_t> idle_;  // CPUs
-  std::deque<std::uint32_t> ready_;  // writers without one
+  std::vector<std::uint32_t> idle_;                       // CPUs
+  std::deque<std::uint32_t> ready_;                       // writers without one
   std::priority_queue<Event> events_;
   std::size_t active_ = 0;  // writers that have requests left
   std::uint64_t now_ = 0;

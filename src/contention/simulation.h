@@ -21,10 +21,10 @@
 // of its group taken all the same goes on to the next group by number, and is served there as it
 // would have been here.
 //
-// A group that another CPU has used last costs more: its cache lines come from that CPU, and go back
-// and forth while both are at work.
-// Left out: what else one CPU's caches cost another; every lock outside fs/ext4/mballoc.c, so a
-// journal that is full or a directory that is locked counts as thinking; the locks of frees.
+// A group that another CPU has used last costs more: its cache lines come from that CPU, and go
+// back and forth while both are at work. Left out: what else one CPU's caches cost another; every
+// lock outside fs/ext4/mballoc.c, so a journal that is full or a directory that is locked counts as
+// thinking; the locks of frees.
 namespace e4r::contention {
 
 // What became of a request.
@@ -86,8 +86,8 @@ struct Outcome {
   [[nodiscard]] double requests_per_second() const;
 };
 
-// `writers` and the machine's CPUs: at least 1. The same outcome for the same answers of `requests`; the Error
-// is theirs.
+// `writers` and the machine's CPUs: at least 1. The same outcome for the same answers of
+// `requests`; the Error is theirs.
 [[nodiscard]] Result<Outcome> simulate(Requests& requests, unsigned writers,
                                        const Machine& machine);
 
