@@ -179,9 +179,10 @@ leave_guest() {
     [ -z "$guest_run" ] || rm -f "$guest_run"/disk[0-9]
 }
 leave() {
+    # Each lane ends its own guest. A guest of this shell is a child that nobody else ends: it goes before the wait.
     [ ${#lanes[@]} = 0 ] || kill -TERM "${lanes[@]}" 2>/dev/null || true
-    wait
     leave_guest
+    wait
     rm -rf "$work"
 }
 trap leave EXIT
