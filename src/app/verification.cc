@@ -83,6 +83,8 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   E4R_TRY(const replay::Run alone, session.free_run(setup));
   const bool told_alone = wanted.free_run || by_kernel;
   const replay::Run& told = told_alone ? alone : followed;
+  // As the look at them did. The account of a kernel that decides has its own.
+  if (kernel.groups && told.engine->account() == nullptr) told.engine->load_all_groups();
   report::RunReport run = report::summarize(told);
   if (!told_alone) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();

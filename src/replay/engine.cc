@@ -56,6 +56,10 @@ Status Engine::finish() {
   return decider_->finish();
 }
 
+void Engine::load_all_groups() {
+  for (std::uint32_t group = 0; group < state().group_count(); ++group) decider_->load_group(group);
+}
+
 // Holds what a decision handed out and preallocated against the group's size and the metadata.
 void Engine::check_result(const Op& op, const allocator::Decision& decision) {
   if (!decision.success || decision.result.len == 0 || !bad_result_.empty()) return;

@@ -74,6 +74,9 @@ class Engine {
   // one that Intake has let through, and ends after the last one. The Error is the decider's.
   Status step(const Op& op);
   Status finish();
+  // A look at mb_groups, which loads every group (ext4_mb_seq_groups_show, Linux 6.1): what the
+  // kernel's text shows of groups that nobody had loaded is their buddies.
+  void load_all_groups();
   // From now on that CPU's locality group serves requests; without one, the recorded CPU's. `held`:
   // what other CPUs hold meanwhile, or null; must outlive the request.
   void serve_on(std::optional<std::uint16_t> cpu, const allocator::HeldLocks* held = nullptr) {
