@@ -35,13 +35,8 @@ std::string_view race_text(Race race) {
   return "";
 }
 
-void OpStream::take_first() {
-  queue_.pop_front();
-  ++first_;
-}
-
 Result<Op*> OpStream::next() {
-  if (std::exchange(handed_out_, false)) take_first();
+  if (std::exchange(handed_out_, false)) queue_.pop();
   for (;;) {
     if (queue_.size() > kWindow && queue_.front().open) {
       open_.erase(queue_.front().pid);
@@ -52,7 +47,7 @@ Result<Op*> OpStream::next() {
         handed_out_ = true;
         return &queue_.front();
       }
-      take_first();
+      queue_.pop();
     }
     if (queue_.size() > kWindow) continue;
     if (ended_) return static_cast<Op*>(nullptr);
@@ -74,7 +69,7 @@ void OpStream::drop(Op& op) {
 }
 
 void OpStream::drop_open() {
-  open_.for_each([this](std::uint64_t number) { drop(queue_[number - first_]); });
+  open_.for_each([this](std::uint64_t number) { drop(queue_[number]); });
   open_.clear();
 }
 
@@ -83,7 +78,7 @@ void OpStream::note_stray() {
 }
 
 Op& OpStream::push(Op::Kind kind, const Event& event) {
-  Op& op = queue_.emplace_back();
+  Op& op = queue_.push();
   op.kind = kind;
   op.cpu = event.cpu;
   op.pid = event.pid;
@@ -96,7 +91,7 @@ Op& OpStream::push(Op::Kind kind, const Event& event) {
 
 Op* OpStream::open_op(std::uint32_t pid) {
   const std::uint64_t* number = open_.find(pid);
-  return number == nullptr ? nullptr : &queue_[*number - first_];
+  return number == nullptr ? nullptr : &queue_[*number];
 }
 
 // An allocation loads what it needs by itself. Buddies lie in the page cache, which gives them up
@@ -130,17 +125,21 @@ void OpStream::on_discard(const Event& event) {
   if (trim != trimming_.end() && trim->second.group == op.group) op.request = trim->second.number;
 }
 
+void OpStream::on_free(const Event& event) {
+  note_freed(event);
+  note_change(event);
+  Op& op = push(Op::Kind::free, event);
+  op.group = event.result.group;
+  op.start = static_cast<std::uint32_t>(event.result.start);
+  op.count = event.result.len;
+  op.file_data = freeing_data_.contains(event.pid);
+}
+
 void OpStream::accept(const Event& event) {
   ++ordinal_;
   if (!trimming_.empty() && event.kind != EventKind::discard_blocks &&
       event.kind != EventKind::buddy_bitmap_load && event.kind != EventKind::bitmap_load)
     trimming_.erase(event.pid);
-  if (event.kind == EventKind::mballoc_free || event.kind == EventKind::end_commit ||
-      event.kind == EventKind::release_inode_pa || event.kind == EventKind::release_group_pa) {
-    ++changes_;
-    event.kind == EventKind::end_commit ? note_committed(event) : note_freed(event);
-    if (Op* own = open_op(event.pid)) ++own->changes_before;
-  }
   switch (event.kind) {
     case EventKind::request_blocks:
       return on_request(event);
@@ -151,17 +150,17 @@ void OpStream::accept(const Event& event) {
       return on_answer(event);
     case EventKind::new_inode_pa:
       note_placed(event);
-      return move_here(event.pid);
-    case EventKind::new_group_pa:
-      return move_here(event.pid);
-    case EventKind::mballoc_free: {
-      Op& op = push(Op::Kind::free, event);
-      op.group = event.result.group;
-      op.start = static_cast<std::uint32_t>(event.result.start);
-      op.count = event.result.len;
-      op.file_data = freeing_data_.contains(event.pid);
+      (void)move_here(event.pid);
       return;
-    }
+    case EventKind::new_group_pa:
+      (void)move_here(event.pid);
+      return;
+    case EventKind::release_inode_pa:
+    case EventKind::release_group_pa:
+      note_freed(event);
+      return note_change(event);
+    case EventKind::mballoc_free:
+      return on_free(event);
     case EventKind::free_blocks:
       // Its ext4_mballoc_free events follow. Blocks of directories, symbolic links, extent trees
       // and attributes are metadata.
@@ -196,6 +195,8 @@ void OpStream::accept(const Event& event) {
       push(Op::Kind::commit_flushing, event).block = event.block;
       return;
     case EventKind::end_commit:
+      note_committed(event);
+      note_change(event);
       push(Op::Kind::end_commit, event).block = event.block;
       return;
     case EventKind::discard_blocks:
@@ -210,7 +211,13 @@ void OpStream::accept(const Event& event) {
   }
 }
 
-// The thread's own, inside an allocation, cannot be in its way.
+// Of what the allocator decides on. The thread's own, inside an allocation, cannot be in its way.
+void OpStream::note_change(const Event& event) {
+  ++changes_;
+  if (Op* own = open_op(event.pid)) ++own->changes_before;
+}
+
+// Likewise.
 void OpStream::note_inode(const Event& event) {
   ++inodes_;
   if (Op* own = open_op(event.pid)) ++own->inodes_before;
@@ -310,41 +317,38 @@ void OpStream::on_request(const Event& event) {
   if (!open_.empty()) {
     op.race = Race::allocator;
     if (open_.size() == 1)
-      open_.for_each([this](std::uint64_t number) { note_waiting(queue_[number - first_]); });
+      open_.for_each([this](std::uint64_t number) { note_waiting(queue_[number]); });
     note_waiting(op);
   }
-  open_.set(event.pid, first_ + queue_.size() - 1);
+  open_.set(event.pid, queue_.end() - 1);
 }
 
-// Moves the thread's allocation to the end of the queue: it takes effect now.
-void OpStream::move_here(std::uint32_t pid) {
+// The thread's allocation takes effect now. Null when it has none.
+Op* OpStream::move_here(std::uint32_t pid) {
   Op* op = open_op(pid);
-  if (op == nullptr) return;
+  if (op == nullptr) return nullptr;
   op->moved = true;
   no_longer_waiting(*op);
-  if (op == &queue_.back()) return;
-  Op moved = *op;
+  if (op == &queue_.back()) return op;
+  const Op moved = *op;
   op->kind = Op::Kind::nothing;
   op->open = false;
-  moved.ordinal = ordinal_;
-  queue_.push_back(moved);
-  open_.set(pid, first_ + queue_.size() - 1);
+  op = &queue_.push(moved);
+  op->ordinal = ordinal_;
+  open_.set(pid, queue_.end() - 1);
+  return op;
 }
 
 void OpStream::on_closing(const Event& event) {
   const bool prealloc = event.kind == EventKind::mballoc_prealloc;
   Op* op = open_op(event.pid);
   if (op == nullptr || op->closing.seen) return note_stray();
-  if (prealloc || was_freed_since(*op, event.result)) {
-    move_here(event.pid);
-    op = open_op(event.pid);
-  }
+  if (prealloc || was_freed_since(*op, event.result)) op = move_here(event.pid);
   no_longer_waiting(*op);
   op->within = asked_around(*op);
   op->may_be_late = !op->moved && changes_ != op->changes_before;
   if (op->may_be_late && is_late(*op)) {
-    move_here(event.pid);
-    op = open_op(event.pid);
+    op = move_here(event.pid);
     op->late = true;
   }
   if (changes_ != op->changes_before) op->race = Race::allocator;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <boost/container/deque.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "ext4/geometry.h"
+#include "replay/numbered_queue.h"
 #include "replay/under_way.h"
 #include "trace/event.h"
 #include "trace/source.h"
@@ -147,7 +147,9 @@ class OpStream {
   };
 
   void accept(const trace::Event& event);
+  void on_free(const trace::Event& event);
   void on_load(const trace::Event& event);
+  void note_change(const trace::Event& event);
   void note_freed(const trace::Event& event);
   void note_committed(const trace::Event& event);
   void on_trim(const trace::Event& event);
@@ -166,8 +168,7 @@ class OpStream {
   Op& push(Op::Kind kind, const trace::Event& event);
   Op* open_op(std::uint32_t pid);
   void note_inode(const trace::Event& event);
-  void move_here(std::uint32_t pid);
-  void take_first();
+  Op* move_here(std::uint32_t pid);
   void drop(Op& op);
   void drop_open();
   void note_stray();
@@ -175,19 +176,15 @@ class OpStream {
   trace::EventSource& source_;
   const Geometry& geometry_;
   std::span<const std::uint64_t> late_;
-  // What std::deque allocates at a time holds two.
-  boost::container::deque<Op, void,
-                          boost::container::deque_options_t<boost::container::block_size<64>>>
-      queue_;
+  NumberedQueue<Op> queue_;
   bool handed_out_ = false;  // the first of them: the caller has done with it at the next call
-  std::uint64_t first_ = 0;  // number of queue_.front(), counted from the start
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
   std::uint64_t inodes_ = 0;   // events so far that allocated or freed an inode
   std::uint64_t requests_ = 0;
   // Threads whose last ext4_free_blocks was of a regular file's data.
   boost::unordered_flat_set<std::uint32_t> freeing_data_;
-  UnderWay open_;  // by number of the operation, counted from the start
+  UnderWay open_;  // by number in the queue
   // Requests of `open_` that take effect where they were made, as far as the trace has shown, and
   // have not been decided; empty while there is one.
   std::set<std::uint64_t> waiting_;
