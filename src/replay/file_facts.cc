@@ -19,8 +19,8 @@ void FileFacts::asked(const allocator::Request& request, const allocator::Inputs
 }
 
 FileFacts::File FileFacts::of(std::uint64_t ino) const {
-  const auto file = files_.find(ino);
-  return file == files_.end() ? File{} : file->second;
+  const File* file = files_.find(ino);
+  return file == nullptr ? File{} : *file;
 }
 
 }  // namespace e4r::replay

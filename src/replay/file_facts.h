@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "allocator/request.h"
+#include "util/recent_map.h"
 
 namespace e4r::replay {
 
@@ -28,7 +29,7 @@ class FileFacts {
   [[nodiscard]] File of(std::uint64_t ino) const;
 
  private:
-  boost::unordered_flat_map<std::uint64_t, File> files_;
+  RecentMap<boost::unordered_flat_map<std::uint64_t, File>> files_;
 };
 
 }  // namespace e4r::replay

@@ -31,8 +31,17 @@ std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
   return run.ino == 0 && run.place == 0 ? 0 : run.place + offset;
 }
 
+// Files are written from their beginning to their end.
+bool Translation::add_to_recent(std::uint64_t block, const Run& run) {
+  if (recent_ == runs_.end() || !continues(*recent_, block, run)) return false;
+  const auto after = std::next(recent_);
+  if (after != runs_.end() && after->first < block + run.len) return false;
+  recent_->second.len += run.len;
+  return true;
+}
+
 void Translation::add(std::uint64_t block, const Run& run) {
-  if (run.len == 0) return;
+  if (run.len == 0 || add_to_recent(block, run)) return;
   auto after = runs_.lower_bound(block);
   if (overlap(after, block, run.len)) {
     forget_recorded(after, block, run.len);
@@ -40,14 +49,18 @@ void Translation::add(std::uint64_t block, const Run& run) {
   }
   if (after != runs_.begin()) {
     const auto before = std::prev(after);
-    Run& left = before->second;
-    if (before->first + left.len == block && left.ino == run.ino &&
-        place_of(left, left.len) == run.place) {
-      left.len += run.len;
+    if (continues(*before, block, run)) {
+      before->second.len += run.len;
+      recent_ = before;
       return;
     }
   }
-  runs_.emplace_hint(after, block, run);
+  recent_ = runs_.emplace_hint(after, block, run);
+}
+
+void Translation::erase(Runs::iterator& it) {
+  if (it == recent_) recent_ = runs_.end();
+  it = runs_.erase(it);
 }
 
 // Whether the blocks are in a run; `after` is the first run that does not begin before them.
@@ -69,7 +82,7 @@ void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::u
   while (overlaps(it)) {
     const std::uint64_t start = it->first;
     const Run old = it->second;
-    it = runs_.erase(it);
+    erase(it);
     if (start < block) runs_.emplace(start, Run{block - start, old.ino, old.place});
     const std::uint64_t passed = block + len - start;
     if (passed < old.len)
@@ -77,18 +90,24 @@ void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::u
   }
 }
 
+// The run that has the recorded block; the end: none.
+Translation::Runs::const_iterator Translation::holder(std::uint64_t key) const {
+  const auto has = [&](Runs::const_iterator run) { return key - run->first < run->second.len; };
+  if (recent_ != runs_.end() && has(recent_)) return recent_;
+  auto it = runs_.upper_bound(key);
+  if (it == runs_.begin() || !has(--it)) return runs_.end();
+  return it;
+}
+
 std::uint64_t Translation::find(std::uint64_t ino, std::uint64_t block) const {
   if (block > kBlock) return block;
-  auto it = runs_.upper_bound(key(ino, block));
-  if (it == runs_.begin()) return block;
-  --it;
-  const std::uint64_t offset = key(ino, block) - it->first;
-  if (offset >= it->second.len) return block;
-  const std::uint64_t place = place_of(it->second, offset);
-  if (it->second.ino == 0) return place;
-  const auto file = files_.find(it->second.ino);
-  if (file == files_.end()) return 0;
-  const FileExtent* extent = file->second.find(place);
+  const auto run = holder(key(ino, block));
+  if (run == runs_.end()) return block;
+  const std::uint64_t place = place_of(run->second, key(ino, block) - run->first);
+  if (run->second.ino == 0) return place;
+  const FileLayout* file = files_.find(run->second.ino);
+  if (file == nullptr) return 0;
+  const FileExtent* extent = file->find(place);
   return extent == nullptr ? 0 : extent->block + (place - extent->logical);
 }
 
@@ -98,8 +117,8 @@ void Translation::release(const Run& run, std::uint64_t offset, std::uint64_t le
     if (run.place != 0) out.push_back({run.place + offset, len});
     return;
   }
-  const auto file = files_.find(run.ino);
-  if (file != files_.end()) file->second.unmap(run.place + offset, len, out);
+  FileLayout* file = files_.find(run.ino);
+  if (file != nullptr) file->unmap(run.place + offset, len, out);
 }
 
 void Translation::free(std::uint64_t ino, const BlockRange& recorded,
@@ -123,7 +142,7 @@ void Translation::free(std::uint64_t ino, const BlockRange& recorded,
     const std::uint64_t offset = block - start;
     const std::uint64_t count = std::min(end - block, run.len - offset);
     release(run, offset, count, out);
-    it = runs_.erase(it);
+    erase(it);
     if (offset > 0) runs_.emplace(start, Run{offset, run.ino, run.place});
     if (offset + count < run.len)
       it = runs_
@@ -136,10 +155,10 @@ void Translation::free(std::uint64_t ino, const BlockRange& recorded,
 }
 
 void Translation::forget(std::uint64_t ino, std::vector<BlockRange>& out) {
-  const auto file = files_.find(ino);
-  if (file == files_.end()) return;
-  for (const FileExtent& extent : file->second.extents()) out.push_back({extent.block, extent.len});
-  files_.erase(file);
+  const FileLayout* file = files_.find(ino);
+  if (file == nullptr) return;
+  for (const FileExtent& extent : file->extents()) out.push_back({extent.block, extent.len});
+  files_.erase(ino);
   join_neighbours(out);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "replay/file_layout.h"
+#include "util/recent_map.h"
 
 namespace e4r::replay {
 
@@ -26,7 +27,7 @@ class Translation {
 
   // The file's blocks in the replay; valid until another file is named or forgotten.
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
-  [[nodiscard]] const FileLayouts& files() const { return files_; }
+  [[nodiscard]] const FileLayouts& files() const { return files_.all(); }
 
   // The kernel put `len` blocks of file `ino` from `logical` on at `block`.
   void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
@@ -59,9 +60,19 @@ class Translation {
   static constexpr std::uint64_t kBlock = (1ull << kBlockBits) - 1;
 
   [[nodiscard]] std::uint64_t key(std::uint64_t ino, std::uint64_t block) const {
+    if (writers_ == 1) return block;
     return std::uint64_t{writer_of(ino, writers_)} << kBlockBits | block;
   }
 
+  // Whether the recorded blocks from `block` on, of `run`, go on with those of `left`.
+  [[nodiscard]] static bool continues(const Runs::value_type& left, std::uint64_t block,
+                                      const Run& run) {
+    return left.first + left.second.len == block && left.second.ino == run.ino &&
+           place_of(left.second, left.second.len) == run.place;
+  }
+  [[nodiscard]] bool add_to_recent(std::uint64_t block, const Run& run);
+  [[nodiscard]] Runs::const_iterator holder(std::uint64_t key) const;
+  void erase(Runs::iterator& it);
   // `place` of the block at `offset` in the run.
   [[nodiscard]] static std::uint64_t place_of(const Run& run, std::uint64_t offset);
   void add(std::uint64_t block, const Run& run);
@@ -72,8 +83,9 @@ class Translation {
                std::vector<BlockRange>& out);
 
   unsigned writers_;
-  FileLayouts files_;
-  Runs runs_;  // by key of the recorded block, disjoint
+  RecentMap<FileLayouts> files_;
+  Runs runs_;                            // by key of the recorded block, disjoint
+  Runs::iterator recent_ = runs_.end();  // the run that was added to last
 };
 
 // Joins each range with the one before it where it continues it.

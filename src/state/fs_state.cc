@@ -264,19 +264,9 @@ std::uint32_t FsState::force_take(std::uint32_t number, std::uint32_t start, std
   return len - taken;
 }
 
-InodePreallocs* FsState::find_inode_preallocs(std::uint64_t ino) {
-  const auto found = inode_preallocs_.find(ino);
-  return found == inode_preallocs_.end() || found->second.list.empty() ? nullptr : &found->second;
-}
-
-const InodePreallocs* FsState::find_inode_preallocs(std::uint64_t ino) const {
-  const auto found = inode_preallocs_.find(ino);
-  return found == inode_preallocs_.end() || found->second.list.empty() ? nullptr : &found->second;
-}
-
 void FsState::forget_inode(std::uint64_t ino) {
-  const auto found = inode_preallocs_.find(ino);
-  if (found != inode_preallocs_.end() && found->second.list.empty()) inode_preallocs_.erase(found);
+  const InodePreallocs* found = inode_preallocs_.find(ino);
+  if (found != nullptr && found->list.empty()) inode_preallocs_.erase(ino);
 }
 
 void FsState::drop(Prealloc& pa) {

@@ -15,6 +15,7 @@
 #include "state/group.h"
 #include "state/group_set.h"
 #include "state/mounted_geometry.h"
+#include "util/recent_map.h"
 #include "util/status.h"
 
 namespace e4r::state {
@@ -121,8 +122,14 @@ class FsState {
   void enlist(Prealloc& pa);
   // The inode's preallocations, made when asked for; or null when it has none.
   InodePreallocs& inode_preallocs(std::uint64_t ino) { return inode_preallocs_[ino]; }
-  [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino);
-  [[nodiscard]] const InodePreallocs* find_inode_preallocs(std::uint64_t ino) const;
+  [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino) {
+    InodePreallocs* found = inode_preallocs_.find(ino);
+    return found == nullptr || found->list.empty() ? nullptr : found;
+  }
+  [[nodiscard]] const InodePreallocs* find_inode_preallocs(std::uint64_t ino) const {
+    const InodePreallocs* found = inode_preallocs_.find(ino);
+    return found == nullptr || found->list.empty() ? nullptr : found;
+  }
   LocalityGroup& locality(std::uint32_t cpu) { return locality_[cpu]; }
   // Drops the bookkeeping of an inode that is gone; it must have no preallocations left.
   void forget_inode(std::uint64_t ino);
@@ -189,7 +196,7 @@ class FsState {
   std::array<GroupSet, kMaxOrders> largest_sets_;
   std::array<GroupSet, kMaxOrders> average_sets_;
   PreallocPool pool_;
-  std::unordered_map<std::uint64_t, InodePreallocs> inode_preallocs_;
+  RecentMap<std::unordered_map<std::uint64_t, InodePreallocs>> inode_preallocs_;
   std::unordered_map<std::uint32_t, LocalityGroup> locality_;
   FreedList freed_;
   std::vector<FreedList::Entry> given_back_;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <utility>
+
+namespace e4r {
+
+// A map that knows the element that was asked for last, for who asks for the same one many times.
+// Map: an unordered map. Not thread-safe, not even for threads that only look.
+template <class Map>
+class RecentMap {
+ public:
+  using Key = typename Map::key_type;
+  using Value = typename Map::mapped_type;
+
+  RecentMap() = default;
+  RecentMap(const RecentMap&) = delete;
+  RecentMap& operator=(const RecentMap&) = delete;
+
+  // Valid as long as the Map's pointers are; null: there is none.
+  [[nodiscard]] Value* find(const Key& key) { return is_recent(key) ? recent_ : looked_up(key); }
+  [[nodiscard]] const Value* find(const Key& key) const {
+    return is_recent(key) ? recent_ : looked_up(key);
+  }
+  // Made when there is none.
+  Value& operator[](const Key& key) {
+    if (!is_recent(key)) remember(key, &map_[key]);
+    return *recent_;
+  }
+  void erase(const Key& key) {
+    recent_ = nullptr;
+    map_.erase(key);
+  }
+  [[nodiscard]] const Map& all() const { return map_; }
+
+ private:
+  [[nodiscard]] bool is_recent(const Key& key) const {
+    return recent_ != nullptr && recent_key_ == key;
+  }
+  Value* remember(const Key& key, Value* value) const {
+    recent_key_ = key;
+    return recent_ = value;
+  }
+  // What the map holds does not change by a look, and whether it may be changed is the caller's
+  // business.
+  Value* looked_up(const Key& key) const {
+    const auto found = map_.find(key);
+    return found == map_.end() ? nullptr : remember(key, const_cast<Value*>(&found->second));
+  }
+
+  Map map_;
+  mutable Key recent_key_ = {};
+  mutable Value* recent_ = nullptr;
+};
+
+}  // namespace e4r
