@@ -37,6 +37,13 @@ Status compare(const KernelsAccount& kernel, const replay::Run& run, report::Run
   return {};
 }
 
+Result<replay::Followed> follow_recorded(replay::Session& session,
+                                         const allocator::Tunables& tunables) {
+  replay::Followed out;
+  E4R_TRY(out.run, session.follow_recorded({nullptr, tunables}));
+  return out;
+}
+
 // The decision that was asked for, or else the first that differs. That one is known at the end
 // only, so a second run writes it down.
 Result<std::string> explain(replay::Session& session, replay::Setup setup,
@@ -68,10 +75,9 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   // The code of a kernel cannot be put right after a difference: it decides alone.
   const bool by_kernel = setup.make != nullptr;
   if (options.explain != 0) setup.explain = {options.explain};
-  const replay::Setup recorded = {nullptr, tunables};
-  E4R_TRY(const replay::Run followed, by_kernel           ? session.follow_recorded(recorded)
-                                      : policy == nullptr ? session.follow_recorded(setup)
-                                                          : session.follow(setup));
+  E4R_TRY(replay::Followed both,
+          by_kernel ? follow_recorded(session, tunables) : session.follow_beside_alone(setup));
+  const replay::Run& followed = both.run;
   if (!by_kernel) setup.policy = &followed.engine->policy();
   if (followed.engine->decisions() == 0)
     return error(
@@ -80,7 +86,10 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
         inputs.trace.name());
   report.contradictions = followed.engine->contradictions();
   if (session.warm() != nullptr) report.warm = *session.warm();
-  E4R_TRY(const replay::Run alone, session.free_run(setup));
+  if (!both.alone) {
+    E4R_TRY(both.alone, session.free_run(setup));
+  }
+  const replay::Run& alone = *both.alone;
   const bool told_alone = wanted.free_run || by_kernel;
   const replay::Run& told = told_alone ? alone : followed;
   // As the look at them did. The account of a kernel that decides has its own.

@@ -32,8 +32,7 @@ void Follow::decide(const Op& op) {
   note_decision(op, own, dictation.forced());
   if (dictation.forced() && is_warm()) learn_order(op, own);
   if (!agreement_.count(op, own, dictation.forced())) note_order(op);
-  if (inputs_.known.size() < op.request) inputs_.known.resize(op.request);
-  inputs_.known[op.request - 1] = decision.inputs;
+  note_inputs(op.request, decision.inputs);
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
   if (!decision.success) return;
   if (is_data(op)) {
@@ -44,6 +43,14 @@ void Follow::decide(const Op& op) {
     translation_.recorded_metadata(op.ino, op.block, decision.block,
                                    std::min(blocks, geometry().to_blocks(op.len)));
   }
+}
+
+// Most requests are decided in their order.
+void Follow::note_inputs(std::uint64_t request, const allocator::Inputs& inputs) {
+  std::vector<allocator::Inputs>& known = inputs_.known;
+  if (request == known.size() + 1) return known.push_back(inputs);
+  if (known.size() < request) known.resize(request);
+  known[request - 1] = inputs;
 }
 
 // A decision differs that another thread's may have come before, or the other way round.

@@ -25,7 +25,14 @@ class Follow : public Engine {
     inputs_.late = std::move(late);
   }
 
-  // What the run has worked out; leaves nothing.
+  // What the run has worked out so far: of each request as soon as it is decided.
+  [[nodiscard]] const InputTable& inputs() const { return inputs_; }
+  // Whether all of it has stood from the first moment on, and no other run would find it otherwise.
+  // Calls of FITRIM show at their end what their beginning needs.
+  [[nodiscard]] bool is_settled() const {
+    return learnt_.empty() && maybe_late_.empty() && inputs_.trims_again.empty();
+  }
+  // The same at the end; leaves nothing.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
   // What the decisions of a warm start's file system have shown of the order of its lists. It has
   // been put right as soon as it showed.
@@ -47,6 +54,7 @@ class Follow : public Engine {
     return recorded_row(op, geometry());
   }
 
+  void note_inputs(std::uint64_t request, const allocator::Inputs& inputs);
   void learn_order(const Op& op, const allocator::Decision& own);
   void note_order(const Op& op);
 

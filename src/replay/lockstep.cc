@@ -29,7 +29,8 @@ Status do_all(Engine& engine, std::span<const Op> ops) {
 
 }  // namespace
 
-std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const> engines) {
+std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const> engines,
+                                         const std::function<bool(const Engine&)>& wanted) {
   std::vector<LockstepEnd> ends(engines.size());
   const auto for_those_that_go_on = [&](auto&& work) {
     for (std::size_t i = 0; i < engines.size(); ++i) {
@@ -47,7 +48,10 @@ std::vector<LockstepEnd> run_in_lockstep(OpReader& ops, std::span<Engine* const>
       for_those_that_go_on([&](Engine&) { return failed; });
       return ends;
     }
-    for_those_that_go_on([&](Engine& engine) { return do_all(engine, some); });
+    for_those_that_go_on([&](Engine& engine) -> Status {
+      if (wanted && !wanted(engine)) return error("stopped");
+      return do_all(engine, some);
+    });
   } while (!some.empty() && std::ranges::any_of(ends, goes_on));
   for_those_that_go_on([&](Engine& engine) { return engine.end(ops); });
   return ends;

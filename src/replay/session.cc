@@ -2,6 +2,7 @@
 #include "replay/session.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <type_traits>
@@ -75,8 +76,9 @@ class Session::Replays {
     if (options_.warm) warm_ = *options_.warm;
   }
 
-  [[nodiscard]] Result<Run> follow(const Setup& recorded);
-  [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
+  // `beside`: with a run that decides alone.
+  [[nodiscard]] Result<Followed> follow(const Setup& recorded, bool beside);
+  [[nodiscard]] Result<Followed> follow_recorded(Setup recorded, bool beside);
   // Makes the driver and runs it; `inputs`: for those that take them.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
@@ -99,7 +101,8 @@ class Session::Replays {
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> made_ready(const Setup& setup, const Inputs&... inputs) const;
   [[nodiscard]] EngineOptions engine_options(const Setup& setup) const;
-  [[nodiscard]] Result<Run> follow_learning(const Setup& recorded);
+  [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup) const;
+  [[nodiscard]] Result<Followed> follow_learning(const Setup& recorded, bool beside);
   [[nodiscard]] Status read_trims();
 
   const state::Source& source_;
@@ -213,29 +216,55 @@ Status Session::Replays::read_trims() {
   return {};
 }
 
+// The run that decides alone takes each decision after the one that follows. Where that one is not
+// settled, the other one ends, and it is not known what it would have come to.
+Result<Followed> Session::Replays::follow_beside_alone(const Setup& setup) const {
+  const Stopwatch watch;
+  Followed out;
+  E4R_TRY(out.run, made_ready<Follow>(setup));
+  const auto& follow = static_cast<const Follow&>(*out.run.engine);
+  E4R_TRY(Run alone, made_ready<FreeRun>(setup, follow.inputs()));
+  const auto events = trace_.cursor();
+  OpReader ops(*events, source_.geometry, warm() != nullptr, {});
+  const std::array<Engine*, 2> engines = {out.run.engine.get(), alone.engine.get()};
+  const auto ends = run_in_lockstep(ops, engines, [&](const Engine& engine) {
+    return &engine == &follow || follow.is_settled();
+  });
+  E4R_CHECK(ends[0].status);
+  alone.elapsed_s = alone.ready_s + ends[1].seconds;
+  out.run.elapsed_s = watch.seconds() - alone.elapsed_s;
+  if (follow.is_settled() && ends[1].status.ok()) out.alone = std::move(alone);
+  return out;
+}
+
 // What warm starts do not show is learnt on the way.
-Result<Run> Session::Replays::follow_learning(const Setup& recorded) {
-  E4R_TRY(Run out, run<Follow>(recorded));
+Result<Followed> Session::Replays::follow_learning(const Setup& recorded, bool beside) {
+  Followed out;
+  if (beside) {
+    E4R_TRY(out, follow_beside_alone(recorded));
+  } else {
+    E4R_TRY(out.run, run<Follow>(recorded));
+  }
   // What a decision shows of the lists at the start serves those before it as well.
   constexpr int kMostPasses = 20;
   for (int pass = 1; warm_ && pass < kMostPasses; ++pass) {
-    const auto& learnt = static_cast<const Follow&>(*out.engine).learnt();
+    const auto& learnt = static_cast<const Follow&>(*out.run.engine).learnt();
     if (learnt.empty()) break;
     warm_->learn(learnt, source_.geometry.groups);
-    E4R_TRY(out, run<Follow>(recorded));
+    E4R_TRY(out.run, run<Follow>(recorded));
   }
   return out;
 }
 
 // Requests that overlap are decided in their order; where a decision differs that way, in the order
 // of their answers, which stands if all of them are then as recorded.
-Result<Run> Session::Replays::follow(const Setup& recorded) {
+Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   constexpr int kMostPasses = 8;
   E4R_CHECK(read_trims());
-  E4R_TRY(Run best, follow_learning(recorded));
+  E4R_TRY(Followed best, follow_learning(recorded, beside));
   std::set<std::uint64_t> late, in_vain;
-  std::set<std::uint64_t> maybe = static_cast<const Follow&>(*best.engine).maybe_late();
-  for (int pass = 0; pass < kMostPasses && best.engine->agreement().follows(); ++pass) {
+  std::set<std::uint64_t> maybe = static_cast<const Follow&>(*best.run.engine).maybe_late();
+  for (int pass = 0; pass < kMostPasses && best.run.engine->agreement().follows(); ++pass) {
     const std::set<std::uint64_t> before = late;
     late.merge(maybe);
     for (const std::uint64_t request : in_vain) late.erase(request);
@@ -245,25 +274,26 @@ Result<Run> Session::Replays::follow(const Setup& recorded) {
     maybe = followed.maybe_late();
     in_vain.insert(followed.late_in_vain().begin(), followed.late_in_vain().end());
     if (followed.late_in_vain().empty() &&
-        followed.agreement().identical > best.engine->agreement().identical)
-      best = std::move(run);
+        followed.agreement().identical > best.run.engine->agreement().identical)
+      best.run = std::move(run);
   }
-  inputs_ = static_cast<Follow&>(*best.engine).take_inputs();
+  inputs_ = static_cast<Follow&>(*best.run.engine).take_inputs();
   return best;
 }
 
-Result<Run> Session::Replays::follow_recorded(Setup recorded) {
+Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) {
   std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
-  Run best;
+  Followed best;
   InputTable inputs;  // of the best
   for (const Policy* policy : policies) {
     recorded.policy = policy;
-    E4R_TRY(Run run, follow(recorded));
-    const Agreement& agreement = run.engine->agreement();
+    E4R_TRY(Followed followed, follow(recorded, beside));
+    const Agreement& agreement = followed.run.engine->agreement();
     const bool all = agreement.identical == agreement.requests;
-    if (best.engine == nullptr || agreement.identical > best.engine->agreement().identical) {
-      best = std::move(run);
+    if (best.run.engine == nullptr ||
+        agreement.identical > best.run.engine->agreement().identical) {
+      best = std::move(followed);
       inputs = std::move(inputs_);
     }
     if (all) break;
@@ -278,11 +308,18 @@ Session::Session(const state::Source& source, trace::PackedTrace trace, SessionO
 Session::~Session() = default;
 
 Result<Run> Session::follow(const Setup& recorded) {
-  return replays_->follow(recorded);
+  E4R_TRY(Followed followed, replays_->follow(recorded, false));
+  return std::move(followed.run);
 }
 
 Result<Run> Session::follow_recorded(Setup recorded) {
-  return replays_->follow_recorded(std::move(recorded));
+  E4R_TRY(Followed followed, replays_->follow_recorded(std::move(recorded), false));
+  return std::move(followed.run);
+}
+
+Result<Followed> Session::follow_beside_alone(const Setup& setup) {
+  return setup.policy == nullptr ? replays_->follow_recorded(setup, true)
+                                 : replays_->follow(setup, true);
 }
 
 Result<Run> Session::free_run(const Setup& setup) {

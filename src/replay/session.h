@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,12 @@ struct Run {
   double elapsed_s = 0;  // in all
 };
 
+// A run that follows, and one beside it that decides alone, each as it is without the other.
+struct Followed {
+  Run run;
+  std::optional<Run> alone;
+};
+
 struct SessionOptions {
   unsigned threads = 0;                   // policies replayed at once; 0: one per CPU
   std::shared_ptr<const WarmStart> warm;  // of a file system with a past; null: it has none
@@ -92,6 +99,11 @@ class Session {
   // follows more of its decisions; of those that follow equally well, the one that stands for the
   // release.
   [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
+
+  // The same as follow_recorded(), or as follow() when the setup has a policy. The setup with that
+  // policy is let decide alone, as free_run() does, while the trace is read: `alone` is there
+  // unless what it needs of a decision was only known later, or it failed.
+  [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup);
 
   // Lets the setup decide alone from start to end and compares with the trace.
   [[nodiscard]] Result<Run> free_run(const Setup& setup);
