@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -21,9 +23,31 @@ inline void clear(Words words, std::uint32_t bit) {
   words[bit >> 6] &= ~(1ull << (bit & 63));
 }
 
+// First bit in [from, limit) that is set once every word is XORed with `flip`, or limit.
+[[nodiscard]] inline std::uint32_t find(ConstWords words, std::uint32_t limit, std::uint32_t from,
+                                        std::uint64_t flip) {
+  if (from >= limit) return limit;
+  std::size_t at = from >> 6;
+  const std::size_t last = (limit - 1) >> 6;
+  std::uint64_t word = (words[at] ^ flip) & ~0ull << (from & 63);
+  while (word == 0) {
+    if (at == last) return limit;
+    word = words[++at] ^ flip;
+  }
+  const auto bit =
+      static_cast<std::uint32_t>(at << 6 | static_cast<unsigned>(std::countr_zero(word)));
+  return std::min(bit, limit);
+}
+
 // First clear / first set bit in [from, limit), or limit.
-[[nodiscard]] std::uint32_t find_clear(ConstWords words, std::uint32_t limit, std::uint32_t from);
-[[nodiscard]] std::uint32_t find_set(ConstWords words, std::uint32_t limit, std::uint32_t from);
+[[nodiscard]] inline std::uint32_t find_clear(ConstWords words, std::uint32_t limit,
+                                              std::uint32_t from) {
+  return find(words, limit, from, ~0ull);
+}
+[[nodiscard]] inline std::uint32_t find_set(ConstWords words, std::uint32_t limit,
+                                            std::uint32_t from) {
+  return find(words, limit, from, 0);
+}
 
 // Calls each(start, end) for every longest run of clear bits in [0, limit), in order. `each` may
 // change bits of that run.
@@ -36,8 +60,24 @@ void for_each_clear_run(ConstWords words, std::uint32_t limit, const Each& each)
   }
 }
 
-void set_range(Words words, std::uint32_t from, std::uint32_t count);
-void clear_range(Words words, std::uint32_t from, std::uint32_t count);
+// Calls fn(word index, mask) for each word that [from, from + count) touches.
+template <class Fn>
+void for_words(std::uint32_t from, std::uint32_t count, Fn fn) {
+  const std::uint32_t end = from + count;
+  while (from < end) {
+    const std::uint32_t low = from & 63;
+    const std::uint32_t n = std::min(64 - low, end - from);
+    fn(from >> 6, (n == 64 ? ~0ull : (1ull << n) - 1) << low);
+    from += n;
+  }
+}
+
+inline void set_range(Words words, std::uint32_t from, std::uint32_t count) {
+  for_words(from, count, [&](std::uint32_t at, std::uint64_t mask) { words[at] |= mask; });
+}
+inline void clear_range(Words words, std::uint32_t from, std::uint32_t count) {
+  for_words(from, count, [&](std::uint32_t at, std::uint64_t mask) { words[at] &= ~mask; });
+}
 
 // Whether every bit of the range is set / clear.
 [[nodiscard]] bool all_set(ConstWords words, std::uint32_t from, std::uint32_t count);

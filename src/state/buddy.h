@@ -42,6 +42,12 @@ class Buddy {
     return 0;
   }
 
+  // One past the last cluster of that chunk.
+  [[nodiscard]] std::uint32_t end_of_chunk(std::uint32_t at) const {
+    const std::uint32_t order = order_at(at);
+    return ((at >> order) + 1) << order;
+  }
+
   // Takes the free range [start, start + len) out, adjusting the counters. The caller sets the
   // bits of the cluster bitmap, before or after.
   Split take(std::uint32_t start, std::uint32_t len, OrderCounters& counters);

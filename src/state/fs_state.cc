@@ -147,16 +147,17 @@ Buddy& FsState::buddy(Group& group) {
   return *group.buddy;
 }
 
+// A run that is no longer than what is needed is taken as it is, however it is cut into chunks.
 Extent FsState::find_extent(Group& group, std::uint32_t at, std::uint32_t needed) {
   const bitmap::ConstWords bits = words(group);
-  if (bitmap::test(bits, at)) return {};
+  const std::uint32_t limit = geometry_.clusters_per_group;
+  const std::uint32_t enough = needed < limit - at ? at + needed + 1 : limit;
+  const std::uint32_t run_end = bitmap::find_set(bits, enough, at);
+  if (run_end == at) return {};
+  if (run_end - at <= needed) return {group.number, at, run_end - at, 0};
   const Buddy& chunks = buddy(group);
-  std::uint32_t order = chunks.order_at(at);
-  std::uint32_t next = ((at >> order) + 1) << order;
-  while (needed > next - at && next < geometry_.clusters_per_group && !bitmap::test(bits, next)) {
-    order = chunks.order_at(next);
-    next += 1u << order;
-  }
+  std::uint32_t next = chunks.end_of_chunk(at);
+  while (needed > next - at) next = chunks.end_of_chunk(next);
   return {group.number, at, next - at, 0};
 }
 
@@ -331,9 +332,7 @@ void FsState::commit(std::uint64_t transaction) {
   }
 }
 
-void FsState::clear_block_uninit(std::uint32_t number) {
-  if (number >= geometry_.groups || !groups_[number].block_uninit) return;
-  Group& group = groups_[number];
+void FsState::write_first_bitmap(Group& group) {
   group.block_uninit = false;
   group.disk_free = bitmap::count_clear(group.image, geometry_.clusters_per_group);
 }

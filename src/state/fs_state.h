@@ -156,7 +156,9 @@ class FsState {
 
   // The group's block bitmap is about to be written (an inode or a block was allocated in it):
   // BLOCK_UNINIT goes and the descriptor gets its true free count.
-  void clear_block_uninit(std::uint32_t group);
+  void clear_block_uninit(std::uint32_t group) {
+    if (group < geometry_.groups && groups_[group].block_uninit) write_first_bitmap(groups_[group]);
+  }
   // The same of the group that the inode was made in. Its bitmap was made in memory for that
   // (__ext4_new_inode): nobody has to read it any more.
   void note_made(std::uint64_t ino);
@@ -180,6 +182,7 @@ class FsState {
  private:
   bitmap::Words own_words(Group& group);
   void load_one(Group& group);
+  void write_first_bitmap(Group& group);
   void commit_what_lies_in(std::uint32_t group, std::uint32_t start, std::uint32_t len);
   void clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len);
   [[nodiscard]] bool preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "util/rng.h"
@@ -65,6 +66,40 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
 }
 
 // A search that ran while a transaction committed may be given what that one freed.
+// mb_find_extent, by the chunks alone.
+std::uint32_t joined_chunks(FsState& state, Group& group, std::uint32_t at, std::uint32_t needed) {
+  const bitmap::ConstWords words = state.words(group);
+  std::uint32_t next = at;
+  do {
+    const std::uint32_t order = state.buddy(group).order_at(next);
+    next = ((next >> order) + 1) << order;
+  } while (needed > next - at && next < state.geometry().clusters_per_group &&
+           !bitmap::test(words, next));
+  return next - at;
+}
+
+TEST(FsState, FindsTheExtentThatChunksMake) {
+  const Fixture fixture(1);
+  FsState state(fixture.source, state::GroupIndex::lists);
+  Group& group = state.group(0);
+  state.load(0);
+  Rng rng(5);
+  for (int i = 0; i < 60; ++i) {
+    const auto at = static_cast<std::uint32_t>(rng.between(4, 1023));
+    const auto len = static_cast<std::uint32_t>(rng.between(1, std::min(1024 - at, 3u)));
+    if (bitmap::all_clear(state.words(group), at, len)) state.take(group, at, len);
+  }
+  for (std::uint32_t at = 0; at < 1024; ++at) {
+    const bool used = bitmap::test(state.words(group), at);
+    for (const std::uint32_t needed : {1u, 2u, 3u, 5u, 8u, 13u, 16u, 31u, 64u, 100u, 1024u}) {
+      const Extent found = state.find_extent(group, at, needed);
+      ASSERT_EQ(found.len, used ? 0 : joined_chunks(state, group, at, needed))
+          << needed << " clusters at " << at;
+      ASSERT_EQ(found.start, used ? 0 : at);
+    }
+  }
+}
+
 TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
   const Fixture fixture(2);
   FsState state(fixture.source, state::GroupIndex::lists);
