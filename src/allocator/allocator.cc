@@ -84,8 +84,10 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   start_search(state_.geometry(), request, search);
   search.extsize = alignment_of(policy_.kernel.align, tunables_, state_.geometry(), request);
   Decision out;
-  out.inputs.mode = choose_mode(request, search);
-  Prealloc* pa = agreed(search, aligned(search, preallocs_.find(request, search)));
+  Prealloc* pa = preallocs_.find_of_inode(request, search);
+  out.inputs.mode = choose_mode(request, pa != nullptr, search);
+  if (pa == nullptr) pa = preallocs_.find_of_cpu(request, search);
+  pa = agreed(search, aligned(search, pa));
   out.prealloc = pa != nullptr || (search.refused && guide->dictated().prealloc);
   if (pa != nullptr)
     preallocs_.use(search, *pa);
@@ -157,14 +159,15 @@ bool Allocator::passes_over(const Search& begun, const Search& refused) const {
 }
 
 // Settles whether the request is served for the file or for the CPU's locality group.
-Mode Allocator::choose_mode(const Request& request, Search& search) {
+// `has_prealloc`: whether a preallocation of the inode serves it.
+Mode Allocator::choose_mode(const Request& request, bool has_prealloc, Search& search) {
   if ((search.flags & mb::hint_data) == 0 || (search.flags & mb::hint_goal_only) != 0)
     return Mode::unknown;
   Mode mode = request.inputs.mode;
   if (request.inputs_exact || mode == Mode::unknown) {
     mode = mode_by_size(state_.geometry(), tunables_, search.orig, request);
     if (search.guide != nullptr && !request.inputs_exact)
-      mode = search.guide->mode(mode, preallocs_.find_of_inode(request, search) != nullptr);
+      mode = search.guide->mode(mode, has_prealloc);
   }
   if (mode == Mode::group && search.extsize != 0) {
     Tunables without = tunables_;

@@ -70,7 +70,7 @@ class Allocator {
 
  private:
   [[nodiscard]] Error told_fault() const;
-  [[nodiscard]] Mode choose_mode(const Request& request, Search& search);
+  [[nodiscard]] Mode choose_mode(const Request& request, bool has_prealloc, Search& search);
   [[nodiscard]] SizeStep set_goal(const Request& request, Search& search);
   state::Prealloc* aligned(Search& search, state::Prealloc* pa) const;
   state::Prealloc* agreed(Search& search, state::Prealloc* pa) const;

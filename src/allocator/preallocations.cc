@@ -13,14 +13,8 @@ namespace e4r::allocator {
 using state::Prealloc;
 namespace bitmap = state::bitmap;
 
-Prealloc* Preallocations::find(const Request& request, const Search& search) {
-  if ((search.flags & mb::hint_data) == 0) return nullptr;
-  if (Prealloc* pa = find_of_inode(request, search)) return pa;
-  if ((search.flags & mb::hint_group_alloc) == 0) return nullptr;
-  return find_of_cpu(request, search);
-}
-
 Prealloc* Preallocations::find_of_inode(const Request& request, const Search& search) {
+  if ((search.flags & mb::hint_data) == 0) return nullptr;
   const state::MountedGeometry& geometry = state_.geometry();
   state::InodePreallocs* mine = state_.find_inode_preallocs(request.ino);
   if (mine == nullptr) return nullptr;
@@ -47,6 +41,7 @@ bool Preallocations::has_goal(const Search& search, const Prealloc& pa) const {
 
 // Of the locality group's preallocations with room enough, the one nearest to the goal.
 Prealloc* Preallocations::find_of_cpu(const Request& request, const Search& search) {
+  if ((search.flags & mb::hint_group_alloc) == 0) return nullptr;
   const std::uint64_t goal = state_.geometry().block_of(search.goal.group, search.goal.start);
   const auto distance = [&](const Prealloc& pa) {
     return std::llabs(static_cast<long long>(goal - pa.block));
@@ -55,8 +50,9 @@ Prealloc* Preallocations::find_of_cpu(const Request& request, const Search& sear
   const auto first =
       static_cast<std::uint32_t>(std::min(order, static_cast<int>(state::kLocalityBuckets) - 1));
   Prealloc* nearest = nullptr;
+  state::LocalityGroup& mine = state_.locality(request.cpu);
   for (std::uint32_t i = first; i < state::kLocalityBuckets; ++i)
-    for (Prealloc& pa : state_.locality(request.cpu).buckets[i])
+    for (Prealloc& pa : mine.buckets[i])
       if (pa.free >= search.orig.len && (nearest == nullptr || distance(*nearest) > distance(pa)))
         nearest = &pa;
   return nearest;
@@ -66,12 +62,12 @@ Extent Preallocations::served_from(const Search& search, const Prealloc& pa) con
   const Geometry& geometry = state_.geometry();
   std::uint32_t offset = 0;
   std::uint32_t len = search.orig.len;
+  const std::uint32_t front = pa.made_len - pa.len;  // handed out of a group's
   if (pa.kind == Prealloc::Kind::inode) {
     offset = (search.orig.logical - pa.logical) >> geometry.cluster_bits;
     len = bitmap::find_set(pa.used, std::min(pa.len, offset + len), offset) - offset;
   }
-  const std::uint64_t start = pa.block + geometry.to_blocks(offset);
-  return {geometry.group_of(start), geometry.cluster_in_group(start), len, search.best.logical};
+  return {pa.group, pa.made_at + front + offset, len, search.best.logical};
 }
 
 void Preallocations::use(Search& search, Prealloc& pa) {
@@ -146,8 +142,10 @@ void Preallocations::finish(const Request& request, const Search& search, Preall
   if (pa.kind == Prealloc::Kind::inode) {
     if (pa.in_owner.is_linked() && rules_.recent_first) {
       state::OwnerPreallocs& list = state_.inode_preallocs(request.ino).list;
-      pa.in_owner.unlink();
-      list.push_front(pa);
+      if (&list.front() != &pa) {
+        pa.in_owner.unlink();
+        list.push_front(pa);
+      }
     }
   } else {
     const std::uint64_t blocks = state_.geometry().to_blocks(search.best.len);

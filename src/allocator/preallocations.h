@@ -54,10 +54,11 @@ class Preallocations {
                  const PreallocRules& rules)
       : state_(state), tunables_(tunables), counters_(counters), rules_(rules) {}
 
-  // The preallocation that serves the request, or null (ext4_mb_use_preallocated). Changes nothing.
-  [[nodiscard]] state::Prealloc* find(const Request& request, const Search& search);
-  // The same among the inode's own only.
+  // The preallocation that serves the request, or null (ext4_mb_use_preallocated): one of the
+  // inode's, or, where there is none, one of the CPU's group. Requests for metadata, and those
+  // without EXT4_MB_HINT_GROUP_ALLOC, have none to find. Changes nothing.
   [[nodiscard]] state::Prealloc* find_of_inode(const Request& request, const Search& search);
+  [[nodiscard]] state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   // The clusters of `pa` that serve the request.
   [[nodiscard]] Extent served_from(const Search& search, const state::Prealloc& pa) const;
   // Hands out of `pa` what the request asks for. A group preallocation is cut only by finish().
@@ -82,7 +83,6 @@ class Preallocations {
 
  private:
   [[nodiscard]] bool has_goal(const Search& search, const state::Prealloc& pa) const;
-  state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   std::uint32_t discard_group(std::uint32_t number);
   void give_back(state::Prealloc& pa);
   void requeue(const Search* search, std::uint32_t cpu, state::Prealloc& pa);
