@@ -94,13 +94,14 @@ struct DecodeExpected {
   }
 };
 
-// Fields under a bit of the mask differ.
+// Fields under a bit of the mask differ. All of the calls are made in one place, where the position
+// is at hand.
 struct DecodeFields {
   std::uint32_t mask;
-  const std::uint8_t*& at;
+  const std::uint8_t* at;
 
   template <class T, class E>
-  void operator()(int bit, T& field, E expected) {
+  [[gnu::always_inline]] void operator()(int bit, T& field, E expected) {
     using U = decltype(as_number(field));
     auto value = static_cast<U>(as_number(expected));
     if ((mask >> bit & 1) != 0) value = static_cast<U>(value + unzigzag(get_varint(at)));
@@ -178,24 +179,28 @@ void BlockEncoder::clear() {
 }
 
 bool BlockDecoder::read_one(Event& e) {
-  const std::uint8_t tag = *at_++;
-  const std::uint64_t number = get_kind(tag, at_);
+  const std::uint8_t* at = at_;
+  const std::uint8_t tag = *at++;
+  const std::uint64_t number = get_kind(tag, at);
   if (number >= kMostKinds) return false;
   const int kind = kKinds[number];
   if (kind >= kEventKinds) return false;
   if ((tag & kContext) != 0) {
-    get_context(at_, last_);
+    get_context(at, last_);
     model_.select(last_.pid);
   }
-  if ((tag & kTime) != 0) last_.time_ns = get_time(at_, last_.time_ns);
+  if ((tag & kTime) != 0) last_.time_ns = get_time(at, last_.time_ns);
   e = last_;
   e.kind = static_cast<EventKind>(kind);
   if ((tag & kFields) == 0) {
     DecodeExpected fields;
     model_.code(fields, e);
+    at_ = at;
   } else {
-    DecodeFields fields{static_cast<std::uint32_t>(get_varint(at_)), at_};
+    const auto mask = static_cast<std::uint32_t>(get_varint(at));
+    DecodeFields fields{mask, at};
     model_.code(fields, e);
+    at_ = fields.at;
   }
   return at_ <= end_;
 }

@@ -51,7 +51,7 @@ class BlockDecoder {
   [[nodiscard]] Result<std::size_t> read(std::span<Event> out);
 
  private:
-  [[nodiscard]] bool read_one(Event& event);
+  [[nodiscard, gnu::always_inline]] inline bool read_one(Event& event);
 
   const std::uint8_t* at_ = nullptr;
   const std::uint8_t* end_ = nullptr;

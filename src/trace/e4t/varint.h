@@ -17,17 +17,29 @@ inline std::uint8_t* put_varint(std::uint8_t* p, std::uint64_t value) {
   return p;
 }
 
-// Reads at most kMaxVarint bytes, which the caller knows to be there; bits beyond 64 are dropped.
-inline std::uint64_t get_varint(const std::uint8_t*& p) {
-  std::uint64_t value = *p++;
-  if (value < 0x80) return value;
+// The rest of a number whose first byte was `value`, and where it ends.
+struct LongVarint {
+  std::uint64_t value;
+  const std::uint8_t* end;
+};
+inline LongVarint get_rest(const std::uint8_t* p, std::uint64_t value) {
   value &= 0x7f;
   for (int shift = 7; shift < 7 * kMaxVarint; shift += 7) {
     const std::uint64_t byte = *p++;
     value |= (byte & 0x7f) << shift;
     if (byte < 0x80) break;
   }
-  return value;
+  return {value, p};
+}
+
+// Reads at most kMaxVarint bytes, which the caller knows to be there; bits beyond 64 are dropped.
+// Most numbers have one byte.
+inline std::uint64_t get_varint(const std::uint8_t*& p) {
+  const std::uint64_t first = *p++;
+  if (first < 0x80) return first;
+  const LongVarint whole = get_rest(p, first);
+  p = whole.end;
+  return whole.value;
 }
 
 // Differences of either sign as small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
