@@ -48,6 +48,11 @@ struct Geometry {
     return static_cast<std::uint32_t>((block - first_data_block) % blocks_per_group >>
                                       cluster_bits);
   }
+  // Whether `block` lies in that cluster of that group, without a division.
+  [[nodiscard]] bool lies_at(Block block, GroupNumber group, std::uint32_t cluster) const {
+    const Block offset = block - first_block(group);
+    return offset < blocks_per_group && offset >> cluster_bits == cluster;
+  }
   [[nodiscard]] Block block_of(GroupNumber group, std::uint32_t cluster) const {
     return first_block(group) + to_blocks(cluster);
   }

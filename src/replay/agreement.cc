@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 namespace e4r::replay {
 namespace {
 
@@ -11,53 +14,62 @@ bool same(const Extent& mine, const trace::RecordedExtent& theirs) {
          mine.len == theirs.len && mine.logical == theirs.logical;
 }
 
-struct Comparison {
-  bool kind, orig, goal, block, length, logical, found, groups, criterion, flags, split;
-  [[nodiscard]] bool all() const {
-    return kind && orig && goal && block && length && logical && found && groups && criterion &&
-           flags && split;
-  }
+// What of a decision can differ, in the order in which it is named.
+enum Part : unsigned {
+  kKind,
+  kRequest,
+  kGoal,
+  kBlock,
+  kLength,
+  kLogical,
+  kFound,
+  kGroups,
+  kCriterion,
+  kFlags,
+  kSplit
 };
+constexpr std::array<std::string_view, kSplit + 1> kPartNames = {
+    "kind",          "request",        "goal",      "block", "length",      "logical",
+    "extents found", "groups scanned", "criterion", "flags", "chunk broken"};
 
-Comparison compare(const Closing& c, const allocator::Decision& d) {
-  Comparison r{};
-  r.kind = c.prealloc == d.prealloc;
-  r.orig = same(d.orig, c.orig);
-  r.block = d.result.group == c.result.group &&
-            static_cast<std::int32_t>(d.result.start) == c.result.start;
-  r.length = d.result.len == c.result.len;
-  r.logical = d.result.logical == c.result.logical;
-  r.goal = r.found = r.groups = r.criterion = r.flags = r.split = true;
-  if (c.prealloc) return r;
-  r.goal = same(d.goal, c.goal) && (c.orig_goal_len == 0 || c.orig_goal_len == d.goal_len);
-  r.found = (d.found & mb::recorded_bits) == (c.found & mb::recorded_bits);
-  r.groups = (d.groups_scanned & mb::recorded_bits) == (c.groups & mb::recorded_bits);
-  r.criterion = d.criterion == c.criterion;
-  r.flags = (d.flags & mb::recorded_bits) == (c.flags & mb::recorded_bits);
-  r.split = (d.tail & mb::recorded_bits) == c.tail && d.broken == c.broken;
-  return r;
-}
+// Those that differ: a bit for each, so that a decision like the recorded one is seen at once.
+class Differences {
+ public:
+  Differences(const Closing& c, const allocator::Decision& d) {
+    compare(kKind, c.prealloc == d.prealloc);
+    compare(kRequest, same(d.orig, c.orig));
+    compare(kBlock, d.result.group == c.result.group &&
+                        static_cast<std::int32_t>(d.result.start) == c.result.start);
+    compare(kLength, d.result.len == c.result.len);
+    compare(kLogical, d.result.logical == c.result.logical);
+    if (c.prealloc) return;
+    compare(kGoal, same(d.goal, c.goal) && (c.orig_goal_len == 0 || c.orig_goal_len == d.goal_len));
+    compare(kFound, (d.found & mb::recorded_bits) == (c.found & mb::recorded_bits));
+    compare(kGroups, (d.groups_scanned & mb::recorded_bits) == (c.groups & mb::recorded_bits));
+    compare(kCriterion, d.criterion == c.criterion);
+    compare(kFlags, (d.flags & mb::recorded_bits) == (c.flags & mb::recorded_bits));
+    compare(kSplit, (d.tail & mb::recorded_bits) == c.tail && d.broken == c.broken);
+  }
 
-std::string differing(const Comparison& r) {
-  std::string out;
-  const auto add = [&](bool same, const char* name) {
-    if (same) return;
-    if (!out.empty()) out += ", ";
-    out += name;
-  };
-  add(r.kind, "kind");
-  add(r.orig, "request");
-  add(r.goal, "goal");
-  add(r.block, "block");
-  add(r.length, "length");
-  add(r.logical, "logical");
-  add(r.found, "extents found");
-  add(r.groups, "groups scanned");
-  add(r.criterion, "criterion");
-  add(r.flags, "flags");
-  add(r.split, "chunk broken");
-  return out;
-}
+  [[nodiscard]] bool none() const { return bits_ == 0; }
+  [[nodiscard]] bool has(Part part) const { return (bits_ >> part & 1) != 0; }
+  [[nodiscard]] bool none_but(Part part) const { return (bits_ & ~(1u << part)) == 0; }
+  // The names, comma-separated.
+  [[nodiscard]] std::string names() const {
+    std::string out;
+    for (unsigned part = 0; part < kPartNames.size(); ++part) {
+      if (!has(static_cast<Part>(part))) continue;
+      if (!out.empty()) out += ", ";
+      out += kPartNames[part];
+    }
+    return out;
+  }
+
+ private:
+  void compare(Part part, bool is_same) { bits_ |= static_cast<unsigned>(!is_same) << part; }
+
+  unsigned bits_ = 0;
+};
 
 // A start of -1, where there is none, is printed as the kernel does.
 std::string text(const Extent& e) {
@@ -96,24 +108,23 @@ bool Agreement::count(const Op& op, const allocator::Decision& decision, bool wa
   const Race race = stream && stream_goal_in_doubt_ ? Race::allocator : op.race;
   if (stream) stream_goal_in_doubt_ = op.race == Race::allocator;
   forced += was_forced ? 1 : 0;
-  const Comparison r = compare(op.closing, decision);
-  same_block += r.block ? 1 : 0;
-  same_length += r.length ? 1 : 0;
-  same_criterion += r.criterion && r.kind ? 1 : 0;
-  same_found += r.found && r.kind ? 1 : 0;
-  same_groups_scanned += r.groups && r.kind ? 1 : 0;
-  if (r.all() && !was_forced) {
+  const Differences differ(op.closing, decision);
+  const bool same_kind = !differ.has(kKind);
+  same_block += differ.has(kBlock) ? 0 : 1;
+  same_length += differ.has(kLength) ? 0 : 1;
+  same_criterion += same_kind && !differ.has(kCriterion) ? 1 : 0;
+  same_found += same_kind && !differ.has(kFound) ? 1 : 0;
+  same_groups_scanned += same_kind && !differ.has(kGroups) ? 1 : 0;
+  if (differ.none() && !was_forced) {
     ++identical;
     skips += decision.inputs.passed_over != allocator::kNoGroup ? 1 : 0;
     late += op.late ? 1 : 0;
     course.at(requests).join({1, 1});
     return true;
   }
-  Comparison but_criterion = r;
-  but_criterion.criterion = true;
-  if (!was_forced && op.closing.criterion == mb::Criterion::unknown && but_criterion.all())
+  if (!was_forced && op.closing.criterion == mb::Criterion::unknown && differ.none_but(kCriterion))
     ++nameless;
-  std::string fields = differing(r);
+  std::string fields = differ.names();
   diverge(op, race, fields.empty() ? "block" : std::move(fields), describe(decision));
   return false;
 }

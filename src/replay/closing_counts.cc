@@ -11,8 +11,7 @@ namespace {
 bool at_goal(const Op& op, const Geometry& geometry) {
   if (op.block == 0) return false;
   const trace::RecordedExtent& goal = op.closing.prealloc ? op.closing.orig : op.closing.goal;
-  return geometry.group_of(op.block) == goal.group &&
-         static_cast<std::int32_t>(geometry.cluster_in_group(op.block)) == goal.start;
+  return geometry.lies_at(op.block, goal.group, static_cast<std::uint32_t>(goal.start));
 }
 
 }  // namespace

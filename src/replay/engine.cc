@@ -217,6 +217,7 @@ void Engine::on_allocate(const Op& op) {
 // Where the first request of the decision under way is to be written down; null: nowhere.
 Explanation* Engine::to_explain() {
   const std::vector<std::uint64_t>& wanted = options_.explain;
+  if (wanted.empty()) return nullptr;
   while (next_to_explain_ < wanted.size() && wanted[next_to_explain_] < decisions())
     ++next_to_explain_;
   if (next_to_explain_ == wanted.size() || wanted[next_to_explain_] != decisions()) return nullptr;

@@ -6,8 +6,7 @@
 namespace e4r::replay {
 
 std::size_t FileLayout::first_ending_after(std::uint64_t logical) const {
-  // Files grow at their end.
-  if (extents_.empty() || extents_.back().end() <= logical) return extents_.size();
+  if (logical >= end()) return extents_.size();
   const auto it = std::partition_point(extents_.begin(), extents_.end(),
                                        [&](const FileExtent& e) { return e.end() <= logical; });
   return static_cast<std::size_t>(it - extents_.begin());
@@ -64,9 +63,9 @@ void FileLayout::unmap(std::uint64_t logical, std::uint64_t len, std::vector<Blo
   }
 }
 
-const FileExtent* FileLayout::find(std::uint64_t logical) const {
-  const std::size_t at = first_ending_after(logical);
-  return at < extents_.size() && extents_[at].logical <= logical ? &extents_[at] : nullptr;
+const FileExtent* FileLayout::find_below_end(std::uint64_t logical) const {
+  const FileExtent& extent = extents_[first_ending_after(logical)];
+  return extent.logical <= logical ? &extent : nullptr;
 }
 
 const FileExtent* FileLayout::left_of(std::uint64_t logical) const {
@@ -74,11 +73,6 @@ const FileExtent* FileLayout::left_of(std::uint64_t logical) const {
   const std::size_t at = first_ending_after(logical - 1);
   if (at < extents_.size() && extents_[at].logical < logical) return &extents_[at];
   return at > 0 ? &extents_[at - 1] : nullptr;
-}
-
-const FileExtent* FileLayout::right_of(std::uint64_t logical) const {
-  const std::size_t at = first_ending_after(logical);
-  return at < extents_.size() ? &extents_[at] : nullptr;
 }
 
 }  // namespace e4r::replay

@@ -22,14 +22,21 @@ class FileLayout {
   void unmap(std::uint64_t logical, std::uint64_t len, std::vector<BlockRange>& out);
 
   // The extent that holds file block `logical`, or null.
-  [[nodiscard]] const FileExtent* find(std::uint64_t logical) const;
+  [[nodiscard]] const FileExtent* find(std::uint64_t logical) const {
+    return logical >= end() ? nullptr : find_below_end(logical);
+  }
   // Nearest extent wholly below / at or above `logical`, or null.
   [[nodiscard]] const FileExtent* left_of(std::uint64_t logical) const;
-  [[nodiscard]] const FileExtent* right_of(std::uint64_t logical) const;
+  [[nodiscard]] const FileExtent* right_of(std::uint64_t logical) const {
+    return logical >= end() ? nullptr : &extents_[first_ending_after(logical)];
+  }
 
   [[nodiscard]] std::span<const FileExtent> extents() const { return extents_; }
 
  private:
+  // One past the last file block of all; 0: there is none. Files grow there.
+  [[nodiscard]] std::uint64_t end() const { return extents_.empty() ? 0 : extents_.back().end(); }
+  [[nodiscard]] const FileExtent* find_below_end(std::uint64_t logical) const;
   [[nodiscard]] std::size_t first_ending_after(std::uint64_t logical) const;
 
   std::vector<FileExtent> extents_;

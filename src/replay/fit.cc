@@ -9,10 +9,29 @@ using trace::Event;
 using trace::EventKind;
 using trace::RecordedExtent;
 
-bool Fit::group(std::uint32_t number) {
-  return number < geometry_.groups ||
-         no(fmt::format("is of group {}, and the image has {}", format_count(number),
-                        format_count(geometry_.groups)));
+bool Fit::no_group(std::uint32_t number) {
+  why_ = fmt::format("is of group {}, and the image has {}", format_count(number),
+                     format_count(geometry_.groups));
+  return false;
+}
+
+bool Fit::no_cluster(const RecordedExtent& extent, std::uint32_t clusters) {
+  why_ = fmt::format("is of cluster {} of group {}, which has {} in the image",
+                     format_count(static_cast<std::uint64_t>(extent.start)),
+                     format_count(extent.group), format_count(clusters));
+  return false;
+}
+
+bool Fit::no_block(std::uint64_t number) {
+  why_ = fmt::format("is of block {}, and the image has {}", format_count(number),
+                     format_count(geometry_.blocks_count));
+  return false;
+}
+
+bool Fit::no_inode(std::uint64_t number) {
+  why_ = fmt::format("is of inode {}, and the image has {}", format_count(number),
+                     format_count(inodes_));
+  return false;
 }
 
 // Where an extent begins. Whether it ends in its group is for Intake to say, and so are numbers
@@ -21,21 +40,7 @@ bool Fit::place(const RecordedExtent& extent) {
   if (!group(extent.group)) return false;
   const std::uint32_t clusters = geometry_.clusters_in(extent.group);
   return extent.start < 0 || static_cast<std::uint32_t>(extent.start) < clusters ||
-         no(fmt::format("is of cluster {} of group {}, which has {} in the image",
-                        format_count(static_cast<std::uint64_t>(extent.start)),
-                        format_count(extent.group), format_count(clusters)));
-}
-
-bool Fit::block(std::uint64_t number) {
-  return number < geometry_.blocks_count ||
-         no(fmt::format("is of block {}, and the image has {}", format_count(number),
-                        format_count(geometry_.blocks_count)));
-}
-
-bool Fit::inode(std::uint64_t number) {
-  return inodes_ == 0 || number <= inodes_ ||
-         no(fmt::format("is of inode {}, and the image has {}", format_count(number),
-                        format_count(inodes_)));
+         no_cluster(extent, clusters);
 }
 
 RecordedExtent& Fit::closed_by(std::uint32_t pid) {

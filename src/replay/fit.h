@@ -31,14 +31,15 @@ class Fit final : public trace::EventSink {
 
  private:
   bool fits(const trace::Event& e);
-  bool group(std::uint32_t number);
+  bool group(std::uint32_t number) { return number < geometry_.groups || no_group(number); }
   bool place(const trace::RecordedExtent& extent);
-  bool block(std::uint64_t number);
-  bool inode(std::uint64_t number);
-  bool no(std::string why) {
-    why_ = std::move(why);
-    return false;
-  }
+  bool block(std::uint64_t number) { return number < geometry_.blocks_count || no_block(number); }
+  bool inode(std::uint64_t number) { return inodes_ == 0 || number <= inodes_ || no_inode(number); }
+  // Say why it does not fit, and return false.
+  bool no_group(std::uint32_t number);
+  bool no_cluster(const trace::RecordedExtent& extent, std::uint32_t clusters);
+  bool no_block(std::uint64_t number);
+  bool no_inode(std::uint64_t number);
   trace::RecordedExtent& closed_by(std::uint32_t pid);
   void answered(const trace::Event& e);
 
