@@ -130,6 +130,18 @@ TEST(SessionFollows, NoOrderThatDoesNotGiveWhatWasRecorded) {
   EXPECT_GT(followed.races, 0u);
 }
 
+// The first of its passes is not the one that stands.
+TEST(SessionBeside, NoRunDecidesAloneWhereTheInputsAreKnownAtTheEnd) {
+  Overlapping recorded;
+  replay::Session session(recorded.fs.source(),
+                          packed_trace(recorded.events, trace::Generation::v6_5), {});
+  const auto both =
+      session.follow_beside_alone({&recorded.rig.allocator.policy(), recorded.rig.tunables});
+  ASSERT_TRUE(both.ok());
+  EXPECT_EQ(both->run.engine->agreement().identical, Overlapping::kDecisions);
+  EXPECT_FALSE(both->alone.has_value());
+}
+
 // A session that has followed a trace, and setups under which it is replayed.
 struct Replayable {
   Replayable()
@@ -152,6 +164,26 @@ struct Replayable {
   Recorded recorded;
   replay::Session session;
 };
+
+// Under another policy than the recorded one, requests that overlap differ: another order is tried.
+TEST(SessionBeside, EachRunIsWhatItIsAlone) {
+  for (const bool recorded : {true, false}) {
+    Replayable trace;
+    const replay::Setup setup = trace.setup(recorded ? "linux-6.5" : "legacy", 200);
+    const auto both = trace.session.follow_beside_alone(setup);
+    const auto followed = trace.session.follow(setup);
+    ASSERT_TRUE(both.ok() && followed.ok());
+    EXPECT_EQ(both->run.engine->hash().value(), followed->engine->hash().value());
+    EXPECT_EQ(both->run.engine->agreement().identical, followed->engine->agreement().identical);
+    ASSERT_EQ(both->alone.has_value(), recorded);
+    if (!both->alone) continue;
+    const auto alone = trace.session.free_run(setup);
+    ASSERT_TRUE(alone.ok());
+    EXPECT_EQ(both->alone->engine->hash().value(), alone->engine->hash().value());
+    EXPECT_EQ(both->alone->engine->agreement().identical, alone->engine->agreement().identical);
+    EXPECT_GT(alone->engine->decisions(), 3000u);
+  }
+}
 
 TEST(SessionInLockstep, EachRunIsWhatItIsAlone) {
   const Replayable trace;
