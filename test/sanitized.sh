@@ -39,6 +39,15 @@ tests() {
     ctest --preset "$preset" -N "$@" | sed -n 's/^ *Test *#[0-9]*: //p'
 }
 
+# fixtures: the names of those that others need.
+fixtures() {
+    ctest --preset "$preset" --show-only=json-v1 | python3 -c '
+import json, sys
+for test in json.load(sys.stdin)["tests"]:
+    if any(p["name"] == "FIXTURES_SETUP" for p in test.get("properties", [])):
+        print(test["name"])'
+}
+
 floor=$(<test/floor)
 # gcc 12's runtime of the thread sanitizer refuses an address space that is laid out more at random than this.
 fixed=()
@@ -52,8 +61,8 @@ if [ "$part" != all ]; then
     # GoogleTest leaves some suites with a case less than their share.
     floor=$((floor / parts - $(tests -L '^suite$' -LE '^case$' | wc -l) / 2))
     export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))
-    # captures.unpack stays in every part: ctest does not bring back a fixture that -E leaves out.
-    left_out=$({ tests -LE '^suite$' | grep -vx 'captures\.unpack' && tests -L '^case$'; } |
+    # Fixtures stay in every part: ctest does not bring back one that -E leaves out.
+    left_out=$({ tests -LE '^suite$' && tests -L '^case$'; } | grep -vxFf <(fixtures) |
         awk "NR % $parts != $part - 1" | paste -sd'|')
     choice=(-E "^(${left_out//./\\.})\$")
 fi
