@@ -358,6 +358,13 @@ patched_first() {
     one_side stock "$1" "$2" "${doubtful[@]}"
 }
 
+# in_turn CONFIG ROUND TEST...: one kernel after the other, stock first in the first round.
+in_turn() {
+    local side sides=(stock patched)
+    if [ $(($2 % 2)) = 0 ]; then sides=(patched stock); fi
+    for side in "${sides[@]}"; do one_side "$side" "$@"; done
+}
+
 # both_sides CONFIG ROUND TEST...: at the same time. Fails when one of them does.
 both_sides() {
     local side lane status=0
@@ -375,21 +382,15 @@ both_sides() {
     return $status
 }
 
+kernels=in_turn
+if [ $together = 1 ]; then kernels=both_sides; fi
+if [ "$stock_runs" = failed ]; then kernels=patched_first; fi
 job=$(job_file xfstests)
 mapfile -t all <<<"$tests"
 for config in ${configs//,/ }; do
     for ((first = 0; first < ${#all[@]}; first += per_guest)); do
         for ((round = 1; round <= rounds; ++round)); do
-            part=("${all[@]:first:per_guest}")
-            if [ $together = 1 ]; then
-                both_sides "$config" "$round" "${part[@]}"
-            elif [ "$stock_runs" = failed ]; then
-                patched_first "$config" "$round" "${part[@]}"
-            else
-                sides=(stock patched)
-                if [ $((round % 2)) = 0 ]; then sides=(patched stock); fi
-                for side in "${sides[@]}"; do one_side "$side" "$config" "$round" "${part[@]}"; done
-            fi
+            "$kernels" "$config" "$round" "${all[@]:first:per_guest}"
         done
     done
 done
