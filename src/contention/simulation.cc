@@ -305,7 +305,7 @@ std::uint64_t Simulation::move_here(Writer& writer, const Program::Step& step) {
   std::uint32_t& last = step.marks ? uses.marking : uses.search;
   const std::uint32_t before = std::exchange(last, writer.cpu);
   if (before == kNone || before == writer.cpu) return 0;
-  writer.moves_ns = moved_.free_ns;
+  writer.moves_ns = moved_.unlocked_ns;
   return moved_.held_ns;
 }
 

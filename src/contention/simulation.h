@@ -49,11 +49,11 @@ class Requests {
 // What it costs to search in a group, or to mark clusters in it, where another CPU was the last to
 // do so: while the group's lock is held, and for what is not under it.
 struct MovedLines {
-  std::uint64_t held_ns, free_ns;
+  std::uint64_t held_ns, unlocked_ns;
 };
 // Of two processes in one group, on a machine where a cache line takes 180 ns to come from the
 // other CPU (docs/many-writers.md says how it was measured).
-inline constexpr MovedLines kMeasuredLines = {.held_ns = 750, .free_ns = 1200};
+inline constexpr MovedLines kMeasuredLines = {.held_ns = 750, .unlocked_ns = 1200};
 
 struct Machine {
   unsigned cpus = 1;

@@ -320,7 +320,7 @@ WorkOf& search_and_mark(WorkOf& all, std::uint64_t ino, std::uint64_t think,
 }
 
 TEST(Contention, AGroupCostsMoreWhereAnotherCpuHasUsedItLast) {
-  constexpr MovedLines kMoved = {.held_ns = 70, .free_ns = 30};
+  constexpr MovedLines kMoved = {.held_ns = 70, .unlocked_ns = 30};
   for (const What searches : {What::tries, What::take}) {
     WorkOf all;
     search_and_mark(all, 0, 0, searches);
