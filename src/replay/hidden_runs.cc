@@ -50,14 +50,17 @@ struct HashCounts {
 struct Piece {
   std::uint32_t of = 0;  // which free run
   ClusterRange run;
-  std::uint32_t alignment = 0;  // of the end that is not the free run's: the power of two
+  std::uint32_t alignment = 0;  // of its end: the power of two; 31: all of the free run
   Counts change;
 };
 
 class RunSearch {
  public:
   RunSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
-      : geometry_(geometry) {
+      : geometry_(geometry),
+        // A CPU's has that many clusters unless mb_group_prealloc is set, and is cut from a chunk
+        // of as many (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init).
+        middle_step_(std::max(512u >> geometry.cluster_bits, 32u)) {
     bitmap::for_each_clear_run(words, limit(), [this](std::uint32_t start, std::uint32_t end) {
       free_runs_.push_back({start, end - start});
       there_ += counts_of({start, end - start});
@@ -101,58 +104,91 @@ class RunSearch {
     return out;
   }
 
-  [[nodiscard]] Piece piece(std::uint32_t of, std::uint32_t len, bool front) const {
+  [[nodiscard]] Piece piece(std::uint32_t of, std::uint32_t first, std::uint32_t len) const {
     const ClusterRange& run = free_runs_[of];
-    const std::uint32_t cut = front ? run.first + len : run.end() - len;
     Piece out;
     out.of = of;
-    out.run = {front ? run.first : cut, len};
-    out.alignment = len == run.count ? 31 : static_cast<std::uint32_t>(std::countr_zero(cut));
-    const ClusterRange rest =
-        front ? ClusterRange{cut, run.count - len} : ClusterRange{run.first, run.count - len};
-    out.change = counts_of(rest) - counts_of(run);
+    out.run = {first, len};
+    out.alignment = static_cast<std::uint32_t>(std::countr_zero(out.run.end()));
+    if (len == run.count) {
+      out.alignment = 31;
+    } else if (first > run.first && out.run.end() < run.end()) {
+      out.alignment = static_cast<std::uint32_t>(
+          std::countr_zero(middle_step_));  // one such end is as good as another
+    }
+    out.change = counts_of({run.first, first - run.first});
+    out.change += counts_of({out.run.end(), run.end() - out.run.end()});
+    out.change = out.change - counts_of(run);
     return out;
   }
 
   [[nodiscard]] std::optional<ClusterRange> find_one(const Counts& missing,
                                                      std::uint32_t clusters) const {
     std::optional<Piece> best;
+    const auto look_at = [&](const Piece& p) {
+      if (p.change == missing && (!best || p.alignment > best->alignment)) best = p;
+    };
     for (std::uint32_t of = 0; of < free_runs_.size(); ++of) {
-      if (free_runs_[of].count < clusters) continue;
-      for (const bool front : {true, false}) {
-        const Piece p = piece(of, clusters, front);
-        if (p.change == missing && (!best || p.alignment > best->alignment)) best = p;
-      }
+      const ClusterRange& run = free_runs_[of];
+      if (run.count < clusters) continue;
+      look_at(piece(of, run.first, clusters));
+      look_at(piece(of, run.end() - clusters, clusters));
+      for_each_end(run, middle_step_, [&](std::uint32_t end) {
+        if (end - run.first > clusters) look_at(piece(of, end - clusters, clusters));
+      });
     }
     if (!best) return std::nullopt;
     return best->run;
   }
 
-  // Pieces of `len` clusters and fewer that end where preallocations are cut. Coarser cuts when
-  // there would be too many.
+  // The multiples of a step within a free run.
+  template <typename Look>
+  void for_each_end(const ClusterRange& run, std::uint32_t step, Look&& look) const {
+    for (std::uint32_t end = (run.first / step + 1) * step; end < run.end(); end += step) look(end);
+  }
+
+  // Pieces of at most `most` clusters that end where preallocations are cut. Fewer ends when there
+  // would be too many.
   [[nodiscard]] std::vector<Piece> pieces(std::uint32_t most) const {
     constexpr std::size_t kMost = 200'000;
     std::vector<Piece> out;
-    for (std::uint32_t step = 1; step <= 4096; step *= 4) {
+    const auto fill = [&](std::uint32_t step, bool anywhere) {
       out.clear();
-      for (std::uint32_t of = 0; of < free_runs_.size() && out.size() <= kMost; ++of)
-        add_pieces(of, most, step, out);
-      if (out.size() <= kMost) break;
-    }
+      for (std::uint32_t of = 0; of < free_runs_.size() && out.size() <= kMost; ++of) {
+        add_behind_files(of, most, step, out);
+        if (anywhere) add_anywhere(of, most, out);
+      }
+      return out.size() <= kMost;
+    };
+    if (fill(1, true)) return out;
+    for (std::uint32_t step = 1; step <= 4096 && !fill(step, false);) step *= 4;
     return out;
   }
-  void add_pieces(std::uint32_t of, std::uint32_t most, std::uint32_t step,
-                  std::vector<Piece>& out) const {
+
+  // Those that begin behind a file.
+  void add_behind_files(std::uint32_t of, std::uint32_t most, std::uint32_t step,
+                        std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
-    const std::uint32_t longest = std::min(run.count, most - 1);
-    for (std::uint32_t cut = (run.first / step + 1) * step; cut - run.first <= longest; cut += step)
-      out.push_back(piece(of, cut - run.first, true));
-    if (run.count < most && run.end() % step != 0) out.push_back(piece(of, run.count, true));
+    for_each_end(run, step, [&](std::uint32_t end) {
+      if (end - run.first <= most) out.push_back(piece(of, run.first, end - run.first));
+    });
+    if (run.count <= most) out.push_back(piece(of, run.first, run.count));
+  }
+
+  // Those before which a file is gone.
+  void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
+    const ClusterRange& run = free_runs_[of];
+    const auto add_up_to = [&](std::uint32_t end) {
+      for (std::uint32_t len = 1; len <= most && len < end - run.first; ++len)
+        out.push_back(piece(of, end - len, len));
+    };
+    add_up_to(run.end());
+    for_each_end(run, middle_step_, add_up_to);
   }
 
   [[nodiscard]] bool find_two(const Counts& missing, std::uint32_t clusters,
                               std::vector<ClusterRange>& found) const {
-    const std::vector<Piece> all = pieces(clusters);
+    const std::vector<Piece> all = pieces(clusters - 1);
     std::unordered_multimap<Counts, const Piece*, HashCounts> by_change;
     by_change.reserve(all.size());
     for (const Piece& p : all) by_change.emplace(p.change, &p);
@@ -172,6 +208,7 @@ class RunSearch {
   }
 
   const Geometry& geometry_;
+  std::uint32_t middle_step_;  // where preallocations with free clusters on both sides end
   std::vector<ClusterRange> free_runs_;
   Counts there_;   // what the bitmap has
   Counts wanted_;  // what is shown

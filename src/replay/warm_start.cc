@@ -33,6 +33,9 @@ class Evidence {
 
   void see(const Event& e) {
     switch (e.kind) {
+      case EventKind::request_blocks:
+        asked_on_[e.pid] = e.cpu;
+        return;
       case EventKind::mballoc_alloc:
         note_stream(e);
         return touch(e.result.group, e.result.start, e.result.len);
@@ -93,11 +96,18 @@ class Evidence {
       const std::uint64_t end = e.orig.logical + geometry_.to_blocks(e.orig.len);
       const bool small = end <= stream_req_;
       pa.kind = small ? Prealloc::Kind::group : Prealloc::Kind::inode;
-      pa.owner = small ? e.cpu : e.ino;
+      pa.owner = small ? cpu_of(e) : e.ino;
       pa.logical = small ? 0 : e.orig.logical;
       join(pa);
     }
     touch(r.group, r.start, r.len);
+  }
+
+  // Whose preallocations a hit was looked for in. The thread may wait for them, and be woken
+  // elsewhere.
+  [[nodiscard]] std::uint16_t cpu_of(const Event& hit) const {
+    const auto asked = asked_on_.find(hit.pid);
+    return asked == asked_on_.end() ? hit.cpu : asked->second;
   }
 
   void see_release(const Event& e, Prealloc::Kind kind) {
@@ -139,6 +149,7 @@ class Evidence {
   const state::Source& source_;
   std::uint64_t stream_req_;
   Clusters touched_;
+  std::unordered_map<std::uint32_t, std::uint16_t> asked_on_;  // CPU of a thread's last request
   std::vector<PlantedPrealloc> found_;
   std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
   std::vector<allocator::PlantedStreamGoal> streams_;

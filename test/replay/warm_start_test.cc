@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <optional>
 
 #include "replay/hidden_runs.h"
@@ -175,6 +176,27 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
   EXPECT_GT(found, tried * 2 / 3);
 }
 
+// The file before a preallocation is gone: its clusters are free in both.
+TEST(HiddenRuns, AreFoundBehindAFileThatIsGone) {
+  OneGroup g;
+  bitmap::set_range(g.words, 0, 23);
+  bitmap::set_range(g.words, 1024, 116);
+  bitmap::set_range(g.words, 1500, 90);
+  // Up to a file, and up to free clusters.
+  const std::vector<std::vector<ClusterRange>> cases = {
+      {{527, 1024 - 527}},
+      {{2088, 2560 - 2088}},
+      {{527, 1024 - 527}, {1140, 360}},
+      {{1140, 360}, {2061, 3072 - 2061}},
+      {{527, 1024 - 527}, {1601, 2048 - 1601}},
+  };
+  for (const auto& hidden : cases) {
+    const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with(hidden));
+    EXPECT_TRUE(out.explained);
+    EXPECT_EQ(out.runs, hidden) << hidden.front().first << " and " << hidden.size();
+  }
+}
+
 TEST(HiddenRuns, NothingIsHiddenInAGroupThatIsAsShown) {
   OneGroup g;
   bitmap::set_range(g.words, 100, 1000);
@@ -197,6 +219,27 @@ TEST(HiddenRuns, CountersOfAnotherGroupAreNotExplained) {
   other = g.with({});
   other.counters[3] = 0x80000000;  // of a damaged file
   EXPECT_FALSE(replay::find_hidden_runs(g.geometry, g.words, other).explained);
+}
+
+// A thread that waits for its CPU's preallocations can be woken on another CPU.
+TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  std::array<trace::Event, 2> events;
+  events[0].kind = trace::EventKind::request_blocks;
+  events[0].cpu = 0;
+  events[1].kind = trace::EventKind::mballoc_prealloc;
+  events[1].cpu = 1;
+  events[1].orig = {1, 0, 1, 0};
+  events[1].result = {1, 100, 1, 0};
+  for (trace::Event& e : events) e.pid = 77;
+  for (const bool all : {true, false}) {
+    const std::size_t first = all ? 0 : 1;
+    MemorySource source(std::span<const trace::Event>(events).subspan(first));
+    const auto warm = replay::deduce_warm_start(fs.source(), source, {}, 16);
+    ASSERT_TRUE(warm.ok());
+    ASSERT_EQ(warm->preallocs.size(), 1u);
+    EXPECT_EQ(warm->preallocs[0].owner, all ? 0u : 1u);
+  }
 }
 
 // A file of up to mb_stream_req blocks was served from its CPU's preallocation.
