@@ -8,6 +8,8 @@
 #   RUNTIME=5        seconds of measuring
 #   QUEUE=2048       requests that the disk takes at a time
 #   RW=write         or randwrite
+#   SIZE=256m        of the file, laid out by writes of
+#   LAY=1m
 # mem: 3G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/null_blk.sh
@@ -17,9 +19,9 @@ make_null_blk size=2048 blocksize=512 "completion_nsec=${NSEC:-1000000}" \
 # shellcheck disable=SC2086 # words by intention
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=0 ${GEOMETRY:--b 4096} "$DISK"
 mount -t ext4 -o "${MOUNT:-noinit_itable}" "$DISK" "$FS"
-common="--ioengine=libaio --direct=1 --thread --filename=$FS/file --size=256m"
+common="--ioengine=libaio --direct=1 --thread --filename=$FS/file --size=${SIZE:-256m}"
 # shellcheck disable=SC2086
-fio --name=lay --bs=1m --rw=write --iodepth=16 --end_fsync=1 $common >/dev/null
+fio --name=lay --bs="${LAY:-1m}" --rw=write --iodepth=16 --end_fsync=1 $common >/dev/null
 # shellcheck disable=SC2086
 fio --name=job --bs="${BS:-2k}" --rw="${RW:-write}" --overwrite=1 --numjobs=8 \
     --iodepth="${DEPTH:-256}" --runtime="${RUNTIME:-5}" --time_based --group_reporting \
