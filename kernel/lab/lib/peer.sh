@@ -19,7 +19,7 @@ peer_variant() {
 with_peer() {
     local run=$1 socket=$1/switch append=$APPEND mem=$MEM expected=$EXPECTED variant
     variant=$(peer_variant "$4")
-    [ "$3" = uml ] || die "a job with two guests needs User Mode Linux"
+    [[ $3 = uml* ]] || die "a job with two guests needs User Mode Linux"
     need uml_switch
     [ ${#socket} -lt 100 ] || die "$socket: too long for the name of a socket"
     local kernel
