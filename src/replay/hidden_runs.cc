@@ -56,8 +56,10 @@ struct Piece {
 
 class RunSearch {
  public:
-  RunSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown)
+  RunSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown,
+            bitmap::ConstWords known_free)
       : geometry_(geometry),
+        known_free_(known_free),
         // A CPU's has that many clusters unless mb_group_prealloc is set, and is cut from a chunk
         // of as many (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init).
         middle_step_(std::max(512u >> geometry.cluster_bits, 32u)) {
@@ -126,7 +128,8 @@ class RunSearch {
                                                      std::uint32_t clusters) const {
     std::optional<Piece> best;
     const auto look_at = [&](const Piece& p) {
-      if (p.change == missing && (!best || p.alignment > best->alignment)) best = p;
+      if (p.change == missing && (!best || p.alignment > best->alignment) && can_be_hidden(p.run))
+        best = p;
     };
     for (std::uint32_t of = 0; of < free_runs_.size(); ++of) {
       const ClusterRange& run = free_runs_[of];
@@ -139,6 +142,10 @@ class RunSearch {
     }
     if (!best) return std::nullopt;
     return best->run;
+  }
+
+  [[nodiscard]] bool can_be_hidden(const ClusterRange& run) const {
+    return known_free_.empty() || bitmap::all_clear(known_free_, run.first, run.count);
   }
 
   // The multiples of a step within a free run.
@@ -165,14 +172,18 @@ class RunSearch {
     return out;
   }
 
+  void add(std::uint32_t of, const ClusterRange& run, std::vector<Piece>& out) const {
+    if (can_be_hidden(run)) out.push_back(piece(of, run.first, run.count));
+  }
+
   // Those that begin behind a file.
   void add_behind_files(std::uint32_t of, std::uint32_t most, std::uint32_t step,
                         std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
     for_each_end(run, step, [&](std::uint32_t end) {
-      if (end - run.first <= most) out.push_back(piece(of, run.first, end - run.first));
+      if (end - run.first <= most) add(of, {run.first, end - run.first}, out);
     });
-    if (run.count <= most) out.push_back(piece(of, run.first, run.count));
+    if (run.count <= most) add(of, run, out);
   }
 
   // Those before which a file is gone.
@@ -180,7 +191,7 @@ class RunSearch {
     const ClusterRange& run = free_runs_[of];
     const auto add_up_to = [&](std::uint32_t end) {
       for (std::uint32_t len = 1; len <= most && len < end - run.first; ++len)
-        out.push_back(piece(of, end - len, len));
+        add(of, {end - len, len}, out);
     };
     add_up_to(run.end());
     for_each_end(run, middle_step_, add_up_to);
@@ -208,6 +219,7 @@ class RunSearch {
   }
 
   const Geometry& geometry_;
+  bitmap::ConstWords known_free_;
   std::uint32_t middle_step_;  // where preallocations with free clusters on both sides end
   std::vector<ClusterRange> free_runs_;
   Counts there_;   // what the bitmap has
@@ -223,9 +235,9 @@ bool is_possible(const state::MbGroup& shown, std::uint32_t clusters) {
 }  // namespace
 
 HiddenRuns find_hidden_runs(const Geometry& geometry, bitmap::ConstWords words,
-                            const state::MbGroup& shown) {
+                            const state::MbGroup& shown, bitmap::ConstWords known_free) {
   if (!is_possible(shown, geometry.clusters_per_group)) return {{}, false, 0};
-  return RunSearch(geometry, words, shown).run();
+  return RunSearch(geometry, words, shown, known_free).run();
 }
 
 }  // namespace e4r::replay

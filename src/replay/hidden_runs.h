@@ -20,9 +20,11 @@ struct HiddenRuns {
 // Looks for at most two runs that make the counters of the bitmap those that are shown. Each lies
 // in a free run: at its beginning, at its end, or, if the file before it is gone, up to a multiple
 // of what a CPU preallocates (512 blocks). Where several do, the one whose end is aligned to the
-// largest power of two is taken: that is how preallocations are cut. Counters of more than the
-// group's clusters explain nothing.
+// largest power of two is taken: that is how preallocations are cut. No run has clusters of
+// `known_free`, a bitmap like `words`, or empty. Counters of more than the group's clusters explain
+// nothing.
 [[nodiscard]] HiddenRuns find_hidden_runs(const Geometry& geometry, state::bitmap::ConstWords words,
-                                          const state::MbGroup& shown);
+                                          const state::MbGroup& shown,
+                                          state::bitmap::ConstWords known_free = {});
 
 }  // namespace e4r::replay

@@ -38,6 +38,7 @@ class Evidence {
         return;
       case EventKind::mballoc_alloc:
         note_stream(e);
+        note_free(e.result);
         return touch(e.result.group, e.result.start, e.result.len);
       case EventKind::mballoc_free:
         return touch(e.result.group, e.result.start, e.result.len);
@@ -50,6 +51,22 @@ class Evidence {
       default:
         return;
     }
+  }
+
+  // If not, what a search has found may have been a preallocation's before.
+  [[nodiscard]] bool shows_releases() const { return shows_releases_; }
+
+  // Clusters of a group that no preallocation had, as a bitmap.
+  [[nodiscard]] std::vector<std::uint64_t> known_free(std::uint32_t group) const {
+    std::vector<std::uint64_t> words(source_.groups[group].words.size());
+    const auto whole = span(group, 0, geometry_.clusters_per_group);
+    const auto [begin, end] = known_free_.equal_range(whole);
+    for (auto it = begin; it != end; ++it) {
+      const std::uint64_t first = std::max(it->lower(), whole.lower());
+      bitmap::set_range(words, static_cast<std::uint32_t>(first - whole.lower()),
+                        static_cast<std::uint32_t>(std::min(it->upper(), whole.upper()) - first));
+    }
+    return words;
   }
 
   [[nodiscard]] std::vector<PlantedPrealloc> take_preallocs() { return std::move(found_); }
@@ -68,6 +85,13 @@ class Evidence {
   }
   void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
     if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
+  }
+  // A search has found it, and nothing had happened to it: no preallocation had it.
+  void note_free(const trace::RecordedExtent& found) {
+    if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
+    Clusters clusters;
+    clusters.add(span(found.group, found.start, found.len));
+    known_free_ += clusters - touched_;
   }
   // Free on disk, and nothing has happened to it yet.
   [[nodiscard]] bool is_new(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
@@ -111,6 +135,7 @@ class Evidence {
   }
 
   void see_release(const Event& e, Prealloc::Kind kind) {
+    shows_releases_ = true;
     if (!geometry_.holds_block(e.block)) return;
     PlantedPrealloc pa;
     pa.kind = kind;
@@ -149,6 +174,8 @@ class Evidence {
   const state::Source& source_;
   std::uint64_t stream_req_;
   Clusters touched_;
+  Clusters known_free_;
+  bool shows_releases_ = false;
   std::unordered_map<std::uint32_t, std::uint16_t> asked_on_;  // CPU of a thread's last request
   std::vector<PlantedPrealloc> found_;
   std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
@@ -256,7 +283,10 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
   for (const state::MbGroup& shown : groups) {
     if (shown.number >= source.geometry.groups || source.groups[shown.number].corrupt) continue;
     const auto words = words_with(source, shown.number, of_group[shown.number]);
-    const HiddenRuns hidden = find_hidden_runs(source.geometry, words, shown);
+    HiddenRuns hidden =
+        find_hidden_runs(source.geometry, words, shown, evidence.known_free(shown.number));
+    if (!hidden.explained && !evidence.shows_releases())
+      hidden = find_hidden_runs(source.geometry, words, shown);
     for (const ClusterRange& run : hidden.runs) {
       PlantedPrealloc pa;
       pa.kind = Prealloc::Kind::group;

@@ -197,6 +197,23 @@ TEST(HiddenRuns, AreFoundBehindAFileThatIsGone) {
   }
 }
 
+TEST(HiddenRuns, NoneHasClustersThatAreKnownToBeFree) {
+  OneGroup g;
+  bitmap::set_range(g.words, 0, 190);
+  for (std::uint32_t at = 192; at < 2048; at += 128) bitmap::set_range(g.words, at, 126);
+  const std::vector<ClusterRange> hidden = {{958, 2}};
+  std::vector<std::uint64_t> known_free(64, 0);
+  const MbGroup shown = g.with(hidden);
+  // Fifteen runs of two clusters would do. In all others, one of them is known to be free.
+  for (std::uint32_t at = 190; at < 2048; at += 128)
+    if (at != 958) bitmap::set_range(known_free, at + 1, 1);
+  const auto out = replay::find_hidden_runs(g.geometry, g.words, shown, known_free);
+  EXPECT_EQ(out.runs, hidden);
+  EXPECT_NE(replay::find_hidden_runs(g.geometry, g.words, shown).runs, hidden);
+  bitmap::set_range(known_free, 958, 1);
+  EXPECT_FALSE(replay::find_hidden_runs(g.geometry, g.words, shown, known_free).explained);
+}
+
 TEST(HiddenRuns, NothingIsHiddenInAGroupThatIsAsShown) {
   OneGroup g;
   bitmap::set_range(g.words, 100, 1000);
@@ -219,6 +236,35 @@ TEST(HiddenRuns, CountersOfAnotherGroupAreNotExplained) {
   other = g.with({});
   other.counters[3] = 0x80000000;  // of a damaged file
   EXPECT_FALSE(replay::find_hidden_runs(g.geometry, g.words, other).explained);
+}
+
+// What a search found was no preallocation's when the trace began, unless one was given back and
+// the trace does not say so.
+TEST(WarmStart, APreallocationHasNothingThatWasFree) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  const state::Source& source = fs.source();
+  const auto words = source.groups[1].words;
+  std::vector<ClusterRange> free;
+  bitmap::for_each_clear_run(words, source.geometry.clusters_per_group,
+                             [&](std::uint32_t start, std::uint32_t end) {
+                               free.push_back({start, end - start});
+                             });
+  ASSERT_EQ(free.size(), 1u);
+  MbGroup shown;  // all of them are hidden
+  shown.number = 1;
+  std::array<trace::Event, 2> events;
+  events[0].kind = trace::EventKind::mballoc_alloc;
+  events[0].result = {1, static_cast<std::int32_t>(free[0].first), 1, 0};
+  events[1].kind = trace::EventKind::release_group_pa;
+  events[1].block = source.geometry.first_block(2);
+  events[1].count = 1;
+  for (const std::size_t count : {std::size_t{1}, std::size_t{2}}) {
+    MemorySource trace(std::span<const trace::Event>(events).first(count));
+    const auto warm = replay::deduce_warm_start(source, trace, {shown}, 16);
+    ASSERT_TRUE(warm.ok());
+    EXPECT_EQ(warm->found_by_counters, count == 1 ? free[0].count : 0u);
+    EXPECT_EQ(warm->groups_not_explained, count == 1 ? 0u : 1u);
+  }
 }
 
 // A thread that waits for its CPU's preallocations can be woken on another CPU.
