@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Recordings of a mounted file system, on this machine's own kernel, against verify: three writers that
+# overwrite, append to, write into, sync and remove 200 files each at random, recorded after 400 operations
+# of each for another 300. Prints a row for each recording.
+#   writers.sh E4REPLAY [N [DIRECTORY]]
+# N: how many (20). $MKFS: more options of mke2fs. DIRECTORY: keeps the recordings. Races of the writers can
+# part the model from the kernel, so no test runs this.
+set -euo pipefail
+e4replay=$(realpath "$1")
+count=${2:-20}
+keep=${3:+$(realpath "$3")}
+[ "$(id -u)" = 0 ] || { echo "writers.sh: needs root" >&2 && exit 1; }
+
+work=$(mktemp -d)
+fs=$work/fs
+mkdir "$fs"
+cleanup() {
+    umount "$fs" 2>/dev/null || true
+    [ -z "${loop:-}" ] || losetup -d "$loop" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap cleanup EXIT
+
+cat >"$work/writer" <<'WRITER'
+#!/bin/bash
+# writer DIRECTORY SEED OPERATIONS
+RANDOM=$2
+mkdir -p "$1/d$2"
+for ((i = 0; i < $3; i++)); do
+    file=$1/d$2/f$((RANDOM % 200))
+    case $((RANDOM % 10)) in
+    0 | 1 | 2 | 3) head -c $(((RANDOM % 60 + 1) * 1024)) /dev/zero >"$file" ;;
+    4) head -c $(((RANDOM % 3000 + 1) * 1024)) /dev/zero >"$file" ;;
+    5) head -c $(((RANDOM % 30 + 1) * 512)) /dev/zero >>"$file" ;;
+    6 | 7) rm -f "$file" ;;
+    8) if [ -e "$file" ]; then sync "$file"; fi ;;
+    9) dd if=/dev/zero of="$file" bs=4k seek=$((RANDOM % 500)) count=$((RANDOM % 40 + 1)) \
+        conv=notrunc status=none ;;
+    esac
+done
+WRITER
+cat >"$work/three" <<'THREE'
+#!/bin/bash
+# three DIRECTORY FIRST-SEED OPERATIONS
+for ((writer = $2; writer < $2 + 3; writer++)); do
+    "${0%/*}/writer" "$1" $writer "$3" &
+done
+wait
+THREE
+chmod +x "$work/writer" "$work/three"
+
+printf '%4s %9s %9s %9s %7s %7s %9s %9s %9s\n' seed decisions identical alone races skips 'by trace' \
+    'by counts' 'not found'
+for ((seed = 1; seed <= count; seed++)); do
+    truncate -s 1G "$work/disk"
+    # shellcheck disable=SC2086 # words by intention
+    mke2fs -q -t ext4 -E lazy_itable_init=0 ${MKFS:-} "$work/disk" 2>/dev/null
+    loop=$(losetup --find --show "$work/disk")
+    mount "$loop" "$fs"
+    "$work/three" "$fs" $((seed * 10)) 400
+    capture=${keep:-$work}/writers-$seed.e4c
+    "$e4replay" record --max-freeze 60s "$fs" -o "$capture" --no-progress -- \
+        "$work/three" "$fs" $((seed * 10 + 3)) 300 2>"$work/record.out" ||
+        { cat "$work/record.out" >&2 && exit 1; }
+    umount "$fs"
+    losetup -d "$loop"
+    loop=
+    status=0
+    "$e4replay" verify "$capture" --no-progress >"$work/verify.out" || status=$?
+    [ $status = 0 ] || [ $status = 3 ] || exit 1
+    awk -v seed="$seed" '
+        /^decisions / { decisions = $2 }
+        /^identical / { identical = $2 }
+        /^free-running/ { alone = $3 }
+        /^overlapping/ { races = $NF }
+        /^a locked group/ { skips = $NF }
+        /^start / { trace = $5; counts = $12 }
+        /nowhere to be found/ { lost = $1 }
+        END {
+            printf "%4d %9d %9d %9d %7d %7d %9d %9d %9d\n", seed, decisions, identical, alone, races, skips,
+                trace, counts, lost
+        }' "$work/verify.out"
+    [ -n "$keep" ] || rm "$capture"
+done
