@@ -34,8 +34,8 @@ class Evidence {
   void see(const Event& e) {
     switch (e.kind) {
       case EventKind::request_blocks:
-        asked_on_[e.pid] = e.cpu;
-        return;
+        asked_[e.pid] = {e.cpu, size_of(e)};
+        return note_neighbours(e);
       case EventKind::mballoc_alloc:
         note_stream(e);
         note_free(e.result);
@@ -83,15 +83,29 @@ class Evidence {
         std::uint64_t{group} * geometry_.clusters_per_group + static_cast<std::uint64_t>(start);
     return Span::right_open(first, first + len);
   }
+  struct Asked {
+    std::uint16_t cpu = 0;
+    std::uint64_t size = 0;  // of the file, blocks, at least
+  };
+  struct InFile {
+    std::uint64_t ino = 0;
+    std::uint32_t logical = 0;
+  };
+
   void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
     if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
   }
   // A search has found it, and nothing had happened to it: no preallocation had it.
   void note_free(const trace::RecordedExtent& found) {
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
-    Clusters clusters;
-    clusters.add(span(found.group, found.start, found.len));
-    known_free_ += clusters - touched_;
+    const auto whole = span(found.group, found.start, found.len);
+    std::uint64_t from = whole.lower();
+    const auto [begin, end] = touched_.equal_range(whole);
+    for (auto it = begin; it != end; ++it) {
+      if (it->lower() > from) known_free_.add(Span::right_open(from, it->lower()));
+      from = it->upper();
+    }
+    if (from < whole.upper()) known_free_.add(Span::right_open(from, whole.upper()));
   }
   // Free on disk, and nothing has happened to it yet.
   [[nodiscard]] bool is_new(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
@@ -118,20 +132,50 @@ class Evidence {
       pa.start = static_cast<std::uint32_t>(r.start);
       pa.len = r.len;
       const std::uint64_t end = e.orig.logical + geometry_.to_blocks(e.orig.len);
-      const bool small = end <= stream_req_;
+      const Asked asked = asked_by(e);
+      const bool small = std::max(end, asked.size) <= stream_req_;
       pa.kind = small ? Prealloc::Kind::group : Prealloc::Kind::inode;
-      pa.owner = small ? cpu_of(e) : e.ino;
+      pa.owner = small ? asked.cpu : e.ino;
       pa.logical = small ? 0 : e.orig.logical;
       join(pa);
+      if (!small) ends_at_[geometry_.block_of(pa.group, pa.start)] = {e.ino, pa.logical};
     }
     touch(r.group, r.start, r.len);
   }
 
-  // Whose preallocations a hit was looked for in. The thread may wait for them, and be woken
-  // elsewhere.
-  [[nodiscard]] std::uint16_t cpu_of(const Event& hit) const {
-    const auto asked = asked_on_.find(hit.pid);
-    return asked == asked_on_.end() ? hit.cpu : asked->second;
+  // What is known of a file's size, in blocks.
+  [[nodiscard]] std::uint64_t size_of(const Event& request) const {
+    const std::uint64_t to_the_right = request.pright != 0 ? request.lright + std::uint64_t{1} : 0;
+    if (!request.has_inputs) return to_the_right;
+    const std::uint64_t whole = request.i_size >> geometry_.block_bits;
+    const bool more = (request.i_size & (geometry_.block_size() - 1)) != 0;
+    return std::max(to_the_right, whole + (more ? 1 : 0));
+  }
+  // Whose preallocations a hit was looked for in. The thread may wait for them, and be woken on
+  // another CPU.
+  [[nodiscard]] Asked asked_by(const Event& hit) const {
+    const auto asked = asked_.find(hit.pid);
+    return asked == asked_.end() ? Asked{hit.cpu, 0} : asked->second;
+  }
+
+  // A file's preallocation goes on where its blocks before it end, or up to where others begin.
+  void note_neighbours(const Event& e) {
+    if (e.pleft != 0 && is_new_at(e.pleft + 1)) begins_at_[e.pleft + 1] = {e.ino, e.lleft + 1};
+    if (e.pright != 0 && is_new_at(e.pright - 1)) ends_at_[e.pright] = {e.ino, e.lright};
+  }
+  [[nodiscard]] bool is_new_at(std::uint64_t block) const {
+    return geometry_.holds_block(block) &&
+           is_new(geometry_.group_of(block), geometry_.cluster_in_group(block), 1);
+  }
+  // The first file block of an inode's preallocation that is given back.
+  [[nodiscard]] std::uint32_t logical_of(const Event& release) const {
+    const auto begin = begins_at_.find(release.block);
+    if (begin != begins_at_.end() && begin->second.ino == release.ino) return begin->second.logical;
+    const std::uint64_t blocks = geometry_.to_blocks(release.count);
+    const auto end = ends_at_.find(release.block + blocks);
+    if (end != ends_at_.end() && end->second.ino == release.ino && end->second.logical >= blocks)
+      return end->second.logical - static_cast<std::uint32_t>(blocks);
+    return kNowhereInFile - geometry_.blocks_per_group;
   }
 
   void see_release(const Event& e, Prealloc::Kind kind) {
@@ -144,7 +188,7 @@ class Evidence {
     // Of an inode's, the event counts clusters; of a group's as well.
     pa.len = static_cast<std::uint32_t>(std::min<std::uint64_t>(e.count, UINT32_MAX));
     pa.owner = kind == Prealloc::Kind::inode ? e.ino : PlantedPrealloc::kNobody;
-    pa.logical = kNowhereInFile - geometry_.blocks_per_group;
+    pa.logical = logical_of(e);
     if (is_new(pa.group, pa.start, pa.len)) join(pa);
     touch(pa.group, pa.start, pa.len);
   }
@@ -176,7 +220,10 @@ class Evidence {
   Clusters touched_;
   Clusters known_free_;
   bool shows_releases_ = false;
-  std::unordered_map<std::uint32_t, std::uint16_t> asked_on_;  // CPU of a thread's last request
+  std::unordered_map<std::uint32_t, Asked> asked_;  // a thread's last request
+  // Where a file's preallocation might begin, and what might be behind one: by block.
+  std::unordered_map<std::uint64_t, InFile> begins_at_;
+  std::unordered_map<std::uint64_t, InFile> ends_at_;
   std::vector<PlantedPrealloc> found_;
   std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
   std::vector<allocator::PlantedStreamGoal> streams_;

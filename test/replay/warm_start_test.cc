@@ -267,6 +267,77 @@ TEST(WarmStart, APreallocationHasNothingThatWasFree) {
   }
 }
 
+// Of a preallocation that is only given back, the blocks before it tell where it is in the file.
+TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  const auto& geometry = fs.source().geometry;
+  std::array<trace::Event, 2> events;
+  events[0].kind = trace::EventKind::request_blocks;
+  events[0].ino = 20;
+  events[0].lleft = 158;
+  events[0].pleft = geometry.block_of(1, 99);
+  events[1].kind = trace::EventKind::release_inode_pa;
+  events[1].ino = 20;
+  events[1].block = geometry.block_of(1, 100);
+  events[1].count = 7;
+  const auto logical = [&] {
+    MemorySource trace(events);
+    const auto warm = replay::deduce_warm_start(fs.source(), trace, {}, 16);
+    EXPECT_TRUE(warm.ok());
+    return warm->preallocs.size() == 1 ? warm->preallocs[0].logical : 0;
+  };
+  EXPECT_EQ(logical(), 159u);
+  events[0].ino = 21;  // another file ends there
+  EXPECT_GT(logical(), 1u << 31);
+  events[0].ino = 20;
+  events[0].pleft -= 1;  // the file ends before
+  EXPECT_GT(logical(), 1u << 31);
+  events[0].pright = geometry.block_of(1, 107);  // and goes on behind
+  events[0].lright = 200;
+  EXPECT_EQ(logical(), 193u);
+  events[0].lright = 6;
+  EXPECT_GT(logical(), 1u << 31);
+}
+
+// A request for a hole shows that the file is longer than it looks, and a hit where what is before
+// it in the preallocation belongs.
+TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  const auto& geometry = fs.source().geometry;
+  std::array<trace::Event, 3> events;
+  for (trace::Event& e : events) {
+    e.ino = 20;
+    e.pid = 77;
+    e.cpu = 3;
+  }
+  events[0].kind = trace::EventKind::request_blocks;
+  events[0].lright = 33;
+  events[0].pright = geometry.block_of(1, 400);
+  events[1].kind = trace::EventKind::mballoc_prealloc;
+  events[1].orig = {1, 0, 1, 10};
+  events[1].result = {1, 108, 1, 10};
+  events[2].kind = trace::EventKind::release_inode_pa;
+  events[2].block = geometry.block_of(1, 100);
+  events[2].count = 8;
+  const auto deduced = [&] {
+    MemorySource trace(events);
+    return replay::deduce_warm_start(fs.source(), trace, {}, 16)->preallocs;
+  };
+  auto found = deduced();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, state::Prealloc::Kind::inode);
+  EXPECT_EQ(found[0].owner, 20u);
+  EXPECT_EQ(found[0].logical, 10u);
+  EXPECT_EQ(found[1].logical, 2u);
+  events[0].lright = 15;
+  EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::group);
+  events[0].has_inputs = true;
+  events[0].i_size = 65536;
+  EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::group);
+  events[0].i_size += 1;
+  EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::inode);
+}
+
 // A thread that waits for its CPU's preallocations can be woken on another CPU.
 TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
