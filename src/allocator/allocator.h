@@ -63,6 +63,7 @@ class Allocator {
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const Tunables& tunables() const { return tunables_; }
   [[nodiscard]] state::FsState& state() { return state_; }
+  [[nodiscard]] const state::FsState& state() const { return state_; }
   // The Error: the first thing that a policy from a file did and must not.
   [[nodiscard]] Status status() const {
     return fault_.what == Search::Fault::What::none ? Status() : told_fault();

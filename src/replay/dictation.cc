@@ -18,6 +18,12 @@ Extent extent_of(const trace::RecordedExtent& e) {
 
 }  // namespace
 
+std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion) {
+  if (criterion == mb::Criterion::cr0) return state::OrderLists::largest;
+  if (criterion == mb::Criterion::cr1) return state::OrderLists::average;
+  return std::nullopt;
+}
+
 Dictation::Dictation(const Op& op, const allocator::Allocator& allocator)
     : op_(op),
       allocator_(allocator),
@@ -77,6 +83,8 @@ bool Dictation::accepts(const Choice& choice) {
   forced_ = true;
   own_ = choice;
   own_.prealloc = choice.prealloc && !none;
+  if (const auto lists = order_lists_of(op_.closing.criterion))
+    was_behind_ = allocator_.state().is_behind(*lists, recorded_.result.group, own_.result.group);
   return false;
 }
 

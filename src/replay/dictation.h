@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "allocator/allocator.h"
 #include "replay/op_stream.h"
 
 namespace e4r::replay {
+
+// The order lists from which a criterion of Linux 6.1 takes the first group, if it does.
+[[nodiscard]] std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion);
 
 // Leads an allocator to the decision that the trace recorded, and keeps what the model would have
 // chosen itself.
@@ -29,6 +33,9 @@ class Dictation : public allocator::Guide {
 
   // Whether the recorded result was put in place of the model's.
   [[nodiscard]] bool forced() const { return forced_; }
+  // Then, if the criterion takes its groups from order lists: whether the recorded group came
+  // behind the model's on one where both have been since the start.
+  [[nodiscard]] bool was_behind() const { return forced_ && was_behind_; }
   // The decision as the model made it, before that.
   [[nodiscard]] allocator::Decision judged(const allocator::Decision& decision) const;
 
@@ -44,6 +51,7 @@ class Dictation : public allocator::Guide {
   // The goal was trimmed, and what normalisation had made it was not recorded.
   bool hides_goal_;
   bool forced_ = false;
+  bool was_behind_ = false;
   allocator::Choice own_;  // when forced
 };
 

@@ -30,7 +30,7 @@ void Follow::decide(const Op& op) {
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
   const allocator::Decision own = dictation.judged(decision);
   note_decision(op, own, dictation.forced());
-  if (dictation.forced() && is_warm()) learn_order(op, own);
+  if (dictation.was_behind() && is_warm()) learn_order(op, own);
   if (!agreement_.count(op, own, dictation.forced())) note_order(op);
   note_inputs(op.request, decision.inputs);
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
@@ -68,14 +68,11 @@ void Follow::learn_order(const Op& op, const allocator::Decision& own) {
   if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
       own.criterion != op.closing.criterion)
     return;
-  WarmStart::Precedence p;
-  if (own.criterion == mb::Criterion::cr1)
-    p.lists = state::OrderLists::average;
-  else if (own.criterion != mb::Criterion::cr0)
-    return;
-  p.group = op.closing.result.group;
-  p.other = own.result.group;
-  if (model_.own_state().put_before(p.lists, p.group, p.other)) learnt_.push_back(p);
+  const auto lists = order_lists_of(own.criterion);
+  if (!lists) return;
+  learnt_.push_back({*lists, op.closing.result.group, own.result.group});
+  // What the kernel took from the group may have moved it to another list by now.
+  model_.own_state().put_before(*lists, op.closing.result.group, own.result.group);
 }
 
 // One such group shows it for all that the call comes to.

@@ -89,8 +89,9 @@ class FsState {
   // For a state whose past is not known, so that its lists may be in any order: sorts every list of
   // the array by the rank of its groups.
   void arrange(OrderLists lists, const std::vector<std::uint32_t>& rank);
-  // Puts `group` right in front of `other`, which comes before it on a list where both have been
-  // since arrange(). False, and nothing changes, when it is not so.
+  // Whether `group` comes behind `other` on a list where both have been since arrange().
+  [[nodiscard]] bool is_behind(OrderLists lists, std::uint32_t group, std::uint32_t other) const;
+  // If so, puts it right in front of it. False, and nothing changes, when it is not so.
   bool put_before(OrderLists lists, std::uint32_t group, std::uint32_t other);
 
   // The buddy of a loaded group, built at first use.

@@ -2,6 +2,8 @@
 // The order of groups on the order lists of a state whose past is not known.
 #include "state/fs_state.h"
 
+#include <algorithm>
+
 namespace e4r::state {
 namespace {
 
@@ -9,16 +11,6 @@ template <class Lists>
 void sort_all(Lists& lists, const std::vector<std::uint32_t>& rank) {
   for (auto& list : lists)
     list.sort([&](const Group& a, const Group& b) { return rank[a.number] < rank[b.number]; });
-}
-
-// Moves `group` in front of `other`, if that comes before it.
-template <class List>
-bool move_before(List& list, Group& group, Group& other) {
-  auto at = list.iterator_to(other);
-  while (at != list.end() && &*at != &group) ++at;
-  if (at == list.end()) return false;
-  list.splice(list.iterator_to(other), list, at);
-  return true;
 }
 
 }  // namespace
@@ -33,20 +25,38 @@ void FsState::arrange(OrderLists lists, const std::vector<std::uint32_t>& rank) 
     (lists == OrderLists::largest ? group.moved_by_largest : group.moved_by_average) = false;
 }
 
-bool FsState::put_before(OrderLists lists, std::uint32_t number, std::uint32_t other_number) {
+bool FsState::is_behind(OrderLists lists, std::uint32_t number, std::uint32_t other_number) const {
   if (!has_lists() || number == other_number || number >= groups_.size() ||
       other_number >= groups_.size())
     return false;
-  const auto move = [&](auto& all, auto hook, auto moved, auto order) {
-    Group& group = groups_[number];
-    Group& other = groups_[other_number];
-    return (group.*hook).is_linked() && (other.*hook).is_linked() && !(group.*moved) &&
-           !(other.*moved) && group.*order == other.*order &&
-           move_before(all[static_cast<std::size_t>(group.*order)], group, other);
+  const Group& group = groups_[number];
+  const Group& other = groups_[other_number];
+  const auto is = [&](const auto& all, auto hook, auto moved, auto order) {
+    if (!(group.*hook).is_linked() || !(other.*hook).is_linked() || group.*moved || other.*moved ||
+        group.*order != other.*order)
+      return false;
+    const auto& list = all[static_cast<std::uint8_t>(group.*order)];
+    return std::any_of(list.iterator_to(other), list.end(),
+                       [&](const Group& g) { return &g == &group; });
   };
   return lists == OrderLists::largest
-             ? move(largest_, &Group::by_largest, &Group::moved_by_largest, &Group::largest_order)
-             : move(average_, &Group::by_average, &Group::moved_by_average, &Group::average_order);
+             ? is(largest_, &Group::by_largest, &Group::moved_by_largest, &Group::largest_order)
+             : is(average_, &Group::by_average, &Group::moved_by_average, &Group::average_order);
+}
+
+bool FsState::put_before(OrderLists lists, std::uint32_t number, std::uint32_t other_number) {
+  if (!is_behind(lists, number, other_number)) return false;
+  Group& group = groups_[number];
+  Group& other = groups_[other_number];
+  const auto move = [&](auto& all, auto order) {
+    auto& list = all[static_cast<std::uint8_t>(group.*order)];
+    list.splice(list.iterator_to(other), list, list.iterator_to(group));
+  };
+  if (lists == OrderLists::largest)
+    move(largest_, &Group::largest_order);
+  else
+    move(average_, &Group::average_order);
+  return true;
 }
 
 }  // namespace e4r::state

@@ -178,7 +178,10 @@ TEST(FsState, ListsCanBePutInOrderUntilTheirGroupsMove) {
   state.arrange(OrderLists::average, {4, 0, 3, 1, 2});
   using Numbers = std::vector<std::uint32_t>;
   EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 3, 4, 2, 0}));
+  EXPECT_TRUE(state.is_behind(OrderLists::average, 2, 3));
+  EXPECT_FALSE(state.is_behind(OrderLists::average, 3, 2));
   EXPECT_TRUE(state.put_before(OrderLists::average, 2, 3));
+  EXPECT_FALSE(state.is_behind(OrderLists::average, 2, 3));
   EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 2, 3, 4, 0}));
   EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // is there already
   EXPECT_FALSE(state.put_before(OrderLists::average, 2, 2));
