@@ -115,8 +115,8 @@ class RunSearch {
     if (len == run.count) {
       out.alignment = 31;
     } else if (first > run.first && out.run.end() < run.end()) {
-      out.alignment = static_cast<std::uint32_t>(
-          std::countr_zero(middle_step_));  // one such end is as good as another
+      // One such end is as good as another.
+      out.alignment = static_cast<std::uint32_t>(std::countr_zero(middle_step_));
     }
     out.change = counts_of({run.first, first - run.first});
     out.change += counts_of({out.run.end(), run.end() - out.run.end()});
@@ -189,12 +189,13 @@ class RunSearch {
   // Those before which a file is gone.
   void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
-    const auto add_up_to = [&](std::uint32_t end) {
-      for (std::uint32_t len = 1; len <= most && len < end - run.first; ++len)
+    const auto add_up_to = [&](std::uint32_t end, std::uint32_t longest) {
+      for (std::uint32_t len = 1; len <= longest && len < end - run.first; ++len)
         add(of, {end - len, len}, out);
     };
-    add_up_to(run.end());
-    for_each_end(run, middle_step_, add_up_to);
+    add_up_to(run.end(), most);
+    for_each_end(run, middle_step_,
+                 [&](std::uint32_t end) { add_up_to(end, std::min(most, middle_step_)); });
   }
 
   [[nodiscard]] bool find_two(const Counts& missing, std::uint32_t clusters,
@@ -210,7 +211,10 @@ class RunSearch {
       for (auto it = begin; it != end && looked < 64; ++it, ++looked) {
         const Piece& second = *it->second;
         const std::uint32_t aligned = std::min(first.alignment, second.alignment) + 1;
-        if (second.of <= first.of || aligned <= best) continue;
+        if (second.of <= first.of || aligned < best) continue;
+        // Of equals the lowest: that is where a search comes first.
+        if (aligned == best && !(found[0] == first.run && second.run.first < found[1].first))
+          continue;
         best = aligned;
         found = {first.run, second.run};
       }
