@@ -127,8 +127,7 @@ Normalized normalize(const Geometry& geometry, const Search& search, const Reque
 Mode mode_by_size(const Geometry& geometry, const Tunables& tunables, const Extent& orig,
                   const Request& request) {
   const std::uint64_t end = logical_end(geometry, orig);
-  const std::uint64_t file =
-      (request.size_hint + (1ull << geometry.block_bits) - 1) >> geometry.block_bits;
+  const std::uint64_t file = geometry.blocks_of_bytes(request.size_hint);
   const bool closed_file = request.inputs_exact && end == file && !request.open_for_write;
   const bool small =
       std::max(end, file) <= tunables.mb_stream_req && tunables.mb_group_prealloc > 0;

@@ -79,6 +79,10 @@ struct Geometry {
   [[nodiscard]] std::uint64_t to_blocks(std::uint64_t clusters) const {
     return clusters << cluster_bits;
   }
+  // Blocks that a file of `bytes` bytes has (rounded up).
+  [[nodiscard]] std::uint64_t blocks_of_bytes(std::uint64_t bytes) const {
+    return (bytes + (1ull << block_bits) - 1) >> block_bits;
+  }
 };
 
 // One past the last file block that `extent` covers, in 64 bits.

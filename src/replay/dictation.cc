@@ -16,13 +16,14 @@ Extent extent_of(const trace::RecordedExtent& e) {
   return {e.group, static_cast<std::uint32_t>(e.start), e.len, e.logical};
 }
 
-}  // namespace
-
+// From which a criterion of Linux 6.1 takes the first group, if it does.
 std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion) {
   if (criterion == mb::Criterion::cr0) return state::OrderLists::largest;
   if (criterion == mb::Criterion::cr1) return state::OrderLists::average;
   return std::nullopt;
 }
+
+}  // namespace
 
 Dictation::Dictation(const Op& op, const allocator::Allocator& allocator)
     : op_(op),
@@ -83,8 +84,9 @@ bool Dictation::accepts(const Choice& choice) {
   forced_ = true;
   own_ = choice;
   own_.prealloc = choice.prealloc && !none;
-  if (const auto lists = order_lists_of(op_.closing.criterion))
-    was_behind_ = allocator_.state().is_behind(*lists, recorded_.result.group, own_.result.group);
+  const auto lists = order_lists_of(op_.closing.criterion);
+  if (lists && allocator_.state().is_behind(*lists, recorded_.result.group, own_.result.group))
+    behind_on_ = lists;
   return false;
 }
 

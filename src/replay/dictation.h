@@ -9,9 +9,6 @@
 
 namespace e4r::replay {
 
-// The order lists from which a criterion of Linux 6.1 takes the first group, if it does.
-[[nodiscard]] std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion);
-
 // Leads an allocator to the decision that the trace recorded, and keeps what the model would have
 // chosen itself.
 class Dictation : public allocator::Guide {
@@ -33,9 +30,11 @@ class Dictation : public allocator::Guide {
 
   // Whether the recorded result was put in place of the model's.
   [[nodiscard]] bool forced() const { return forced_; }
-  // Then, if the criterion takes its groups from order lists: whether the recorded group came
-  // behind the model's on one where both have been since the start.
-  [[nodiscard]] bool was_behind() const { return forced_ && was_behind_; }
+  // Then, if the recorded criterion takes its groups from order lists, and the recorded group came
+  // behind the model's on one where both have been since the start: those lists.
+  [[nodiscard]] std::optional<state::OrderLists> behind_on() const {
+    return forced_ ? behind_on_ : std::nullopt;
+  }
   // The decision as the model made it, before that.
   [[nodiscard]] allocator::Decision judged(const allocator::Decision& decision) const;
 
@@ -51,7 +50,7 @@ class Dictation : public allocator::Guide {
   // The goal was trimmed, and what normalisation had made it was not recorded.
   bool hides_goal_;
   bool forced_ = false;
-  bool was_behind_ = false;
+  std::optional<state::OrderLists> behind_on_;
   allocator::Choice own_;  // when forced
 };
 

@@ -30,7 +30,8 @@ void Follow::decide(const Op& op) {
   contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
   const allocator::Decision own = dictation.judged(decision);
   note_decision(op, own, dictation.forced());
-  if (dictation.was_behind() && is_warm()) learn_order(op, own);
+  const auto lists = dictation.behind_on();
+  if (lists && is_warm()) learn_order(op, own, *lists);
   if (!agreement_.count(op, own, dictation.forced())) note_order(op);
   note_inputs(op.request, decision.inputs);
   if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
@@ -64,15 +65,13 @@ void Follow::note_order(const Op& op) {
 }
 
 // Both searches took the first group of a list: the kernel's stood in front of the model's there.
-void Follow::learn_order(const Op& op, const allocator::Decision& own) {
+void Follow::learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists) {
   if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
       own.criterion != op.closing.criterion)
     return;
-  const auto lists = order_lists_of(own.criterion);
-  if (!lists) return;
-  learnt_.push_back({*lists, op.closing.result.group, own.result.group});
+  learnt_.push_back({lists, op.closing.result.group, own.result.group});
   // What the kernel took from the group may have moved it to another list by now.
-  model_.own_state().put_before(*lists, op.closing.result.group, own.result.group);
+  model_.own_state().put_before(lists, op.closing.result.group, own.result.group);
 }
 
 // One such group shows it for all that the call comes to.

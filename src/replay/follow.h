@@ -55,7 +55,7 @@ class Follow : public Engine {
   }
 
   void note_inputs(std::uint64_t request, const allocator::Inputs& inputs);
-  void learn_order(const Op& op, const allocator::Decision& own);
+  void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
   void note_order(const Op& op);
 
   allocator::Model& model_;  // the engine's decider: a kernel's decisions cannot be put right

@@ -147,9 +147,7 @@ class Evidence {
   [[nodiscard]] std::uint64_t size_of(const Event& request) const {
     const std::uint64_t to_the_right = request.pright != 0 ? request.lright + std::uint64_t{1} : 0;
     if (!request.has_inputs) return to_the_right;
-    const std::uint64_t whole = request.i_size >> geometry_.block_bits;
-    const bool more = (request.i_size & (geometry_.block_size() - 1)) != 0;
-    return std::max(to_the_right, whole + (more ? 1 : 0));
+    return std::max(to_the_right, geometry_.blocks_of_bytes(request.i_size));
   }
   // Whose preallocations a hit was looked for in. The thread may wait for them, and be woken on
   // another CPU.

@@ -60,10 +60,10 @@ struct WarmStart {
                                                            const WarmStart* warm);
 
 // Works it out from the start image, the events, and mb_groups of the same moment as the image
-// (empty: none). The model is that of Linux 6.1: preallocations lie at an end of a run of clusters
-// that are free on disk, since what has been handed out of them is in use there. `stream_req`
-// (mb_stream_req of the recorded kernel, blocks): a file that is no longer takes from a CPU's
-// preallocations.
+// (empty: none). The model is that of Linux 6.1. What has been handed out of a preallocation is in
+// use on disk, so what is left of it begins or ends a run of clusters that are free there, unless
+// the file has gone (hidden_runs.h). `stream_req` (mb_stream_req of the recorded kernel, blocks): a
+// file that is no longer takes from a CPU's preallocations.
 [[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
                                                   trace::EventSource& events,
                                                   const std::vector<state::MbGroup>& groups,
