@@ -18,6 +18,7 @@ test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)
+# With what debian/control asks for (build_depends).
 debian=(debhelper dpkg-dev fakeroot git lintian)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
@@ -38,6 +39,12 @@ browser=(chromium)
 corpus=(dbench dpkg e2fsprogs fsmark g++ git jq libelf-dev linux-source-6.1 make postgresql postmark
         python3 qemu-utils rocksdb-tools rsync sqlite3 xz-utils)
 
+# build_depends: the packages that debian/control names for a build, without versions and profiles.
+build_depends() {
+    sed -n '/^Build-Depends:/,/^[^ B]/s/^ \([a-z0-9.+-]*\).*/\1/p' "$(dirname "$0")/../debian/control" |
+        grep -v '^debhelper-compat$'
+}
+
 wanted=()
 for group in "${@:-build}"; do
     case $group in
@@ -45,7 +52,11 @@ for group in "${@:-build}"; do
     test) wanted+=("${build[@]}" "${test[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
     package) wanted+=("${build[@]}" "${package[@]}") ;;
-    debian) wanted+=("${test[@]}" "${build[@]}" "${debian[@]}") ;;
+    debian)
+        depends=$(build_depends)
+        mapfile -t -O ${#wanted[@]} wanted <<<"$depends"
+        wanted+=("${build[@]}" "${test[@]}" "${debian[@]}")
+        ;;
     lint) wanted+=("${lint[@]}") ;;
     lab) wanted+=("${lab[@]}") ;;
     xfstests) wanted+=("${lab[@]}" "${xfstests[@]}") ;;
