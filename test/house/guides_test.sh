@@ -78,11 +78,18 @@ grep -q '^Signed-off-by: A Reader <reader@example.org>$' kernel/patches/scan-les
 [[ $("$lab" apply scan-less 2>&1) == *"applied already"* ]] || fail "what is applied is applied again"
 # A topic brings with it those that its heading names.
 printf '\n# few, on scan-less,none: of this test\nfew/0001-few.patch\n' >>kernel/series/6.1.series
-for name in few scan-less; do
+printf '\n# own, not in all: of this test\nown/0001-own.patch\n' >>kernel/series/6.1.series
+for name in few scan-less own,few; do
     bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$name" |
         sed 's,/.*,,' | paste -sd' '
 done >"$work/brought"
-[ "$(paste -sd, "$work/brought")" = "scan-less few,scan-less" ] || fail "topics brought: $(cat "$work/brought")"
+[ "$(paste -sd, "$work/brought")" = "scan-less few,scan-less,scan-less few own" ] || fail "topics brought: $(cat "$work/brought")"
+# The one that is not in all comes beside it.
+for name in all all,own; do
+    bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$name" >"$work/brought"
+    [ "$name $(grep -c '^own/' "$work/brought") $(grep -c '^few/' "$work/brought")" = "$name $((${#name} > 3)) 1" ] ||
+        fail "$name is $(cat "$work/brought")"
+done
 # What figures.sh takes for its policy.
 policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
     for tree in base scan-less all trace-inputs mballoc-cr1.5,es-shrinker 6.12 6.12-es-shrinker 7.3-trace-inputs 7.3-rotalloc \

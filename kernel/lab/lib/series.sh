@@ -5,7 +5,8 @@
 # A series file has headings ("# topic") and lines "TOPIC/NNNN-name.patch", in the order in which they
 # apply; the patches are git format-patch mails under kernel/patches/. A SERIES is a topic, several
 # with commas between them, or "all"; it is of 6.1 unless it begins with the number of another base:
-# "6.12-trace-inputs". A topic whose heading is "# topic, on OTHER,OTHER: ..." brings these with it.
+# "6.12-trace-inputs". A topic whose heading is "# topic, on OTHER,OTHER: ..." brings these with it;
+# one with "# topic, not in all: ..." is there by its name only.
 
 patches_dir=${E4R_PATCHES:-$kernel_dir/patches}
 
@@ -34,12 +35,14 @@ open_series() {
 patches() {
     awk -v wanted=",$topics_wanted," '
         NR == FNR {
-            if ($1 == "#" && $2 ~ /,$/ && $3 == "on" && index(wanted, "," $2)) wanted = wanted $4 ","
+            if ($1 != "#" || $2 !~ /,$/) next
+            if ($3 == "on" && index(wanted, "," $2)) wanted = wanted $4 ","
+            if ($3 " " $4 " " $5 == "not in all") by_name[$2]
             next
         }
         /^[ \t]*(#|$)/ { next }
         { topic = $1; sub(/\/.*/, "", topic) }
-        wanted == ",all," || index(wanted, "," topic ",") { print $1 }' <(tr -d : <"$series_file") "$series_file"
+        index(wanted, "," topic ",") || (index(wanted, ",all,") && !(topic "," in by_name)) { print $1 }' <(tr -d : <"$series_file") "$series_file"
 }
 
 topics() {
