@@ -19,7 +19,7 @@ fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)
 # With what debian/control asks for (build_depends).
-debian=(debhelper dpkg-dev fakeroot git lintian)
+debian=(build-essential debhelper dpkg-dev fakeroot git lintian)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
