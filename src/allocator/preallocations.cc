@@ -116,16 +116,30 @@ bool Preallocations::plant(const PlantedPrealloc& planted) {
   if (planted.len == 0 || !geometry.holds(planted.group, planted.start, planted.len)) return false;
   state_.load(planted.group);
   state::Group& group = state_.group(planted.group);
-  if (group.corrupt || !bitmap::all_clear(state_.words(group), planted.start, planted.len))
-    return false;
-  state_.take(group, planted.start, planted.len);
+  if (group.corrupt) return false;
+  std::vector<ClusterRange> free;
+  std::uint32_t clusters = 0;
+  bitmap::for_each_clear_run(state_.words(group), planted.start, planted.start + planted.len,
+                             [&](std::uint32_t start, std::uint32_t end) {
+                               free.push_back({start, end - start});
+                               clusters += end - start;
+                             });
+  const bool inode = planted.kind == Prealloc::Kind::inode;
+  if (clusters == 0 || (!inode && clusters < planted.len)) return false;
+  for (const ClusterRange& run : free) state_.take(group, run.first, run.count);
   Prealloc& pa = state_.new_prealloc();
   pa.kind = planted.kind;
   pa.owner = planted.owner;
   pa.block = geometry.block_of(planted.group, planted.start);
   pa.logical = planted.logical;
-  pa.len = pa.free = planted.len;
-  if (pa.kind == Prealloc::Kind::inode) pa.used.assign((pa.len + 63) / 64, 0);
+  pa.len = planted.len;
+  pa.free = clusters;
+  if (inode) {
+    pa.used.assign((pa.len + 63) / 64, 0);
+    pa.mark_used(0, pa.len);
+    for (const ClusterRange& run : free)
+      bitmap::clear_range(pa.used, run.first - planted.start, run.count);
+  }
   state_.enlist(pa);
   if (planted.owner == PlantedPrealloc::kNobody) return true;
   if (pa.kind == Prealloc::Kind::group) {

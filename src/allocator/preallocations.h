@@ -42,8 +42,9 @@ struct PlantedPrealloc {
   state::Prealloc::Kind kind = state::Prealloc::Kind::inode;
   std::uint64_t owner = 0;  // inode number, or CPU
   std::uint32_t group = 0;
-  std::uint32_t start = 0;    // cluster in the group
-  std::uint32_t len = 0;      // clusters
+  std::uint32_t start = 0;  // cluster in the group
+  // Clusters. Of an inode's, those in use have been handed out of it.
+  std::uint32_t len = 0;
   std::uint32_t logical = 0;  // file block of the first one (inode kind)
 };
 
@@ -70,7 +71,8 @@ class Preallocations {
   // The request is done: what is left of the preallocation that served it goes to its place in the
   // lists, or away (ext4_mb_release_context).
   void finish(const Request& request, const Search& search, state::Prealloc& pa);
-  // False, and nothing changes, when a cluster of it is in use or outside of the group.
+  // False, and nothing changes, when a cluster of it is outside of the group, none of it is free,
+  // or not all of a CPU's.
   bool plant(const PlantedPrealloc& planted);
   // Gives back an inode's oldest ones when it has more than mb_max_inode_prealloc allows.
   void trim(std::uint64_t ino);

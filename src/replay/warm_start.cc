@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/icl/interval_set.hpp>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -53,6 +54,8 @@ class Evidence {
     }
   }
 
+  // Clusters of preallocations that it shows.
+  [[nodiscard]] std::uint64_t shown() const { return shown_; }
   // If not, what a search has found may have been a preallocation's before.
   [[nodiscard]] bool shows_releases() const { return shows_releases_; }
 
@@ -69,7 +72,11 @@ class Evidence {
     return words;
   }
 
-  [[nodiscard]] std::vector<PlantedPrealloc> take_preallocs() { return std::move(found_); }
+  [[nodiscard]] std::vector<PlantedPrealloc> take_preallocs() {
+    for (PlantedPrealloc& pa : found_) reach_to_old(pa);
+    merge_pieces();
+    return std::move(found_);
+  }
   [[nodiscard]] std::vector<allocator::PlantedStreamGoal> take_streams() {
     return std::move(streams_);
   }
@@ -160,10 +167,69 @@ class Evidence {
   void note_neighbours(const Event& e) {
     if (e.pleft != 0 && is_new_at(e.pleft + 1)) begins_at_[e.pleft + 1] = {e.ino, e.lleft + 1};
     if (e.pright != 0 && is_new_at(e.pright - 1)) ends_at_[e.pright] = {e.ino, e.lright};
+    // Without extents the goal is the nearest block of the file before the request (6.1:
+    // ext4_find_near), which is taken to be that of the file block before.
+    if (e.pleft == 0 && e.pright == 0 && e.logical > 0 && is_old_at(e.goal))
+      before_.insert({e.ino, {e.goal, e.logical - 1}});
   }
   [[nodiscard]] bool is_new_at(std::uint64_t block) const {
     return geometry_.holds_block(block) &&
            is_new(geometry_.group_of(block), geometry_.cluster_in_group(block), 1);
+  }
+  [[nodiscard]] bool is_old_at(std::uint64_t block) const {
+    if (!geometry_.holds_block(block)) return false;
+    const std::uint32_t group = geometry_.group_of(block);
+    return bitmap::test(source_.groups[group].words, geometry_.cluster_in_group(block));
+  }
+  [[nodiscard]] std::uint32_t nowhere() const {
+    return kNowhereInFile - geometry_.blocks_per_group;
+  }
+  [[nodiscard]] bool is_placed(const PlantedPrealloc& pa) const { return pa.logical < nowhere(); }
+  // Whether what follows up to `end` can be of the same preallocation: up to `first` it is in use.
+  [[nodiscard]] bool reaches(const PlantedPrealloc& pa, std::uint32_t first,
+                             std::uint32_t end) const {
+    const std::uint32_t behind = pa.start + pa.len;
+    return first >= behind && end - pa.start <= kLongestPrealloc &&
+           bitmap::all_set(source_.groups[pa.group].words, behind, first - behind);
+  }
+  // A block of the same file behind it, and nothing free between, was handed out of the same one.
+  void reach_to_old(PlantedPrealloc& pa) const {
+    if (pa.kind != Prealloc::Kind::inode) return;
+    const auto [begin, end] = before_.equal_range(pa.owner);
+    for (auto it = begin; it != end; ++it) {
+      const auto& [block, logical] = it->second;
+      const std::uint32_t last = geometry_.cluster_in_group(block);
+      if (geometry_.group_of(block) != pa.group || !reaches(pa, last + 1, last + 1)) continue;
+      const std::uint32_t clusters = last - pa.start;
+      const std::uint64_t blocks = geometry_.to_blocks(clusters);
+      if (logical < blocks || (is_placed(pa) && pa.logical != logical - blocks)) continue;
+      pa.logical = logical - static_cast<std::uint32_t>(blocks);
+      pa.len = clusters + 1;
+    }
+  }
+  // Pieces of one inode that continue each other in the file and on disk are one preallocation's.
+  void merge_pieces() {
+    std::vector<PlantedPrealloc*> order;
+    for (PlantedPrealloc& pa : found_)
+      if (pa.kind == Prealloc::Kind::inode && is_placed(pa)) order.push_back(&pa);
+    const auto place = [](const PlantedPrealloc* pa) {
+      return std::tuple(pa->owner, pa->group, pa->start, pa->len);
+    };
+    std::ranges::sort(order, {}, place);
+    PlantedPrealloc* last = nullptr;
+    for (PlantedPrealloc* pa : order) {
+      const bool same =
+          last != nullptr && last->owner == pa->owner && last->group == pa->group &&
+          last->logical + geometry_.to_blocks(pa->start - last->start) == pa->logical &&
+          reaches(*last, pa->start, pa->start + pa->len);
+      if (!same) {
+        last = pa;
+        continue;
+      }
+      last->len = pa->start + pa->len - last->start;
+      pa->len = 0;
+    }
+    std::erase_if(found_, [](const PlantedPrealloc& pa) { return pa.len == 0; });
   }
   // The first file block of an inode's preallocation that is given back.
   [[nodiscard]] std::uint32_t logical_of(const Event& release) const {
@@ -173,7 +239,7 @@ class Evidence {
     const auto end = ends_at_.find(release.block + blocks);
     if (end != ends_at_.end() && end->second.ino == release.ino && end->second.logical >= blocks)
       return end->second.logical - static_cast<std::uint32_t>(blocks);
-    return kNowhereInFile - geometry_.blocks_per_group;
+    return nowhere();
   }
 
   void see_release(const Event& e, Prealloc::Kind kind) {
@@ -193,6 +259,7 @@ class Evidence {
 
   // A piece that continues another one's clusters, of the same owner, is the same preallocation's.
   void join(const PlantedPrealloc& piece) {
+    shown_ += piece.len;
     const auto end = by_end_.find(span(piece.group, piece.start, piece.len).lower());
     if (end != by_end_.end()) {
       PlantedPrealloc& pa = found_[end->second];
@@ -209,6 +276,9 @@ class Evidence {
     found_.push_back(piece);
   }
 
+  // Clusters. A goal is normalized to 8 MiB or less (6.1: ext4_mb_normalize_request).
+  static constexpr std::uint32_t kLongestPrealloc = 2048;
+
   // More stream goals than any kernel keeps; one inode of each residue is enough.
   static constexpr std::uint64_t kStreams = 1 << 16;
 
@@ -217,11 +287,14 @@ class Evidence {
   std::uint64_t stream_req_;
   Clusters touched_;
   Clusters known_free_;
+  std::uint64_t shown_ = 0;
   bool shows_releases_ = false;
   std::unordered_map<std::uint32_t, Asked> asked_;  // a thread's last request
   // Where a file's preallocation might begin, and what might be behind one: by block.
   std::unordered_map<std::uint64_t, InFile> begins_at_;
   std::unordered_map<std::uint64_t, InFile> ends_at_;
+  // By inode: blocks from before the trace, and where they are in the file.
+  std::unordered_multimap<std::uint64_t, std::pair<std::uint64_t, std::uint32_t>> before_;
   std::vector<PlantedPrealloc> found_;
   std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
   std::vector<allocator::PlantedStreamGoal> streams_;
@@ -316,12 +389,12 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
     for (const Event& e : batch) evidence.see(e);
   }
   WarmStart out;
+  out.shown_by_trace = evidence.shown();
   out.preallocs = evidence.take_preallocs();
   out.streams = evidence.take_streams();
   out.groups = groups;
   std::unordered_map<std::uint32_t, std::vector<const PlantedPrealloc*>> of_group;
   for (const PlantedPrealloc& pa : out.preallocs) {
-    out.shown_by_trace += pa.len;
     of_group[pa.group].push_back(&pa);
   }
   std::vector<PlantedPrealloc> more;

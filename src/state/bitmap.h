@@ -49,15 +49,20 @@ inline void clear(Words words, std::uint32_t bit) {
   return find(words, limit, from, 0);
 }
 
-// Calls each(start, end) for every longest run of clear bits in [0, limit), in order. `each` may
+// Calls each(start, end) for every longest run of clear bits in [from, limit), in order. `each` may
 // change bits of that run.
 template <class Each>
-void for_each_clear_run(ConstWords words, std::uint32_t limit, const Each& each) {
-  for (std::uint32_t at = find_clear(words, limit, 0); at < limit;) {
+void for_each_clear_run(ConstWords words, std::uint32_t from, std::uint32_t limit,
+                        const Each& each) {
+  for (std::uint32_t at = find_clear(words, limit, from); at < limit;) {
     const std::uint32_t end = find_set(words, limit, at);
     each(at, end);
     at = find_clear(words, limit, end);
   }
+}
+template <class Each>
+void for_each_clear_run(ConstWords words, std::uint32_t limit, const Each& each) {
+  for_each_clear_run(words, 0, limit, each);
 }
 
 // Calls fn(word index, mask) for each word that [from, from + count) touches.

@@ -356,11 +356,12 @@ TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
     return replay::deduce_warm_start(fs.source(), trace, {}, 16)->preallocs;
   };
   auto found = deduced();
-  ASSERT_EQ(found.size(), 2u);
+  ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, state::Prealloc::Kind::inode);
   EXPECT_EQ(found[0].owner, 20u);
-  EXPECT_EQ(found[0].logical, 10u);
-  EXPECT_EQ(found[1].logical, 2u);
+  EXPECT_EQ(found[0].start, 100u);
+  EXPECT_EQ(found[0].len, 9u);
+  EXPECT_EQ(found[0].logical, 2u);
   events[0].lright = 15;
   EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::group);
   events[0].has_inputs = true;
@@ -368,6 +369,93 @@ TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
   EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::group);
   events[0].i_size += 1;
   EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::inode);
+}
+
+// Without extents a request has no neighbours, but its goal is the file's block before it.
+TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  state::Source source = fs.source();
+  std::vector<std::uint64_t> words(source.groups[1].words.begin(), source.groups[1].words.end());
+  bitmap::set_range(words, 110, 5);  // the file's blocks 30 to 34
+  source.groups[1].words = words;
+  const auto& geometry = source.geometry;
+  std::array<trace::Event, 3> events;
+  for (trace::Event& e : events) e.ino = 20;
+  events[0].kind = trace::EventKind::request_blocks;
+  events[0].logical = 35;
+  events[0].goal = geometry.block_of(1, 114);
+  events[1].kind = events[2].kind = trace::EventKind::release_inode_pa;
+  events[1].block = geometry.block_of(1, 100);
+  events[1].count = 10;
+  events[2].block = geometry.block_of(1, 115);
+  events[2].count = 9;
+  const auto deduced = [&](std::size_t count) {
+    MemorySource trace(std::span<const trace::Event>(events).first(count));
+    auto warm = replay::deduce_warm_start(source, trace, {}, 16);
+    EXPECT_EQ(warm->shown_by_trace, count == 2 ? 10u : 19u);
+    return warm->preallocs;
+  };
+  auto found = deduced(2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].start, 100u);
+  EXPECT_EQ(found[0].len, 15u);  // to the file's last block
+  EXPECT_EQ(found[0].logical, 20u);
+  Rig rig("legacy", fs);
+  rig.state.take(rig.state.group(1), 110, 5);
+  EXPECT_TRUE(rig.allocator.plant(found[0]));
+  const state::Prealloc& pa = rig.state.inode_preallocs(20).list.front();
+  EXPECT_EQ(pa.free, 10u);
+  EXPECT_EQ(bitmap::find_set(pa.used, pa.len, 0), 10u);
+  EXPECT_EQ(bitmap::find_clear(pa.used, pa.len, 10), 15u);
+  for (const std::string& line : rig.state.check(5)) ADD_FAILURE() << line;
+  found[0].kind = state::Prealloc::Kind::group;
+  EXPECT_FALSE(rig.allocator.plant(found[0]));
+
+  events[0].pleft = events[0].goal;  // where the next one goes on
+  events[0].lleft = 34;
+  events[0].goal = 0;
+  found = deduced(3);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].logical, 35u);
+  bitmap::clear_range(words, 112, 1);  // something is free between
+  events[0].pleft = 0;
+  events[0].goal = geometry.block_of(1, 114);
+  found = deduced(2);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].len, 10u);
+  EXPECT_GT(found[0].logical, 1u << 31);
+}
+
+// Two pieces with the file's blocks between them are one.
+TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
+  ModelFs fs(model_shape("blocks_4k_forty_groups"));
+  state::Source source = fs.source();
+  std::vector<std::uint64_t> words(source.groups[1].words.begin(), source.groups[1].words.end());
+  bitmap::set_range(words, 110, 5);
+  source.groups[1].words = words;
+  std::array<trace::Event, 2> events;
+  for (trace::Event& e : events) {
+    e.kind = trace::EventKind::mballoc_prealloc;
+    e.ino = 20;
+  }
+  events[0].orig = events[0].result = {1, 100, 10, 30};
+  events[1].orig = events[1].result = {1, 115, 9, 45};
+  const auto deduced = [&] {
+    MemorySource trace(events);
+    return replay::deduce_warm_start(source, trace, {}, 16)->preallocs;
+  };
+  auto found = deduced();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].len, 24u);
+  EXPECT_EQ(found[0].logical, 30u);
+  events[1].orig.logical = events[1].result.logical = 46;  // elsewhere in the file
+  EXPECT_EQ(deduced().size(), 2u);
+  events[1].orig.logical = events[1].result.logical = 45;
+  events[1].ino = 21;
+  EXPECT_EQ(deduced().size(), 2u);
+  events[1].ino = 20;
+  bitmap::clear_range(words, 112, 1);
+  EXPECT_EQ(deduced().size(), 2u);
 }
 
 // A thread that waits for its CPU's preallocations can be woken on another CPU.
