@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/icl/interval_set.hpp>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
@@ -168,9 +169,14 @@ class Evidence {
     if (e.pleft != 0 && is_new_at(e.pleft + 1)) begins_at_[e.pleft + 1] = {e.ino, e.lleft + 1};
     if (e.pright != 0 && is_new_at(e.pright - 1)) ends_at_[e.pright] = {e.ino, e.lright};
     // Without extents the goal is the nearest block of the file before the request (6.1:
-    // ext4_find_near), which is taken to be that of the file block before.
-    if (e.pleft == 0 && e.pright == 0 && e.logical > 0 && is_old_at(e.goal))
-      before_.insert({e.ino, {e.goal, e.logical - 1}});
+    // ext4_find_near). Of several requests with that goal the first in the file is the nearest. It
+    // is taken to be right behind.
+    if (e.pleft == 0 && e.pright == 0 && e.logical > 0 && is_old_at(e.goal)) {
+      const auto logical =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(e.logical - 1, kNowhereInFile));
+      InFile& place = before_.try_emplace(e.goal, InFile{e.ino, logical}).first->second;
+      if (place.ino == e.ino) place.logical = std::min(place.logical, logical);
+    }
   }
   [[nodiscard]] bool is_new_at(std::uint64_t block) const {
     return geometry_.holds_block(block) &&
@@ -195,14 +201,15 @@ class Evidence {
   // A block of the same file behind it, and nothing free between, was handed out of the same one.
   void reach_to_old(PlantedPrealloc& pa) const {
     if (pa.kind != Prealloc::Kind::inode) return;
-    const auto [begin, end] = before_.equal_range(pa.owner);
-    for (auto it = begin; it != end; ++it) {
-      const auto& [block, logical] = it->second;
-      const std::uint32_t last = geometry_.cluster_in_group(block);
-      if (geometry_.group_of(block) != pa.group || !reaches(pa, last + 1, last + 1)) continue;
+    auto it = before_.lower_bound(geometry_.block_of(pa.group, pa.start));
+    for (; it != before_.end() && geometry_.group_of(it->first) == pa.group; ++it) {
+      const auto& [ino, logical] = it->second;
+      const std::uint32_t last = geometry_.cluster_in_group(it->first);
+      if (!reaches(pa, last + 1, last + 1)) break;
       const std::uint32_t clusters = last - pa.start;
       const std::uint64_t blocks = geometry_.to_blocks(clusters);
-      if (logical < blocks || (is_placed(pa) && pa.logical != logical - blocks)) continue;
+      const bool fits = logical >= blocks && (!is_placed(pa) || pa.logical == logical - blocks);
+      if (ino != pa.owner || !fits) continue;
       pa.logical = logical - static_cast<std::uint32_t>(blocks);
       pa.len = clusters + 1;
     }
@@ -293,8 +300,7 @@ class Evidence {
   // Where a file's preallocation might begin, and what might be behind one: by block.
   std::unordered_map<std::uint64_t, InFile> begins_at_;
   std::unordered_map<std::uint64_t, InFile> ends_at_;
-  // By inode: blocks from before the trace, and where they are in the file.
-  std::unordered_multimap<std::uint64_t, std::pair<std::uint64_t, std::uint32_t>> before_;
+  std::map<std::uint64_t, InFile> before_;  // by block: blocks from before the trace
   std::vector<PlantedPrealloc> found_;
   std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
   std::vector<allocator::PlantedStreamGoal> streams_;

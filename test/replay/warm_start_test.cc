@@ -379,23 +379,26 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   bitmap::set_range(words, 110, 5);  // the file's blocks 30 to 34
   source.groups[1].words = words;
   const auto& geometry = source.geometry;
-  std::array<trace::Event, 3> events;
+  std::array<trace::Event, 4> events;
   for (trace::Event& e : events) e.ino = 20;
-  events[0].kind = trace::EventKind::request_blocks;
-  events[0].logical = 35;
-  events[0].goal = geometry.block_of(1, 114);
-  events[1].kind = events[2].kind = trace::EventKind::release_inode_pa;
-  events[1].block = geometry.block_of(1, 100);
-  events[1].count = 10;
-  events[2].block = geometry.block_of(1, 115);
-  events[2].count = 9;
+  trace::Event& far = events[0];  // behind a hole
+  trace::Event& near = events[1];
+  far.kind = near.kind = trace::EventKind::request_blocks;
+  far.goal = near.goal = geometry.block_of(1, 114);
+  far.logical = 60;
+  near.logical = 35;
+  events[2].kind = events[3].kind = trace::EventKind::release_inode_pa;
+  events[2].block = geometry.block_of(1, 100);
+  events[2].count = 10;
+  events[3].block = geometry.block_of(1, 115);
+  events[3].count = 9;
   const auto deduced = [&](std::size_t count) {
     MemorySource trace(std::span<const trace::Event>(events).first(count));
     auto warm = replay::deduce_warm_start(source, trace, {}, 16);
-    EXPECT_EQ(warm->shown_by_trace, count == 2 ? 10u : 19u);
+    EXPECT_EQ(warm->shown_by_trace, count == 3 ? 10u : 19u);
     return warm->preallocs;
   };
-  auto found = deduced(2);
+  auto found = deduced(3);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].start, 100u);
   EXPECT_EQ(found[0].len, 15u);  // to the file's last block
@@ -411,19 +414,22 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   found[0].kind = state::Prealloc::Kind::group;
   EXPECT_FALSE(rig.allocator.plant(found[0]));
 
-  events[0].pleft = events[0].goal;  // where the next one goes on
-  events[0].lleft = 34;
-  events[0].goal = 0;
-  found = deduced(3);
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[1].logical, 35u);
+  near.ino = 21;  // the goal of another file's request
+  EXPECT_EQ(deduced(3)[0].logical, 45u);
+  near.ino = 20;
   bitmap::clear_range(words, 112, 1);  // something is free between
-  events[0].pleft = 0;
-  events[0].goal = geometry.block_of(1, 114);
-  found = deduced(2);
+  found = deduced(3);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].len, 10u);
   EXPECT_GT(found[0].logical, 1u << 31);
+  bitmap::set_range(words, 112, 1);
+  far.goal = near.goal = 0;
+  near.pleft = geometry.block_of(1, 114);  // where the next one goes on
+  near.lleft = 34;
+  found = deduced(4);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_GT(found[0].logical, 1u << 31);
+  EXPECT_EQ(found[1].logical, 35u);
 }
 
 // Two pieces with the file's blocks between them are one.
