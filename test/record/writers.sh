@@ -67,19 +67,20 @@ for ((seed = 1; seed <= count; seed++)); do
     losetup -d "$loop"
     loop=
     status=0
-    "$e4replay" verify "$capture" --no-progress >"$work/verify.out" || status=$?
+    "$e4replay" verify "$capture" --no-progress --json - >"$work/verify.json" || status=$?
     [ $status = 0 ] || [ $status = 3 ] || exit 1
-    awk -v seed="$seed" '
-        /^decisions / { decisions = $2 }
-        /^identical / { identical = $2 }
-        /^free-running/ { alone = $3 }
-        /^overlapping/ { races = $NF }
-        /^a locked group/ { skips = $NF }
-        /^start / { trace = $5; counts = $12 }
-        /nowhere to be found/ { lost = $1 }
-        END {
-            printf "%4d %9d %9d %9d %7d %7d %9d %9d %9d\n", seed, decisions, identical, alone, races, skips,
-                trace, counts, lost
-        }' "$work/verify.out"
+    python3 - "$seed" "$work/verify.json" <<'ROW'
+import json
+import sys
+
+with open(sys.argv[2]) as file:
+    report = json.load(file)
+agreement = report["runs"][0]["agreement"]
+warm = report["warm_start"]
+print("%4d %9d %9d %9d %7d %7d %9d %9d %9d" % (
+    int(sys.argv[1]), agreement["requests"], agreement["identical"], agreement["free_run"]["identical"],
+    agreement["races"], agreement["skips"], warm["clusters_shown_by_trace"],
+    warm["clusters_found_by_counters"], warm["clusters_not_found"]))
+ROW
     [ -n "$keep" ] || rm "$capture"
 done
