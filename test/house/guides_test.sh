@@ -76,17 +76,20 @@ grep -q '^Signed-off-by: A Reader <reader@example.org>$' kernel/patches/scan-les
     fail "the patch is signed by somebody else"
 [ ! -e build/scan-less ] || fail "the tree of step 1 is left"
 [[ $("$lab" apply scan-less 2>&1) == *"applied already"* ]] || fail "what is applied is applied again"
+# patches_of SERIES: as paths.
+patches_of() {
+    bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$1"
+}
 # A topic brings with it those that its heading names.
 printf '\n# few, on scan-less,none: of this test\nfew/0001-few.patch\n' >>kernel/series/6.1.series
 printf '\n# own, not in all: of this test\nown/0001-own.patch\n' >>kernel/series/6.1.series
 for name in few scan-less own,few; do
-    bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$name" |
-        sed 's,/.*,,' | paste -sd' '
+    patches_of "$name" | sed 's,/.*,,' | paste -sd' '
 done >"$work/brought"
 [ "$(paste -sd, "$work/brought")" = "scan-less few,scan-less,scan-less few own" ] || fail "topics brought: $(cat "$work/brought")"
 # The one that is not in all comes beside it.
 for name in all all,own; do
-    bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$name" >"$work/brought"
+    patches_of "$name" >"$work/brought"
     [ "$name $(grep -c '^own/' "$work/brought") $(grep -c '^few/' "$work/brought")" = "$name $((${#name} > 3)) 1" ] ||
         fail "$name is $(cat "$work/brought")"
 done

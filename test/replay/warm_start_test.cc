@@ -371,14 +371,21 @@ TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
   EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::inode);
 }
 
+// Clusters 110 to 114 of group 1 are in use on disk: a file's blocks.
+struct OldBlocks {
+  OldBlocks() {
+    bitmap::set_range(words, 110, 5);
+    source.groups[1].words = words;
+  }
+  ModelFs fs{model_shape("blocks_4k_forty_groups")};
+  state::Source source = fs.source();
+  std::vector<std::uint64_t> words{source.groups[1].words.begin(), source.groups[1].words.end()};
+};
+
 // Without extents a request has no neighbours, but its goal is the file's block before it.
 TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
-  ModelFs fs(model_shape("blocks_4k_forty_groups"));
-  state::Source source = fs.source();
-  std::vector<std::uint64_t> words(source.groups[1].words.begin(), source.groups[1].words.end());
-  bitmap::set_range(words, 110, 5);  // the file's blocks 30 to 34
-  source.groups[1].words = words;
-  const auto& geometry = source.geometry;
+  OldBlocks old;  // 30 to 34 of the file
+  const auto& geometry = old.source.geometry;
   std::array<trace::Event, 4> events;
   for (trace::Event& e : events) e.ino = 20;
   trace::Event& far = events[0];  // behind a hole
@@ -394,7 +401,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   events[3].count = 9;
   const auto deduced = [&](std::size_t count) {
     MemorySource trace(std::span<const trace::Event>(events).first(count));
-    auto warm = replay::deduce_warm_start(source, trace, {}, 16);
+    auto warm = replay::deduce_warm_start(old.source, trace, {}, 16);
     EXPECT_EQ(warm->shown_by_trace, count == 3 ? 10u : 19u);
     return warm->preallocs;
   };
@@ -403,7 +410,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   EXPECT_EQ(found[0].start, 100u);
   EXPECT_EQ(found[0].len, 15u);  // to the file's last block
   EXPECT_EQ(found[0].logical, 20u);
-  Rig rig("legacy", fs);
+  Rig rig("legacy", old.fs);
   rig.state.take(rig.state.group(1), 110, 5);
   EXPECT_TRUE(rig.allocator.plant(found[0]));
   const state::Prealloc& pa = rig.state.inode_preallocs(20).list.front();
@@ -417,12 +424,12 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   near.ino = 21;  // the goal of another file's request
   EXPECT_EQ(deduced(3)[0].logical, 45u);
   near.ino = 20;
-  bitmap::clear_range(words, 112, 1);  // something is free between
+  bitmap::clear_range(old.words, 112, 1);  // something is free between
   found = deduced(3);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].len, 10u);
   EXPECT_GT(found[0].logical, 1u << 31);
-  bitmap::set_range(words, 112, 1);
+  bitmap::set_range(old.words, 112, 1);
   far.goal = near.goal = 0;
   near.pleft = geometry.block_of(1, 114);  // where the next one goes on
   near.lleft = 34;
@@ -434,11 +441,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
 
 // Two pieces with the file's blocks between them are one.
 TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
-  ModelFs fs(model_shape("blocks_4k_forty_groups"));
-  state::Source source = fs.source();
-  std::vector<std::uint64_t> words(source.groups[1].words.begin(), source.groups[1].words.end());
-  bitmap::set_range(words, 110, 5);
-  source.groups[1].words = words;
+  OldBlocks old;
   std::array<trace::Event, 2> events;
   for (trace::Event& e : events) {
     e.kind = trace::EventKind::mballoc_prealloc;
@@ -448,7 +451,7 @@ TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   events[1].orig = events[1].result = {1, 115, 9, 45};
   const auto deduced = [&] {
     MemorySource trace(events);
-    return replay::deduce_warm_start(source, trace, {}, 16)->preallocs;
+    return replay::deduce_warm_start(old.source, trace, {}, 16)->preallocs;
   };
   auto found = deduced();
   ASSERT_EQ(found.size(), 1u);
@@ -460,7 +463,7 @@ TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   events[1].ino = 21;
   EXPECT_EQ(deduced().size(), 2u);
   events[1].ino = 20;
-  bitmap::clear_range(words, 112, 1);
+  bitmap::clear_range(old.words, 112, 1);
   EXPECT_EQ(deduced().size(), 2u);
 }
 

@@ -42,7 +42,8 @@ patches() {
         }
         /^[ \t]*(#|$)/ { next }
         { topic = $1; sub(/\/.*/, "", topic) }
-        index(wanted, "," topic ",") || (index(wanted, ",all,") && !(topic "," in by_name)) { print $1 }' <(tr -d : <"$series_file") "$series_file"
+        index(wanted, "," topic ",") || (index(wanted, ",all,") && !(topic "," in by_name)) { print $1 }
+    ' <(tr -d : <"$series_file") "$series_file"
 }
 
 topics() {
