@@ -32,6 +32,9 @@ stamp=$({
     for patch in "${series[@]}"; do sha256sum <"$patches_dir/$patch"; done
 } | sha256sum | cut -d' ' -f1)
 branch=series/$name
+# Of two that apply the same series at once, the second one waits, and finds it applied.
+exec 9>"$E4R_LAB/apply.$name.lock"
+flock 9
 marker=$E4R_LAB/applied.$name
 if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
     [ -z "$(git -C "$tree" status --porcelain -uno)" ]; then
