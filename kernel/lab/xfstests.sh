@@ -5,7 +5,7 @@
 # Usage: xfstests.sh KERNEL [--xfstests DIR] [-g GROUPS] [-x GROUPS] [--tests "TEST..."] [--config 4k,1k,bigalloc]
 #                    [-n N] [--base X] [--target uml|uml-smp|qemu] [--variant plain|debug] [--cpus N]
 #                    [--mount OPTIONS] [--size 6G] [--limit S] [--per-guest N] [--time S]
-#                    [--repeat all|differing] [--stock all|failed] [--together] [--list]
+#                    [--repeat all|differing] [--stock all|failed] [--together] [-j N] [--list]
 #                    [-o FILE [--continue]]
 #        xfstests.sh --from FILE
 #   KERNEL         a series such as all or 7.3-all; --base: what it is compared with (default: its stock)
@@ -20,6 +20,8 @@
 #   --stock        failed: the stock kernel runs only tests that the patched one did not pass, or passed with a line
 #                  of trouble in its kernel log. That is what it takes to know new failures, in half the time
 #   --together     both kernels at the same time, each test in two guests
+#   -j N           so many tests at the same time (default: 1), each N-th on a CPU of its own with target uml. A
+#                  guest takes 1.5 GiB of memory. Tests that take the time are disturbed if CPUs are fewer
 #   --size         of each of the two disks
 #   --limit S      seconds for one test, times the target's patience (default: 600)
 #   --per-guest N  tests in one guest (default: 20)
@@ -65,6 +67,7 @@ budget=
 repeat=all
 stock_runs=all
 together=0
+side_by_side=1
 list=0
 raw=
 resume=0
@@ -94,6 +97,7 @@ while [ $# -gt 0 ]; do
     --per-guest) per_guest=$2 && shift ;;
     --time) budget=$2 && shift ;;
     --repeat) repeat=$2 && shift ;;
+    -j) side_by_side=$2 && shift ;;
     --stock) stock_runs=$2 && shift ;;
     -o) raw=$2 && shift ;;
     --from) from=$2 && shift ;;
@@ -125,6 +129,7 @@ number() {
 }
 [ -n "$patched" ] || usage
 number -n "$rounds"
+number -j "$side_by_side"
 number --limit "$limit"
 number --per-guest "$per_guest"
 [ -z "$budget" ] || number --time "$budget"
@@ -178,11 +183,14 @@ leave_guest() {
     [ -z "$guest_pid" ] || end_guest "$guest_pid"
     [ -z "$guest_run" ] || rm -f "$guest_run"/disk[0-9]
 }
-leave() {
+end_lanes() {
     # Each lane ends its own guest. A guest of this shell is a child that nobody else ends: it goes before the wait.
     [ ${#lanes[@]} = 0 ] || kill -TERM "${lanes[@]}" 2>/dev/null || true
     leave_guest
     wait
+}
+leave() {
+    end_lanes
     rm -rf "$work"
 }
 trap leave EXIT
@@ -365,21 +373,30 @@ in_turn() {
     for side in "${sides[@]}"; do one_side "$side" "$@"; done
 }
 
-# both_sides CONFIG ROUND TEST...: at the same time. Fails when one of them does.
-both_sides() {
-    local side lane status=0
-    for side in stock patched; do
-        (
-            lanes=()
-            trap leave_guest EXIT
-            trap 'exit 130' INT TERM
-            one_side "$side" "$@"
-        ) &
-        lanes+=("$!")
-    done
+# lane COMMAND...: in a shell beside this one.
+lane() {
+    (
+        lanes=()
+        trap end_lanes EXIT
+        trap 'exit 130' INT TERM
+        "$@"
+    ) &
+    lanes+=("$!")
+}
+
+# wait_for_lanes: until all have ended. Fails when one of them did.
+wait_for_lanes() {
+    local lane status=0
     for lane in "${lanes[@]}"; do wait "$lane" || status=$?; done
     lanes=()
     return $status
+}
+
+# both_sides CONFIG ROUND TEST...: at the same time. Fails when one of them does.
+both_sides() {
+    lane one_side stock "$@"
+    lane one_side patched "$@"
+    wait_for_lanes
 }
 
 kernels=in_turn
@@ -387,12 +404,39 @@ if [ $together = 1 ]; then kernels=both_sides; fi
 if [ "$stock_runs" = failed ]; then kernels=patched_first; fi
 job=$(job_file xfstests)
 mapfile -t all <<<"$tests"
-for config in ${configs//,/ }; do
-    for ((first = 0; first < ${#all[@]}; first += per_guest)); do
-        for ((round = 1; round <= rounds; ++round)); do
-            "$kernels" "$config" "$round" "${all[@]:first:per_guest}"
+# Each lane has some of them, however few they are.
+share=$(((${#all[@]} + side_by_side - 1) / side_by_side))
+if [ $share -lt "$per_guest" ]; then per_guest=$share; fi
+
+# run_all: what no other lane has begun.
+run_all() {
+    local config first round
+    for config in ${configs//,/ }; do
+        for ((first = 0; first < ${#all[@]}; first += per_guest)); do
+            mkdir "$work/begun-$config-$first" 2>/dev/null || continue
+            for ((round = 1; round <= rounds; ++round)); do
+                "$kernels" "$config" "$round" "${all[@]:first:per_guest}"
+            done
         done
     done
-done
+}
+
+# run_all_on NUMBER: on one of the CPUs that the lab may use. Guest and programs of a User Mode Linux hand over to each
+# other sooner there.
+run_all_on() {
+    local cpus
+    mapfile -t cpus < <(allowed_cpus)
+    taskset -cp "${cpus[$1 % ${#cpus[@]}]}" "$BASHPID" >/dev/null
+    run_all
+}
+
+if [ "$side_by_side" = 1 ]; then
+    run_all
+else
+    command=run_all
+    if [ "$target" = uml ]; then command=run_all_on; fi
+    for ((i = 0; i < side_by_side; ++i)); do lane $command $i; done
+    wait_for_lanes
+fi
 if spent; then note "the time of --time is over: what is left was not run"; fi
 compare "$collected"

@@ -141,6 +141,17 @@ choose_tests() {
     } | cut -d' ' -f1
 }
 
+# allowed_cpus: the CPUs that this process may use, one to a line.
+allowed_cpus() {
+    awk '/^Cpus_allowed_list:/ {
+        n = split($2, range, ",")
+        for (i = 1; i <= n; ++i) {
+            ends = split(range[i], end, "-")
+            for (cpu = end[1]; cpu <= end[ends]; ++cpu) print cpu
+        }
+    }' /proc/self/status
+}
+
 # mkfs_of CONFIG: what mke2fs is told for both disks.
 mkfs_of() {
     case $1 in
