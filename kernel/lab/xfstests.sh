@@ -20,8 +20,8 @@
 #   --stock        failed: the stock kernel runs only tests that the patched one did not pass, or passed with a line
 #                  of trouble in its kernel log. That is what it takes to know new failures, in half the time
 #   --together     both kernels at the same time, each test in two guests
-#   -j N           so many tests at the same time (default: 1), each N-th on a CPU of its own with target uml. A
-#                  guest takes 1.5 GiB of memory. Tests that take the time are disturbed if CPUs are fewer
+#   -j N           N tests at the same time (default: 1), in guests of 1.5 GiB of memory. With target uml each has one
+#                  CPU, in turn. Tests that take the time are disturbed when there are fewer CPUs than guests
 #   --size         of each of the two disks
 #   --limit S      seconds for one test, times the target's patience (default: 600)
 #   --per-guest N  tests in one guest (default: 20)
