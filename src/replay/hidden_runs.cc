@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <optional>
-#include <unordered_map>
 
 #include "state/buddy.h"
 
@@ -36,22 +36,61 @@ struct Counts {
   }
 };
 
-struct HashCounts {
-  std::size_t operator()(const Counts& c) const {
-    std::uint64_t h =
-        static_cast<std::uint64_t>(c.fragments) * 31 + static_cast<std::uint64_t>(c.free);
-    for (const std::int32_t n : c.chunks)
-      h = (h ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15ULL;
-    return h;
-  }
-};
+// A number for Counts: of a sum it is the sum, so two pieces are found by it without their Counts.
+// Equal Counts have equal keys; others may, as hashes do.
+using Key = std::uint64_t;
 
-// A piece of a free run, and what its use changes.
+Key key_of(const Counts& c) {
+  constexpr Key kOdd = 0x9e3779b97f4a7c15ULL;
+  Key weight = kOdd;
+  Key key = weight * static_cast<Key>(c.fragments);
+  const auto add = [&](std::int64_t count) {
+    weight = (weight ^ (weight >> 29)) * kOdd + 1;
+    key += weight * static_cast<Key>(count);
+  };
+  add(c.free);
+  for (const std::int32_t n : c.chunks) add(n);
+  return key;
+}
+
+// A piece of a free run.
 struct Piece {
   std::uint32_t of = 0;  // which free run
   ClusterRange run;
   std::uint32_t alignment = 0;  // of its end: the power of two; 31: all of the free run
-  Counts change;
+  Key key = 0;                  // of what its use changes
+};
+
+// Pieces by their keys.
+class ByKey {
+ public:
+  explicit ByKey(const std::vector<Piece>& pieces) : pieces_(pieces) {
+    first_.assign(std::bit_ceil(pieces.size() + 1), kNone);
+    next_.resize(pieces.size());
+    for (std::size_t i = pieces.size(); i-- > 0;) {
+      std::uint32_t& first = first_[bucket_of(pieces[i].key)];
+      next_[i] = first;
+      first = static_cast<std::uint32_t>(i);
+    }
+  }
+  // Calls `look` with at most `most` pieces of that key, in their order.
+  template <typename Look>
+  void for_each(Key key, int most, Look&& look) const {
+    for (std::uint32_t i = first_[bucket_of(key)]; i != kNone && most > 0; i = next_[i]) {
+      if (pieces_[i].key != key) continue;
+      look(pieces_[i]);
+      --most;
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  // Of a key the upper bits are the ones that are mixed.
+  [[nodiscard]] std::size_t bucket_of(Key key) const { return (key >> 32) & (first_.size() - 1); }
+
+  const std::vector<Piece>& pieces_;
+  std::vector<std::uint32_t> first_;  // of a bucket
+  std::vector<std::uint32_t> next_;   // of the same bucket
 };
 
 class RunSearch {
@@ -65,7 +104,9 @@ class RunSearch {
         middle_step_(std::max(512u >> geometry.cluster_bits, 32u)) {
     bitmap::for_each_clear_run(words, limit(), [this](std::uint32_t start, std::uint32_t end) {
       free_runs_.push_back({start, end - start});
-      there_ += counts_of({start, end - start});
+      const Counts counts = counts_of(free_runs_.back());
+      keys_.push_back(key_of(counts));
+      there_ += counts;
     });
     wanted_.fragments = shown.fragments;
     wanted_.free = shown.free;
@@ -106,42 +147,45 @@ class RunSearch {
     return out;
   }
 
-  [[nodiscard]] Piece piece(std::uint32_t of, std::uint32_t first, std::uint32_t len) const {
+  // How the group's counters change when a piece of a free run is used.
+  [[nodiscard]] Counts change(std::uint32_t of, const ClusterRange& piece) const {
     const ClusterRange& run = free_runs_[of];
-    Piece out;
-    out.of = of;
-    out.run = {first, len};
-    out.alignment = static_cast<std::uint32_t>(std::countr_zero(out.run.end()));
-    if (len == run.count) {
-      out.alignment = 31;
-    } else if (first > run.first && out.run.end() < run.end()) {
-      // One such end is as good as another.
-      out.alignment = static_cast<std::uint32_t>(std::countr_zero(middle_step_));
-    }
-    out.change = counts_of({run.first, first - run.first});
-    out.change += counts_of({out.run.end(), run.end() - out.run.end()});
-    out.change = out.change - counts_of(run);
-    return out;
+    Counts out = counts_of({run.first, piece.first - run.first});
+    out += counts_of({piece.end(), run.end() - piece.end()});
+    return out - counts_of(run);
+  }
+
+  [[nodiscard]] std::uint32_t alignment(std::uint32_t of, const ClusterRange& piece) const {
+    const ClusterRange& run = free_runs_[of];
+    if (piece.count == run.count) return 31;
+    // One end with free clusters on both sides is as good as another.
+    const bool amid = piece.first > run.first && piece.end() < run.end();
+    return static_cast<std::uint32_t>(std::countr_zero(amid ? middle_step_ : piece.end()));
   }
 
   [[nodiscard]] std::optional<ClusterRange> find_one(const Counts& missing,
                                                      std::uint32_t clusters) const {
-    std::optional<Piece> best;
-    const auto look_at = [&](const Piece& p) {
-      if (p.change == missing && (!best || p.alignment > best->alignment) && can_be_hidden(p.run))
-        best = p;
+    std::optional<ClusterRange> best;
+    std::uint32_t best_alignment = 0;
+    const auto look_at = [&](std::uint32_t of, std::uint32_t first) {
+      const ClusterRange piece = {first, clusters};
+      const std::uint32_t aligned = alignment(of, piece);
+      if (change(of, piece) != missing || (best && aligned <= best_alignment) ||
+          !can_be_hidden(piece))
+        return;
+      best = piece;
+      best_alignment = aligned;
     };
     for (std::uint32_t of = 0; of < free_runs_.size(); ++of) {
       const ClusterRange& run = free_runs_[of];
       if (run.count < clusters) continue;
-      look_at(piece(of, run.first, clusters));
-      look_at(piece(of, run.end() - clusters, clusters));
+      look_at(of, run.first);
+      look_at(of, run.end() - clusters);
       for_each_end(run, middle_step_, [&](std::uint32_t end) {
-        if (end - run.first > clusters) look_at(piece(of, end - clusters, clusters));
+        if (end - run.first > clusters) look_at(of, end - clusters);
       });
     }
-    if (!best) return std::nullopt;
-    return best->run;
+    return best;
   }
 
   [[nodiscard]] bool can_be_hidden(const ClusterRange& run) const {
@@ -172,8 +216,12 @@ class RunSearch {
     return out;
   }
 
-  void add(std::uint32_t of, const ClusterRange& run, std::vector<Piece>& out) const {
-    if (can_be_hidden(run)) out.push_back(piece(of, run.first, run.count));
+  // `key`: of what the rest of the free run has.
+  void add(std::uint32_t of, const ClusterRange& piece, Key key, std::vector<Piece>& out) const {
+    if (can_be_hidden(piece)) out.push_back({of, piece, alignment(of, piece), key - keys_[of]});
+  }
+  [[nodiscard]] Key key_of_run(std::uint32_t first, std::uint32_t end) const {
+    return key_of(counts_of({first, end - first}));
   }
 
   // Those that begin behind a file.
@@ -181,17 +229,22 @@ class RunSearch {
                         std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
     for_each_end(run, step, [&](std::uint32_t end) {
-      if (end - run.first <= most) add(of, {run.first, end - run.first}, out);
+      if (end - run.first <= most)
+        add(of, {run.first, end - run.first}, key_of_run(end, run.end()), out);
     });
-    if (run.count <= most) add(of, run, out);
+    if (run.count <= most) add(of, run, 0, out);
   }
 
   // Those before which a file is gone.
   void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
+    std::vector<Key> before(run.count);  // what there is of the run before a piece, by its length
+    for (std::uint32_t len = 1; len < run.count; ++len)
+      before[len] = key_of_run(run.first, run.first + len);
     const auto add_up_to = [&](std::uint32_t end, std::uint32_t longest) {
+      const Key behind = key_of_run(end, run.end());
       for (std::uint32_t len = 1; len <= longest && len < end - run.first; ++len)
-        add(of, {end - len, len}, out);
+        add(of, {end - len, len}, before[end - len - run.first] + behind, out);
     };
     add_up_to(run.end(), most);
     for_each_end(run, middle_step_,
@@ -200,24 +253,25 @@ class RunSearch {
 
   [[nodiscard]] bool find_two(const Counts& missing, std::uint32_t clusters,
                               std::vector<ClusterRange>& found) const {
+    // Each changes the number of free runs by one at the most.
+    if (std::abs(missing.fragments) > 2) return false;
     const std::vector<Piece> all = pieces(clusters - 1);
-    std::unordered_multimap<Counts, const Piece*, HashCounts> by_change;
-    by_change.reserve(all.size());
-    for (const Piece& p : all) by_change.emplace(p.change, &p);
+    const ByKey by_key(all);
+    const Key key = key_of(missing);
+    constexpr int kMostLooks = 64;
     std::uint32_t best = 0;
     for (const Piece& first : all) {
-      const auto [begin, end] = by_change.equal_range(missing - first.change);
-      int looked = 0;
-      for (auto it = begin; it != end && looked < 64; ++it, ++looked) {
-        const Piece& second = *it->second;
+      by_key.for_each(key - first.key, kMostLooks, [&](const Piece& second) {
         const std::uint32_t aligned = std::min(first.alignment, second.alignment) + 1;
-        if (second.of <= first.of || aligned < best) continue;
+        if (second.of <= first.of || aligned < best) return;
         // Of equals the lowest: that is where a search comes first.
         if (aligned == best && !(found[0] == first.run && second.run.first < found[1].first))
-          continue;
+          return;
+        Counts both = change(first.of, first.run);
+        if ((both += change(second.of, second.run)) != missing) return;
         best = aligned;
         found = {first.run, second.run};
-      }
+      });
     }
     return best > 0;
   }
@@ -226,8 +280,9 @@ class RunSearch {
   bitmap::ConstWords known_free_;
   std::uint32_t middle_step_;  // where preallocations with free clusters on both sides end
   std::vector<ClusterRange> free_runs_;
-  Counts there_;   // what the bitmap has
-  Counts wanted_;  // what is shown
+  std::vector<Key> keys_;  // of free_runs_
+  Counts there_;           // what the bitmap has
+  Counts wanted_;          // what is shown
 };
 
 // A group of so many clusters can have these figures; bounds what is reckoned with them.
