@@ -405,15 +405,20 @@ if [ "$stock_runs" = failed ]; then kernels=patched_first; fi
 job=$(job_file xfstests)
 mapfile -t all <<<"$tests"
 # Each lane has some of them, however few they are.
+if [ "$side_by_side" -gt ${#all[@]} ]; then side_by_side=${#all[@]}; fi
 share=$(((${#all[@]} + side_by_side - 1) / side_by_side))
 if [ $share -lt "$per_guest" ]; then per_guest=$share; fi
 
 # run_all: what no other lane has begun.
 run_all() {
-    local config first round
+    local config first round begun
     for config in ${configs//,/ }; do
         for ((first = 0; first < ${#all[@]}; first += per_guest)); do
-            mkdir "$work/begun-$config-$first" 2>/dev/null || continue
+            begun=$work/begun-$config-$first
+            if ! mkdir "$begun" 2>/dev/null; then
+                [ -d "$begun" ] || die "cannot make $begun"
+                continue
+            fi
             for ((round = 1; round <= rounds; ++round)); do
                 "$kernels" "$config" "$round" "${all[@]:first:per_guest}"
             done
