@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <optional>
+#include <unordered_map>
 
 #include "state/buddy.h"
 
@@ -59,38 +60,6 @@ struct Piece {
   ClusterRange run;
   std::uint32_t alignment = 0;  // of its end: the power of two; 31: all of the free run
   Key key = 0;                  // of what its use changes
-};
-
-// Pieces by their keys.
-class ByKey {
- public:
-  explicit ByKey(const std::vector<Piece>& pieces) : pieces_(pieces) {
-    first_.assign(std::bit_ceil(pieces.size() + 1), kNone);
-    next_.resize(pieces.size());
-    for (std::size_t i = pieces.size(); i-- > 0;) {
-      std::uint32_t& first = first_[bucket_of(pieces[i].key)];
-      next_[i] = first;
-      first = static_cast<std::uint32_t>(i);
-    }
-  }
-  // Calls `look` with at most `most` pieces of that key, in their order.
-  template <typename Look>
-  void for_each(Key key, int most, Look&& look) const {
-    for (std::uint32_t i = first_[bucket_of(key)]; i != kNone && most > 0; i = next_[i]) {
-      if (pieces_[i].key != key) continue;
-      look(pieces_[i]);
-      --most;
-    }
-  }
-
- private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  // Of a key the upper bits are the ones that are mixed.
-  [[nodiscard]] std::size_t bucket_of(Key key) const { return (key >> 32) & (first_.size() - 1); }
-
-  const std::vector<Piece>& pieces_;
-  std::vector<std::uint32_t> first_;  // of a bucket
-  std::vector<std::uint32_t> next_;   // of the same bucket
 };
 
 class RunSearch {
@@ -256,22 +225,25 @@ class RunSearch {
     // Each changes the number of free runs by one at the most.
     if (std::abs(missing.fragments) > 2) return false;
     const std::vector<Piece> all = pieces(clusters - 1);
-    const ByKey by_key(all);
+    std::unordered_multimap<Key, const Piece*> by_key(all.size());
+    for (const Piece& p : all) by_key.emplace(p.key, &p);
     const Key key = key_of(missing);
-    constexpr int kMostLooks = 64;
     std::uint32_t best = 0;
     for (const Piece& first : all) {
-      by_key.for_each(key - first.key, kMostLooks, [&](const Piece& second) {
+      const auto [begin, end] = by_key.equal_range(key - first.key);
+      int looked = 0;
+      for (auto it = begin; it != end && looked < 64; ++it, ++looked) {
+        const Piece& second = *it->second;
         const std::uint32_t aligned = std::min(first.alignment, second.alignment) + 1;
-        if (second.of <= first.of || aligned < best) return;
+        if (second.of <= first.of || aligned < best) continue;
         // Of equals the lowest: that is where a search comes first.
         if (aligned == best && !(found[0] == first.run && second.run.first < found[1].first))
-          return;
+          continue;
         Counts both = change(first.of, first.run);
-        if ((both += change(second.of, second.run)) != missing) return;
+        if ((both += change(second.of, second.run)) != missing) continue;
         best = aligned;
         found = {first.run, second.run};
-      });
+      }
     }
     return best > 0;
   }
