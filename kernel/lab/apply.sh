@@ -33,8 +33,7 @@ stamp=$({
 } | sha256sum | cut -d' ' -f1)
 branch=series/$name
 # Of two that apply the same series at once, the second one waits, and finds it applied.
-exec 9>"$E4R_LAB/apply.$name.lock"
-flock 9
+hold "$E4R_LAB/apply.$name.lock"
 marker=$E4R_LAB/applied.$name
 if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
     [ -z "$(git -C "$tree" status --porcelain -uno)" ]; then

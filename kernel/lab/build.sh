@@ -103,8 +103,7 @@ configure() {
 
 mkdir -p "$objects"
 # Two steps that run at once may want the same kernel: the second one waits, and finds it built.
-exec 9>"$objects/.lab-lock"
-flock 9
+hold "$objects/.lab-lock"
 stamp=$(effective_lines | sort | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$objects/.lab-config" 2>/dev/null)" != "$stamp" ]; then
     (configure) >"$objects/configure.log" 2>&1 || {

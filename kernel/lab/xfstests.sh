@@ -426,21 +426,20 @@ run_all() {
     done
 }
 
-# run_all_on NUMBER: on one of the CPUs that the lab may use. Guest and programs of a User Mode Linux hand over to each
-# other sooner there.
-run_all_on() {
+# run_lane NUMBER: as one of several. Guest and programs of a User Mode Linux hand over to each other sooner on one CPU.
+run_lane() {
     local cpus
-    mapfile -t cpus < <(allowed_cpus)
-    taskset -cp "${cpus[$1 % ${#cpus[@]}]}" "$BASHPID" >/dev/null
+    if [ "$target" = uml ]; then
+        mapfile -t cpus < <(allowed_cpus)
+        taskset -cp "${cpus[$1 % ${#cpus[@]}]}" "$BASHPID" >/dev/null
+    fi
     run_all
 }
 
 if [ "$side_by_side" = 1 ]; then
     run_all
 else
-    command=run_all
-    if [ "$target" = uml ]; then command=run_all_on; fi
-    for ((i = 0; i < side_by_side; ++i)); do lane $command $i; done
+    for ((i = 0; i < side_by_side; ++i)); do lane run_lane $i; done
     wait_for_lanes
 fi
 if spent; then note "the time of --time is over: what is left was not run"; fi

@@ -32,7 +32,7 @@ add_user() {
 }
 
 prepare_root() {
-    local dir
+    local dir program
     mkdir -p /mnt/etc /mnt/bin /mnt/xfstests /mnt/test /mnt/scratch "$home" "$results" "$E4R_RUN/results"
     # Where users may go who may not go to where it lies.
     mount --bind "$XFSTESTS" /mnt/xfstests
@@ -43,7 +43,7 @@ prepare_root() {
     cp -a /etc/. /mnt/etc
     mount --bind /mnt/etc /etc
     # Programs that ask a daemon which no guest has, and would wait for it. Tests that find no udevadm sleep instead.
-    for dir in udevadm logger systemd-run; do ln -s /bin/true "/mnt/bin/$dir"; done
+    for program in udevadm logger systemd-run; do ln -s /bin/true "/mnt/bin/$program"; done
     export PATH=/mnt/bin:$PATH
     for dir in /tmp /var/tmp /run; do private $dir; done
     chmod 1777 /tmp /var/tmp

@@ -50,11 +50,17 @@ need() {
     done
 }
 
+# hold LOCK: waits until no other process of the lab holds that file, and holds it until this shell ends.
+hold() {
+    exec 9>"$1"
+    flock 9
+}
+
 # alone COMMAND...: waits until no other process of the lab is in such a command.
 alone() (
-    flock 9
+    hold "$E4R_LAB/lock"
     "$@"
-) 9>"$E4R_LAB/lock"
+)
 
 # Where a tree lives: "base", the number of another base, or the name of a series (lib/series.sh).
 tree_of() {
