@@ -12,7 +12,7 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libz
 # clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package.
 # A build can do without.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
-      python3-jsonschema python3-protobuf sqlite3 xz-utils fish zsh ccache file man-db rpm
+      python3-jsonschema python3-protobuf sqlite3 xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-nbconvert
       python3-ipykernel)
 fuzz=(clang libclang-rt-14-dev)
