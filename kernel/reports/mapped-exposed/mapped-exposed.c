@@ -4,16 +4,16 @@
 // The free blocks of DIRECTORY's file system are full of BYTE (a number). A thread stores zeros,
 // through a mapping, to one page of a hole after the other. Direct reads of the hole meanwhile must
 // find nothing but zeros. Of a page whose blocks are not allocated yet (delayed allocation) they
-// fail with EIO, by intention: iomap_dio_iter(). Exit status: 0 nothing else was found, 1 BYTE was,
-// 2 usage or environment.
+// fail with EIO, by intention: iomap_dio_iter().
+// Exit status: 0 nothing else was found, 1 BYTE was, 2 usage or environment.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <error.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,10 +24,7 @@ static atomic_long stored;  // up to here
 static long page, reads, failed;
 
 static void check(int good, const char* what) {
-  if (!good)
-    fprintf(stderr, "mapped-exposed: %s%s%s\n", what, errno ? ": " : "",
-            errno ? strerror(errno) : "");
-  if (!good) exit(2);
+  if (!good) error(2, errno, "%s", what);
 }
 
 static void* store(void* unused) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Stores through a mapping that are lost when a part of their page is zeroed or punched, where
 // blocks are smaller than a page:  mapped-store [-s SECONDS] VARIANT DIRECTORY
-//   zero    one thread stores to pages, zeroes a part of them (FALLOC_FL_ZERO_RANGE) and stores
-//   there again punch   one thread punches a block and then stores to it, over and over. While it
-//   punches, another one stores to
-//           a block beside it
+//   zero    one thread stores to pages, zeroes a part of them (FALLOC_FL_ZERO_RANGE), and stores
+//           there again
+//   punch   one thread punches a block and then stores to it, over and over; while it punches,
+//           another one stores to a block beside it
 // Exit status: 0 all bytes got to the disk, 1 some did not, 2 usage or environment.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <error.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -27,10 +28,7 @@ static char* found;            // what the disk has of them
 static atomic_int finished, punching, storing;
 
 static void check(int good, const char* what) {
-  if (!good)
-    fprintf(stderr, "mapped-store: %s%s%s\n", what, errno ? ": " : "",
-            errno ? strerror(errno) : "");
-  if (!good) exit(2);
+  if (!good) error(2, errno, "%s", what);
 }
 
 static void* store_beside(void* unused) {
