@@ -5,7 +5,7 @@
 #   clones.sh [--size 64G] [--clones 2] [--rows "ROW..."] [BUILD]
 # Prints a line of JSON for each clone; clones.jq makes a table of Markdown of them, or draws them. As root, with
 # loop devices, an XFS of 16 GiB (sparse) in $TMPDIR, and the lab's kernels `base` and, for the rows of the series,
-# `lazyinit-control` (docs/kernel-lab.md). BUILD: default build/release. Six minutes.
+# `lazyinit-control` (kernel/docs/lab.md). BUILD: default build/release. Six minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 size=64G clones=2 build=build/release

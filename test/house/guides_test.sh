@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# docs/adding-a-job.md and docs/adding-a-series.md are carried out in a copy of kernel/, as far as that needs
-# no kernel: a tree with one file stands for Linux. Of docs/adding-a-row.md, what it does to schemas. And every command of the lab that the pages of docs/ and
-# kernel/ show is a step with these options.
+# kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md are carried out in a copy of kernel/, as far as
+# that needs no kernel: a tree with one file stands for Linux. docs/adding-a-row.md is carried out on the schemas.
+# Every command of the lab that a page shows is a step with these options.
 #   guides_test.sh SOURCE
 set -euo pipefail
 source=$(realpath "$1")
@@ -19,7 +19,7 @@ fail() {
 # commands PAGE FROM TO: the commands between two headings, without those that need a kernel.
 commands() {
     awk -v from="### $2" -v to="### $3" 'index($0, to) == 1 { exit } index($0, from) == 1 { inside = 1 }
-        inside && /^    / { print substr($0, 5) }' "$source/docs/$1"
+        inside && /^    / { print substr($0, 5) }' "$source/$1"
 }
 
 mkdir "$work/tree"
@@ -32,12 +32,12 @@ git config --global init.defaultBranch main
 
 # A job. Its file is the block of the page.
 [ ! -e kernel/lab/jobs/prealloc.sh ] || fail "there is a job prealloc: the page needs another example"
-awk '/^```$/ { exit } inside { print } /^```sh$/ { inside = 1 }' "$source/docs/adding-a-job.md" \
+awk '/^```$/ { exit } inside { print } /^```sh$/ { inside = 1 }' "$source/kernel/docs/adding-a-job.md" \
     >kernel/lab/jobs/prealloc.sh
 bash -n kernel/lab/jobs/prealloc.sh
 # Where there is one. (test/lint.sh holds it against every job.)
 if command -v shellcheck >/dev/null; then shellcheck -S warning kernel/lab/jobs/prealloc.sh; fi
-commands adding-a-job.md "2. " "3. " >"$work/commands"
+commands kernel/docs/adding-a-job.md "2. " "3. " >"$work/commands"
 [ "$(wc -l <"$work/commands")" = 2 ] || fail "step 2 of adding-a-job.md has other commands than two"
 while read -r command; do
     named=$(bash -c "$command" 2>/dev/null) || fail "'$command' ends with status $?"
@@ -49,7 +49,7 @@ fields=$(grep -ohE 'job_field "\$[^"]*" [a-z-]+|job_field "\$\(job_file "\$1"\)"
     awk '{ print $NF }' | sort -u)
 [ "$(wc -w <<<"$fields")" -ge 10 ] || fail "jobs have the fields $fields?"
 for field in $fields; do
-    grep -qE "^\| .*\`$field\`.* \|" "$source/docs/adding-a-job.md" || fail "adding-a-job.md does not know '# $field:'"
+    grep -qE "^\| .*\`$field\`.* \|" "$source/kernel/docs/adding-a-job.md" || fail "adding-a-job.md does not know '# $field:'"
 done
 for job in kernel/lab/jobs/*.sh; do
     # The last comments before the first command; prose above them may have colons, too.
@@ -67,7 +67,7 @@ printf '#define MB_DEFAULT_MAX_TO_SCAN\t\t200\n' >build/lab/base/fs/ext4/mballoc
 printf 'kernelversion:\n\t@echo 6.1.192\n' >build/lab/base/Makefile
 git -C build/lab/base add .
 git -C build/lab/base commit -q -m base
-commands adding-a-series.md "1. " "4. " >"$work/commands"
+commands kernel/docs/adding-a-series.md "1. " "4. " >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 10 ] || fail "adding-a-series.md has fewer commands than it had"
 bash -e "$work/commands" >"$work/out" 2>"$work/err" || fail "adding-a-series.md: $(cat "$work/err")"
 [ "$(tail -1 "$work/out")" = "$PWD/build/lab/scan-less" ] || fail "the tree is $(cat "$work/out")"
@@ -109,7 +109,7 @@ done
 
 # A row of the report: the command of step 2 puts the key into each schema that has rows.
 cp -R "$source/docs" "$work/tree"
-commands adding-a-row.md "2. " "3. " >"$work/commands"
+commands docs/adding-a-row.md "2. " "3. " >"$work/commands"
 bash -e "$work/commands"
 [ "$(cat docs/schema/*.json | grep -c '"single_extent_percent": {')" = "$(cat docs/schema/*.json | grep -c '"single_extent": {')" ] ||
     fail "step 2 of adding-a-row.md misses a schema"
@@ -128,5 +128,5 @@ while IFS=: read -r page _ command; do
         grep -qE -- "(^|[^-a-z])$word\b" "$source/kernel/lab/$step.sh" "$source"/kernel/lab/lib/figures.sh ||
             fail "$page: 'lab $step' has no option $word"
     done
-done < <(cd "$source" && grep -noE 'kernel/lab/lab [a-z-]+( [^`&)|]*)?' -r README.md CONTRIBUTING.md docs kernel/README.md --include=*.md)
+done < <(cd "$source" && grep -noE 'kernel/lab/lab [a-z-]+( [^`&)|]*)?' -r README.md CONTRIBUTING.md docs kernel --include=*.md)
 [ $shown -ge 40 ] || fail "$shown commands of the lab"

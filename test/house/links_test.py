@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every file that a document names or links to is there, docs/index.md names every document, and each
-product's page is one click away.
+"""Every file that a document names or links to is there. docs/index.md names every document of docs/, and
+kernel/README.md every document of kernel/. Each product's page is one click away.
 
   links_test.py SOURCE
 """
@@ -14,13 +14,13 @@ MADE = {"src/allocator/policies/roomy.cc", "kernel/lab/jobs/prealloc.sh"}
 # Where the readers of each product begin.
 PRODUCTS = ["tools/e4replay/README.md", "tools/tune2fs-lazy/README.md", "kernel/README.md"]
 # Places in text: a path from the root of the source with an extension, or a link of Markdown.
-NAMED = re.compile(r"(?<![\w./~$-])((?:docs|kernel|packaging|src|test|tools|traces)/[\w./-]*\.(?:cff|cc|cmake|h|js|json|md|png|py|sh|spec|svg))\b")
+NAMED = re.compile(r"(?<![\w./~$-])(?<!\]\()((?:docs|kernel|packaging|src|test|tools|traces)/[\w./-]*\.(?:cff|cc|cmake|h|js|json|md|png|py|sh|spec|svg))\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)\)")
 
 
 def main(source):
     documents = [*source.glob("*.md"), *source.glob("docs/**/*.md"), *source.glob("tools/*/*.md"),
-                 source / "kernel/README.md", source / "kernel/reports/README.md"]
+                 source / "kernel/README.md", *source.glob("kernel/*/*.md")]
     assert len(documents) > 25, f"{len(documents)} documents"
     wrong = []
     named = 0
@@ -46,6 +46,10 @@ def main(source):
         name = str(document.relative_to(source))
         if name not in index and name != "docs/index.md":
             wrong.append(f"docs/index.md does not lead to {name}")
+    kernel = (source / "kernel/README.md").read_text()
+    for document in source.glob("kernel/*/*.md"):
+        if f"]({document.relative_to(source / 'kernel')})" not in kernel:
+            wrong.append(f"kernel/README.md does not lead to {document.relative_to(source)}")
     for one in wrong:
         print(f"links_test: {one}", file=sys.stderr)
     return 1 if wrong else 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The slow proof, in scenes. Kernels are built and booted here as User Mode Linux, and what they do is held
 # against the model.
-#   test/lab/run.sh [--all | --turn TEXT | SCENE...]    default: --all. Needs tools/setup.sh lab, about 6 GB
+#   kernel/test/run.sh [--all | --turn TEXT | SCENE...]    default: --all. Needs tools/setup.sh lab, about 6 GB
 #     stock          Linux 6.1: fresh captures, a recording of a mounted file system, lives drawn at random
 #     patched        6.1 with every series: checkpatch, fresh captures, and what a replay predicts of it
 #     series         what the series claim, and the tools that take captures
@@ -14,7 +14,7 @@
 #     --turn TEXT    the scene that is TEXT's turn, by its hash (such as a commit). When a series has changed
 #                    (test/since.sh), it is "series" every second time. The scene shows the series that have
 #                    changed, two at most, else the one whose turn it is; "code" takes one kernel, "ports" one series.
-# Ends with "test/lab: all N steps passed"; stops at the first that does not.
+# Ends with "kernel/test: all N steps passed"; stops at the first that does not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
@@ -37,7 +37,7 @@ code_of=(base 6.12 7.3)
 text=
 
 usage() {
-    sed -n 's/^#   test/usage: test/p' "$0" >&2
+    sed -n 's/^#   kernel/usage: kernel/p' "$0" >&2
     exit 2
 }
 
@@ -61,7 +61,7 @@ changed() {
 # choose_proofs CHANGED...: two at most, since a run with more of them would take longer than it may; when
 # none has changed, the one whose turn it is.
 choose_proofs() {
-    [ $# -le 2 ] || echo "test/lab: not shown now, though changed: ${*:3}"
+    [ $# -le 2 ] || echo "kernel/test: not shown now, though changed: ${*:3}"
     if [ $# -gt 0 ]; then proofs=("${@:1:2}"); else proofs=("$(turn proof "${proofs[@]}")"); fi
 }
 
@@ -83,7 +83,7 @@ while [ $# -gt 0 ]; do
     -*) usage ;;
     *)
         [[ " ${scenes[*]} " == *" $1 "* ]] || {
-            echo "test/lab: no scene '$1': there are ${scenes[*]}" >&2
+            echo "kernel/test: no scene '$1': there are ${scenes[*]}" >&2
             exit 2
         }
         chosen+=("$1")
@@ -92,7 +92,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ ${#chosen[@]} -gt 0 ] || chosen=("${scenes[@]}")
-echo "test/lab: ${chosen[*]}"
+echo "kernel/test: ${chosen[*]}"
 tools/setup.sh test lab
 
 counted=$(mktemp)
@@ -214,7 +214,7 @@ tools() {
 
 series() {
     local proof
-    echo "test/lab: series: ${proofs[*]}"
+    echo "kernel/test: series: ${proofs[*]}"
     stock_kernel
     patched_kernel
     for proof in "${proofs[@]}"; do "$proof"; done
@@ -244,7 +244,7 @@ patched() {
 loses_data_behind_eof() {
     local report log
     if report=$("$lab" run diostress --kernel "$1" --set CONFIGS=4k-tail 2>&1); then
-        echo "test/lab: $1 loses nothing behind the end of a file any more" >&2
+        echo "kernel/test: $1 loses nothing behind the end of a file any more" >&2
         return 1
     fi
     log=$(sed -n 's/.*(log: \(.*\))$/\1/p' <<<"$report" | tail -1)
@@ -294,7 +294,7 @@ port() {
         step "O_SYNC and O_DIRECT are as without" "$lab" run nfs-unconcerned --kernel "$kernel"
         ;;
     dio-overwrite)
-        # Without stores through mappings: 7.3 itself has direct reads fail beside them (docs/kernel-lab.md).
+        # Without stores through mappings: 7.3 itself has direct reads fail beside them (kernel/results/dio-overwrite.md).
         step "direct writes lose nothing" "$lab" run diostress --kernel "$kernel" --set SECONDS_EACH=4 \
             --set "ARGS=--mappers 0"
         other_kernel 7.3
@@ -315,7 +315,7 @@ port() {
 
 ports() {
     local topic
-    echo "test/lab: ports: ${ports[*]}"
+    echo "kernel/test: ports: ${ports[*]}"
     step "unpack the source of 7.3" "$lab" fetch --base 7.3
     for topic in "${ports[@]}"; do port "$topic"; done
 }
@@ -354,4 +354,4 @@ for scene in "${chosen[@]}"; do
     *) "$scene" ;;
     esac
 done
-echo "test/lab: all $(wc -l <"$counted") steps passed"
+echo "kernel/test: all $(wc -l <"$counted") steps passed"

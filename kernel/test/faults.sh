@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whether the stress of direct writes finds a kernel that is wrong: each patch of test/lab/faults is
+# Whether the stress of direct writes finds a kernel that is wrong: each patch of kernel/test/faults is
 # applied to a tree of its own, built, and `lab run diostress` must fail with data lost.
-#   test/lab/faults.sh [--on TREE] [--target T] [--variant V] [--seeds N] [NAME...]
+#   kernel/test/faults.sh [--on TREE] [--target T] [--variant V] [--seeds N] [NAME...]
 #     --on     base, or a series with dio-overwrite that has been applied (default: base)
 #     --seeds  1 to N, for each fault (default: 1)
 #     NAME     of patches (default: all of faults/base, or of faults/dio-overwrite)
 # Prints, for each fault and seed, the seconds until it was found. A patch that says "Configs: NAMES" is
 # looked for in these configurations of the job only; CONFIGS="NAMES" in the environment comes first.
-# E4R_LAB as in docs/kernel-lab.md.
+# E4R_LAB as in kernel/docs/lab.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
@@ -27,8 +27,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-faults=test/lab/faults/dio-overwrite
-[ "$tree" != base ] || faults=test/lab/faults/base
+faults=kernel/test/faults/dio-overwrite
+[ "$tree" != base ] || faults=kernel/test/faults/base
 if [ ${#names[@]} = 0 ]; then
     for patch in "$faults"/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
