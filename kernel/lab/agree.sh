@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Draws captures and holds `e4replay verify` against each: one table for docs/fidelity.md.
+# Draws captures and holds `e4replay verify` against each: one table for kernel/results.
 #
 # Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--target uml|arm64] [--seed N]... [--again]
 #                 [--only-verify] [--open-stats] [-o DIR] [--into FILE] [KIND...]
