@@ -12,15 +12,12 @@
 
 #include "image/ext2_handle.h"
 #include "util/output.h"
+#include "util/zeros.h"
 
 namespace e4r::image {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 20;
-
-bool all_zero(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
 
 Status write_piece(int fd, std::span<const std::byte> bytes, std::uint64_t offset,
                    const std::string& path) {

@@ -5,16 +5,9 @@
 #include <vector>
 
 #include "lazyinit/ext2_over_target.h"
+#include "util/zeros.h"
 
 namespace e4r::lazyinit {
-namespace {
-
-bool all_zero(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
-}  // namespace
-
 Status bitmaps_readable(Target& target) {
   E4R_TRY(const auto over, Ext2OverTarget::open(target));
   return over->checked(ext2fs_read_bitmaps(over->fs()), "read the bitmaps");

@@ -144,6 +144,26 @@ Status add_group_checksums(Target& target) {
   return over->flush_all();
 }
 
+Result<std::vector<bool>> flagged_zeroed(Target& target) {
+  E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::read));
+  std::vector<bool> flagged;
+  for (const Table& table : tables->tables()) flagged.push_back(table.zeroed);
+  return flagged;
+}
+
+Status keep_flags(Target& target, const std::vector<bool>& flagged) {
+  E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::read));
+  for (const Table& table : tables->tables())
+    if (!flagged[table.group]) tables->set_zeroed(table.group, false);
+  E4R_CHECK(tables->flush());
+  return target.sync();
+}
+
+Result<bool> unclean(Target& target) {
+  E4R_TRY(const Superblock super, Superblock::read(target));
+  return (super.raw.s_state & EXT2_VALID_FS) == 0;
+}
+
 Result<Enabled> record_unused(Target& target, bool probe) {
   E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::write));
   if (!tables->has_group_checksums())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "lazyinit/target.h"
 #include "util/status.h"
@@ -21,6 +22,16 @@ namespace e4r::lazyinit {
 // then the feature in all superblocks. Consistent at every instant: a checksum without the feature
 // is not looked at. Nothing is done to a file system that has descriptor checksums.
 [[nodiscard]] Status add_group_checksums(Target& target);
+
+// tune2fs flags every table ITABLE_ZEROED when it turns on checksums, and counts no inode as
+// unused; e2fsck then finds unused ones, and with them inodes that were deleted. So: which groups
+// are flagged before (all false without group checksums), ...
+[[nodiscard]] Result<std::vector<bool>> flagged_zeroed(Target& target);
+// ... and afterwards no other group keeps the flag. Durable. The file system may be one that is not
+// clean, since tune2fs may ask for e2fsck ...
+[[nodiscard]] Status keep_flags(Target& target, const std::vector<bool>& flagged);
+// ... as this tells.
+[[nodiscard]] Result<bool> unclean(Target& target);
 
 struct Enabled {
   std::uint64_t inode_uninit = 0;   // groups that have the flag now

@@ -24,6 +24,10 @@ class Ext4Tables final : public Tables {
   [[nodiscard]] std::uint32_t inodes_per_group() const override { return super_.inodes_per_group; }
   [[nodiscard]] std::uint32_t block_size() const override { return super_.block_size(); }
   [[nodiscard]] bool has_group_checksums() const override { return super_.group_checksums(); }
+  [[nodiscard]] bool is_deleted_inode(std::uint32_t number,
+                                      std::span<const std::byte> inode) const override {
+    return super_.is_deleted_inode(number, inode);
+  }
   void set_zeroed(std::uint32_t group, bool zeroed) override;
   [[nodiscard]] Status flush() override;
   [[nodiscard]] std::string mount_options() const override;

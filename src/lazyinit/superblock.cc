@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "util/crc32c.h"
+#include "util/zeros.h"
 
 namespace e4r::lazyinit {
 namespace {
@@ -148,6 +149,51 @@ bool Superblock::inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
       offsetof(ext4_group_desc, bg_inode_bitmap_csum_hi) + sizeof(std::uint16_t);
   const std::uint32_t mask = desc_size >= kHighEnd ? ~0u : 0xffffu;
   return (crc32c(checksum_seed_, bitmap) & mask) == (stored & mask);
+}
+
+bool Superblock::inode_checksum_ok(std::uint32_t number, std::span<const std::byte> inode) const {
+  if (!metadata_csum()) return true;
+  constexpr std::size_t kLow = offsetof(ext2_inode, osd2.linux2.l_i_checksum_lo);
+  constexpr std::size_t kHigh = offsetof(ext2_inode_large, i_checksum_hi);
+  constexpr std::size_t kHalf = sizeof(std::uint16_t);
+  std::vector<std::byte> blank(inode.begin(), inode.end());
+  const auto field = [&blank](auto& value, std::size_t at) {
+    std::memcpy(&value, blank.data() + at, sizeof value);
+  };
+  const auto take = [&](std::size_t at) {
+    std::uint16_t half = 0;
+    field(half, at);
+    std::fill_n(blank.begin() + static_cast<std::ptrdiff_t>(at), kHalf, std::byte{0});
+    return std::uint32_t{half};
+  };
+  std::uint32_t generation = 0;
+  field(generation, offsetof(ext2_inode, i_generation));
+  std::uint16_t extra = 0;
+  if (inode.size() > EXT2_GOOD_OLD_INODE_SIZE)
+    field(extra, offsetof(ext2_inode_large, i_extra_isize));
+  const bool has_high = std::size_t{EXT2_GOOD_OLD_INODE_SIZE} + extra >= kHigh + kHalf;
+  std::uint32_t stored = take(kLow);
+  if (has_high) stored |= take(kHigh) << 16;
+  std::uint32_t crc = crc32c(checksum_seed_, std::as_bytes(std::span(&number, 1)));
+  crc = crc32c(crc, std::as_bytes(std::span(&generation, 1)));
+  crc = crc32c(crc, blank);
+  return (has_high ? crc : crc & 0xffffu) == stored;
+}
+
+bool Superblock::is_deleted_inode(std::uint32_t number, std::span<const std::byte> inode) const {
+  ext2_inode_large copy = {};
+  std::memcpy(&copy, inode.data(), std::min(sizeof copy, inode.size()));
+  if (copy.i_links_count != 0) return false;
+  const std::uint32_t inodes = raw.s_inodes_count;
+  const bool early = raw.s_mkfs_time < inodes || raw.s_mtime < inodes || raw.s_wtime < inodes;
+  const bool has_time = copy.i_dtime != 0 && (early || copy.i_dtime >= inodes);
+  if (!has_time) {
+    copy.osd2.linux2.l_i_checksum_lo = 0;
+    copy.i_checksum_hi = 0;
+    if (!all_zero(std::as_bytes(std::span(&copy, 1)))) return false;
+    if (inode.size() > sizeof copy && !all_zero(inode.subspan(sizeof copy))) return false;
+  }
+  return inode_checksum_ok(number, inode);
 }
 
 }  // namespace e4r::lazyinit

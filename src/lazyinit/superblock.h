@@ -54,6 +54,16 @@ class Superblock : public Geometry {
   [[nodiscard]] bool inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
                                               std::uint32_t stored) const;
 
+  // Whether an inode of this number has the checksum that it holds (ext4_inode_csum_verify, Linux
+  // 6.1 inode.c). True without metadata_csum.
+  [[nodiscard]] bool inode_checksum_ok(std::uint32_t number,
+                                       std::span<const std::byte> inode) const;
+  // Whether e2fsck takes the bytes for an inode that is not in use, and has nothing to say of them:
+  // no links, and a time of deletion or nothing but a checksum, which is right. (e2fsck_pass1,
+  // 1.47.0: a time below s_inodes_count is a link of the orphan list, unless the file system's own
+  // times are as low.)
+  [[nodiscard]] bool is_deleted_inode(std::uint32_t number, std::span<const std::byte> inode) const;
+
   ext2_super_block raw = {};
   std::uint32_t inode_size = 0;
   std::uint32_t desc_size = 0;        // bytes of a descriptor

@@ -69,6 +69,12 @@ class Tables {
   // Descriptor checksums (uninit_bg or metadata_csum): without them flags mean nothing.
   [[nodiscard]] virtual bool has_group_checksums() const = 0;
 
+  // Whether the bytes, found where the inode of this number (1 for the first) has its place in an
+  // unused part, are one that was deleted here: e2fsck and the kernel pass it over, as they do
+  // zeros.
+  [[nodiscard]] virtual bool is_deleted_inode(std::uint32_t number,
+                                              std::span<const std::byte> inode) const = 0;
+
   // Thread-safe, in memory. Nothing happens without descriptor checksums.
   virtual void set_zeroed(std::uint32_t group, bool zeroed) = 0;
   // Descriptor blocks that changed since the last flush, then the superblock if it changed; not

@@ -40,6 +40,10 @@ class FakeTables : public lazyinit::Tables {
   [[nodiscard]] std::uint32_t inodes_per_group() const override { return 64; }
   [[nodiscard]] std::uint32_t block_size() const override { return 4096; }
   [[nodiscard]] bool has_group_checksums() const override { return checksums_; }
+  [[nodiscard]] bool is_deleted_inode(std::uint32_t /*number*/,
+                                      std::span<const std::byte> /*inode*/) const override {
+    return false;
+  }
   void set_zeroed(std::uint32_t group, bool zeroed) override {
     const std::lock_guard lock(mutex_);
     tables_[group].zeroed = zeroed;

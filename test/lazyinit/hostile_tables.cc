@@ -147,8 +147,9 @@ Status look(Target& target) {
   (void)lazyinit::runs_of_groups(tables->tables());
   (void)lazyinit::map_of_groups(tables->tables(), 7);
   (void)tables->file_system();
-  return lazyinit::verify_tables(target, tables->tables(), 1).ok() ? Status()
-                                                                   : error("cannot verify");
+  return lazyinit::verify_tables(target, *tables, tables->tables(), 1).ok()
+             ? Status()
+             : error("cannot verify");
 }
 
 Status zero(Target& target, Tables& tables, bool probe) {
@@ -159,8 +160,8 @@ Status zero(Target& target, Tables& tables, bool probe) {
 }
 
 Status take_back_lies(Target& target, Tables& tables) {
-  E4R_TRY(const auto verified, lazyinit::verify_tables(target, tables.tables(), 1));
-  return lazyinit::retract(target, tables, verified.lies);
+  E4R_TRY(const auto verified, lazyinit::verify_tables(target, tables, tables.tables(), 1));
+  return lazyinit::retract(target, tables, lazyinit::groups_of(verified.lies));
 }
 
 Status enable(Target& target, bool probe) {
@@ -303,7 +304,7 @@ std::string judge_end(TableCommand command, Target& target) {
       (inventory.unused_inodes != 0 || inventory.inode_uninit != 0))
     return "unused inodes are left after disable";
   if (command != TableCommand::finish && command != TableCommand::verify) return {};
-  const auto verified = lazyinit::verify_tables(target, (*tables)->tables(), 1);
+  const auto verified = lazyinit::verify_tables(target, **tables, (*tables)->tables(), 1);
   if (!verified.ok()) return "cannot be verified any more";
   if (command == TableCommand::verify && !verified->lies.empty())
     return "lies are left after verify";

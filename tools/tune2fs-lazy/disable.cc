@@ -27,15 +27,19 @@ struct Options {
   bool no_progress = false;
 };
 
-// Flags that lie go first, then every table without one is zeroed if it is not zero already.
+// Flags of tables that are not zero go first, then every table without one is zeroed if it is not
+// zero already.
 Status make_all_zero(const Options& options, const Session& session) {
   const unsigned threads = thread_count(options.threads);
-  E4R_TRY(const auto verified, lazyinit::verify_tables(*session.target, session.tables->tables(),
-                                                       threads, &stop_on_signals()));
+  E4R_TRY(const auto verified,
+          lazyinit::verify_tables(*session.target, *session.tables, session.tables->tables(),
+                                  threads, &stop_on_signals()));
   if (verified.stopped) return error("stopped; nothing has been changed");
   if (!verified.lies.empty())
     print_line("{} flagged ITABLE_ZEROED without being so", groups_text(verified.lies.size()));
-  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, verified.lies));
+  std::vector<std::uint32_t> not_zero = lazyinit::groups_of(verified.lies);
+  not_zero.insert(not_zero.end(), verified.with_deleted.begin(), verified.with_deleted.end());
+  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, not_zero));
   const auto groups = groups_to_do(*session.tables);
   if (groups.empty()) return {};
   lazyinit::ZeroOptions how;

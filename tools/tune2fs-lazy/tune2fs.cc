@@ -12,6 +12,7 @@
 
 #include "common/child.h"
 #include "common/print_line.h"
+#include "lazyinit/enable.h"
 #include "lazyinit/orphan_file.h"
 
 namespace e4r::tools {
@@ -52,8 +53,8 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
-// tune2fs -O FEATURES IMAGE; its output becomes the Error when it fails.
-Status run_tune2fs(const std::string& features, const std::string& image) {
+// tune2fs -O FEATURES IMAGE: what it printed, in one line. That becomes the Error when it fails.
+Result<std::string> run_tune2fs(const std::string& features, const std::string& image) {
   std::vector<std::string> arguments = {find_program("tune2fs"), "-O", features, image};
   if (arguments.front().empty()) return error("tune2fs is not installed (Debian: e2fsprogs)");
   std::vector<std::string> variables = environment();
@@ -75,8 +76,13 @@ Status run_tune2fs(const std::string& features, const std::string& image) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return one_line(text);
   return error("tune2fs -O {} {} failed: {}", features, image, one_line(text));
+}
+
+Result<std::vector<bool>> flagged_groups(const std::string& image) {
+  E4R_TRY(const auto target, lazyinit::Target::open(image, lazyinit::Target::Access::read));
+  return lazyinit::flagged_zeroed(*target);
 }
 
 }  // namespace
@@ -87,9 +93,19 @@ Status change_metadata_csum(const ImageOptions& options, const std::string& feat
     print_line("would have run tune2fs -O {} {}", features, options.image);
     return {};
   }
-  E4R_CHECK(run_tune2fs(features, options.image));
+  E4R_TRY(const auto flagged, flagged_groups(options.image));
+  E4R_TRY(const std::string said, run_tune2fs(features, options.image));
+  if (!said.empty()) print_line("tune2fs: {}", said);
   E4R_TRY(const auto target, open_target(options, lock));
-  return lazyinit::renew_orphan_checksums(*target);
+  E4R_CHECK(lazyinit::keep_flags(*target, flagged));
+  E4R_CHECK(lazyinit::renew_orphan_checksums(*target));
+  E4R_TRY(const bool wants_check, lazyinit::unclean(*target));
+  if (wants_check)
+    return error(
+        "{}: tune2fs -O {} is done and wants a check, which this command needs to go on: run "
+        "e2fsck -fyD {}, then the same command once more",
+        options.image, features, options.image);
+  return {};
 }
 
 }  // namespace e4r::tools

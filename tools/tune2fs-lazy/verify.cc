@@ -30,7 +30,7 @@ Result<Verified> look(const Options& options, const Session& session, const Grou
                       Progress& progress) {
   const auto tables = session.tables->tables().subspan(range.first, range.last - range.first + 1);
   auto verified = lazyinit::verify_tables(
-      *session.target, tables, options.threads, &stop_on_signals(),
+      *session.target, *session.tables, tables, options.threads, &stop_on_signals(),
       [&progress](const lazyinit::VerifyProgress& at) {
         if (progress.active())
           progress.show(fmt::format("reading: {} of {}", format_size(at.bytes_done),
@@ -51,14 +51,13 @@ void print_lie(const Session& session, const Lie& lie) {
 
 Status fix(const Options& options, const Session& session, const Verified& verified,
            Progress& progress) {
-  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, verified.lies));
+  const std::vector<std::uint32_t> groups = lazyinit::groups_of(verified.lies);
+  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, groups));
   if (options.fix == "clear") {
     print_line("{}cleared the flag of {}: the kernel, or finish, does them again",
                would(options.image), groups_text(verified.lies.size()));
     return {};
   }
-  std::vector<std::uint32_t> groups;
-  for (const Lie& lie : verified.lies) groups.push_back(lie.group);
   lazyinit::ZeroOptions how;
   how.threads = thread_count(options.threads);
   E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
@@ -66,6 +65,21 @@ Status fix(const Options& options, const Session& session, const Verified& verif
   if (outcome.stopped)
     return error("stopped: the other groups have lost their flag, and finish does the rest");
   return {};
+}
+
+void print_verified(const std::string& path, const Verified& verified) {
+  if (verified.checked == 0 && !verified.stopped) {
+    print_line("{}: no group that was looked at is flagged ITABLE_ZEROED, so no flag can lie",
+               path);
+    return;
+  }
+  print_line("{}: {} of {} flagged groups lie; {} looked at, {} of it read", path,
+             format_count(verified.lies.size()), format_count(verified.checked),
+             format_size(verified.bytes), format_size(verified.read));
+  if (!verified.with_deleted.empty())
+    print_line(
+        "{}: {} of them with deleted inodes ({}), which are no lie: nobody reads them as used",
+        path, format_count(verified.with_deleted.size()), format_count(verified.deleted_inodes));
 }
 
 Result<int> run(const Options& options) {
@@ -81,9 +95,7 @@ Result<int> run(const Options& options) {
   if (!range.ok()) return usage_error(range.error().message);
   E4R_TRY(const Verified verified, look(options, session, *range, progress));
   for (const Lie& lie : verified.lies) print_lie(session, lie);
-  print_line("{}: {} of {} flagged groups lie; {} looked at, {} of it read", session.target->path(),
-             format_count(verified.lies.size()), format_count(verified.checked),
-             format_size(verified.bytes), format_size(verified.read));
+  print_verified(session.target->path(), verified);
   if (verified.stopped) return error("stopped before all groups were looked at; nothing changed");
   if (verified.lies.empty()) return kDone;
   if (options.fix.empty()) return kDisagreed;
