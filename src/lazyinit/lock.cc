@@ -7,89 +7,98 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
+#include "lazyinit/lock_holders.h"
 #include "util/file.h"
 #include "util/file_id.h"
-#include "util/printable.h"
-#include "util/units.h"
 
 namespace e4r::lazyinit {
 namespace {
 
-// udev locks a device for a moment when it has changed, and a process that ends has the lock for
-// longer than its command line.
+// How long what ends soon is waited for.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
-constexpr std::size_t kMostOfCommand = 200;
 
-// The node in /dev that the kernel calls the device by, or `path` where there is none.
-std::string kernels_node(const std::string& path, const struct stat& st) {
-  const auto text =
-      read_file(fmt::format("/sys/dev/block/{}:{}/uevent", major(st.st_rdev), minor(st.st_rdev)));
-  if (!text.ok()) return path;
+// The node in /dev that the kernel calls a device by, from the directory of that device in sysfs;
+// empty where there is none.
+std::string node_of(const std::string& sysfs) {
+  const auto text = read_file(sysfs + "/uevent");
+  if (!text.ok()) return {};
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kName = "DEVNAME=";
-    if (!line.starts_with(kName)) continue;
-    std::string node = "/dev/" + line.substr(kName.size());
-    if (file_id(node) == file_id(st)) return node;
-  }
-  return path;
-}
-
-// The words of a process's command line.
-std::string command_of(std::uint64_t pid) {
-  auto text = read_file(fmt::format("/proc/{}/cmdline", pid));
-  if (!text.ok()) return {};
-  std::ranges::replace(*text, '\0', ' ');
-  while (text->ends_with(' ')) text->pop_back();
-  return printable(*text, kMostOfCommand);
-}
-
-// Who has a lock; what is not known is empty.
-struct Holder {
-  std::string pid;
-  std::string command;
-  [[nodiscard]] bool ends_soon() const {
-    return command.empty() || command.find("udev") != std::string::npos;
-  }
-  [[nodiscard]] std::string text() const {
-    if (pid.empty()) return "another process";
-    if (command.empty()) return fmt::format("a process that {} has started and left", pid);
-    return fmt::format("process {} ({})", pid, command);
-  }
-};
-
-// Who has the lock on the inode: a line of /proc/locks reads
-// "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF", with the numbers of the device in hexadecimal.
-Holder holder_of(const struct stat& st) {
-  const auto text = read_file("/proc/locks");
-  if (!text.ok()) return {};
-  const std::string file =
-      fmt::format("{:02x}:{:02x}:{}", major(st.st_dev), minor(st.st_dev), st.st_ino);
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string number, kind, advisory, access, pid, where;
-    words >> number >> kind >> advisory >> access >> pid >> where;
-    if (kind != "FLOCK" || where != file) continue;
-    const auto id = parse_u64(pid);
-    if (!id.ok() || *id == 0) break;  // of another PID namespace
-    return {pid, command_of(*id)};
+    if (line.starts_with(kName)) return "/dev/" + line.substr(kName.size());
   }
   return {};
 }
 
-// To be locked only. Some network file systems lock what is open for writing.
-Fd open_to_lock(const std::string& path, bool device) {
-  Fd fd(device ? -1 : ::open(path.c_str(), O_RDWR | O_NONBLOCK));
+std::string sysfs_of(const struct stat& st) {
+  return fmt::format("/sys/dev/block/{}:{}", major(st.st_rdev), minor(st.st_rdev));
+}
+
+// The device's node, or `path` where that is no node of this device.
+std::string kernels_node(const std::string& path, const struct stat& st) {
+  const std::string node = node_of(sysfs_of(st));
+  return !node.empty() && file_id(node) == file_id(st) ? node : path;
+}
+
+// The disk that the partition lies on; empty for what is no partition.
+std::string whole_disk(const struct stat& st) {
+  const std::string sysfs = sysfs_of(st);
+  std::error_code gone;
+  if (!std::filesystem::exists(sysfs + "/partition", gone)) return {};
+  return node_of(sysfs + "/..");
+}
+
+// To be locked only, and the programs that are started have it too. A range can be locked for
+// writing only through what is open for writing, which some network file systems want for any lock.
+Fd open_to_lock(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK));
   if (fd.is_open()) return fd;
   return Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
+}
+
+// 0, or the errno of why not.
+int lock_whole(int fd) {
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
+int lock_range(int fd) {
+  struct flock all = {};
+  all.l_type = F_WRLCK;
+  all.l_whence = SEEK_SET;
+  if (::fcntl(fd, F_OFD_SETLK, &all) == 0) return 0;
+  const int why = errno;
+  if (why == EAGAIN || why == EACCES) return EWOULDBLOCK;
+  // It is open for reading, or its file system has no such locks: then nobody's shows either, but
+  // where one is seen all the same.
+  all.l_pid = 0;
+  if (::fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK) return EWOULDBLOCK;
+  return 0;
+}
+
+Status lock(const Fd& fd, const std::string& locked, const std::string& path, LockKind kind) {
+  struct stat st = {};
+  if (::fstat(fd.get(), &st) != 0) return error("cannot open {}: {}", locked, errno_text(errno));
+  for (auto patience = kPatience;; patience -= kPause) {
+    const int why = kind == LockKind::whole ? lock_whole(fd.get()) : lock_range(fd.get());
+    if (why == 0 || (why == EWOULDBLOCK && is_locked_for_us(st, kind))) return {};
+    if (why != EWOULDBLOCK) return error("{}: cannot be locked: {}", locked, errno_text(why));
+    const LockHolder holder = holder_of(st, kind);
+    if (patience <= kPause || !holder.ends_soon()) {
+      const std::string what = locked == path ? "it" : locked;
+      return error("{} is in use: {} has locked {}: wait until that has ended", path, holder.text(),
+                   what);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace
@@ -100,23 +109,22 @@ Result<ImageLock> ImageLock::take(const std::string& path) {
   const bool device = S_ISBLK(st.st_mode);
   if (!device && !S_ISREG(st.st_mode))
     return error("{} is neither a regular file nor a block device", path);
-  Fd fd = open_to_lock(device ? kernels_node(path, st) : path, device);
-  if (!fd.is_open() || ::fstat(fd.get(), &st) != 0)
-    return error("cannot open {}: {}", path, errno_text(errno));
-  auto patience = kPatience;
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return error("{}: cannot be locked: {}", path, errno_text(errno));
-    const Holder holder = holder_of(st);
-    if (patience <= kPause || !holder.ends_soon())
-      return error("{} is in use: {} changes it: wait until that has ended", path, holder.text());
-    std::this_thread::sleep_for(kPause);
-    patience -= kPause;
+  ImageLock taken;
+  const std::string disk = device ? whole_disk(st) : "";
+  if (!disk.empty()) {
+    taken.disk_ = Fd(::open(disk.c_str(), O_RDONLY | O_NONBLOCK));
+    if (taken.disk_.is_open()) E4R_CHECK(lock(taken.disk_, disk, path, LockKind::whole));
   }
+  const std::string node = device ? kernels_node(path, st) : path;
+  taken.fd_ = open_to_lock(node);
+  if (!taken.held() || ::fstat(taken.fd_.get(), &st) != 0)
+    return error("cannot open {}: {}", path, errno_text(errno));
+  E4R_CHECK(lock(taken.fd_, path, path, LockKind::whole));
+  E4R_CHECK(lock(taken.fd_, path, path, LockKind::range));
   // It may have been replaced before it was locked.
   if (file_id(path) != file_id(st))
     return error("{}: has become another file meanwhile: try again", path);
-  return ImageLock(std::move(fd));
+  return taken;
 }
 
 }  // namespace e4r::lazyinit

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <fstream>
 #include <future>
 
@@ -15,6 +18,44 @@
 
 namespace e4r::test {
 namespace {
+
+// A process beside this one that holds a lock on a file for as long as the object lives: what this
+// process locked itself would be locked for its children too.
+class LockedElsewhere {
+ public:
+  enum class As { flock, qemu };
+  LockedElsewhere(const std::string& path, As as) {
+    std::array<int, 2> ready = {};
+    if (::pipe(ready.data()) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      // One of the bytes that QEMU locks for what it does to an image (100 and up).
+      struct flock byte = {};
+      byte.l_type = F_RDLCK;
+      byte.l_start = 100;
+      byte.l_len = 1;
+      const bool locked =
+          as == As::flock ? ::flock(fd, LOCK_EX) == 0 : ::fcntl(fd, F_OFD_SETLK, &byte) == 0;
+      if (!locked || ::write(ready[1], "", 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  ~LockedElsewhere() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  LockedElsewhere(const LockedElsewhere&) = delete;
+  LockedElsewhere& operator=(const LockedElsewhere&) = delete;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
 
 class InUse : public ToolTest {
  protected:
@@ -76,23 +117,55 @@ TEST_F(InUse, DisableAndEnableTakeTurns) {
 TEST_F(InUse, TheHolderIsNamed) {
   make("default_1k");
   const std::uint64_t hash = fingerprint(path_);
-  const Fd holder(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
-  const std::string who = fmt::format("{} is in use: process {} (", path_, ::getpid());
-  for (const std::vector<std::string>& command :
-       std::vector<std::vector<std::string>>{{"finish"},
-                                             {"rearm"},
-                                             {"verify", "--fix"},
-                                             {"set", "noinit_itable"},
-                                             {"enable"},
-                                             {"disable"}}) {
-    std::vector<std::string> words = command;
-    words.push_back(path_);
-    expect_status(tool(words), 1, who);
+  for (const auto as : {LockedElsewhere::As::flock, LockedElsewhere::As::qemu}) {
+    const LockedElsewhere holder(path_, as);
+    const std::string who = fmt::format("{} is in use: process {} (", path_, holder.pid());
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"finish"},
+                                               {"rearm"},
+                                               {"verify", "--fix"},
+                                               {"set", "noinit_itable"},
+                                               {"enable"},
+                                               {"disable"}}) {
+      std::vector<std::string> words = command;
+      words.push_back(path_);
+      expect_status(tool(words), 1, who);
+    }
+    expect_done(tool({"finish", "--dry-run", path_}));
+    expect_done(tool({"status", path_}));
+    EXPECT_EQ(fingerprint(path_), hash);
   }
-  expect_done(tool({"finish", "--dry-run", path_}));
-  expect_done(tool({"status", path_}));
-  EXPECT_EQ(fingerprint(path_), hash);
+}
+
+// flock(1) in its three forms: the child has the lock too, only flock has it, and the shell that
+// flock has left it to.
+TEST_F(InUse, WhatACallerLockedIsLockedForUs) {
+  make("default_1k");
+  expect_done(run({"flock", path_, TUNE2FS_LAZY, "finish", path_}));
+  expect_done(run({"flock", "--close", path_, TUNE2FS_LAZY, "rearm", path_}));
+  expect_done(
+      run({"bash", "-c", "exec 9<\"$0\"; flock 9; \"$@\"", path_, TUNE2FS_LAZY, "finish", path_}));
+  // Others may share a shared lock.
+  expect_status(run({"flock", "--shared", path_, TUNE2FS_LAZY, "rearm", path_}), 1,
+                "in use: process ");
+  const Fd ours(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(ours.get(), LOCK_EX), 0);
+  expect_done(tool({"rearm", path_}));
+}
+
+// Under one lock of a caller's, commands still take turns.
+TEST_F(InUse, TwoCommandsUnderOneLockTakeTurns) {
+  make("default_1k");
+  const std::string fresh = copy("fresh");
+  const Fd ours(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(ours.get(), LOCK_EX), 0);
+  for (int i = 0; i < 5; ++i) {
+    run_pair({"disable", path_}, {"rearm", path_});
+    expect_whole(path_);
+    std::ofstream(path_, std::ios::binary | std::ios::in) << std::ifstream(fresh).rdbuf();
+  }
+  EXPECT_GE(done_, 5);
+  EXPECT_EQ(done_ + refused_, 10) << others_;
 }
 
 // tune2fs must not be left alone with the image when tune2fs-lazy is killed.
@@ -196,9 +269,36 @@ TEST_F(InUseOnLoop, TheLockIsTheDevicesAndNotTheNodes) {
   const std::string node = file("node");
   const std::string minor = loop.path().substr(std::string("/dev/loop").size());
   ASSERT_EQ(run({"mknod", node, "b", "7", minor}).status, 0);
-  const Fd holder(::open(loop.path().c_str(), O_RDONLY | O_CLOEXEC));
-  ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
-  expect_status(tool({"finish", node}), 1, fmt::format("process {} (", ::getpid()));
+  const LockedElsewhere holder(loop.path(), LockedElsewhere::As::flock);
+  expect_status(tool({"finish", node}), 1, fmt::format("process {} (", holder.pid()));
+}
+
+// As systemd wants it: who has locked the disk has locked its partitions.
+TEST_F(InUseOnLoop, TheLockIsTheWholeDisksToo) {
+  make("default_1k");
+  const std::string disk = file("disk");
+  ASSERT_EQ(run({"cp", "--sparse=always", path_, disk}).status, 0);
+  const LoopDevice loop(disk);
+  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  const std::string name = loop.path().substr(std::string("/dev/").size());
+  const std::string sectors = std::to_string(std::filesystem::file_size(disk) / 512);
+  if (run({"addpart", loop.path(), "1", "0", sectors}).status != 0)
+    GTEST_SKIP() << "no leave to make a partition";
+  const Outcome number = run({"cat", "/sys/block/" + name + "/" + name + "p1/dev"});
+  const std::size_t colon = number.out.find(':');
+  const std::string node = file("partition");
+  ASSERT_EQ(run({"mknod", node, "b", number.out.substr(0, colon),
+                 number.out.substr(colon + 1, number.out.find('\n') - colon - 1)})
+                .status,
+            0);
+  {
+    const LockedElsewhere holder(loop.path(), LockedElsewhere::As::flock);
+    expect_status(tool({"rearm", node}), 1,
+                  fmt::format("{} is in use: process {} (", node, holder.pid()));
+  }
+  expect_done(run({"flock", loop.path(), TUNE2FS_LAZY, "rearm", node}));
+  expect_done(tool({"finish", node}));
+  EXPECT_EQ(run({"delpart", loop.path(), "1"}).status, 0);
 }
 
 }  // namespace
