@@ -16,6 +16,7 @@
 
 #include "lazyinit/disk.h"
 #include "lazyinit/journal.h"
+#include "lazyinit/locked_elsewhere.h"
 #include "lazyinit/loop_device.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/target.h"
@@ -313,12 +314,11 @@ TEST_F(Mke2fsLazy, WhatIsInUseIsLeftAlone) {
   ASSERT_EQ(lazy({"-q", "-t", "ext4", "-E", "itable_init=zero", path_, "32M"}).status, 0);
   const std::uint64_t before = test::fingerprint(path_);
   {
-    const Fd holder(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-    ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
+    const test::LockedElsewhere holder(path_, test::LockedElsewhere::As::flock);
     const auto refused = lazy(make);
     EXPECT_EQ(refused.status, 1);
     EXPECT_EQ(refused.out, "");
-    EXPECT_NE(refused.err.find(fmt::format(" is in use: process {} (", ::getpid())),
+    EXPECT_NE(refused.err.find(fmt::format(" is in use: process {} (", holder.pid())),
               std::string::npos)
         << refused.err;
   }
