@@ -64,10 +64,12 @@ std::string map_of_groups(std::span<const Table> tables, std::size_t width) {
 }
 
 std::chrono::duration<double> estimate(const Inventory& inventory, std::uint32_t multiplier,
-                                       std::uint64_t bytes_per_second) {
-  return std::chrono::duration<double>(static_cast<double>(inventory.bytes_to_do) /
-                                       static_cast<double>(bytes_per_second) *
-                                       (double{1} + multiplier));
+                                       const ZeroCost& cost) {
+  const std::chrono::duration<double> bytes(static_cast<double>(inventory.bytes_to_do) /
+                                            static_cast<double>(cost.bytes_per_second));
+  const auto groups = static_cast<double>(inventory.to_do);
+  const auto work = bytes + groups * cost.per_group;
+  return work * (double{1} + multiplier) + (multiplier == 0 ? 0 : groups) * kTick;
 }
 
 }  // namespace e4r::lazyinit

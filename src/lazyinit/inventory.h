@@ -40,11 +40,21 @@ struct GroupRun {
 //   '+'  some of them flagged, some not
 [[nodiscard]] std::string map_of_groups(std::span<const Table> tables, std::size_t width);
 
+// What zeroing takes on a storage.
+struct ZeroCost {
+  std::uint64_t bytes_per_second = 100u << 20;
+  // Of each group besides its bytes: a seek, and the flush of the disk's cache.
+  std::chrono::duration<double> per_group{0.035};
+};
+// The longest that the kernel's timer adds to a sleep, with HZ=250 as in Debian's kernels.
+inline constexpr std::chrono::duration<double> kTick{0.004};
+
 // How long the kernel's thread takes for `inventory`: after each group it sleeps `multiplier` times
-// as long as the first group took (ext4_run_li_request, Linux 6.1 super.c), so at a steady
-// `bytes_per_second` everything takes (multiplier + 1) x bytes / rate.
+// as long as the first group took, its flush included, in whole ticks (ext4_run_li_request, Linux
+// 6.1 super.c). So (multiplier + 1) x (bytes / rate + what each group costs besides), and a tick
+// for each group unless it never sleeps.
 [[nodiscard]] std::chrono::duration<double> estimate(const Inventory& inventory,
                                                      std::uint32_t multiplier,
-                                                     std::uint64_t bytes_per_second);
+                                                     const ZeroCost& cost);
 
 }  // namespace e4r::lazyinit

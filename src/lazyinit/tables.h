@@ -43,7 +43,13 @@ struct FileSystem {
   std::uint32_t block_size = 0, inode_size = 0, inodes_per_group = 0, groups = 0;
   Checksums checksums = Checksums::none;  // of group descriptors
   bool needs_recovery = false;            // the journal holds what is not here yet
-  bool at_rest = false;                   // cleanly unmounted, no errors on record, no such journal
+  // Whether the inodes of a group end within a block of their table. The kernel counts whole blocks
+  // only (s_itb_per_group, Linux 6.1 super.c): it leaves the last one as it is and flags the table,
+  // and reports an error for a group whose used inodes reach into that block.
+  [[nodiscard]] bool ends_within_block() const {
+    return block_size != 0 && std::uint64_t{inodes_per_group} * inode_size % block_size != 0;
+  }
+  bool at_rest = false;  // cleanly unmounted, no errors on record, no such journal
 };
 
 // The inode tables of an ext4 file system and its descriptors, read from `target` (which must

@@ -143,7 +143,7 @@ std::vector<std::uint32_t> all_groups(const Tables& tables) {
 Status look(Target& target) {
   E4R_TRY(const auto tables, Tables::open(target, Target::Access::read));
   const auto inventory = lazyinit::take_inventory(tables->tables());
-  (void)lazyinit::estimate(inventory, 10, 1 << 20);
+  (void)lazyinit::estimate(inventory, 10, {});
   (void)lazyinit::runs_of_groups(tables->tables());
   (void)lazyinit::map_of_groups(tables->tables(), 7);
   (void)tables->file_system();

@@ -101,11 +101,22 @@ TEST(Inventory, CountsRunsAndDraws) {
   EXPECT_EQ(map_of_groups({}, 2), "");
 }
 
-// 2,500 bytes at 100 a second, and a sleep of three times as long.
+// 2,500 bytes at 100 a second and two seconds besides, and a sleep of three times as long and a
+// tick.
 TEST(Inventory, EstimatesWorkAndSleep) {
-  const std::vector<Table> tables = {table(0, true, false, 2500)};
-  EXPECT_DOUBLE_EQ(estimate(take_inventory(tables), 3, 100).count(), 100);
-  EXPECT_DOUBLE_EQ(estimate(take_inventory(tables), 0, 100).count(), 25);
+  const std::vector<Table> tables = {table(0, true, false, 2500), table(1, true, true, 2500)};
+  const ZeroCost cost{100, std::chrono::seconds(2)};
+  EXPECT_DOUBLE_EQ(estimate(take_inventory(tables), 3, cost).count(), 108 + kTick.count());
+  EXPECT_DOUBLE_EQ(estimate(take_inventory(tables), 0, cost).count(), 27);
+}
+
+// A disk of 30 GiB on which the kernel needed 145 s; bytes alone make 53.
+TEST(Inventory, EstimatesGroupsAndNotBytesAlone) {
+  std::vector<Table> tables;
+  for (std::uint32_t i = 0; i < 240; ++i) tables.push_back(table(i, true, false, 2u << 20));
+  const double seconds = estimate(take_inventory(tables), 10, {}).count();
+  EXPECT_GT(seconds, 130);
+  EXPECT_LT(seconds, 160);
 }
 
 class Power : public testing::Test {

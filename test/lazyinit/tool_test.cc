@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lazyinit/loop_device.h"
+#include "lazyinit/mount.h"
 #include "lazyinit/tool.h"
 #include "support/ext2_images.h"
 #include "util/rng.h"
@@ -247,29 +248,6 @@ TEST_F(Tool, EnableWithProbeFlagsWhatIsZero) {
   expect_clean(path_);
 }
 
-// A mount for as long as it lives.
-class Mount {
- public:
-  Mount(const std::string& device, const std::string& at, const std::string& options) : at_(at) {
-    std::filesystem::create_directories(at);
-    mounted_ = run({"mount", "-o", options, device, at}).status == 0;
-  }
-  ~Mount() { unmount(); }
-  Mount(const Mount&) = delete;
-  Mount& operator=(const Mount&) = delete;
-  [[nodiscard]] bool mounted() const { return mounted_; }
-  void unmount() {
-    if (mounted_) {
-      EXPECT_EQ(run({"umount", at_}).status, 0);
-    }
-    mounted_ = false;
-  }
-
- private:
-  std::string at_;
-  bool mounted_ = false;
-};
-
 class OnLoop : public ToolTest {
  protected:
   // Uses up inodes all over the file system.
@@ -300,7 +278,8 @@ TEST_F(OnLoop, MountedIsLeftAlone) {
   if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
   for (const auto& command : writing_commands())
     for (const std::string& image : {loop.path(), path_})
-      expect_status(tool(on(command, image)), 1, "mounted");
+      if (command.front() != "finish" || image == path_)  // the kernel does that on the device
+        expect_status(tool(on(command, image)), 1, "mounted");
   expect_status(tool({"status", loop.path()}), 0, "is mounted");
 }
 

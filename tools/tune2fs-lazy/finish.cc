@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <array>
 #include <memory>
+#include <utility>
 
 #include "common/command.h"
 #include "common/print_line.h"
 #include "lazyinit/inventory.h"
+#include "lazyinit/kernel_thread.h"
 #include "lazyinit/mount_options.h"
 #include "lazyinit/power.h"
+#include "tune2fs-lazy/mounted.h"
 #include "tune2fs-lazy/session.h"
 #include "tune2fs-lazy/zeroing.h"
 #include "util/parallel.h"
@@ -57,10 +61,43 @@ int report(const Options& options, const Session& session, const lazyinit::ZeroO
   return kFailed;
 }
 
+// The kernel has no such means.
+Status refuse_mounted(const Options& options) {
+  const std::array<std::pair<bool, const char*>, 6> refused = {
+      {{!options.max_rate.empty(), "--max-rate"},
+       {options.idle, "--idle"},
+       {options.threads != 1, "--threads"},
+       {options.probe, "--probe"},
+       {options.pause_on_battery, "--pause-on-battery"},
+       {!options.image.undo.empty(), "--undo"}}};
+  for (const auto& [given, name] : refused)
+    if (given)
+      return error("{} is mounted, so the kernel has to zero it, and that has no {}: unmount it",
+                   options.image.image, name);
+  Session session;
+  E4R_TRY(session.target,
+          lazyinit::Target::open(options.image.image, lazyinit::Target::Access::read));
+  E4R_TRY(session.tables, lazyinit::Tables::open(*session.target, lazyinit::Target::Access::read));
+  E4R_CHECK(need_checksums(session));
+  if (session.tables->file_system().ends_within_block())
+    return error(
+        "{} is mounted, and its {} inodes in a group fill no whole block: the kernel would leave "
+        "the last one as it is: unmount it",
+        options.image.image, session.tables->inodes_per_group());
+  return {};
+}
+
+Result<int> run_mounted(const Options& options, const lazyinit::Pace& pace) {
+  E4R_CHECK(refuse_mounted(options));
+  return finish_mounted(options.image.image,
+                        {pace.wait_multiplier, options.image.dry_run, options.no_progress});
+}
+
 Result<int> run(const Options& options) {
   Progress progress(!options.no_progress);
   auto pace = make_pace(options, progress);
   if (!pace.ok()) return usage_error(pace.error().message);
+  if (lazyinit::find_mount(options.image.image).ok()) return run_mounted(options, *pace);
   if (options.image.dry_run) *pace = {};  // there is nobody to be kind to
   E4R_TRY(const auto lock, lock_image(options.image));
   E4R_TRY(const Session session, open_to_write(options.image, lock));

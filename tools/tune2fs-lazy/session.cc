@@ -97,6 +97,22 @@ std::string describe(const Session& session) {
                      groups_text(fs.groups), checksums);
 }
 
+void warn_of_partial_block(const Session& session) {
+  const FileSystem fs = session.tables->file_system();
+  if (!session.tables->has_group_checksums() || !fs.ends_within_block()) return;
+  std::uint64_t refused = 0;
+  for (const lazyinit::Table& table : session.tables->tables())
+    refused += !table.zeroed && table.unused_part.length == 0;
+  std::string text = fmt::format(
+      "{}: the {} inodes of a group fill no whole block: the kernel's thread leaves the last block "
+      "of each table as it is, and flags it",
+      session.target->path(), fs.inodes_per_group);
+  if (refused != 0)
+    text += fmt::format("; in {} it finds an error (EXT4-fs error, ext4_init_inode_table)",
+                        groups_text(refused));
+  warn(text + ": let finish do it, unmounted");
+}
+
 Status need_checksums(const Session& session) {
   if (session.tables->has_group_checksums()) return {};
   return error(

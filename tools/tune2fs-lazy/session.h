@@ -44,6 +44,8 @@ struct Session {
 
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
 [[nodiscard]] std::string describe(const Session& session);
+// Warns where the kernel's thread does its work wrong, since a group's inodes fill no whole block.
+void warn_of_partial_block(const Session& session);
 // An Error for a file system whose groups have no flags.
 [[nodiscard]] Status need_checksums(const Session& session);
 // Groups "7", "3-9", "100-" of a file system that has `count` of them; all for "".
@@ -52,7 +54,7 @@ struct GroupRange {
 };
 [[nodiscard]] Result<GroupRange> parse_groups(const std::string& text, std::uint32_t count);
 
-// "would " for --dry-run, else nothing: the first word of a summary.
+// "would have " for --dry-run, else nothing: the first words of a summary.
 [[nodiscard]] inline const char* would(const ImageOptions& options) {
   return options.dry_run ? "would have " : "";
 }

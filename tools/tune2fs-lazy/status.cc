@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/sysmacros.h>
+
 #include <boost/json.hpp>
 #include <memory>
+#include <optional>
 
 #include "common/command.h"
 #include "common/print_line.h"
 #include "json/text.h"
 #include "lazyinit/inventory.h"
+#include "lazyinit/kernel_thread.h"
 #include "lazyinit/mount_options.h"
+#include "tune2fs-lazy/mounted.h"
 #include "tune2fs-lazy/session.h"
 #include "util/file.h"
+#include "util/file_id.h"
 #include "util/text_table.h"
 #include "util/units.h"
 
@@ -22,8 +28,10 @@ using lazyinit::GroupRun;
 using lazyinit::InitItable;
 using lazyinit::Inventory;
 
-constexpr std::uint64_t kAssumedRate = 100u << 20;
+// What a group costs besides its bytes where nothing rotates.
+constexpr std::chrono::duration<double> kFlashGroup{0.002};
 constexpr std::size_t kMapWidth = 64;
+constexpr std::uint64_t kMostSeconds = 86400;
 
 struct Options {
   ImageOptions image;
@@ -31,31 +39,66 @@ struct Options {
   bool groups = false;
   std::string mult;
   std::string rate;
+  std::string group_cost;
+  std::string watch;  // seconds; empty: no watch
 };
 
 // At which pace the estimate is made, and where its numbers come from.
 struct Basis {
   std::uint32_t multiplier = InitItable::kDefaultMultiplier;
   const char* multiplier_from = "the kernel's default";
-  std::uint64_t rate = kAssumedRate;
+  lazyinit::ZeroCost cost;
   const char* rate_from = "assumed, not measured: --rate";
+  const char* group_from = "assumed, for a disk that rotates: --group-cost";
+  [[nodiscard]] double group_ms() const { return cost.per_group.count() * 1000; }
 };
 
-Result<Basis> make_basis(const Options& options, const InitItable& stored) {
+// Whether the device says so. A file says nothing.
+bool does_not_rotate(const std::string& path) {
+  const auto file = file_id(path);
+  if (!file || !file->is_block_device) return false;
+  for (const char* up : {"", "/.."}) {
+    const std::string text = read_attribute(fmt::format(
+        "/sys/dev/block/{}:{}{}/queue/rotational", major(file->device), minor(file->device), up));
+    if (!text.empty()) return text == "0";
+  }
+  return false;
+}
+
+Status read_costs(const Options& options, Basis& basis) {
+  if (!options.rate.empty()) {
+    E4R_TRY(basis.cost.bytes_per_second, parse_size(options.rate));
+    if (basis.cost.bytes_per_second == 0)
+      return error("--rate 0: give bytes per second, such as 150M");
+    basis.rate_from = "--rate";
+  }
+  if (!options.group_cost.empty()) {
+    E4R_TRY(const std::uint64_t ms, parse_u64(options.group_cost));
+    basis.cost.per_group = std::chrono::milliseconds(ms);
+    basis.group_from = "--group-cost";
+  } else if (does_not_rotate(options.image.image)) {
+    basis.cost.per_group = kFlashGroup;
+    basis.group_from = "assumed, for a device that does not rotate: --group-cost";
+  }
+  return {};
+}
+
+Result<Basis> make_basis(const Options& options, const InitItable& stored,
+                         const std::optional<InitItable>& mounted) {
   Basis basis;
   if (stored.kind == InitItable::Kind::wait) {
     basis.multiplier = stored.multiplier;
     basis.multiplier_from = "its mount options";
   }
+  if (mounted && mounted->kind == InitItable::Kind::wait) {
+    basis.multiplier = mounted->multiplier;
+    basis.multiplier_from = "as it is mounted";
+  }
   if (!options.mult.empty()) {
     E4R_TRY(basis.multiplier, lazyinit::parse_multiplier("--mult", options.mult));
     basis.multiplier_from = "--mult";
   }
-  if (!options.rate.empty()) {
-    E4R_TRY(basis.rate, parse_size(options.rate));
-    if (basis.rate == 0) return error("--rate 0: give bytes per second, such as 150M");
-    basis.rate_from = "--rate";
-  }
+  E4R_CHECK(read_costs(options, basis));
   return basis;
 }
 
@@ -63,7 +106,8 @@ struct View {
   const Session& session;
   Inventory inventory;
   InitItable stored;
-  std::string stored_problem;  // why the mount options do not count
+  std::string stored_problem;         // why the mount options do not count
+  std::optional<InitItable> mounted;  // how it is mounted, if that can be seen from here
   Basis basis;
 };
 
@@ -98,6 +142,17 @@ std::string groups_table(std::span<const GroupRun> runs) {
   return table.text();
 }
 
+void print_estimate(const View& view) {
+  const Basis& basis = view.basis;
+  print_line(
+      "estimate  {} at multiplier {} ({}), if {}/s are zeroed ({})",
+      duration_text(lazyinit::estimate(view.inventory, basis.multiplier, basis.cost).count()),
+      basis.multiplier, basis.multiplier_from, format_size(basis.cost.bytes_per_second),
+      basis.rate_from);
+  print_line("          and each group costs {:g} ms besides ({})", basis.group_ms(),
+             basis.group_from);
+}
+
 void print_status(const View& view, bool groups) {
   const Inventory& i = view.inventory;
   print_line("image     {}", describe(view.session));
@@ -116,11 +171,9 @@ void print_status(const View& view, bool groups) {
   print_line("map       [{}]", lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth));
   print_line("          # zeroed  . never used, to zero  o used in part, to zero  + both");
   print_line("kernel    {}", kernel_text(view));
-  if (i.bytes_to_do != 0)
-    print_line("estimate  {} at multiplier {} ({}), if {}/s are zeroed ({})",
-               duration_text(lazyinit::estimate(i, view.basis.multiplier, view.basis.rate).count()),
-               view.basis.multiplier, view.basis.multiplier_from, format_size(view.basis.rate),
-               view.basis.rate_from);
+  if (i.bytes_to_do != 0) print_estimate(view);
+  if (view.mounted && i.to_do + i.to_flag != 0)
+    print_line("mounted   {}; --watch measures how long it takes", view.mounted->text());
   if (groups)
     print_text("\n" + groups_table(lazyinit::runs_of_groups(view.session.tables->tables())));
 }
@@ -172,24 +225,42 @@ void print_status_json(const View& view, bool groups) {
                                           {"bytes_to_zero", i.bytes_to_do}};
   document["map"] = lazyinit::map_of_groups(view.session.tables->tables(), kMapWidth);
   document["estimate"] = json::object{
-      {"seconds", lazyinit::estimate(i, view.basis.multiplier, view.basis.rate).count()},
+      {"seconds", lazyinit::estimate(i, view.basis.multiplier, view.basis.cost).count()},
       {"multiplier", view.basis.multiplier},
       {"multiplier_from", view.basis.multiplier_from},
-      {"bytes_per_second", view.basis.rate},
-      {"bytes_per_second_from", view.basis.rate_from}};
+      {"bytes_per_second", view.basis.cost.bytes_per_second},
+      {"bytes_per_second_from", view.basis.rate_from},
+      {"ms_per_group", view.basis.group_ms()},
+      {"ms_per_group_from", view.basis.group_from}};
   if (groups)
     document["group_runs"] = groups_json(lazyinit::runs_of_groups(view.session.tables->tables()));
   print_text(json_text(document));
 }
 
+std::optional<InitItable> mount_option(const std::string& path) {
+  const auto mounted = lazyinit::find_mount(path);
+  if (!mounted.ok()) return std::nullopt;
+  const auto option = lazyinit::thread_option(*mounted);
+  return option.ok() ? std::optional(*option) : std::nullopt;
+}
+
 Result<int> run(const Options& options) {
+  if (!options.watch.empty()) {
+    const auto seconds = parse_u64(options.watch);
+    if (!seconds.ok() || *seconds == 0 || *seconds > kMostSeconds)
+      return usage_error("--watch=" + options.watch + ": give seconds from line to line");
+    return watch_mounted(options.image.image, *seconds);
+  }
   E4R_TRY(const Session session, open_to_read(options.image));
   const auto stored = lazyinit::init_itable_of(session.tables->mount_options());
   const InitItable in_force = stored.ok() ? *stored : InitItable{};
-  const auto basis = make_basis(options, in_force);
+  const auto mounted = mount_option(options.image.image);
+  const auto basis = make_basis(options, in_force, mounted);
   if (!basis.ok()) return usage_error(basis.error().message);
-  const View view{session, lazyinit::take_inventory(session.tables->tables()), in_force,
-                  stored.ok() ? "" : stored.error().message, *basis};
+  const View view{session,  lazyinit::take_inventory(session.tables->tables()),
+                  in_force, stored.ok() ? "" : stored.error().message,
+                  mounted,  *basis};
+  warn_of_partial_block(session);
   options.json ? print_status_json(view, options.groups) : print_status(view, options.groups);
   return kDone;
 }
@@ -197,12 +268,19 @@ Result<int> run(const Options& options) {
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, false);
-  app.add_flag("--json", options->json, "for a program");
+  const DeclaredOption json = app.add_flag("--json", options->json, "for a program");
   app.add_flag("--groups", options->groups,
                "also every group; neighbours that are alike in one line");
   app.add_option("--mult", options->mult, "estimate for this wait multiplier").type_name("N");
   app.add_option("--rate", options->rate, "estimate for this many bytes zeroed per second")
       .type_name("SIZE");
+  app.add_option("--group-cost", options->group_cost,
+                 "estimate for so many milliseconds that each group costs besides its bytes")
+      .type_name("MS");
+  app.add_flag("--watch{10}", options->watch,
+               "of a mounted device: a line every 10 s (or --watch=SECONDS) with the pace of the "
+               "kernel's thread, until nothing is left")
+      .excludes(json);
   return [options] { return run(*options); };
 }
 
@@ -215,6 +293,7 @@ const Command& status_command() {
       "  tune2fs-lazy status disk.img\n"
       "  tune2fs-lazy status /dev/vg/data --groups\n"
       "  tune2fs-lazy status disk.img --mult 2 --rate 180M     how long would that take?\n"
+      "  tune2fs-lazy status /dev/vg/data --watch              how long does it take?\n"
       "  tune2fs-lazy status disk.img --json\n",
       cmd_status::declare};
   return kCommand;

@@ -91,6 +91,7 @@ Result<int> run(const Options& options) {
   E4R_TRY(const Session session,
           options.fix.empty() ? open_to_read(options.image) : open_to_write(options.image, lock));
   E4R_CHECK(need_checksums(session));
+  warn_of_partial_block(session);
   const auto range = parse_groups(options.groups, session.tables->file_system().groups);
   if (!range.ok()) return usage_error(range.error().message);
   E4R_TRY(const Verified verified, look(options, session, *range, progress));

@@ -58,7 +58,7 @@ Result<ZeroOutcome> zero_with_progress(const Session& session,
 void print_outcome(const ZeroOutcome& outcome, bool dry_run) {
   const char* would = dry_run ? "would have " : "";
   if (dry_run && outcome.zeroed != 0)
-    print_line("would have zeroed {}: at most {}, less where the device can or has holes",
+    print_line("{}zeroed {}: at most {}, less where the device can or has holes", would,
                groups_text(outcome.zeroed), format_size(outcome.bytes_written));
   else if (outcome.zeroed != 0)
     print_line("zeroed {}: {} written as data, {} zeroed without data", groups_text(outcome.zeroed),

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/kernel_thread.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <sstream>
+
+#include "util/fd.h"
+#include "util/file.h"
+
+namespace e4r::lazyinit {
+namespace {
+
+// A path in mountinfo, where blanks and backslashes are \040 and the like.
+std::string unescaped(const std::string& text) {
+  std::string path;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool octal = text[i] == '\\' && i + 3 < text.size() &&
+                       std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                   text.begin() + static_cast<std::ptrdiff_t>(i) + 4,
+                                   [](char c) { return c >= '0' && c <= '7'; });
+    if (!octal) {
+      path += text[i];
+      continue;
+    }
+    path +=
+        static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return path;
+}
+
+// "41 26 7:2 / /mnt rw,relatime shared:1 - ext4 /dev/loop2 rw,init_itable=5"
+struct MountLine {
+  std::string number, at, type, super_options;
+};
+
+MountLine parse_mount(const std::string& line) {
+  MountLine mount;
+  std::string id, parent, root, options, word, source;
+  std::istringstream words(line);
+  words >> id >> parent >> mount.number >> root >> mount.at >> options;
+  while (words >> word && word != "-") {
+  }
+  words >> mount.type >> source >> mount.super_options;
+  return mount;
+}
+
+Status failed(const MountedAt& mounted, int fd) {
+  const int why = errno;
+  // What the file system itself has to say of it, as "e text".
+  std::array<char, 512> text = {};
+  const ssize_t n = fd >= 0 ? ::read(fd, text.data(), text.size()) : -1;
+  std::string detail =
+      n > 2 ? ": " + std::string(text.data() + 2, static_cast<std::size_t>(n - 2)) : std::string();
+  while (detail.ends_with('\n')) detail.pop_back();
+  return error("cannot remount {} at {}: {}{}", mounted.device, mounted.at, errno_text(why),
+               detail);
+}
+
+}  // namespace
+
+Result<MountedAt> find_mount(const std::string& path) {
+  struct stat st = {};
+  if (::stat(path.c_str(), &st) != 0) return error("cannot open {}: {}", path, errno_text(errno));
+  if (!S_ISBLK(st.st_mode)) return error("{} is no block device, and not mounted itself", path);
+  const std::string number = fmt::format("{}:{}", major(st.st_rdev), minor(st.st_rdev));
+  E4R_TRY(const std::string all, read_file("/proc/self/mountinfo"));
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) {
+    const MountLine mount = parse_mount(line);
+    if (mount.number != number || mount.type != "ext4") continue;
+    std::error_code gone;
+    const auto sysfs = std::filesystem::canonical("/sys/dev/block/" + number, gone);
+    return MountedAt{sysfs.filename().string(), unescaped(mount.at),
+                     mount.super_options == "rw" || mount.super_options.starts_with("rw,")};
+  }
+  return error("{} is not mounted as ext4 where it can be seen from here", path);
+}
+
+Result<InitItable> thread_option(const MountedAt& mounted) {
+  E4R_TRY(const std::string all, read_file("/proc/fs/ext4/" + mounted.device + "/options"));
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("init_itable") || line == "noinit_itable") return parse_init_itable(line);
+  return error("{} says nothing of init_itable in /proc/fs/ext4/{}/options", mounted.at,
+               mounted.device);
+}
+
+Status set_thread_option(const MountedAt& mounted, const InitItable& wanted) {
+  const Fd fd(static_cast<int>(
+      ::syscall(SYS_fspick, AT_FDCWD, mounted.at.c_str(), FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT)));
+  if (!fd.is_open()) return failed(mounted, -1);
+  const auto config = [&fd](unsigned command, const char* key, const char* value) {
+    return ::syscall(SYS_fsconfig, fd.get(), command, key, value, 0) == 0;
+  };
+  const bool named =
+      wanted.kind == InitItable::Kind::off
+          ? config(FSCONFIG_SET_FLAG, "noinit_itable", nullptr)
+          : config(FSCONFIG_SET_STRING, "init_itable", std::to_string(wanted.multiplier).c_str());
+  if (!named || !config(FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr))
+    return failed(mounted, fd.get());
+  return {};
+}
+
+ThreadSeen thread_seen() {
+  if (read_attribute("/proc/2/comm") != "kthreadd") return ThreadSeen::cannot_tell;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone))
+    if (read_attribute((entry.path() / "comm").string()) == "ext4lazyinit") return ThreadSeen::runs;
+  return ThreadSeen::does_not;
+}
+
+}  // namespace e4r::lazyinit

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+// What the kernel's thread does to a mounted file system, looked at from here.
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "lazyinit/inventory.h"
+#include "lazyinit/target.h"
+#include "util/status.h"
+
+namespace e4r::tools {
+
+// How far the tables are by the descriptors that the kernel has in memory, which a device shows as
+// its content. The kernel may be at a descriptor: a wrong checksum is read again.
+[[nodiscard]] Result<lazyinit::Inventory> look_at_mounted(lazyinit::Target& target);
+
+// The pace of the kernel's thread, measured since the first call.
+class Pacer {
+ public:
+  // "1,234 groups with 2.4 GiB left; 12 groups in 10 s; 17 min 8 s left at that pace"
+  [[nodiscard]] std::string text(const lazyinit::Inventory& now);
+  // How long ago the last group was done.
+  [[nodiscard]] std::chrono::duration<double> idle() const;
+  // Groups without the flag when it began.
+  [[nodiscard]] std::uint64_t left_at_first() const { return first_left_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool begun_ = false;
+  std::uint64_t first_left_ = 0, last_left_ = 0;
+  Clock::time_point start_, changed_;
+};
+
+// Groups without ITABLE_ZEROED.
+[[nodiscard]] inline std::uint64_t left_of(const lazyinit::Inventory& i) {
+  return i.groups - i.zeroed;
+}
+
+// status --watch: a line every `seconds`, until nothing is left or a signal comes. Returns the exit
+// status.
+[[nodiscard]] Result<int> watch_mounted(const std::string& path, std::uint64_t seconds);
+
+struct MountedFinish {
+  std::uint32_t multiplier = 0;
+  bool dry_run = false;
+  bool no_progress = false;
+};
+// finish: lets the kernel zero tables without a pause, or with this multiplier, waits for it, and
+// puts the mount's option back, also when it is stopped. Returns the exit status.
+[[nodiscard]] Result<int> finish_mounted(const std::string& path, const MountedFinish& options);
+
+}  // namespace e4r::tools
