@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lazyinit/in_use.h"
 #include "lazyinit/mount_options.h"
 
 namespace e4r::lazyinit {
@@ -85,7 +84,6 @@ Status Ext4Tables::load() {
 }
 
 Status Ext4Tables::check_writable() const {
-  E4R_CHECK(check_not_in_use(target_.path()));
   E4R_CHECK(super_.known_features(target_.path()));
   return super_.at_rest(target_.path());
 }

@@ -34,6 +34,8 @@ TEST_F(Tool, WrongCommandLines) {
   make("default_1k");
   const std::uint64_t hash = fingerprint(path_);
   expect_status(tool({"finnish", path_}), 2, "is no subcommand: there are status, finish");
+  expect_status(tool({"-l", path_}), 2, "run tune2fs for them");
+  expect_status(tool({"-O", "^metadata_csum", path_}), 2, "run tune2fs for them");
   expect_status(tool({"finish"}), 2, "image is required");
   expect_status(tool({"finish", path_, "--mult", "x"}), 2, "whole number");
   expect_status(tool({"finish", path_, "--max-rate", "0"}), 2, "would never end");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/format.h>
+
 #include <array>
+#include <string_view>
 
 #include "common/command.h"
 #include "common/guarded.h"
@@ -57,6 +60,23 @@ const Program& program() {
 
 }  // namespace e4r::tools
 
+namespace e4r::tools {
+namespace {
+
+// mke2fs-lazy takes what mke2fs takes, so one may expect the same here.
+int run(int argc, char** argv) {
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first.size() < 2 || first[0] != '-' || first == "-h" || first.starts_with("--"))
+    return run_commands(argc, argv);
+  return usage_error(fmt::format(
+      "'{}' is no option here: this program has subcommands (status, finish, verify, ...), and "
+      "tune2fs's options are tune2fs's alone: run tune2fs for them",
+      first));
+}
+
+}  // namespace
+}  // namespace e4r::tools
+
 int main(int argc, char** argv) {
-  return e4r::tools::guarded("tune2fs-lazy", e4r::tools::run_commands, argc, argv);
+  return e4r::tools::guarded("tune2fs-lazy", e4r::tools::run, argc, argv);
 }
