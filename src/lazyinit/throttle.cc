@@ -48,10 +48,19 @@ bool Throttle::paused() {
 Clock::Duration Throttle::admit(std::uint64_t bytes) {
   const std::lock_guard lock(rate_mutex_);
   const auto start = std::max(clock_.now(), next_);
-  const double seconds = static_cast<double>(bytes) / static_cast<double>(pace_.max_rate);
-  next_ =
-      start + std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(seconds));
+  next_ = start + time_for(bytes);
   return start;
+}
+
+Clock::Duration Throttle::time_for(std::uint64_t bytes) const {
+  const double seconds = static_cast<double>(bytes) / static_cast<double>(pace_.max_rate);
+  return std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(seconds));
+}
+
+void Throttle::give_back(std::uint64_t bytes) {
+  if (pace_.max_rate == 0) return;
+  const std::lock_guard lock(rate_mutex_);
+  next_ -= time_for(bytes);
 }
 
 void Throttle::before(std::uint64_t bytes, const std::function<void()>& on_pause) {

@@ -33,6 +33,9 @@ class Throttle {
   // Before `bytes` of table: waits while pace.paused() says so, calling `on_pause` once first, then
   // until max_rate allows. Unused time is not saved up: after a pause there is no burst.
   void before(std::uint64_t bytes, const std::function<void()>& on_pause);
+  // Gives back what before() was told of and what was not written after all: holes, and tables that
+  // were zero.
+  void give_back(std::uint64_t bytes);
   // After a group that took `time`: sleeps wait_multiplier times that.
   void after(Clock::Duration time);
 
@@ -42,6 +45,7 @@ class Throttle {
  private:
   [[nodiscard]] bool paused();
   [[nodiscard]] Clock::Duration admit(std::uint64_t bytes);
+  [[nodiscard]] Clock::Duration time_for(std::uint64_t bytes) const;
   void sleep_until(Clock::Duration end);
 
   const Pace& pace_;

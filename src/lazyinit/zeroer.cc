@@ -120,6 +120,7 @@ class Run {
   }
 
   Status record(const Job& job, const ZeroOutcome& part, std::uint64_t unsynced) {
+    throttle_.give_back(job.range.length - unsynced);
     bool full = false;
     {
       const std::lock_guard lock(mutex_);

@@ -17,7 +17,7 @@ struct Pace {
   std::uint32_t wait_multiplier = 0;  // after each group, sleep N x the time it took; 0: no sleep.
                                       // Per group and measured each time, unlike Linux 6.1's
                                       // thread. Each thread by itself
-  std::uint64_t max_rate = 0;         // bytes of table per second; 0: no limit
+  std::uint64_t max_rate = 0;         // bytes zeroed per second, holes not counted; 0: no limit
   bool idle = false;                  // ionice idle class and the lowest CPU priority
   std::function<bool()> paused;       // asked before each group; true: wait a second, ask again
 };

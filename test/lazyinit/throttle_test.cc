@@ -68,6 +68,20 @@ TEST_F(Pacing, TheRateHoldsOverAll) {
       << "the last one starts when the first ten are paid for";
 }
 
+TEST_F(Pacing, WhatWasNotWrittenIsNotPaidFor) {
+  pace_.max_rate = 1u << 20;
+  Throttle throttle(pace_, nullptr, clock_);
+  EXPECT_EQ(timed([&] {
+              for (int i = 0; i < 10; ++i) {
+                throttle.before(2u << 20, nothing);
+                throttle.give_back(i % 2 == 0 ? 2u << 20 : 1u << 20);
+              }
+              throttle.before(1, nothing);
+            }),
+            seconds(5))
+      << "holes, and groups of which half was written";
+}
+
 TEST_F(Pacing, TimeUnusedIsNotSavedUp) {
   pace_.max_rate = 1u << 20;
   Throttle throttle(pace_, nullptr, clock_);

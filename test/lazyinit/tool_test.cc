@@ -202,6 +202,13 @@ TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
   expect_clean(path_);
 }
 
+// A rate at which the tables would take hours, if holes counted.
+TEST_F(Tool, RateDoesNotCountHoles) {
+  make("default_4k");
+  expect_done(run({"timeout", "120", TUNE2FS_LAZY, "finish", path_, "--max-rate", "1K"}));
+  EXPECT_TRUE(groups_not_zero(path_).empty());
+}
+
 TEST_F(Tool, KilledAtAnyInstantIsFinishedLater) {
   make("default_1k");
   fill_unused(path_, FillFrom::first_unused_block);
