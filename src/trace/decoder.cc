@@ -4,6 +4,7 @@
 #include <array>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -91,12 +92,18 @@ class ReadAhead final : public ByteSource {
     return got.ok() && *got > 0;
   }
 
+  // An exception that leaves a thread ends the program without a word.
   void produce() {
-    for (;;) {
-      Slot* slot = free_slot();
-      if (slot == nullptr) return;
-      if (slot->data.empty()) slot->data.resize(kChunk);
-      if (!publish(*slot, decoder_->read(slot->data))) return;
+    Slot none;
+    try {
+      for (;;) {
+        Slot* slot = free_slot();
+        if (slot == nullptr) return;
+        if (slot->data.empty()) slot->data.resize(kChunk);
+        if (!publish(*slot, decoder_->read(slot->data))) return;
+      }
+    } catch (const std::bad_alloc&) {
+      publish(none, error("out of memory: raise the limit (ulimit -v), or give a smaller input"));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
 
 #include "common/command.h"
 #include "common/print_line.h"
@@ -16,9 +17,11 @@
 namespace e4r::tools {
 namespace {
 
+// Files that are opened get no number below 3. What the caller has closed cannot be read or
+// written, so nothing gets lost without a word.
 void fill_standard_descriptors() {
   int fd = 0;
-  do fd = ::open("/dev/null", O_RDWR);
+  do fd = ::open("/dev/null", ::fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
   while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd > STDERR_FILENO) ::close(fd);
 }
@@ -31,6 +34,10 @@ int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char
   int status = kFailed;
   try {
     status = body(argc, argv);
+  } catch (const std::bad_alloc&) {
+    print_line(stderr, "{}: out of memory: raise the limit (ulimit -v), or give a smaller input",
+               name);
+    return kFailed;
   } catch (const std::exception& e) {
     print_line(stderr, "{}: {}", name, e.what());
     return kFailed;
