@@ -51,6 +51,12 @@ Result<std::optional<Groups>> read_kernel_groups(const std::string& given,
   return parse_noted(found, &stats::parse_mb_groups);
 }
 
+Result<std::string> uncounted_stats(const InputOptions& options, const Inputs& inputs) {
+  E4R_TRY(const auto found,
+          noted("", capture_of(inputs), capture::text_name::kEndStats, options.trace, "mb_stats"));
+  return found && stats::stats_were_off(found->text) ? found->where : std::string();
+}
+
 Result<std::optional<Stats>> read_kernel_stats(const std::string& given,
                                                const InputOptions& options, const Inputs& inputs) {
   E4R_TRY(const auto found, noted(given, capture_of(inputs), capture::text_name::kEndStats,

@@ -24,7 +24,11 @@ namespace e4r::app {
 [[nodiscard]] Result<std::optional<std::vector<stats::MbStat>>> read_kernel_stats(
     const std::string& given, const InputOptions& options, const Inputs& inputs);
 
-// The latter for the recorded kernel's column, which does without what cannot be read.
+// Where an mb_stats that nobody has named says that the kernel did not count; else empty.
+[[nodiscard]] Result<std::string> uncounted_stats(const InputOptions& options,
+                                                  const Inputs& inputs);
+
+// What mb_stats counted for the recorded kernel's column, which does without what cannot be read.
 [[nodiscard]] report::KernelStats recorded_stats(const InputOptions& options, const Inputs& inputs);
 
 }  // namespace e4r::app

@@ -15,11 +15,20 @@ struct KernelsAccount {
 };
 
 Result<KernelsAccount> read_account(const VerificationOptions& wanted, const InputOptions& options,
-                                    const Inputs& inputs) {
+                                    const Inputs& inputs, const Listener& listener) {
   KernelsAccount out;
   const bool given = !wanted.mb_groups.empty() || !wanted.mb_stats.empty();
   if (!end_in_doubt(inputs).empty() && !given) return out;
   E4R_TRY(out.groups, read_kernel_groups(wanted.mb_groups, options, inputs));
+  if (wanted.mb_stats.empty()) {
+    E4R_TRY(const std::string uncounted, uncounted_stats(options, inputs));
+    if (!uncounted.empty()) {
+      listener.warn(fmt::format(
+          "{}: the kernel did not count (mb_stats was 0), so its counters are not compared",
+          uncounted));
+      return out;
+    }
+  }
   E4R_TRY(out.stats, read_kernel_stats(wanted.mb_stats, options, inputs));
   return out;
 }
@@ -63,7 +72,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   const allocator::Policy* const policy = wanted.policy;
   allocator::Tunables tunables = inputs.recorded;
   E4R_CHECK(apply_settings(tunables, options.settings));
-  E4R_TRY(const KernelsAccount kernel, read_account(wanted, options, inputs));
+  E4R_TRY(const KernelsAccount kernel, read_account(wanted, options, inputs, listener));
   replay::Session session(inputs.source, inputs.trace,
                           session_options(options, inputs, listener.progress));
   report::ReplayReport report = start_report(options, inputs);

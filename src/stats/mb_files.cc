@@ -2,7 +2,10 @@
 #include "stats/mb_files.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+
+#include "util/pasted.h"
 
 namespace e4r::stats {
 namespace {
@@ -167,32 +170,117 @@ std::optional<std::uint64_t> groups_considered(const std::vector<MbStat>& stats)
   return total;
 }
 
-Result<std::vector<MbStat>> parse_mb_stats(std::string_view text) {
-  std::vector<MbStat> out;
-  std::string section;
-  std::string_view line;
+namespace {
+
+// Columns before a line's first letter; a text that was quoted in a mail has '>' there.
+std::size_t indentation(std::string_view line) {
+  constexpr std::size_t kTab = 8;
+  std::size_t column = 0;
+  for (const char c : line) {
+    if (c == '\t')
+      column += kTab - column % kTab;
+    else if (c == ' ' || c == '>')
+      ++column;
+    else
+      break;
+  }
+  return column;
+}
+
+// Where a counter of a section stands among the others (ext4_seq_mb_stats_show(), Linux 6.1 and
+// 7.3); 0: it is none of them.
+std::size_t place_in_section(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> kPlaces = {
+      "hits", "groups_considered", "extents_scanned", "useless_loops", "bad_suggestions"};
+  const auto found = std::ranges::find(kPlaces, name);
+  return found == kPlaces.end() ? 0 : static_cast<std::size_t>(found - kPlaces.begin()) + 1;
+}
+
+// Whether lines belong to the section before them. What is indented further does. Where all
+// indentation is gone, the counters of a section are known by their names and their order.
+class Section {
+ public:
+  void begin(std::string_view name, std::size_t indent) {
+    name_ = section_name(name) + "/";
+    indent_ = indent;
+    last_ = 0;
+  }
+  // The prefix of a counter's name.
+  const std::string& of(std::string_view counter, std::size_t indent, bool flat) {
+    const std::size_t place = place_in_section(counter);
+    const bool within = flat ? place > last_ : indent > indent_;
+    if (!within) name_.clear();
+    last_ = place;
+    return name_;
+  }
+
+ private:
+  std::string name_;
+  std::size_t indent_ = 0;
+  std::size_t last_ = 0;
+};
+
+// A line "NAME: VALUE", or "NAME:" that begins a section.
+struct StatLine {
+  std::size_t indent = 0;
+  std::string_view name;
+  std::optional<std::uint64_t> value;
+};
+
+Result<std::vector<StatLine>> stat_lines(std::string_view text) {
+  std::vector<StatLine> out;
   bool header = false;
+  std::string_view line;
   for (Lines lines(text); lines.next(line);) {
-    if (line.starts_with("mballoc:")) {
-      header = true;
-      continue;
-    }
-    const auto depth = line.find_first_not_of('\t');
-    const auto colon = line.rfind(':');
-    if (depth == std::string_view::npos || colon == std::string_view::npos || colon < depth)
-      continue;
-    const std::string name(line.substr(depth, colon - depth));
-    std::string_view rest = line.substr(colon + 1);
-    const auto value = take_number(rest);
-    if (depth <= 1) section.clear();
-    if (!value) {
-      section = section_name(name) + "/";
-      continue;
-    }
-    out.push_back({section + name, *value});
+    const std::size_t indent = indentation(line);
+    const std::string_view words =
+        trimmed(line.substr(std::min(line.find_first_not_of("> \t"), line.size())));
+    if (words.find("): mballoc: ") != std::string_view::npos)
+      return error(
+          "this is what the kernel logs at unmount: give the text of /proc/fs/ext4/DEV/mb_stats");
+    header |= words.starts_with("mballoc:");
+    const auto colon = words.rfind(':');
+    if (words.starts_with("mballoc:") || colon == std::string_view::npos || colon == 0) continue;
+    std::string_view rest = words.substr(colon + 1);
+    out.push_back({indent, words.substr(0, colon), take_number(rest)});
   }
   if (!header || out.empty())
     return error("this is no mb_stats: it should begin with 'mballoc:' and list counters");
+  return out;
+}
+
+// Counters that the kernel of any policy prints.
+bool any_known(const std::vector<MbStat>& stats) {
+  for (const allocator::Policy* policy : allocator::policies())
+    for (const MbStat& known : mb_stats(*policy, Counters{}))
+      if (find_stat(stats, known.name)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool stats_were_off(std::string_view text) {
+  return text.find("mb stats collection turned off") != std::string_view::npos;
+}
+
+Result<std::vector<MbStat>> parse_mb_stats(std::string_view text) {
+  if (stats_were_off(text))
+    return error(
+        "says that the kernel did not count: write 1 to /sys/fs/ext4/DEV/mb_stats before the "
+        "recording");
+  E4R_TRY(const std::vector<StatLine> lines, stat_lines(text));
+  const auto differs = [&](const StatLine& line) { return line.indent != lines.front().indent; };
+  const bool flat = std::ranges::none_of(lines, differs);
+  std::vector<MbStat> out;
+  Section section;
+  for (const StatLine& line : lines) {
+    if (line.value)
+      out.push_back(
+          {section.of(line.name, line.indent, flat) + std::string(line.name), *line.value});
+    else
+      section.begin(line.name, line.indent);
+  }
+  if (!any_known(out)) return error("this is no mb_stats: it has none of the kernel's counters");
   return out;
 }
 

@@ -45,9 +45,13 @@ struct MbStat {
 // Groups that all criteria together have considered; none: not counted.
 [[nodiscard]] std::optional<std::uint64_t> groups_considered(const std::vector<MbStat>& stats);
 
-// Parses the text of mb_stats; sections get the names of mb_stats(). Of "32/32" it takes the first
-// number. The Error says that the text is no mb_stats.
+// Parses the text of mb_stats, however it is indented; sections get the names of mb_stats(). Of
+// "32/32" it takes the first number. The Error says that the text is no mb_stats, or has no counter
+// that a kernel of any policy prints.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
+
+// Whether the kernel says there that it did not count.
+[[nodiscard]] bool stats_were_off(std::string_view text);
 
 struct MbStatsComparison {
   std::uint64_t compared = 0;

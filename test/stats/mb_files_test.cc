@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stats/mb_files.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace e4r::stats {
@@ -29,6 +30,59 @@ TEST(MbStats, ReadsSectionsAndWhatFollowsThem) {
   EXPECT_EQ(value(*stats, "buddies_generated"), 32u);
   EXPECT_FALSE(parse_mb_stats("").ok());
   EXPECT_FALSE(parse_mb_stats("reqs: 7\n").ok());
+}
+
+// As Linux 6.1 and 6.18 order the counters of a section.
+constexpr const char* kPasted[] = {
+    kMbStats,
+    "mballoc:\n\treqs: 7\n\tcr_p2_aligned_stats:\n\t\thits: 4\n\t\tgroups_considered: 3\n"
+    "\t\textents_scanned: 2\n\t\tuseless_loops: 1\n\tcr_any_free_stats:\n\t\thits: 5\n"
+    "\t\tgroups_considered: 6\n\t\textents_scanned: 8\n\t\tuseless_loops: 0\n"
+    "\textents_scanned: 10\n\t\tgoal_hits: 11\n",
+    "mballoc:\n\treqs: 7\n\tcr2_stats:\n\t\thits: 1\n\t\tgroups_considered: 2\n"
+    "\t\tuseless_loops: 3\n\tcr3_stats:\n\t\thits: 4\n\t\tgroups_considered: 5\n"
+    "\t\tuseless_loops: 6\n\textents_scanned: 7\n\t\tgoal_hits: 8\n",
+};
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+std::string told(const std::string& text) {
+  const auto stats = parse_mb_stats(text);
+  if (!stats.ok()) return stats.error().message;
+  std::string out;
+  for (const MbStat& stat : *stats) out += fmt::format("{}={} ", stat.name, stat.value);
+  return out;
+}
+
+TEST(MbStats, AnyIndentationIsRead) {
+  for (const std::string text : kPasted) {
+    const std::string as_is = told(text);
+    EXPECT_EQ(told(replaced(text, "\t", "    ")), as_is);
+    EXPECT_EQ(told(replaced(text, "\t", "  ")), as_is);
+    if (text != kMbStats) EXPECT_EQ(told(replaced(text, "\t", "")), as_is) << "none left";
+    EXPECT_EQ(told("   " + replaced(replaced(text, "\n", "\n   "), "\t", "  ")), as_is);
+    EXPECT_EQ(told("> " + replaced(text, "\n", "\n> ")), as_is) << "quoted";
+    EXPECT_EQ(told(replaced(text, "\n", "\r\n")), as_is);
+    EXPECT_EQ(told(replaced(text, "\n", "\n\n")), as_is);
+  }
+  EXPECT_EQ(told(kPasted[2]).find("cr3_stats/extents_scanned"), std::string::npos);
+  EXPECT_NE(told(kPasted[1]).find(" extents_scanned=10"), std::string::npos) << told(kPasted[1]);
+}
+
+TEST(MbStats, SaysWhatIsNoCount) {
+  EXPECT_NE(told("mballoc:\n\tmb stats collection turned off.\n\tTo enable, please write \"1\" to "
+                 "sysfs file mb_stats.\n")
+                .find("did not count"),
+            std::string::npos);
+  EXPECT_NE(told("mballoc:\n\tother: 0\n").find("none of the kernel's counters"),
+            std::string::npos);
+  EXPECT_NE(told("EXT4-fs (sda1): mballoc: 3102 blocks 3922 reqs (3002 success)\n")
+                .find("logs at unmount"),
+            std::string::npos);
 }
 
 TEST(MbStats, ThoseThatATraceShows) {
@@ -80,7 +134,7 @@ TEST(MbStats, WhatTheKernelsTextLacksIsNotEqual) {
   EXPECT_TRUE(one.differing.empty());
   EXPECT_FALSE(one.equal());
   EXPECT_EQ(one.missing.front(), "success");
-  const auto none = compare_mb_stats(*parse_mb_stats("mballoc:\n\tother: 0\n"), {});
+  const auto none = compare_mb_stats({{"other", 0}}, {});
   EXPECT_FALSE(none.equal()) << "nothing was compared";
 }
 
