@@ -44,8 +44,9 @@ std::vector<std::string> doubts(const InputOptions& options, const Inputs& input
 std::string advice(const report::ReplayReport& report, const InputOptions& options,
                    const Inputs& inputs) {
   const bool modelled = replay::is_modelled(report.trace);
-  const std::string out =
+  std::string out =
       modelled ? "" : fmt::format("no policy here decides like Linux {}; ", kernel_text(report));
+  for (const std::string& line : trace::not_understood(report.trace)) out += line + "; ";
   if (report.trace.lost_any())
     return out + "events were lost while recording (`e4replay trace info`), so record it again";
   const std::vector<std::string> checks = doubts(options, inputs);

@@ -12,6 +12,7 @@
 #include "replay/stream_goal_count.h"
 #include "stats/mb_files.h"
 #include "util/file.h"
+#include "util/pasted.h"
 #include "util/units.h"
 
 namespace e4r::app {
@@ -20,8 +21,10 @@ namespace {
 // The line of a NAME.tunables that is a kernel's release; empty when there is none.
 std::string release_line(const std::string& text) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
+  for (std::string line; std::getline(lines, line);) {
+    line = std::string(trimmed(line));
     if (allocator::parse_release(line)) return line;
+  }
   return {};
 }
 
@@ -127,14 +130,15 @@ Result<std::optional<NotedText>> noted(const std::string& given, const capture::
   }
   const std::string path = !given.empty() ? given : beside(trace, suffix);
   if (path.empty()) return std::optional<NotedText>();
-  E4R_TRY(std::string text, read_file(path));
-  return std::optional(NotedText{path, std::move(text)});
+  E4R_TRY(const std::string text, read_file(path));
+  return std::optional(NotedText{path, unix_lines(text)});
 }
 
 Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) {
   E4R_TRY(std::optional<capture::Capture> capture, open_capture(given));
   InputOptions options = given;
   if (options.trace.empty()) options.trace = options.image;
+  options.needed = trace::KindSet::wanted(trace::Purpose::allocator);
   const bool own_image = capture && given.trace.empty();
   const std::string image_path = own_image ? capture->image().path() : options.image;
   image::OpenOptions open;
@@ -151,7 +155,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   listener.progress.show("reading " + options.trace);
   E4R_TRY(const trace::OpenOptions events, open_options(options));
   state::Source source = replay::source_from(image);
-  replay::Fit fit(source.geometry);
+  replay::DeviceFit fit(source.geometry);
   E4R_TRY(trace::PackedTrace trace, capture ? capture->load_trace(events, &fit)
                                             : trace::load_packed(options.trace, events, &fit));
   listener.progress.wipe();

@@ -22,6 +22,8 @@ std::string strip(const std::string& path, std::span<const std::string_view> end
 Result<trace::OpenOptions> open_options(const TraceOptions& options) {
   trace::OpenOptions open;
   open.lenient = options.lenient;
+  open.needed = options.needed;
+  open.any_ratio = options.any_ratio;
   open.buffer = options.buffer;
   if (!options.device.empty()) {
     E4R_TRY(open.device, trace::parse_device(options.device));

@@ -18,6 +18,8 @@ struct TraceOptions {
   std::string generation;             // empty: found out
   std::optional<std::string> buffer;  // of a trace.dat; none: all
   bool lenient = false;
+  bool any_ratio = false;                         // of packed bytes to what they unpack to
+  trace::KindSet needed = trace::KindSet::all();  // events without which there is no answer
 };
 // The same for the reader. Errors: a device or a generation that is none.
 [[nodiscard]] Result<trace::OpenOptions> open_options(const TraceOptions& options);

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "capture/container.h"
+#include "trace/unpack_limit.h"
 #include "util/fd.h"
 #include "util/units.h"
 
@@ -22,18 +23,23 @@ constexpr std::size_t kMostTextBytes = 256 << 20;  // of all together
 // The bytes of the parts that hold events.
 class EventBytes final : public trace::ByteSource {
  public:
-  explicit EventBytes(ContainerReader reader) : reader_(std::move(reader)) {}
+  EventBytes(ContainerReader reader, std::string name, bool any_ratio)
+      : reader_(std::move(reader)), name_(std::move(name)), limit_(any_ratio) {}
   Result<std::string_view> next() override {
     for (;;) {
       E4R_TRY(const Part part,
               reader_.next([](PartKind kind) { return kind == PartKind::events; }));
       if (part.kind == PartKind::end) return std::string_view();
-      if (!part.bytes.empty()) return part.bytes;
+      if (part.bytes.empty()) continue;
+      E4R_CHECK(limit_.add(part.stored, part.bytes.size(), name_));
+      return part.bytes;
     }
   }
 
  private:
   ContainerReader reader_;
+  std::string name_;
+  trace::UnpackLimit limit_;
 };
 
 // A FIFO cannot, and is not even to be opened: there may be nobody to write to it.
@@ -141,7 +147,8 @@ Result<std::unique_ptr<trace::Trace>> Capture::open_trace(const trace::OpenOptio
   E4R_TRY(ContainerReader reader, open_reader(path_));
   trace::OpenOptions chosen = options;
   chosen.lenient = options.lenient || cut_short_;
-  return trace::open_trace_source(std::make_unique<EventBytes>(std::move(reader)), path_, chosen);
+  return trace::open_trace_source(
+      std::make_unique<EventBytes>(std::move(reader), path_, options.any_ratio), path_, chosen);
 }
 
 Result<trace::PackedTrace> Capture::load_trace(const trace::OpenOptions& options,

@@ -113,13 +113,13 @@ Status ContainerReader::read_header() {
 
 Result<Part> ContainerReader::end_here() {
   ended_ = cut_short_ = true;
-  return Part{PartKind::end, frame_at_, {}};
+  return Part{PartKind::end, frame_at_, 0, {}};
 }
 
 Result<Part> ContainerReader::next_frame() {
   if (!started_) E4R_CHECK(read_header());
   frame_at_ = offset_;
-  if (ended_) return Part{PartKind::end, frame_at_, {}};
+  if (ended_) return Part{PartKind::end, frame_at_, 0, {}};
   E4R_TRY(const std::string_view bytes, take(kFrameBytes));
   if (bytes.size() < kFrameBytes) return end_here();
   const std::string frame(bytes);
@@ -137,11 +137,11 @@ Result<Part> ContainerReader::next_frame() {
   if (end) {
     ended_ = true;
     E4R_CHECK(check_end(stored_));
-    return Part{PartKind::end, frame_at_, {}};
+    return Part{PartKind::end, frame_at_, 0, {}};
   }
   ++parts_;
   chain_ = trace::extend_chain(chain_, sum);
-  return Part{static_cast<PartKind>(frame[0]), frame_at_, {}};
+  return Part{static_cast<PartKind>(frame[0]), frame_at_, stored, {}};
 }
 
 Status ContainerReader::check_end(std::string_view payload) {

@@ -35,6 +35,7 @@ enum class PartKind : char {
 struct Part {
   PartKind kind = PartKind::end;
   std::uint64_t offset = 0;  // in the file, of the part's frame
+  std::size_t stored = 0;    // bytes in the file, without the frame
   std::string_view bytes;    // valid until the next call; empty when they were not asked for
 };
 

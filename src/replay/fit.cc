@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/fit.h"
 
+#include "trace/summary.h"
 #include "util/units.h"
 
 namespace e4r::replay {
@@ -116,6 +117,54 @@ Status Fit::verdict() const {
       "of "
       "them",
       format_count(misplaced_), format_count(placed_));
+}
+
+Fit& DeviceFit::of(std::uint32_t dev) {
+  constexpr std::size_t kMostDevices = 256;  // as many as a summary tells apart
+  const auto found = devices_.find(dev);
+  if (found != devices_.end()) return found->second;
+  if (devices_.size() >= kMostDevices) return devices_.begin()->second;
+  return devices_.emplace(dev, fresh_).first->second;
+}
+
+// Runs of one device's events.
+void DeviceFit::see(std::span<const Event> events) {
+  while (!events.empty()) {
+    const Event& first = events.front();
+    std::size_t length = 1;
+    if (first.kind == EventKind::lost_events) {
+      fresh_.see(events.first(1));
+      for (auto& [dev, fit] : devices_) fit.see(events.first(1));
+    } else {
+      while (length < events.size() && events[length].dev == first.dev &&
+             events[length].kind != EventKind::lost_events)
+        ++length;
+      of(first.dev).see(events.first(length));
+    }
+    events = events.subspan(length);
+  }
+}
+
+void DeviceFit::restart() {
+  fresh_.restart();
+  devices_.clear();
+}
+
+std::optional<trace::DeviceChoice> DeviceFit::prefers(const trace::TraceSummary& summary) const {
+  trace::TraceSummary fitting;
+  for (const trace::DeviceCount& d : summary.devices)
+    if (const auto found = devices_.find(d.dev);
+        d.requests > 0 && found != devices_.end() && found->second.verdict().ok())
+      fitting.devices.push_back(d);
+  const trace::DeviceCount* best = busiest(fitting);
+  if (best == nullptr) return std::nullopt;
+  return trace::DeviceChoice{best->dev, fitting.devices.size() == 1
+                                            ? "the one that fits the image"
+                                            : "the busiest of those that fit the image"};
+}
+
+Status DeviceFit::verdict() const {
+  return devices_.empty() ? Status() : devices_.begin()->second.verdict();
 }
 
 Status check_fit(const Geometry& geometry, trace::EventSource& events) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -51,6 +53,26 @@ class Fit final : public trace::EventSink {
   std::uint64_t placed_ = 0, misplaced_ = 0;
   std::uint64_t number_ = 0;  // of the event seen last
   std::string why_;           // it does not fit; empty: it does
+};
+
+// The same for each device of a trace. It prefers the device that fits.
+class DeviceFit final : public trace::EventSink {
+ public:
+  explicit DeviceFit(const Geometry& geometry) : fresh_(geometry) {}
+
+  void see(std::span<const trace::Event> events) override;
+  void restart() override;
+  // The busiest of those that fit; nothing when none does.
+  [[nodiscard]] std::optional<trace::DeviceChoice> prefers(
+      const trace::TraceSummary& summary) const override;
+  // Of the device whose events were seen since restart().
+  [[nodiscard]] Status verdict() const;
+
+ private:
+  Fit& of(std::uint32_t dev);
+
+  Fit fresh_;  // has seen the markers of lost events, which belong to every device
+  std::map<std::uint32_t, Fit> devices_;
 };
 
 // The verdict on a whole trace that nobody else reads. The Error may be the source's.

@@ -67,6 +67,8 @@ std::string html_facts(const ReplayReport& report) {
                        format_count(report.trace.events),
                        format_count(report.trace.count(trace::EventKind::request_blocks)),
                        kernel_text(report)));
+  for (const std::string& line : trace::not_understood(report.trace))
+    out += fact("Not understood: " + line);
   if (report.contradictions.any())
     out += fact("The trace contradicts itself or the image: " + describe(report.contradictions));
   for (const NotModelled& what : report.not_modelled) out += fact("Not modelled: " + what.meaning);

@@ -5,7 +5,9 @@
 
 #include <boost/json.hpp>
 
+#include "json/text.h"
 #include "report/page_assets.h"
+#include "util/escaped.h"
 
 namespace e4r::report {
 
@@ -35,7 +37,7 @@ std::string html_page(const Page& page) {
 
 std::string html_escape(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : escaped_lines(text)) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')
@@ -52,7 +54,7 @@ std::string html_escape(std::string_view text) {
 
 std::string script_json(const boost::json::value& value) {
   std::string out;
-  for (const char c : boost::json::serialize(value)) c == '<' ? out += "\\u003c" : out += c;
+  for (const char c : json_line(value)) c == '<' ? out += "\\u003c" : out += c;
   return out;
 }
 

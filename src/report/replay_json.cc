@@ -181,6 +181,7 @@ json::object trace_json(const ReplayReport& report) {
           {"requests", t.count(trace::EventKind::request_blocks)},
           {"lost_events", t.lost_events},
           {"skipped_lines", t.skipped_lines},
+          {"not_understood", json::value_from(trace::not_understood(t))},
           {"contradictions", contradictions_json(report.contradictions)},
           {"by_kind", std::move(kinds)}};
 }

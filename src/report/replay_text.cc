@@ -47,6 +47,8 @@ std::string header(const ReplayReport& report) {
                       escaped(report.trace_path), format_count(report.trace.events),
                       format_count(report.trace.count(trace::EventKind::request_blocks)),
                       escaped(kernel_text(report)), report.device);
+  for (const std::string& line : trace::not_understood(report.trace))
+    text += fmt::format("       not understood: {}\n", line);
   if (report.contradictions.any())
     text += fmt::format("       contradicts itself or the image: {}\n",
                         describe(report.contradictions));

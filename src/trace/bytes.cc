@@ -184,9 +184,9 @@ Result<std::unique_ptr<ByteSource>> decompress(std::unique_ptr<ByteSource> raw,
   E4R_TRY(Peeked peeked, peek(std::move(raw), 4));
   std::unique_ptr<Decoder> decoder;
   if (peeked.head.starts_with("\x1f\x8b")) {
-    decoder = gzip_decoder(std::move(peeked.source), name, options.lenient);
+    decoder = gzip_decoder(std::move(peeked.source), name, options);
   } else if (peeked.head.starts_with("\x28\xb5\x2f\xfd")) {
-    decoder = zstd_decoder(std::move(peeked.source), name, options.lenient);
+    decoder = zstd_decoder(std::move(peeked.source), name, options);
   } else {
     return std::move(peeked.source);
   }

@@ -28,6 +28,8 @@ struct ByteOptions {
   bool lenient = false;
   // Decompress in a thread of its own, ahead of the consumer.
   bool read_ahead = true;
+  // Decompress what unpacks to more than a recording does (UnpackLimit), too.
+  bool any_ratio = false;
 };
 
 // The name under which messages speak of an input: `path`, or "standard input" for "-".

@@ -21,11 +21,12 @@ class Decoder {
 };
 
 // Decompressors of everything that `in` holds. Input that ends within a member or frame, or is
-// damaged, is an Error naming the offset in `in`, or the end when lenient.
+// damaged, is an Error naming the offset in `in`, or the end when lenient. Input that unpacks to
+// more than any recording is an Error unless options.any_ratio.
 [[nodiscard]] std::unique_ptr<Decoder> gzip_decoder(std::unique_ptr<ByteSource> in,
-                                                    std::string name, bool lenient);
+                                                    std::string name, const ByteOptions& options);
 [[nodiscard]] std::unique_ptr<Decoder> zstd_decoder(std::unique_ptr<ByteSource> in,
-                                                    std::string name, bool lenient);
+                                                    std::string name, const ByteOptions& options);
 
 // A source that calls the decoder when asked.
 [[nodiscard]] std::unique_ptr<ByteSource> chunks_of(std::unique_ptr<Decoder> decoder);

@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "trace/decoder.h"
+#include "trace/unpack_limit.h"
 
 namespace e4r::trace {
 namespace {
@@ -12,13 +13,18 @@ namespace {
 // What both decompressors share: compressed input by chunks, its offset, and how damage is told.
 class Decompressor : public Decoder {
  public:
-  Decompressor(std::unique_ptr<ByteSource> in, std::string name, bool lenient)
-      : in_(std::move(in)), name_(std::move(name)), lenient_(lenient) {}
+  Decompressor(std::unique_ptr<ByteSource> in, std::string name, const ByteOptions& options)
+      : in_(std::move(in)),
+        name_(std::move(name)),
+        limit_(options.any_ratio),
+        lenient_(options.lenient) {}
 
   Result<std::size_t> read(std::span<char> out) final {
     if (done_) return std::size_t{0};
+    const std::uint64_t before = offset_;
     const Result<std::size_t> got = decode(out);
     if (!got.ok()) done_ = true;
+    if (got.ok()) E4R_CHECK(limit_.add(offset_ - before, *got, name_));
     if (got.ok() || !lenient_) return got;
     warning_ = got.error().message;
     return std::size_t{0};
@@ -58,6 +64,7 @@ class Decompressor : public Decoder {
   std::string warning_;
   std::string_view input_;
   std::uint64_t offset_ = 0;
+  UnpackLimit limit_;
   bool lenient_;
   bool done_ = false;
 };
@@ -102,8 +109,8 @@ class ZstdDecoder final : public Decompressor {
 
 class GzipDecoder final : public Decompressor {
  public:
-  GzipDecoder(std::unique_ptr<ByteSource> in, std::string name, bool lenient)
-      : Decompressor(std::move(in), std::move(name), lenient) {
+  GzipDecoder(std::unique_ptr<ByteSource> in, std::string name, const ByteOptions& options)
+      : Decompressor(std::move(in), std::move(name), options) {
     inflateInit2(&stream_, MAX_WBITS + 16);
   }
   GzipDecoder(const GzipDecoder&) = delete;
@@ -164,13 +171,13 @@ class GzipDecoder final : public Decompressor {
 }  // namespace
 
 std::unique_ptr<Decoder> gzip_decoder(std::unique_ptr<ByteSource> in, std::string name,
-                                      bool lenient) {
-  return std::make_unique<GzipDecoder>(std::move(in), std::move(name), lenient);
+                                      const ByteOptions& options) {
+  return std::make_unique<GzipDecoder>(std::move(in), std::move(name), options);
 }
 
 std::unique_ptr<Decoder> zstd_decoder(std::unique_ptr<ByteSource> in, std::string name,
-                                      bool lenient) {
-  return std::make_unique<ZstdDecoder>(std::move(in), std::move(name), lenient);
+                                      const ByteOptions& options) {
+  return std::make_unique<ZstdDecoder>(std::move(in), std::move(name), options);
 }
 
 }  // namespace e4r::trace

@@ -20,6 +20,9 @@ inline constexpr int kEventKinds = 0
 #include "trace/events.def"
     ;
 
+// A count for each kind of events.
+using KindCounts = std::array<std::uint64_t, kEventKinds>;
+
 // The tracepoint's name, as in "ext4_request_blocks"; "lost_events" for the marker.
 [[nodiscard]] std::string_view event_name(EventKind kind);
 // The subsystem that a tracepoint belongs to, its directory in events/ of tracefs: "ext4" or

@@ -60,7 +60,7 @@ bool is_of_shrinker(const TraceSummary& s) {
 }
 
 std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
-  std::vector<std::string> out;
+  std::vector<std::string> out = not_understood(s);
   const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
   using enum EventKind;
   if (s.lost_any()) out.emplace_back("events were lost, so the trees are wrong from there on");
@@ -115,7 +115,7 @@ std::vector<std::string> missing_kinds(const TraceSummary& s) {
 std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s,
                                                    const KnownOfRecording& known) const {
   if (is_of_shrinker(s)) return shrinker_obstacles(s);
-  std::vector<std::string> out;
+  std::vector<std::string> out = not_understood(s);
   const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };
   if (s.lost_any()) out.emplace_back("events were lost, so the state is wrong from there on");
   if (none(EventKind::request_blocks))
@@ -144,6 +144,10 @@ std::vector<std::string> ExactnessCheck::remarks(const TraceSummary& s) const {
   if (unclosed_ > 0)
     out.push_back(fmt::format("{} requests have no closing event: refused before the search",
                               format_count(unclosed_)));
+  if (s.older_than != OlderThan::unknown)
+    out.push_back(fmt::format(
+        "the kernel is from {}: no policy stands for it, and legacy (Linux 6.1) is the nearest",
+        kernel_of(s)));
   if (s.generation == Generation::v6_5 && s.streams_without_start == 0)
     out.push_back(
         "the kernel is 6.5 or later: linux-6.12 (6.12.77 on, and 6.17 on where no large file was "

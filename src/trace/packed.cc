@@ -11,22 +11,9 @@ struct PackedTrace::Data {
   std::string name;
   TraceSummary summary;
   std::uint32_t device = 0;
-  bool chosen = false;  // we took one of several devices
+  std::string chosen;  // why one of several devices was taken; empty: there was no choice
   std::shared_ptr<const e4t::Store> store;
 };
-
-namespace {
-
-std::string device_list(const TraceSummary& summary) {
-  std::string out;
-  for (const DeviceCount& d : summary.devices) {
-    if (!out.empty()) out += ' ';
-    out += device_name(d.dev);
-  }
-  return out;
-}
-
-}  // namespace
 
 class Packer {
  public:
@@ -35,10 +22,10 @@ class Packer {
     data->name = trace.name();
     E4R_TRY(data->store, read_all(trace, sink));
     data->summary = trace.summary();
-    E4R_CHECK(check_content(*data, options));
-    data->device = options.device ? *options.device : busiest(data->summary)->dev;
-    data->chosen = !options.device && data->summary.devices.size() > 1;
-    if (data->chosen || data->summary.reread_before > 0) E4R_CHECK(repack(*data, sink));
+    E4R_TRY(DeviceChoice choice, choose_device(data->name, data->summary, options.device, sink));
+    data->device = choice.dev;
+    data->chosen = std::move(choice.why);
+    if (!data->chosen.empty() || data->summary.reread_before > 0) E4R_CHECK(repack(*data, sink));
     return PackedTrace(std::move(data));
   }
 
@@ -56,16 +43,6 @@ class Packer {
     }
     store->finish();
     return std::shared_ptr<const e4t::Store>(store);
-  }
-
-  static Status check_content(const Data& data, const OpenOptions& options) {
-    if (data.summary.devices.empty())
-      return error("{}: holds no ext4 allocation events", data.name);
-    const auto has = [&](const DeviceCount& d) { return d.dev == options.device; };
-    if (options.device && std::ranges::none_of(data.summary.devices, has))
-      return error("{}: holds no events of device {}, only of {}", data.name,
-                   device_name(*options.device), device_list(data.summary));
-    return {};
   }
 
   // A second pass over everything: keeps the chosen device, puts misread criteria right.
@@ -113,11 +90,8 @@ const std::string& PackedTrace::name() const {
 
 std::vector<std::string> PackedTrace::notes() const {
   std::vector<std::string> out = trace::notes(data_->summary);
-  if (data_->chosen)
-    out.push_back(
-        fmt::format("the trace has events of devices {}: taking {}, the busiest; choose "
-                    "another with --device",
-                    device_list(data_->summary), device_name(data_->device)));
+  if (!data_->chosen.empty())
+    out.push_back(device_note(data_->summary, {data_->device, data_->chosen}));
   return out;
 }
 

@@ -34,7 +34,8 @@ class PackedTrace {
   std::shared_ptr<const Data> data_;
 };
 
-// Reads a whole trace. The device is options.device, else the only one, else the busiest. Errors:
+// Reads a whole trace. The device is options.device, else the only one, else the one that `sink`
+// prefers, else the busiest. Errors:
 // those of reading, a trace without events, a device that the trace does not have (the message
 // lists those it has). `sink`, if any, sees the events that the result has.
 [[nodiscard]] Result<PackedTrace> load_packed(const std::string& path,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "trace/event.h"
 #include "util/status.h"
@@ -17,6 +20,14 @@ class EventSource {
   [[nodiscard]] virtual Result<std::span<const Event>> next() = 0;
 };
 
+struct TraceSummary;
+
+// One of several devices, and why it is taken: "the one that fits the image".
+struct DeviceChoice {
+  std::uint32_t dev = 0;
+  std::string why;
+};
+
 // Looks at events in recorded order as somebody else reads them.
 class EventSink {
  public:
@@ -24,6 +35,11 @@ class EventSink {
   virtual void see(std::span<const Event> events) = 0;
   // What it has seen does not count: the events come again from the first, or others do.
   virtual void restart() = 0;
+  // After all events of several devices: the device to take. Nothing: its reader chooses.
+  [[nodiscard]] virtual std::optional<DeviceChoice> prefers(const TraceSummary& summary) const {
+    (void)summary;
+    return std::nullopt;
+  }
 };
 
 }  // namespace e4r::trace

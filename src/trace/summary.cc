@@ -2,7 +2,9 @@
 #include "trace/summary.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "trace/trace.h"
 #include "util/status.h"
 #include "util/units.h"
 
@@ -62,6 +64,17 @@ void TraceSummary::restart() {
   by_kind = {};
 }
 
+void TraceSummary::take_delivered(const TraceSummary& from) {
+  events = from.events;
+  by_kind = from.by_kind;
+  first_ns = from.first_ns;
+  last_ns = from.last_ns;
+  requests_with_inputs = from.requests_with_inputs;
+  streams_without_start = from.streams_without_start;
+  lost_events = from.lost_events;
+  lost_uncounted = from.lost_uncounted;
+}
+
 void TraceSummary::add_unknown(std::string_view name) {
   name = name.substr(0, kMaxNameLength);
   for (NameCount& entry : unknown_events) {
@@ -73,6 +86,35 @@ void TraceSummary::add_unknown(std::string_view name) {
     unknown_events.push_back({std::string(name), 1});
   else
     ++unknown_events.back().count;
+}
+
+void TraceSummary::add_malformed(EventKind kind) {
+  ++skipped_lines;
+  ++malformed[static_cast<std::size_t>(kind)];
+}
+
+std::vector<std::string> not_understood(const TraceSummary& s) {
+  std::vector<std::string> out;
+  const auto say = [&out]<class... A>(std::uint64_t count,
+                                      fmt::format_string<std::string, A...> text, A&&... args) {
+    if (count > 0) out.push_back(fmt::format(text, format_count(count), std::forward<A>(args)...));
+  };
+  std::uint64_t lines = s.skipped_lines, flags = s.unknown_flags;
+  for (std::size_t i = 0; i < s.malformed.size(); ++i) {
+    const std::string_view name = event_name(static_cast<EventKind>(i));
+    say(s.malformed[i], "{} malformed {} events were skipped", name);
+    say(s.unknown_flags_of[i], "{} flags of {} have unknown names and were left out", name);
+    lines -= std::min(lines, s.malformed[i]);
+    flags -= std::min(flags, s.unknown_flags_of[i]);
+  }
+  say(lines, "{} malformed lines were skipped");
+  say(flags, "{} flag names are unknown and were left out");
+  say(s.unknown_criteria, "{} searches name a criterion that this program does not know");
+  say(s.damaged, "at {} places data are damaged or missing, and were passed over");
+  say(s.without_cpu,
+      "{} events do not say their CPU, which decides where streams and preallocations are: print "
+      "it too (`perf script -F comm,tid,cpu,time,event,trace`)");
+  return out;
 }
 
 std::vector<std::string> notes(const TraceSummary& s) {
@@ -89,12 +131,7 @@ std::vector<std::string> notes(const TraceSummary& s) {
   if (s.overwritten > 0)
     say("the trace buffer was too small: {} events were overwritten before it was read",
         format_count(s.overwritten));
-  if (s.skipped_lines > 0) say("{} malformed lines were skipped", format_count(s.skipped_lines));
-  if (s.unknown_criteria > 0)
-    say("{} searches name a criterion that this program does not know",
-        format_count(s.unknown_criteria));
-  if (s.unknown_flags > 0)
-    say("{} flag names are unknown and were left out", format_count(s.unknown_flags));
+  std::ranges::move(not_understood(s), std::back_inserter(out));
   return out;
 }
 
@@ -107,7 +144,44 @@ const DeviceCount* busiest(const TraceSummary& summary) {
   return best;
 }
 
+namespace {
+
+std::string device_list(const TraceSummary& summary) {
+  std::string out;
+  for (const DeviceCount& d : summary.devices) {
+    if (!out.empty()) out += ' ';
+    out += device_name(d.dev);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<DeviceChoice> choose_device(const std::string& name, const TraceSummary& summary,
+                                   std::optional<std::uint32_t> wanted, const EventSink* sink) {
+  if (summary.devices.empty()) return error("{}: holds no ext4 allocation events", name);
+  const auto has = [&](const DeviceCount& d) { return d.dev == wanted; };
+  if (wanted && std::ranges::none_of(summary.devices, has))
+    return error("{}: holds no events of device {}, only of {}", name, device_name(*wanted),
+                 device_list(summary));
+  if (wanted) return DeviceChoice{*wanted, {}};
+  if (summary.devices.size() == 1) return DeviceChoice{summary.devices.front().dev, {}};
+  if (sink != nullptr)
+    if (const auto preferred = sink->prefers(summary)) return *preferred;
+  return DeviceChoice{busiest(summary)->dev, "the busiest"};
+}
+
+std::string device_note(const TraceSummary& summary, const DeviceChoice& choice) {
+  return fmt::format(
+      "the trace has events of devices {}: taking {}, {}; choose another with --device",
+      device_list(summary), device_name(choice.dev), choice.why);
+}
+
 std::string_view kernel_of(const TraceSummary& summary) {
+  static constexpr std::array<std::string_view, 4> kOlder = {"", "before 5.9", "before 5.7",
+                                                             "before 4.0"};
+  if (summary.older_than != OlderThan::unknown)
+    return kOlder[static_cast<std::size_t>(summary.older_than)];
   const bool newer = summary.generation == Generation::v6_5 && summary.streams_without_start > 0;
   return newer ? "6.17 or later" : generation_name(summary.generation);
 }

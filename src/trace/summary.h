@@ -8,8 +8,14 @@
 #include <vector>
 
 #include "trace/event.h"
+#include "trace/source.h"
+#include "util/status.h"
 
 namespace e4r::trace {
+
+// A release that the trace's words show the recorded kernel to be older than; unknown when nothing
+// shows it.
+enum class OlderThan : std::uint8_t { unknown, v5_9, v5_7, v4_0 };
 
 enum class Format : std::uint8_t { unknown, ftrace, trace_cmd, perf, e4t, trace_dat };
 // "ftrace text", "trace-cmd report", "perf script", "e4t", "trace-cmd recording".
@@ -34,6 +40,7 @@ struct TraceSummary {
   Format recorded_as = Format::unknown;  // of the recording behind it: differs for .e4t
   Generation generation = Generation::unknown;
   bool generation_guessed = false;  // criteria were digits up to 3: could be 6.5 or 6.6
+  OlderThan older_than = OlderThan::unknown;
   std::string kernel, clock;  // release and trace clock, as "6.1.0-18-amd64", "mono", if recorded
   std::uint64_t reread_before = 0;                      // see OpenOptions::late_generation
   std::uint64_t lines = 0;                              // of text
@@ -51,7 +58,11 @@ struct TraceSummary {
   std::uint64_t entries_in_buffer = 0, entries_written = 0;  // ftrace's header; 0: no such line
   std::vector<NameCount> unknown_events;                     // events of other kinds, by name
   std::uint64_t unknown_flags = 0, unknown_criteria = 0, unknown_fields = 0;
-  std::uint64_t skipped_lines = 0;    // malformed, when lenient
+  KindCounts unknown_flags_of = {};   // the same by kind; older .e4t files have the sum alone
+  std::uint64_t skipped_lines = 0;    // malformed lines or records that were passed over
+  KindCounts malformed = {};          // those of them whose kind is known
+  std::uint64_t damaged = 0;          // places where data could not be read and were passed over
+  std::uint64_t without_cpu = 0;      // events that do not say on which CPU they happened
   std::vector<std::string> warnings;  // damage that was passed over, a cut last line, ...
 
   // Whether the recording lost events. What they were, no event source can know.
@@ -66,17 +77,34 @@ struct TraceSummary {
   // `only` asks for another device.
   bool add(const Event& event, const std::uint32_t* only);
   void add_unknown(std::string_view name);
+  // Counts a malformed event that was passed over.
+  void add_malformed(EventKind kind);
   // The part of add() that counts a delivered event, and what forgets all of those.
   void deliver(const Event& event);
   void restart();
+  // Takes what deliver() has counted in another summary in place of its own.
+  void take_delivered(const TraceSummary& from);
 };
 
-// What a tool should say about the trace, one line each: losses, damage, strangers. Empty for a
-// perfect one.
+// What was skipped or not understood, one line for each event and reason. Empty when all was read.
+[[nodiscard]] std::vector<std::string> not_understood(const TraceSummary& summary);
+
+// What a tool should say about the trace, one line each: losses, damage, what not_understood() has.
+// Empty for a perfect one.
 [[nodiscard]] std::vector<std::string> notes(const TraceSummary& summary);
 
 // The device to take when nobody chose: most requests, then most events. nullptr when none.
 [[nodiscard]] const DeviceCount* busiest(const TraceSummary& summary);
+
+// The device to take: `wanted`, else the only one, else what `sink` prefers, else the busiest.
+// `why` is empty where there was no choice. Errors, with the trace's name: it holds no events, or
+// none of `wanted`.
+[[nodiscard]] Result<DeviceChoice> choose_device(const std::string& name,
+                                                 const TraceSummary& summary,
+                                                 std::optional<std::uint32_t> wanted,
+                                                 const EventSink* sink = nullptr);
+// The line for a person that says so.
+[[nodiscard]] std::string device_note(const TraceSummary& summary, const DeviceChoice& choice);
 
 // Which kernels print traces like this: what the criteria show, or more when the events do.
 [[nodiscard]] std::string_view kernel_of(const TraceSummary& summary);

@@ -6,6 +6,7 @@
 #include "trace/dat/recording.h"
 #include "trace/e4t/file.h"
 #include "trace/generation_words.h"
+#include "trace/text/foreign.h"
 #include "trace/text/reader.h"
 #include "trace/text/scan.h"
 
@@ -38,6 +39,8 @@ Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> byt
   if (options.format == Format::e4t ||
       (options.format == Format::unknown && peeked.head.starts_with(e4t::kMagic)))
     return e4t::e4t_trace(std::move(peeked.source), name, options);
+  const std::string_view foreign = foreign_form(peeked.head);
+  if (!foreign.empty()) return error("{}: {}", name, foreign);
   const Format format =
       options.format != Format::unknown ? options.format : recognise_text(peeked.head);
   if (format == Format::unknown)
@@ -49,13 +52,14 @@ Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> byt
 }
 
 Result<std::unique_ptr<Trace>> open_trace(const std::string& path, const OpenOptions& options) {
-  E4R_TRY(auto bytes, open_bytes(path, {options.lenient, options.read_ahead}));
+  E4R_TRY(auto bytes, open_bytes(path, {options.lenient, options.read_ahead, options.any_ratio}));
   return open_trace_source(std::move(bytes), input_name(path), options);
 }
 
 Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes, const std::string& name,
                                                 const OpenOptions& options) {
-  E4R_TRY(auto source, decompress(memory_bytes(bytes), name, {options.lenient, false}));
+  E4R_TRY(auto source,
+          decompress(memory_bytes(bytes), name, {options.lenient, false, options.any_ratio}));
   return open_trace_source(std::move(source), name, options);
 }
 

@@ -12,6 +12,7 @@
 #include "trace/event.h"
 #include "trace/source.h"
 #include "trace/summary.h"
+#include "trace/wanted.h"
 #include "util/status.h"
 
 namespace e4r::trace {
@@ -23,6 +24,8 @@ class Store;
 struct OpenOptions {
   // Skip and count malformed lines, and end at damaged or truncated data, instead of failing.
   bool lenient = false;
+  // A malformed event of another kind is skipped and counted, lenient or not.
+  KindSet needed = KindSet::all();
   // Deliver the events of this device only (Event::dev); lost_events markers come through always.
   std::optional<std::uint32_t> device;
   // Which kernel printed the trace; unknown: find out. Decides what bare "cr" digits mean.
@@ -36,6 +39,8 @@ struct OpenOptions {
   std::optional<std::string> buffer;
   // Decompress in a thread of its own.
   bool read_ahead = true;
+  // Read what unpacks to more than a recording does, too.
+  bool any_ratio = false;
 };
 
 // A trace that is being read: its events in recorded order, and what is known about it so far.

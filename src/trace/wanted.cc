@@ -44,4 +44,11 @@ std::span<const WantedEvent> wanted_events(Purpose purpose) {
   return kWanted<Want::allocator, Want::allocator_essential>;
 }
 
+KindSet KindSet::wanted(Purpose purpose) {
+  KindSet out = none();
+  for (const WantedEvent& event : wanted_events(purpose))
+    out.bits_ |= std::uint64_t{1} << static_cast<unsigned>(event.kind);
+  return out;
+}
+
 }  // namespace e4r::trace

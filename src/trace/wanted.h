@@ -25,4 +25,21 @@ struct WantedEvent {
 // All of them, in no order that matters. A kernel may lack some that are not essential.
 [[nodiscard]] std::span<const WantedEvent> wanted_events(Purpose purpose);
 
+// A set of kinds: those for which contains() is true.
+class KindSet {
+ public:
+  [[nodiscard]] static constexpr KindSet all() { return KindSet(~std::uint64_t{0}); }
+  [[nodiscard]] static constexpr KindSet none() { return KindSet(0); }
+  // Those that a recording for this purpose should have.
+  [[nodiscard]] static KindSet wanted(Purpose purpose);
+  [[nodiscard]] constexpr bool contains(EventKind kind) const {
+    return (bits_ >> static_cast<unsigned>(kind) & 1) != 0;
+  }
+
+ private:
+  static_assert(kEventKinds <= 64);
+  explicit constexpr KindSet(std::uint64_t bits) : bits_(bits) {}
+  std::uint64_t bits_;
+};
+
 }  // namespace e4r::trace

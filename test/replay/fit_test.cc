@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/fit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/model.h"
+#include "trace/summary.h"
 
 namespace e4r::test {
 namespace {
@@ -80,6 +82,32 @@ TEST_F(FitTest, AnswersShowTheSizesOfBlockClusterAndGroup) {
   EXPECT_EQ(of(trace),
             "20 of 20 results lie at other blocks than the image's block, cluster and group sizes "
             "make of them");
+}
+
+// Of several devices the one that fits is preferred, and of several that fit the busiest.
+TEST_F(FitTest, PrefersTheDeviceThatFits) {
+  const auto on = [](std::uint32_t dev, std::uint64_t ino) {
+    Event e;
+    e.kind = EventKind::request_blocks;
+    e.dev = dev;
+    e.ino = ino;
+    return e;
+  };
+  const auto preferred = [&](const std::vector<Event>& events) {
+    replay::DeviceFit fit(fs.geometry());
+    trace::TraceSummary summary;
+    for (const Event& e : events) summary.add(e, nullptr);
+    fit.see(events);
+    const auto choice = fit.prefers(summary);
+    return choice ? fmt::format("{} {}", choice->dev, choice->why) : std::string();
+  };
+  EXPECT_EQ(preferred({on(1, 900), on(2, 12), on(1, 12), on(1, 13)}),
+            "2 the one that fits the image");
+  EXPECT_EQ(preferred({on(1, 11), on(2, 12), on(2, 13), on(3, 900), on(3, 12), on(3, 12)}),
+            "2 the busiest of those that fit the image");
+  EXPECT_EQ(preferred({on(1, 900), on(2, 901)}), "");
+  Event lost;
+  EXPECT_EQ(preferred({lost, on(1, 900), lost, on(2, 12)}), "2 the one that fits the image");
 }
 
 }  // namespace

@@ -63,7 +63,9 @@ TEST(MbStats, AnyIndentationIsRead) {
     const std::string as_is = told(text);
     EXPECT_EQ(told(replaced(text, "\t", "    ")), as_is);
     EXPECT_EQ(told(replaced(text, "\t", "  ")), as_is);
-    if (text != kMbStats) EXPECT_EQ(told(replaced(text, "\t", "")), as_is) << "none left";
+    if (text != kMbStats) {
+      EXPECT_EQ(told(replaced(text, "\t", "")), as_is) << "none left";
+    }
     EXPECT_EQ(told("   " + replaced(replaced(text, "\n", "\n   "), "\t", "  ")), as_is);
     EXPECT_EQ(told("> " + replaced(text, "\n", "\n> ")), as_is) << "quoted";
     EXPECT_EQ(told(replaced(text, "\n", "\r\n")), as_is);

@@ -14,6 +14,7 @@
 #include "support/process.h"
 #include "support/temp_dir.h"
 #include "trace/output.h"
+#include "trace/trace.h"
 #include "util/escaped.h"
 #include "util/output.h"
 
@@ -31,7 +32,11 @@ const std::string kHostile =
 constexpr const char* kRequests =
     "# tracer: nop\n"
     "  x-57 [000] ..... 1.0: ext4_request_blocks: dev 98,0 ino 13 flags HINT_DATA len 4 lblk 7 "
-    "goal 100 lleft 6 lright 90 pleft 99 pright 200 \n";
+    "goal 100 lleft 6 lright 90 pleft 99 pright 200 \n"
+    "  x-57 [000] ..... 1.1: ext4_mballoc_alloc: dev 98,0 inode 13 orig 0/100/4@7 goal 0/4096/4@7 "
+    "result 0/4096/4@7 blks 1 grps 1 cr 0 flags HINT_DATA tail 0 broken 0\n"
+    "  x-57 [000] ..... 1.2: ext4_allocate_blocks: dev 98,0 ino 13 flags HINT_DATA len 4 block "
+    "4097 lblk 7 goal 100 lleft 6 lright 90 pleft 99 pright 200\n";
 constexpr const char* kLookups =
     "  x-57 [000] ..... 1.0: ext4_es_lookup_extent_enter: dev 98,0 ino 13 lblk 0\n"
     "  x-57 [000] ..... 1.1: ext4_es_lookup_extent_exit: dev 98,0 ino 13 found 1 [0/4) 100 W\n";
@@ -58,8 +63,9 @@ struct Names {
         lookups(dir.file(mark + "es.txt")),
         capture(dir.file(mark + "run.e4c")),
         slots(dir.file(mark + "slots")),
+        stats(dir.file(mark + "stats")),
         out(dir.file(mark + "out")) {}
-  std::string image, requests, lookups, capture, slots, out;
+  std::string image, requests, lookups, capture, slots, stats, out;
 };
 
 class Escapes : public testing::Test {
@@ -73,7 +79,29 @@ class Escapes : public testing::Test {
     std::ofstream(names.requests) << kRequests;
     std::ofstream(names.lookups) << kLookups;
     std::ofstream(names.slots) << "13\n" << kHostile << "\n";
+    std::ofstream(names.stats) << mb_stats();
     ASSERT_NO_FATAL_FAILURE(make_capture(names));
+  }
+
+  // With the name of a counter that no kernel has.
+  static std::string mb_stats() {
+    std::string name = kHostile;
+    std::ranges::replace(name, '\n', '\r');
+    return "mballoc:\n\treqs: 1\n\t" + name + ": 3\n\t" + name + ":\n\t\thits: 4\n";
+  }
+
+  // Every text that a trace carries is hostile.
+  static void write_events(capture::CaptureWriter& writer) {
+    auto trace = trace::open_trace_bytes(kRequests, "t");
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    auto batch = (*trace)->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().message;
+    ASSERT_TRUE(writer.events(*batch, trace::Generation::v6_1).ok());
+    trace::TraceSummary facts;
+    facts.kernel = facts.clock = kHostile;
+    facts.unknown_events = {{kHostile, 3}};
+    facts.warnings = {kHostile};
+    ASSERT_TRUE(writer.end_events(facts).ok());
   }
 
   static void make_capture(const Names& names) {
@@ -84,6 +112,7 @@ class Escapes : public testing::Test {
     start.mounted = true;
     capture::EndFacts end;
     end.time = end.reason = kHostile;
+    end.quiet = true;  // so that mb_stats is read
     auto file = trace::OutputFile::create_growing({names.capture});
     ASSERT_TRUE(file.ok()) << file.error().message;
     auto writer = capture::CaptureWriter::create(*std::move(file));
@@ -94,8 +123,8 @@ class Escapes : public testing::Test {
     auto image = capture::StartImage::read(names.image);
     ASSERT_TRUE(image.ok()) << image.error().message;
     ASSERT_TRUE(image->pack([&](std::string_view part) { return (*writer)->image(part); }).ok());
-    trace::TraceSummary none;
-    ASSERT_TRUE((*writer)->end_events(none).ok());
+    ASSERT_NO_FATAL_FAILURE(write_events(**writer));
+    ASSERT_TRUE((*writer)->text(capture::text_name::kEndStats, mb_stats()).ok());
     ASSERT_TRUE((*writer)->finish(end).ok());
   }
 
@@ -128,6 +157,26 @@ class Escapes : public testing::Test {
         {e4replay, "replay", n.image, n.requests, "-p", n.out},
         {e4replay, "verify", n.image, n.requests},
         {e4replay, "verify", n.capture},
+        {e4replay, "verify", n.capture, "--json", "-"},
+        {e4replay, "verify", n.capture, "--html", "-"},
+        {e4replay, "verify", n.image, n.requests, "--mb-stats", n.stats},
+        {e4replay, "verify", n.image, n.requests, "--mb-stats", n.stats, "--html", "-"},
+        {e4replay, "verify", n.image, n.requests, "--mb-stats", n.stats, "--json", "-"},
+        {e4replay, "replay", n.capture, "--force", "--json", "-"},
+        {e4replay, "replay", n.capture, "--force", "--html", "-"},
+        {e4replay, "replay", n.image, n.requests, "--force", "--html", "-"},
+        {e4replay, "map", n.image},
+        {e4replay, "map", n.capture, "--html", "-"},
+        {e4replay, "map", n.capture, "--svg", "-"},
+        {e4replay, "map", n.capture, "--json", "-"},
+        {e4replay, "freefrag", n.capture},
+        {e4replay, "trace", "info", n.capture},
+        {e4replay, "trace", "info", n.requests, "--json", "-"},
+        {e4replay, "trace", "convert", n.capture, n.out + ".txt"},
+        {e4replay, "trace", "convert", n.capture, n.out + "-a.e4c", "--anonymize"},
+        {e4replay, "review", n.capture, "--base", "legacy", "--with", "linux-6.12"},
+        {e4replay, "review", n.capture, "--base", "legacy", "--with", "linux-6.12", "--html", "-"},
+        {e4replay, "review", n.capture, "--base", "legacy", "--with", "linux-6.12", "--json", "-"},
         {e4replay, "age", n.image, "-o", n.out + ".img", "--until", "turnover 0.1x"},
         {e4replay, "age", n.image, "-o", n.out + ".img", "--slots", n.slots},
         {e4replay, "age", n.image, "-o", n.out + ".img", "--profile", n.slots},
@@ -162,6 +211,26 @@ class Escapes : public testing::Test {
   TempDir dir_;
 };
 
+// What is written to a standard output that is closed is lost, and every command says so.
+TEST_F(Escapes, NoCommandLosesItsReportWithoutAWord) {
+  const Names names(dir_, "plain");
+  ASSERT_NO_FATAL_FAILURE(make(names));
+  std::size_t printing = 0;
+  for (const Words& words : commands(names)) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(words, " ")));
+    const Outcome before = run(words);
+    if (before.out.empty() || (before.status != 0 && before.status != 3)) continue;
+    if (words.size() > 2 && (words[1] == "age" || words[1] == "sweep")) continue;  // not twice
+    ++printing;
+    Words closed = {"bash", "-c", "exec \"$0\" \"$@\" >&-"};
+    closed.insert(closed.end(), words.begin(), words.end());
+    const Outcome outcome = run(closed);
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("cannot write "), std::string::npos) << outcome.err;
+  }
+  EXPECT_GT(printing, 20u);
+}
+
 TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
   const Names plain(dir_, "plain"), hostile(dir_, kHostile);
   ASSERT_NO_FATAL_FAILURE(make(plain));
@@ -177,7 +246,10 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     EXPECT_EQ(outcome.status, expected.status) << outcome.err << expected.err;
     EXPECT_EQ(obeyed_in(outcome.out), "") << escaped_lines(outcome.out);
     EXPECT_EQ(obeyed_in(outcome.err), "") << escaped_lines(outcome.err);
-    EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escaped_lines(outcome.out);
+    // To a page the end of a line is a blank, and a review breaks long lines.
+    if (!outcome.out.starts_with('<') && as_plain[i].at(1) != "review") {
+      EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escaped_lines(outcome.out);
+    }
     EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escaped_lines(outcome.err);
     if ((outcome.out + outcome.err).find("\\x1b[2J\\xc2\\x9b31m\\n") != std::string::npos) ++named;
   }

@@ -161,6 +161,11 @@ TEST(E4t, KeepsWhatTheSummaryKnows) {
   s.unknown_criteria = 2;
   s.unknown_fields = 3;
   s.skipped_lines = 4;
+  s.unknown_flags_of[static_cast<std::size_t>(EventKind::free_blocks)] = 1;
+  s.malformed[static_cast<std::size_t>(EventKind::es_lookup_exit)] = 3;
+  s.damaged = 5;
+  s.without_cpu = 6;
+  s.older_than = OlderThan::v5_9;
   s.unknown_events = {{"sched_switch", 7}, {"ext4_sync", 1}};
   s.warnings = {"the last line was cut"};
   const TraceSummary back = read_text(pack(random_events(1, 10, false), s)).summary;
@@ -174,6 +179,11 @@ TEST(E4t, KeepsWhatTheSummaryKnows) {
   EXPECT_EQ(back.unknown_criteria, s.unknown_criteria);
   EXPECT_EQ(back.unknown_fields, s.unknown_fields);
   EXPECT_EQ(back.skipped_lines, s.skipped_lines);
+  EXPECT_EQ(back.unknown_flags_of, s.unknown_flags_of);
+  EXPECT_EQ(back.malformed, s.malformed);
+  EXPECT_EQ(back.damaged, s.damaged);
+  EXPECT_EQ(back.without_cpu, s.without_cpu);
+  EXPECT_EQ(back.older_than, s.older_than);
   EXPECT_EQ(back.unknown_events, s.unknown_events);
   EXPECT_EQ(back.warnings, s.warnings);
 }

@@ -192,8 +192,14 @@ TEST(FtraceText, EventsOfExtentStatusTrees) {
   EXPECT_EQ(longer.summary.unknown_fields, 0u);
   EXPECT_TRUE(longer.events[0].has_inputs);
   EXPECT_EQ(longer.events[0].groups, 120u);
+  const auto stranger =
+      read_text(line("ext4_es_cache_extent", "dev 98,0 ino 8 es [4/8192) mapped 131072 status WX"));
+  EXPECT_EQ(stranger.error, "");
+  EXPECT_EQ(stranger.events.at(0).flags, es::written);
+  EXPECT_EQ(stranger.summary.unknown_flags_of[static_cast<std::size_t>(EventKind::es_cache_extent)],
+            1u);
   EXPECT_NE(
-      read_text(line("ext4_es_cache_extent", "dev 98,0 ino 8 es [4/8192) mapped 131072 status X"))
+      read_text(line("ext4_es_cache_extent", "dev 98,0 ino 8 es [4/8192) mapped 131072 status ?"))
           .error,
       "");
   EXPECT_NE(read_text(line("ext4_es_remove_extent", "dev 98,0 ino 12 es [0/7")).error, "");
@@ -219,19 +225,105 @@ TEST(FtraceText, UnknownFlagsAreCountedNotFatal) {
   EXPECT_FALSE(notes(read.summary).empty());
 }
 
+const std::string kOffer = "; --lenient passes over what cannot be read";
+
 TEST(FtraceText, MalformedEventsNameFileLineAndField) {
   const std::string good = line("ext4_request_blocks", kRequest);
   const std::string missing = line("ext4_free_inode", "dev 98,0 ino 13 uid 0");
   EXPECT_EQ(read_text(good + missing + good).error,
-            "t:2: malformed ext4_free_inode event: 'mode' is missing");
+            "t:2: malformed ext4_free_inode event: 'mode' is missing" + kOffer);
   const std::string no_number = line("ext4_mb_buddy_bitmap_load", "dev 98,0 group x");
   EXPECT_EQ(read_text("# tracer: nop\n\n" + no_number + good).error,
-            "t:3: malformed ext4_mb_buddy_bitmap_load event: 'group' has no proper value");
+            "t:3: malformed ext4_mb_buddy_bitmap_load event: 'group' has no proper value" + kOffer);
   EXPECT_EQ(read_text(good + "what is this?\n").error,
-            "t:2: this is no line of ftrace text output");
+            "t:2: this is no line of ftrace text output" + kOffer);
   for (const char* body : {"dev 98,0 group 4294967296", "dev 98 group 1", "dev 98,0 group -1",
                            "dev 98,0 group 1x", "dev 9999999,0 group 1", "dev 98,0 group", ""})
     EXPECT_NE(read_text(good + line("ext4_mb_bitmap_load", body) + good).error, "") << body;
+}
+
+// As Linux 3.6 prints flags, Linux before 5.7 the mark of a lookup, and Linux before 5.9 a discard.
+TEST(OldKernels, AreReadInTheirWords) {
+  const auto plain = read_text(line("ext4_request_blocks", kRequest));
+  std::string decimal(kRequest);
+  decimal.replace(decimal.find("HINT_DATA"), 9, "32");
+  const auto old = read_text(line("ext4_request_blocks", decimal));
+  EXPECT_EQ(old.error, "");
+  EXPECT_EQ(old.events, plain.events);
+  EXPECT_EQ(old.summary.unknown_flags, 0u);
+  EXPECT_EQ(kernel_of(old.summary), "before 4.0");
+  EXPECT_EQ(plain.summary.older_than, OlderThan::unknown);
+  const auto none =
+      read_text(line("ext4_free_blocks", "dev 98,0 ino 13 mode 0100644 block 5 count 6 flags 0"));
+  EXPECT_EQ(none.events.at(0).flags, 0u);
+  const auto lookup =
+      read_text(line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found 1 [90/10) 4241 W0x10"));
+  EXPECT_EQ(lookup.error, "");
+  EXPECT_EQ(lookup.events.at(0).flags, es::written | es::referenced);
+  EXPECT_EQ(kernel_of(lookup.summary), "before 5.7");
+  for (const char* body : {"dev 98,0 ino 12 ", "dev 98,0 ino 12", "dev 98,0  ino 12"}) {
+    const auto discard = read_text(line("ext4_discard_preallocations", body));
+    EXPECT_EQ(discard.error, "");
+    EXPECT_EQ(discard.events.at(0).ino, 12u);
+    EXPECT_EQ(kernel_of(discard.summary), "before 5.9");
+  }
+  const auto later = read_text(line("ext4_discard_preallocations", "dev 98,0 ino 12 len: 3"));
+  EXPECT_EQ(later.summary.older_than, OlderThan::unknown);
+}
+
+// What the command does not need stops nothing, and is counted by event.
+TEST(FtraceText, EventsThatNobodyNeedsStopNothing) {
+  const std::string text = line("ext4_request_blocks", kRequest) +
+                           line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found x") +
+                           line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found y");
+  OpenOptions options;
+  EXPECT_NE(read_text(text, options).error, "");
+  options.needed = KindSet::wanted(Purpose::shrinker);
+  EXPECT_NE(read_text(text, options).error, "");
+  options.needed = KindSet::wanted(Purpose::allocator);
+  const auto read = read_text(text, options);
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.events.size(), 1u);
+  EXPECT_EQ(read.summary.skipped_lines, 2u);
+  EXPECT_EQ(not_understood(read.summary),
+            std::vector<std::string>{"2 malformed ext4_es_lookup_extent_exit events were skipped"});
+}
+
+TEST(Recognition, NamesTheFormsThatAreNoUse) {
+  const auto says = [](const std::string& text, const char* words) {
+    const std::string error = read_text(text).error;
+    EXPECT_NE(error.find(words), std::string::npos) << error << " for " << text;
+  };
+  says(
+      "            dd-1234  [000]   123.456789: ext4_request_blocks:  dev=8388609 ino=12 "
+      "flags=32\n",
+      "trace-cmd report -R");
+  says("     0.000 dd/1234 ext4:ext4_request_blocks(dev: 8388609, ino: 12, flags: 32)\n",
+       "perf trace");
+  says("  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]\n", "blkparse");
+  says("{\"traceEvents\": [{\"ph\": \"X\"}]}\n", "Perfetto");
+  says(std::string("\n\x20\x08\x00\x10\x00\n\x20\x08\x01\x10\x00", 12), "Perfetto");
+}
+
+// `trace-cmd report --ts-diff`
+TEST(Recognition, DifferencesOfTimesArePassedOver) {
+  const auto read = read_text(
+      "            dd-1234  [000]   123.456789:          ext4_mb_bitmap_load:  dev 98,0 group 1\n"
+      "            dd-1234  [000]   123.456799: (+10)    ext4_mb_bitmap_load:  dev 98,0 group 2\n");
+  EXPECT_EQ(read.error, "");
+  ASSERT_EQ(read.events.size(), 2u);
+  EXPECT_EQ(read.events[1].group, 2u);
+}
+
+TEST(PerfText, EventsWithoutCpuAreCounted) {
+  const auto read = read_text(
+      "dd  1234   123.456789: ext4:ext4_mb_bitmap_load: dev 98,0 group 1\n"
+      "dd  1234 [001]   123.456789: ext4:ext4_mb_bitmap_load: dev 98,0 group 1\n");
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.events.size(), 2u);
+  EXPECT_EQ(read.summary.without_cpu, 1u);
+  ASSERT_EQ(not_understood(read.summary).size(), 1u);
+  EXPECT_TRUE(not_understood(read.summary)[0].starts_with("1 events do not say their CPU"));
 }
 
 TEST(FtraceText, LenientSkipsAndCounts) {
@@ -243,6 +335,9 @@ TEST(FtraceText, LenientSkipsAndCounts) {
   EXPECT_EQ(read.error, "");
   EXPECT_EQ(read.events.size(), 2u);
   EXPECT_EQ(read.summary.skipped_lines, 2u);
+  EXPECT_EQ(not_understood(read.summary),
+            (std::vector<std::string>{"1 malformed ext4_free_inode events were skipped",
+                                      "1 malformed lines were skipped"}));
 }
 
 TEST(FtraceText, NumbersMayBeAsLargeAsTheirFields) {

@@ -32,4 +32,10 @@ inline void print_text(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+// Prints a report. Names in it are escaped where they stand, or they could add lines; whatever else
+// a terminal would obey is escaped here.
+inline void print_report(std::string_view text) {
+  print_text(escaped_lines(text));
+}
+
 }  // namespace e4r::tools

@@ -7,6 +7,7 @@
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "e4replay/aged_report.h"
 #include "e4replay/start_image.h"
 #include "image/write_bitmaps.h"
@@ -117,7 +118,7 @@ Result<int> run(const Options& options) {
   report.figures = ageing->figures();
   if (!options.json.empty())
     E4R_CHECK(write_output(aged_json(report), outputs.named(options.json)));
-  if (options.json != "-") E4R_CHECK(write_output(aged_text(report), "-"));
+  if (options.json != "-") print_report(aged_text(report));
   return kDone;
 }
 

@@ -9,6 +9,7 @@
 
 #include "app/opened_image.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "image/write_bitmaps.h"
 #include "report/free_space.h"
 #include "util/file.h"
@@ -62,7 +63,8 @@ std::uint64_t granularity_of(const std::string& path) {
 
 Status print(const report::FreeSpace& free, const OutputName& json) {
   if (!json.path().empty()) E4R_CHECK(write_output(free_space_json(free), json));
-  return json.path() == "-" ? Status() : write_output(free_space_text(free), "-");
+  if (json.path() != "-") print_report(free_space_text(free));
+  return {};
 }
 
 Result<int> run(const Options& options) {

@@ -128,7 +128,7 @@ Result<int> run(const Options& options) {
   const hunt::Made made = {chosen.program, chosen.command, options.output};
   if (!options.json.empty())
     E4R_CHECK(write_output(hunt_json(*hunted, made), outputs.named(options.json)));
-  if (options.json != "-") E4R_CHECK(write_output(hunt_text(*hunted, made), "-"));
+  if (options.json != "-") print_report(hunt_text(*hunted, made));
   return kDone;
 }
 

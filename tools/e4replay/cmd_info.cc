@@ -8,6 +8,7 @@
 
 #include "capture/capture.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "image/image.h"
 #include "json/text.h"
 #include "util/escaped.h"
@@ -129,7 +130,7 @@ Result<int> run(const Options& options) {
     E4R_CHECK(write_output(info_json(capture), outputs.named(options.json)));
   if (options.json == "-") return kDone;
   E4R_TRY(const std::string text, info_text(capture));
-  E4R_CHECK(write_output(text, "-"));
+  print_report(text);
   return kDone;
 }
 

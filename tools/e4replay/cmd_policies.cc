@@ -4,6 +4,7 @@
 
 #include "allocator/policy.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "plugin/load.h"
 #include "util/file.h"
 #include "util/text_table.h"
@@ -77,13 +78,13 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("name", *name, "policy to describe").type_name("NAME");
   return [name]() -> Result<int> {
     if (name->empty()) {
-      E4R_CHECK(write_output(overview(), "-"));
+      print_report(overview());
       return kDone;
     }
     E4R_TRY(const allocator::Policy* policy, plugin::find_policy(*name));
     if (policy == nullptr)
       return error("unknown policy '{}': `e4replay policies` lists them", *name);
-    E4R_CHECK(write_output(details(*policy), "-"));
+    print_report(details(*policy));
     return kDone;
   };
 }

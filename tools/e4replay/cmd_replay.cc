@@ -3,6 +3,7 @@
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/version.h"
 #include "e4replay/input_options.h"
 #include "exports/decisions.h"
@@ -36,7 +37,8 @@ Status print(const report::ReplayReport& report, const Options& options, const O
   if (!options.html.empty())
     E4R_CHECK(write_output(replay_html(report), outputs.named(options.html)));
   if (options.in.json == "-" || options.html == "-") return {};
-  return write_output(replay_text(report, options.histogram), "-");
+  print_report(replay_text(report, options.histogram));
+  return {};
 }
 
 // The start image with the block bitmaps that the replay ended with.

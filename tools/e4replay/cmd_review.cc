@@ -4,6 +4,7 @@
 
 #include "app/capture_name.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "common/version.h"
 #include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
@@ -127,7 +128,8 @@ Status print(const review::Review& review, const Options& options, const Outputs
   if (!options.html.empty())
     E4R_CHECK(write_output(review_html(review, made), outputs.named(options.html)));
   if (options.json == "-" || options.html == "-") return {};
-  return write_output(review_text(review, made), "-");
+  print_report(review_text(review, made));
+  return {};
 }
 
 Result<int> run(const Options& options) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/ranges.h>
+
 #include <sstream>
 
 #include "app/trace_files.h"
 #include "common/command.h"
+#include "common/print_line.h"
+#include "e4replay/input_options.h"
 #include "e4replay/shrinker_report.h"
 #include "replay/agreement.h"
 #include "util/file.h"
@@ -44,6 +48,11 @@ Result<std::vector<const shrinker::Model*>> parse_models(const std::string& text
   return out;
 }
 
+// What was not understood, in front of what else may be at fault.
+std::string in_the_way(const std::vector<std::string>& lines) {
+  return lines.empty() ? "" : fmt::format("{}; ", fmt::join(lines, "; "));
+}
+
 // The Error of a model that does not follow the recorded kernel.
 Status check_agreement(const ShrinkerReport& report) {
   const shrinker::Agreement& a = report.recorded.agreement;
@@ -55,12 +64,12 @@ Status check_agreement(const ShrinkerReport& report) {
         "the kernel; --force answers all the same",
         report.trace);
   return error(
-      "{}: {} follows only {} of {} recorded calls and {} of {} lookups: first difference at {}; "
+      "{}: {} follows only {} of {} recorded calls and {} of {} lookups: first difference at {}; {}"
       "check that the trace began before the file system was mounted, that no events were lost, "
       "and --recorded; --force answers all the same",
       report.trace, report.recorded.followed.model->name, format_count(a.scans.same),
-      format_count(a.scans.all), format_count(a.lookups.same), format_count(a.lookups.all),
-      a.first);
+      format_count(a.scans.all), format_count(a.lookups.same), format_count(a.lookups.all), a.first,
+      in_the_way(report.not_understood));
 }
 
 template <class T>
@@ -81,6 +90,7 @@ Result<int> run(const Options& options) {
   for (const std::string& note : trace.notes()) warn(note);
   ShrinkerReport report;
   report.trace = options.trace;
+  report.not_understood = trace::not_understood(trace.summary());
   E4R_TRY(report.recorded, named(options.trace, shrinker::follow(*trace.cursor(), **recorded)));
   if (!options.verify) {
     if (!options.force) E4R_CHECK(check_agreement(report));
@@ -92,12 +102,13 @@ Result<int> run(const Options& options) {
   }
   if (!options.json.empty())
     E4R_CHECK(write_output(shrinker_json(report), outputs.named(options.json)));
-  if (options.json != "-") E4R_CHECK(write_output(shrinker_text(report), "-"));
+  if (options.json != "-") print_report(shrinker_text(report));
   return options.verify && !report.recorded.agreement.agrees() ? kDisagreed : kDone;
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
+  o->needed = trace::KindSet::wanted(trace::Purpose::shrinker);
   app.add_option("trace", o->trace, "trace with ext4_es_* events (text or .e4t; .gz, .zst; -)")
       .required()
       .type_name("TRACE");
@@ -111,6 +122,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                "answer although the model follows less than 90 % of the recorded calls or lookups");
   app.add_option("--device", o->device, "take the events of this device").type_name("MAJOR:MINOR");
   app.add_flag("--lenient", o->lenient, "skip malformed lines and damaged data, and count them");
+  app.add_flag("--any-ratio", o->any_ratio, kAnyRatioHelp);
   app.add_option("--json", o->json, "write the figures as JSON as well; -: instead")
       .type_name("FILE");
   return [o] { return run(*o); };

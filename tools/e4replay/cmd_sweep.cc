@@ -235,7 +235,7 @@ Result<int> run(const Options& options) {
   if (options.dry_run) {
     if (!options.html.empty())
       return usage_error("--dry-run replays nothing, so there is no page: leave --html away");
-    E4R_CHECK(write_output(listing(*wanted), "-"));
+    print_report(listing(*wanted));
     return kDone;
   }
   if (!options.directory.empty()) E4R_CHECK(sweep::Store::check(options.directory, options.resume));

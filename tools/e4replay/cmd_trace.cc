@@ -14,6 +14,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "e4replay/convert_capture.h"
+#include "e4replay/input_options.h"
 #include "e4replay/trace_info.h"
 #include "json/text.h"
 #include "trace/exactness.h"
@@ -40,6 +41,7 @@ struct TraceInput {
         .required();
     app.add_flag("--lenient", open.lenient,
                  "skip malformed lines and damaged data, and count them");
+    app.add_flag("--any-ratio", open.any_ratio, kAnyRatioHelp);
     app.add_option("--buffer", open.buffer,
                    "of a trace.dat, the events of this instance only; '' is the top buffer");
     app.add_option("--device", parsed(parse_device, [this](std::uint32_t d) { open.device = d; }),
@@ -73,30 +75,29 @@ struct Info {
   std::string json;
 };
 
-Result<TraceInfo> inspect(const Info& options) {
-  E4R_TRY(const PackedTrace packed, app::load_events(options.input.path, options.input.open));
-  ExactnessCheck check;
-  const auto events = packed.cursor();
-  for (;;) {
-    E4R_TRY(const auto batch, events->next());
-    if (batch.empty()) break;
-    check.add(batch);
-  }
+// What a capture says of its recording.
+Result<KnownOfRecording> known_of(const std::string& path) {
   KnownOfRecording known;
-  if (capture::is_capture(options.input.path)) {
-    // `record` switches all events on that are wanted, and says so; of a mounted file system it
-    // reads mb_groups first, and the kernel loads every buddy for that.
-    E4R_TRY(const auto capture, capture::Capture::open(options.input.path));
-    known.every_event = !capture.start().events.empty();
-    known.buddies_loaded = capture.text(capture::text_name::kStartGroups) != nullptr ||
-                           (known.every_event && !capture.start().mounted);
-  }
-  const TraceSummary& s = packed.summary();
-  return TraceInfo{packed.name(),   s, packed.device(), packed.notes(), check.obstacles(s, known),
-                   check.remarks(s)};
+  if (!capture::is_capture(path)) return known;
+  // `record` switches all events on that are wanted, and says so; of a mounted file system it
+  // reads mb_groups first, and the kernel loads every buddy for that.
+  E4R_TRY(const auto capture, capture::Capture::open(path));
+  known.every_event = !capture.start().events.empty();
+  known.buddies_loaded = capture.text(capture::text_name::kStartGroups) != nullptr ||
+                         (known.every_event && !capture.start().mounted);
+  return known;
 }
 
-std::string json_of(const TraceInfo& info) {
+Result<Inspection> inspect_file(const Info& options) {
+  OpenOptions open = options.input.open;
+  open.needed = KindSet::none();  // it says what cannot be read
+  open.late_generation = true;
+  E4R_TRY(const KnownOfRecording known, known_of(options.input.path));
+  E4R_TRY(const auto trace, app::open_events(options.input.path, open));
+  return inspect(*trace, open.device, known);
+}
+
+std::string json_of(const Inspection& info) {
   return json_line({{"schema", "e4replay-trace-info/1"}, {"trace", info_json(info)}}) + "\n";
 }
 
@@ -104,8 +105,8 @@ Result<int> run_info(const Info& options) {
   Outputs outputs;
   app::declare_trace_reads(options.input.path, outputs);
   E4R_CHECK(outputs.writes(options.json));
-  E4R_TRY(const TraceInfo info, inspect(options));
-  if (options.json != "-") print_text(info_text(info));
+  E4R_TRY(const Inspection info, inspect_file(options));
+  if (options.json != "-") print_report(info_text(info));
   if (!options.json.empty()) E4R_CHECK(write_output(json_of(info), outputs.named(options.json)));
   return kDone;
 }

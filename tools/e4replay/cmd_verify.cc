@@ -5,6 +5,7 @@
 #include "app/setups.h"
 #include "app/verification.h"
 #include "common/command.h"
+#include "common/print_line.h"
 #include "e4replay/input_options.h"
 #include "util/file.h"
 
@@ -27,7 +28,8 @@ Status print(const report::ReplayReport& report, const Options& options, const O
   if (!options.html.empty())
     E4R_CHECK(write_output(verify_html(report), outputs.named(options.html)));
   if (options.in.json == "-" || options.html == "-") return {};
-  return write_output(verify_text(report), "-");
+  print_report(verify_text(report));
+  return {};
 }
 
 Result<Outputs> declare_files(const Options& options, const allocator::Policy* policy) {

@@ -18,6 +18,7 @@
 #include "image/image.h"
 #include "image/scrub.h"
 #include "image/write_bitmaps.h"
+#include "replay/fit.h"
 #include "trace/output.h"
 #include "util/file.h"
 #include "util/units.h"
@@ -109,12 +110,6 @@ Status write_texts(const CaptureConversion& conversion, const Material& material
   return {};
 }
 
-// The input's events, from the capture that is open already if it is one.
-Result<std::unique_ptr<trace::Trace>> events_of(const CaptureConversion& conversion,
-                                                const Material& material) {
-  return material.capture ? material.capture->open_trace(conversion.open)
-                          : trace::open_trace(conversion.input, conversion.open);
-}
 Result<trace::PackedTrace> packed_events_of(const CaptureConversion& conversion,
                                             const Material& material) {
   return material.capture ? material.capture->load_trace(conversion.open)
@@ -151,17 +146,60 @@ Result<capture::Anonymizer> anonymizer(const CaptureConversion& conversion,
   return capture::Anonymizer(options);
 }
 
+// The events to write: as they are read, or held in memory.
+struct Events {
+  std::unique_ptr<trace::Trace> read;
+  std::optional<trace::PackedTrace> held;
+  std::unique_ptr<trace::EventSource> cursor;  // of held
+  [[nodiscard]] trace::EventSource& source() const { return read ? *read : *cursor; }
+  [[nodiscard]] const trace::TraceSummary& facts() const {
+    return read ? read->summary() : held->summary();
+  }
+  [[nodiscard]] std::vector<std::string> notes() const {
+    return read ? trace::notes(read->summary()) : held->notes();
+  }
+};
+
+// Of an image's trace only the events of its device.
+Result<trace::PackedTrace> events_of_image(const CaptureConversion& conversion,
+                                           const Material& material) {
+  image::OpenOptions open;
+  open.load_bitmaps = false;
+  E4R_TRY(const image::Image image, image::Image::open(material.image_path, open));
+  replay::DeviceFit fit(image.superblock());
+  E4R_TRY(auto packed, trace::load_packed(conversion.input, conversion.open, &fit));
+  if (const Status verdict = fit.verdict(); !verdict.ok())
+    return error("{}: not a trace of {}: {}; give the image from before the trace",
+                 conversion.input, conversion.image, verdict.error().message);
+  return packed;
+}
+
+// The input's events, from the capture that is open already if it is one.
+Result<Events> events_of(const CaptureConversion& conversion, const Material& material) {
+  Events out;
+  if (material.capture) {
+    E4R_TRY(out.read, material.capture->open_trace(conversion.open));
+  } else if (material.image_path.empty()) {
+    E4R_TRY(out.read, trace::open_trace(conversion.input, conversion.open));
+  } else {
+    E4R_TRY(out.held, events_of_image(conversion, material));
+    out.cursor = out.held->cursor();
+  }
+  return out;
+}
+
 Status copy_events(const CaptureConversion& conversion, const Material& material,
                    CaptureWriter& writer, std::uint64_t& count) {
   std::optional<capture::Anonymizer> scramble;
   if (conversion.anonymize) {
     E4R_TRY(scramble, anonymizer(conversion, material));
   }
-  E4R_TRY(const auto source, events_of(conversion, material));
+  E4R_TRY(const Events events, events_of(conversion, material));
+  const trace::TraceSummary& facts = events.facts();
   std::vector<trace::Event> changed;
   trace::TraceSummary summary;
   for (;;) {
-    E4R_TRY(auto batch, source->next());
+    E4R_TRY(auto batch, events.source().next());
     if (batch.empty()) break;
     if (scramble) {
       changed.assign(batch.begin(), batch.end());
@@ -171,14 +209,14 @@ Status copy_events(const CaptureConversion& conversion, const Material& material
       }
       batch = changed;
     }
-    E4R_CHECK(writer.events(batch, source->summary().generation));
+    E4R_CHECK(writer.events(batch, facts.generation));
   }
-  for (const std::string& note : trace::notes(source->summary())) warn(note);
-  count = source->summary().events;
-  if (!scramble) return writer.end_events(source->summary());
-  summary.generation = source->summary().generation;
-  summary.generation_guessed = source->summary().generation_guessed;
-  summary.recorded_as = source->summary().recorded_as;
+  for (const std::string& note : events.notes()) warn(note);
+  count = facts.events;
+  if (!scramble) return writer.end_events(facts);
+  summary.generation = facts.generation;
+  summary.generation_guessed = facts.generation_guessed;
+  summary.recorded_as = facts.recorded_as;
   return writer.end_events(summary);
 }
 

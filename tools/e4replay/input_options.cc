@@ -40,7 +40,8 @@ void declare_inputs(CommandLine& app, InputArguments& o) {
                  "the recorded kernel's tunables (default: NAME.tunables beside the trace)")
       .type_name("FILE");
   add_checked(app, "--device", o.device, trace::parse_device,
-              "device in the trace (default: the only or busiest one)")
+              "device in the trace (default: the only one, the one that fits the image, or the "
+              "busiest)")
       .type_name("MAJ:MIN");
   add_checked(app, "--generation", o.generation, trace::parse_generation,
               "kernel that printed the trace: 6.1, 6.5 or cr1.5")
@@ -48,6 +49,7 @@ void declare_inputs(CommandLine& app, InputArguments& o) {
   app.add_option("--buffer", o.buffer, "of a trace.dat, this instance only; '': the top buffer")
       .type_name("NAME");
   app.add_flag("--lenient", o.lenient, "skip malformed trace lines instead of stopping");
+  app.add_flag("--any-ratio", o.any_ratio, kAnyRatioHelp);
   app.add_flag("--strict", o.strict, "stop at a damaged group instead of leaving it out");
   app.add_flag("--check", o.check, "verify the allocator's invariants on the way");
   app.add_option(

@@ -15,6 +15,10 @@ struct InputArguments : app::InputOptions {
   bool no_progress = false;
 };
 
+// What --any-ratio is for, on every command that reads traces.
+inline constexpr const char* kAnyRatioHelp =
+    "read a packed trace that unpacks to more than 500 times its size, as no recording does";
+
 // Declares them on a subcommand.
 void declare_inputs(CommandLine& app, InputArguments& options);
 

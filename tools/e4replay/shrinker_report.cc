@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/value_from.hpp>
 
 #include "json/text.h"
 #include "report/json_parts.h"
@@ -85,6 +86,8 @@ std::string head(const ShrinkerReport& report) {
   if (report.recorded.contradictions > 0)
     out += fmt::format("             {} events contradict each other and were left out\n",
                        format_count(report.recorded.contradictions));
+  for (const std::string& line : report.not_understood)
+    out += fmt::format("missing      {}\n", escaped(line));
   if (!a.first.empty()) out += fmt::format("differs      first at {}\n", a.first);
   if (report.recorded.followed.calls > 0)
     out += fmt::format("time         {} us in the recorded shrinker, the longest call {} us\n",
@@ -143,14 +146,16 @@ std::string shrinker_text(const ShrinkerReport& report) {
 std::string shrinker_json(const ShrinkerReport& report) {
   boost::json::array runs;
   for (const Outcome& run : report.runs) runs.push_back(json_of(run));
-  const boost::json::object shrinker = {{"trace", report.trace},
-                                        {"events", report.recorded.events},
-                                        {"contradictions", report.recorded.contradictions},
-                                        {"inodes_skipped", report.recorded.inodes_skipped},
-                                        {"recorded_us", report.recorded.recorded_us},
-                                        {"longest_us", report.recorded.longest_us},
-                                        {"recorded", agreement_json(report.recorded)},
-                                        {"runs", runs}};
+  const boost::json::object shrinker = {
+      {"trace", report.trace},
+      {"events", report.recorded.events},
+      {"contradictions", report.recorded.contradictions},
+      {"inodes_skipped", report.recorded.inodes_skipped},
+      {"recorded_us", report.recorded.recorded_us},
+      {"longest_us", report.recorded.longest_us},
+      {"recorded", agreement_json(report.recorded)},
+      {"not_understood", boost::json::value_from(report.not_understood)},
+      {"runs", runs}};
   return json_text({{"schema", "e4replay-shrinker/1"}, {"shrinker", shrinker}});
 }
 

@@ -13,6 +13,7 @@ namespace e4r::tools {
 // makes of the trace.
 struct ShrinkerReport {
   std::string trace;
+  std::vector<std::string> not_understood;  // what of it was skipped, a line each
   shrinker::Replay recorded;
   std::vector<shrinker::Outcome> runs;
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <iterator>
 #include <string_view>
@@ -54,12 +55,15 @@ std::string format_text(const TraceSummary& s) {
 
 std::string generation_text(const TraceSummary& s) {
   if (s.generation == Generation::unknown) return "unknown: no search was recorded";
+  if (s.older_than != OlderThan::unknown)
+    return fmt::format("{}, judging by its words", kernel_of(s));
   if (s.streams_without_start > 0)
     return fmt::format("{} ({} searches for streams have no start in their goal)", kernel_of(s),
                        format_count(s.streams_without_start));
   if (!s.generation_guessed || !s.kernel.empty()) return std::string(generation_name(s.generation));
   return fmt::format(
-      "{}, judging by criteria that are digits up to 3 (6.5 and 6.6 print digits, "
+      "{} or another before 6.5, judging by criteria that are digits up to 3 (6.5 and 6.6 print "
+      "digits, "
       "too: if it was one of those, give --generation 6.5)",
       generation_name(s.generation));
 }
@@ -78,7 +82,16 @@ std::string lost_text(const TraceSummary& s) {
   return out;
 }
 
-void device_lines(Lines& lines, const TraceInfo& info) {
+// What the list of obstacles says is not said twice.
+std::vector<std::string> notes_of(const Inspection& info) {
+  std::vector<std::string> out = info.notes;
+  std::erase_if(out, [&](const std::string& note) {
+    return std::ranges::find(info.obstacles, note) != info.obstacles.end();
+  });
+  return out;
+}
+
+void device_lines(Lines& lines, const Inspection& info) {
   for (const DeviceCount& d : info.summary.devices)
     lines.add(&d == &info.summary.devices.front() ? "devices" : "", "{}: {} events, {} requests{}",
               device_name(d.dev), format_count(d.events), format_count(d.requests),
@@ -87,7 +100,7 @@ void device_lines(Lines& lines, const TraceInfo& info) {
 
 }  // namespace
 
-std::string info_text(const TraceInfo& info) {
+std::string info_text(const Inspection& info) {
   const TraceSummary& s = info.summary;
   Lines lines;
   lines.add("trace", "{}", info.name);
@@ -107,14 +120,14 @@ std::string info_text(const TraceInfo& info) {
       lines.count(event_name(kind), s.count(kind));
   if (!s.unknown_events.empty()) lines.add("other events", "(not used)");
   for (const NameCount& other : s.unknown_events) lines.count(other.name, other.count);
-  lines.list("notes", info.notes);
+  lines.list("notes", notes_of(info));
   lines.list("for an exact replay this is missing or in the way", info.obstacles);
   if (info.obstacles.empty()) lines.add("exact replay", "nothing is missing");
   lines.list("remarks", info.remarks);
   return lines.take();
 }
 
-boost::json::object info_json(const TraceInfo& info) {
+boost::json::object info_json(const Inspection& info) {
   const TraceSummary& s = info.summary;
   boost::json::object events, unknown;
   for (int k = 0; k < kEventKinds; ++k)

@@ -44,13 +44,22 @@ class DatTrace final : public Trace {
     Generation declared = options_.generation;
     if (declared == Generation::unknown && has_five_rungs(recording_.release))
       declared = Generation::v6_5;
-    auto decoder = RecordDecoder::create(recording_.formats, recording_.big_endian, declared);
-    if (!decoder.ok()) return named(decoder.error());
+    auto decoder = RecordDecoder::create(recording_.formats, recording_.big_endian, declared,
+                                         options_.lenient ? KindSet::none() : options_.needed);
+    if (!decoder.ok()) {
+      const bool passable = RecordDecoder::create(recording_.formats, recording_.big_endian,
+                                                  declared, KindSet::none())
+                                .ok();
+      return error("{}: {}{}", name(), decoder.error().message,
+                   passable ? "; --lenient passes over such events" : "");
+    }
     decoder_.emplace(*std::move(decoder));
     E4R_CHECK(choose_buffers());
     summary_.kernel = recording_.release;
-    if (std::string warning = bytes_->warning(); !warning.empty())
+    if (std::string warning = bytes_->warning(); !warning.empty()) {
       summary_.warnings.push_back(std::move(warning));
+      ++summary_.damaged;
+    }
     for (std::size_t i = 0; i < lanes_.size(); ++i) E4R_CHECK(advance(i));
     return {};
   }
@@ -87,7 +96,7 @@ class DatTrace final : public Trace {
   Status damage(const Error& e) {
     if (!options_.lenient) return named(e);
     if (summary_.warnings.size() < kMaxWarnings) summary_.warnings.push_back(named(e).message);
-    ++summary_.skipped_lines;
+    ++summary_.damaged;
     return {};
   }
 
@@ -146,7 +155,7 @@ class DatTrace final : public Trace {
                                                             : decoder_->other_name());
         return {};
       case RecordDecoder::Outcome::malformed:
-        return damage(error("{}", decoder_->problem()));
+        return malformed();
       case RecordDecoder::Outcome::event:
         break;
     }
@@ -155,6 +164,16 @@ class DatTrace final : public Trace {
     if (event.kind == EventKind::mballoc_alloc)
       E4R_CHECK(note_misread(decoder_->context(), options_, name(), summary_));
     deliver(event, filled);
+    return {};
+  }
+  // A record that cannot be read. An event that nobody needs stops nothing.
+  Status malformed() {
+    const auto kind = decoder_->malformed_kind();
+    if (!kind) return damage(error("{}", decoder_->problem()));
+    if (!options_.lenient && options_.needed.contains(*kind))
+      return error("{}: {}; --lenient passes over what cannot be read", name(),
+                   decoder_->problem());
+    summary_.add_malformed(*kind);
     return {};
   }
   void deliver(const Event& event, std::size_t& filled) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trace/e4t/varint.h"
+#include "trace/text/body.h"
 
 namespace e4r::trace::e4t {
 namespace {
@@ -32,6 +33,12 @@ enum Fact : std::uint64_t {
   kKernel = 33,
   kClock = 35,
   kUnknownCriteria = 36,
+  kOlderThan = 38,
+  kDamaged = 40,
+  kWithoutCpu = 42,
+  kCountOfKind = 44,  // of the event that the text behind it names
+  kMalformed = 45,
+  kUnknownFlagsOf = 47,
 };
 
 class FactWriter {
@@ -46,6 +53,14 @@ class FactWriter {
     put(value.size());
     out_.insert(out_.end(), value.begin(), value.end());
   }
+  // By the names of the events, which stay when kinds get other numbers.
+  void counts(Fact fact, const KindCounts& counts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 0) continue;
+      number(kCountOfKind, counts[i]);
+      text(fact, event_name(static_cast<EventKind>(i)));
+    }
+  }
   std::vector<std::uint8_t> take() { return std::move(out_); }
 
  private:
@@ -55,6 +70,10 @@ class FactWriter {
   }
   std::vector<std::uint8_t> out_;
 };
+
+void set_count(KindCounts& counts, std::string_view event, std::uint64_t count) {
+  if (const auto kind = kind_of(event)) counts[static_cast<std::size_t>(*kind)] = count;
+}
 
 template <class E>
 E enum_of(std::uint64_t value, E last) {
@@ -109,6 +128,15 @@ void set_number(std::uint64_t fact, std::uint64_t value, Totals& totals, TraceSu
     case kSkippedLines:
       s.skipped_lines = value;
       break;
+    case kOlderThan:
+      s.older_than = enum_of(value, OlderThan::v4_0);
+      break;
+    case kDamaged:
+      s.damaged = value;
+      break;
+    case kWithoutCpu:
+      s.without_cpu = value;
+      break;
     default:
       break;
   }
@@ -132,6 +160,11 @@ std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary&
   w.number(kUnknownCriteria, s.unknown_criteria);
   w.number(kUnknownFields, s.unknown_fields);
   w.number(kSkippedLines, s.skipped_lines);
+  w.number(kOlderThan, static_cast<std::uint64_t>(s.older_than));
+  w.number(kDamaged, s.damaged);
+  w.number(kWithoutCpu, s.without_cpu);
+  w.counts(kMalformed, s.malformed);
+  w.counts(kUnknownFlagsOf, s.unknown_flags_of);
   for (const NameCount& unknown : s.unknown_events) {
     w.number(kUnknownCount, unknown.count);
     w.text(kUnknownEvent, unknown.name);
@@ -148,20 +181,22 @@ bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSu
   bytes.resize(bytes.size() + 3 * kMaxVarint);
   const std::uint8_t* p = bytes.data();
   const std::uint8_t* end = p + payload.size();
-  std::uint64_t unknown_count = 0;
+  std::uint64_t count = 0;
   while (p < end) {
     const std::uint64_t fact = get_varint(p);
     const std::uint64_t value = get_varint(p);
     if (p > end) return false;
     if (fact % 2 == 0) {
       set_number(fact, value, totals, s);
-      if (fact == kUnknownCount) unknown_count = value;
+      if (fact == kUnknownCount || fact == kCountOfKind) count = value;
       continue;
     }
     if (value > static_cast<std::uint64_t>(end - p)) return false;
     std::string text(p, p + value);
     p += value;
-    if (fact == kUnknownEvent) s.unknown_events.push_back({std::move(text), unknown_count});
+    if (fact == kMalformed) set_count(s.malformed, text, count);
+    if (fact == kUnknownFlagsOf) set_count(s.unknown_flags_of, text, count);
+    if (fact == kUnknownEvent) s.unknown_events.push_back({std::move(text), count});
     if (fact == kWarning) s.warnings.push_back(std::move(text));
     if (fact == kKernel) s.kernel = std::move(text);
     if (fact == kClock) s.clock = std::move(text);

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
 constexpr std::size_t kMaxEndBytes = 1 << 20;
 constexpr std::size_t kBatch = 256;
+constexpr std::size_t kMaxWarnings = 20;
 
 std::string_view text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -113,7 +114,8 @@ class E4tTrace final : public Trace {
   Status damage(fmt::format_string<Args...> format, Args&&... args) {
     Error e = error("{}: {}", name(), fmt::format(format, std::forward<Args>(args)...));
     if (!options_.lenient) return e;
-    summary_.warnings.push_back(std::move(e.message));
+    if (summary_.warnings.size() < kMaxWarnings) summary_.warnings.push_back(std::move(e.message));
+    ++summary_.damaged;
     return {};
   }
   template <class... Args>
@@ -182,8 +184,10 @@ class E4tTrace final : public Trace {
                     totals_.events, stored.events);
     E4R_TRY(const auto behind, pieces_.take(1));
     if (!behind.empty()) return damage("at byte {}: data behind the end", pieces_.offset() - 1);
-    if (std::string warning = pieces_.warning(); !warning.empty())
+    if (std::string warning = pieces_.warning(); !warning.empty()) {
       summary_.warnings.push_back(std::move(warning));
+      ++summary_.damaged;
+    }
     return {};
   }
 

@@ -84,14 +84,21 @@ Result<RecordDecoder::Layout> RecordDecoder::layout_of(const EventFormat& format
   return layout;
 }
 
-Status RecordDecoder::add(const EventFormat& format) {
+Status RecordDecoder::add(const EventFormat& format, KindSet needed) {
   if (format.id < 0 || format.id >= kMaxId || layouts_.size() >= kMaxEvents) return {};
   const auto kind = kind_of(format.name);
   Layout layout;
   layout.name = format.name;
   // Who else names an event of his (a probe, say) like one of ours is not meant.
   if (kind && event_system(*kind) == format.system) {
-    E4R_TRY(layout, layout_of(format, *kind));
+    auto read = layout_of(format, *kind);
+    if (read.ok())
+      layout = *std::move(read);
+    else if (needed.contains(*kind))
+      return std::move(read).error();
+    else
+      layout.problem = read.error().message;
+    layout.kind = *kind;
     known_[static_cast<std::size_t>(*kind)] = true;
   }
   const std::array<std::string_view, 2> names = {"common_type", "common_pid"};
@@ -115,11 +122,11 @@ Result<RecordDecoder> RecordDecoder::create(tep_handle& tep, Generation declared
 }
 
 Result<RecordDecoder> RecordDecoder::create(std::span<const EventFormat> formats, bool big_endian,
-                                            Generation declared) {
+                                            Generation declared, KindSet needed) {
   RecordDecoder decoder;
   decoder.context_.criterion = CriterionReader(declared);
   decoder.swapped_ = big_endian != (std::endian::native == std::endian::big);
-  for (const EventFormat& format : formats) E4R_CHECK(decoder.add(format));
+  for (const EventFormat& format : formats) E4R_CHECK(decoder.add(format, needed));
   std::size_t common = 0;
   for (const RecordPlace& p : decoder.common_) {
     if (p.size == 0 && !formats.empty())
@@ -142,6 +149,7 @@ RecordDecoder::Outcome RecordDecoder::decode(const tep_record& record, Event& ou
 
 RecordDecoder::Outcome RecordDecoder::malformed(const Layout& layout, std::string_view what) {
   problem_ = fmt::format("malformed {} event: {}", layout.name, what);
+  malformed_kind_ = layout.kind;
   return Outcome::malformed;
 }
 
@@ -153,6 +161,7 @@ RecordDecoder::Outcome RecordDecoder::decode(const RawRecord& record, Event& out
   if (common_[0].size == 0 || size < std::size_t{common_[0].offset} + common_[0].size ||
       !common.number(0, id)) {
     problem_ = "malformed record: too short for an event's number";
+    malformed_kind_ = std::nullopt;
     return Outcome::malformed;
   }
   const std::size_t index = id < by_id_.size() ? by_id_[id] : 0;
@@ -161,6 +170,7 @@ RecordDecoder::Outcome RecordDecoder::decode(const RawRecord& record, Event& out
     return Outcome::other;
   }
   const Layout& layout = layouts_[index - 1];
+  if (!layout.problem.empty()) return malformed(layout, layout.problem);
   if (size < layout.size) return malformed(layout, "shorter than its format says");
   if (record.cpu < 0 || record.cpu > UINT16_MAX) return malformed(layout, "its CPU is none");
   out = Event{};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "trace/tep/format.h"
 #include "trace/tep/record.h"
 #include "trace/text/body.h"
+#include "trace/wanted.h"
 #include "util/status.h"
 
 struct tep_handle;
@@ -35,12 +37,14 @@ class RecordDecoder {
  public:
   enum class Outcome : std::uint8_t { event, other, malformed };
 
-  // Formats that are not there are no Error (see knows()); one of an event of ours that lacks a
-  // field that every kernel we know has, or whose criteria cannot be told, is. `declared`: what the
-  // user says of the kernel, or unknown.
+  // Formats that are not there are no Error (see knows()); one of a needed event that lacks a field
+  // that every kernel we know has, or whose criteria cannot be told, is. The records of an event
+  // that is not needed are then malformed. `declared`: what the user says of the kernel, or
+  // unknown.
   [[nodiscard]] static Result<RecordDecoder> create(std::span<const EventFormat> formats,
                                                     bool big_endian,
-                                                    Generation declared = Generation::unknown);
+                                                    Generation declared = Generation::unknown,
+                                                    KindSet needed = KindSet::all());
   // The same with the formats that `tep` holds now; it is not needed afterwards.
   [[nodiscard]] static Result<RecordDecoder> create(tep_handle& tep,
                                                     Generation declared = Generation::unknown);
@@ -52,9 +56,10 @@ class RecordDecoder {
   [[nodiscard]] Outcome decode(const tep_record& record, Event& out);
 
   // Of the last record: the name of another event ("" when the formats have none of that number),
-  // and what is wrong with a malformed one.
+  // and what is wrong with a malformed one and its kind, if that much could be told.
   [[nodiscard]] std::string_view other_name() const { return other_name_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] std::optional<EventKind> malformed_kind() const { return malformed_kind_; }
 
   // Whether the kernel has the event.
   [[nodiscard]] bool knows(EventKind kind) const;
@@ -72,11 +77,12 @@ class RecordDecoder {
     std::size_t size = 0;                     // of the data that is looked at
     std::vector<RecordPlace> places;
     RecordNames names;
-    std::string name;  // as "ext4_request_blocks"
+    std::string name;     // as "ext4_request_blocks"
+    std::string problem;  // why no record can be read; empty: they can
   };
 
   RecordDecoder() = default;
-  [[nodiscard]] Status add(const EventFormat& format);
+  [[nodiscard]] Status add(const EventFormat& format, KindSet needed);
   [[nodiscard]] static Result<Layout> layout_of(const EventFormat& format, EventKind kind);
   [[nodiscard]] Outcome malformed(const Layout& layout, std::string_view what);
 
@@ -88,6 +94,7 @@ class RecordDecoder {
   BodyContext context_;
   std::string_view other_name_;
   std::string problem_;
+  std::optional<EventKind> malformed_kind_;
 };
 
 }  // namespace e4r::trace

@@ -2,6 +2,7 @@
 #include "trace/text/body.h"
 
 #include <array>
+#include <numeric>
 
 #include "trace/text/fields.h"
 #include "trace/trace.h"
@@ -47,8 +48,7 @@ using MballocPrealloc = Body<Ending::plain, Device, Inode, Extent<"orig", &Event
 using NewPa = Body<Ending::plain, Device, Ino, Pstart, PaLen, Lstart>;
 using ReleaseInodePa = Body<Ending::plain, Device, Ino, Block, Count>;
 using ReleaseGroupPa = Body<Ending::plain, Device, Pstart, PaLen>;
-using DiscardPreallocations =
-    Body<Ending::plain, Device, Ino, Number<"len:", &Event::count, "len">, Needed>;
+using DiscardPreallocations = Body<Ending::plain, Device, Ino, DiscardedCount, Needed>;
 using MbDiscardPreallocations = Body<Ending::plain, Device, SignedNumber<"needed", &Event::count>>;
 using FreeBlocks = Body<Ending::plain, Device, Ino, Mode, Block, Count, FbFlags>;
 using MballocExtent =
@@ -157,9 +157,9 @@ std::optional<EventKind> kind_of(std::string_view name) {
 bool parse_body(Scan scan, Event& event, BodyContext& context) {
   const Functions& f = kFunctions[static_cast<std::size_t>(event.kind)];
   Scan straight = scan;
-  const std::uint64_t flags = context.unknown_flags, criteria = context.unknown_criteria;
+  const std::uint64_t flags = unknown_flags(context, event), criteria = context.unknown_criteria;
   if (f.read_in_order(straight, event, context)) return true;
-  context.unknown_flags = flags;  // the second attempt counts them again
+  unknown_flags(context, event) = flags;  // the second attempt counts them again
   context.unknown_criteria = criteria;
   Event fresh;
   fresh.kind = event.kind;
@@ -193,7 +193,9 @@ Status note_misread(const BodyContext& context, const OpenOptions& options,
 void report_bodies(const BodyContext& context, TraceSummary& summary) {
   summary.generation = context.criterion.generation();
   summary.generation_guessed = context.criterion.guessed();
-  summary.unknown_flags = context.unknown_flags;
+  summary.older_than = context.older_than;
+  summary.unknown_flags_of = context.unknown_flags;
+  summary.unknown_flags = std::reduce(context.unknown_flags.begin(), context.unknown_flags.end());
   summary.unknown_criteria = context.unknown_criteria;
   summary.unknown_fields = context.unknown_fields;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "trace/event.h"
+#include "trace/summary.h"
 #include "trace/tep/record.h"
 #include "trace/text/criterion.h"
 #include "trace/text/scan.h"
@@ -14,20 +16,27 @@
 
 namespace e4r::trace {
 
-struct TraceSummary;
-
 // The kind whose event_name() is `name`; lost_events is none of them.
 [[nodiscard]] std::optional<EventKind> kind_of(std::string_view name);
 
 // What the bodies of a whole trace have in common, and what was odd in them.
 struct BodyContext {
   CriterionReader criterion;
-  std::uint64_t unknown_flags = 0;     // flag names that are not in our tables
+  KindCounts unknown_flags = {};       // flag names that are not in our tables
   std::uint64_t unknown_criteria = 0;  // search criteria with neither a known number nor name
   std::uint64_t unknown_fields = 0;    // bodies with words that no field of the event accounts for
-  std::string_view problem_key;        // after a failure: the field, and what is wrong with it
+  OlderThan older_than = OlderThan::unknown;  // by words that later kernels print otherwise
+  std::string_view problem_key;  // after a failure: the field, and what is wrong with it
   std::string_view problem;
 };
+
+// A sign of a kernel before that release. The oldest counts.
+inline void show_older(BodyContext& context, OlderThan release) {
+  context.older_than = std::max(context.older_than, release);
+}
+inline std::uint64_t& unknown_flags(BodyContext& context, const Event& event) {
+  return context.unknown_flags[static_cast<std::size_t>(event.kind)];
+}
 
 // How a kind's events lie in the kernel's binary records; lost_events has none.
 [[nodiscard]] const RecordBody& record_body(EventKind kind);

@@ -133,16 +133,19 @@ struct Mode : Required<"mode">, Names<"mode"> {
   static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.mode); }
 };
 
-// "flags HINT_DATA|0x8000", from one of the tables.
+// "flags HINT_DATA|0x8000", from one of the tables. Linux 3.x prints a number.
 template <auto Table>
 struct Flags : Required<"flags">, Names<"flags"> {
   static constexpr auto flag_names = Table;
   static bool read(Scan& s, Event& e, BodyContext& c) {
-    return scan_flags(s, Table(), e.flags, c.unknown_flags);
+    bool number = false;
+    if (!scan_flags(s, Table(), e.flags, unknown_flags(c, e), number)) return false;
+    if (number) show_older(c, OlderThan::v4_0);
+    return true;
   }
   static void print(Printer p, const Event& e) { print_flags(p.out, Table(), e.flags); }
   static bool take(Record r, Event& e, BodyContext& c) {
-    return r.flags(0, e.flags, c.unknown_flags);
+    return r.flags(0, e.flags, unknown_flags(c, e));
   }
 };
 
@@ -206,16 +209,13 @@ struct Extent : Required<K>, ExtentNames<Name, Located> {
   }
 };
 
-// "WR": a letter for each of es::, none for none.
-inline bool scan_status(Scan& s, std::uint32_t& flags) {
-  flags = 0;
-  for (; !s.at_end() && *s.p != ' '; ++s.p) {
-    const std::uint32_t before = flags;
-    for (const FlagName& f : es_flag_names())
-      if (f.name.front() == *s.p) flags |= f.bit;
-    if (flags == before) return false;
-  }
-  return true;
+// "WR": a letter for each of es::, none for none. Bits without a letter follow in hexadecimal:
+// "W0x10" is the "WR" of kernels before 5.7.
+inline bool scan_status(Scan& s, Event& e, BodyContext& c) {
+  const ScannedLetters status = scan_letters(s, es_flag_names(), unknown_flags(c, e));
+  e.flags = status.named | status.rest;
+  if ((status.rest & es::referenced) != 0) show_older(c, OlderThan::v5_7);
+  return status.good;
 }
 inline void print_status(std::string& out, std::uint32_t flags) {
   for (const FlagName& f : es_flag_names())
@@ -239,10 +239,10 @@ struct StatusRange : Required<"es">, Range {};
 
 struct StatusLetters : Required<"status">, Names<"status"> {
   static constexpr auto flag_names = es_flag_names;
-  static bool read(Scan& s, Event& e, BodyContext&) { return scan_status(s, e.flags); }
+  static bool read(Scan& s, Event& e, BodyContext& c) { return scan_status(s, e, c); }
   static void print(Printer p, const Event& e) { print_status(p.out, e.flags); }
   static bool take(Record r, Event& e, BodyContext& c) {
-    return r.flags(0, e.flags, c.unknown_flags);
+    return r.flags(0, e.flags, unknown_flags(c, e));
   }
 };
 
@@ -252,7 +252,7 @@ struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status
   static constexpr auto flag_names = es_flag_names;
   static bool read(Scan& s, Event& e, BodyContext& c) {
     return s.number(e.found) && s.ch(' ') && Range::read(s, e, c) && s.ch(' ') &&
-           s.number(e.block) && (s.at_end() || s.ch(' ')) && scan_status(s, e.flags);
+           s.number(e.block) && (s.at_end() || s.ch(' ')) && scan_status(s, e, c);
   }
   static void print(Printer p, const Event& e) {
     p.number(e.found);
@@ -265,7 +265,7 @@ struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status
   }
   static bool take(Record r, Event& e, BodyContext& c) {
     if (!r.number(0, e.found) || !r.number(1, e.logical) || !r.number(2, e.count)) return false;
-    return e.found == 0 || (r.number(3, e.block) && r.flags(4, e.flags, c.unknown_flags));
+    return e.found == 0 || (r.number(3, e.block) && r.flags(4, e.flags, unknown_flags(c, e)));
   }
 };
 
@@ -296,6 +296,11 @@ struct NumberAndComma : Number<K, Member> {
 template <class Field>
 struct Optional : Field {
   static constexpr bool required = false;
+};
+
+// "len: 3" of ext4_discard_preallocations, which Linux prints since 5.9.
+struct DiscardedCount : Optional<Number<"len:", &Event::count, "len">> {
+  static void lacks(BodyContext& c) { show_older(c, OlderThan::v5_9); }
 };
 
 // "needed 0" of ext4_discard_preallocations, gone in later kernels.
@@ -372,6 +377,8 @@ struct Body {
         return fail(c, word, "has no proper value");
     }
     c.unknown_fields += strangers;
+    std::size_t at = 0;
+    (((seen >> at++ & 1) == 0 ? say_lacking<Fields>(c) : void()), ...);
     for (std::size_t i = 0; i < sizeof...(Fields); ++i)
       if (kRequired[i] && (seen >> i & 1) == 0) return fail(c, kKeys[i], "is missing");
     return true;
@@ -415,7 +422,10 @@ struct Body {
   static bool read_next(Scan& s, Event& e, BodyContext& c) {
     if constexpr (!Field::required) {
       s.spaces();
-      if (s.at_end()) return true;
+      if (s.at_end()) {
+        say_lacking<Field>(c);
+        return true;
+      }
       return s.literal(Field::key) && s.ch(' ') && Field::read(s, e, c);
     } else {
       if constexpr (Field::key != std::string_view("dev"))
@@ -424,10 +434,17 @@ struct Body {
     }
   }
 
+  // An optional field whose absence shows something says so.
+  template <class Field>
+  static void say_lacking(BodyContext& c) {
+    if constexpr (requires { Field::lacks(c); }) Field::lacks(c);
+  }
+
   template <class Field>
   static bool take_field(Record& r, Event& e, BodyContext& c) {
     const bool there = r.has(0);
     const bool good = !there || Field::take(r, e, c);
+    if (!there) say_lacking<Field>(c);
     r.skip(Field::names.size());
     return good;
   }

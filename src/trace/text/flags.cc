@@ -76,9 +76,15 @@ std::span<const FlagName> es_flag_names() {
 }
 
 bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flags,
-                std::uint64_t& unknown) {
+                std::uint64_t& unknown, bool& decimal) {
   flags = 0;
   if (scan.at_end() || *scan.p == ' ') return true;
+  if (Scan attempt = scan; attempt.number(flags) && (attempt.at_end() || *attempt.p == ' ')) {
+    scan = attempt;
+    decimal = true;
+    return true;
+  }
+  flags = 0;
   for (;;) {
     const char* start = scan.p;
     while (!scan.at_end() && *scan.p != '|' && *scan.p != ' ') ++scan.p;
@@ -98,6 +104,27 @@ bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flag
     }
     if (!scan.ch('|')) return true;
   }
+}
+
+ScannedLetters scan_letters(Scan& scan, std::span<const FlagName> names, std::uint64_t& unknown) {
+  ScannedLetters out;
+  for (; !scan.at_end() && *scan.p != ' '; ++scan.p) {
+    const char letter = *scan.p;
+    if (letter == '0') {
+      out.good = hexadecimal(scan.word(), out.rest);
+      return out;
+    }
+    std::uint32_t bit = 0;
+    for (const FlagName& f : names)
+      if (f.name.front() == letter) bit = f.bit;
+    if (bit == 0 && !name_like({&letter, 1})) {
+      out.good = false;
+      return out;
+    }
+    unknown += bit == 0;
+    out.named |= bit;
+  }
+  return out;
 }
 
 void print_flags(std::string& out, std::span<const FlagName> names, std::uint32_t flags) {

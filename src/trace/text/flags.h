@@ -23,9 +23,19 @@ struct FlagName {
 [[nodiscard]] std::span<const FlagName> es_flag_names();
 
 // Reads "NAME|NAME|0x8000" up to the next space or the end; nothing at all is 0. Names that are not
-// in the table are counted in `unknown` and ignored. False when a part is neither name nor number.
+// in the table are counted in `unknown` and ignored. `decimal`: it was one number without 0x. False
+// when a part is neither name nor number.
 [[nodiscard]] bool scan_flags(Scan& scan, std::span<const FlagName> names, std::uint32_t& flags,
-                              std::uint64_t& unknown);
+                              std::uint64_t& unknown, bool& decimal);
+
+// Reads "WR" or "W0x10" up to the next space or the end: a letter for each flag, then bits without
+// a letter. Letters that are not in the table are counted in `unknown` and ignored.
+struct ScannedLetters {
+  std::uint32_t named = 0, rest = 0;
+  bool good = true;
+};
+[[nodiscard]] ScannedLetters scan_letters(Scan& scan, std::span<const FlagName> names,
+                                          std::uint64_t& unknown);
 
 // Appends the flags as the kernel prints them: names, then what has no name in hexadecimal.
 void print_flags(std::string& out, std::span<const FlagName> names, std::uint32_t flags);

@@ -57,6 +57,15 @@ bool read_name(Scan& s, Prefix& prefix) {
   return true;
 }
 
+// "(+12)   " of `trace-cmd report --ts-diff`, and the blanks that the first line has for it.
+void skip_difference(Scan& s) {
+  s.spaces();
+  if (!s.literal("(+")) return;
+  while (!s.at_end() && *s.p != ')') ++s.p;
+  s.ch(')');
+  s.spaces();
+}
+
 // From the pid on: "123  (456) [001] d..2. 1.000000: name: " or "123 1d..2. 1us : name: ".
 bool read_after_dash(Scan& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || !s.ch(' ')) return false;
@@ -76,7 +85,9 @@ bool read_after_dash(Scan& s, Prefix& prefix) {
   }
   s.spaces();
   if (!read_time(s, prefix.time_ns) || !read_latency_unit(s, prefix.time_ns)) return false;
-  if (!s.literal(": ") || !read_name(s, prefix)) return false;
+  if (!s.literal(": ")) return false;
+  skip_difference(s);
+  if (!read_name(s, prefix)) return false;
   s.spaces();
   return true;
 }
@@ -85,7 +96,8 @@ bool read_after_dash(Scan& s, Prefix& prefix) {
 bool read_after_task(Scan& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || (s.ch('/') && !s.number(prefix.pid)) || !s.ch(' ')) return false;
   s.spaces();
-  if (!s.at_end() && *s.p == '[') {
+  prefix.has_cpu = !s.at_end() && *s.p == '[';
+  if (prefix.has_cpu) {
     if (!read_cpu(s, prefix.cpu) || !s.ch(' ')) return false;
     s.spaces();
   }

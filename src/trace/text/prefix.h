@@ -16,6 +16,7 @@ struct Prefix {
   std::uint64_t time_ns = 0;
   std::string_view system;  // "ext4"; only perf says it
   std::string_view name;    // "ext4_free_blocks"
+  bool has_cpu = true;      // perf script can leave it out
   bool has_body = true;     // false for what a function tracer prints
 };
 

@@ -136,6 +136,7 @@ class TextTrace final : public Trace {
     event.pid = prefix.pid;
     last_time_ = event.time_ns = prefix.time_ns;
     if (!parse_body(scan, event, context_)) return malformed_body(event.kind);
+    summary_.without_cpu += !prefix.has_cpu;
     if (!lines_.terminated())
       summary_.warnings.push_back(fmt::format("{}:{}: the last line has no newline: it may be cut",
                                               name(), lines_.number()));
@@ -194,7 +195,12 @@ class TextTrace final : public Trace {
     summary_.overwritten = written > kept ? written - kept : 0;
   }
 
+  // An event that nobody needs stops nothing.
   Result<bool> malformed_body(EventKind kind) {
+    if (lines_.terminated() && (options_.lenient || !options_.needed.contains(kind))) {
+      summary_.add_malformed(kind);
+      return false;
+    }
     return malformed("malformed {} event: '{}' {}", event_name(kind), context_.problem_key,
                      context_.problem);
   }
@@ -211,7 +217,7 @@ class TextTrace final : public Trace {
   Result<bool> malformed(fmt::format_string<Args...> format, Args&&... args) {
     if (!lines_.terminated()) return cut_short();
     if (!options_.lenient)
-      return error("{}:{}: {}", name(), lines_.number(),
+      return error("{}:{}: {}; --lenient passes over what cannot be read", name(), lines_.number(),
                    fmt::format(format, std::forward<Args>(args)...));
     ++summary_.skipped_lines;
     return false;
@@ -219,8 +225,10 @@ class TextTrace final : public Trace {
 
   void end() {
     ended_ = true;
-    if (std::string warning = lines_.source().warning(); !warning.empty())
+    if (std::string warning = lines_.source().warning(); !warning.empty()) {
       summary_.warnings.push_back(std::move(warning));
+      ++summary_.damaged;
+    }
   }
 
   void update_summary() {
