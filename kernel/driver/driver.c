@@ -11,7 +11,10 @@
 #define E4R_NUMBER(x) E4R_TEXT(x)
 #define E4R_CRITERIA ARRAY_SIZE(((struct ext4_sb_info *)NULL)->s_bal_cX_hits)
 #define E4R_BEFORE E4R_IDENTITY " protocol=" E4R_NUMBER(E4R_PROTOCOL) " criteria="
-#define E4R_BEHIND " release=" UTS_RELEASE "\n"
+#ifndef E4R_SOURCE
+#define E4R_SOURCE ""
+#endif
+#define E4R_BEHIND " release=" UTS_RELEASE E4R_SOURCE "\n"
 static_assert(E4R_CRITERIA < 10);
 const struct {
 	char before[sizeof(E4R_BEFORE) - 1];

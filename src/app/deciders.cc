@@ -7,6 +7,8 @@
 #include "guest/kernel.h"
 #include "guest/kernel_file.h"
 #include "plugin/load.h"
+#include "util/crc32c.h"
+#include "util/file.h"
 
 namespace e4r::app {
 namespace {
@@ -50,6 +52,24 @@ Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& 
   }
   if (out.empty()) return error("-p needs a policy, such as legacy or cr1.5");
   return out;
+}
+
+Result<std::optional<PolicyFile>> policy_file(const allocator::Policy& policy) {
+  PolicyFile out = {&policy, plugin::file_of(policy), {}, 0, 0};
+  std::string path = out.file;
+  if (guest::is_kernel(policy)) {
+    out.file = policy.source;
+    path = guest::parse_kernel(out.file).path;
+    E4R_TRY(guest::KernelFile file, guest::read_kernel_file(path));
+    out.release = std::move(file.release);
+    out.criteria = file.criteria;
+    out.commit = std::move(file.commit);
+    out.dirty = file.dirty;
+  }
+  if (path.empty()) return std::optional<PolicyFile>();
+  E4R_TRY(const std::string bytes, read_file(path));
+  out.sum = ~crc32c(~0U, std::as_bytes(std::span(bytes)));
+  return std::optional(std::move(out));
 }
 
 void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +21,21 @@ namespace e4r::app {
 // Those of a list "legacy,kernel:mine.uml", in its order. Errors: an unknown name (the message
 // lists those there are), an empty list.
 [[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
+
+// A policy that is code in a file, and what shows that it is still the same: a kernel, or a policy
+// from a file.
+struct PolicyFile {
+  const allocator::Policy* policy = nullptr;
+  std::string file;            // as it was given, without "kernel:"
+  std::string release;         // of a kernel; empty: a policy from a file
+  std::uint32_t criteria = 0;  // that a kernel has
+  std::uint32_t sum = 0;       // CRC-32C of the file
+  std::string commit = {};     // that a kernel's tree was at; empty: it is not known
+  bool dirty = false;          // that tree had changes that were not committed
+};
+// Reads the file of a policy now; none: the policy is one of ours. The error says what cannot be
+// read.
+[[nodiscard]] Result<std::optional<PolicyFile>> policy_file(const allocator::Policy& policy);
 
 // What the policies are read from.
 void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs);

@@ -20,7 +20,7 @@ constexpr std::string_view kElf = "\177ELF";
 // Before the name of a tunable among the options behind a file.
 constexpr std::string_view kSysfs = "sysfs.";
 
-// The value of "KEY=VALUE" in a line.
+// The value of "KEY=VALUE" in a line; `key` has the "=".
 std::string_view value_of(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == line.npos) return {};
@@ -72,7 +72,6 @@ const allocator::Policy& make_policy(std::string name, std::string source, const
                                          .source = out.source,
                                          .ladder = model.ladder,
                                          .kernel = model.kernel,
-                                         .verified = "it is that kernel's own code",
                                          .releases = {},
                                          .walk_only = false});
   return *out.policy;
@@ -108,6 +107,8 @@ Result<KernelFile> read_kernel_file(const std::string& path) {
   KernelFile out = {path, std::string(value_of(line, "release=")), 0};
   const std::string_view criteria = value_of(line, "criteria=");
   std::from_chars(criteria.data(), criteria.data() + criteria.size(), out.criteria);
+  out.commit = value_of(line, " commit=");
+  out.dirty = value_of(line, " dirty=") == "1";
   return out;
 }
 

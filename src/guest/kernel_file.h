@@ -25,6 +25,8 @@ struct KernelFile {
   std::string path;
   std::string release;         // as `uname -r`
   std::uint32_t criteria = 0;  // that its allocator has; 0: it does not say
+  std::string commit = {};     // that its tree was at; empty: git did not know the tree
+  bool dirty = false;          // the tree had changes that were not committed
 };
 
 // A tunable that only the tree has: a file of /sys/fs/ext4/DEV and what is written there.

@@ -116,19 +116,38 @@ Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
 }
 
-// Links the files that git knows of, or does not ignore, one by one; but none of fs/ext4 that is
-// named.
-Status link_sources(const Tree& tree, const fs::path& to, const Names& but) {
+// What git prints about the tree; nothing where it does not know it. It writes nothing there.
+std::string git(const Tree& tree, const std::string& words) {
   const std::string command =
-      "git -C " + shell_quoted(tree.path) + " ls-files -z -co --exclude-standard 2>/dev/null";
+      "git --no-optional-locks -C " + shell_quoted(tree.path) + " " + words + " 2>/dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
-  std::string names;
+  std::string out;
   std::array<char, 65536> buffer;
   while (pipe != nullptr) {
     const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get());
     if (got == 0) break;
-    names.append(buffer.data(), got);
+    out.append(buffer.data(), got);
   }
+  return out;
+}
+
+// A tree that was unpacked inside another repository has no commit.
+void find_commit(Tree& tree) {
+  std::istringstream lines(git(tree, "rev-parse --show-toplevel HEAD"));
+  std::string top, commit;
+  std::error_code ec;
+  if (!std::getline(lines, top) || !std::getline(lines, commit)) return;
+  if (!fs::equivalent(top, tree.path, ec) ||
+      !std::ranges::all_of(commit, [](unsigned char c) { return std::isxdigit(c) != 0; }))
+    return;
+  tree.commit = commit;
+  tree.dirty = !git(tree, "status --porcelain --untracked-files=no --ignore-submodules").empty();
+}
+
+// Links the files that git knows of, or does not ignore, one by one; but none of fs/ext4 that is
+// named.
+Status link_sources(const Tree& tree, const fs::path& to, const Names& but) {
+  const std::string names = git(tree, "ls-files -z -co --exclude-standard");
   if (names.find(std::string("fs/ext4/mballoc.c") + '\0') == names.npos)
     return error(
         "{}: has objects among its sources, and git does not say which are its sources: run `make "
@@ -184,6 +203,9 @@ Result<DriversView> drivers_view(const Tree& tree) {
   // Older trees sum by an algorithm of the crypto API, newer ones call the library's function.
   const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
   if (crypto) out += "#define E4R_SUMS_BY_CRYPTO\n";
+  if (!tree.commit.empty())
+    out += fmt::format("#define E4R_SOURCE \" commit={} dirty={}\"\n", tree.commit,
+                       tree.dirty ? 1 : 0);
   return DriversView{std::move(out), !crypto};
 }
 
@@ -210,6 +232,7 @@ Result<Tree> look_at_tree(const std::string& path) {
     return error("{}: is Linux {}; the driver is for 6.1 and later", path, tree.version);
   tree.built_in = fs::exists(top / ".config", ec) || fs::exists(top / "include/config", ec) ||
                   fs::exists(top / "arch/x86/include/generated", ec);
+  find_commit(tree);
   return tree;
 }
 

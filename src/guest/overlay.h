@@ -12,6 +12,8 @@ struct Tree {
   std::string path;       // absolute
   std::string version;    // of its Makefile: "6.1.192", "7.3.4-rc1"
   bool built_in = false;  // objects lie among the sources
+  std::string commit;     // that git has checked out there; empty: git knows of no tree there
+  bool dirty = false;     // files that git follows differ from the commit
 };
 
 // Looks at a directory. The Error says what it lacks: it is no kernel tree, or one of before 6.1,

@@ -57,8 +57,9 @@ void describe(const allocator::Policy& policy, json::object& out) {
 }
 
 // The code in a file has a name and what it was then; a policy of ours a name.
-json::value policy_json(const allocator::Policy& policy, const std::vector<PolicyFileId>& files) {
-  for (const PolicyFileId& id : files) {
+json::value policy_json(const allocator::Policy& policy,
+                        const std::vector<app::PolicyFile>& files) {
+  for (const app::PolicyFile& id : files) {
     if (id.policy != &policy) continue;
     json::object out = {{"name", json::string_view(policy.name)}, {"file", id.file}};
     if (id.release.empty()) {
@@ -257,23 +258,11 @@ Status identify_trace(const std::string& path, CaptureId& id) {
   return {};
 }
 
-Result<std::vector<PolicyFileId>> identify_policy_files(const PlanSpec& spec) {
-  std::vector<PolicyFileId> out;
+Result<std::vector<app::PolicyFile>> identify_policy_files(const PlanSpec& spec) {
+  std::vector<app::PolicyFile> out;
   for (const allocator::Policy* policy : spec.policies) {
-    PolicyFileId id = {policy, plugin::file_of(*policy), {}, 0, 0};
-    std::string path = id.file;
-    if (guest::is_kernel(*policy)) {
-      id.file = policy->source;
-      E4R_TRY(guest::KernelFile file, guest::read_kernel_file(guest::parse_kernel(id.file).path));
-      id.release = std::move(file.release);
-      id.criteria = file.criteria;
-      path = std::move(file.path);
-    }
-    if (path.empty()) continue;
-    CaptureId sums;
-    E4R_CHECK(identify_trace(path, sums));
-    id.sum = sums.trace_sum;
-    out.push_back(std::move(id));
+    E4R_TRY(auto file, app::policy_file(*policy));
+    if (file) out.push_back(*std::move(file));
   }
   return out;
 }
@@ -322,7 +311,7 @@ Result<Range> parse_range(std::string_view text, const Plan& plan) {
 
 std::string manifest_text(std::string_view program, const Plan& plan,
                           const std::vector<CaptureId>& captures,
-                          const std::vector<PolicyFileId>& files, const Range& range) {
+                          const std::vector<app::PolicyFile>& files, const Range& range) {
   json::array of_captures, policies;
   json::object tunables;
   for (const CaptureId& id : captures) of_captures.push_back(capture_json(id));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/deciders.h"
 #include "state/fs_state.h"
 #include "sweep/plan.h"
 
@@ -21,17 +22,8 @@ struct CaptureId {
   allocator::Tunables recorded;
 };
 
-// A policy that is code in a file, and what shows that it is still the same: a kernel, or a policy
-// from a file.
-struct PolicyFileId {
-  const allocator::Policy* policy = nullptr;
-  std::string file;
-  std::string release;         // of a kernel; empty: a policy from a file
-  std::uint32_t criteria = 0;  // that a kernel has
-  std::uint32_t sum = 0;       // CRC-32C of the file
-};
 // Of those policies of the plan that are files. The error says what cannot be read.
-[[nodiscard]] Result<std::vector<PolicyFileId>> identify_policy_files(const PlanSpec& spec);
+[[nodiscard]] Result<std::vector<app::PolicyFile>> identify_policy_files(const PlanSpec& spec);
 
 // Puts size and checksum of a regular file into the id; the error says what cannot be read.
 [[nodiscard]] Status identify_trace(const std::string& path, CaptureId& id);
@@ -54,7 +46,8 @@ struct Range {
 // of them need not decide alike.
 [[nodiscard]] std::string manifest_text(std::string_view program, const Plan& plan,
                                         const std::vector<CaptureId>& captures,
-                                        const std::vector<PolicyFileId>& files, const Range& range);
+                                        const std::vector<app::PolicyFile>& files,
+                                        const Range& range);
 
 // The sweep that a manifest_text() is of a part of, or all: its plan, made anew, and the document
 // that the whole sweep has. Errors: no such document, one of another program than `program`, one

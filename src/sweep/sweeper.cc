@@ -59,7 +59,7 @@ Status Sweeper::open_captures() {
 Status Sweeper::look() {
   std::vector<CaptureId> ids;
   for (const auto& capture : captures_) ids.push_back(capture->id());
-  E4R_TRY(const std::vector<PolicyFileId> files, identify_policy_files(plan_.spec));
+  E4R_TRY(const std::vector<app::PolicyFile> files, identify_policy_files(plan_.spec));
   manifest_ = manifest_text(options_.program, plan_, ids, files, range_);
   if (options_.directory.empty()) return {};
   E4R_TRY(memory_, Store::look(options_.directory, manifest_, plan_, range_, options_.resume));

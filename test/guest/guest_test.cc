@@ -132,11 +132,14 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_EQ(file->release, "6.1.0-fake");
   EXPECT_EQ(file->criteria, 4u);
+  EXPECT_EQ(file->commit, "0123456789abcdef");
+  EXPECT_TRUE(file->dirty);
   const auto policy = kernel_policy(dir_.file("good"));
   ASSERT_TRUE(policy.ok());
   EXPECT_EQ((*policy)->name, "kernel:good");
   EXPECT_EQ((*policy)->source, dir_.file("good"));
   EXPECT_EQ((*policy)->ladder.size(), 4u);
+  EXPECT_TRUE((*policy)->verified.empty()) << "nobody knows what was patched into it";
   EXPECT_EQ(*policy, *kernel_policy(dir_.file("good")));
   std::filesystem::create_directory(dir_.file("other"));
   const auto namesake = kernel_policy(kernel("other/good"));

@@ -85,6 +85,38 @@ TEST_F(OverlayTest, SaysWhatTheTreeCallsWhatTheDriverReads) {
   EXPECT_NE(names().find("has no array s_bal_cX_hits"), std::string::npos) << names();
 }
 
+TEST_F(OverlayTest, SaysWhichCommitTheTreeIsAt) {
+  make_tree();
+  EXPECT_EQ(look_at_tree(tree_)->commit, "") << "git knows nothing of it";
+  const auto git = [&](std::vector<std::string> words) {
+    std::vector<std::string> all = {"git", "-C", tree_, "-c", "user.name=a", "-c", "user.email=b"};
+    all.insert(all.end(), words.begin(), words.end());
+    return test::run(all);
+  };
+  ASSERT_EQ(test::run({"git", "init", "-q", tree_}).status, 0);
+  EXPECT_EQ(look_at_tree(tree_)->commit, "") << "nothing is committed";
+  ASSERT_EQ(git({"add", "."}).status, 0);
+  ASSERT_EQ(git({"commit", "-q", "-m", "all"}).status, 0);
+  std::string head = git({"rev-parse", "HEAD"}).out;
+  head.pop_back();
+  const auto tree = look_at_tree(tree_);
+  EXPECT_EQ(tree->commit, head);
+  EXPECT_FALSE(tree->dirty);
+  write("fs/ext4/notes.txt", "nobody follows this");
+  EXPECT_FALSE(look_at_tree(tree_)->dirty);
+  write("fs/ext4/mballoc.c", "int mine;\n");
+  EXPECT_TRUE(look_at_tree(tree_)->dirty);
+  ASSERT_TRUE(make_overlay(*look_at_tree(tree_), overlay_).ok());
+  EXPECT_NE(read_file(overlay_ + "/fs/ext4/e4replay-tree.h")
+                ->find("#define E4R_SOURCE \" commit=" + head + " dirty=1\""),
+            std::string::npos);
+  // A tree inside another repository, which says nothing of it.
+  fs::rename(tree_, dir_.file("outer"));
+  tree_ = dir_.file("outer/linux");
+  make_tree();
+  EXPECT_EQ(look_at_tree(tree_)->commit, "");
+}
+
 TEST_F(OverlayTest, SumsAreTheDriversInEitherWay) {
   const std::string header = overlay_ + "/fs/ext4/ext4.h";
   const auto made = [&] { return make_overlay(*look_at_tree(tree_), overlay_).ok(); };

@@ -108,6 +108,13 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   return error("{}: does not build: {}; {} has all of it", tree.path, reason(log), log);
 }
 
+// ", commit 0123456789ab with changes"; empty: none is known.
+std::string commit_text(const guest::KernelFile& made) {
+  if (made.commit.empty()) return {};
+  return fmt::format(", commit {}{}", made.commit.substr(0, 12),
+                     made.dirty ? " with changes that are not committed" : "");
+}
+
 Result<int> build(const BuildOptions& o) {
 #if !defined(__x86_64__)
   return error("kernels with the driver run on x86-64 only");
@@ -155,8 +162,9 @@ Result<int> build(const BuildOptions& o) {
   E4R_CHECK(out.write(kernel));
   E4R_CHECK(out.commit());
   E4R_TRY(const guest::KernelFile made, guest::read_kernel_file(o.out));
-  E4R_CHECK(
-      write_output(fmt::format("{}: Linux {}; -p kernel:{}\n", o.out, made.release, o.out), "-"));
+  E4R_CHECK(write_output(
+      fmt::format("{}: Linux {}{}; -p kernel:{}\n", o.out, made.release, commit_text(made), o.out),
+      "-"));
   return kDone;
 }
 
