@@ -21,12 +21,15 @@ struct Candidate {
   double product = 0;
 };
 
-std::optional<Candidate> candidate(const Plan& plan, const Figures& figures, std::size_t index) {
+// `files`: some point leaves files.
+std::optional<Candidate> candidate(const Plan& plan, const Figures& figures, std::size_t index,
+                                   bool files) {
   const auto cost = report::number_of(search_cost(figures, index));
   const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
   const auto requests = report::number_of(figure_of(figures, index, "requests"));
-  if (!cost || !pieces || !requests) return std::nullopt;
-  return Candidate{changes(plan, index), *cost, *pieces, (*requests + *cost) * *pieces};
+  if (!cost || !pieces || !requests || (files && *pieces == 0)) return std::nullopt;
+  return Candidate{changes(plan, index), *cost, *pieces,
+                   (*requests + *cost) * (files ? *pieces : 1)};
 }
 
 bool equal(const Candidate& a, const Candidate& b) {
@@ -40,7 +43,7 @@ Advice choose(const Plan& plan, std::uint32_t capture, const std::vector<Candida
         of, [&](const Candidate& a, const Candidate& b) { return by(a) < by(b); });
   };
   const Candidate balanced =
-      least(best, [](const Candidate& c) { return std::tuple(c.product, c.changes); });
+      least(best, [](const Candidate& c) { return std::tuple(c.product, c.cost, c.changes); });
   Advice out;
   out.capture = capture;
   out.cheapest = least(best, [](const Candidate& c) {
@@ -70,8 +73,11 @@ report::Value ratio(const report::Value& above, const report::Value& below) {
   return *a / *b;
 }
 
-// "0.05 steps of search per request, 1.00 extents per file".
-std::string figures_text(const Figures& figures, std::size_t index) {
+// "0.05 steps of search per request and 1.00 extents per file"; without files, the steps alone.
+std::string figures_text(const Figures& figures, std::size_t index, bool files) {
+  if (!files)
+    return fmt::format("{} steps of search per request",
+                       report::text_of(steps_per_request(figures, index)));
   return fmt::format("{} steps of search per request and {} extents per file",
                      report::text_of(steps_per_request(figures, index)),
                      report::text_of(extents_per_file(figures, index)));
@@ -119,14 +125,17 @@ std::vector<Advice> advise(const Plan& plan, const Figures& figures,
                            const std::vector<Ranking>& rankings) {
   std::vector<Advice> out;
   for (const Ranking& ranking : rankings) {
+    const bool files = leaves_files(figures, ranking.order);
     std::vector<Candidate> all, best;
     for (const std::size_t index : ranking.order) {
-      const auto one = candidate(plan, figures, index);
+      const auto one = candidate(plan, figures, index, files);
       if (!one) continue;
       all.push_back(*one);
       if (std::ranges::binary_search(ranking.front, index)) best.push_back(*one);
     }
-    if (!best.empty()) out.push_back(choose(plan, ranking.capture, all, best));
+    if (best.empty()) continue;
+    out.push_back(choose(plan, ranking.capture, all, best));
+    out.back().files = files;
   }
   return out;
 }
@@ -144,13 +153,18 @@ std::string point_name(const Plan& plan, std::size_t index) {
 }
 
 std::vector<std::string> sentences(const Plan& plan, const Figures& figures, const Advice& advice) {
-  const auto of = [&](std::size_t index) { return figures_text(figures, index); };
+  const auto of = [&](std::size_t index) { return figures_text(figures, index, advice.files); };
   if (advice.as_good + 1 == advice.points)
-    return {fmt::format("Nothing that was tried makes a difference to searches or files: {}.",
-                        of(advice.balanced))};
+    return {fmt::format("Nothing that was tried makes a difference to searches{}: {}.",
+                        advice.files ? " or files" : ", and no file is left", of(advice.balanced))};
   const std::string here =
       fmt::format("{}{}: {}{}.", point_name(plan, advice.balanced), others(advice.as_good),
                   of(advice.balanced), against_recorded(plan, figures, advice));
+  if (!advice.files)
+    return {
+        fmt::format("No file is left at the end, so searches alone count. Of {} points, they are "
+                    "cheapest under {}",
+                    format_count(advice.points), here)};
   if (advice.cheapest == advice.fewest)
     return {
         fmt::format("Of {} points, the cheapest in searches leaves files in fewest extents too: {}",

@@ -15,6 +15,9 @@ namespace e4r::sweep {
 // stands for all: the recorded values first, then the kernel's defaults, then the lower number.
 struct Advice {
   std::uint32_t capture = 0;
+  // Whether a point leaves files. Where none does, the cost of searches alone chooses all three;
+  // elsewhere a point that leaves none is no answer.
+  bool files = true;
   std::size_t cheapest = 0;  // least cost; of those, fewest pieces
   std::size_t fewest = 0;    // fewest pieces; of those, least cost
   // Least product of what a request costs and of pieces. A request counts as one step and those of

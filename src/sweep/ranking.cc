@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <limits>
 #include <map>
 
 #include "json/text.h"
@@ -26,10 +27,11 @@ struct Ranked {
 // Those that no other one beats in one figure without losing in the other.
 std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std::size_t>& points) {
   std::vector<Ranked> all;
+  const bool files = leaves_files(figures, points);
   for (const std::size_t index : points) {
     const auto price = report::number_of(search_cost(figures, index));
     const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
-    if (price && pieces) all.push_back({*price, *pieces, index});
+    if (price && pieces && (*pieces > 0 || !files)) all.push_back({*price, *pieces, index});
   }
   std::ranges::sort(all, [](const Ranked& a, const Ranked& b) {
     return std::tie(a.cost, a.pieces, a.index) < std::tie(b.cost, b.pieces, b.index);
@@ -146,6 +148,12 @@ report::Value search_cost(const Figures& figures, std::size_t index) {
   return sum;
 }
 
+bool leaves_files(const Figures& figures, const std::vector<std::size_t>& points) {
+  return std::ranges::any_of(points, [&](std::size_t index) {
+    return report::number_of(figure_of(figures, index, kFragmentationRow)).value_or(0) > 0;
+  });
+}
+
 std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report::Row& metric) {
   std::vector<Ranking> out;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
@@ -161,7 +169,10 @@ std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report
       const auto of_a = report::number_of(figure(figures, a, metric));
       const auto of_b = report::number_of(figure(figures, b, metric));
       if (!of_a || !of_b) return of_a.has_value() && !of_b.has_value();
-      return sign * *of_a < sign * *of_b;
+      if (*of_a != *of_b) return sign * *of_a < sign * *of_b;
+      constexpr double kUnknown = std::numeric_limits<double>::infinity();
+      return report::number_of(search_cost(figures, a)).value_or(kUnknown) <
+             report::number_of(search_cost(figures, b)).value_or(kUnknown);
     });
   }
   return out;

@@ -32,10 +32,15 @@ inline constexpr std::string_view kFragmentationRow = "files/extents";
 // The sum of kCostRows; none when one of them is missing.
 [[nodiscard]] report::Value search_cost(const Figures& figures, std::size_t index);
 
+// Whether one of the points leaves files. Where one does, those that leave none have no answer to
+// how files lie: no piece at all is not few of them.
+[[nodiscard]] bool leaves_files(const Figures& figures, const std::vector<std::size_t>& points);
+
 // The finished points of one capture. Those of different captures are not held against each other.
 struct Ranking {
   std::uint32_t capture = 0;
-  std::vector<std::size_t> order;  // best first; equal ones by number; those without a figure last
+  std::vector<std::size_t> order;  // best first; equal ones by cost of searches, then by
+                                   // number; those without a figure last
   std::vector<std::size_t> front;  // ascending: none beats it in cost or in fragmentation without
                                    // losing in the other
 };

@@ -179,9 +179,9 @@ std::string cards(const Plan& plan, const Figures& figures, const Advice& advice
     else
       same->second += std::string(", ") + title;
   };
-  name(advice.balanced, "best balance");
+  if (advice.files) name(advice.balanced, "best balance");
   name(advice.cheapest, "cheapest searches");
-  name(advice.fewest, "fewest extents");
+  if (advice.files) name(advice.fewest, "fewest extents");
   if (advice.recorded) name(*advice.recorded, "recorded settings");
   name(advice.dearest, "dearest searches");
   std::string out = "<div class=\"cards\">\n";

@@ -146,6 +146,48 @@ TEST_F(AdviceTest, SaysWhenNothingMakesADifference) {
             "per request and 1.00 extents per file.\n");
 }
 
+// Everything was removed again: what is left says nothing of how files lie.
+TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
+  plan({"mb_order2_req=0..3"});
+  const auto set_gone = [&](std::size_t index, std::uint64_t steps) {
+    set(index, steps, 0);
+    put(index, "files/avg_extents", {});
+  };
+  set_gone(0, 80);
+  set_gone(1, 30);
+  set_gone(2, 10);
+  set_gone(3, 20);
+  plan_.recorded_by_capture.emplace_back().mb_order2_req = 0;
+  EXPECT_EQ(words(),
+            "No file is left at the end, so searches alone count. Of 4 points, they are cheapest "
+            "under cr1.5 with mb_order2_req=2: 0.10 steps of search per request, 87.5 % fewer "
+            "steps than cr1.5 with the recorded settings.\n");
+  const Advice advice = advise(plan_, figures_)[0];
+  EXPECT_EQ(advice.balanced, 2u);
+  EXPECT_EQ(advice.fewest, 2u);
+  EXPECT_EQ(sweep_html(plan_, figures_, **find_metric("files/extents")).find(", fewest extents"),
+            std::string::npos);
+  // Of points that are equal in extents, the cheapest one leads the table, not the first one.
+  EXPECT_EQ(rank(plan_, figures_, **find_metric("files/extents"))[0].order,
+            (std::vector<std::size_t>{2, 3, 1, 0}));
+  for (std::size_t i = 0; i < 4; ++i) set_gone(i, 50);
+  EXPECT_EQ(words(),
+            "Nothing that was tried makes a difference to searches, and no file is left: 0.50 "
+            "steps of search per request.\n");
+}
+
+// No extents are not the fewest.
+TEST_F(AdviceTest, APointThatLeavesNoFileIsNoAnswerWhereOthersLeaveSome) {
+  plan({"mb_order2_req=0..2"});
+  set(0, 10, 0);
+  set(1, 20, 15);
+  set(2, 30, 10);
+  const Advice advice = advise(plan_, figures_)[0];
+  EXPECT_EQ(advice.points, 2u);
+  EXPECT_EQ(advice.cheapest, 1u);
+  EXPECT_EQ(advice.fewest, 2u);
+}
+
 TEST_F(AdviceTest, PointsWithoutFiguresCountForNothing) {
   plan({"mb_order2_req=0..3"});
   set(1, 10, 10);
