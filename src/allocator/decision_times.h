@@ -10,6 +10,10 @@
 
 namespace e4r::allocator {
 
+// The clock of User Mode Linux has ticks of so many nanoseconds (TIMER_MULTIPLIER in
+// arch/um/kernel/time.c), so no single time is known better.
+inline constexpr std::uint64_t kGuestTick = 256;
+
 // How long a kernel's code took for requests, in nanoseconds. Models are not timed.
 class DecisionTimes {
  public:

@@ -12,12 +12,16 @@
 
 namespace e4r::app {
 
+bool begins_cold(const allocator::Policy& policy, const Inputs& inputs) {
+  return guest::is_kernel(policy) && inputs.warm &&
+         (!inputs.warm->preallocs.empty() || !inputs.warm->streams.empty());
+}
+
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
                          const Listener& listener) {
-  if (!guest::is_kernel(policy) || !inputs.warm) return;
+  if (!begins_cold(policy, inputs)) return;
   const std::size_t preallocs = inputs.warm->preallocs.size();
   const std::size_t streams = inputs.warm->streams.size();
-  if (preallocs == 0 && streams == 0) return;
   listener.warn(
       fmt::format("{} begins without what the file system held in memory when recording began: {} "
                   "preallocations, {} stream goals",

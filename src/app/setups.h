@@ -12,6 +12,9 @@
 // From what was read to what is replayed.
 namespace e4r::app {
 
+// Whether the code of a kernel begins without what the file system held in memory alone when
+// recording began.
+[[nodiscard]] bool begins_cold(const allocator::Policy& policy, const Inputs& inputs);
 // Warns of what the code of a kernel does not begin with: what a file system that had been mounted
 // before held in memory alone.
 void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,

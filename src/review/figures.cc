@@ -27,8 +27,9 @@ class Adder {
       : base_(base), with_(with), out_(out) {}
 
   template <class Of>
-  void operator()(std::string key, std::string label, Better better, Of of) {
-    Figure figure = {std::move(key), std::move(label), better, of(base_), of(with_)};
+  void operator()(std::string key, std::string label, Better better, Of of,
+                  Place place = Place::lists) {
+    Figure figure = {std::move(key), std::move(label), better, of(base_), of(with_), place};
     const bool none = std::holds_alternative<std::monostate>(figure.base) &&
                       std::holds_alternative<std::monostate>(figure.with);
     if (!none) out_.push_back(std::move(figure));
@@ -52,7 +53,7 @@ void add_searches(const Outcome& base, const Outcome& with, Adder& add) {
       [](const Outcome& o) { return value_of(o.groups_considered); });
   add("extents_scanned", "extents scanned", Better::lower,
       [](const Outcome& o) { return value_of(o.extents_scanned); });
-  add("decision_ns/mean", "ns a request, mean", Better::lower,
+  add(std::string(kMeanTime), "ns a request, mean", Better::lower,
       [](const Outcome& o) { return value_of(o.times.mean()); });
   add("decision_ns/p50", "ns a request, median", Better::lower,
       [](const Outcome& o) { return value_of(o.times.percentile(0.5)); });
@@ -63,18 +64,22 @@ void add_searches(const Outcome& base, const Outcome& with, Adder& add) {
 void add_files(Adder& add) {
   add("files/count", "files", Better::none,
       [](const Outcome& o) -> Value { return o.files.files; });
-  add("files/extents", "extents of files", Better::lower,
-      [](const Outcome& o) -> Value { return o.files.extents; });
+  add(
+      "files/extents", "extents of files", Better::lower,
+      [](const Outcome& o) -> Value { return o.files.extents; }, Place::document);
   add("files/avg_extents", "extents per file", Better::lower, [](const Outcome& o) -> Value {
     if (o.files.files == 0) return {};
     return o.files.extents_per_file();
   });
   add("files/single_extent_percent", "in one extent, %", Better::higher,
       [](const Outcome& o) { return percent(o.files.one_extent, o.files.files); });
-  add("files/e4defrag_score", "score of e4defrag", Better::lower, [](const Outcome& o) -> Value {
-    const auto score = o.files.defrag_score();
-    return score ? Value(*score) : Value();
-  });
+  add(
+      "files/e4defrag_score", "score of e4defrag", Better::lower,
+      [](const Outcome& o) -> Value {
+        const auto score = o.files.defrag_score();
+        return score ? Value(*score) : Value();
+      },
+      Place::cases);
   add("layout/score_percent", "layout score, %", Better::higher,
       [](const Outcome& o) { return percent(o.layout.following, o.layout.successors); });
 }
@@ -82,8 +87,9 @@ void add_files(Adder& add) {
 void add_free_space(std::uint64_t block_kb, Adder& add) {
   add("free_extents/count", "free extents", Better::lower,
       [](const Outcome& o) -> Value { return o.free.count; });
-  add("free_extents/avg_kb", "avg free extent, KB", Better::higher,
-      [=](const Outcome& o) -> Value { return o.free.average() * block_kb; });
+  add(
+      "free_extents/avg_kb", "avg free extent, KB", Better::higher,
+      [=](const Outcome& o) -> Value { return o.free.average() * block_kb; }, Place::document);
   add("free_extents/max_kb", "max free extent, KB", Better::higher,
       [=](const Outcome& o) -> Value { return o.free.max * block_kb; });
 }

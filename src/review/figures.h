@@ -22,6 +22,9 @@ struct Outcome {
   stats::FreeExtents free;
   std::uint64_t decisions_hash = 0;
 };
+// The key of the mean time of a request.
+inline constexpr std::string_view kMeanTime = "decision_ns/mean";
+
 [[nodiscard]] Outcome outcome_of(const report::RunReport& run);
 [[nodiscard]] Outcome outcome_of(const app::AgedFigures& aged);
 

@@ -2,15 +2,14 @@
 #include "review/review.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <filesystem>
-#include <limits>
 #include <set>
-#include <utility>
 
 #include "app/ageing.h"
 #include "app/followed.h"
 #include "app/setups.h"
+#include "guest/kernel_file.h"
 #include "report/replay_report.h"
 #include "review/figures.h"
 
@@ -26,30 +25,124 @@ std::string short_name(const app::CaptureName& name) {
   return file;
 }
 
-void compare(const Outcome& base, const Outcome& with, Case& out) {
-  out.figures = figures_of(base, with, out.block_size);
-  out.free_base = base.free;
-  out.free_with = with.free;
-  out.alike = base.requests == with.requests && base.decisions_hash == with.decisions_hash;
-}
-
 // The error of a run that ends this case alone; "stopped" ends all.
 bool ends_all(const Error& error) {
   return error.message == "stopped";
 }
 
+// A caveat of a case, once.
+void note(Case& out, std::string caveat) {
+  if (std::ranges::find(out.caveats, caveat) == out.caveats.end())
+    out.caveats.push_back(std::move(caveat));
+}
+
+// A listener that makes caveats of warnings.
+app::Listener noting(Case& out, const app::Listener& listener) {
+  return {listener.progress, [&out](const std::string& warning) { note(out, warning); }};
+}
+
+// What the code of a kernel does not begin with.
+void note_cold_kernels(const Options& options, const app::Inputs& inputs, Case& out) {
+  std::string names;
+  for (const Side* side : {&options.base, &options.with})
+    if (app::begins_cold(*side->policy, inputs))
+      names += fmt::format("{}{}", names.empty() ? "" : " and ", side->policy->name);
+  if (!names.empty())
+    note(out, names +
+                  ": begins without the preallocations and stream goals that the file system "
+                  "held in memory when recording began");
+}
+
+// What both sides made of a case, in as many runs as there were.
+struct Runs {
+  std::array<std::vector<Outcome>, 2> of;  // base, with
+  [[nodiscard]] bool alike() const {
+    const Outcome &base = of[0].front(), &with = of[1].front();
+    return base.requests == with.requests && base.decisions_hash == with.decisions_hash;
+  }
+};
+
+// How often each side is to be run. Only the code of kernels takes time, and where all decisions
+// are alike no time is told.
+unsigned repeats_for(const Runs& runs, const Options& options) {
+  const bool timed =
+      guest::is_kernel(*options.base.policy) && guest::is_kernel(*options.with.policy);
+  return timed && !runs.alike() ? std::max(options.repeats, 1U) : 1;
+}
+
+// The times of all runs become their median, and how far those of one side differ is noise. A time
+// that one request has at the most is not known better than to a tick of the guest's clock.
+void settle_time(Figure& figure, const Runs& runs, std::uint32_t block_size) {
+  std::array<std::vector<double>, 2> times;
+  for (std::size_t i = 0; i < runs.of[0].size(); ++i)
+    for (const Figure& one : figures_of(runs.of[0][i], runs.of[1][i], block_size)) {
+      if (one.key != figure.key) continue;
+      if (const auto base = report::number_of(one.base)) times[0].push_back(*base);
+      if (const auto with = report::number_of(one.with)) times[1].push_back(*with);
+    }
+  report::Value* const values[] = {&figure.base, &figure.with};
+  for (std::size_t side = 0; side < times.size(); ++side) {
+    std::vector<double>& all = times[side];
+    if (all.empty()) continue;
+    std::ranges::sort(all);
+    *values[side] = static_cast<std::uint64_t>(all[all.size() / 2]);
+    if (all.front() > 0) figure.noise = std::max(figure.noise, all.back() / all.front() - 1);
+  }
+  const auto least = std::min(report::number_of(figure.base).value_or(0),
+                              report::number_of(figure.with).value_or(0));
+  if (figure.key != kMeanTime && least > 0)
+    figure.noise = std::max(figure.noise, static_cast<double>(allocator::kGuestTick) / least);
+}
+
+void compare(const Runs& runs, Case& out) {
+  const Outcome &base = runs.of[0].front(), &with = runs.of[1].front();
+  out.free_base = base.free;
+  out.free_with = with.free;
+  out.alike = runs.alike();
+  out.repeats = static_cast<unsigned>(runs.of[0].size());
+  for (Figure& figure : figures_of(base, with, out.block_size)) {
+    if (is_time(figure)) settle_time(figure, runs, out.block_size);
+    (is_time(figure) && out.alike ? out.alike_times : out.figures).push_back(std::move(figure));
+  }
+}
+
+// Runs both sides in turn. `run` makes one run of a side. The Error's message begins with the
+// policy's name.
+template <class Run>
+Status run_in_turn(const Options& options, Case& out, Run run) {
+  Runs runs;
+  for (unsigned turn = 0, turns = 1; turn < turns; ++turn) {
+    for (std::size_t side = 0; side < runs.of.size(); ++side) {
+      const Side& of = side == 0 ? options.base : options.with;
+      Result<Outcome> made = run(of);
+      if (!made.ok()) {
+        if (ends_all(made.error())) return made.error();
+        return error("{}: {}", of.policy->name, made.error().message);
+      }
+      if (turn > 0 && made->decisions_hash != runs.of[side].front().decisions_hash)
+        note(out, fmt::format("{} decides otherwise when it is asked again: its figures are those "
+                              "of the first run",
+                              of.policy->name));
+      runs.of[side].push_back(*std::move(made));
+    }
+    if (turn == 0) turns = repeats_for(runs, options);
+  }
+  compare(runs, out);
+  return {};
+}
+
 Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
                             const app::Listener& listener) {
-  const app::InputOptions options = app::input_options(name, wanted.threads);
-  E4R_TRY(const app::Inputs inputs, open_inputs(options, listener));
-  app::Followed followed(options, inputs, app::session_options(options, inputs, listener.progress));
   Case out;
+  const app::Listener noted = noting(out, listener);
+  const app::InputOptions options = app::input_options(name, wanted.threads);
+  E4R_TRY(const app::Inputs inputs, open_inputs(options, noted));
+  app::Followed followed(options, inputs, app::session_options(options, inputs, listener.progress));
   out.name = short_name(name);
   out.where = name.name;
   out.bytes = inputs.image.superblock().blocks_count * inputs.image.superblock().block_size();
   out.block_size = inputs.image.superblock().block_size();
-  const allocator::Policy* const policies[] = {wanted.base.policy, wanted.with.policy};
-  const Status follows = followed.follow(wanted.force, policies, listener);
+  const Status follows = followed.follow(wanted.force, {}, noted);
   const report::ReplayReport& head = followed.report();
   out.kernel = report::kernel_text(head);
   out.recorded_policy = head.recorded_policy;
@@ -62,18 +155,14 @@ Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
     out.refused = follows.error().message;
     return out;
   }
-  std::vector<Outcome> outcomes;
-  for (const Side* side : {&wanted.base, &wanted.with}) {
-    listener.progress.show(fmt::format("{}: {}", out.name, side->policy->name));
-    auto run = followed.run(*side->policy, side->settings);
-    if (!run.ok()) {
-      if (ends_all(run.error())) return run.error();
-      out.refused = fmt::format("{}: {}", side->policy->name, run.error().message);
-      return out;
-    }
-    outcomes.push_back(outcome_of(*run));
-  }
-  compare(outcomes[0], outcomes[1], out);
+  note_cold_kernels(wanted, inputs, out);
+  const Status ran = run_in_turn(wanted, out, [&](const Side& side) -> Result<Outcome> {
+    listener.progress.show(fmt::format("{}: {}", out.name, side.policy->name));
+    E4R_TRY(const report::RunReport run, followed.run(*side.policy, side.settings));
+    return outcome_of(run);
+  });
+  if (!ran.ok() && ends_all(ran.error())) return ran.error();
+  if (!ran.ok()) out.refused = ran.error().message;
   return out;
 }
 
@@ -88,63 +177,34 @@ Result<Case> review_ageing(const AgeingCase& wanted, const Options& options,
   out.aged = true;
   out.bytes = image.superblock().blocks_count * image.superblock().block_size();
   out.block_size = image.superblock().block_size();
-  std::vector<Outcome> outcomes;
-  for (const Side* side : {&options.base, &options.with}) {
+  const app::Listener noted = noting(out, listener);
+  const Status ran = run_in_turn(options, out, [&](const Side& side) -> Result<Outcome> {
     app::AgeingOptions ageing;
     ageing.profile = wanted.profile;
     ageing.until = wanted.until;
     ageing.seed = wanted.seed;
-    ageing.policy = side->policy;
-    ageing.settings = side->settings;
+    ageing.policy = side.policy;
+    ageing.settings = side.settings;
     E4R_TRY(const auto one,
             app::Ageing::begin(image, wanted.image_path, wanted.image_name, std::move(ageing)));
-    const Status ran = one->run(listener, {});
-    if (!ran.ok()) {
-      out.refused = fmt::format("{}: {}", side->policy->name, ran.error().message);
-      return out;
-    }
-    outcomes.push_back(outcome_of(one->figures()));
-  }
-  compare(outcomes[0], outcomes[1], out);
+    E4R_CHECK(one->run(noted, {}));
+    return outcome_of(one->figures());
+  });
+  if (!ran.ok() && ends_all(ran.error())) return ran.error();
+  if (!ran.ok()) out.refused = ran.error().message;
   return out;
+}
+
+// A review of files that were built anew meanwhile would be of nobody knows which code.
+Status check_unchanged(const Side& side) {
+  if (!side.file) return {};
+  E4R_TRY(const auto now, app::policy_file(*side.policy));
+  if (now && now->sum == side.file->sum) return {};
+  return error("{}: changed while it was reviewed: keep a copy of it and review that",
+               side.file->file);
 }
 
 }  // namespace
-
-Change change_of(const Figure& figure) {
-  const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
-  if (!base || !with) return Change::unknown;
-  if (*base == *with) return Change::same;
-  if (figure.better == report::Better::none) return Change::unknown;
-  return (*with < *base) == (figure.better == report::Better::lower) ? Change::better
-                                                                     : Change::worse;
-}
-
-double size_of(const Figure& figure) {
-  const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
-  if (!base || !with || *base == *with) return 0;
-  if (*base == 0) return std::numeric_limits<double>::infinity();
-  return std::abs(*with - *base) / *base;
-}
-
-bool is_time(const Figure& figure) {
-  return figure.key.starts_with("decision_ns/");
-}
-
-std::vector<Told> told(const Review& review, Change change) {
-  std::vector<Told> out;
-  for (std::size_t of = 0; of < review.cases.size(); ++of)
-    for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
-      const Figure& figure = review.cases[of].figures[i];
-      const double least = is_time(figure) ? kWorthTellingOfTimes : kWorthTelling;
-      if (change_of(figure) == change && size_of(figure) >= least) out.push_back({of, i});
-    }
-  std::ranges::stable_sort(out, std::greater(), [&review](const Told& told) {
-    const Figure& figure = review.cases[told.of].figures[told.figure];
-    return std::pair(!is_time(figure), size_of(figure));
-  });
-  return out;
-}
 
 Result<Review> review(const Options& options, const app::Listener& listener) {
   Review out;
@@ -159,8 +219,8 @@ Result<Review> review(const Options& options, const app::Listener& listener) {
     out.cases.push_back(std::move(one));
   }
   listener.progress.wipe();
-  for (const Case& one : out.cases)
-    for (const Figure& figure : one.figures) out.timed = out.timed || is_time(figure);
+  for (const Side* side : {&out.base, &out.with}) E4R_CHECK(check_unchanged(*side));
+  conclude(out);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "age/profile.h"
 #include "age/workload.h"
 #include "app/capture_name.h"
+#include "app/deciders.h"
 #include "app/listener.h"
 #include "report/rows.h"
 #include "stats/free_extents.h"
@@ -20,7 +21,8 @@ namespace e4r::review {
 // A policy with its tunables.
 struct Side {
   const allocator::Policy* policy = nullptr;
-  std::vector<std::string> settings;  // each as NAME=VALUE
+  std::vector<std::string> settings;         // each as NAME=VALUE
+  std::optional<app::PolicyFile> file = {};  // that has its code, as it was read; none: it is ours
 };
 
 // A file system that both policies age, from the same start.
@@ -38,6 +40,15 @@ struct Options {
   std::vector<AgeingCase> ageing;
   bool force = false;    // compare on captures that the model does not follow as well
   unsigned threads = 0;  // 0: one per CPU
+  unsigned repeats = 3;  // runs of each of two kernels, in turn, where they decide differently
+};
+
+// Where a figure is told of. One that says what another one says, in other units, is not in the
+// lists: with the same files, their extents say what extents per file says.
+enum class Place : std::uint8_t {
+  lists,     // what got worse and what got better, and all that follows
+  cases,     // the figures of its case, and the document
+  document,  // that alone
 };
 
 // One figure of both policies. Which way it is better says what is worse.
@@ -46,11 +57,13 @@ struct Figure {
   std::string label;  // with its unit, up to 22 bytes
   report::Better better = report::Better::none;
   report::Value base, with;
+  Place place = Place::lists;
+  double noise = 0;  // a time: by what part of it times differ that should be alike
 };
 
 enum class Change : std::uint8_t {
   unknown,  // one of the two has no such figure, or no way is better
-  same,
+  same,     // or a time that differs by no more than noise
   better,
   worse,
 };
@@ -69,21 +82,43 @@ struct Case {
   std::uint64_t decisions = 0;  // recorded ones that could be compared, and of these those that the
   std::uint64_t followed = 0;   // model of the recorded kernel makes, too
   std::string recorded_policy;  // that model
-  std::vector<Figure> figures;
+  std::vector<Figure> figures;  // no times where both decided alike
   stats::FreeExtents free_base, free_with;
-  bool alike = false;   // both decided every request alike
-  std::string refused;  // why there is no answer; empty: there is one
+  bool alike = false;                // both decided every request alike
+  std::vector<Figure> alike_times;   // the times of such a case: they show what noise is
+  unsigned repeats = 1;              // runs that times are the medians of
+  std::vector<std::string> caveats;  // what is doubtful of the input, or of the answers
+  std::string refused;               // why there is no answer; empty: there is one
+};
+
+// How far a time of a kernel differs from that of another one that decides alike.
+struct Band {
+  std::string key;        // of the figure
+  std::size_t cases = 0;  // that were decided alike
+  double width = 0;       // part of the time by which 19 of 20 of these differ at the most
+};
+
+// A caveat, and the cases that it is of.
+struct Caveat {
+  std::string text;
+  std::vector<std::size_t> of;
 };
 
 struct Review {
   Side base, with;
-  std::vector<Case> cases;  // captures in the order given, then the aged ones
-  bool timed = false;       // the code of a kernel decided: some figures are times
+  std::vector<Case> cases;      // captures in the order given, then the aged ones
+  bool timed = false;           // the code of a kernel decided: some figures are times
+  std::vector<Band> bands;      // of times
+  std::vector<Caveat> caveats;  // equal ones of several cases are one
 };
 
+// Puts what the cases say together: bands of noise, which become the noise of the times of cases
+// that were decided differently, and caveats.
+void conclude(Review& review);
+
 // Replays and ages under both. A capture that the model does not follow, or that a policy cannot
-// decide for, is a case that is refused. Errors: an input that cannot be read; a setting that is
-// none; "stopped".
+// decide for, is a case that is refused. What inputs warn of becomes a caveat. Errors: an input
+// that cannot be read; a setting that is none; a policy's file that changed meanwhile; "stopped".
 [[nodiscard]] Result<Review> review(const Options& options, const app::Listener& listener);
 
 // A change of this size and more is listed. Times differ from run to run by a few percent.
@@ -96,9 +131,28 @@ struct Told {
   std::size_t of = 0;  // the case
   std::size_t figure = 0;
 };
-// Those that changed so and by as much as is told, the largest change first, times behind all
-// others.
+// Those of the lists that changed so and by as much as is told, the largest change first, times
+// behind all others.
 [[nodiscard]] std::vector<Told> told(const Review& review, Change change);
+// The largest few of each figure, figure by figure.
+[[nodiscard]] std::vector<Told> largest(const Review& review, Change change);
+
+// One figure over all cases that have it.
+struct Summary {
+  std::string key, label;
+  std::size_t cases = 0;
+  struct Way {
+    std::size_t count = 0;  // of the cases, however small the change is
+    Told median, most;      // of these cases: the one in the middle by size, and the largest
+  } worse, better;
+  [[nodiscard]] const Way& way(Change change) const {
+    return change == Change::worse ? worse : better;
+  }
+};
+// Of each figure of the lists, in their order, times last.
+[[nodiscard]] std::vector<Summary> summaries(const Review& review);
+// Those of which told() has something.
+[[nodiscard]] std::vector<Summary> summaries_of(const Review& review, Change change);
 
 // Who made a review, and by which command.
 struct Made {

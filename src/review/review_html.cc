@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page of a review: all of it is text, tables and bars, so it has no script.
+// The page of a review: all of it is text, tables, bars and dots, so it has no script.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,16 +15,19 @@ namespace {
 
 using report::html_escape;
 
+// Narrow enough for a phone: the first column is wrapped, and cells of the class "more" are not
+// there on a narrow screen.
 std::string table(std::string_view label, std::string_view head, const std::string& rows) {
   return fmt::format(
-      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n<thead><tr>{}"
+      "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table "
+      "class=\"narrow\">\n<thead><tr>{}"
       "</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
       label, head, rows);
 }
 
 std::string figure_cells(const Figure& figure) {
   return fmt::format("<td>{}</td><td>{}</td><td>{}</td>", report::text_of(figure.base),
-                     report::text_of(figure.with), report::change_text(figure.base, figure.with));
+                     report::text_of(figure.with), noise_text(figure));
 }
 
 // A link to the case below.
@@ -32,19 +35,27 @@ std::string link(const Review& review, std::size_t of) {
   return fmt::format("<a href=\"#case-{}\">{}</a>", of, html_escape(review.cases[of].name));
 }
 
+// A line a figure, and then the cases in which it changed most.
 std::string changes(const Review& review, Change change, std::string_view title) {
-  std::string rows;
-  for (const Told& one : told(review, change)) {
-    const Figure& figure = review.cases[one.of].figures[one.figure];
-    rows += fmt::format("<tr class=\"row\"><td>{}</td><td class=\"name\">{}</td>{}</tr>\n",
-                        link(review, one.of), html_escape(figure.label), figure_cells(figure));
-  }
   const std::string out = fmt::format("<h2>{}</h2>\n", title);
-  if (rows.empty()) return out + "<p>Nothing by 1 % or more.</p>\n";
-  return out + table(title,
-                     "<th>where</th><th "
-                     "class=\"name\">figure</th><th>base</th><th>with</th><th>change</th>",
-                     rows);
+  const std::vector<Told> some = largest(review, change);
+  if (some.empty()) return out + "<p>Nothing by 1 % or more.</p>\n";
+  std::string lines, rows;
+  for (const Summary& summary : summaries_of(review, change))
+    lines += fmt::format("<li><b>{}</b>: {}</li>\n", html_escape(summary.label),
+                         html_escape(way_text(review, summary, change)));
+  for (const Told& one : some) {
+    const Figure& figure = review.cases[one.of].figures[one.figure];
+    rows += fmt::format("<tr class=\"row\"><td>{} <span class=\"of\">{}</span></td>{}</tr>\n",
+                        html_escape(figure.label), link(review, one.of), figure_cells(figure));
+  }
+  const std::size_t all = told(review, change).size();
+  return out + "<ul>\n" + lines + "</ul>\n" +
+         table(title, "<th>figure, case</th><th>base</th><th>with</th><th>change</th>", rows) +
+         (all > some.size()
+              ? fmt::format("<p class=\"note\">and {} more of these figures, below</p>\n",
+                            all - some.size())
+              : std::string());
 }
 
 std::string inputs(const Review& review) {
@@ -52,7 +63,8 @@ std::string inputs(const Review& review) {
   for (std::size_t i = 0; i < review.cases.size(); ++i) {
     const Case& one = review.cases[i];
     rows += fmt::format(
-        "<tr class=\"row\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        "<tr class=\"row\"><td>{}</td><td class=\"more\">{}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td></tr>\n",
         one.refused.empty() ? link(review, i) : html_escape(one.name), shape_text(one),
         one.aged ? "–" : html_escape(one.kernel), one.aged ? "–" : format_count(one.decisions),
         one.aged ? "–" : followed_text(one));
@@ -60,9 +72,13 @@ std::string inputs(const Review& review) {
       refusals += fmt::format("<p class=\"note\"><b>{}</b> is not compared: {}</p>\n",
                               html_escape(one.name), html_escape(one.refused));
   }
+  for (const Caveat& caveat : review.caveats)
+    refusals += fmt::format("<p class=\"note\">{} (in {}: {})</p>\n", html_escape(caveat.text),
+                            caveat.of.size(), html_escape(names_text(review, caveat.of)));
   return "<h2>What was replayed</h2>\n" + refusals +
          table("what was replayed",
-               "<th>where</th><th>file system</th><th>recorded on</th><th>decisions</th>"
+               "<th>where</th><th class=\"more\">file system</th><th>recorded "
+               "on</th><th>decisions</th>"
                "<th>followed</th>",
                rows) +
          fmt::format("<p class=\"note\">{}</p>\n", html_escape(inputs_note(review)));
@@ -71,7 +87,8 @@ std::string inputs(const Review& review) {
 // How much of the free space is in extents of a bucket, as a bar.
 std::string bar(std::uint64_t blocks, std::uint64_t all, int series) {
   return fmt::format(
-      "<td><svg width=\"100\" height=\"10\" role=\"img\" aria-label=\"{0:.1f} %\"><rect "
+      "<td class=\"more\"><svg width=\"100\" height=\"10\" role=\"img\" aria-label=\"{0:.1f} "
+      "%\"><rect "
       "width=\"{0:.1f}\" height=\"10\" fill=\"var(--s{1})\"/></svg></td><td>{0:.2f}</td>",
       percent_of(blocks, all), series);
 }
@@ -87,22 +104,33 @@ std::string histogram(const Case& one) {
                         bar(with.blocks, one.free_with.blocks, 2));
   }
   return table("free extents",
-               "<th>free extents of</th><th>base</th><th></th><th>% of free</th><th>with</th>"
-               "<th></th><th>% of free</th>",
+               "<th>free extents of</th><th>base</th><th class=\"more\"></th><th>% of free</th>"
+               "<th>with</th><th class=\"more\"></th><th>% of free</th>",
                rows);
 }
 
+// Links from above lead to a case that was decided alike, too.
+std::string alike_names(const Review& review) {
+  std::string names;
+  for (const std::size_t i : alike_cases(review))
+    names += fmt::format("{}<span id=\"case-{}\">{}</span>", names.empty() ? "" : ", ", i,
+                         html_escape(review.cases[i].name));
+  if (names.empty()) return {};
+  return fmt::format("<p class=\"note\">Every request was decided alike in {}: {}.</p>\n",
+                     alike_cases(review).size(), names);
+}
+
 std::string cases(const Review& review) {
-  std::string out = "<h2>Case by case</h2>\n";
+  std::string out = "<h2>Case by case</h2>\n" + alike_names(review);
   for (std::size_t i = 0; i < review.cases.size(); ++i) {
     const Case& one = review.cases[i];
-    if (!one.refused.empty()) continue;
+    if (!one.refused.empty() || one.alike) continue;
     std::string rows;
     for (const Figure& figure : one.figures)
-      rows += fmt::format("<tr class=\"row\"><td>{}</td>{}</tr>\n", html_escape(figure.label),
-                          figure_cells(figure));
+      if (figure.place != Place::document)
+        rows += fmt::format("<tr class=\"row\"><td>{}</td>{}</tr>\n", html_escape(figure.label),
+                            figure_cells(figure));
     out += fmt::format("<h3 id=\"case-{}\">{}</h3>\n", i, html_escape(one.name));
-    if (one.alike) out += "<p class=\"note\">Every request was decided alike.</p>\n";
     out += "<div class=\"pair\"><div>" +
            table("figures", "<th>figure</th><th>base</th><th>with</th><th>change</th>", rows) +
            "</div><div>" + histogram(one) + "</div></div>\n";
@@ -111,10 +139,22 @@ std::string cases(const Review& review) {
 }
 
 std::string headline(const Review& review) {
-  return fmt::format("{} against {}: {} figures got worse by 1 % or more, {} got better",
-                     side_text(review.with), side_text(review.base),
-                     format_count(told(review, Change::worse).size()),
-                     format_count(told(review, Change::better).size()));
+  std::size_t answered = 0;
+  for (const Case& one : review.cases) answered += one.refused.empty() ? 1 : 0;
+  return fmt::format(
+      "{} against {}: of {} cases, {} are decided alike; {} figures got worse by 1 % or more in "
+      "some "
+      "case, {} got better",
+      side_text(review.with), side_text(review.base), format_count(answered),
+      format_count(alike_cases(review).size()),
+      format_count(summaries_of(review, Change::worse).size()),
+      format_count(summaries_of(review, Change::better).size()));
+}
+
+// A policy, and the code that it is.
+std::string side_html(const Side& side) {
+  const std::string code = code_text(side);
+  return html_escape(side_text(side) + (code.empty() ? "" : ": " + code));
 }
 
 }  // namespace
@@ -126,11 +166,12 @@ std::string review_html(const Review& review, const Made& made) {
   page.headline = headline(review);
   page.summary = fmt::format(
       "<p>base: {}<br>with: {}</p>\n<p>{}</p>\n<p class=\"note\">{}: <code>{}</code></p>\n",
-      html_escape(side_text(review.base)), html_escape(side_text(review.with)),
-      html_escape(summary_text(review)), html_escape(made.program),
+      side_html(review.base), side_html(review.with),
+      html_escape(summary_text(review) + " " + times_note(review)), html_escape(made.program),
       html_escape(fmt::format("{}", fmt::join(made.command, " "))));
   page.body = changes(review, Change::worse, "What got worse") +
-              changes(review, Change::better, "What got better") + inputs(review) + cases(review);
+              changes(review, Change::better, "What got better") + plot_html(review) +
+              inputs(review) + cases(review);
   return html_page(page);
 }
 

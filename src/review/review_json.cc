@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <boost/json.hpp>
+#include <cmath>
 
 #include "json/text.h"
 #include "report/json_parts.h"
@@ -26,6 +27,10 @@ std::string_view name_of(Change change) {
       break;
   }
   return "none";
+}
+
+bool with_is_more(const Figure& figure) {
+  return report::number_of(figure.with).value_or(0) > report::number_of(figure.base).value_or(0);
 }
 
 std::string_view name_of(report::Better better) {
@@ -59,6 +64,7 @@ json::object case_json(const Case& one) {
     return out;
   }
   out["alike"] = one.alike;
+  out["repeats"] = one.repeats;
   json::array figures;
   for (const Figure& figure : one.figures) figures.push_back(figure_json(figure));
   out["figures"] = std::move(figures);
@@ -78,21 +84,81 @@ json::array told_json(const Review& review, Change change) {
   return out;
 }
 
+json::value change_json(const Figure& figure) {
+  const double size = size_of(figure);
+  if (std::isinf(size)) return nullptr;
+  return 100 * (with_is_more(figure) ? size : -size);
+}
+
+json::object way_json(const Review& review, const Summary::Way& way) {
+  json::object out = {{"cases", way.count}, {"median_percent", nullptr}, {"most", nullptr}};
+  if (way.count == 0) return out;
+  const auto figure = [&](const Told& told) -> const Figure& {
+    return review.cases[told.of].figures[told.figure];
+  };
+  out["median_percent"] = change_json(figure(way.median));
+  out["most"] = json::object{{"name", review.cases[way.most.of].name},
+                             {"percent", change_json(figure(way.most))}};
+  return out;
+}
+
+json::array summaries_json(const Review& review) {
+  json::array out;
+  for (const Summary& summary : summaries(review))
+    out.push_back(json::object{{"key", summary.key},
+                               {"label", summary.label},
+                               {"cases", summary.cases},
+                               {"worse", way_json(review, summary.worse)},
+                               {"better", way_json(review, summary.better)}});
+  return out;
+}
+
+json::array bands_json(const Review& review) {
+  json::array out;
+  for (const Band& band : review.bands)
+    out.push_back(
+        json::object{{"key", band.key}, {"cases", band.cases}, {"percent", 100 * band.width}});
+  return out;
+}
+
+json::array caveats_json(const Review& review) {
+  json::array out;
+  for (const Caveat& caveat : review.caveats) {
+    json::array of;
+    for (const std::size_t i : caveat.of) of.push_back(json::value(review.cases[i].name));
+    out.push_back(json::object{{"text", caveat.text}, {"cases", std::move(of)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 json::object side_json(const Side& side) {
-  return {{"policy", side.policy->name},
-          {"verified", !side.policy->verified.empty()},
-          {"settings", json::array(side.settings.begin(), side.settings.end())}};
+  json::object out = {{"policy", side.policy->name},
+                      {"verified", !side.policy->verified.empty()},
+                      {"settings", json::array(side.settings.begin(), side.settings.end())}};
+  if (!side.file) return out;
+  out["file"] = side.file->file;
+  out["crc32c"] = fmt::format("{:08x}", side.file->sum);
+  if (side.file->release.empty()) return out;
+  out["release"] = side.file->release;
+  out["commit"] = nullptr;
+  out["dirty"] = nullptr;
+  if (side.file->commit.empty()) return out;
+  out["commit"] = side.file->commit;
+  out["dirty"] = side.file->dirty;
+  return out;
 }
 
 json::object figure_json(const Figure& figure) {
-  return {{"key", figure.key},
-          {"label", figure.label},
-          {"better", name_of(figure.better)},
-          {"base", report::json_of(figure.base)},
-          {"with", report::json_of(figure.with)},
-          {"change", name_of(change_of(figure))}};
+  json::object out = {{"key", figure.key},
+                      {"label", figure.label},
+                      {"better", name_of(figure.better)},
+                      {"base", report::json_of(figure.base)},
+                      {"with", report::json_of(figure.with)},
+                      {"change", name_of(change_of(figure))}};
+  if (is_time(figure)) out["noise_percent"] = 100 * figure.noise;
+  return out;
 }
 
 std::string review_json(const Review& review, const Made& made) {
@@ -103,6 +169,9 @@ std::string review_json(const Review& review, const Made& made) {
   doc["base"] = side_json(review.base);
   doc["with"] = side_json(review.with);
   doc["timed"] = review.timed;
+  doc["noise"] = bands_json(review);
+  doc["caveats"] = caveats_json(review);
+  doc["summary"] = summaries_json(review);
   doc["worse"] = told_json(review, Change::worse);
   doc["better"] = told_json(review, Change::better);
   json::array cases;

@@ -65,7 +65,7 @@ std::string cell(const report::Value& value) {
 
 // Up to eight columns.
 std::string change_cell(const Figure& figure) {
-  std::string text = report::change_text(figure.base, figure.with);
+  std::string text = noise_text(figure);
   if (text.size() <= 8) return text;
   return fmt::format("x{:.1e}", *report::number_of(figure.with) / *report::number_of(figure.base));
 }
@@ -76,19 +76,21 @@ std::string figure_line(const std::string& where, const Figure& figure) {
                              change_cell(figure)));
 }
 
-// The longest list of changes; all are in the document and below each case.
-constexpr std::size_t kMostChanges = 30;
-
+// A line a figure, and then the cases in which it changed most.
 std::string changes_text(const Review& review, Change change) {
-  const std::vector<Told> all = told(review, change);
-  if (all.empty()) return "Nothing by 1 % or more.\n";
-  std::string out = fmt::format("{:<18} {:<22} {:>10} {:>10} {:>8}\n", "where", "figure", "base",
-                                "with", "change");
-  for (std::size_t i = 0; i < std::min(all.size(), kMostChanges); ++i)
-    out += figure_line(escaped(review.cases[all[i].of].name),
-                       review.cases[all[i].of].figures[all[i].figure]);
-  if (all.size() > kMostChanges)
-    out += fmt::format("and {} more, below\n", all.size() - kMostChanges);
+  const std::vector<Told> some = largest(review, change);
+  if (some.empty()) return "Nothing by 1 % or more.\n";
+  std::string out;
+  for (const Summary& summary : summaries_of(review, change))
+    out += wrapped(summary.label + ": ", words_of(way_text(review, summary, change)), 2);
+  out += fmt::format("\n{:<18} {:<22} {:>10} {:>10} {:>8}\n", "where", "figure", "base", "with",
+                     "change");
+  for (const Told& one : some)
+    out +=
+        figure_line(escaped(review.cases[one.of].name), review.cases[one.of].figures[one.figure]);
+  const std::size_t all = told(review, change).size();
+  if (all > some.size())
+    out += fmt::format("and {} more of these figures, below\n", all - some.size());
   return out;
 }
 
@@ -111,6 +113,16 @@ std::string refusals_text(const Review& review) {
   return out.empty() ? out : heading("Not compared", '-') + out + "\n";
 }
 
+std::string caveats_text(const Review& review) {
+  std::string out;
+  for (const Caveat& caveat : review.caveats)
+    out += wrapped("",
+                   words_of(fmt::format("{} (in {}: {})", escaped(caveat.text), caveat.of.size(),
+                                        names_text(review, caveat.of))),
+                   2);
+  return out.empty() ? out : heading("Caveats", '-') + out + "\n";
+}
+
 std::string histogram_text(const Case& one) {
   std::string out = fmt::format("  {:<20} {:>12} {:>8} {:>14} {:>8}\n", "free extents of", "base",
                                 "% free", "with", "% free");
@@ -125,32 +137,52 @@ std::string histogram_text(const Case& one) {
 }
 
 std::string case_text(const Case& one) {
-  std::string out = escaped(one.name) + (one.alike ? ": every request decided alike\n" : "\n");
+  std::string out = escaped(one.name) + "\n";
   for (const Figure& figure : one.figures)
-    out += trimmed(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.label,
-                               report::text_of(figure.base), report::text_of(figure.with),
-                               report::change_text(figure.base, figure.with)));
+    if (figure.place != Place::document)
+      out += trimmed(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.label,
+                                 report::text_of(figure.base), report::text_of(figure.with),
+                                 noise_text(figure)));
   return out + histogram_text(one) + "\n";
+}
+
+// Of cases that were decided alike there is nothing to tell.
+std::string cases_text(const Review& review) {
+  std::string out;
+  if (const auto alike = alike_cases(review); !alike.empty())
+    out += wrapped("",
+                   words_of(fmt::format("Every request was decided alike in {}: {}.", alike.size(),
+                                        names_text(review, alike))),
+                   2) +
+           "\n";
+  for (const Case& one : review.cases)
+    if (one.refused.empty() && !one.alike) out += case_text(one);
+  return out;
 }
 
 }  // namespace
 
 std::string review_text(const Review& review, const Made& made) {
   std::string out = heading("Allocator review", '=') + "\n";
-  out += wrapped("base  ", words_of(side_text(review.base)), 6);
-  out += wrapped("with  ", words_of(side_text(review.with)), 6);
+  for (const auto& [name, side] :
+       {std::pair("base  ", &review.base), std::pair("with  ", &review.with)}) {
+    out += wrapped(name, words_of(side_text(*side)), 6);
+    if (const std::string code = code_text(*side); !code.empty())
+      out += wrapped("      ", words_of(code), 6);
+  }
   std::vector<std::string> command;
   for (const std::string& word : made.command) command.push_back(escaped(word));
   out += fmt::format("\nMade by {} with\n\n", made.program) + wrapped("  ", command, 6, " \\");
   out += "\n" + wrapped("", words_of(summary_text(review)), 0) + "\n";
+  if (review.timed) out += wrapped("", words_of(times_note(review)), 0) + "\n";
   out += heading("What got worse", '-') + changes_text(review, Change::worse) + "\n";
   out += heading("What got better", '-') + changes_text(review, Change::better) + "\n";
   out += refusals_text(review);
+  out += caveats_text(review);
   out += heading("What was replayed", '-') + inputs_text(review) + "\n";
   out += wrapped("", words_of(inputs_note(review)), 0) + "\n";
   out += heading("Case by case", '-');
-  for (const Case& one : review.cases)
-    if (one.refused.empty()) out += case_text(one);
+  out += cases_text(review);
   out.pop_back();
   return out;
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "report/json_parts.h"
+#include "review/figures.h"
 #include "util/escaped.h"
 #include "util/units.h"
 
@@ -26,14 +27,42 @@ std::string counted(std::size_t count, std::string_view one, std::string_view mo
   return fmt::format("{} {}", format_count(count), count == 1 ? one : more);
 }
 
+// "the mean differs by up to 3.1 %, the median by up to 0.0 %, ...". A twentieth is left out.
+std::string bands_text(const Review& review) {
+  std::string out;
+  for (const Band& band : review.bands) {
+    const char* name = band.key == kMeanTime       ? "the mean"
+                       : band.key.ends_with("p50") ? "the median"
+                                                   : "the time that 99 % do not exceed";
+    out += fmt::format("{}{} {}by up to {:.1f} %", out.empty() ? "" : ", ", name,
+                       out.empty() ? "differs " : "", 100 * band.width);
+  }
+  return out + " (but for a twentieth of the cases)";
+}
+
 }  // namespace
 
 std::string side_text(const Side& side) {
   std::string out = escaped(std::string(side.policy->name));
   if (!side.settings.empty())
     out += fmt::format(" with {}", escaped(fmt::format("{}", fmt::join(side.settings, ", "))));
-  if (side.policy->verified.empty()) out += " (no kernel was found to decide like this)";
+  if (!side.file || side.file->release.empty())
+    return side.policy->verified.empty() ? out + " (no kernel was found to decide like this)" : out;
   return out;
+}
+
+std::string code_text(const Side& side) {
+  if (!side.file) return {};
+  const app::PolicyFile& file = *side.file;
+  std::string out;
+  if (!file.release.empty()) {
+    out = "Linux " + escaped(file.release);
+    out += file.commit.empty() ? std::string(", no commit is known")
+                               : fmt::format(", commit {}", escaped(file.commit.substr(0, 12)));
+    if (file.dirty) out += " with changes that are not committed";
+    out += ", ";
+  }
+  return out + fmt::format("CRC-32C {:08x}", file.sum);
 }
 
 std::string summary_text(const Review& review) {
@@ -51,14 +80,76 @@ std::string summary_text(const Review& review) {
                                 counted(aged, "file system", "file systems"));
   if (alike > 0)
     out += fmt::format(" In {} of these {} they decide every request alike.", alike, answered);
-  out += " A replay has no noise: the same input gives the same figures.";
-  if (review.timed)
-    out +=
-        " Times are of the kernel's code alone, with one writer and no disk; they differ from run "
-        "to run.";
+  if (review.base.file && review.with.file && review.base.file->sum == review.with.file->sum &&
+      review.base.settings == review.with.settings)
+    out += " Both are the same code: their checksums are equal.";
+  out += " But for times, a replay has no noise: the same input gives the same figures.";
   out += fmt::format(" Listed are changes of {:.0f} % and more", 100 * kWorthTelling);
   if (review.timed) out += fmt::format(", of times {:.0f} %", 100 * kWorthTellingOfTimes);
   return out + ", the largest first" + (review.timed ? ", times last." : ".");
+}
+
+std::string times_note(const Review& review) {
+  if (!review.timed) return {};
+  unsigned repeats = 1;
+  for (const Case& one : review.cases) repeats = std::max(repeats, one.repeats);
+  std::string out =
+      "Times are of the kernel's code alone, with one writer and no disk. Where both decide alike, "
+      "no time is told.";
+  if (repeats > 1)
+    out += fmt::format(
+        " Elsewhere a time is the median of {} runs in turn, and has changed if it differs by more "
+        "than these runs differ and by more than noise.",
+        repeats);
+  if (!review.bands.empty())
+    out += fmt::format(" In {} decided alike, {}: that is noise.",
+                       counted(review.bands.front().cases, "case", "cases"), bands_text(review));
+  return out + fmt::format(
+                   " The guest's clock ticks every {} ns: one tick is no change of a median "
+                   "or of 99 %.",
+                   allocator::kGuestTick);
+}
+
+std::string way_text(const Review& review, const Summary& summary, Change change) {
+  const Summary::Way& way = summary.way(change);
+  const bool worse = change == Change::worse;
+  const auto by = [&review](const Told& told) {
+    const Figure& figure = review.cases[told.of].figures[told.figure];
+    if (std::isinf(size_of(figure))) return "from 0 to " + report::text_of(figure.with);
+    return report::change_text(figure.base, figure.with);
+  };
+  std::string out = fmt::format("{} in {} of {}", worse ? "worse" : "better",
+                                format_count(way.count), format_count(summary.cases));
+  if (way.count > 1)
+    out += fmt::format(", median {}, most", by(way.median));
+  else
+    out += ",";
+  out += fmt::format(" {} in {}", by(way.most), escaped(review.cases[way.most.of].name));
+  const Summary::Way& other = summary.way(worse ? Change::better : Change::worse);
+  if (other.count > 0)
+    out += fmt::format("; {} in {}", worse ? "better" : "worse", format_count(other.count));
+  return out;
+}
+
+std::string noise_text(const Figure& figure) {
+  const bool differ = report::number_of(figure.base) != report::number_of(figure.with);
+  return is_time(figure) && differ && change_of(figure) == Change::same
+             ? std::string("noise")
+             : report::change_text(figure.base, figure.with);
+}
+
+std::string names_text(const Review& review, const std::vector<std::size_t>& of) {
+  std::string out;
+  for (const std::size_t i : of)
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", escaped(review.cases[i].name));
+  return out;
+}
+
+std::vector<std::size_t> alike_cases(const Review& review) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < review.cases.size(); ++i)
+    if (review.cases[i].alike) out.push_back(i);
+  return out;
 }
 
 std::string inputs_note(const Review& review) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "review/review.h"
 
@@ -10,8 +11,22 @@ namespace e4r::review {
 
 // "linux-7.3 with mb_max_to_scan=100", and whether anything decides like this.
 [[nodiscard]] std::string side_text(const Side& side);
-// What was compared and what noise there is, in sentences.
+// Of a policy in a file: release and commit of a kernel, and the checksum; empty: it is ours.
+[[nodiscard]] std::string code_text(const Side& side);
+// What was compared, in sentences.
 [[nodiscard]] std::string summary_text(const Review& review);
+// What times are and which noise they have; empty: there are none.
+[[nodiscard]] std::string times_note(const Review& review);
+// "worse in 42 of 88, median +1.2 %, most +67.0 % in git-1k-aged; better in 3".
+[[nodiscard]] std::string way_text(const Review& review, const Summary& summary, Change change);
+// How a figure of a case changed; "noise" of a time that differs by no more than that.
+[[nodiscard]] std::string noise_text(const Figure& figure);
+// The plot of the page: a row a figure, a dot a case; empty when there is nothing to compare.
+[[nodiscard]] std::string plot_html(const Review& review);
+// The names of the cases with commas between them.
+[[nodiscard]] std::string names_text(const Review& review, const std::vector<std::size_t>& of);
+// Those that were decided alike.
+[[nodiscard]] std::vector<std::size_t> alike_cases(const Review& review);
 // What "followed" means.
 [[nodiscard]] std::string inputs_note(const Review& review);
 // "10.0 GiB, 4.0 KiB".

@@ -2,7 +2,9 @@
 // Stands in for a kernel with the driver: talks as it does, and hands out one block after the
 // other. What it does wrong is its file's name: dies, dies-later (at the sixth request), hangs,
 // never-ready, twice, free-fails. One that is picky takes no `commit=` and no mb_group_prealloc,
-// which is 512 already. One that is confused notes locks as no kernel does.
+// which is 512 already. One that is confused notes locks as no kernel does. One whose name begins
+// with "far" decides otherwise than the others, and takes 350 ns, or 900 when it is far-slow; what
+// a noisy one takes is as its process is.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +19,8 @@
 #include "guest/protocol.h"
 
 extern "C" const char e4r_identity[];
-const char e4r_identity[] = E4R_IDENTITY " protocol=2 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
+const char e4r_identity[] =
+    E4R_IDENTITY " protocol=2 criteria=4 release=6.1.0-fake commit=0123456789abcdef dirty=1\n";
 static_assert(E4R_PROTOCOL == 2);
 
 namespace {
@@ -26,6 +29,13 @@ constexpr const char* kStats =
     "mballoc:\n\treqs: 2\n\tsuccess: 2\n\tgroups_scanned: 1\n\textents_scanned: 1\n";
 
 std::uint64_t next_block = 5000;
+
+std::uint64_t nanoseconds(const std::string& name) {
+  if (name.starts_with("noisy"))
+    return 300 + 100 * ((static_cast<std::uint64_t>(getpid()) * 7919 + next_block) % 13);
+  if (name.starts_with("far")) return name == "far-slow" ? 900 : 350;
+  return 100;
+}
 
 void note_locks(e4r_locks& to, bool confused) {
   const char* names[] = {"group", "&sbi->s_mb_lists[(order)]", "&ac->ac_lg->lg_mutex"};
@@ -64,7 +74,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       answer.len = op.len;
       answer.what = E4R_CLOSED;
       answer.orig.len = answer.goal.len = answer.result.len = op.len;
-      answer.ns = 100;
+      answer.ns = nanoseconds(name);
       answer.found = 1;
       answer.considered = 3;
       if (op.locks != 0) note_locks(shared.locks, name == "confused");
@@ -103,6 +113,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     if (std::strncmp(argv[i], "e4replay=", 9) == 0) file = argv[i] + 9;
   if (name == "never-ready") pause();
+  if (name.starts_with("far")) next_block = 9000;
   const int fd = open(file.c_str(), O_RDWR);
   void* at = mmap(nullptr, sizeof(e4r_shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) return std::puts(e4r_identity);

@@ -129,6 +129,122 @@ TEST(Review, TellsTheLargestChangeFirst) {
   EXPECT_TRUE(told(review, Change::better).empty());
 }
 
+// Some cases in which extents per file are so many times as many.
+Review of_extents(const std::vector<std::pair<double, double>>& values) {
+  Review out = hostile();
+  const Case first = out.cases.front();
+  out.cases.clear();
+  for (const auto& [base, with] : values) {
+    Case one = first;
+    one.name = fmt::format("case-{}", out.cases.size());
+    one.figures = {
+        {"files/avg_extents", "extents per file", Better::lower, base, with},
+        {"files/extents", "extents of files", Better::lower, base, with, Place::document}};
+    out.cases.push_back(one);
+  }
+  return out;
+}
+
+TEST(Review, TellsALineAFigureOverAllCases) {
+  const Review review = of_extents({{10, 11}, {10, 15}, {10, 10}, {10, 9}, {10, 12}});
+  const std::vector<Summary> all = summaries(review);
+  ASSERT_EQ(all.size(), 1u) << "the same figure under another name";
+  EXPECT_EQ(all[0].cases, 5u);
+  EXPECT_EQ(all[0].worse.count, 3u);
+  EXPECT_EQ(all[0].better.count, 1u);
+  EXPECT_EQ(way_text(review, all[0], Change::worse),
+            "worse in 3 of 5, median +20.0 %, most +50.0 % in case-1; better in 1");
+  EXPECT_EQ(way_text(review, all[0], Change::better),
+            "better in 1 of 5, -10.0 % in case-3; worse in 3");
+  const std::string text = review_text(review, {"e4replay 1", {"a"}});
+  const std::size_t line = text.find("extents per file: worse in 3 of 5"),
+                    at = text.find("case-1 ");
+  EXPECT_LT(line, at) << text;
+  EXPECT_EQ(text.find("extents of files"), std::string::npos);
+  const auto doc = boost::json::parse(review_json(review, {"e4replay 1", {"a"}}));
+  const auto& told = doc.at("summary").at(0);
+  EXPECT_EQ(told.at("key").as_string(), "files/avg_extents");
+  EXPECT_NEAR(told.at("worse").at("median_percent").to_number<double>(), 20, 1e-9);
+  EXPECT_EQ(told.at("worse").at("most").at("name").as_string(), "case-1");
+}
+
+TEST(Review, OneFigureDoesNotFillTheList) {
+  Review review = of_extents(std::vector<std::pair<double, double>>(40, {10, 20}));
+  review.cases.back().figures.push_back(
+      {"extents_scanned", "extents scanned", Better::lower, 100.0, 102.0});
+  const std::vector<Told> some = largest(review, Change::worse);
+  ASSERT_EQ(some.size(), 6u);
+  EXPECT_EQ(some.back().of, 39u);
+  EXPECT_EQ(some.back().figure, 2u);
+  EXPECT_NE(review_text(review, {"e4replay 1", {"a"}}).find("and 35 more of these figures, below"),
+            std::string::npos);
+}
+
+TEST(Review, OfThoseFromNothingTheLargestIsFirst) {
+  const Review review = of_extents({{0, 1}, {0, 700}, {10, 1000}});
+  const std::vector<Summary> all = summaries(review);
+  EXPECT_EQ(way_text(review, all[0], Change::worse),
+            "worse in 3 of 3, median from 0 to 1.00, most from 0 to 700.00 in case-1");
+}
+
+TEST(Review, TimesOfCasesAlikeAreTheBandOfTheOthers) {
+  Review review = of_extents({{10, 11}, {10, 11}, {10, 11}});
+  const auto time = [](double base, double with) {
+    return Figure{"decision_ns/mean", "ns a request, mean", Better::lower, base, with};
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    review.cases[i].alike = true;
+    review.cases[i].figures.clear();
+    review.cases[i].alike_times = {time(100, i == 0 ? 104 : 80)};
+  }
+  review.cases[2].figures = {time(100, 120)};
+  conclude(review);
+  ASSERT_EQ(review.bands.size(), 1u);
+  EXPECT_EQ(review.bands[0].cases, 2u);
+  EXPECT_DOUBLE_EQ(review.bands[0].width, 0.25);
+  EXPECT_TRUE(review.timed);
+  EXPECT_EQ(change_of(review.cases[2].figures[0]), Change::same);
+  EXPECT_EQ(noise_text(review.cases[2].figures[0]), "noise");
+  EXPECT_TRUE(told(review, Change::worse).empty());
+  review.cases[2].figures = {time(100, 130)};
+  conclude(review);
+  EXPECT_EQ(told(review, Change::worse).size(), 1u);
+  EXPECT_EQ(change_of(time(100, 77)), Change::better) << "a figure of its own has no noise";
+}
+
+TEST(Review, EqualCaveatsAreOne) {
+  Review review = of_extents({{10, 11}, {10, 12}, {10, 13}});
+  review.cases[0].caveats = {"begins without"};
+  review.cases[2].caveats = {"begins without", "follows 98 %"};
+  conclude(review);
+  ASSERT_EQ(review.caveats.size(), 2u);
+  EXPECT_EQ(review.caveats[0].of, (std::vector<std::size_t>{0, 2}));
+  const std::string text = review_text(review, {"e4replay 1", {"a"}});
+  EXPECT_NE(text.find("begins without (in 2: case-0, case-2)\n"), std::string::npos) << text;
+  const auto doc = boost::json::parse(review_json(review, {"e4replay 1", {"a"}}));
+  EXPECT_EQ(doc.at("caveats").at(0).at("cases").as_array().size(), 2u);
+  EXPECT_NE(review_html(review, {"e4replay 1", {"a"}}).find("(in 2: case-0, case-2)"),
+            std::string::npos);
+}
+
+// A row a figure, a dot a case, where a phone has room for it.
+TEST(Review, ThePlotHasADotForEachCase) {
+  const Review review = of_extents({{10, 11}, {10, 5}, {10, 10}, {0, 10}});
+  const std::string plot = plot_html(review);
+  const auto count = [&plot](std::string_view what) {
+    std::size_t out = 0;
+    for (std::size_t at = plot.find(what); at != plot.npos; at = plot.find(what, at + 1)) ++out;
+    return out;
+  };
+  EXPECT_EQ(count("class=\"dots\""), 1u);
+  EXPECT_EQ(count("<a class=\"worse\""), 2u);
+  EXPECT_EQ(count("<a class=\"better\""), 1u);
+  EXPECT_EQ(count("<a class=\"same\""), 1u);
+  EXPECT_EQ(count("left:98.00%"), 1u) << "from nothing";
+  EXPECT_EQ(count("left:6.00%"), 1u + 1u) << "the largest, and the mark of twice as much";
+  EXPECT_NE(plot.find("title=\"case-1: 10.00 to 5.00, -50.0 %\""), std::string::npos) << plot;
+}
+
 TEST(Review, TimesChangeByMoreToBeTold) {
   Review review = hostile();
   review.cases.resize(1);

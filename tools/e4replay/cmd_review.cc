@@ -9,6 +9,7 @@
 #include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
 #include "review/review.h"
+#include "review/words.h"
 #include "util/file.h"
 #include "util/output.h"
 #include "util/shell.h"
@@ -26,6 +27,7 @@ struct Options : SideArguments {
   std::string profiles = "agrawal,meyer,wang-lanl";
   std::uint64_t seed = 1;
   bool force = false;
+  unsigned repeats = 3;
   std::string json, html;
   unsigned threads = 0;
   bool no_progress = false;
@@ -83,6 +85,9 @@ Status choose(const Options& options, review::Options& chosen) {
                  options.aged);
   if (options.captures.empty() && options.corpus.empty() && options.aged == 0)
     return error("there is nothing to review: give captures, --corpus DIR or --aged N");
+  if (options.repeats == 0 || options.repeats > 100)
+    return error("--repeats {}: give 1 to 100 runs", options.repeats);
+  chosen.repeats = options.repeats;
   chosen.force = options.force;
   chosen.threads = options.threads;
   return {};
@@ -116,6 +121,7 @@ std::vector<std::string> command_of(const Options& options) {
     add("--seed", std::to_string(options.seed));
   }
   if (options.force) out.emplace_back("--force");
+  if (options.repeats != Options().repeats) add("--repeats", std::to_string(options.repeats));
   if (!options.corpus.empty()) add("--corpus", options.corpus);
   for (const std::string& capture : options.captures) out.push_back(shell_word(capture));
   return out;
@@ -123,6 +129,9 @@ std::vector<std::string> command_of(const Options& options) {
 
 Status print(const review::Review& review, const Options& options, const Outputs& outputs) {
   const review::Made made = {version_line(), command_of(options)};
+  for (const review::Caveat& caveat : review.caveats)
+    warn(fmt::format("{} (in {}: {})", caveat.text, caveat.of.size(),
+                     review::names_text(review, caveat.of)));
   if (!options.json.empty())
     E4R_CHECK(write_output(review_json(review, made), outputs.named(options.json)));
   if (!options.html.empty())
@@ -182,6 +191,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--seed", o->seed, "of what ageing draws (1)").type_name("N");
   app.add_flag("--force", o->force,
                "compare also where the model follows less than 90 % of the recorded decisions");
+  app.add_option("--repeats", o->repeats,
+                 "runs of two kernels, in turn, that a time is the median of where they decide "
+                 "differently (3)")
+      .type_name("N");
   app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
   app.add_option("--html", o->html, "write the review as a page as well; -: instead")

@@ -27,6 +27,8 @@ Status choose_sides(const SideArguments& options, review::Side& base, review::Si
     return error("give the two policies: --base POLICY --with POLICY");
   E4R_TRY(base.policy, app::parse_policy(options.base));
   E4R_TRY(with.policy, app::parse_policy(options.with));
+  E4R_TRY(base.file, app::policy_file(*base.policy));
+  E4R_TRY(with.file, app::policy_file(*with.policy));
   base.settings = with.settings = options.settings;
   with.settings.insert(with.settings.end(), options.with_settings.begin(),
                        options.with_settings.end());

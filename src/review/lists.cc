@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a review says of all cases together: what changed, how far, and what is noise.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "review/review.h"
+
+namespace e4r::review {
+namespace {
+
+// How many times larger the larger one is.
+double factor_of(double base, double with) {
+  return std::max(base, with) / std::min(base, with);
+}
+
+double with_of(const Figure& figure) {
+  return report::number_of(figure.with).value_or(0);
+}
+
+const Figure& figure_at(const Review& review, const Told& told) {
+  return review.cases[told.of].figures[told.figure];
+}
+
+// The largest first. Of those that were nothing before, the one that is most now.
+void sort_by_size(const Review& review, std::vector<Told>& all) {
+  std::ranges::stable_sort(all, std::greater(), [&review](const Told& told) {
+    const Figure& figure = figure_at(review, told);
+    return std::tuple(!is_time(figure), size_of(figure),
+                      std::isinf(size_of(figure)) ? with_of(figure) : 0.0);
+  });
+}
+
+Summary::Way way_of(const Review& review, std::vector<Told> all) {
+  if (all.empty()) return {};
+  sort_by_size(review, all);
+  return {all.size(), all[all.size() / 2], all.front()};
+}
+
+// By what part 19 of 20 of the factors differ from 1 at the most.
+double width_of(std::vector<double> factors) {
+  std::ranges::sort(factors);
+  const auto most = static_cast<double>(factors.size() - 1);
+  return factors[static_cast<std::size_t>(std::ceil(most * 0.95))] - 1;
+}
+
+void find_bands(Review& review) {
+  std::map<std::string, std::vector<double>> factors;
+  for (const Case& one : review.cases)
+    for (const Figure& figure : one.alike_times) {
+      const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
+      if (base && with && *base > 0 && *with > 0)
+        factors[figure.key].push_back(factor_of(*base, *with));
+    }
+  review.bands.clear();
+  for (const auto& [key, all] : factors) review.bands.push_back({key, all.size(), width_of(all)});
+  for (Case& one : review.cases)
+    for (Figure& figure : one.figures) {
+      const auto band = std::ranges::find(review.bands, figure.key, &Band::key);
+      if (band != review.bands.end()) figure.noise = std::max(figure.noise, band->width);
+    }
+}
+
+void gather_caveats(Review& review) {
+  review.caveats.clear();
+  for (std::size_t i = 0; i < review.cases.size(); ++i)
+    for (const std::string& text : review.cases[i].caveats) {
+      auto known = std::ranges::find(review.caveats, text, &Caveat::text);
+      if (known == review.caveats.end())
+        known = review.caveats.insert(review.caveats.end(), Caveat{text, {}});
+      known->of.push_back(i);
+    }
+}
+
+}  // namespace
+
+Change change_of(const Figure& figure) {
+  const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
+  if (!base || !with) return Change::unknown;
+  if (*base == *with || (figure.noise > 0 && factor_of(*base, *with) - 1 <= figure.noise))
+    return Change::same;
+  if (figure.better == report::Better::none) return Change::unknown;
+  return (*with < *base) == (figure.better == report::Better::lower) ? Change::better
+                                                                     : Change::worse;
+}
+
+double size_of(const Figure& figure) {
+  const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
+  if (!base || !with || *base == *with) return 0;
+  if (*base == 0) return std::numeric_limits<double>::infinity();
+  return std::abs(*with - *base) / *base;
+}
+
+bool is_time(const Figure& figure) {
+  return figure.key.starts_with("decision_ns/");
+}
+
+void conclude(Review& review) {
+  for (const Case& one : review.cases) {
+    review.timed = review.timed || !one.alike_times.empty();
+    for (const Figure& figure : one.figures) review.timed = review.timed || is_time(figure);
+  }
+  find_bands(review);
+  gather_caveats(review);
+}
+
+std::vector<Told> told(const Review& review, Change change) {
+  std::vector<Told> out;
+  for (std::size_t of = 0; of < review.cases.size(); ++of)
+    for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
+      const Figure& figure = review.cases[of].figures[i];
+      if (figure.place != Place::lists) continue;
+      const double least = is_time(figure) ? kWorthTellingOfTimes : kWorthTelling;
+      if (change_of(figure) == change && size_of(figure) >= least) out.push_back({of, i});
+    }
+  sort_by_size(review, out);
+  return out;
+}
+
+std::vector<Told> largest(const Review& review, Change change) {
+  constexpr std::size_t kMost = 5;  // of a figure
+  const std::vector<Told> all = told(review, change);
+  std::vector<Told> out;
+  for (const Summary& summary : summaries_of(review, change)) {
+    std::size_t count = 0;
+    for (const Told& one : all)
+      if (figure_at(review, one).key == summary.key && count++ < kMost) out.push_back(one);
+  }
+  return out;
+}
+
+std::vector<Summary> summaries(const Review& review) {
+  std::vector<Summary> out;
+  std::map<std::string, std::map<Change, std::vector<Told>>> changes;
+  for (std::size_t of = 0; of < review.cases.size(); ++of)
+    for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
+      const Figure& figure = review.cases[of].figures[i];
+      if (figure.place != Place::lists || figure.better == report::Better::none) continue;
+      auto known = std::ranges::find(out, figure.key, &Summary::key);
+      if (known == out.end())
+        known = out.insert(out.end(), Summary{figure.key, figure.label, 0, {}, {}});
+      const Change change = change_of(figure);
+      if (change == Change::unknown) continue;  // one of the two has no such figure
+      ++known->cases;
+      changes[figure.key][change].push_back({of, i});
+    }
+  for (Summary& summary : out) {
+    summary.worse = way_of(review, std::move(changes[summary.key][Change::worse]));
+    summary.better = way_of(review, std::move(changes[summary.key][Change::better]));
+  }
+  std::ranges::stable_partition(
+      out, [](const Summary& summary) { return !summary.key.starts_with("decision_ns/"); });
+  return out;
+}
+
+std::vector<Summary> summaries_of(const Review& review, Change change) {
+  std::vector<Summary> out = summaries(review);
+  std::erase_if(out, [&](const Summary& summary) {
+    return std::ranges::none_of(told(review, change), [&](const Told& one) {
+      return figure_at(review, one).key == summary.key;
+    });
+  });
+  return out;
+}
+
+}  // namespace e4r::review

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Reviews of two kernels, with programs that stand in for them (test/guest/fake_kernel.cc).
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "app/deciders.h"
+#include "hunt/case_capture.h"
+#include "review/figures.h"
+#include "review/words.h"
+#include "support/ext2_images.h"
+#include "support/temp_dir.h"
+
+namespace e4r::review {
+namespace {
+
+class KernelReview : public ::testing::Test {
+ protected:
+  KernelReview() {
+    hunt::Starts starts([this](std::uint64_t bytes, std::uint32_t block_size) {
+      std::string path = dir_.file("start.img");
+      test::make_image(path, bytes, {"-t", "ext4", "-b", std::to_string(block_size)});
+      return Result<std::string>(std::move(path));
+    });
+    hunt::Candidate candidate;
+    candidate.origin = {.bytes = 64 << 20, .block_size = 4096};
+    candidate.mix.operations = 20;
+    const auto start = starts.make(candidate.origin);
+    Side recorded;
+    recorded.policy = *app::parse_policy("legacy");
+    const auto events = hunt::write_case(hunt::scene_of(candidate, *start), recorded,
+                                         {"the test", "none"}, dir_.file("case.e4c"));
+    EXPECT_TRUE(events.ok()) << events.error().message;
+    options_.captures.push_back(*app::parse_capture(dir_.file("case.e4c")));
+  }
+
+  // One whose file has that name, which says what it does.
+  Side kernel(const std::string& name) {
+    std::filesystem::copy_file(FAKE_KERNEL, dir_.file(name));
+    Side out;
+    out.policy = *app::parse_policy("kernel:" + dir_.file(name));
+    out.file = *app::policy_file(*out.policy);
+    return out;
+  }
+  Result<Review> run(const std::string& base, const std::string& with) {
+    options_.base = kernel(base);
+    options_.with = kernel(with);
+    return review::review(options_, {silent_, [](const std::string&) {}});
+  }
+  static const Figure& figure(const Review& review, const std::string& key) {
+    static const Figure kNone;
+    for (const Figure& one : review.cases.front().figures)
+      if (one.key == key) return one;
+    ADD_FAILURE() << "no figure " << key;
+    return kNone;
+  }
+
+  test::TempDir dir_;
+  Options options_;
+  Progress silent_{false};
+};
+
+TEST_F(KernelReview, TimesOfTwoCopiesAreNoChange) {
+  const auto review = run("noisy-a", "noisy-b");
+  ASSERT_TRUE(review.ok()) << review.error().message;
+  const Case& one = review->cases.front();
+  ASSERT_EQ(one.refused, "");
+  EXPECT_TRUE(one.alike);
+  EXPECT_EQ(one.repeats, 1u);
+  for (const Figure& figure : one.figures) EXPECT_FALSE(is_time(figure)) << figure.key;
+  EXPECT_TRUE(told(*review, Change::worse).empty());
+  EXPECT_TRUE(told(*review, Change::better).empty());
+  ASSERT_EQ(review->bands.size(), 3u);
+  EXPECT_EQ(review->bands.front().cases, 1u);
+  const std::string text = review_text(*review, {"e4replay 1", {"e4replay", "review"}});
+  EXPECT_NE(text.find("their checksums are equal"), std::string::npos) << text;
+  EXPECT_NE(text.find("In 1 case decided alike, the mean"), std::string::npos) << text;
+  EXPECT_NE(text.find("Every request was decided alike in 1: case."), std::string::npos) << text;
+}
+
+TEST_F(KernelReview, ATimeOfOneThatDecidesOtherwiseIsTheMedianOfRunsInTurn) {
+  options_.repeats = 5;
+  const auto review = run("good", "far-slow");
+  ASSERT_TRUE(review.ok()) << review.error().message;
+  const Case& one = review->cases.front();
+  ASSERT_EQ(one.refused, "");
+  EXPECT_FALSE(one.alike);
+  EXPECT_EQ(one.repeats, 5u);
+  EXPECT_EQ(report::number_of(figure(*review, "decision_ns/mean").with), 900);
+  EXPECT_EQ(change_of(figure(*review, "decision_ns/p50")), Change::worse);
+  EXPECT_TRUE(one.caveats.empty()) << one.caveats.front();
+}
+
+// 100 and 350 ns may be neighbours for a clock that ticks every 256 ns.
+TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
+  const auto review = run("good", "far");
+  ASSERT_TRUE(review.ok()) << review.error().message;
+  EXPECT_EQ(change_of(figure(*review, "decision_ns/p50")), Change::same);
+  EXPECT_EQ(noise_text(figure(*review, "decision_ns/p99")), "noise");
+  EXPECT_EQ(change_of(figure(*review, "decision_ns/mean")), Change::worse) << "of many requests";
+}
+
+// Its mean time is that of 350 ns or less in some runs and of more in others.
+TEST_F(KernelReview, WhatRunsOfOneKernelDifferByIsNoise) {
+  const auto review = run("noisy-a", "far");
+  ASSERT_TRUE(review.ok()) << review.error().message;
+  const Figure& p50 = figure(*review, "decision_ns/p50");
+  EXPECT_GE(p50.noise, 256.0 / 1500);
+  EXPECT_EQ(review->cases.front().repeats, 3u);
+}
+
+TEST_F(KernelReview, NamesTheKernelsThatWereCompared) {
+  const auto review = run("good", "far");
+  ASSERT_TRUE(review.ok()) << review.error().message;
+  const std::string text = review_text(*review, {"e4replay 1", {"e4replay", "review"}});
+  EXPECT_NE(text.find("\n      Linux 6.1.0-fake, commit 0123456789ab with changes that are not"),
+            std::string::npos)
+      << text;
+  const auto doc = boost::json::parse(review_json(*review, {"e4replay 1", {"a"}}));
+  for (const char* side : {"base", "with"}) {
+    EXPECT_FALSE(doc.at(side).at("verified").as_bool());
+    EXPECT_EQ(doc.at(side).at("release").as_string(), "6.1.0-fake");
+    EXPECT_EQ(doc.at(side).at("commit").as_string(), "0123456789abcdef");
+    EXPECT_TRUE(doc.at(side).at("dirty").as_bool());
+    EXPECT_EQ(doc.at(side).at("crc32c").as_string().size(), 8u);
+  }
+  const std::string page = review_html(*review, {"e4replay 1", {"a"}});
+  EXPECT_NE(page.find("commit 0123456789ab"), std::string::npos);
+}
+
+TEST_F(KernelReview, AFileThatIsBuiltAnewMeanwhileIsRefused) {
+  options_.base = kernel("good");
+  options_.with = kernel("far");
+  std::ofstream(dir_.file("far"), std::ios::app) << "built anew";
+  const auto review = review::review(options_, {silent_, [](const std::string&) {}});
+  ASSERT_FALSE(review.ok());
+  EXPECT_NE(review.error().message.find("far: changed while it was reviewed"), std::string::npos)
+      << review.error().message;
+}
+
+}  // namespace
+}  // namespace e4r::review
