@@ -18,26 +18,32 @@ std::vector<Choice> choices_of(const Space& space, const Levels& levels) {
 
 }  // namespace
 
-std::string times_text(double score) {
-  return score <= 0 ? "no worse" : fmt::format("{:.4g} times", std::exp2(score));
+std::string times_text(const Trial* trial) {
+  if (trial == nullptr || trial->score <= 0) return "no worse";
+  if (!std::isinf(trial->times())) return fmt::format("{:.4g} times", trial->times());
+  return trial->higher_is_better ? "nothing is left" : "new";
 }
 
 Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& listener,
                   const std::atomic<bool>& stop) {
-  const SearchOptions& wanted = options.search;
+  using Clock = std::chrono::steady_clock;
+  SearchOptions wanted = options.search;
+  Clock::time_point end = Clock::now() + options.most * 3 / 4;
+  if (options.most.count() > 0) wanted.enough = [&end] { return Clock::now() >= end; };
   E4R_TRY(const Space space, Space::create(options.largest, options.tunables));
   Starts starts(std::move(make));
   Hunt out;
-  out.search = wanted;
-  E4R_TRY(out.found, search(space, starts, wanted, [&](std::uint64_t trials, double best) {
+  out.search = options.search;
+  E4R_TRY(out.found, search(space, starts, wanted, [&](std::uint64_t trials, const Trial* worst) {
             listener.progress.show(fmt::format("{} of {} trials, worst: {}", format_count(trials),
-                                               format_count(wanted.trials), times_text(best)));
+                                               format_count(wanted.trials), times_text(worst)));
             return !stop.load();
           }));
   if (!out.found.best) return out;
+  end += options.most - options.most * 3 / 4;
   E4R_TRY(out.shrunk,
           shrink(space, starts, wanted, *out.found.best, options.shrink_trials,
-                 [&](std::uint64_t trials, double now) {
+                 [&](std::uint64_t trials, const Trial* now) {
                    listener.progress.show(fmt::format("making it smaller: {} trials, {}",
                                                       format_count(trials), times_text(now)));
                    return !stop.load();

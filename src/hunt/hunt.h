@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct Options {
   std::vector<std::string> tunables;  // that are chosen, by their names
   std::uint64_t largest = 0;          // bytes of a file system
   std::uint64_t shrink_trials = 1000;
+  // The time for all of it, of which the search has three quarters; 0: trials alone end it.
+  std::chrono::milliseconds most = {};
   OutputName output{""};  // the capture
   std::string command;    // that it is made by, for the capture
   std::string program;    // name and version, likewise
@@ -47,8 +50,9 @@ struct Hunt {
 [[nodiscard]] Result<Hunt> hunt(const Options& options, ImageMaker make,
                                 const app::Listener& listener, const std::atomic<bool>& stop);
 
-// A score for a person: "12.5 times", or "no worse".
-[[nodiscard]] std::string times_text(double score);
+// How much worse a case is, for a person: "12.5 times", "new" where there was nothing before, or
+// "no worse"; also where there is none.
+[[nodiscard]] std::string times_text(const Trial* trial);
 
 // Who hunted, and by which command.
 struct Made {

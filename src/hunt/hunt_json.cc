@@ -12,8 +12,9 @@ namespace {
 namespace json = boost::json;
 
 json::object values_json(const Trial& trial) {
-  return {
-      {"base", trial.base_value}, {"with", trial.with_value}, {"times", std::exp2(trial.score)}};
+  json::object out = {{"base", trial.base_value}, {"with", trial.with_value}, {"times", nullptr}};
+  if (std::isfinite(trial.times())) out["times"] = trial.times();
+  return out;
 }
 
 json::value told_json(const Told& told) {

@@ -19,7 +19,7 @@ std::string number_text(double value) {
 
 std::string values_text(const Trial& trial) {
   return fmt::format("{} to {}, {}", number_text(trial.base_value), number_text(trial.with_value),
-                     times_text(trial.score));
+                     times_text(&trial));
 }
 
 std::string choices_text(const Hunt& hunt, bool plain) {

@@ -30,7 +30,7 @@ struct Shared {
   const SearchTold& told;
   std::mutex mutex;  // of what follows
   std::uint64_t trials = 0;
-  double best = kNoScore;
+  std::optional<Trial> worst;
   bool stopped = false;
 };
 
@@ -71,7 +71,8 @@ class Island {
     const Levels levels = shared_.space.levels(point);
     const auto known = known_.find(levels);
     if (known != known_.end()) return known->second;
-    if (tally_.trials == most_) return stop();
+    const auto& enough = shared_.options.enough;
+    if (tally_.trials == most_ || (enough && enough())) return stop();
     auto tried = attempt(levels);
     if (!tried.ok()) {
       failed_ = tried.error();
@@ -80,7 +81,7 @@ class Island {
     ++tally_.trials;
     const double score = count(levels, *std::move(tried));
     known_.emplace(levels, score);
-    if (!tell(score)) return stop();
+    if (!tell()) return stop();
     return score;
   }
 
@@ -109,11 +110,13 @@ class Island {
   }
 
   // False when all is to stop.
-  bool tell(double score) {
+  bool tell() {
     const std::scoped_lock lock(shared_.mutex);
     ++shared_.trials;
-    shared_.best = std::max(shared_.best, score);
-    if (!shared_.stopped && !shared_.told(shared_.trials, shared_.best)) shared_.stopped = true;
+    if (best_ && (!shared_.worst || best_->trial.score > shared_.worst->score))
+      shared_.worst = best_->trial;
+    const Trial* worst = shared_.worst ? &*shared_.worst : nullptr;
+    if (!shared_.stopped && !shared_.told(shared_.trials, worst)) shared_.stopped = true;
     if (shared_.stopped) failed_ = error("stopped");
     return !shared_.stopped;
   }
@@ -139,7 +142,7 @@ class Island {
 
 Result<SearchResult> search(const Space& space, Starts& starts, const SearchOptions& options,
                             const SearchTold& told) {
-  Shared shared{space, starts, options, told, {}, 0, kNoScore, false};
+  Shared shared{space, starts, options, told, {}, 0, {}, false};
   std::vector<std::unique_ptr<Island>> islands;
   for (std::size_t i = 0; i < kIslands; ++i)
     islands.push_back(std::make_unique<Island>(

@@ -10,6 +10,9 @@
 namespace e4r::hunt {
 
 struct SearchOptions : Match {
+  // Asked before each trial: true ends the search with what it has found. May be called from
+  // several threads at once; empty: it makes all of its trials.
+  std::function<bool()> enough = nullptr;
   std::uint64_t trials = 2000;  // in all
   std::uint64_t seed = 1;
   unsigned threads = 0;  // 0: one per CPU. The answer does not depend on it
@@ -33,9 +36,9 @@ struct SearchResult {
 
 // Looks for the candidate with the highest score: several searches by controlled random search
 // (NLopt's CRS2 with local mutation: Kaelo and Ali, 2006) go on beside each other, each from a seed
-// of its own. `told` hears of each trial how many there were and what the best score is by now;
-// false stops the search. Errors: those of a trial; "stopped".
-using SearchTold = std::function<bool(std::uint64_t trials, double best)>;
+// of its own. `told` hears of each trial how many there were and which one is the worst case by now
+// (null: none is worse); false stops the search. Errors: those of a trial; "stopped".
+using SearchTold = std::function<bool(std::uint64_t trials, const Trial* worst)>;
 [[nodiscard]] Result<SearchResult> search(const Space& space, Starts& starts,
                                           const SearchOptions& options, const SearchTold& told);
 

@@ -34,7 +34,7 @@ class Shrinker {
   // Whether the scene still shows it; if so it is the best one from now on.
   Result<bool> keeps(Scene scene, const Levels& levels) {
     ++best_.trials;
-    if (!told_(best_.trials, best_.trial.score)) return error("stopped");
+    if (!told_(best_.trials, &best_.trial)) return error("stopped");
     E4R_TRY(auto trial, try_scene(scene, options_));
     if (!trial || trial->score < enough_) return false;
     best_.levels = levels;
@@ -53,7 +53,9 @@ class Shrinker {
     return keeps(scene_of(candidate, std::move(start)), levels);
   }
 
-  [[nodiscard]] bool may_go_on() const { return best_.trials < most_; }
+  [[nodiscard]] bool may_go_on() const {
+    return best_.trials < most_ && !(options_.enough && options_.enough());
+  }
 
   // The plain value, else the one in the middle between one that is too plain and the best one.
   Status shrink_parameter(std::size_t index) {

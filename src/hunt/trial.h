@@ -27,10 +27,15 @@ struct Objective {
 struct Trial {
   review::Outcome base, with;
   double base_value = 0, with_value = 0;  // of the objective
+  bool higher_is_better = false;          // of its values
   // By how many powers of two the second is worse; below 0: it is better. What a search costs
   // counts from a tenth of a step a request on, so that nothing is not infinitely better than
   // little.
   double score = 0;
+  // How many times worse the second value is; infinite when it is nothing on one side.
+  [[nodiscard]] double times() const {
+    return higher_is_better ? base_value / with_value : with_value / base_value;
+  }
 };
 
 // Fills in values and score of two outcomes. False: they have no such figure. `block_size` in
@@ -59,7 +64,8 @@ struct Match {
   std::uint64_t least_requests = 0;  // to the allocator: a case with fewer is none
 };
 // Plays it under both. None: it is no case, one of them ran out of space, or they have no such
-// figure.
+// figure. Where times are compared and the second one is worse, both are played three times in
+// turn, and the run in the middle stands for its side.
 [[nodiscard]] Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match);
 
 // The tunables under which a side decides.

@@ -100,6 +100,7 @@ errcode_t store(ext2_filsys fs, dgrp_t group, std::span<const std::uint64_t> wor
 errcode_t store_all(ext2_filsys fs, const NewBitmap& bitmap) {
   std::vector<char> block(fs->blocksize);
   std::uint64_t free = 0;
+  fs->now = static_cast<time_t>(fs->super->s_wtime);  // which libext2fs would set to this second
   for (dgrp_t group = 0; group < fs->group_desc_count; ++group)
     if (const errcode_t code = store(fs, group, bitmap(group), block, free)) return code;
   ext2fs_free_blocks_count_set(fs->super, free << fs->cluster_ratio_bits);

@@ -18,9 +18,9 @@ using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group
 
 // Makes `out` a sparse copy of the image `source` with other block bitmaps: each group's bitmap,
 // its descriptor's free count and flags, the superblock's free count, and the checksums of all of
-// them. Nothing else changes: inodes are the source's, so e2fsck will find blocks that are in use
-// and belong to nobody. `out` is an output that needs a regular file (util/output.h); it must not
-// be `source`.
+// them. Nothing else changes, nor does the time of the last write: inodes are the source's, so
+// e2fsck will find blocks that are in use and belong to nobody. `out` is an output that needs a
+// regular file (util/output.h); it must not be `source`.
 [[nodiscard]] Status write_with_bitmaps(const std::string& source, const OutputName& out,
                                         const NewBitmap& bitmap);
 

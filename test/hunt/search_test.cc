@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cmath>
+
 #include "app/deciders.h"
 #include "hunt/case_capture.h"
+#include "hunt/hunt.h"
 #include "hunt/images.h"
 #include "hunt/replayed.h"
 #include "hunt/shrink.h"
@@ -24,7 +28,7 @@ class HuntSearch : public ::testing::Test {
 
   Result<SearchResult> search_in(unsigned threads) {
     options_.threads = threads;
-    return search(space_, starts_, options_, [](std::uint64_t, double) { return true; });
+    return search(space_, starts_, options_, [](std::uint64_t, const Trial*) { return true; });
   }
 
   Images images_;
@@ -59,10 +63,50 @@ TEST_F(HuntSearch, AgainstItselfNothingIsWorse) {
 }
 
 TEST_F(HuntSearch, EndsWhenItIsTold) {
-  const auto found =
-      search(space_, starts_, options_, [](std::uint64_t trials, double) { return trials < 10; });
+  const auto found = search(space_, starts_, options_,
+                            [](std::uint64_t trials, const Trial*) { return trials < 10; });
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().message, "stopped");
+}
+
+// Enough is no stop: what was found by then is the answer.
+TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
+  std::atomic<int> asked = 0;
+  options_.enough = [&asked] { return ++asked > 30; };
+  const auto found = search_in(1);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->tally.trials, 30u);
+  ASSERT_TRUE(found->best);
+  asked = 28;
+  const auto small = shrink(space_, starts_, options_, *found->best, 150,
+                            [](std::uint64_t, const Trial*) { return true; });
+  ASSERT_TRUE(small.ok()) << small.error().message;
+  EXPECT_LE(small->trials, 3u);
+}
+
+// The score has a tenth of a step a request on both sides; what a person is told has not.
+TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
+  Trial trial;
+  trial.base.requests = trial.with.requests = 1000;
+  trial.base.groups_considered = 100;
+  trial.base.extents_scanned = 0;
+  trial.with.groups_considered = 590;
+  trial.with.extents_scanned = 0;
+  ASSERT_TRUE(measure(options_.objective, 4096, trial));
+  EXPECT_DOUBLE_EQ(trial.times(), 5.9);
+  EXPECT_DOUBLE_EQ(trial.score, std::log2(690.0 / 200));
+  EXPECT_EQ(times_text(&trial), "5.9 times");
+  EXPECT_EQ(times_text(nullptr), "no worse");
+  trial.base.groups_considered = 0;
+  ASSERT_TRUE(measure(options_.objective, 4096, trial));
+  EXPECT_EQ(times_text(&trial), "new");
+  std::swap(trial.base, trial.with);
+  ASSERT_TRUE(measure(options_.objective, 4096, trial));
+  EXPECT_EQ(times_text(&trial), "no worse");
+  trial.base.free.add(0, 300);
+  trial.with.free.add(0, 100);
+  ASSERT_TRUE(measure(*find_objective("free_extents/max_kb"), 4096, trial));
+  EXPECT_EQ(times_text(&trial), "3 times");
 }
 
 // What is left is smaller and still shows it, and a replay of its capture says the same of it.
@@ -70,7 +114,7 @@ TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   const auto found = search_in(0);
   ASSERT_TRUE(found.ok() && found->best);
   const auto small = shrink(space_, starts_, options_, *found->best, 150,
-                            [](std::uint64_t, double) { return true; });
+                            [](std::uint64_t, const Trial*) { return true; });
   ASSERT_TRUE(small.ok()) << small.error().message;
   EXPECT_LE(small->trials, 151u);
   EXPECT_GE(small->trial.score, found->best->trial.score * 0.75);

@@ -18,13 +18,17 @@ namespace e4r::tools {
 namespace cmd_hunt {
 namespace {
 
+constexpr std::uint64_t kTrials = 2000;
+constexpr std::uint64_t kUnset = UINT64_MAX;
+
 struct Options : SideArguments {
   std::string objective = "steps";
   std::string output;
   std::string tunables = "mb_stripe";
   std::string largest = "4G";
   std::uint64_t least_requests = 100;
-  std::uint64_t trials = 2000;
+  std::uint64_t trials = kUnset;  // kTrials, or as many as there is time for
+  std::string duration;
   std::uint64_t shrink_trials = 1000;
   std::uint64_t seed = 1;
   std::string json;
@@ -45,7 +49,9 @@ std::string command_of(const Options& options) {
   add("--tunables", options.tunables);
   add("--largest", options.largest);
   add("--least-requests", std::to_string(options.least_requests));
-  add("--trials", std::to_string(options.trials));
+  if (options.trials != kUnset || options.duration.empty())
+    add("--trials", std::to_string(options.trials == kUnset ? kTrials : options.trials));
+  if (!options.duration.empty()) add("--for", options.duration);
   add("--shrink-trials", std::to_string(options.shrink_trials));
   add("--seed", std::to_string(options.seed));
   add("-o", options.output);
@@ -66,6 +72,22 @@ Status choose_tunables(const Options& options, hunt::Options& chosen) {
   return {};
 }
 
+// How long it goes on.
+Status choose_trials(const Options& options, hunt::Options& chosen) {
+  constexpr std::uint64_t kMostTrials = 10'000'000;
+  const bool given = options.trials != kUnset;
+  if (given && (options.trials == 0 || options.trials > kMostTrials))
+    return error("--trials {}: give 1 to {}", options.trials, kMostTrials);
+  chosen.search.trials = given ? options.trials : kTrials;
+  if (options.duration.empty()) return {};
+  const auto most = parse_duration(options.duration);
+  if (!most.ok()) return error("--for: {}", most.error().message);
+  if (most->count() == 0) return error("--for {}: no time to hunt", options.duration);
+  chosen.most = *most;
+  if (!given) chosen.search.trials = kMostTrials;
+  return {};
+}
+
 // What is wrong with the command line, if anything is.
 Status choose(const Options& options, hunt::Options& chosen) {
   E4R_CHECK(choose_sides(options, chosen.search.base, chosen.search.with));
@@ -83,11 +105,8 @@ Status choose(const Options& options, hunt::Options& chosen) {
   if (const auto space = hunt::Space::create(*largest, {}); !space.ok())
     return error("--largest: {}", space.error().message);
   E4R_CHECK(choose_tunables(options, chosen));
-  constexpr std::uint64_t kMostTrials = 10'000'000;
-  if (options.trials == 0 || options.trials > kMostTrials)
-    return error("--trials {}: give 1 to {}", options.trials, kMostTrials);
+  E4R_CHECK(choose_trials(options, chosen));
   chosen.search.least_requests = options.least_requests;
-  chosen.search.trials = options.trials;
   chosen.search.seed = options.seed;
   chosen.search.threads = options.threads;
   chosen.shrink_trials = options.shrink_trials;
@@ -114,7 +133,7 @@ Result<int> run(const Options& options) {
   const auto make = [&images](std::uint64_t bytes,
                               std::uint32_t block_size) -> Result<std::string> {
     E4R_TRY(StartImage image,
-            StartImage::make(std::to_string(bytes), temporary_directory(), block_size));
+            StartImage::make(std::to_string(bytes), temporary_directory(), block_size, true));
     images.push_back(std::move(image));
     return images.back().path();
   };
@@ -149,6 +168,9 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("N");
   app.add_option("--largest", o->largest, "no file system is larger (4G)").type_name("SIZE");
   app.add_option("--trials", o->trials, "how many cases are tried (2000)").type_name("N");
+  app.add_option("--for", o->duration,
+                 "end after this time (90s, 10m); --trials is then 10000000 unless given")
+      .type_name("TIME");
   app.add_option("--shrink-trials", o->shrink_trials,
                  "and how many to make the worst one smaller (1000)")
       .type_name("N");

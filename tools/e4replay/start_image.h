@@ -19,16 +19,18 @@ class StartImage {
   // disk where the aged one is to be.
   [[nodiscard]] static Result<StartImage> open(const std::string& target, const OutputName& output);
   // A file system of the size, in `directory`. `block_size` in bytes; 0: mke2fs chooses.
+  // `repeatable`: the same bytes each time, whatever the time is.
   [[nodiscard]] static Result<StartImage> make(const std::string& size,
                                                const std::string& directory,
-                                               std::uint32_t block_size = 0);
+                                               std::uint32_t block_size = 0,
+                                               bool repeatable = false);
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   [[nodiscard]] Status make_in(std::uint64_t bytes, const std::string& size,
                                const std::string& directory, const std::string& where,
-                               std::uint32_t block_size = 0);
+                               std::uint32_t block_size = 0, bool repeatable = false);
   Fd made_;
   std::string path_;
 };
