@@ -6,8 +6,8 @@
 #                                            default: build
 set -euo pipefail
 
-build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libfmt-dev libzstd-dev zlib1g-dev
-       libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
+build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev libfmt-dev libzstd-dev
+       zlib1g-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
        libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev zstd tar)
 # clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package.
 # A build can do without.

@@ -6,9 +6,9 @@ namespace e4r::lazyinit {
 Result<std::unique_ptr<Ext2OverTarget>> Ext2OverTarget::open(Target& target) {
   std::unique_ptr<Ext2OverTarget> over(new Ext2OverTarget(target));
   ext2_filsys fs = nullptr;
-  const errcode_t code =
-      ext2fs_open2(over->io_.name().c_str(), nullptr, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0,
-                   TargetIo::manager(), &fs);
+  const errcode_t code = ext2fs_open2(over->io_.name().c_str(), nullptr,
+                                      EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0,
+                                      TargetIo::manager(), &fs);
   E4R_CHECK(over->checked(code, "open it"));
   fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
   over->fs_.reset(fs);

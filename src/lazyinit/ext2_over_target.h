@@ -11,7 +11,8 @@ namespace e4r::lazyinit {
 
 class Ext2OverTarget {
  public:
-  // For writing. The superblock must have passed Superblock::read().
+  // For writing. The superblock must have passed Superblock::read(). Multiple-mount protection is
+  // the target's affair (mmp_target.h).
   [[nodiscard]] static Result<std::unique_ptr<Ext2OverTarget>> open(Target& target);
 
   [[nodiscard]] ext2_filsys fs() const { return fs_.get(); }

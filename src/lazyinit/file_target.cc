@@ -6,7 +6,6 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +14,8 @@
 #include <cstring>
 
 #include "lazyinit/in_use.h"
-#include "util/file.h"
+#include "lazyinit/offset_target.h"
+#include "lazyinit/storage.h"
 #include "util/units.h"
 
 namespace e4r::lazyinit {
@@ -53,8 +53,9 @@ Error cannot_open(const std::string& path, int errnum) {
 }  // namespace
 
 Result<std::unique_ptr<Target>> Target::open(const std::string& path, Access access) {
-  E4R_TRY(std::unique_ptr<Target> target, FileTarget::open(path, access));
-  return target;
+  const Place place = place_of(path);
+  E4R_TRY(std::unique_ptr<Target> file, FileTarget::open(place.file, access));
+  return behind_offset(std::move(file), place);
 }
 
 Result<std::unique_ptr<FileTarget>> FileTarget::open(const std::string& path, Access access,
@@ -88,21 +89,8 @@ Status FileTarget::learn_size() {
     return {};
   }
   if (::ioctl(fd_, BLKGETSIZE64, &size_) != 0) return failed("get the size of", 0, errno);
-  learn_write_zeroes();
+  write_zeroes_ = device_attribute(st.st_rdev, "queue/write_zeroes_max_bytes").value_or("0") != "0";
   return {};
-}
-
-// A partition has its queue in the directory above its own.
-void FileTarget::learn_write_zeroes() {
-  struct stat st = {};
-  if (::fstat(fd_, &st) != 0) return;
-  for (const char* up : {"", "/.."}) {
-    const auto text = read_file(fmt::format("/sys/dev/block/{}:{}{}/queue/write_zeroes_max_bytes",
-                                            major(st.st_rdev), minor(st.st_rdev), up));
-    if (!text.ok()) continue;
-    write_zeroes_ = *text != "0\n";
-    return;
-  }
 }
 
 Error FileTarget::failed(const char* what, std::uint64_t offset, int errnum) const {
@@ -205,9 +193,24 @@ Result<Zeroed> FileTarget::zero_piece(Piece piece) {
   return Zeroed{ZeroMethod::write, length, 0};
 }
 
-Result<Zeroed> FileTarget::zero(std::uint64_t offset, std::uint64_t length) {
+Status FileTarget::punch(Piece piece) {
+  E4R_TRY(const bool done, by_fallocate(punch_hole_, FALLOC_FL_PUNCH_HOLE, piece));
+  if (done) return {};
+  return error("{}: {} cannot give blocks back in a way that leaves zeros (PUNCH_HOLE)", path_,
+               device_ ? "the device" : "its file system");
+}
+
+Result<Zeroed> FileTarget::zero(std::uint64_t offset, std::uint64_t length, ZeroBy by) {
   E4R_CHECK(check_range(offset, length));
   const std::uint64_t end = offset + length;
+  if (by == ZeroBy::writing) {
+    E4R_CHECK(write_zeros({offset, end}));
+    return Zeroed{ZeroMethod::write, length, 0};
+  }
+  if (by == ZeroBy::punching) {
+    if (length != 0) E4R_CHECK(punch({offset, end}));
+    return Zeroed{device_ ? ZeroMethod::write_zeroes : ZeroMethod::zero_range, 0, 0};
+  }
   Zeroed total{ZeroMethod::zero_range, 0, length};
   for (Piece piece{offset, offset}; piece.end < end;) {
     piece = next_data(piece.end, end);

@@ -18,6 +18,9 @@ namespace e4r::lazyinit {
 //   device  BLKZEROOUT. The kernel sends WRITE ZEROES where the device has it and writes zero pages
 //           itself where not (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c), which is the same
 //           ioctl; queue/write_zeroes_max_bytes in sysfs says which, and is what Zeroed reports.
+//
+// Punching is FALLOC_FL_PUNCH_HOLE on both: on a device the kernel sends WRITE ZEROES that may
+// unmap, and fails where the device has none (blkdev_fallocate, Linux 6.1 block/fops.c).
 struct Means {
   bool zero_range = true;
   bool punch_hole = true;
@@ -38,7 +41,8 @@ class FileTarget : public Target {
   [[nodiscard]] bool is_block_device() const override { return device_; }
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) override;
+  using Target::zero;
+  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length, ZeroBy by) override;
   [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] Status sync() override;
   [[nodiscard]] Result<std::uint64_t> allocated() override;
@@ -51,11 +55,11 @@ class FileTarget : public Target {
 
   FileTarget(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   [[nodiscard]] Status learn_size();
-  void learn_write_zeroes();
   [[nodiscard]] Status check_range(std::uint64_t offset, std::uint64_t length) const;
   [[nodiscard]] Error failed(const char* what, std::uint64_t offset, int errnum) const;
   [[nodiscard]] Piece next_data(std::uint64_t offset, std::uint64_t end) const;
   [[nodiscard]] Result<Zeroed> zero_piece(Piece piece);
+  [[nodiscard]] Status punch(Piece piece);
   [[nodiscard]] Result<bool> by_fallocate(std::atomic<bool>& usable, int mode, Piece piece);
   [[nodiscard]] Result<bool> by_zeroout(Piece piece);
   [[nodiscard]] Status write_zeros(Piece piece);

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "image/ext2_handle.h"
+#include "lazyinit/place.h"
 #include "util/fd.h"
 #include "util/loop_devices.h"
 
@@ -37,7 +38,8 @@ Error shown_by(const std::string& path, const std::string& loop) {
 
 Result<bool> is_mounted(const std::string& path) {
   int flags = 0;
-  if (const errcode_t code = ext2fs_check_if_mounted(path.c_str(), &flags); code != 0)
+  const std::string file = place_of(path).file;
+  if (const errcode_t code = ext2fs_check_if_mounted(file.c_str(), &flags); code != 0)
     return error("{}: cannot find out whether it is mounted: {}", path, image::ext2_text(code));
   // EXT2_MF_BUSY would only say that this process has the device open itself.
   return (flags & (EXT2_MF_MOUNTED | EXT2_MF_SWAP)) != 0;
@@ -47,7 +49,7 @@ Status check_not_in_use(const std::string& path) {
   E4R_TRY(const bool mounted, is_mounted(path));
   if (mounted)
     return error("{} is in use: it is mounted: unmount it first (umount {})", path, path);
-  const auto file = file_id(path);
+  const auto file = file_id(place_of(path).file);
   if (!file) return {};
   for (const std::string& loop : loop_devices_of(*file)) return shown_by(path, loop);
   if (!file->is_block_device) return {};
@@ -56,8 +58,9 @@ Status check_not_in_use(const std::string& path) {
 }
 
 Status check_not_held(const std::string& path) {
-  const auto file = file_id(path);
-  if (file && file->is_block_device && is_held(path)) return held_error(path);
+  const std::string name = place_of(path).file;
+  const auto file = file_id(name);
+  if (file && file->is_block_device && is_held(name)) return held_error(path);
   return {};
 }
 

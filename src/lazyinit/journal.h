@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "lazyinit/tables.h"
@@ -13,7 +12,7 @@ namespace e4r::lazyinit {
 // own superblock: what has to read as zeros in a new file system. Old blocks that look like a
 // journal's could otherwise be replayed after a crash, once sequence numbers get that far, which is
 // what mke2fs's lazy_journal_init risks. Empty without a journal, or with one on another device.
-// Reads `path`, which must not change meanwhile.
-[[nodiscard]] Result<std::vector<ByteRange>> journal_ranges(const std::string& path);
+// An Error if it lies outside of the file system.
+[[nodiscard]] Result<std::vector<ByteRange>> journal_ranges(Target& target);
 
 }  // namespace e4r::lazyinit

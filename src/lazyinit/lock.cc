@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "lazyinit/lock_holders.h"
+#include "lazyinit/place.h"
 #include "util/file.h"
 #include "util/file_id.h"
 
@@ -103,7 +104,8 @@ Status lock(const Fd& fd, const std::string& locked, const std::string& path, Lo
 
 }  // namespace
 
-Result<ImageLock> ImageLock::take(const std::string& path) {
+Result<ImageLock> ImageLock::take(const std::string& name) {
+  const std::string path = place_of(name).file;
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0) return error("cannot open {}: {}", path, errno_text(errno));
   const bool device = S_ISBLK(st.st_mode);

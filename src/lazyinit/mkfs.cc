@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "util/parallel.h"
@@ -25,8 +26,11 @@ class Finish {
       : target_(target), tables_(tables), journal_(journal), options_(options) {
     outcome_.groups = static_cast<std::uint32_t>(tables.tables().size());
     outcome_.group_checksums = tables.has_group_checksums();
-    outcome_.journal_bytes = bytes_of(journal);
-    for (const Table& table : tables.tables()) outcome_.table_bytes += table.whole.length;
+    for (const Table& table : tables.tables()) {
+      outcome_.table_bytes += table.whole.length;
+      // mke2fs flags what it leaves only when it has discarded, and zeros are sure to follow.
+      discarded_ |= table.zeroed;
+    }
   }
 
   Status run(std::uint64_t seed, const std::atomic<bool>* stop,
@@ -37,9 +41,10 @@ class Finish {
     } else {
       E4R_CHECK(zero_journal());
       if (options_.init == TableInit::lazy) E4R_CHECK(leave_all());
-      if (options_.init == TableInit::zero || options_.init == TableInit::probe)
+      if (options_.init != TableInit::lazy && options_.changes_tables())
         E4R_CHECK(zero(stop, progress));
     }
+    if (durable_) return {};
     E4R_CHECK(tables_.flush());
     return target_.sync();
   }
@@ -54,12 +59,21 @@ class Finish {
     return tables_.set_mount_options(text);
   }
 
+  [[nodiscard]] std::optional<ZeroBy> how_to_zero_journal() const {
+    if (options_.init == TableInit::write) return ZeroBy::writing;
+    if (options_.journal) return ZeroBy::cheapest;
+    if (discarded_ && !target_.is_block_device()) return ZeroBy::punching;
+    return std::nullopt;
+  }
+
   Status zero_journal() {
+    const std::optional<ZeroBy> by = how_to_zero_journal();
+    if (!by) return {};
+    outcome_.journal_bytes = bytes_of(journal_);
     for (const ByteRange& range : journal_) {
-      E4R_TRY(const Probed probed, target_.probe(range.offset, range.length));
       Zeroed zeroed{ZeroMethod::zero_range, 0, range.length};
-      if (probed.content != Content::zeros) {
-        E4R_TRY(zeroed, target_.zero(range.offset, range.length));
+      if (by != ZeroBy::cheapest || !reads_as_zeros(range)) {
+        E4R_TRY(zeroed, target_.zero(range.offset, range.length, *by));
       }
       outcome_.journal_written += zeroed.written;
       outcome_.journal_avoided += zeroed.holes;
@@ -68,18 +82,26 @@ class Finish {
     return {};
   }
 
+  bool reads_as_zeros(const ByteRange& range) {
+    const auto probed = target_.probe(range.offset, range.length);
+    return probed.ok() && probed->content == Content::zeros;
+  }
+
   Status zero(const std::atomic<bool>* stop,
               const std::function<void(const ZeroProgress&)>& progress) {
     if (!outcome_.group_checksums) return {};
-    E4R_CHECK(mark_all(false));
+    mark_all(false);
     std::vector<std::uint32_t> groups(outcome_.groups);
     std::iota(groups.begin(), groups.end(), 0u);
     ZeroOptions zeroing;
     zeroing.threads = threads();
+    zeroing.by = options_.init == TableInit::write ? ZeroBy::writing : ZeroBy::cheapest;
     zeroing.probe = options_.init == TableInit::probe;
+    zeroing.sync_every = ~std::uint64_t{0};  // nobody waits for a flag before the end
     zeroing.stop = stop;
     E4R_TRY(outcome_.zeroing, zero_tables(target_, tables_, groups, zeroing, progress));
     outcome_.table_bytes_avoided = outcome_.zeroing.bytes_avoided;
+    durable_ = outcome_.zeroing.zeroed + outcome_.zeroing.found_zero != 0;
     for (const Table& table : tables_.tables())
       if (!table.zeroed) leave(table);
     return {};
@@ -87,7 +109,8 @@ class Finish {
 
   Status believe(std::uint64_t seed) {
     outcome_.seed = seed;
-    const std::vector<Part> parts = parts_of(tables_, journal_);
+    const auto journal = options_.journal ? journal_ : std::span<const ByteRange>();
+    const std::vector<Part> parts = parts_of(tables_, journal);
     const std::uint32_t size = tables_.block_size();
     E4R_TRY(outcome_.checked, options_.verify_all ? check_all_zero(target_, parts, size, threads())
                                                   : check_sample_zero(target_, parts, size, seed));
@@ -95,11 +118,16 @@ class Finish {
       E4R_CHECK(zero_journal());
       return leave_all();
     }
-    outcome_.journal_avoided = outcome_.journal_bytes;
+    if (options_.journal)
+      outcome_.journal_bytes = outcome_.journal_avoided = bytes_of(journal_);
+    else
+      E4R_CHECK(zero_journal());
     if (!outcome_.group_checksums) return {};
     outcome_.believed = outcome_.groups;
     outcome_.table_bytes_avoided = outcome_.table_bytes;
-    return mark_all(true);
+    E4R_CHECK(target_.sync());
+    mark_all(true);
+    return {};
   }
 
   Status leave_all() {
@@ -108,7 +136,8 @@ class Finish {
       leave(table);
       outcome_.table_bytes_avoided += table.whole.length - table.unused_part.length;
     }
-    return mark_all(false);
+    mark_all(false);
+    return {};
   }
 
   void leave(const Table& table) {
@@ -116,11 +145,10 @@ class Finish {
     outcome_.table_bytes_later += table.unused_part.length;
   }
 
-  Status mark_all(bool zeroed) {
-    E4R_CHECK(target_.sync());
+  // In memory: zeros that are marked have been synced.
+  void mark_all(bool zeroed) {
     for (std::uint32_t group = 0; group < outcome_.groups; ++group)
       tables_.set_zeroed(group, zeroed);
-    return {};
   }
 
   [[nodiscard]] unsigned threads() const {
@@ -131,6 +159,8 @@ class Finish {
   Tables& tables_;
   std::span<const ByteRange> journal_;
   const MkfsOptions& options_;
+  bool discarded_ = false;  // by mke2fs
+  bool durable_ = false;    // zero_tables() has flushed everything
   MkfsOutcome outcome_;
 };
 

@@ -29,15 +29,17 @@ struct MkfsOutcome {
   std::uint64_t journal_written = 0, journal_zeroed = 0, journal_avoided = 0;
 };
 
-// What follows mke2fs, when that was told to leave tables and journal alone.
+// What follows mke2fs, when that was told to leave the tables alone.
 //
 // No flag that mke2fs set is taken over: what is marked in the end was zeroed, found zero or
 // checked here. That costs nothing where mke2fs was right, since holes are passed over. Where
 // `prezeroed` finds something else than zeros, every flag goes, so that the tables are done later.
 //
-// The journal (`journal`: journal_ranges(), or nothing if it is mke2fs's affair) can never be left
-// for later. Under prezeroed it is checked with the tables and believed with them; in all other
-// cases it is read and, unless zero, made zero.
+// `journal` is journal_ranges(), or nothing if the command line has a word on it. It is sound
+// already (add_for_storage()): mke2fs has zeroed it, or everything read as zeros. In the second
+// case that is checked again, with the tables under prezeroed. `write` writes it, since a copy that
+// leaves out holes would leave out the journal too. If mke2fs had a file punched and then gave the
+// journal blocks, they are given back.
 //
 // Everything is durable afterwards. `stop` ends zeroing of tables early and leaves the rest lazy.
 [[nodiscard]] Result<MkfsOutcome> finish_mkfs(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 #include "util/units.h"
@@ -15,9 +16,10 @@ namespace {
 constexpr const char* kLetters = "b:cd:e:g:i:jl:m:no:qr:s:t:vC:DE:FG:I:J:KL:M:N:O:R:ST:U:Vz:";
 constexpr unsigned kMaxThreads = 64;
 
-constexpr std::array<std::pair<std::string_view, TableInit>, 4> kInits = {{
+constexpr std::array<std::pair<std::string_view, TableInit>, 5> kInits = {{
     {"lazy", TableInit::lazy},
     {"zero", TableInit::zero},
+    {"write", TableInit::write},
     {"probe", TableInit::probe},
     {"prezeroed", TableInit::prezeroed},
 }};
@@ -53,6 +55,13 @@ std::optional<CommandLine> split(std::span<const std::string> arguments) {
   return line;
 }
 
+// "NAME=VALUE", or "NAME" without one.
+struct Token {
+  std::string whole;
+  std::string name;
+  std::optional<std::string> value;
+};
+
 std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> tokens;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -63,61 +72,87 @@ std::vector<std::string> split_list(const std::string& text) {
   return tokens;
 }
 
+std::vector<Token> tokens_of(const std::string& list) {
+  std::vector<Token> tokens;
+  for (const std::string& word : split_list(list)) {
+    const std::size_t equals = word.find('=');
+    Token token{word, word.substr(0, equals), std::nullopt};
+    if (equals != std::string::npos) token.value = word.substr(equals + 1);
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+// As mke2fs reads a number (strtoull with any base), which may stand alone.
+std::optional<std::uint64_t> number_of(const std::optional<std::string>& text) {
+  if (!text || text->empty()) return std::nullopt;
+  char* end = nullptr;
+  const std::uint64_t number = std::strtoull(text->c_str(), &end, 0);
+  if (*end != 0) return std::nullopt;
+  return number;
+}
+
 bool is_extended(const Option& option) {
   return option.letter == 'E' || option.letter == 'R';
+}
+
+// Whether zeros that were not written here are taken for good.
+bool believes_zeros(const MkfsOptions& options) {
+  return options.init == TableInit::probe || options.init == TableInit::prezeroed;
 }
 
 class Parser {
  public:
   Result<MkfsOptions> parse(CommandLine line) {
-    for (Option& option : line.options)
-      if (is_extended(option)) E4R_CHECK(take_keys(option));
+    for (const Option& option : line.options)
+      if (is_extended(option)) E4R_CHECK(take_keys(option.value));
     if (!result_.ours) return result_;
     E4R_CHECK(check_keys());
-    std::erase_if(line.options, [](const Option& o) { return is_extended(o) && o.value.empty(); });
-    result_.journal = result_.changes_tables();
     for (const Option& option : line.options) E4R_CHECK(look_at(option));
+    E4R_CHECK(look_at_rest());
     if (journal_dev_)
       return error("a journal device (-O journal_dev) has no inode tables: leave out {}", first_);
-    if (mmp_)
-      return error("with -O mmp only the machine that mounted it may write: leave out {}", first_);
-    if (result_.changes_tables()) add_lazy(line.options);
+    if (result_.offset != 0 && !result_.undo_file.empty())
+      return error("-z and -E offset: libext2fs cannot go on with such an undo file: leave out {}",
+                   first_);
+    join_extended(line.options);
     assemble(line);
     return result_;
   }
 
  private:
-  Status take_keys(Option& option) {
-    std::string rest;
-    for (const std::string& token : split_list(option.value)) {
-      const std::size_t equals = token.find('=');
-      const std::string name = token.substr(0, equals);
-      const bool has_value = equals != std::string::npos;
-      E4R_TRY(const bool taken, take(name, has_value ? token.substr(equals + 1) : "", token));
-      if (!taken) rest += (rest.empty() ? "" : ",") + token;
+  // Ours are acted upon, what is left of all lists goes into rest_.
+  Status take_keys(const std::string& list) {
+    for (Token& token : tokens_of(list)) {
+      E4R_TRY(const bool taken, take(token));
+      if (!taken && !token.whole.empty()) rest_.push_back(std::move(token));
     }
-    if (result_.ours) option.value = rest;
     return {};
   }
 
-  Result<bool> take(const std::string& name, const std::string& value, const std::string& token) {
-    if (name == "itable_init") {
+  Result<bool> take(const Token& token) {
+    const std::string value = token.value.value_or("");
+    if (token.name == "itable_init") {
       E4R_CHECK(set_init(value));
-    } else if (name == "itable_threads") {
+    } else if (token.name == "itable_threads") {
       E4R_CHECK(set_threads(value));
-    } else if (name == "verify") {
+    } else if (token.name == "verify") {
       if (value != "full" && value != "sample")
         return error("verify={}: give verify=full or verify=sample", value);
       result_.verify_all = value == "full";
       verify_given_ = true;
-    } else if (name == "init_itable" || name == "noinit_itable") {
-      E4R_CHECK(set_init_itable(token));
-    } else if (name.starts_with("itable_")) {
-      return error("unknown extended option '{}': there are itable_init and itable_threads", token);
+    } else if (token.name == "trust_discard") {
+      if (token.value) return error("trust_discard={}: it takes no value", value);
+      result_.trust_discard = true;
+    } else if (token.name == "init_itable" || token.name == "noinit_itable") {
+      E4R_CHECK(set_init_itable(token.whole));
+    } else if (token.name.starts_with("itable_")) {
+      return error("unknown extended option '{}': there are itable_init and itable_threads",
+                   token.whole);
     } else {
       return false;
     }
-    if (!result_.ours) first_ = token;
+    if (!result_.ours) first_ = token.whole;
     result_.ours = true;
     return true;
   }
@@ -131,7 +166,7 @@ class Parser {
       result_.init = init;
       return {};
     }
-    return error("itable_init={}: give lazy, zero, probe or prezeroed", value);
+    return error("itable_init={}: give lazy, zero, write, probe or prezeroed", value);
   }
 
   Status set_threads(const std::string& value) {
@@ -154,9 +189,11 @@ class Parser {
   Status check_keys() const {
     const bool works = result_.changes_tables() && result_.init != TableInit::lazy;
     if (result_.threads != 0 && !works)
-      return error("itable_threads needs itable_init=zero, probe or prezeroed");
+      return error("itable_threads needs itable_init=zero, write, probe or prezeroed");
     if (verify_given_ && result_.init != TableInit::prezeroed)
       return error("verify needs itable_init=prezeroed");
+    if (result_.trust_discard && !believes_zeros(result_))
+      return error("trust_discard needs itable_init=probe or prezeroed");
     return {};
   }
 
@@ -178,16 +215,14 @@ class Parser {
             "in use anywhere: leave out {}",
             first_);
       case 'z':
-        return error(
-            "-z: an undo file would not have what {} writes: leave out one of "
-            "them",
-            first_);
+        result_.undo_file = option.value;
+        break;
+      case 'K':
+        result_.discard_word = false;
+        break;
       case 'O':
         look_at_features(option.value);
         break;
-      case 'E':
-      case 'R':
-        return look_at_extended(option.value);
       default:
         break;
     }
@@ -199,41 +234,60 @@ class Parser {
       const bool cleared = token.starts_with('^') || token.starts_with('-');
       const std::string name = cleared || token.starts_with('+') ? token.substr(1) : token;
       if (name == "journal_dev") journal_dev_ = !cleared;
-      if (name == "mmp") mmp_ = !cleared;
     }
   }
 
-  Status look_at_extended(const std::string& list) {
-    for (const std::string& token : split_list(list)) {
-      const std::string name = token.substr(0, token.find('='));
-      if (name == "offset" || name == "android_sparse")
+  // Keys of mke2fs's own.
+  Status look_at_rest() {
+    for (const Token& token : rest_) {
+      if (token.name == "android_sparse")
         return error(
-            "-E {}: the file system would not start where the file does, which {} needs: "
-            "leave out one of them",
-            name, first_);
-      if (name == "lazy_journal_init") result_.journal = false;
-      if (!result_.changes_tables()) continue;
-      if (name == "lazy_itable_init" || name == "assume_storage_prezeroed")
-        return error("{} and itable_init={} both say what becomes of the tables: give one", name,
+            "-E android_sparse: the file system would not lie in the file as on a disk, which {} "
+            "needs: leave out one of them",
+            first_);
+      if (token.name == "offset") result_.offset = number_of(token.value).value_or(0);
+      if (token.name == "discard") result_.discard_word = true;
+      if (token.name == "nodiscard") result_.discard_word = false;
+      if (token.name == "lazy_journal_init")
+        result_.journal_word = !token.value || number_of(token.value) != 0;
+    }
+    return result_.changes_tables() ? drop_mke2fss_word() : Status();
+  }
+
+  // What mke2fs is told of the tables beside itable_init: gone if it wants the same.
+  Status drop_mke2fss_word() {
+    for (const Token& token : rest_) {
+      const bool on = !token.value || number_of(token.value) != 0;
+      const bool zeroes = result_.init == TableInit::zero || result_.init == TableInit::write;
+      if ((token.name == "lazy_itable_init" && !on && !zeroes) ||
+          (token.name == "assume_storage_prezeroed" && on))
+        return error("{} and itable_init={} contradict each other: give one", token.whole,
                      name_of(result_.init));
     }
+    std::erase_if(rest_, [](const Token& token) {
+      return token.name == "lazy_itable_init" && (!token.value || number_of(token.value));
+    });
     return {};
   }
 
-  // To the last -E, since mke2fs heeds no other.
-  void add_lazy(std::vector<Option>& options) const {
-    std::string words = "lazy_itable_init=1";
-    if (result_.journal) words += ",lazy_journal_init=1";
+  // All lists become one, where the last of them stood.
+  void join_extended(std::vector<Option>& options) const {
+    std::string words;
+    for (const Token& token : rest_) words += (words.empty() ? "" : ",") + token.whole;
     const auto last = std::find_if(options.rbegin(), options.rend(), is_extended);
-    if (last == options.rend())
-      options.push_back({'E', words, true});
-    else
-      last->value += "," + words;
+    last->value = words;
+    const auto keep = &*last;
+    std::vector<Option> joined;
+    for (Option& option : options)
+      if (!is_extended(option) || (&option == keep && (!words.empty() || result_.changes_tables())))
+        joined.push_back(std::move(option));
+    options = std::move(joined);
   }
 
   void assemble(const CommandLine& line) {
     for (const Option& option : line.options) {
       result_.arguments.push_back({'-', option.letter});
+      if (is_extended(option)) result_.extended = result_.arguments.size();
       if (option.has_value) result_.arguments.push_back(option.value);
     }
     if (!line.operands.empty()) result_.device = line.operands.front();
@@ -244,10 +298,10 @@ class Parser {
   }
 
   MkfsOptions result_;
-  std::string first_;  // the first key of ours, for messages
+  std::vector<Token> rest_;  // keys that are not ours
+  std::string first_;        // the first key of ours, for messages
   bool verify_given_ = false;
   bool journal_dev_ = false;
-  bool mmp_ = false;
 };
 
 }  // namespace
@@ -261,8 +315,8 @@ std::string_view name_of(TableInit init) {
 std::vector<std::string> mkfs_keys() {
   std::vector<std::string> out;
   for (const auto& [name, init] : kInits) out.push_back("itable_init=" + std::string(name));
-  for (const char* key :
-       {"itable_threads=", "verify=full", "verify=sample", "init_itable=", "noinit_itable"})
+  for (const char* key : {"itable_threads=", "verify=full", "verify=sample", "trust_discard",
+                          "init_itable=", "noinit_itable"})
     out.emplace_back(key);
   return out;
 }
@@ -278,6 +332,26 @@ Result<MkfsOptions> parse_mkfs_options(std::span<const std::string> arguments) {
   if (!line) return as_it_is;
   E4R_TRY(MkfsOptions options, Parser().parse(std::move(*line)));
   return options.ours ? options : as_it_is;
+}
+
+Status add_for_storage(MkfsOptions& options, const Storage& storage) {
+  if (!options.changes_tables()) return {};
+  std::string words = "lazy_itable_init=1";
+  if (!options.journal_word) {
+    options.journal = storage.reads_as_zeros;
+    words += fmt::format(",lazy_journal_init={}", options.journal ? 1 : 0);
+  }
+  if (believes_zeros(options) && !storage.zeros_last && !options.trust_discard) {
+    if (options.discard_word == true)
+      return error(
+          "discard and itable_init={}: what {} discards may read as zeros now and as old data "
+          "later: leave out discard, or add trust_discard if zeros last on this device",
+          name_of(options.init), options.device);
+    if (!options.discard_word) words += ",nodiscard";
+  }
+  std::string& list = options.arguments.at(options.extended.value());
+  list += (list.empty() ? "" : ",") + words;
+  return {};
 }
 
 }  // namespace e4r::lazyinit

@@ -87,7 +87,7 @@ void ScratchTarget::add_zeros(std::uint64_t offset, std::uint64_t end) {
   zeros_[offset] = end;
 }
 
-Result<Zeroed> ScratchTarget::zero(std::uint64_t offset, std::uint64_t length) {
+Result<Zeroed> ScratchTarget::zero(std::uint64_t offset, std::uint64_t length, ZeroBy /*by*/) {
   E4R_CHECK(check(offset, length));
   const std::lock_guard lock(mutex_);
   for (auto page = pages_.lower_bound(offset / kPage * kPage);

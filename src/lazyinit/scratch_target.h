@@ -24,7 +24,8 @@ class ScratchTarget final : public Target {
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
   // Counted as written, since only the real target knows its means.
-  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) override;
+  using Target::zero;
+  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length, ZeroBy by) override;
   [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] Status sync() override { return {}; }
   [[nodiscard]] Result<std::uint64_t> allocated() override { return below_->allocated(); }

@@ -88,11 +88,6 @@ Status Superblock::known_features(const std::string& path) const {
                  incompat, ro_compat);
   if (has_ro_compat(EXT4_FEATURE_RO_COMPAT_READONLY))
     return error("{}: is marked read-only for good: tune2fs -O ^read-only changes that", path);
-  if (has_incompat(EXT4_FEATURE_INCOMPAT_MMP))
-    return error(
-        "{}: has multi-mount protection, and another host may have it mounted: make sure that "
-        "none has, then tune2fs -O ^mmp",
-        path);
   return {};
 }
 

@@ -60,9 +60,9 @@ struct FileSystem {
 // open() refuses, with one line that says what to do: no ext4, wrong superblock or descriptor
 // checksum, tables outside of the file system, flags that contradict the counts beside them; for
 // Access::write also unknown features, a journal to be replayed, recorded errors, a file system
-// that was not cleanly unmounted, multi-mount protection, bitmaps outside of the file system,
-// metadata that overlaps a table. Whether somebody uses the target is for callers to ask
-// (in_use.h), once and under their lock.
+// that was not cleanly unmounted, bitmaps outside of the file system, metadata that overlaps a
+// table. Whether somebody uses the target is for callers to ask (in_use.h), once and under their
+// lock.
 class Tables {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Tables>> open(Target& target, Target::Access access);

@@ -18,6 +18,14 @@ enum class ZeroMethod : std::uint8_t {
   write,         // zeros written like any data
 };
 
+// By which means a range is to be made zero.
+enum class ZeroBy : std::uint8_t {
+  cheapest,  // the cheapest that the target has; holes stay holes
+  writing,   // zeros written like any data, into holes too: the range has blocks of its own
+  punching,  // the range gives its blocks back: a hole in a file, unmapped on a device. An Error
+             // where the target has no means that promises zeros afterwards
+};
+
 struct Zeroed {
   ZeroMethod method = ZeroMethod::write;
   std::uint64_t written = 0;  // bytes of zeros that were sent as data; 0 unless method is write
@@ -46,7 +54,8 @@ class Target {
  public:
   enum class Access : std::uint8_t { read, write };
 
-  // `write` takes the device exclusively (O_EXCL), so that a mounted one is refused.
+  // `write` takes the device exclusively (O_EXCL), so that a mounted one is refused. The path may
+  // end in "?offset=N" (place.h).
   [[nodiscard]] static Result<std::unique_ptr<Target>> open(const std::string& path, Access access);
   virtual ~Target() = default;
 
@@ -56,9 +65,13 @@ class Target {
   // Whole range or Error (names path, offset and errno's text).
   [[nodiscard]] virtual Status read(std::uint64_t offset, std::span<std::byte> bytes) = 0;
   [[nodiscard]] virtual Status write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-  // Makes the range read as zeros by the cheapest means that the target has; what it lacks is
-  // found out once and not tried again.
-  [[nodiscard]] virtual Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) = 0;
+  // Makes the range read as zeros. Means that the target lacks are found out once and not tried
+  // again.
+  [[nodiscard]] virtual Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length,
+                                            ZeroBy by) = 0;
+  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) {
+    return zero(offset, length, ZeroBy::cheapest);
+  }
   // Holes first (SEEK_DATA), then the data. A failing read is an answer, not an Error.
   [[nodiscard]] virtual Result<Probed> probe(std::uint64_t offset, std::uint64_t length) = 0;
   // fdatasync: what was written or zeroed before is durable afterwards.

@@ -13,6 +13,7 @@ namespace {
 struct Lent {
   Target* target = nullptr;
   std::string last_error;
+  Zeroed last_zeroed;
 };
 
 // libext2fs opens by name, so lent targets are found by theirs.
@@ -117,7 +118,9 @@ errcode_t flush_channel(io_channel channel) {
 errcode_t zero_blocks(io_channel channel, unsigned long long block, unsigned long long count) {
   const auto zeroed =
       lent(channel).target->zero(offset_of(channel, block), offset_of(channel, count));
-  return zeroed.ok() ? 0 : report(channel, zeroed.error(), EXT2_ET_SHORT_WRITE);
+  if (!zeroed.ok()) return report(channel, zeroed.error(), EXT2_ET_SHORT_WRITE);
+  lent(channel).last_zeroed = *zeroed;
+  return 0;
 }
 
 errcode_t no_option(io_channel /*channel*/, const char* /*option*/, const char* /*argument*/) {
@@ -148,7 +151,7 @@ TargetIo::TargetIo(Target& target) {
   static int number = 0;
   const std::lock_guard lock(registry_mutex);
   name_ = fmt::format("e4replay target {}", ++number);  // libext2fs takes a ? for options
-  registry()[name_] = {&target, {}};
+  registry()[name_] = {&target, {}, {}};
 }
 
 TargetIo::~TargetIo() {
@@ -164,6 +167,11 @@ io_manager TargetIo::manager() {
 std::string TargetIo::last_error() const {
   const Lent* found = find(name_);
   return found == nullptr ? "" : found->last_error;
+}
+
+Zeroed TargetIo::last_zeroed() const {
+  const Lent* found = find(name_);
+  return found == nullptr ? Zeroed{} : found->last_zeroed;
 }
 
 }  // namespace e4r::lazyinit

@@ -24,6 +24,8 @@ class TargetIo {
   [[nodiscard]] static io_manager manager();
   // The text of the target's last Error; what libext2fs itself gives is but a number.
   [[nodiscard]] std::string last_error() const;
+  // How the target made the last range zero that libext2fs asked for.
+  [[nodiscard]] Zeroed last_zeroed() const;
 
  private:
   std::string name_;

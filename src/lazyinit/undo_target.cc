@@ -2,7 +2,9 @@
 #include "lazyinit/undo_target.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <vector>
 
@@ -64,14 +66,19 @@ class UndoTarget final : public Target {
     return write_locked(offset, bytes);
   }
 
-  // Written: the undo manager has the old contents only of what goes through it as data.
-  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) override {
+  using Target::zero;
+  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length,
+                                    ZeroBy by) override {
     const std::lock_guard lock(mutex_);
-    const std::vector<std::byte> zeros(std::min(length, kMostBytes));
-    for (std::uint64_t done = 0; done < length; done += zeros.size())
-      E4R_CHECK(write_locked(offset + done, std::span(zeros).first(std::min<std::uint64_t>(
-                                                zeros.size(), length - done))));
-    return Zeroed{.method = ZeroMethod::write, .written = length};
+    E4R_TRY(Zeroed total, below_->zero(offset, 0, ZeroBy::cheapest));
+    for (std::uint64_t done = 0; done < length; done += std::min(length - done, kMostBytes)) {
+      const std::uint64_t step = std::min(length - done, kMostBytes);
+      E4R_TRY(const Zeroed zeroed, zero_locked(offset + done, step, by));
+      total.method = std::max(total.method, zeroed.method);
+      total.written += zeroed.written;
+      total.holes += zeroed.holes;
+    }
+    return total;
   }
 
   [[nodiscard]] Status sync() override {
@@ -85,6 +92,21 @@ class UndoTarget final : public Target {
     const std::string detail = io_.last_error();
     if (!detail.empty()) return error("{}", detail);
     return error("cannot keep {} for undoing: {}", file_, image::ext2_text(code));
+  }
+
+  // What reads as zeros does not change, so its old contents need not be kept.
+  Result<Zeroed> zero_locked(std::uint64_t offset, std::uint64_t length, ZeroBy by) {
+    E4R_TRY(const Probed probed, below_->probe(offset, length));
+    if (probed.content == Content::zeros) return below_->zero(offset, length, by);
+    const auto block = static_cast<std::uint64_t>(channel_->block_size);
+    if (by == ZeroBy::writing || offset % block != 0 || length % block != 0) {
+      E4R_CHECK(write_locked(offset, std::vector<std::byte>(length)));
+      return Zeroed{.method = ZeroMethod::write, .written = length};
+    }
+    const LeakAllowed allowed;
+    E4R_CHECK(checked(io_channel_zeroout(channel_, offset / block, length / block)));
+    if (by == ZeroBy::punching) return below_->zero(offset, length, by);
+    return io_.last_zeroed();
   }
 
   Status write_locked(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -112,16 +134,49 @@ class UndoTarget final : public Target {
   std::mutex mutex_;
 };
 
+// The start of an undo file (e2undo, lib/ext2fs/undo_io.c of 1.47).
+struct Header {
+  std::array<char, 8> magic;
+  std::uint64_t keys;
+  std::uint64_t super_offset, key_offset;
+  std::uint32_t block_size;
+  std::uint32_t more;
+};
+static_assert(sizeof(Header) == 40);
+
+// libext2fs 1.47 writes a key behind the end of its block when it goes on with a file whose last
+// block of keys is full (undo_write_tdb() after try_reopen_undo_file()).
+Status has_room(const std::string& file) {
+  Header header = {};
+  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
+  constexpr std::uint32_t kKey = 16;
+  const std::uint64_t in_block = header.block_size / kKey;
+  if (in_block < 2 || (header.keys != 0 && header.keys % (in_block - 1) == 0))
+    return error("libext2fs cannot go on with the undo file {}", file);
+  return {};
+}
+
+Result<std::unique_ptr<Target>> undo_target(std::unique_ptr<Target> below,
+                                            const std::string& file) {
+  E4R_TRY(const Superblock super, Superblock::read(*below));
+  auto target = std::make_unique<UndoTarget>(std::move(below), file);
+  E4R_CHECK(target->open(super.block_size()));
+  return std::unique_ptr<Target>(std::move(target));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Target>> keep_undo(std::unique_ptr<Target> below, const std::string& file) {
   std::error_code gone;
   if (std::filesystem::exists(file, gone))
     return error("--undo {}: it exists already: give the name of a new file", file);
-  E4R_TRY(const Superblock super, Superblock::read(*below));
-  auto target = std::make_unique<UndoTarget>(std::move(below), file);
-  E4R_CHECK(target->open(super.block_size()));
-  return std::unique_ptr<Target>(std::move(target));
+  return undo_target(std::move(below), file);
+}
+
+Result<std::unique_ptr<Target>> go_on_with_undo(std::unique_ptr<Target> below,
+                                                const std::string& file) {
+  E4R_CHECK(has_room(file));
+  return undo_target(std::move(below), file);
 }
 
 }  // namespace e4r::lazyinit

@@ -14,26 +14,55 @@
 namespace e4r::lazyinit {
 namespace {
 
-// What is to be done, copied: the flags in Tables change while threads work.
-struct Job {
+// What is to be done for a group, copied: the flags in Tables change while threads work.
+struct Todo {
   std::uint32_t group = 0;
   ByteRange range;
   std::uint64_t used_bytes = 0;
 };
 
-Result<std::vector<Job>> plan(const Tables& tables, std::span<const std::uint32_t> groups) {
+// Groups whose ranges lie behind each other without a gap.
+using Job = std::span<const Todo>;
+
+std::uint64_t end_of(const ByteRange& range) {
+  return range.offset + range.length;
+}
+
+ByteRange range_of(Job job) {
+  const std::uint64_t begin = job.front().range.offset;
+  return {begin, end_of(job.back().range) - begin};
+}
+
+Result<std::vector<Todo>> plan(const Tables& tables, std::span<const std::uint32_t> groups,
+                               bool flagged_too) {
   if (!tables.has_group_checksums())
     return error(
         "the file system has neither uninit_bg nor metadata_csum: its groups have no "
         "flag that could say that a table is zero");
   const auto all = tables.tables();
-  std::vector<Job> jobs;
+  std::vector<Todo> parts;
   for (const std::uint32_t group : groups) {
     if (group >= all.size())
       return error("group {} does not exist: the last one is {}", group, all.size() - 1);
     const Table& table = all[group];
-    if (!table.zeroed)
-      jobs.push_back({group, table.unused_part, table.whole.length - table.unused_part.length});
+    if (!table.zeroed || flagged_too)
+      parts.push_back({group, table.unused_part, table.whole.length - table.unused_part.length});
+  }
+  return parts;
+}
+
+std::vector<Job> jobs_of(std::span<const Todo> parts, const ZeroOptions& options) {
+  const Pace& pace = options.pace;
+  const bool singly = pace.wait_multiplier != 0 || pace.max_rate != 0 || pace.paused;
+  const std::uint64_t most = std::min(kMostAtOnce, options.sync_every);
+  std::vector<Job> jobs;
+  for (std::size_t begin = 0, end = 0; begin < parts.size(); begin = end) {
+    const std::uint64_t start = parts[begin].range.offset;
+    for (end = begin + 1; end < parts.size() && !singly; ++end) {
+      const ByteRange& next = parts[end].range;
+      if (next.offset != end_of(parts[end - 1].range) || end_of(next) - start > most) break;
+    }
+    jobs.push_back(parts.subspan(begin, end - begin));
   }
   return jobs;
 }
@@ -42,16 +71,16 @@ Result<std::vector<Job>> plan(const Tables& tables, std::span<const std::uint32_
 // others go on.
 class Run {
  public:
-  Run(Target& target, Tables& tables, std::vector<Job> jobs, const ZeroOptions& options,
+  Run(Target& target, Tables& tables, std::span<const Todo> parts, const ZeroOptions& options,
       const std::function<void(const ZeroProgress&)>& progress)
       : target_(target),
         tables_(tables),
-        jobs_(std::move(jobs)),
+        jobs_(jobs_of(parts, options)),
         options_(options),
         progress_(progress),
         throttle_(options.pace, options.stop) {
-    state_.groups_total = static_cast<std::uint32_t>(jobs_.size());
-    for (const Job& job : jobs_) state_.bytes_total += job.range.length;
+    state_.groups_total = static_cast<std::uint32_t>(parts.size());
+    for (const Todo& part : parts) state_.bytes_total += part.range.length;
   }
 
   Result<ZeroOutcome> all() {
@@ -66,7 +95,7 @@ class Run {
  private:
   void work() {
     while (const Job* job = take()) {
-      throttle_.before(job->range.length, [this] { note(commit()); });
+      throttle_.before(range_of(*job).length, [this] { note(commit()); });
       if (throttle_.stopped() || failed()) return;
       const auto start = throttle_.clock().now();
       note(process(*job));
@@ -90,46 +119,61 @@ class Run {
     if (!status.ok() && !failure_) failure_ = std::move(status).error();
   }
 
-  Status process(const Job& job) {
-    ZeroOutcome part;
-    part.bytes_avoided = job.used_bytes;
-    E4R_TRY(const bool zero, found_zero(job, part));
-    if (!zero) E4R_CHECK(make_zero(job, part));
-    if (!zero && options_.pace.wait_multiplier != 0) E4R_CHECK(target_.sync());
-    return record(job, part, part.bytes_written + part.bytes_zeroed);
+  Status process(Job job) {
+    ZeroOutcome done;
+    for (const Todo& part : job) done.bytes_avoided += part.used_bytes;
+    E4R_CHECK(options_.probe ? probe_and_zero(job, done) : make_zero(job, done));
+    if (done.zeroed != 0 && options_.pace.wait_multiplier != 0) E4R_CHECK(target_.sync());
+    return record(job, done, done.bytes_written + done.bytes_zeroed);
   }
 
-  Result<bool> found_zero(const Job& job, ZeroOutcome& part) {
-    if (!options_.probe || job.range.length == 0) return false;
-    E4R_TRY(const Probed probed, target_.probe(job.range.offset, job.range.length));
-    if (probed.content == Content::unreadable) part.unreadable = 1;
-    if (probed.content != Content::zeros) return false;
-    part.found_zero = 1;
-    part.bytes_avoided += job.range.length;
-    return true;
+  // Reads to the first table that is not zero, and so on behind it. Those that are not, and lie
+  // behind each other, are one request again.
+  Status probe_and_zero(Job job, ZeroOutcome& done) {
+    std::size_t dirty = 0;  // first of those that are not zero, up to `at`
+    for (std::size_t at = 0; at < job.size();) {
+      const ByteRange rest = range_of(job.subspan(at));
+      E4R_TRY(const Probed probed, target_.probe(rest.offset, rest.length));
+      std::size_t bad = at;
+      while (bad < job.size() &&
+             (probed.content == Content::zeros || end_of(job[bad].range) <= probed.first)) {
+        ++done.found_zero;
+        done.bytes_avoided += job[bad++].range.length;
+      }
+      if (bad > at) {
+        E4R_CHECK(make_zero(job.subspan(dirty, at - dirty), done));
+        dirty = bad;
+      }
+      if (bad == job.size()) return {};
+      done.unreadable += probed.content == Content::unreadable;
+      at = bad + 1;
+    }
+    return make_zero(job.subspan(dirty), done);
   }
 
-  Status make_zero(const Job& job, ZeroOutcome& part) {
-    part.zeroed = 1;
-    if (job.range.length == 0) return {};
-    E4R_TRY(const Zeroed zeroed, target_.zero(job.range.offset, job.range.length));
-    part.bytes_written = zeroed.written;
-    part.bytes_avoided += zeroed.holes;
-    part.bytes_zeroed = job.range.length - zeroed.written - zeroed.holes;
+  Status make_zero(Job job, ZeroOutcome& done) {
+    if (job.empty()) return {};
+    done.zeroed += static_cast<std::uint32_t>(job.size());
+    const ByteRange range = range_of(job);
+    if (range.length == 0) return {};
+    E4R_TRY(const Zeroed zeroed, target_.zero(range.offset, range.length, options_.by));
+    done.bytes_written += zeroed.written;
+    done.bytes_avoided += zeroed.holes;
+    done.bytes_zeroed += range.length - zeroed.written - zeroed.holes;
     return {};
   }
 
-  Status record(const Job& job, const ZeroOutcome& part, std::uint64_t unsynced) {
-    throttle_.give_back(job.range.length - unsynced);
+  Status record(Job job, const ZeroOutcome& part, std::uint64_t unsynced) {
+    throttle_.give_back(range_of(job).length - unsynced);
     bool full = false;
     {
       const std::lock_guard lock(mutex_);
       add(part);
-      pending_.push_back(job.group);
+      for (const Todo& one : job) pending_.push_back(one.group);
       pending_bytes_ += unsynced;
       full = pending_bytes_ >= options_.sync_every;
-      ++state_.groups_done;
-      state_.bytes_done += job.range.length;
+      state_.groups_done += static_cast<std::uint32_t>(job.size());
+      state_.bytes_done += range_of(job).length;
       if (progress_) progress_(state_);
     }
     return full ? commit() : Status();
@@ -181,10 +225,10 @@ class Run {
 Result<ZeroOutcome> zero_tables(Target& target, Tables& tables,
                                 std::span<const std::uint32_t> groups, const ZeroOptions& options,
                                 const std::function<void(const ZeroProgress&)>& progress) {
-  E4R_TRY(std::vector<Job> jobs, plan(tables, groups));
+  E4R_TRY(const std::vector<Todo> parts, plan(tables, groups, options.flagged_too));
   ZeroOptions checked = options;
   checked.threads = std::max(1u, options.threads);
-  Run run(target, tables, std::move(jobs), checked, progress);
+  Run run(target, tables, parts, checked, progress);
   if (!options.pace.idle) return run.all();
   // Priorities cannot be raised again, so they are lowered in a thread that ends.
   return std::async(std::launch::async,

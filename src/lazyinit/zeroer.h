@@ -22,9 +22,14 @@ struct Pace {
   std::function<bool()> paused;       // asked before each group; true: wait a second, ask again
 };
 
+// Bytes of tables in one request: `stop` is looked at between two.
+inline constexpr std::uint64_t kMostAtOnce = 256u << 20;
+
 struct ZeroOptions {
   unsigned threads = 1;
+  ZeroBy by = ZeroBy::cheapest;
   bool probe = false;                    // read first; what reads as zeros is marked, not written
+  bool flagged_too = false;              // groups with the flag are not passed over
   std::uint64_t sync_every = 64u << 20;  // bytes of table between two syncs with flag updates
   Pace pace = {};
   const std::atomic<bool>* stop = nullptr;  // ends cleanly after the groups under way
@@ -49,8 +54,11 @@ struct ZeroOutcome {
 // the target only after its table is durable: zero, sync, flush the descriptors (which the next
 // sync makes durable, the last one at the end); so the file system is consistent after a crash at
 // any instant and another call finishes the rest. A table that was found zero is synced too: the
-// zeros may be another process's, not yet written. Groups that have the flag are passed over. On an
-// Error the groups flushed before stay done.
+// zeros may be another process's, not yet written. Groups that have the flag are passed over unless
+// the options say otherwise. On an Error the groups flushed before stay done.
+//
+// Tables that lie behind each other (all of a flex_bg) are one request, up to sync_every or
+// kMostAtOnce, whichever is less. With a pace each table is one by itself.
 //
 // With a wait multiplier every group is synced within the time that is measured, as Linux does
 // (ext4_init_inode_table() flushes the device, 6.1 fs/ext4/ialloc.c); else the page cache would

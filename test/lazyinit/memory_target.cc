@@ -24,7 +24,8 @@ Status MemoryTarget::write(std::uint64_t offset, std::span<const std::byte> byte
   return {};
 }
 
-Result<lazyinit::Zeroed> MemoryTarget::zero(std::uint64_t offset, std::uint64_t length) {
+Result<lazyinit::Zeroed> MemoryTarget::zero(std::uint64_t offset, std::uint64_t length,
+                                            lazyinit::ZeroBy /*by*/) {
   E4R_CHECK(check("zero", offset, length));
   if (length > 0) std::memset(&bytes_[offset], 0, length);
   ++changes_;

@@ -23,7 +23,9 @@ class MemoryTarget : public lazyinit::Target {
   [[nodiscard]] bool is_block_device() const override { return false; }
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  [[nodiscard]] Result<lazyinit::Zeroed> zero(std::uint64_t offset, std::uint64_t length) override;
+  using Target::zero;
+  [[nodiscard]] Result<lazyinit::Zeroed> zero(std::uint64_t offset, std::uint64_t length,
+                                              lazyinit::ZeroBy by) override;
   [[nodiscard]] Result<lazyinit::Probed> probe(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] Status sync() override { return {}; }
   [[nodiscard]] Result<std::uint64_t> allocated() override { return bytes_.size(); }

@@ -2,7 +2,6 @@
 // The program mke2fs-lazy, against what e2fsprogs and the bytes themselves say afterwards.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,14 +9,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <tuple>
-#include <utility>
 
-#include "lazyinit/disk.h"
-#include "lazyinit/journal.h"
 #include "lazyinit/locked_elsewhere.h"
 #include "lazyinit/loop_device.h"
+#include "lazyinit/mkfs_case.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/target.h"
 #include "support/lazy_images.h"
@@ -29,78 +24,7 @@
 namespace e4r::lazyinit {
 namespace {
 
-using Words = std::vector<std::string>;
-
-test::Outcome lazy(const Words& arguments) {
-  Words argv = {MKE2FS_LAZY};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return test::run(argv);
-}
-
-test::Outcome stock(const Words& arguments) {
-  Words argv = {"mke2fs"};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return test::run(argv);
-}
-
-struct Seen {
-  int groups = 0;
-  int flagged = 0;
-  int lies = 0;     // flagged, and not zero
-  int nonzero = 0;  // unused parts that are not zero
-  bool journal_zero = true;
-};
-
-Seen look_at(const std::string& path) {
-  Seen seen;
-  const auto target = Target::open(path, Target::Access::read);
-  EXPECT_TRUE(target.ok());
-  const auto tables = Tables::open(**target, Target::Access::read);
-  EXPECT_TRUE(tables.ok()) << tables.error().message;
-  for (const Table& table : (*tables)->tables()) {
-    const auto probed = (*target)->probe(table.unused_part.offset, table.unused_part.length);
-    const bool zero = probed->content == Content::zeros;
-    ++seen.groups;
-    seen.flagged += table.zeroed ? 1 : 0;
-    seen.lies += table.zeroed && !zero ? 1 : 0;
-    seen.nonzero += zero ? 0 : 1;
-  }
-  const auto journal = journal_ranges(path);
-  EXPECT_TRUE(journal.ok());
-  for (const ByteRange& range : *journal)
-    seen.journal_zero &= (*target)->probe(range.offset, range.length)->content == Content::zeros;
-  return seen;
-}
-
-class Mke2fsLazy : public testing::Test {
- protected:
-  static constexpr std::uint64_t kSize = 64u << 20;
-
-  void fill_with_junk() {
-    Rng rng(3);
-    std::vector<std::uint64_t> words(kSize / 8);
-    for (auto& word : words) word = rng.next() | 1;
-    std::ofstream(path_, std::ios::binary)
-        .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(kSize));
-  }
-  void expect_clean() {
-    const auto fsck = test::run({"e2fsck", "-fn", path_});
-    EXPECT_EQ(fsck.status, 0) << fsck.out << fsck.err;
-  }
-  test::Outcome make(const std::string& keys, const Words& more = {"-t", "ext4", "-b", "1024"}) {
-    Words words = more;
-    words.insert(words.end(), {"-E", keys, path_});
-    return lazy(words);
-  }
-  [[nodiscard]] std::uint64_t allocated() const {
-    struct stat st = {};
-    EXPECT_EQ(::stat(path_.c_str(), &st), 0);
-    return static_cast<std::uint64_t>(st.st_blocks) * 512;
-  }
-
-  test::TempDir dir_;
-  const std::string path_ = dir_.file("fs");
-};
+class Mke2fsLazy : public MkfsTest {};
 
 TEST_F(Mke2fsLazy, WithoutKeysItIsMke2fs) {
   const Words words = {"-t",  "ext4",
@@ -140,7 +64,8 @@ TEST_F(Mke2fsLazy, AWrongKeyStopsBeforeMke2fsStarts) {
   const auto before = std::filesystem::last_write_time(path_);
   const auto refused = make("itable_init=quick");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(refused.err, "mke2fs-lazy: itable_init=quick: give lazy, zero, probe or prezeroed\n");
+  EXPECT_EQ(refused.err,
+            "mke2fs-lazy: itable_init=quick: give lazy, zero, write, probe or prezeroed\n");
   EXPECT_EQ(refused.out, "");
   EXPECT_EQ(std::filesystem::last_write_time(path_), before);
 }
@@ -333,61 +258,6 @@ TEST_F(Mke2fsLazy, WhatIsInUseIsLeftAlone) {
   EXPECT_EQ(test::fingerprint(path_), before);
   EXPECT_EQ(lazy(make).status, 0);
   EXPECT_NE(test::fingerprint(path_), before);
-}
-
-// A system call of a program, counted from 1 among those of its name.
-struct Call {
-  std::string name;
-  int number;
-};
-
-// Those by which tune2fs-lazy finish changes `path` or waits for its disk, of one whole run.
-std::vector<Call> changing_calls(const std::string& path, const std::string& log) {
-  std::ignore = test::run({"strace", "-o", log, "-e", "trace=fallocate,pwrite64,fdatasync,fsync",
-                           TUNE2FS_LAZY, "finish", path});
-  std::map<std::string, int> counts;
-  std::vector<Call> calls;
-  std::ifstream lines(log);
-  for (std::string line; std::getline(lines, line);)
-    if (const auto end = line.find('('); end != std::string::npos) {
-      const std::string name = line.substr(0, end);
-      calls.push_back({name, ++counts[name]});
-    }
-  return calls;
-}
-
-// Killed as it enters a system call: e2fsck is content with what is there, no flag lies, and
-// tune2fs-lazy finishes it.
-TEST_F(Mke2fsLazy, KilledWhileZeroing) {
-  fill_with_junk();
-  ASSERT_EQ(stock({"-q", "-t", "ext4", "-b", "1024", "-g", "2048", "-N", "65536", "-E",
-                   "nodiscard,lazy_itable_init=1", path_})
-                .status,
-            0);
-  const std::string unfinished = dir_.file("unfinished");
-  std::filesystem::copy_file(path_, unfinished);
-  std::vector<Call> calls = changing_calls(path_, dir_.file("calls"));
-  ASSERT_GE(calls.size(), 32u + 1 + 2) << "a range for each group, descriptors, and two flushes";
-  const std::uint64_t seed = test::seed_of_run();
-  Rng rng(seed);
-  for (std::size_t i = calls.size() - 1; i > 0; --i) std::swap(calls[i], calls[rng.below(i + 1)]);
-  calls.resize(static_cast<std::size_t>(test::points_of_run(static_cast<int>(calls.size()))));
-  for (const auto& [name, number] : calls) {
-    SCOPED_TRACE(fmt::format("seed {}, killed in {} {}", seed, name, number));
-    std::filesystem::copy_file(unfinished, path_,
-                               std::filesystem::copy_options::overwrite_existing);
-    const auto killed = test::run({"strace", "-o", "/dev/null", "-e", "trace=" + name, "-e",
-                                   fmt::format("inject={}:signal=KILL:when={}", name, number),
-                                   TUNE2FS_LAZY, "finish", path_});
-    ASSERT_EQ(killed.status, 128 + SIGKILL) << killed.err;
-    ASSERT_NO_FATAL_FAILURE(expect_clean());
-    ASSERT_EQ(look_at(path_).lies, 0);
-    const auto finished = test::run({TUNE2FS_LAZY, "finish", path_});
-    ASSERT_EQ(finished.status, 0) << finished.err;
-    const Seen seen = look_at(path_);
-    ASSERT_EQ(seen.flagged, seen.groups);
-    ASSERT_EQ(seen.lies, 0);
-  }
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ Status RecordingTarget::write(std::uint64_t offset, std::span<const std::byte> b
   return log({false, offset, {bytes.begin(), bytes.end()}});
 }
 
-Result<lazyinit::Zeroed> RecordingTarget::zero(std::uint64_t offset, std::uint64_t length) {
+Result<lazyinit::Zeroed> RecordingTarget::zero(std::uint64_t offset, std::uint64_t length,
+                                               lazyinit::ZeroBy /*by*/) {
   E4R_CHECK(check("zero", offset, length));
   E4R_CHECK(log({false, offset, std::vector<std::byte>(length)}));
   return lazyinit::Zeroed{lazyinit::ZeroMethod::write, length, 0};

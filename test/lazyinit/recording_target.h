@@ -35,7 +35,9 @@ class RecordingTarget : public MemoryTarget {
 
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  [[nodiscard]] Result<lazyinit::Zeroed> zero(std::uint64_t offset, std::uint64_t length) override;
+  using Target::zero;
+  [[nodiscard]] Result<lazyinit::Zeroed> zero(std::uint64_t offset, std::uint64_t length,
+                                              lazyinit::ZeroBy by) override;
   [[nodiscard]] Result<lazyinit::Probed> probe(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] Status sync() override;
 

@@ -186,11 +186,6 @@ TEST_F(TablesRefuse, UnknownFeatures) {
   expect_refusal_to_write("unknown here");
 }
 
-TEST_F(TablesRefuse, MultiMountProtection) {
-  ASSERT_EQ(test::run({"tune2fs", "-O", "mmp", path_}).status, 0);
-  expect_refusal_to_write("multi-mount protection");
-}
-
 TEST(TablesMountOptions, AreStoredWithTheSuperblockChecksum) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -19,8 +19,12 @@
 #include "lazyinit/journal.h"
 #include "lazyinit/lock.h"
 #include "lazyinit/mkfs.h"
+#include "lazyinit/mmp_target.h"
+#include "lazyinit/place.h"
+#include "lazyinit/undo_target.h"
 #include "mke2fs-lazy/completion.h"
 #include "mke2fs-lazy/mkfs_summary.h"
+#include "mke2fs-lazy/undo_file.h"
 #include "util/progress.h"
 #include "util/units.h"
 
@@ -40,10 +44,13 @@ constexpr const char* kHelp =
     "Takes every option of mke2fs(8) and hands it on. These keys of -E are its own:\n"
     "  itable_init=lazy       leave all tables to the kernel, or to tune2fs-lazy finish\n"
     "  itable_init=zero       zero them all now, by the cheapest means there is\n"
+    "  itable_init=write      write zeros, into holes of a file too\n"
     "  itable_init=probe      mark what reads as zeros, zero the rest\n"
     "  itable_init=prezeroed  mark all, once a sample has read as zeros\n"
     "  verify=full            with prezeroed: read everything, not a sample\n"
-    "  itable_threads=N       with zero, probe and prezeroed\n"
+    "  itable_threads=N       with zero, write, probe and prezeroed\n"
+    "  trust_discard          with probe and prezeroed: what the device discards reads as\n"
+    "                         zeros for good, so mke2fs may discard\n"
     "  init_itable=N          how slowly the kernel zeroes, kept in the superblock:\n"
     "                         it sleeps N times as long as it works\n"
     "  noinit_itable          the kernel leaves the tables alone\n"
@@ -51,7 +58,7 @@ constexpr const char* kHelp =
     "Examples:\n"
     "  mke2fs-lazy -t ext4 -E itable_init=probe disk.img 1T\n"
     "  mke2fs-lazy -t ext4 -E itable_init=zero,itable_threads=4 /dev/sdb1\n"
-    "  mke2fs-lazy -t ext4 -E nodiscard,itable_init=prezeroed,verify=full /dev/sdb1\n"
+    "  mke2fs-lazy -t ext4 -E itable_init=prezeroed,verify=full /dev/sdb1\n"
     "  mke2fs-lazy -t ext4 -E itable_init=lazy,init_itable=20 /dev/sdb1\n"
     "\n"
     "Exit status: mke2fs's own when that fails; 1 the tables could not be done as asked, 2 wrong\n"
@@ -86,8 +93,8 @@ std::uint64_t choose_seed() {
 Result<MkfsOutcome> finish(Target& target, const MkfsOptions& options) {
   E4R_TRY(const std::unique_ptr<Tables> tables, Tables::open(target, Target::Access::write));
   std::vector<lazyinit::ByteRange> journal;
-  if (options.journal) {
-    E4R_TRY(journal, lazyinit::journal_ranges(target.path()));
+  if (options.changes_tables() && !options.journal_word) {
+    E4R_TRY(journal, lazyinit::journal_ranges(target));
   }
   Progress progress(!options.quiet);
   return lazyinit::finish_mkfs(
@@ -144,13 +151,29 @@ Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
   return lock;
 }
 
-Result<int> after_mke2fs(const MkfsOptions& options, lazyinit::ImageLock lock) {
+// What mke2fs has made, to be written to as it would write: with its undo file, and as the only
+// host.
+Result<std::unique_ptr<Target>> open_made(const MkfsOptions& options, const UndoFile& undo) {
+  E4R_TRY(std::unique_ptr<Target> target,
+          Target::open(lazyinit::name_of({options.device, options.offset}), Target::Access::write));
+  E4R_TRY(target, lazyinit::hold_mmp(std::move(target)));
+  const auto file = undo.made();
+  if (!file) return target;
+  if (options.offset != 0)
+    return error(
+        "mke2fs has made the undo file {}, and libext2fs cannot go on with one at an offset: "
+        "nothing was done to the tables, the kernel or tune2fs-lazy finish will zero them",
+        *file);
+  return lazyinit::go_on_with_undo(std::move(target), *file);
+}
+
+Result<int> after_mke2fs(const MkfsOptions& options, lazyinit::ImageLock lock,
+                         const UndoFile& undo) {
   if (!lock.held()) {
     E4R_TRY(lock, lock_device(options));
   }
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, ask_to_stop);
-  E4R_TRY(const std::unique_ptr<Target> target,
-          Target::open(options.device, Target::Access::write));
+  E4R_TRY(const std::unique_ptr<Target> target, open_made(options, undo));
   E4R_TRY(const MkfsOutcome outcome, finish(*target, options));
   if (!options.quiet) print_outcome(options, outcome, *target);
   const std::string missed = shortcoming(options, outcome, target->path());
@@ -170,6 +193,42 @@ int print_completion(const std::string& shell) {
   return kDone;
 }
 
+int refuse(const Error& why, int status) {
+  complain(why.message);
+  return status;
+}
+
+// mke2fs itself: its exit status.
+int run_mke2fs(const std::string& mke2fs, const std::string& name, const MkfsOptions& options) {
+  std::vector<std::string> command = {name};
+  command.insert(command.end(), options.arguments.begin(), options.arguments.end());
+  if (!options.ours || options.version) return refuse(become(mke2fs, command), kFailed);
+  const auto status = run_child(mke2fs, command);
+  return status.ok() ? *status : refuse(status.error(), kFailed);
+}
+
+int make(const std::string& name, MkfsOptions options) {
+  const auto mke2fs = find_mke2fs();
+  if (!mke2fs.ok()) return refuse(mke2fs.error(), kFailed);
+  Result<lazyinit::ImageLock> lock = lazyinit::ImageLock();
+  if (options.ours && !options.dry_run && !options.version) lock = lock_device(options);
+  if (!lock.ok()) return refuse(lock.error(), kFailed);
+  const Status fits = add_for_storage(options, lazyinit::look_at_storage(options.device));
+  if (!fits.ok()) return refuse(fits.error(), kUsage);
+  if (!options.ours || options.dry_run || options.version) {
+    const int status = run_mke2fs(*mke2fs, name, options);
+    if (status == 0 && !options.quiet)
+      print_line("mke2fs-lazy: -n: nothing was made, so nothing to initialise");
+    return status;
+  }
+  const UndoFile undo(options);
+  const int status = run_mke2fs(*mke2fs, name, options);
+  if (status != 0) return status;
+  const auto done = after_mke2fs(options, *std::move(lock), undo);
+  if (done.ok()) return *done;
+  return refuse(error("{} (mke2fs itself was done)", done.error().message), kFailed);
+}
+
 int run(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words == std::vector<std::string>{"--help"}) {
@@ -181,39 +240,9 @@ int run(int argc, char** argv) {
     return kDone;
   }
   if (words.size() == 2 && words.front() == "--completion") return print_completion(words.back());
-  const auto options = lazyinit::parse_mkfs_options(words);
-  const auto mke2fs = find_mke2fs();
-  if (!options.ok()) {
-    complain(options.error().message);
-    return kUsage;
-  }
-  if (!mke2fs.ok()) {
-    complain(mke2fs.error().message);
-    return kFailed;
-  }
-  std::vector<std::string> command = {name_for_mke2fs(argc > 0 ? argv[0] : "mke2fs")};
-  command.insert(command.end(), options->arguments.begin(), options->arguments.end());
-  if (!options->ours || options->version) {
-    complain(become(*mke2fs, command).message);
-    return kFailed;
-  }
-  Result<lazyinit::ImageLock> lock = lazyinit::ImageLock();
-  if (!options->dry_run) lock = lock_device(*options);
-  if (!lock.ok()) {
-    complain(lock.error().message);
-    return kFailed;
-  }
-  const auto status = run_child(*mke2fs, command);
-  if (!status.ok()) complain(status.error().message);
-  if (!status.ok() || *status != 0) return status.ok() ? *status : kFailed;
-  if (options->dry_run) {
-    if (!options->quiet) print_line("mke2fs-lazy: -n: nothing was made, so nothing to initialise");
-    return kDone;
-  }
-  const auto done = after_mke2fs(*options, *std::move(lock));
-  if (done.ok()) return *done;
-  complain(done.error().message + " (mke2fs itself was done)");
-  return kFailed;
+  auto options = lazyinit::parse_mkfs_options(words);
+  if (!options.ok()) return refuse(options.error(), kUsage);
+  return make(name_for_mke2fs(argc > 0 ? argv[0] : "mke2fs"), *std::move(options));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include "common/command.h"
 #include "lazyinit/in_use.h"
+#include "lazyinit/mmp_target.h"
+#include "lazyinit/place.h"
 #include "lazyinit/scratch_target.h"
 #include "lazyinit/undo_target.h"
 #include "util/units.h"
@@ -16,7 +18,13 @@ using lazyinit::Tables;
 using lazyinit::Target;
 
 void declare_image(CommandLine& app, ImageOptions& options, bool writes) {
-  app.add_option("image", options.image, "ext4 image or block device")
+  app.add_option(
+         "image",
+         [&options](const std::string& name) -> Status {
+           options.image = lazyinit::named_device(name);
+           return {};
+         },
+         "ext4 image or block device; LABEL=, UUID= and IMAGE?offset=N as for tune2fs")
       .required()
       .type_name("IMAGE");
   if (!writes) return;
@@ -64,6 +72,7 @@ Result<std::unique_ptr<Target>> open_target(const ImageOptions& options,
     return std::unique_ptr<Target>(new lazyinit::ScratchTarget(std::move(below)));
   }
   E4R_TRY(auto target, Target::open(options.image, Target::Access::write));
+  E4R_TRY(target, lazyinit::hold_mmp(std::move(target)));
   if (options.undo.empty()) return target;
   return lazyinit::keep_undo(std::move(target), options.undo);
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lazyinit/place.h"
+
+#include <blkid/blkid.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "util/units.h"
+
+namespace e4r::lazyinit {
+namespace {
+
+constexpr std::string_view kOffset = "?offset=";
+
+}  // namespace
+
+Place place_of(const std::string& name) {
+  const std::size_t mark = name.rfind(kOffset);
+  if (mark == std::string::npos) return {name};
+  std::error_code failed;
+  if (std::filesystem::exists(name, failed)) return {name};
+  const auto offset = parse_u64(std::string_view(name).substr(mark + kOffset.size()));
+  return offset.ok() ? Place{name.substr(0, mark), *offset} : Place{name};
+}
+
+std::string name_of(const Place& place) {
+  if (place.offset == 0) return place.file;
+  return fmt::format("{}{}{}", place.file, kOffset, place.offset);
+}
+
+std::string named_device(const std::string& text) {
+  if (!text.starts_with("LABEL=") && !text.starts_with("UUID=")) return text;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      ::blkid_get_devname(nullptr, text.c_str(), nullptr), &std::free);
+  return name ? name.get() : text;
+}
+
+}  // namespace e4r::lazyinit
