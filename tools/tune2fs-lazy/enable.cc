@@ -8,6 +8,7 @@
 #include "lazyinit/orphan_file.h"
 #include "tune2fs-lazy/session.h"
 #include "tune2fs-lazy/tune2fs.h"
+#include "tune2fs-lazy/zeroing.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -20,6 +21,7 @@ struct Options {
   ImageOptions image;
   std::string feature = "uninit_bg";
   bool probe = false;
+  bool trust_discard = false;
 };
 
 // Features for tune2fs -O on the way to what is wanted; empty when it is not needed.
@@ -45,6 +47,7 @@ Status set_features(const Options& options, const std::string& features,
 }
 
 Result<int> run(const Options& options) {
+  if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));
   {
     ImageOptions look = options.image;
@@ -73,7 +76,11 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "metadata, by the installed tune2fs")
       .one_of({"uninit_bg", "metadata_csum"})
       .show_default();
-  app.add_flag("--probe", options->probe, "flag tables that read as zeros already");
+  const DeclaredOption probe =
+      app.add_flag("--probe", options->probe, "flag tables that read as zeros already");
+  app.add_flag("--trust-discard", options->trust_discard,
+               "with --probe: what the device has discarded reads as zeros for good")
+      .needs(probe);
   return [options] { return run(*options); };
 }
 

@@ -25,6 +25,8 @@ struct Options {
   bool idle = false;
   unsigned threads = 1;
   bool probe = false;
+  bool trust_discard = false;
+  bool punch = false;
   bool pause_on_battery = false;
   bool no_progress = false;
 };
@@ -48,8 +50,17 @@ Result<lazyinit::Pace> make_pace(const Options& options, Progress& progress) {
   return pace;
 }
 
+void print_punched(const Options& options, const lazyinit::ZeroOutcome& outcome) {
+  print_line("{}punched {}: {} need no blocks now", would(options.image),
+             groups_text(outcome.zeroed),
+             format_size(outcome.bytes_zeroed + outcome.bytes_written));
+}
+
 int report(const Options& options, const Session& session, const lazyinit::ZeroOutcome& outcome) {
-  print_outcome(outcome, options.image.dry_run);
+  if (options.punch)
+    print_punched(options, outcome);
+  else
+    print_outcome(outcome, options.image.dry_run);
   if (!outcome.stopped) {
     print_line("{}: {}every inode table is initialised", session.target->path(),
                options.image.dry_run ? "then " : "");
@@ -99,10 +110,12 @@ Result<int> run(const Options& options) {
   if (!pace.ok()) return usage_error(pace.error().message);
   if (lazyinit::find_mount(options.image.image).ok()) return run_mounted(options, *pace);
   if (options.image.dry_run) *pace = {};  // there is nobody to be kind to
+  if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));
   E4R_TRY(const Session session, open_to_write(options.image, lock));
   E4R_CHECK(need_checksums(session));
-  const auto groups = groups_to_do(*session.tables);
+  const auto groups =
+      options.punch ? groups_with_unused(*session.tables) : groups_to_do(*session.tables);
   if (groups.empty()) {
     print_line("{}: every inode table is initialised already", session.target->path());
     return kDone;
@@ -110,6 +123,8 @@ Result<int> run(const Options& options) {
   lazyinit::ZeroOptions how;
   how.threads = thread_count(options.threads);
   how.probe = options.probe;
+  how.by = options.punch ? lazyinit::ZeroBy::punching : lazyinit::ZeroBy::cheapest;
+  how.flagged_too = options.punch;
   how.pace = *pace;
   E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
   return report(options, session, outcome);
@@ -126,7 +141,14 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .excludes(mult);
   app.add_flag("--idle", options->idle, "only when nobody else wants disk or processor");
   app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
-  app.add_flag("--probe", options->probe, "read first; what reads as zeros is not written");
+  const DeclaredOption probe =
+      app.add_flag("--probe", options->probe, "read first; what reads as zeros is not written");
+  app.add_flag("--trust-discard", options->trust_discard,
+               "with --probe: what the device has discarded reads as zeros for good")
+      .needs(probe);
+  app.add_flag("--punch", options->punch,
+               "give the blocks back: holes in a file, unmapped on a device; all groups")
+      .excludes(probe);
   app.add_flag("--pause-on-battery", options->pause_on_battery,
                "wait while the machine lives on its battery");
   app.add_flag("--no-progress", options->no_progress, "no progress line");
@@ -142,6 +164,7 @@ const Command& finish_command() {
       "  tune2fs-lazy finish disk.img --probe            write only what is not zero yet\n"
       "  tune2fs-lazy finish /dev/vg/data --mult 10      as gently as the kernel's default\n"
       "  tune2fs-lazy finish /dev/vg/data --max-rate 50M --pause-on-battery\n"
+      "  tune2fs-lazy finish disk.img --punch            and make the tables holes\n"
       "  tune2fs-lazy finish disk.img --dry-run          how much would be written?\n",
       cmd_finish::declare};
   return kCommand;

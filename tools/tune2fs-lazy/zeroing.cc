@@ -5,6 +5,8 @@
 
 #include "common/print_line.h"
 #include "common/stop.h"
+#include "lazyinit/place.h"
+#include "lazyinit/storage.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -34,6 +36,22 @@ std::string progress_text(const ZeroProgress& at, Steady::time_point start) {
 }
 
 }  // namespace
+
+Status may_believe_zeros(const ImageOptions& options, bool trust_discard) {
+  const std::string file = lazyinit::place_of(options.image).file;
+  if (trust_discard || lazyinit::look_at_storage(file).zeros_last) return {};
+  return error(
+      "{}: --probe: what this device has discarded may read as zeros now and as old data later: "
+      "leave out --probe, or add --trust-discard if zeros last on it",
+      options.image);
+}
+
+std::vector<std::uint32_t> groups_with_unused(const lazyinit::Tables& tables) {
+  std::vector<std::uint32_t> groups;
+  for (const lazyinit::Table& table : tables.tables())
+    if (table.unused_part.length != 0) groups.push_back(table.group);
+  return groups;
+}
 
 std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables) {
   std::vector<std::uint32_t> groups;
