@@ -74,11 +74,12 @@ int report(const Options& options, const Session& session, const lazyinit::ZeroO
 
 // The kernel has no such means.
 Status refuse_mounted(const Options& options) {
-  const std::array<std::pair<bool, const char*>, 6> refused = {
+  const std::array<std::pair<bool, const char*>, 7> refused = {
       {{!options.max_rate.empty(), "--max-rate"},
        {options.idle, "--idle"},
        {options.threads != 1, "--threads"},
        {options.probe, "--probe"},
+       {options.punch, "--punch"},
        {options.pause_on_battery, "--pause-on-battery"},
        {!options.image.undo.empty(), "--undo"}}};
   for (const auto& [given, name] : refused)
