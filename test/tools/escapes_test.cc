@@ -220,7 +220,11 @@ TEST_F(Escapes, NoCommandLosesItsReportWithoutAWord) {
     SCOPED_TRACE(fmt::format("{}", fmt::join(words, " ")));
     const Outcome before = run(words);
     if (before.out.empty() || (before.status != 0 && before.status != 3)) continue;
-    if (words.size() > 2 && (words[1] == "age" || words[1] == "sweep")) continue;  // not twice
+    // What has written a file or changed an image does not do it twice.
+    const bool once =
+        std::ranges::any_of(Words{"age", "sweep", "rearm", "set", "finish", "disable", "enable"},
+                            [&](const std::string& command) { return words.at(1) == command; });
+    if (once) continue;
     ++printing;
     Words closed = {"bash", "-c", "exec \"$0\" \"$@\" >&-"};
     closed.insert(closed.end(), words.begin(), words.end());
