@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
 # all of it is there. Needs root (or sudo) only when something is missing.
-#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|corpus]...
+#   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|corpus|fresh]...
 #                                            default: build
 set -euo pipefail
 
@@ -10,11 +10,12 @@ build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev li
        zlib1g-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
        libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev zstd tar)
 # clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package.
-# A build can do without.
+# A build can do without. python3-munkres: python3-fonttools, which python3-matplotlib needs, takes it in
+# place of python3-scipy. That one leads to libboost-dev 1.74, which conflicts with libboost1.81-dev.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
       python3-jsonschema python3-protobuf sqlite3 xz-utils fish zsh ccache file man-db rpm strace
-      pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-nbconvert
-      python3-ipykernel)
+      pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres
+      python3-nbconvert python3-ipykernel)
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)
@@ -38,6 +39,8 @@ browser=(chromium)
 # The programs that tools/record-corpus.sh records.
 corpus=(dbench dpkg e2fsprogs fsmark g++ git jq libelf-dev linux-source-6.1 make postgresql postmark
         python3 qemu-utils rocksdb-tools rsync sqlite3 xz-utils)
+# test/fresh.sh: a machine that has nothing yet.
+fresh=(debootstrap git tar util-linux)
 
 # build_depends: the packages that debian/control names for a build, without versions and profiles.
 build_depends() {
@@ -65,8 +68,9 @@ for group in "${@:-build}"; do
     cluster) wanted+=("${cluster[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     corpus) wanted+=("${corpus[@]}") ;;
+    fresh) wanted+=("${fresh[@]}") ;;
     *)
-        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser or corpus" >&2
+        echo "setup.sh: unknown group '$group': give build, test, fuzz, package, debian, lint, lab, xfstests, qemu, arm64, cluster, browser, corpus or fresh" >&2
         exit 2
         ;;
     esac

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# README's commands on a fresh machine: a minimal Debian 12 in a directory of its own, with the clone of
+# this repository and nothing else. Takes the commands, and their order, from README. Needs root and Debian's
+# mirror, as this machine's apt is told to reach it. Removes everything that it made, also when interrupted.
+#   test/fresh.sh [--installs]    --installs: what the commands install, and not what they build and test; then
+#                                 whether all groups of tools/setup.sh could be installed beside that
+set -euo pipefail
+usage() { sed -n 's/^#   test\(.*\]\).*/usage: test\1/p' "$0" >&2 && exit 2; }
+die() { echo "fresh.sh: $*" >&2 && exit 1; }
+case "$#${1:-}" in 0 | 1--installs) ;; *) usage ;; esac
+top=$(realpath "$(dirname "$0")/..")
+[ "$(id -u)" = 0 ] || die "needs root: debootstrap and chroot do"
+cd "$top"
+
+# Mounts are seen by these processes only, and all of both ends with the first of them, however that ends.
+if [ -z "${E4R_FRESH:-}" ]; then
+    tools/setup.sh fresh
+    E4R_FRESH=$(mktemp -d)
+    export E4R_FRESH
+    # unshare heeds SIGKILL alone while it waits.
+    trap 'kill -KILL "$!" 2>/dev/null; wait "$!" || true; rm -rf --one-file-system "$E4R_FRESH"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    unshare --mount --pid --fork --kill-child --propagation private "$top/test/fresh.sh" "$@" &
+    wait $! && exit
+    exit 1
+fi
+root=$E4R_FRESH/root
+
+# commands: README's, a line each.
+commands() {
+    sed -n '/^## Two commands/,/^## On /s/^    \(\.\/[^ ]*\).*/\1/p' README.md
+}
+
+# The first address of Debian 12 that apt has here.
+mirror() {
+    # shellcheck disable=SC2016 # apt's own placeholders
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main'
+}
+
+# as_there FILE...: this machine's, where the other one will look for it.
+as_there() {
+    local file
+    for file; do
+        [ ! -e "$file" ] || { mkdir -p "$root${file%/*}" && cp -aT "$(realpath "$file")" "$root$file"; }
+    done
+}
+
+make_root() {
+    local uris
+    uris=$(mirror)
+    [ -n "$uris" ] || { apt-get -qq -o DPkg::Lock::Timeout=300 update && uris=$(mirror); }
+    [ -n "$uris" ] || die "apt has no address of Debian 12 (bookworm): add one to its sources"
+    # Nothing of it outlives a power cut.
+    mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fresh"
+    debootstrap --variant=minbase bookworm "$root" "${uris%%$'\n'*}" >"$E4R_FRESH/log" 2>&1 || {
+        tail -n 20 "$E4R_FRESH/log" >&2
+        die "debootstrap failed: see above"
+    }
+    rm -f "$root/etc/apt/sources.list"
+    as_there /etc/apt /etc/resolv.conf /etc/hosts /etc/ssl/certs /usr/share/keyrings \
+        /usr/local/share/ca-certificates /usr/share/ca-certificates
+    mount -t proc proc "$root/proc"
+    mount -t sysfs sysfs "$root/sys"
+    mount --rbind /dev "$root/dev"
+}
+
+# The clone, with what has changed since the commit.
+clone() {
+    git clone --quiet --no-hardlinks . "$root/e4replay"
+    git ls-files -z --deleted | (cd "$root/e4replay" && xargs -0 rm -f)
+    git ls-files -z --modified --cached --others --exclude-standard --deduplicate |
+        tar --create --null --files-from - --ignore-failed-read 2>/dev/null | tar --extract --directory "$root/e4replay"
+}
+
+# there COMMAND...: in the clone, with the environment of somebody who has just logged in.
+there() {
+    local -a proxies
+    mapfile -t proxies < <(env | grep -i '^[a-z]*_proxy=')
+    echo "fresh.sh: $*"
+    env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "${proxies[@]}" chroot "$root" sh -c 'cd /e4replay && exec "$@"' - "$@"
+}
+
+# installs COMMAND: what it has tools/setup.sh install.
+installs() {
+    local lines
+    lines=$(grep '^tools/setup\.sh ' "$1") || die "$1 runs no tools/setup.sh: what does it install?"
+    while read -r -a words; do there "${words[@]}" </dev/null; done <<<"$lines"
+}
+
+# All groups, and what debian/control asks for: whether apt finds a way, beside what is there now.
+simulate() {
+    local groups
+    groups=$(sed -n 's/^#   tools\/setup\.sh \[\(.*\)\].*/\1/p' tools/setup.sh)
+    echo 'APT::Get::Simulate "true";' >"$root/etc/apt/simulate"
+    # shellcheck disable=SC2086 # words by intention
+    there env APT_CONFIG=/etc/apt/simulate tools/setup.sh ${groups//|/ } </dev/null
+    there apt-get -qq --simulate build-dep . </dev/null >/dev/null
+}
+
+mapfile -t commands < <(commands)
+[ ${#commands[@]} -gt 1 ] || die "README has no commands below 'Two commands'"
+make_root
+clone
+for command in "${commands[@]}"; do
+    if [ $# = 1 ]; then installs "$command"; else there "$command" </dev/null; fi
+done
+[ $# = 0 ] || simulate
+echo "fresh.sh: $(IFS=,; echo "${commands[*]}")${1:+, $1}: passed on a fresh Debian 12"
