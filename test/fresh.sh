@@ -19,7 +19,7 @@ if [ -z "${E4R_FRESH:-}" ]; then
     E4R_FRESH=$(mktemp -d)
     export E4R_FRESH
     # unshare heeds SIGKILL alone while it waits.
-    trap 'kill -KILL "$!" 2>/dev/null; wait "$!" || true; rm -rf --one-file-system "$E4R_FRESH"' EXIT
+    trap 'kill -KILL "$!" 2>/dev/null || true; wait "$!" || true; rm -rf --one-file-system "$E4R_FRESH"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
     unshare --mount --pid --fork --kill-child --propagation private "$top/test/fresh.sh" "$@" &

@@ -10,6 +10,9 @@ source "$lab_dir/lib/series.sh"
 { [ $# = 1 ] && [[ $1 != -* ]]; } || usage
 need perl
 open_series "$1"
+# It keeps a list of names where it runs.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 bad=0
 count=0
 while read -r patch; do
@@ -21,8 +24,9 @@ while read -r patch; do
     if grep -q '^+++ b/include/trace/' "$patches_dir/$patch"; then ignore+=,SPACING,SPLIT_STRING; fi
     # ext4 exports what only its KUnit module uses in one block, not behind each function.
     if grep -q '^+EXPORT_SYMBOL_FOR_EXT4_TEST(' "$patches_dir/$patch"; then ignore+=,EXPORT_SYMBOL; fi
-    perl "$base_tree/scripts/checkpatch.pl" --root "$base_tree" --quiet --no-summary \
-        --ignore "$ignore" "$patches_dir/$patch" || {
+    path=$(realpath "$patches_dir/$patch")
+    (cd "$scratch" && perl "$base_tree/scripts/checkpatch.pl" --root "$base_tree" --quiet --no-summary \
+        --ignore "$ignore" "$path") || {
         note "$patch: see above"
         bad=$((bad + 1))
     }
