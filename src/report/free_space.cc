@@ -176,16 +176,16 @@ std::string free_space_text(const FreeSpace& free) {
 
 std::string free_space_json(const FreeSpace& free) {
   const stats::FreeExtents& extents = free.extents;
-  json::object document = {{"schema", "e4replay-freefrag/1"},
-                           {"image", image_json(free.path, free.superblock)},
-                           {"free_extents", free_extents_json(extents, free.superblock.block_size(),
-                                                              free.superblock.free_blocks_count)},
-                           {"chunks",
-                            {{"size_kb", free.chunk_bytes() / 1024},
-                             {"total", free.chunks()},
-                             {"free", extents.free_chunks}}},
-                           {"aligned", aligned_json(free.aligned, free.superblock, extents.blocks)},
-                           {"bad_groups", bad_groups_json(free)}};
+  json::object document = {
+      {"schema", "e4replay-freefrag/1"},
+      {"image", image_json(free.path, free.superblock)},
+      {"free_extents", free_extents_json(extents, free.superblock.block_size(), extents.blocks)},
+      {"chunks",
+       {{"size_kb", free.chunk_bytes() / 1024},
+        {"total", free.chunks()},
+        {"free", extents.free_chunks}}},
+      {"aligned", aligned_json(free.aligned, free.superblock, extents.blocks)},
+      {"bad_groups", bad_groups_json(free)}};
   if (free.fitrim) document["fitrim"] = fitrim_json(free);
   return json_text(document);
 }

@@ -37,6 +37,11 @@ struct FreeSpace {
     return std::uint64_t{superblock.block_size()} << extents.chunk_bits;
   }
   [[nodiscard]] bool text_is_wrong() const { return !(printed == extents); }
+  // The superblock of a mounted disk is written now and then only. The text's percentages are of
+  // its count, as e2freefrag's are; those of the document are of what the bitmaps have.
+  [[nodiscard]] bool superblock_is_old() const {
+    return superblock.free_blocks_count != extents.blocks;
+  }
   // e2freefrag's total: one more than there are when the last chunk is whole.
   [[nodiscard]] std::uint64_t chunks() const {
     return (superblock.blocks_count >> extents.chunk_bits) + 1;

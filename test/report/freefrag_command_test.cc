@@ -2,6 +2,8 @@
 // The command itself: output channels, exit statuses, one line for each error.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <filesystem>
@@ -110,6 +112,30 @@ TEST_F(FreefragCommand, JsonSaysTheSameAsTheText) {
   EXPECT_EQ(extents.at("count"), count);
   EXPECT_EQ(document.at("chunks").at("total"), 4097);
   EXPECT_TRUE(document.at("bad_groups").as_array().empty());
+}
+
+// As on a mounted disk, whose superblock is written now and then only: e2freefrag's percentages are
+// of the superblock's count.
+TEST_F(FreefragCommand, SaysThatTheSuperblockIsOld) {
+  std::filesystem::copy_file(image(), file("mounted"));
+  for (const char* count : {"7", "0"}) {
+    const std::string set = fmt::format("ssv free_blocks_count {}", count);
+    ASSERT_EQ(test::run({"debugfs", "-w", "-R", set, file("mounted")}).status, 0);
+    const auto text = freefrag({file("mounted")});
+    EXPECT_EQ(text.out, test::run({"e2freefrag", file("mounted")}).out);
+    EXPECT_EQ(text.status, 0);
+    EXPECT_EQ(std::count(text.err.begin(), text.err.end(), '\n'), 1) << text.err;
+    EXPECT_NE(text.err.find(
+                  fmt::format("its superblock counts {} free blocks, its bitmaps have ", count)),
+              std::string::npos)
+        << text.err;
+    const auto printed = freefrag({"--json", "-", file("mounted")});
+    double percent = 0;
+    for (const json::value& row :
+         json::parse(printed.out).at("free_extents").at("histogram").as_array())
+      percent += row.at("percent").to_number<double>();
+    EXPECT_NEAR(percent, 100, 1e-6);
+  }
 }
 
 TEST_F(FreefragCommand, UsageErrors) {

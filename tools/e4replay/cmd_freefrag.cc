@@ -102,6 +102,13 @@ Result<int> run(const Options& options) {
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
          ": e2freefrag misreads bigalloc and its text is followed here; --json has the true sizes");
+  if (free.superblock_is_old())
+    warn(fmt::format(
+        "{}: its superblock counts {} free blocks, its bitmaps have {}{}", options.image,
+        format_count(free.superblock.free_blocks_count), format_count(free.extents.blocks),
+        options.json == "-"
+            ? ""
+            : ": percentages of the text are of the former, as e2freefrag prints them"));
   if (!options.extract.empty())
     E4R_CHECK(image::write_copy(opened.path, outputs.named(options.extract)));
   E4R_CHECK(print(free, outputs.named(options.json)));
