@@ -58,22 +58,44 @@ class Drawing {
          fmt::format("{}, {} groups; {} free in {} extents, the longest {}",
                      size(geo_.blocks_count), format_count(geo_.groups), size(picture_.free_blocks),
                      format_count(picture_.free_extents), size(picture_.longest)));
-    draw_panel(kTop, "How full: which part of the blocks is in use", [](const auto& cell) {
-      return between(kFree, kFull,
-                     1 - static_cast<double>(cell.free_blocks) / static_cast<double>(cell.blocks));
-    });
+    const auto fragmented = [this](const auto& cell) { return how_fragmented(cell); };
+    draw_panel(kTop, std::string(kHowFull), how_full);
     key(kTop + panel - kKey, kFree, kFull, "all free", "full");
-    draw_panel(kTop + panel + kGap, "How fragmented: the longest free extent",
-               [&](const auto& cell) {
-                 if (cell.longest == 0) return between(kNone, kNone, 0);
-                 return between(kShort, kLong, on_scale(cell.longest, geo_.blocks_per_group));
-               });
-    key(kTop + 2 * panel + kGap - kKey, kShort, kLong, size(1),
-        size(geo_.blocks_per_group) + " (a group), by powers of two; grey: nothing is free");
+    draw_panel(kTop + panel + kGap, std::string(kHowFragmented), fragmented);
+    key(kTop + 2 * panel + kGap - kKey, kShort, kLong, size(1), longest_key());
     return out_ + "</svg>\n";
   }
 
+  // The same for a page, whatever its width.
+  [[nodiscard]] std::string page() {
+    const auto fragmented = [this](const auto& cell) { return how_fragmented(cell); };
+    out_ = fmt::format("<h2>{}</h2>\n", kHowFull);
+    page_panel(how_full);
+    page_key(kFree, kFull, "all free", "full");
+    out_ += fmt::format("<h2>{}</h2>\n", kHowFragmented);
+    page_panel(fragmented);
+    page_key(kShort, kLong, size(1), longest_key());
+    return std::move(out_);
+  }
+
  private:
+  static constexpr std::string_view kHowFull = "How full: which part of the blocks is in use";
+  static constexpr std::string_view kHowFragmented = "How fragmented: the longest free extent";
+
+  static std::string how_full(const stats::SpaceCell& cell) {
+    return between(kFree, kFull,
+                   1 - static_cast<double>(cell.free_blocks) / static_cast<double>(cell.blocks));
+  }
+
+  [[nodiscard]] std::string how_fragmented(const stats::SpaceCell& cell) const {
+    if (cell.longest == 0) return between(kNone, kNone, 0);
+    return between(kShort, kLong, on_scale(cell.longest, geo_.blocks_per_group));
+  }
+
+  [[nodiscard]] std::string longest_key() const {
+    return size(geo_.blocks_per_group) + " (a group), by powers of two; grey: nothing is free";
+  }
+
   [[nodiscard]] std::string size(std::uint64_t blocks) const {
     return format_size(blocks << geo_.block_bits);
   }
@@ -91,15 +113,46 @@ class Drawing {
         out_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", kLeft - 8,
                             top + kHead + row * kCell + kCell - 2,
                             size(picture_.cells[row * columns_].first_block));
+    draw_cells(kLeft, top + kHead, colour_of);
+  }
+
+  template <class ColourOf>
+  void draw_cells(std::uint64_t left, std::uint64_t top, ColourOf colour_of) {
     for (std::uint64_t i = 0; i < picture_.cells.size(); ++i) {
       const stats::SpaceCell& cell = picture_.cells[i];
       out_ += fmt::format(
           "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>at {}: {} of {} "
           "free, {} extents, the longest {}</title></rect>\n",
-          kLeft + i % columns_ * kCell, top + kHead + i / columns_ * kCell, kCell - 1, kCell - 1,
+          left + i % columns_ * kCell, top + i / columns_ * kCell, kCell - 1, kCell - 1,
           colour_of(cell), size(cell.first_block), size(cell.free_blocks), size(cell.blocks),
           format_count(cell.free_extents), size(cell.longest));
     }
+  }
+
+  // A panel of the page: the squares shrink with its width, words do not.
+  template <class ColourOf>
+  void page_panel(ColourOf colour_of) {
+    // Squares of a third of the size still leave room for a line of words.
+    const std::uint64_t step = std::max<std::uint64_t>({rows_ / 8, columns_ / 16, 1});
+    out_ += "<div class=\"space\"><div class=\"places\">";
+    for (std::uint64_t row = 0; row < rows_; row += step)
+      out_ += fmt::format("<span style=\"top:{:.2f}%\">{}</span>",
+                          100.0 * static_cast<double>(row) / static_cast<double>(rows_),
+                          size(picture_.cells[row * columns_].first_block));
+    out_ += fmt::format(
+        "</div><svg viewBox=\"0 0 {0} {1}\" style=\"max-width:{0}px\" role=\"img\" "
+        "aria-label=\"squares in the order of the device\">\n",
+        columns_ * kCell, rows_ * kCell);
+    draw_cells(0, 0, colour_of);
+    out_ += "</svg></div>\n";
+  }
+
+  void page_key(const Colour& from, const Colour& to, const std::string& first,
+                const std::string& last) {
+    out_ += fmt::format(
+        "<p class=\"ramp\">{} <span style=\"background:linear-gradient(to right,{},{})\"></span> "
+        "{}</p>\n",
+        html_escape(first), between(from, to, 0), between(from, to, 1), html_escape(last));
   }
 
   void key(std::uint64_t top, const Colour& from, const Colour& to, const std::string& first,
@@ -147,7 +200,7 @@ std::string space_html(const SpacePicture& picture, std::uint32_t columns) {
       picture.bad_groups == 0
           ? ""
           : fmt::format(" {} damaged groups count as full.", format_count(picture.bad_groups)));
-  page.body = "<div class=\"wide\">" + space_svg(picture, columns) + "</div>\n";
+  page.body = Drawing(picture, columns).page();
   return html_page(page);
 }
 

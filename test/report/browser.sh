@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The pages of `replay`, `sweep` and `verify` (--html) in a headless Chromium: no error, every plot drawn,
+# The pages of `replay`, `sweep`, `verify` and `map` (--html) in a headless Chromium: no error, every plot drawn,
 # keys, selects and the slider work.
 #   test/report/browser.sh E4REPLAY CAPTURES      exit status 77: there is no Chromium
 set -euo pipefail
@@ -52,6 +52,10 @@ const finish = () => {
       .filter((one) => one.getBoundingClientRect().right > window.innerWidth && !one.closest('.wide, pre'));
   expect(document.documentElement.scrollWidth <= window.innerWidth,
          `wider than the window: ${outside.map((one) => `${one.tagName} ${one.textContent.slice(0, 20)}`)}`);
+  // On a narrow screen, texts of many lines are broken and not cut.
+  const cut = [...document.querySelectorAll('pre')].filter((one) => !one.closest('.wide pre, details:not([open])'))
+      .filter((one) => one.scrollWidth > one.clientWidth);
+  expect(window.innerWidth > 500 || cut.length === 0, `cut: ${cut.map((one) => one.textContent.slice(0, 30))}`);
   // Plots are drawn anew for paper, and for the window afterwards.
   const widths = () => JSON.stringify([...document.querySelectorAll('.plot svg[viewBox]:not(.sample)')]
       .map((one) => one.viewBox.baseVal.width));
@@ -66,7 +70,7 @@ const finish = () => {
   for (const label of window.innerWidth < 1000 ? [] : document.querySelectorAll('.card dt'))
     expect(label.clientHeight < 30, `${label.textContent}: on more than one line`);
   const boxes = [...document.querySelectorAll('.item[tabindex="0"]')];
-  expect(boxes.length > 0 && boxes.every((one) => one.getAttribute('aria-label')), 'items without a name');
+  expect((boxes.length > 0 || document.querySelector('.space')) && boxes.every((one) => one.getAttribute('aria-label')), 'items without a name');
   const verdict = document.createElement('pre');
   verdict.id = 'verdict';
   verdict.textContent = said.length === 0 ? 'all is well' : said.join('; ');
@@ -186,6 +190,17 @@ titled('course', ['identical decisions', 'decision']);
 finish();
 PROBE
 
+cat >"$work/map.js" <<'PROBE'
+const squares = [...document.querySelectorAll('.space svg')].map((one) => [...one.querySelectorAll('rect')]);
+expect(squares.length === 2 && squares.every((all) => all.length === 64 * 16), `${squares.map((all) => all.length)} squares`);
+const inside = (one) => one.getBoundingClientRect().right <= window.innerWidth && one.getBoundingClientRect().width >= 3;
+expect(squares.flat().every(inside), 'squares that nobody sees');
+expect(document.querySelectorAll('.ramp').length === 2, 'keys');
+expect([...document.querySelectorAll('.ramp span')].every((one) => one.offsetWidth > 50 && inside(one)), 'keys without colours');
+apart('.places span');
+finish();
+PROBE
+
 # look NAME PAGE PROBE WIDTH
 look() {
     sed -e '0,/<head>/s//<head><script>window.errors = []; window.onerror = (what) => errors.push(what);<\/script>/' \
@@ -227,3 +242,5 @@ done
 page sweep "$work/page.html" sweep
 "$e4replay" verify churn-4k.img churn-4k.trace.zst -p cr1.5 --html "$work/page.html" >/dev/null || [ $? = 3 ]
 page verify "$work/page.html" verify
+"$e4replay" map churn-4k.img --html "$work/page.html" >/dev/null
+page map "$work/page.html" map
