@@ -11,6 +11,7 @@
 #include "image/file_map.h"
 #include "image/input_file.h"
 #include "image/layout.h"
+#include "image/paths.h"
 #include "image/superblock.h"
 #include "util/parallel.h"
 
@@ -219,6 +220,11 @@ Result<std::vector<MappedExtent>> Image::file_extents(std::uint32_t ino, std::si
   auto extents = read_extents(impl_->fs.get(), ino, limit);
   if (!extents.ok()) return impl_->locate(extents.error());
   return extents;
+}
+
+FoundPaths Image::paths(const std::set<std::uint64_t>& inodes) const {
+  const std::lock_guard lock(impl_->fs_mutex);
+  return find_paths(impl_->fs.get(), inodes);
 }
 
 }  // namespace e4r::image

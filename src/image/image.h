@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +39,13 @@ struct InodeInfo {
 struct MappedExtent : FileExtent {
   bool unwritten = false;  // its blocks read as zeros
   friend bool operator==(const MappedExtent&, const MappedExtent&) = default;
+};
+
+// Where the directories of an image have files.
+struct FoundPaths {
+  std::map<std::uint64_t, std::string> paths;  // by inode; of several names the first one found
+  bool has_inodes = true;                      // false: the root's inode is no directory
+  std::uint64_t unreadable = 0;                // directories whose names are not known
 };
 
 // An ext2, ext3 or ext4 file system in a regular file (sparse, or a raw e2image) or on a block
@@ -98,6 +107,10 @@ class Image {
   // the mapping left out. An Error after `limit` extents, so that a corrupted tree ends.
   [[nodiscard]] Result<std::vector<MappedExtent>> file_extents(std::uint32_t ino,
                                                                std::size_t limit = 1u << 22) const;
+
+  // The paths of those inodes, from the root directory on: "/var/log/messages". Reads directories
+  // until all are found; names are bytes as they stand there.
+  [[nodiscard]] FoundPaths paths(const std::set<std::uint64_t>& inodes) const;
 
  private:
   struct Impl;

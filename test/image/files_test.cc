@@ -33,6 +33,45 @@ class Files : public testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(Types, Files, testing::Values("ext4", "ext2"));
 
+TEST_P(Files, HavePaths) {
+  debugfs("mkdir d");
+  debugfs("mkdir d/e");
+  debugfs("write " + dir_.file("data") + " d/e/deep");
+  debugfs("ln data d/e/other");
+  const auto number = [&](const std::string& path) {
+    const auto told = test::run({"debugfs", "-R", "stat " + path, path_});
+    return std::stoull(told.out.substr(told.out.find("Inode: ") + 7));
+  };
+  const auto image = Image::open(path_);
+  ASSERT_TRUE(image.ok()) << image.error().message;
+  const std::uint64_t data = number("data"), deep = number("d/e/deep"), dir = number("d/e");
+  const FoundPaths found = image->paths({data, deep, dir, 4000, 1ull << 40});
+  EXPECT_TRUE(found.has_inodes);
+  EXPECT_EQ(found.unreadable, 0u);
+  const std::map<std::uint64_t, std::string> want = {
+      {data, "/data"}, {deep, "/d/e/deep"}, {dir, "/d/e"}};
+  EXPECT_EQ(found.paths, want);
+}
+
+// Directories that lead round in circles, and one without blocks.
+TEST_P(Files, PathsEndInDamagedDirectories) {
+  debugfs("mkdir d");
+  debugfs("ln . d/loop");
+  debugfs("mkdir lost");
+  debugfs("sif lost block[0] 0");
+  debugfs("sif lost block[2] 0");
+  const auto image = Image::open(path_);
+  ASSERT_TRUE(image.ok()) << image.error().message;
+  EXPECT_TRUE(image->paths({4000}).paths.empty());
+}
+
+TEST_P(Files, ABareImageHasNoPaths) {
+  debugfs("clri <2>");
+  const auto image = Image::open(path_);
+  ASSERT_TRUE(image.ok()) << image.error().message;
+  EXPECT_FALSE(image->paths({12}).has_inodes);
+}
+
 TEST_P(Files, InodesAndExtents) {
   const auto image = Image::open(path_);
   ASSERT_TRUE(image.ok()) << image.error().message;
