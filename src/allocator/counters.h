@@ -11,6 +11,9 @@ namespace e4r::allocator {
 // What /proc/fs/ext4/DEV/mb_stats counts (struct ext4_sb_info s_bal_*, Linux 6.1), per criterion
 // where the kernel does. extents_scanned per criterion and len_goal_hits come with the CR1.5
 // posting. All counts are of events, except preallocated and discarded: clusters.
+// The hits of Criterion::past_last are counted twice. They have their own place, and they are also
+// useless loops of the first rung, where the kernel's mb_stats shows them
+// (GroupRules::counts_past_last).
 struct Counters {
   struct PerCriterion {
     std::uint64_t hits = 0;

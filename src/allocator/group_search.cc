@@ -30,10 +30,9 @@ void GroupSearch::run(const StreamGoals& streams, const SearchStart& start) {
 }
 
 void GroupSearch::count_hit() {
+  ++search_.counters[search_.criterion].hits;
   if (search_.criterion == mb::Criterion::past_last)
     ++search_.counters[policy_.ladder.front().criterion].useless_loops;
-  else
-    ++search_.counters[search_.criterion].hits;
 }
 
 void GroupSearch::try_goal() {

@@ -29,9 +29,11 @@ struct CriterionRow {
   Criterion criterion = Criterion::unknown;
   std::string_view name = {};  // in explanations and on the page
 
+  // Of what ends searches.
+  std::string_view title = {};  // in rows of reports
+  std::string_view key = {};    // in JSON documents
+
   // Of those that a ladder has; what is none has none of these.
-  std::string_view title = {};        // in rows of reports
-  std::string_view key = {};          // in JSON documents
   std::string_view section = {};      // of mb_stats, Linux 6.1, and what we call it of all kernels
   std::string_view section_6_5 = {};  // of mb_stats, Linux 6.5 and later
   bool suggests = false;              // mb_stats has bad_suggestions, on kernels with lists
@@ -113,7 +115,11 @@ inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
      .number_6_1 = 3,
      .number_6_5 = 4,
      .number_cr1_5 = 4},
-    {.criterion = Criterion::past_last, .name = "past-CR3", .number_6_5 = 5},
+    {.criterion = Criterion::past_last,
+     .name = "past-CR3",
+     .title = "past CR3",
+     .key = "past_cr3",
+     .number_6_5 = 5},
     {.criterion = Criterion::unknown, .name = "unknown"},
 });
 

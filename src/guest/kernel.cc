@@ -256,10 +256,10 @@ allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer)
   const auto ladder = options_.policy->ladder;
   const bool closed = (answer.what & E4R_CLOSED) != 0;
   const bool named = closed && ladder.size() == guest_->shared().criteria;
-  if (named && !out.prealloc && answer.criterion < ladder.size())
-    out.criterion = ladder[answer.criterion].criterion;
-  else if (named && !out.prealloc && answer.criterion == ladder.size())
+  if (closed && !out.prealloc && answer.criterion == guest_->shared().criteria)
     out.criterion = mb::Criterion::past_last;
+  else if (named && !out.prealloc && answer.criterion < ladder.size())
+    out.criterion = ladder[answer.criterion].criterion;
   // The closing event is not there for a request that was turned away before the allocator.
   if (!closed) {
     const Geometry& geometry = state_.geometry();
@@ -278,7 +278,9 @@ void Kernel::count(const allocator::Decision& decision, std::uint64_t considered
   counters_.extents_scanned += decision.found;
   counters_.groups_scanned += decision.groups_scanned;
   if (decision.prealloc) return;
-  // A search that has come past the last criterion ended there.
+  // A search that found its goal looked at no group, and no criterion ended it.
+  if (decision.result.len > 0 && decision.groups_scanned > 0) ++counters_[decision.criterion].hits;
+  // A search that has come past the last criterion looked at its last groups there.
   const bool is_rung = !mb::row_of(decision.criterion).section.empty();
   const mb::Criterion criterion =
       is_rung ? decision.criterion : options_.policy->ladder.back().criterion;

@@ -33,7 +33,7 @@ void ClosingCounts::count(const Op& op, const Geometry& geometry) {
   if (c.groups == 0) return;
   if (c.criterion == mb::Criterion::unknown)
     ++nameless;
-  else if (c.criterion != mb::Criterion::past_last)
+  else
     ++hits[static_cast<std::size_t>(c.criterion)];
 }
 

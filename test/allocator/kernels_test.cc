@@ -64,6 +64,7 @@ TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
     EXPECT_EQ(counters()[Criterion::cr3].hits, past ? 0u : 1u) << policy;
     EXPECT_EQ(counters()[Criterion::cr3].useless_loops, 1u) << policy;
     EXPECT_EQ(counters()[Criterion::cr0].useless_loops, past ? 1u : 0u) << policy;
+    EXPECT_EQ(counters()[Criterion::past_last].hits, past ? 1u : 0u) << policy;
   }
 }
 

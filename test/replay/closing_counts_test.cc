@@ -68,6 +68,15 @@ TEST(ClosingCounts, ASearchThatFoundItsGoalHasNoCriterion) {
   EXPECT_EQ(hits_of(counts), 0u);
 }
 
+TEST(ClosingCounts, ASearchMayEndPastTheLastCriterion) {
+  Op op = make_op();
+  op.closing.criterion = mb::Criterion::past_last;
+  const ClosingCounts counts = counted(op);
+  EXPECT_EQ(counts.hits[static_cast<std::size_t>(mb::Criterion::past_last)], 1u);
+  EXPECT_EQ(hits_of(counts), 1u);
+  EXPECT_EQ(counts.nameless, 0u);
+}
+
 TEST(ClosingCounts, ThePreallocationsGoalIsTheRequest) {
   Op op = make_op();
   op.closing.prealloc = true;
