@@ -33,7 +33,7 @@ struct Row {
   std::string key;             // in JSON documents, levels separated by '/': "free_extents/count"
   std::string section, label;  // in the table
   Better better = Better::none;
-  bool shown = false;         // in the table
+  bool shown = false;         // in the whole table (`e4replay replay --all`)
   Value start;                // of the start image, where it has such a figure
   std::vector<Value> values;  // one for each column
 };

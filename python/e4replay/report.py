@@ -55,7 +55,8 @@ class Report:
         raise KeyError(key)
 
     def table(self, *, all: bool = False) -> list[dict[str, Any]]:
-        """A dict for each row that the tool shows, or for all: pandas.DataFrame() takes the list."""
+        """A dict for each row that `e4replay replay --all` shows, or for all that there are: pandas.DataFrame() takes the
+        list."""
         out = []
         for key, section, label, better, shown, start, values in self._rows:
             if shown or all:

@@ -5,10 +5,12 @@
 #include <numeric>
 
 #include "app/fidelity.h"
+#include "app/file_names.h"
 #include "app/recorded_account.h"
 #include "app/setups.h"
 #include "capture/anonymize.h"
 #include "replay/engine.h"
+#include "report/fragmented.h"
 
 namespace e4r::app {
 namespace {
@@ -53,10 +55,14 @@ class Watches {
 constexpr std::uint64_t kPageFrames = 32;
 constexpr std::uint64_t kSpaceSteps = 256;
 
+// In how many pieces the files of each column lie.
+using Pieces = std::vector<std::vector<stats::FilePieces>>;
+
 // Follows the recorded kernel, and keeps what that one did. Free space is the recorded one in each
 // pass of the following, whatever the policy.
 Status follow(replay::Session& session, const InputOptions& options,
-              const ComparisonOptions& wanted, const Inputs& inputs, Comparison& out) {
+              const ComparisonOptions& wanted, const Inputs& inputs, Comparison& out,
+              Pieces& pieces) {
   report::ReplayReport& report = out.report;
   replay::Setup setup = {nullptr, inputs.recorded};
   setup.rows = wanted.rows || !wanted.writers.numbers.empty();
@@ -68,6 +74,8 @@ Status follow(replay::Session& session, const InputOptions& options,
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
   report.kernel = summarize_recorded(followed, recorded_stats(options, inputs));
   if (report.kernel->run) report.kernel->run->history = std::move(history);
+  if (report.kernel->run && wanted.files > 0)
+    pieces.push_back(stats::file_pieces(followed.engine->files()));
   out.recorded = followed.engine->take_rows();
   return {};
 }
@@ -156,7 +164,8 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
                           session_options(options, inputs, listener.progress));
   Comparison out;
   report::ReplayReport& report = out.report = start_report(options, inputs);
-  E4R_CHECK(follow(session, options, wanted, inputs, out));
+  Pieces pieces;
+  E4R_CHECK(follow(session, options, wanted, inputs, out, pieces));
   if (!wanted.force) E4R_CHECK(check_fidelity(report, options, inputs));
   E4R_TRY(
       std::vector<replay::Setup> setups,
@@ -177,11 +186,16 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
     report.runs.push_back(report::summarize(out.runs[i]));
     E4R_TRY(report.runs.back().explanation, explained(options, out.runs[i]));
     report.runs.back().history = std::move(histories[i]);
+    if (wanted.files > 0) pieces.push_back(stats::file_pieces(out.runs[i].engine->files()));
   }
   if (wanted.first_difference) E4R_CHECK(find_partings(session, setups, out.runs, report));
   if (!wanted.writers.numbers.empty())
     E4R_CHECK(simulate_writers(session, setups, out.recorded, wanted.writers, listener, report));
   if (wanted.for_page) E4R_CHECK(explain_slowest(session, std::move(setups), report));
+  if (wanted.files > 0) {
+    report.fragmented = report::most_fragmented(pieces, wanted.files);
+    E4R_CHECK(name_files(inputs, listener, *report.fragmented));
+  }
   listener.progress.wipe();
   warn_of_fidelity(report, listener);
   return out;

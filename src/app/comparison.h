@@ -20,6 +20,7 @@ struct ComparisonOptions {
   bool for_page = false;          // history of free space, and the slowest decisions explained
   bool rows = false;              // keep what is told of each request
   WriterOptions writers;          // whom to simulate
+  std::size_t files = 0;          // how many of the files with most extents to name
   bool spaces = false;            // keep free space in the course of the runs (Comparison::spaces)
 };
 

@@ -91,8 +91,7 @@ std::string Report::recorded_policy() const {
 }
 
 std::string Report::text() const {
-  return data_->verified ? report::verify_text(data_->report)
-                         : report::replay_text(data_->report, false);
+  return data_->verified ? report::verify_text(data_->report) : report::replay_text(data_->report);
 }
 
 std::string Report::json() const {

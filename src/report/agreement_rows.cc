@@ -20,22 +20,23 @@ std::string share_text(const replay::Agreement& agreement, std::uint64_t of) {
 }
 
 std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
-  std::vector<AgreementRow> out = {{"decisions", a.requests, false},
-                                   {"identical", a.identical, true},
-                                   {"  same block", a.same_block, true},
-                                   {"  same length", a.same_length, true},
-                                   {"  same criterion", a.same_criterion, true},
-                                   {"  same extents found", a.same_found, true},
-                                   {"  same groups scanned", a.same_groups_scanned, true}};
-  const auto add = [&](const char* label, std::uint64_t count) {
-    if (count > 0) out.push_back({label, count, false});
+  std::vector<AgreementRow> out = {
+      {"decisions", "requests", a.requests, false},
+      {"identical", "identical", a.identical, true},
+      {"  same block", "same_block", a.same_block, true},
+      {"  same length", "same_length", a.same_length, true},
+      {"  same criterion", "same_criterion", a.same_criterion, true},
+      {"  same extents found", "same_found", a.same_found, true},
+      {"  same groups scanned", "same_groups_scanned", a.same_groups_scanned, true}};
+  const auto add = [&](const char* label, const char* key, std::uint64_t count) {
+    if (count > 0) out.push_back({label, key, count, false});
   };
-  add("last divergence, decision", a.last_divergence);
-  add("overlapping another thread", a.races);
-  add("a locked group passed over", a.skips);
-  add("decided at the answer", a.late);
-  add("put right (resync)", a.forced);
-  add("clusters in conflict", a.conflicts);
+  add("last divergence, decision", "last_divergence", a.last_divergence);
+  add("overlapping another thread", "races", a.races);
+  add("a locked group passed over", "skips", a.skips);
+  add("decided at the answer", "decided_at_answer", a.late);
+  add("put right (resync)", "forced", a.forced);
+  add("clusters in conflict", "conflicting_clusters", a.conflicts);
   return out;
 }
 

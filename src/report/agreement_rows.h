@@ -15,6 +15,7 @@ namespace e4r::report {
 
 struct AgreementRow {
   std::string label;
+  std::string key;  // in JSON documents
   std::uint64_t count = 0;
   bool share = false;  // of all decisions
 };

@@ -89,6 +89,24 @@ std::vector<Figure> key_figures(const ReplayReport& report) {
   return {steps, extents, free};
 }
 
+std::string wrapped(std::string_view sentence) {
+  constexpr std::size_t kWidth = 80;
+  constexpr std::string_view kNoBreak = "\u00a0";
+  std::string out, line;
+  while (!sentence.empty()) {
+    std::string word(sentence.substr(0, sentence.find(' ')));
+    sentence.remove_prefix(std::min(word.size() + 1, sentence.size()));
+    if (const auto at = word.find(kNoBreak); at != std::string::npos)
+      word.replace(at, kNoBreak.size(), " ");
+    if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
+      out += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line.empty() ? out : out + line + "\n";
+}
+
 std::string headline(const ReplayReport& report) {
   const std::vector<Figure> figures = key_figures(report);
   if (report.runs.empty()) return {};

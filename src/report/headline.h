@@ -23,4 +23,7 @@ struct Figure {
 // These in words: each further policy against the first, or what the only one did.
 [[nodiscard]] std::string headline(const ReplayReport& report);
 
+// A sentence in lines for a terminal. What a no-break space joins stays together.
+[[nodiscard]] std::string wrapped(std::string_view sentence);
+
 }  // namespace e4r::report

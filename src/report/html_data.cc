@@ -60,6 +60,8 @@ json::object histogram(const ReplayReport& report) {
 
 std::optional<std::uint64_t> of_criterion(const RunReport& run, mb::Criterion criterion,
                                           std::string_view counter) {
+  if (criterion == mb::Criterion::past_last)
+    return counter == "hits" ? run.past_last : std::nullopt;
   return stats::find_stat(run.mb_stats, stats::stat_name(criterion, counter));
 }
 
@@ -85,7 +87,9 @@ json::object criteria(const ReplayReport& report) {
                                                          "extents_scanned"};
   std::vector<mb::Criterion> used;
   json::array names;
-  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+  std::vector<mb::CriterionRow> all = mb::ladder_criteria();
+  all.push_back(mb::row_of(mb::Criterion::past_last));
+  for (const mb::CriterionRow& row : all) {
     const auto any = [&](const Column& column) {
       return std::ranges::any_of(kCounters, [&](std::string_view counter) {
         return of_criterion(*column.run, row.criterion, counter).value_or(0) > 0;

@@ -54,6 +54,11 @@ void put_start_rows(json::object& into, const ReplayReport& report) {
   }
 }
 
+void put_histogram(json::object& into, const stats::FreeExtents& extents,
+                   std::uint32_t block_size) {
+  put(into, "free_extents/histogram", histogram_json(extents, block_size / 1024, extents.blocks));
+}
+
 const json::value* find_at(const json::object& in, std::string_view key) {
   const auto slash = key.find('/');
   const json::value* const child = in.if_contains(key.substr(0, slash));

@@ -21,6 +21,10 @@ namespace e4r::report {
 void put_rows(boost::json::object& into, const RunReport& run, const ReplayReport& report);
 // The same for the rows for which the start image has figures.
 void put_start_rows(boost::json::object& into, const ReplayReport& report);
+// Puts "free_extents/histogram", beside the rows that are there: buckets without an extent are left
+// out, percent is of the free blocks that the extents have.
+void put_histogram(boost::json::object& into, const stats::FreeExtents& extents,
+                   std::uint32_t block_size);
 // The value at a row's key; null when there is none.
 [[nodiscard]] const boost::json::value* find_at(const boost::json::object& in,
                                                 std::string_view key);

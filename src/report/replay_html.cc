@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The comparison as one self-contained page. Headline, facts and tables are there without a script;
 // plots are drawn by html/replay.js from html_data().
+#include "report/fragmented.h"
 #include "report/headline.h"
 #include "report/html_data.h"
 #include "report/html_text.h"
@@ -45,6 +46,8 @@ std::string searches(const ReplayReport& report) {
       html_figure("cost", "Cost over the trace.",
                   "Lines: the mean of each part of the trace. Hollow marks: its dearest request.") +
       "</div>\n";
+  if (const std::string past = past_last_text(report); !past.empty())
+    out += fmt::format("<p class=\"note\">{}</p>\n", html_escape(past));
   const std::string slowest = html_slowest(report);
   if (slowest.empty()) return out;
   return out + (report.runs.size() > 2 ? "<details>" : "<details open>") +
@@ -95,6 +98,7 @@ std::string replay_html(const ReplayReport& report) {
        .summary = summary(report),
        .body = searches(report) + many_writers(report) + free_space(report) + "<h2>Files</h2>\n" +
                html_figure("files", "Files by extents.", "How many files lie in how many pieces.") +
+               fragmented_html(report) +
                "<h2>All figures</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" "
                "aria-label=\"all figures\">\n" +
                html_rows(report) + "</div>\n",

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "json/text.h"
+#include "report/fragmented.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
 #include "report/rows.h"
@@ -101,8 +102,7 @@ json::value verification_json(const RunReport& run) {
 void put_figures(json::object& into, const RunReport& run, const ReplayReport& report) {
   put_rows(into, run, report);
   into["decisions_hash"] = fmt::format("{:016x}", run.decisions_hash);
-  into["free_extents"] =
-      free_extents_json(run.free_extents, report.superblock.block_size(), run.free_extents.blocks);
+  put_histogram(into, run.free_extents, report.superblock.block_size());
 }
 
 json::object parting_json(const Parting& p) {
@@ -204,8 +204,7 @@ std::string replay_json(const ReplayReport& report) {
   json::object image = image_json(report.image_path, report.superblock);
   image["bad_groups"] = report.bad_groups;
   put_start_rows(image, report);
-  image["free_extents"] =
-      free_extents_json(report.before, report.superblock.block_size(), report.before.blocks);
+  put_histogram(image, report.before, report.superblock.block_size());
   json::array runs;
   for (const RunReport& run : report.runs) runs.push_back(run_json(run, report));
   json::object document = {
@@ -214,6 +213,7 @@ std::string replay_json(const ReplayReport& report) {
   if (report.warm) document["warm_start"] = warm_json(*report.warm);
   if (report.recorded) document["recorded"] = recorded_json(report);
   document["runs"] = std::move(runs);
+  if (report.fragmented) document["fragmented_files"] = fragmented_json(report);
   return json_text(document);
 }
 

@@ -20,6 +20,17 @@ std::string kernel_text(const ReplayReport& report) {
   return report.release.empty() ? std::string(trace::kernel_of(report.trace)) : report.release;
 }
 
+std::string past_last_text(const ReplayReport& report) {
+  const auto any = [](const RunReport& run) { return run.past_last.value_or(0) > 0; };
+  if (std::ranges::none_of(report.runs, any) &&
+      !(report.kernel && report.kernel->run && any(*report.kernel->run)))
+    return {};
+  return "past CR3: no group ended the search, and it took the best extent that CR3 had seen. "
+         "Linux "
+         "6.12.77 and later, and 6.17 and later, count these apart; other kernels count them as "
+         "CR3's.";
+}
+
 RunReport summarize(const replay::Run& run) {
   const replay::Engine& engine = *run.engine;
   const Geometry& geometry = engine.state().geometry();
@@ -36,6 +47,7 @@ RunReport summarize(const replay::Run& run) {
       std::erase_if(out.mb_stats,
                     [](const stats::MbStat& stat) { return stat.name == "buddies_time_used"; });
     }
+  out.past_last = engine.counters()[mb::Criterion::past_last].hits;
   stats::SettledFree free =
       stats::settled_free(engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
   out.free_extents = free.extents;
@@ -110,6 +122,9 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   out.by_mb_stats = out.why_not.empty();
   run.mb_stats = out.by_mb_stats ? *std::move(kernel.stats) : std::vector<stats::MbStat>();
   add_missing(stats::closing_stats(engine.policy(), closings), run.mb_stats);
+  run.past_last.reset();
+  if (closings.nameless == 0)
+    run.past_last = closings.hits[static_cast<std::size_t>(mb::Criterion::past_last)];
   out.run = std::move(run);
   return out;
 }

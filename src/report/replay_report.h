@@ -48,7 +48,12 @@ struct RunReport {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
   replay::Tally tally;
-  std::vector<stats::MbStat> mb_stats;  // of the kernel's column: those that are known
+  // As kernels count; of the recorded kernel's column: those that are known. Rows show what they
+  // mean.
+  std::vector<stats::MbStat> mb_stats;
+  // Searches that ended past the last criterion. Kernels that have them count each as a useless
+  // loop of their first criterion. None: the criteria of the trace have no names that we know.
+  std::optional<std::uint64_t> past_last;
   stats::FreeExtents free_extents;
   stats::FileFragmentation files;
   stats::FileLayoutScore layout;
@@ -100,6 +105,21 @@ struct NotModelled {
   std::string meaning;  // for a person
 };
 
+// A file of many extents, as each column left it.
+struct FragmentedFile {
+  std::uint64_t ino = 0;
+  std::string path;     // bytes, at the start; empty: not known
+  bool is_new = false;  // made while it was recorded: the image has no path of it
+  // In the order of columns(); no extents: the file has no block there.
+  std::vector<stats::FilePieces> columns;
+};
+// Those with most extents in any column, the worst first.
+struct FragmentedFiles {
+  std::vector<FragmentedFile> files;
+  std::uint64_t all = 0;   // files that the columns have
+  bool has_paths = false;  // the image has inodes
+};
+
 // Everything that `e4replay replay` and `e4replay verify` tell.
 struct ReplayReport {
   std::string image_path;
@@ -121,6 +141,7 @@ struct ReplayReport {
   std::optional<RecordedKernel> kernel;   // of replay
   replay::Contradictions contradictions;  // of the trace, as following it found them
   std::vector<RunReport> runs;
+  std::optional<FragmentedFiles> fragmented;  // of replay --files
 };
 
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
@@ -141,8 +162,15 @@ struct KernelStats {
 // Where the figures of the recorded kernel's searches come from, or why it has no column.
 [[nodiscard]] std::string recorded_text(const RecordedKernel& kernel);
 
-// Side-by-side table of what the policies did.
-[[nodiscard]] std::string replay_text(const ReplayReport& report, bool histogram);
+// Searches that ended past the last criterion, explained; empty when no column has any.
+[[nodiscard]] std::string past_last_text(const ReplayReport& report);
+
+// Headline, inputs, and a side-by-side table of what the policies did.
+struct TextOptions {
+  bool histogram = false;  // free extents by size, too
+  bool all = false;        // every row of the table (choose_rows())
+};
+[[nodiscard]] std::string replay_text(const ReplayReport& report, const TextOptions& options = {});
 
 // The same comparison as a self-contained HTML page, histograms included.
 [[nodiscard]] std::string replay_html(const ReplayReport& report);

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "report/agreement_rows.h"
+#include "report/fragmented.h"
+#include "report/headline.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
 #include "report/rows.h"
@@ -136,14 +138,19 @@ std::vector<std::string> row_cells(const ReplayReport& report, const Row& row,
   return cells;
 }
 
-void add_rows(const ReplayReport& report, TextTable& table) {
+void add_rows(const ReplayReport& report, const RowChoice& choice, TextTable& table) {
   std::string section;
-  for (const Row& row : rows()) {
-    const std::vector<Value> values = values_of(row, report);
-    if (!shown(row, values)) continue;
-    if (row.section != section) table.heading(section = row.section);
-    table.row(row_cells(report, row, values));
+  for (const Row* row : choice.rows) {
+    if (row->section != section) table.heading(section = row->section);
+    table.row(row_cells(report, *row, values_of(*row, report)));
   }
+}
+
+// What the table has not.
+std::string left_out(const ReplayReport& report, const RowChoice& choice) {
+  if (choice.left_out == 0) return {};
+  return fmt::format("{} more rows{}: see them with --all\n", choice.left_out,
+                     columns(report).size() > 1 ? " are alike in all columns" : "");
 }
 
 std::string size_kb(std::uint64_t kb) {
@@ -208,21 +215,24 @@ void add_speed(const ReplayReport& report, TextTable& table) {
 
 }  // namespace
 
-std::string replay_text(const ReplayReport& report, bool histogram) {
+std::string replay_text(const ReplayReport& report, const TextOptions& options) {
   TextTable table;
+  const RowChoice choice = choose_rows(report, options.all);
   table.row(head(report));
   table.rule();
-  add_rows(report, table);
+  add_rows(report, choice, table);
   add_speed(report, table);
-  std::string text = header(report) + fidelity(report) + unverified(report) + alike(report) +
-                     partings(report) + "\n" + table.text();
+  std::string text = wrapped(escaped(headline(report))) + "\n" + header(report) + fidelity(report) +
+                     unverified(report) + alike(report) + partings(report) + "\n" + table.text() +
+                     left_out(report, choice) + wrapped(past_last_text(report));
   if (asks_a_kernel(report))
     text +=
         "time of a decision: of the kernel's code alone, in a guest with one CPU. There is no disk "
         "in "
         "it, no\nother writer and no lock that is held.\n";
+  if (report.fragmented) text += "\n" + fragmented_text(report);
   text += writers_text(report);
-  if (histogram) text += fmt::format("\n{}", histograms(report));
+  if (options.histogram) text += fmt::format("\n{}", histograms(report));
   for (const RunReport& run : report.runs)
     if (!run.explanation.empty())
       text += fmt::format("\nunder {}, {}", run.policy->name, escaped_lines(run.explanation));
@@ -271,6 +281,10 @@ std::string verify_text(const ReplayReport& report) {
     if (run.free_run && run.agreement)
       table.row({"free-running, identical", format_count(run.free_run->identical),
                  share_text(*run.free_run, run.free_run->identical)});
+    // What differs later follows from that: nobody puts it right.
+    if (const auto* first =
+            run.agreement && run.free_run ? run.free_run->first_divergence() : nullptr)
+      table.row({"  parts first at decision", format_count(first->decision)});
     if (run.free_run && !run.agreement) add_agreement(*run.free_run, table);
     text += table.text() + kernel_files(run);
     text += divergence(run.agreement ? *run.agreement : *run.free_run);

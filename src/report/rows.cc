@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "report/layout_rows.h"
@@ -15,9 +16,21 @@ namespace {
 using Run = const RunReport&;
 using Report = const ReplayReport&;
 
+Value value_of(std::optional<std::uint64_t> count) {
+  return count ? Value(*count) : Value();
+}
+
+// What the kernel's counter means. A kernel counts a search that ended past the last criterion
+// among the useless loops of its first one (GroupRules::counts_past_last); those have a row of
+// their own.
 Value mb_stat(Run run, std::string_view name) {
-  const auto found = stats::find_stat(run.mb_stats, name);
-  return found ? Value(*found) : Value();
+  auto found = stats::find_stat(run.mb_stats, name);
+  if (!found) return {};
+  const mb::Criterion first =
+      run.policy ? run.policy->ladder.front().criterion : mb::Criterion::cr0;
+  if (name == stats::stat_name(first, "useless_loops"))
+    *found -= std::min(*found, run.past_last.value_or(0));
+  return *found;
 }
 
 std::uint64_t kb(Report report, std::uint64_t blocks) {
@@ -144,10 +157,6 @@ void add_discards(std::vector<Row>& out) {
 
 constexpr std::string_view kTimes = "decision_ns/";
 
-Value value_of(std::optional<std::uint64_t> count) {
-  return count ? Value(*count) : Value();
-}
-
 // What a kernel's code took; models have none of these.
 void add_times(std::vector<Row>& out) {
   const std::string section = "time of a decision, ns";
@@ -177,6 +186,13 @@ std::vector<Row> make_rows() {
   out.push_back(stat_row("", "calls of the allocator", "reqs", Show::never));
   out.push_back(stat_row("", "served in full", "success", Show::nonzero));
   add_per_rung(out, "searches ended by", "hits", Better::none);
+  out.push_back({"searches ended by",
+                 fmt::format("  {}", mb::row_of(mb::Criterion::past_last).title),
+                 "searches_past_cr3",
+                 Show::nonzero,
+                 [](Run run, Report) { return value_of(run.past_last); },
+                 {},
+                 Better::none});
   out.push_back({"groups considered",
                  "  all",
                  "groups_considered",
@@ -211,8 +227,36 @@ std::vector<Row> make_rows() {
   return out;
 }
 
+// What most people ask for.
+constexpr auto kCommon = std::to_array<std::string_view>(
+    {"requests", "allocated_blocks", "failed", "groups_considered", "mb_stats/extents_scanned",
+     "free_extents/count", "free_extents/avg_kb", "files/count", "files/extents",
+     "files/avg_extents", "files/max_extents", "layout/score_percent"});
+
 bool empty(const Value& value) {
   return number_of(value).value_or(0) == 0;
+}
+
+// Whether columns say different things to a reader. What was not recorded says nothing.
+bool differs(const std::vector<Value>& values, const std::vector<Column>& columns) {
+  std::set<std::string> said;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool absent = std::holds_alternative<std::monostate>(values[i]);
+    if (!absent || !columns[i].recorded) said.insert(empty(values[i]) ? "" : text_of(values[i]));
+  }
+  return said.size() > 1;
+}
+
+// Levels of a label: "  all" stands below a heading, "    of free space, %" below such a row.
+std::size_t depth_of(const Row& row) {
+  return row.label.find_first_not_of(' ');
+}
+
+// The row that the one at `index` is a part of, by its indentation; none: it stands for itself.
+std::optional<std::size_t> whole_of(const std::vector<const Row*>& all, std::size_t index) {
+  for (std::size_t i = index; i-- > 0 && all[i]->section == all[index]->section;)
+    if (depth_of(*all[i]) < depth_of(*all[index])) return i;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -245,6 +289,25 @@ bool shown(const Row& row, const std::vector<Value>& values) {
          (row.show == Show::nonzero && !std::all_of(values.begin(), values.end(), empty));
 }
 
+RowChoice choose_rows(const ReplayReport& report, bool all) {
+  std::vector<const Row*> whole;
+  std::vector<bool> chosen;
+  const std::vector<Column> beside = columns(report);
+  for (const Row& row : rows()) {
+    const std::vector<Value> values = values_of(row, report);
+    if (!shown(row, values)) continue;
+    whole.push_back(&row);
+    chosen.push_back(all || row.common || differs(values, beside));
+  }
+  for (std::size_t i = whole.size(); i-- > 0;)
+    if (const auto of = whole_of(whole, i); of && chosen[i]) chosen[*of] = true;
+  RowChoice out;
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if (chosen[i]) out.rows.push_back(whole[i]);
+  out.left_out = whole.size() - out.rows.size();
+  return out;
+}
+
 std::string change_text(const Value& from, const Value& to) {
   const auto a = number_of(from), b = number_of(to);
   if (!a || !b) return {};
@@ -264,7 +327,10 @@ std::span<const Row> rows() {
   std::vector<Row>& now = all[mb::own_criteria()];
   if (!now.empty()) return now;
   now = make_rows();
-  for (std::size_t i = 0; i < now.size(); ++i) now[i].place = i;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    now[i].place = i;
+    now[i].common = std::ranges::find(kCommon, now[i].key) != kCommon.end();
+  }
   return now;
 }
 

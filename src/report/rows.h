@@ -17,7 +17,7 @@ namespace e4r::report {
 // A figure of a run: a count, or a ratio.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
-// When the table shows a row; the JSON document always has it.
+// When the whole table has a row; the JSON document always has it.
 enum class Show : std::uint8_t { always, nonzero /* in any column */, never };
 
 // Which way a figure is better; none: it tells what was done, not how well.
@@ -34,6 +34,7 @@ struct Row {
   // The same figure of the start image; empty where there is none.
   std::function<Value(const ReplayReport& report)> start;
   Better better = Better::none;
+  bool common = false;    // most people ask for it: a short table has it whatever it says
   std::size_t place = 0;  // in rows() as they were when it was made
 };
 
@@ -58,9 +59,18 @@ struct Column {
 // Which of them is the first policy. What differs is told against that one: model against model.
 [[nodiscard]] std::size_t first_policy(const ReplayReport& report);
 
-// The row's figure for each column, and whether the table shows the row.
+// The row's figure for each column, and whether the whole table has the row.
 [[nodiscard]] std::vector<Value> values_of(const Row& row, const ReplayReport& report);
 [[nodiscard]] bool shown(const Row& row, const std::vector<Value>& values);
+
+// What a table shows of all its rows.
+struct RowChoice {
+  std::vector<const Row*> rows;
+  std::size_t left_out = 0;  // rows that say the same in every column
+};
+// All of them, or those that differ between columns and those that most people ask for. A part of
+// another row comes with that row.
+[[nodiscard]] RowChoice choose_rows(const ReplayReport& report, bool all);
 
 // The figure as a number.
 [[nodiscard]] std::optional<double> number_of(const Value& value);

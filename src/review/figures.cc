@@ -41,9 +41,16 @@ class Adder {
   std::vector<Figure>& out_;
 };
 
+// What may end a search: the rungs, and what lies past them.
+std::vector<mb::CriterionRow> ends_of_searches() {
+  std::vector<mb::CriterionRow> out = mb::ladder_criteria();
+  out.push_back(mb::row_of(mb::Criterion::past_last));
+  return out;
+}
+
 // A rung that nobody's search ended in is not told of.
 void add_searches(const Outcome& base, const Outcome& with, Adder& add) {
-  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+  for (const mb::CriterionRow& row : ends_of_searches()) {
     const auto of = static_cast<std::size_t>(row.criterion);
     if (base.hits[of].value_or(0) == 0 && with.hits[of].value_or(0) == 0) continue;
     add(fmt::format("hits/{}", row.key), fmt::format("hits {}", row.title), Better::none,
@@ -104,6 +111,7 @@ Outcome outcome_of(const report::RunReport& run) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     out.hits[static_cast<std::size_t>(row.criterion)] =
         stat(stats::stat_name(row.criterion, "hits"));
+  out.hits[static_cast<std::size_t>(mb::Criterion::past_last)] = run.past_last;
   out.groups_considered = stats::groups_considered(run.mb_stats);
   out.extents_scanned = stat("extents_scanned");
   out.times = run.times;

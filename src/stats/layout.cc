@@ -44,6 +44,17 @@ std::uint64_t FileLayoutScore::distance_kb(std::uint64_t among, std::uint32_t bl
   return static_cast<std::uint64_t>(std::llround(kb / static_cast<double>(among)));
 }
 
+std::vector<FilePieces> file_pieces(const replay::FileLayouts& files) {
+  std::vector<FilePieces> out;
+  for (const auto& [ino, layout] : files) {
+    if (layout.extents().empty()) continue;
+    FilePieces& file = out.emplace_back(FilePieces{ino, layout.extents().size(), 0});
+    for (const FileExtent& extent : layout.extents()) file.blocks += extent.len;
+  }
+  std::ranges::sort(out, {}, &FilePieces::ino);
+  return out;
+}
+
 FileLayoutScore file_layout_score(const replay::FileLayouts& files) {
   FileLayoutScore score;
   std::vector<double> shares;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "replay/file_layout.h"
 
@@ -31,6 +32,15 @@ struct FileLayoutScore {
 // Counts one file, of one extent or more in the order of the file, in everything but the median.
 // Returns its share of blocks that follow; -1 when it has a single block.
 double add_file(std::span<const FileExtent> extents, FileLayoutScore& score);
+
+// In how many pieces a file lies.
+struct FilePieces {
+  std::uint64_t ino = 0;
+  std::uint64_t extents = 0;
+  std::uint64_t blocks = 0;
+};
+// Of each file with at least one block, by inode.
+[[nodiscard]] std::vector<FilePieces> file_pieces(const replay::FileLayouts& files);
 
 [[nodiscard]] FileLayoutScore file_layout_score(const replay::FileLayouts& files);
 

@@ -3,6 +3,9 @@
 
 #include <boost/json.hpp>
 
+#include "report/agreement_rows.h"
+#include "report/fragmented.h"
+#include "report/json_parts.h"
 #include "report/replay_report.h"
 #include "report/rows.h"
 
@@ -73,6 +76,132 @@ TEST(ReplayJson, TheRecordedKernelHasTheKeysOfARun) {
   EXPECT_EQ(json::parse(replay_json(by_stats)).at("recorded").at("searches_from"), "mb_stats");
 }
 
+// A run with a figure, and one of its own, in every row that can have one.
+RunReport full_run(std::uint64_t seed) {
+  RunReport run;
+  run.policy = allocator::find_policy("linux-7.3");
+  for (const Row& row : rows())
+    if (row.key.starts_with("mb_stats/"))
+      run.mb_stats.push_back({row.key.substr(row.key.find('/') + 1), seed++});
+  run.past_last = seed++;
+  run.tally = {.requests = seed++, .failed = seed++};
+  run.free_extents.add(0, 8 + seed % 16);
+  run.free_extents.add(100, 3);
+  run.files = {.files = 4, .extents = seed++, .blocks = 4000, .most_extents = 3, .one_extent = 2};
+  run.layout = {.files = 4, .successors = 90, .following = 80, .distance = seed++, .median = 0.5};
+  run.discards = {.issued = seed++, .blocks = 400};
+  run.space.chunks.count = {seed++, 5, 6};
+  return run;
+}
+
+void expect_all_rows(const json::value& document, const RunReport& run,
+                     const ReplayReport& report) {
+  std::size_t known = 0;
+  for (const Row& row : rows()) {
+    const Value value = row.run(run, report);
+    const json::value* const found = find_at(document.as_object(), row.key);
+    if (std::holds_alternative<std::monostate>(value)) {
+      EXPECT_EQ(found, nullptr) << row.key;
+      continue;
+    }
+    ++known;
+    ASSERT_NE(found, nullptr) << row.key << " is not in the document";
+    EXPECT_DOUBLE_EQ(found->to_number<double>(), *number_of(value)) << row.key;
+  }
+  EXPECT_GT(known, 60u);
+}
+
+// Whatever else an object of the document has, it does not take the place of a row.
+TEST(ReplayJson, HasEveryRowOfTheText) {
+  ReplayReport report = followed_report();
+  report.before.add(0, 5);
+  report.before.add(50, 70);
+  report.kernel = RecordedKernel{full_run(1000), {}, true, {}};
+  report.runs = {full_run(2000), full_run(3000)};
+  for (const bool verified : {false, true}) {
+    if (verified) report.runs[0].agreement.emplace();
+    const json::value document = json::parse(replay_json(report));
+    expect_all_rows(document.at("recorded"), *report.kernel->run, report);
+    for (std::size_t i = 0; i < 2; ++i)
+      expect_all_rows(document.at("runs").at(i), report.runs[i], report);
+    for (const Row& row : rows()) {
+      if (!row.start) continue;
+      const json::value* const found = find_at(document.at("image").as_object(), row.key);
+      const auto value = number_of(row.start(report));
+      ASSERT_EQ(found != nullptr, value.has_value()) << row.key;
+      EXPECT_DOUBLE_EQ(!found ? 0 : found->to_number<double>(), value.value_or(0)) << row.key;
+    }
+    const json::value histogram = document.at("runs").at(0).at("free_extents").at("histogram");
+    EXPECT_FALSE(histogram.as_array().empty());
+  }
+}
+
+// A key is a place: one that lies within another would take it away.
+TEST(ReplayJson, NoRowLiesWithinAnother) {
+  for (const Row& a : rows())
+    for (const Row& b : rows())
+      EXPECT_FALSE(b.key.starts_with(a.key + "/")) << a.key << " " << b.key;
+}
+
+TEST(ReplayJson, HasEveryRowOfAnAgreement) {
+  ReplayReport report = followed_report();
+  replay::Agreement& a = report.runs[0].agreement.emplace();
+  a.requests = 1000;
+  std::uint64_t count = 10;
+  for (auto member :
+       {&replay::Agreement::identical, &replay::Agreement::same_block,
+        &replay::Agreement::same_length, &replay::Agreement::same_criterion,
+        &replay::Agreement::same_found, &replay::Agreement::same_groups_scanned,
+        &replay::Agreement::last_divergence, &replay::Agreement::races, &replay::Agreement::skips,
+        &replay::Agreement::late, &replay::Agreement::forced, &replay::Agreement::conflicts})
+    a.*member = count++;
+  const json::value verified = json::parse(replay_json(report)).at("runs").at(0).at("agreement");
+  const std::vector<AgreementRow> told = agreement_rows(a);
+  EXPECT_EQ(told.size(), 13u);
+  for (const AgreementRow& row : told)
+    EXPECT_EQ(verified.at(row.key).to_number<std::uint64_t>(), row.count) << row.label;
+}
+
+FragmentedFiles three_files() {
+  const std::vector<std::vector<stats::FilePieces>> columns = {
+      {{12, 3, 30}, {13, 9, 90}, {15, 1, 1}}, {{12, 20, 30}, {14, 2, 8}, {15, 1, 1}}};
+  return most_fragmented(columns, 3);
+}
+
+TEST(FragmentedFiles, AreTheWorstOfAnyColumn) {
+  const FragmentedFiles all = three_files();
+  EXPECT_EQ(all.all, 4u);
+  ASSERT_EQ(all.files.size(), 3u);
+  const auto shown = [&](std::size_t i) {
+    return fmt::format("{}: {} {}", all.files[i].ino, all.files[i].columns[0].extents,
+                       all.files[i].columns[1].extents);
+  };
+  EXPECT_EQ(shown(0), "12: 3 20");
+  EXPECT_EQ(shown(1), "13: 9 0");
+  EXPECT_EQ(shown(2), "14: 0 2");
+}
+
+TEST(FragmentedFiles, AreInTextDocumentAndPage) {
+  ReplayReport report = with_kernel();
+  EXPECT_EQ(fragmented_text(report), "");
+  report.fragmented = three_files();
+  report.fragmented->has_paths = true;
+  report.fragmented->files[0].path = "/a\x1b[2Jb";
+  report.fragmented->files[1].is_new = true;
+  const std::string text = replay_text(report);
+  EXPECT_NE(text.find("inode 12  /a\\x1b[2Jb"), std::string::npos) << text;
+  EXPECT_NE(text.find("inode 13  (new)"), std::string::npos) << text;
+  const json::value files = json::parse(replay_json(report)).at("fragmented_files");
+  EXPECT_EQ(files.at(0).at("inode"), 12);
+  EXPECT_EQ(files.at(0).at("recorded").at("extents"), 3);
+  EXPECT_EQ(files.at(0).at("runs").at(0).at("extents"), 20);
+  EXPECT_EQ(files.at(1).at("path"), nullptr);
+  EXPECT_EQ(files.at(1).at("new"), true);
+  const std::string page = fragmented_html(report);
+  EXPECT_NE(page.find("<td>12</td><td>30</td><td>3</td><td>20</td>"), std::string::npos) << page;
+  EXPECT_EQ(page.find('\x1b'), std::string::npos);
+}
+
 TEST(ReplayJson, SaysWhyTheRecordedKernelIsAbsent) {
   ReplayReport report = followed_report();
   report.kernel = RecordedKernel{{}, "the trace closes no decision", false, {}};
@@ -101,7 +230,7 @@ TEST(Columns, ChangesAreAgainstTheFirstPolicy) {
   report.runs[1].policy = allocator::find_policy("cr1.5");
   report.runs[0].files = {4, 100, 0, 0, 0};
   report.runs[1].files = {4, 150, 0, 0, 0};
-  const std::string text = replay_text(report, false);
+  const std::string text = replay_text(report);
   EXPECT_NE(text.find("recorded  legacy  cr1.5  against legacy\n"), std::string::npos) << text;
   EXPECT_NE(text.find(" 6     100    150         +50.0 %\n"), std::string::npos) << text;
 }

@@ -83,6 +83,20 @@ TEST(ReviewFigures, AreThoseOfBothSides) {
   EXPECT_EQ(worse, 1u);
 }
 
+TEST(ReviewFigures, HaveSearchesThatEndedPastTheLastCriterion) {
+  const auto label = [](std::string_view key, const std::vector<Figure>& figures) {
+    const auto found = std::ranges::find(figures, key, &Figure::key);
+    return found == figures.end() ? std::string() : found->label;
+  };
+  const Outcome base = outcome(100, 20);
+  EXPECT_EQ(label("hits/past_cr3", figures_of(base, base, 4096)), "");
+  report::RunReport run;
+  run.past_last = 138;
+  Outcome with = base;
+  with.hits = outcome_of(run).hits;
+  EXPECT_EQ(label("hits/past_cr3", figures_of(base, with, 4096)), "hits past CR3");
+}
+
 TEST(ReviewFigures, OfNothingAreNone) {
   const std::vector<Figure> figures = figures_of({}, {}, 1024);
   for (const Figure& one : figures) {

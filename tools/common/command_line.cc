@@ -23,6 +23,11 @@ DeclaredOption DeclaredOption::may_repeat() {
   return *this;
 }
 
+DeclaredOption DeclaredOption::may_lack_value() {
+  option_->expected(0, 1);
+  return *this;
+}
+
 DeclaredOption DeclaredOption::takes_the_rest() {
   option_->expected(1, 1 << 20);
   return *this;
@@ -67,7 +72,8 @@ DeclaredOption CommandLine::add_option(const std::string& names,
                                        std::function<Status(const std::string&)> take,
                                        const std::string& meaning) {
   const auto checked = [take = std::move(take)](const std::string& text) {
-    const Status status = take(text);
+    // CLI11 may say "true" for a value that is not there.
+    const Status status = take(text == "true" ? std::string() : text);
     if (!status.ok()) throw CLI::ValidationError(status.error().message);
   };
   return DeclaredOption(app_->add_option_function<std::string>(names, checked, meaning));

@@ -24,6 +24,7 @@ class DeclaredOption {
   DeclaredOption type_name(const std::string& placeholder);  // as --help shows its value
   DeclaredOption required();
   DeclaredOption may_repeat();      // one value each time
+  DeclaredOption may_lack_value();  // it is empty then
   DeclaredOption takes_the_rest();  // of an operand: one or more
   DeclaredOption one_of(const std::vector<std::string>& words);
   DeclaredOption excludes(DeclaredOption other);

@@ -12,6 +12,7 @@
 #include "replay/engine.h"
 #include "util/escaped.h"
 #include "util/file.h"
+#include "util/units.h"
 
 namespace e4r::tools {
 namespace cmd_replay {
@@ -27,6 +28,8 @@ struct Options {
   std::string writers;
   std::string cpus;
   bool histogram = false;
+  bool all = false;
+  std::size_t files = 0;  // 0: none was asked for
   bool first_difference = false;
   bool force = false;
 };
@@ -37,7 +40,7 @@ Status print(const report::ReplayReport& report, const Options& options, const O
   if (!options.html.empty())
     E4R_CHECK(write_output(replay_html(report), outputs.named(options.html)));
   if (options.in.json == "-" || options.html == "-") return {};
-  print_report(replay_text(report, options.histogram));
+  print_report(replay_text(report, {options.histogram, options.all}));
   return {};
 }
 
@@ -126,6 +129,7 @@ Result<int> run(const Options& options) {
     if (!cpus.ok()) return usage_error(cpus.error().message);
     wanted.writers.cpus = *cpus;
   }
+  wanted.files = options.files;
   wanted.force = options.force;
   wanted.first_difference = options.first_difference;
   wanted.for_page = !options.html.empty();
@@ -149,6 +153,16 @@ Result<int> run(const Options& options) {
   return kDone;
 }
 
+Status take_files(const std::string& text, Options& options) {
+  constexpr std::size_t kFiles = 10;  // where no number is given
+  const auto number = text.empty() ? Result<std::uint64_t>(kFiles) : parse_u64(text);
+  if (!number.ok() || *number == 0)
+    return error(
+        "--files: '{}' is no number of files: give --files=20, or --files behind the inputs", text);
+  options.files = *number;
+  return {};
+}
+
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_inputs(app, options->in);
@@ -161,6 +175,13 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("OUT");
   app.add_flag("--force", options->force,
                "answer although the model follows less than 90 % of the recorded decisions");
+  app.add_flag("--all", options->all, "every row of the table, also those alike in all columns");
+  app.add_option(
+         "--files", [options](const std::string& text) { return take_files(text, *options); },
+         "the N files with most extents in any column (default: 10), with their paths where the "
+         "image has inodes")
+      .may_lack_value()
+      .type_name("[N]");
   app.add_flag("--histogram", options->histogram, "free-extent histograms before and after");
   app.add_flag("--first-difference", options->first_difference,
                "name the first decision that each policy makes otherwise than the first policy");

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "report/replay_report.h"
+
+// The files with most extents (replay --files).
+namespace e4r::report {
+
+// Up to `count` of them. `columns`: the files of each column, by inode.
+[[nodiscard]] FragmentedFiles most_fragmented(
+    std::span<const std::vector<stats::FilePieces>> columns, std::size_t count);
+
+// A table for a terminal, an array for the document, a table for the page. Each is empty when
+// nobody asked for it.
+[[nodiscard]] std::string fragmented_text(const ReplayReport& report);
+[[nodiscard]] boost::json::array fragmented_json(const ReplayReport& report);
+[[nodiscard]] std::string fragmented_html(const ReplayReport& report);
+
+}  // namespace e4r::report
