@@ -11,6 +11,7 @@
 #include "allocator/release.h"
 #include "allocator/tunables.h"
 #include "guest/protocol.h"
+#include "util/elf.h"
 #include "util/file.h"
 
 namespace e4r::guest {
@@ -96,6 +97,8 @@ Result<KernelFile> read_kernel_file(const std::string& path) {
   const std::string_view bytes = *read;
   if (!bytes.starts_with(kElf))
     return error("{}: is no kernel: `e4replay kernel build TREE -o FILE` makes one", path);
+  if (is_cut_elf(bytes))
+    return error("{}: is a program that has been cut short: copy or build it again", path);
   const std::size_t at = bytes.find(E4R_IDENTITY " protocol=");
   if (at == bytes.npos)
     return error(

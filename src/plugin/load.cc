@@ -13,6 +13,8 @@
 #include <sstream>
 
 #include "plugin/host.h"
+#include "util/elf.h"
+#include "util/file.h"
 
 namespace e4r::plugin {
 namespace {
@@ -164,6 +166,11 @@ Result<const allocator::Policy*> load(const std::string& path) {
   const std::lock_guard lock(mutex);
   for (const Loaded& known : opened())
     if (known.path == file) return &known.policy;
+  // The dynamic linker maps what a file says that it has.
+  const Result<std::string> bytes = read_file(file);
+  if (!bytes.ok()) return bytes.error();
+  if (is_cut_elf(*bytes))
+    return error("{}: is a library that has been cut short: copy or compile it again", path);
   Library library(file);
   if (!library.opened()) return error("{}: is no policy that can be loaded: {}", path, ::dlerror());
   const auto interface = library.find<std::uint32_t()>("e4replay_plugin_interface");

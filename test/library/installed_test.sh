@@ -127,6 +127,11 @@ plugin)
     refused "is a library, but no policy" ./nothing.so
     refused "is no policy that can be loaded" "$source/examples/roomy.cc"
     refused "No such file" ./none.so
+    # Loading less than a library says that it has ended the program.
+    for size in 40 4096 20000; do
+        head -c $size roomy.so >cut.so
+        refused "is a library that has been cut short" ./cut.so
+    done
     variant taken 's/"roomy"/"legacy"/'
     refused "there is a policy legacy already" ./taken.so
     grep -q '^ *roomy  *- ' by-file || fail "there is no row of its rung: $(<by-file)"
