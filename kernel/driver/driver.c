@@ -153,7 +153,10 @@ static void e4r_serve(void)
 		e4r_wait(&s->asked, done);
 		op = s->ops[done % E4R_SLOTS];
 		memset(a, 0, sizeof(*a));
+		e4r.looks = 0;
+		WRITE_ONCE(e4r.at_work, true);
 		a->error = e4r_do(&op, a);
+		WRITE_ONCE(e4r.at_work, false);
 		if (e4r.sb)
 			a->errors = le32_to_cpu(EXT4_SB(e4r.sb)->s_es->s_error_count);
 		done++;
@@ -182,7 +185,7 @@ static int __init e4r_init(void)
 	    e4r.shared->protocol != E4R_PROTOCOL)
 		panic("e4replay: %s is not what this driver talks through", e4r_path);
 	e4r.parent = syscall(E4R_HOST_GETPPID);
-	e4r_look_for_parent(&e4r_parent_timer);
+	e4r_look(&e4r_timer);
 	e4r.shared->version = LINUX_VERSION_CODE;
 	xa_init(&e4r.inodes);
 	init_completion(&e4r.reached);
@@ -195,6 +198,7 @@ static int __init e4r_init(void)
 	err = e4r_make_places();
 	if (err)
 		panic("e4replay: no disk: %d", err);
+	panic_on_warn = 1; /* a warning of the allocator ends the kernel where it was given */
 	smp_store_release(&e4r.shared->ready, 1);
 	e4r_serve();
 	return 0;

@@ -30,19 +30,24 @@ static struct console e4r_console = {
 	.index = -1,
 };
 
-/* ---- This kernel ends with who has started it, also in the middle of code that never returns: a
- * timer interrupts that. */
+/* ---- A timer interrupts code that never returns. This kernel ends with the process that started
+ * it, and an operation that takes long shows on the console where it is. */
 
 #define E4R_LOOKS_PER_SECOND 10
+#define E4R_LONG_LOOKS (2 * E4R_LOOKS_PER_SECOND)
 
-static void e4r_look_for_parent(struct timer_list *timer)
+static void e4r_look(struct timer_list *timer)
 {
 	if (syscall(E4R_HOST_GETPPID) != e4r.parent)
 		syscall(E4R_HOST_KILL, 0, E4R_HOST_SIGKILL); /* all of this kernel's processes */
+	if (READ_ONCE(e4r.at_work) && ++e4r.looks == E4R_LONG_LOOKS) {
+		pr_warn("e4replay: this operation takes long; the kernel is here:\n");
+		dump_stack();
+	}
 	mod_timer(timer, jiffies + HZ / E4R_LOOKS_PER_SECOND);
 }
 
-static DEFINE_TIMER(e4r_parent_timer, e4r_look_for_parent);
+static DEFINE_TIMER(e4r_timer, e4r_look);
 
 /* Waits until the host asks for more than `done` operations: a while awake, then asleep. */
 static void e4r_wait(struct e4r_count *asked, u32 done)

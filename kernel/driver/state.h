@@ -7,6 +7,7 @@
 #include <linux/file.h>
 #include <linux/init_syscalls.h>
 #include <linux/namei.h>
+#include <linux/panic.h>
 #include <linux/reboot.h>
 #include <linux/timer.h>
 #include <linux/version.h>
@@ -19,7 +20,9 @@
 
 static struct {
 	struct e4r_shared *shared;
-	long parent; /* of this kernel's process */
+	long parent;	    /* of this kernel's process */
+	bool at_work;	    /* on an operation */
+	unsigned int looks; /* of the timer, since it began */
 	struct super_block *sb;
 	struct super_operations ops; /* ext4's, without those that write inodes */
 	struct xarray inodes;	     /* the stand-ins, by number */

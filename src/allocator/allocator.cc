@@ -66,6 +66,19 @@ void show(const Search& search, Decision& out) {
   out.conflicts = search.conflicts;
 }
 
+// Says which answers hung on what the trace lacks. `out.inputs`: what the request was decided with.
+void note_guesses(const Geometry& geometry, const Tunables& tunables, const Request& request,
+                  Decision& out) {
+  if (request.inputs_exact || out.prealloc) return;
+  const std::uint64_t end = logical_end(geometry, out.orig);
+  const bool mode = request.inputs.mode == Mode::unknown && out.inputs.mode != Mode::unknown;
+  const bool step = request.inputs.size == SizeStep::unknown &&
+                    out.inputs.size != SizeStep::unknown &&
+                    size_step(end << geometry.block_bits, geometry) != SizeStep::large;
+  out.size_guessed = step || (mode && end <= tunables.mb_stream_req);
+  out.writers_guessed = mode && out.inputs.mode != Mode::group;
+}
+
 }  // namespace
 
 Allocator::Allocator(state::FsState& state, const Policy& policy, const Tunables& tunables)
@@ -112,6 +125,7 @@ Decision Allocator::allocate(const Request& request, Guide* guide) {
   collect(search);
   preallocs_.trim(request.ino);
   show(search, out);
+  if (guide == nullptr) note_guesses(state_.geometry(), tunables_, request, out);
   return out;
 }
 

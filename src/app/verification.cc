@@ -54,7 +54,7 @@ Result<replay::Followed> follow_recorded(replay::Session& session,
 }
 
 // The decision that was asked for, or else the first that differs. That one is known at the end
-// only, so a second run writes it down.
+// only, so a second run writes it down, as `told` was made.
 Result<std::string> explain(replay::Session& session, replay::Setup setup,
                             const InputOptions& options, bool free_run, const replay::Run& told) {
   if (options.explain != 0) return explained(options, told);
@@ -107,7 +107,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   if (!told_alone) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
   E4R_CHECK(compare(kernel, told, run));
-  E4R_TRY(run.explanation, explain(session, setup, options, wanted.free_run, told));
+  E4R_TRY(run.explanation, explain(session, setup, options, told_alone, told));
   report.runs.push_back(std::move(run));
   return report;
 }

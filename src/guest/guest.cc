@@ -17,6 +17,10 @@
 #include <cstring>
 #include <vector>
 
+#include "guest/console.h"
+#include "guest/lasting_thread.h"
+#include "util/interrupt.h"
+
 namespace e4r::guest {
 namespace {
 
@@ -38,7 +42,17 @@ std::string_view operation_name(std::uint32_t kind) {
   return kind < kNames.size() ? kNames[kind] : "an operation";
 }
 
+constexpr std::string_view kFailed = ": the kernel failed: ";
+
 }  // namespace
+
+bool is_kernels_fault(const Error& error) {
+  return error.message.find(kFailed) != std::string::npos;
+}
+
+Error kernels_fault(std::string_view kernel, std::string_view what) {
+  return error("{}{}{}", kernel, kFailed, what);
+}
 
 Result<std::unique_ptr<Guest>> Guest::start(const Boot& boot) {
   std::unique_ptr<Guest> guest(new Guest(boot));
@@ -50,11 +64,16 @@ Result<std::unique_ptr<Guest>> Guest::start(const Boot& boot) {
 
 Guest::~Guest() {
   end();
+  if (log_.is_open()) note_console(boot_.kernel, log());
   if (shared_ != nullptr) ::munmap(shared_, sizeof(e4r_shared));
 }
 
 Status Guest::make_files() {
   memory_ = memory_file("e4replay guest", sizeof(e4r_shared));
+  // What is mapped here must not end under the reader's feet.
+  if (memory_.is_open() &&
+      ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return error("cannot seal a file in memory: {}", errno_text(errno));
   log_ = memory_file("e4replay guest log", 0);
   if (!memory_.is_open() || !log_.is_open())
     return error("cannot make a file in memory: {}", errno_text(errno));
@@ -85,19 +104,24 @@ Status Guest::spawn() {
   for (const std::string& option : options) words.push_back(option.c_str());
   words.push_back(nullptr);
   if (::access(boot_.kernel.c_str(), X_OK) != 0)
-    return error("{}: {}", boot_.kernel, errno_text(errno));
-  pid_ = ::fork();
+    return error("{}: cannot be run: {}: chmod +x makes a kernel a program again", boot_.kernel,
+                 errno_text(errno));
+  const pid_t parent = ::getpid();
+  pid_ = fork_in_lasting_thread([&] {
+    ::setpgid(0, 0);
+    // It ends with this program, however that ends.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) return;
+    const int null = ::open("/dev/null", O_RDWR);
+    ::dup2(null, 0);
+    ::dup2(log_.get(), 1);
+    ::dup2(log_.get(), 2);
+    for (const int fd : {boot_.disk, boot_.journal, memory_.get()})
+      if (fd >= 0) ::fcntl(fd, F_SETFD, 0);  // the kernel has it too
+    ::execv(words.front(), const_cast<char**>(words.data()));
+  });
   if (pid_ < 0) return error("cannot start {}: {}", boot_.kernel, errno_text(errno));
-  if (pid_ > 0) return {};
-  ::setpgid(0, 0);
-  const int null = ::open("/dev/null", O_RDWR);
-  ::dup2(null, 0);
-  ::dup2(log_.get(), 1);
-  ::dup2(log_.get(), 2);
-  for (const int fd : {boot_.disk, boot_.journal, memory_.get()})
-    if (fd >= 0) ::fcntl(fd, F_SETFD, 0);  // the kernel has it too
-  ::execv(words.front(), const_cast<char**>(words.data()));
-  ::_exit(127);
+  return {};
 }
 
 bool Guest::has_ended() {
@@ -109,6 +133,12 @@ bool Guest::has_ended() {
   return true;
 }
 
+// A kernel that prints without end would fill the memory.
+bool Guest::floods() const {
+  constexpr off_t kMost = 64 << 20;
+  return ::lseek(log_.get(), 0, SEEK_END) > kMost;
+}
+
 void Guest::end() {
   if (pid_ < 0) return;
   ::kill(-pid_, SIGKILL);
@@ -118,8 +148,9 @@ void Guest::end() {
   pid_ = -1;
 }
 
+// The last of what it printed.
 std::string Guest::log() const {
-  constexpr off_t kMost = 4096;
+  constexpr off_t kMost = 1 << 20;
   const off_t size = ::lseek(log_.get(), 0, SEEK_END);
   std::string out(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kMost)), '\0');
   const ssize_t got = ::pread(log_.get(), out.data(), out.size(), std::max<off_t>(size - kMost, 0));
@@ -128,28 +159,16 @@ std::string Guest::log() const {
 }
 
 std::string Guest::last_words() const {
-  const std::string text = log();
-  // The better a line tells what went wrong, the later its place here.
-  std::array<std::string_view, 3> by_worth;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line(text.data() + at, end - at);
-    const auto has = [line](std::string_view words) { return line.find(words) != line.npos; };
-    if (has("BUG") || has("Kernel panic") || has("EXT4-fs error"))
-      by_worth[2] = line;
-    else if (has("EXT4-fs") || has("ext4: "))
-      by_worth[1] = line;
-    else if (by_worth[0].empty())
-      by_worth[0] = line;
-    at = end + 1;
-  }
-  for (std::size_t worth = by_worth.size(); worth-- > 0;)
-    if (!by_worth[worth].empty()) return std::string(by_worth[worth]);
-  return "it printed nothing";
+  return trouble_text(log());
 }
 
-Error Guest::ended_error(std::string_view when) const {
-  return error("{}: the kernel ended {}: {}", boot_.kernel, when, last_words());
+// How many operations have been answered. The kernel can write anything there.
+Result<std::uint32_t> Guest::look() {
+  const std::uint32_t now = atomic(shared_->answered.value).load(std::memory_order_acquire);
+  if (now - seen_ > asked_ - seen_)
+    return kernels_fault(boot_.kernel, "its answers are none to what it was asked");
+  seen_ = now;
+  return now;
 }
 
 // Waits a little: awake first, then asleep until the driver answers.
@@ -165,13 +184,19 @@ Status Guest::pause(std::uint32_t& turns, std::uint32_t seen, Clock::time_point 
   if (atomic(answered.value).load() == seen) futex(answered.value, FUTEX_WAIT, seen, &kMost);
   atomic(answered.waits).store(0);
   if (atomic(answered.value).load() != seen) return {};
-  if (has_ended()) return ended_error("too early");
-  if (Clock::now() - began > boot_.patience) {
-    const std::uint32_t kind = shared_->ops[seen % E4R_SLOTS].kind;
+  const std::string_view asked = operation_name(waiting_[seen % E4R_SLOTS].kind);
+  if (has_ended())
+    return kernels_fault(boot_.kernel, fmt::format("it ended at {}: {}", asked, last_words()));
+  if (floods()) {
     end();
-    return error(
-        "{}: the kernel has not answered for {} s ({}, operation {}): it hangs, and was ended",
-        boot_.kernel, boot_.patience.count(), operation_name(kind), seen + 1);
+    return kernels_fault(boot_.kernel, fmt::format("it prints without end at {}, and was ended: {}",
+                                                   asked, last_words()));
+  }
+  if (Clock::now() - began > boot_.patience) {
+    end();
+    return kernels_fault(boot_.kernel,
+                         fmt::format("it has not answered for {} s at {}, and was ended: {}",
+                                     boot_.patience.count(), asked, last_words()));
   }
   return {};
 }
@@ -180,28 +205,32 @@ Status Guest::wait_for_driver() {
   const auto began = Clock::now();
   while (atomic(shared_->ready).load() == 0) {
     if (has_ended())
-      return ended_error("before its driver had begun: was it made by `e4replay kernel build`?");
-    if (Clock::now() - began > boot_.patience) {
+      return error(
+          "{}: the kernel ended before its driver had begun: was it made by `e4replay kernel "
+          "build`? It says: {}",
+          boot_.kernel, last_words());
+    if (floods() || Clock::now() - began > boot_.patience) {
       end();
       return error(
           "{}: no driver of e4replay in it, or it hangs while it boots: make it with "
           "`e4replay kernel build`",
           boot_.kernel);
     }
+    if (stop_asked()) return error("stopped");
     ::usleep(1000);
   }
   return {};
 }
 
 Status Guest::wait_for(std::uint32_t answered) {
-  // Who waits for many operations does not want to be woken by each of them.
+  // Somebody who waits for many operations does not want to be woken by each of them.
   constexpr std::int32_t kMany = 32;
   constexpr timespec kNap = {0, 100'000};
   constexpr std::uint32_t kMostNaps = 1000;  // without an answer
   const auto began = Clock::now();
   std::uint32_t turns = 0, naps = 0, last = 0;
   for (;;) {
-    const std::uint32_t seen = atomic(shared_->answered.value).load(std::memory_order_acquire);
+    E4R_TRY(const std::uint32_t seen, look());
     const auto left = static_cast<std::int32_t>(answered - seen);
     if (left <= 0) return {};
     naps = seen == last ? naps + 1 : 0;
@@ -210,34 +239,55 @@ Status Guest::wait_for(std::uint32_t answered) {
       ::nanosleep(&kNap, nullptr);
       continue;
     }
+    if (turns >= E4R_SPINS && stop_asked()) return error("stopped");
     E4R_CHECK(pause(turns, seen, began));
   }
 }
 
+// What is wrong with what became of an operation; "": nothing.
+std::string Guest::wrong_with(const e4r_op& op, const e4r_answer& answer) {
+  constexpr std::int32_t kLastErrno = 4095;
+  const std::string_view asked = operation_name(op.kind);
+  if (answer.error > 0 || answer.error < -kLastErrno)
+    return fmt::format("its answer to {} is none", asked);
+  if (op.kind == E4R_MOUNT) errors_ = answer.errors;
+  if (answer.errors != errors_)
+    return fmt::format("ext4 met an error at {}: {}", asked, last_words());
+  return {};
+}
+
 // Looks at the answers that nobody has waited for.
 Status Guest::check_posted() {
-  const std::uint32_t done = atomic(shared_->answered.value).load(std::memory_order_acquire);
+  E4R_TRY(const std::uint32_t done, look());
   for (; checked_ != done; ++checked_) {
-    const e4r_answer& answer = shared_->answers[checked_ % E4R_SLOTS];
-    const e4r_op& op = shared_->ops[checked_ % E4R_SLOTS];
+    const e4r_answer answer = shared_->answers[checked_ % E4R_SLOTS];
+    const e4r_op& op = waiting_[checked_ % E4R_SLOTS];
+    if (std::string wrong = wrong_with(op, answer); !wrong.empty()) {
+      end();
+      return kernels_fault(boot_.kernel, wrong);
+    }
+    if (asked_for_ && checked_ + 1 == asked_) {
+      answer_ = answer;
+      continue;
+    }
     if (listener_) listener_(op, answer);
-    const std::uint32_t kind = op.kind;
-    const bool full = kind == E4R_ALLOCATE && answer.error == -ENOSPC;
+    const bool full = op.kind == E4R_ALLOCATE && answer.error == -ENOSPC;
     if (answer.error == 0 || full) continue;
-    return error("{}: the kernel failed at {}: {}", boot_.kernel, operation_name(kind),
-                 errno_text(-answer.error));
+    return kernels_fault(boot_.kernel, fmt::format("{} ended with: {}", operation_name(op.kind),
+                                                   errno_text(-answer.error)));
   }
   return {};
 }
 
 Status Guest::post(const e4r_op& op) {
-  if (pid_ < 0) return ended_error("before it was asked");
+  if (pid_ < 0) return kernels_fault(boot_.kernel, "it ended before it was asked: " + last_words());
   if (asked_ - checked_ >= E4R_SLOTS) {
     const Status waited = wait_for(asked_ - E4R_SLOTS / 2);
     E4R_CHECK(check_posted());
     E4R_CHECK(waited);
   }
   shared_->ops[asked_ % E4R_SLOTS] = op;
+  waiting_[asked_ % E4R_SLOTS] = op;
   ++asked_;
   e4r_count& asked = shared_->asked;
   atomic(asked.value).store(asked_);
@@ -253,13 +303,13 @@ Status Guest::settle() {
 
 Result<const e4r_answer*> Guest::ask(const e4r_op& op) {
   E4R_CHECK(post(op));
-  E4R_CHECK(wait_for(asked_));
-  const e4r_answer& answer = shared_->answers[(asked_ - 1) % E4R_SLOTS];
-  const std::int32_t own = answer.error;
-  shared_->answers[(asked_ - 1) % E4R_SLOTS].error = 0;
-  E4R_CHECK(check_posted());
-  shared_->answers[(asked_ - 1) % E4R_SLOTS].error = own;
-  return &answer;
+  const Status waited = wait_for(asked_);
+  asked_for_ = true;
+  const Status checked = check_posted();
+  asked_for_ = false;
+  E4R_CHECK(checked);
+  E4R_CHECK(waited);
+  return &answer_;
 }
 
 Status Guest::tell(const e4r_op& op, std::string_view text, std::string_view message) {
@@ -276,7 +326,7 @@ Result<std::string> Guest::read_file(const std::string& path) {
   e4r_op op = {};
   op.kind = E4R_READ_FILE;
   E4R_CHECK(tell(op, path, fmt::format("{}: {}", boot_.kernel, path)));
-  return std::string(shared_->text, shared_->answers[(asked_ - 1) % E4R_SLOTS].len);
+  return std::string(shared_->text, std::min(answer_.len, E4R_TEXT_BYTES));
 }
 
 Status Guest::write_file(const std::string& path, std::string_view value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,11 @@ struct Boot {
   std::chrono::seconds patience{60};  // for one answer; after that the kernel hangs
 };
 
+// Whether an Error says that a kernel failed or hung on what it was asked: a fault of its code, and
+// none of what it was given.
+[[nodiscard]] bool is_kernels_fault(const Error& error);
+[[nodiscard]] Error kernels_fault(std::string_view kernel, std::string_view what);
+
 // One guest. Operations are done in the order in which they are posted. Not thread-safe; ends its
 // kernel when it goes, however it goes.
 class Guest {
@@ -49,7 +55,7 @@ class Guest {
   using Listener = std::function<void(const e4r_op&, const e4r_answer&)>;
   void listen(Listener listener) { listener_ = std::move(listener); }
   // As post(), and waits until it is done. The answer is good until the next operation; its `error`
-  // is the caller's to look at.
+  // is the caller's to look at: 0 or an errno's negative.
   [[nodiscard]] Result<const e4r_answer*> ask(const e4r_op& op);
 
   // Asks for an operation that wants a text (E4R_MOUNT, E4R_WRITE_FILE); an answer's error is the
@@ -61,7 +67,7 @@ class Guest {
 
   [[nodiscard]] const std::string& kernel() const { return boot_.kernel; }
   [[nodiscard]] const e4r_shared& shared() const { return *shared_; }
-  // The line of the kernel's last output that says most about what went wrong.
+  // What the kernel printed that says most about what went wrong.
   [[nodiscard]] std::string last_words() const;
 
  private:
@@ -74,8 +80,10 @@ class Guest {
   Status pause(std::uint32_t& turns, std::uint32_t seen,
                std::chrono::steady_clock::time_point began);
   [[nodiscard]] bool has_ended();
+  [[nodiscard]] bool floods() const;
+  [[nodiscard]] Result<std::uint32_t> look();
   [[nodiscard]] std::string log() const;
-  [[nodiscard]] Error ended_error(std::string_view when) const;
+  [[nodiscard]] std::string wrong_with(const e4r_op& op, const e4r_answer& answer);
   void end();
 
   Boot boot_;
@@ -83,7 +91,12 @@ class Guest {
   e4r_shared* shared_ = nullptr;
   int pid_ = -1;
   Listener listener_;
+  e4r_answer answer_ = {};                      // of ask(): what both map can change at any time
+  std::uint32_t errors_ = 0;                    // that the file system had met when it was mounted
+  std::array<e4r_op, E4R_SLOTS> waiting_ = {};  // as they were posted
+  bool asked_for_ = false;     // the last one is for ask(), which looks at its answer's error
   std::uint32_t asked_ = 0;    // posted so far
+  std::uint32_t seen_ = 0;     // answered so far, as far as anybody has looked
   std::uint32_t checked_ = 0;  // answers of posted operations that were looked at
 };
 

@@ -14,9 +14,9 @@ namespace e4r::guest {
 namespace {
 
 // Nothing happens on the mount but what it is asked for: no thread reads bitmaps or zeroes tables,
-// and no commit is due.
+// and no commit is due. An error of ext4 is a warning, which ends the kernel where it was given.
 constexpr std::string_view kMountOptions =
-    "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue";
+    "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue,warn_on_error";
 constexpr std::string_view kJournalOptions = ",commit=1000000";
 
 Extent extent(const e4r_extent& e) {
@@ -102,7 +102,7 @@ Status Kernel::mount(const state::Source& source) {
   op.cpu = static_cast<std::uint32_t>(options_.tunables.possible_cpus);
   const Status mounted =
       guest_->tell(op, text, fmt::format("{}: cannot mount {}", options_.kernel, options_.named));
-  if (mounted.ok()) return {};
+  if (mounted.ok() || is_kernels_fault(mounted.error())) return mounted;
   return error("{} ({})", mounted.error().message, guest_->last_words());
 }
 
@@ -153,11 +153,16 @@ void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
   const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
                             << geometry.block_bits;
   const std::uint64_t least_stream = (options_.tunables.mb_stream_req + 1) << geometry.block_bits;
-  if (known.size != allocator::SizeStep::unknown) op.i_size = allocator::smallest_in(known.size);
+  // The largest end that the trace has shown of the file, unless the request shows that the file
+  // has become smaller.
+  op.i_size = std::max(end, request.size_hint);
+  if (known.size != allocator::SizeStep::unknown &&
+      allocator::size_step(op.i_size, geometry) != known.size)
+    op.i_size = std::max(end, allocator::smallest_in(known.size));
   switch (known.mode) {
     case allocator::Mode::group:
       op.writers = 1;
-      op.i_size = end;
+      if (op.i_size >= least_stream) op.i_size = end;
       break;
     case allocator::Mode::stream:
       op.writers = 1;
@@ -172,10 +177,21 @@ void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
   }
 }
 
+// The mode `noprealloc` shows both: the request ends where the file does, and nobody has it open.
+void Kernel::note_guesses(const allocator::Request& request, allocator::Decision& out) const {
+  const bool data = (request.flags & mb::hint_data) != 0;
+  if (request.inputs_exact || !data || request.inputs.mode == allocator::Mode::noprealloc) return;
+  out.size_guessed = out.writers_guessed = true;
+}
+
 void Kernel::run_ahead(Heard heard) {
   ahead_ = true;
   guest_->listen([this, heard = std::move(heard)](const e4r_op& op, const e4r_answer& answer) {
-    if (op.kind == E4R_ALLOCATE) heard(decision(op, answer), answer.considered);
+    if (op.kind != E4R_ALLOCATE || !status_.ok()) return;
+    if (const std::string wrong = wrong_with(op, answer); !wrong.empty())
+      status_ = kernels_fault(options_.kernel, wrong);
+    else
+      heard(decision(op, answer), answer.considered);
   });
 }
 
@@ -202,12 +218,13 @@ allocator::Decision Kernel::allocate(const allocator::Request& request, allocato
     status_ = answer.error();
     return {};
   }
-  if ((*answer)->error != 0 && (*answer)->error != -ENOSPC) {
-    status_ = error("{}: an allocation failed: {}", options_.kernel, errno_text(-(*answer)->error));
+  if (const std::string wrong = wrong_with(op, **answer); !wrong.empty()) {
+    status_ = kernels_fault(options_.kernel, wrong);
     return {};
   }
   allocator::Decision out = decision(op, **answer);
   out.inputs = request.inputs;
+  note_guesses(request, out);
   if (notes_ != nullptr) read_locks();
   count(out, (*answer)->considered);
   keep(out);
@@ -228,12 +245,31 @@ void Kernel::read_locks() {
     return static_cast<std::uint32_t>(std::min(static_cast<double>(cycles) * ns_per_cycle, kMost));
   };
   for (std::uint32_t i = 0; i < std::min(noted.events, E4R_LOCK_EVENTS); ++i) {
-    const e4r_lock_event& event = noted.event[i];
+    const e4r_lock_event event = noted.event[i];  // the kernel can change it meanwhile
     if (event.name >= names || event.what < E4R_LOCK_TAKE || event.what > E4R_LOCK_LET_GO) continue;
     steps_.push_back({event.lock, ns_of(event.cycles), lock_names_[event.name],
                       static_cast<What>(event.what - E4R_LOCK_TAKE)});
   }
   notes_->add(steps_, ns_of(noted.cycles));
+}
+
+// What an allocation's answer says that cannot be; "": nothing. Nothing that the kernel says is
+// taken for a place in the file system before.
+std::string Kernel::wrong_with(const e4r_op& op, const e4r_answer& answer) const {
+  if (answer.error != 0 && answer.error != -ENOSPC)
+    return fmt::format("an allocation ended with: {}", errno_text(-answer.error));
+  if (answer.error == 0 && answer.len > op.len)
+    return fmt::format("it handed out {} clusters of block {}, where {} were asked for", answer.len,
+                       answer.block, op.len);
+  if ((answer.what & E4R_CLOSED) == 0) return {};
+  const Geometry& geometry = state_.geometry();
+  for (const e4r_extent& extent : {answer.orig, answer.goal, answer.result})
+    if (extent.group >= geometry.groups || extent.start >= geometry.clusters_per_group ||
+        extent.len > geometry.clusters_per_group)
+      return fmt::format("its decision has clusters {}+{} of group {}, which are not there",
+                         extent.start, extent.len, extent.group);
+  return answer.buddy < 32 ? std::string()
+                           : fmt::format("it broke a chunk of order {}", answer.buddy);
 }
 
 allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer) {
@@ -295,10 +331,12 @@ void Kernel::keep(const allocator::Decision& decision) {
   const bool exists = geometry.holds_block(decision.block);
   const std::uint32_t group = exists ? geometry.group_of(decision.block) : 0;
   const std::uint32_t start = exists ? geometry.cluster_in_group(decision.block) : 0;
-  if (!exists || state_.force_take(group, start, decision.len, held_) != 0) {
-    status_ =
-        error("{}: the kernel handed out block {} ({} clusters), which is in use or not there",
-              options_.kernel, decision.block, decision.len);
+  if (!exists || !geometry.holds(group, start, decision.len) ||
+      state_.force_take(group, start, decision.len, held_) != 0) {
+    status_ = kernels_fault(
+        options_.kernel, fmt::format("it handed out block {} ({} clusters), which is in use or not "
+                                     "there",
+                                     decision.block, decision.len));
     return;
   }
   state_.clear_block_uninit(group);

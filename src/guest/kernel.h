@@ -30,7 +30,9 @@ struct KernelOptions {
 // A request is made for a stand-in of its inode. Where size and writers of the file were not
 // recorded, the stand-in gets values with which the kernel serves the request in the mode, and
 // normalises it in the size step, of Inputs (ext4_mb_group_or_file and ext4_mb_normalize_request
-// look at i_size and i_writecount).
+// look at i_size and i_writecount). Of such sizes it gets the largest end that the trace has shown
+// of the file. Code that looks at more than mode and step may decide otherwise by the true size:
+// its decisions are marked (Decision::size_guessed).
 class Kernel final : public allocator::Decider {
  public:
   // Boots and mounts. `source` is of the image, and must outlive the object.
@@ -79,6 +81,8 @@ class Kernel final : public allocator::Decider {
   Status set_own_tunables();
   void post(const e4r_op& op);
   void fill_inode(const allocator::Request& request, e4r_op& op) const;
+  void note_guesses(const allocator::Request& request, allocator::Decision& out) const;
+  [[nodiscard]] std::string wrong_with(const e4r_op& op, const e4r_answer& answer) const;
   allocator::Decision decision(const e4r_op& op, const e4r_answer& answer);
   void count(const allocator::Decision& decision, std::uint64_t considered);
   void keep(const allocator::Decision& decision);

@@ -116,6 +116,24 @@ Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
 }
 
+// Those in a directory, and in its own ones, but git's.
+Status link_files(const fs::path& from, const fs::path& to, const Changes& changed,
+                  const Names& but) {
+  std::error_code ec;
+  for (fs::recursive_directory_iterator at(from, ec), end; !ec && at != end; at.increment(ec)) {
+    if (at->path().filename() == ".git") {
+      at.disable_recursion_pending();
+      continue;
+    }
+    if (at->is_directory(ec) && !at->is_symlink(ec)) continue;
+    const fs::path path = at->path().lexically_relative(from);
+    if (path.parent_path() == kExt4 && among(but, path.filename().string())) continue;
+    if (changed.contains(path.string())) continue;
+    E4R_CHECK(link(at->path(), to / path));
+  }
+  return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
+}
+
 // What git prints about the tree; nothing where it does not know it. It writes nothing there.
 std::string git(const Tree& tree, const std::string& words) {
   const std::string command =
@@ -145,8 +163,9 @@ void find_commit(Tree& tree) {
 }
 
 // Links the files that git knows of, or does not ignore, one by one; but none of fs/ext4 that is
-// named.
-Status link_sources(const Tree& tree, const fs::path& to, const Names& but) {
+// named, and none that is changed.
+Status link_sources(const Tree& tree, const fs::path& to, const Changes& changed,
+                    const Names& but) {
   const std::string names = git(tree, "ls-files -z -co --exclude-standard");
   if (names.find(std::string("fs/ext4/mballoc.c") + '\0') == names.npos)
     return error(
@@ -158,7 +177,7 @@ Status link_sources(const Tree& tree, const fs::path& to, const Names& but) {
     std::error_code ec;
     const fs::path path(name);
     if (path.parent_path() == kExt4 && among(but, path.filename().string())) continue;
-    if (!fs::exists(fs::path(tree.path) / path, ec)) continue;
+    if (changed.contains(name) || !fs::exists(fs::path(tree.path) / path, ec)) continue;
     E4R_CHECK(link(fs::path(tree.path) / name, to / name));
   }
   return {};
@@ -185,10 +204,16 @@ struct DriversView {
   bool header;         // whether the driver's ext4.h stands in the place of the tree's
 };
 
-Result<DriversView> drivers_view(const Tree& tree) {
-  const std::string headers = (fs::path(tree.path) / kExt4).string() + '/';
-  E4R_TRY(const std::string ext4, read_file(headers + "ext4.h"));
-  const auto mballoc = read_file(headers + "mballoc.h");
+Result<DriversView> drivers_view(const Tree& tree, const Changes& changes) {
+  const auto header = [&](std::string_view name) -> Result<std::string> {
+    const std::string path = fmt::format("{}/{}", kExt4, name);
+    const auto changed = changes.find(path);
+    if (changed == changes.end()) return read_file((fs::path(tree.path) / path).string());
+    if (changed->second) return *changed->second;
+    return error("{}: the change leaves no {}", tree.path, path);
+  };
+  E4R_TRY(const std::string ext4, header("ext4.h"));
+  const auto mballoc = header("mballoc.h");
   std::string out = "/* What the driver reads, as this tree calls it. */\n";
   for (const std::string_view what : {"groups_considered", "hits"}) {
     const std::string name = array_named(ext4, "s_bal_c", fmt::format("_{}", what));
@@ -207,6 +232,54 @@ Result<DriversView> drivers_view(const Tree& tree) {
     out += fmt::format("#define E4R_SOURCE \" commit={} dirty={}\"\n", tree.commit,
                        tree.dirty ? 1 : 0);
   return DriversView{std::move(out), !crypto};
+}
+
+// The changes, and beside them the files that were changed here before: as the tree has them, with
+// the time at which they became so again. make goes by the times of files.
+Result<Changes> with_earlier(const Tree& tree, const fs::path& noted, const Changes& changes) {
+  Changes out = changes;
+  std::error_code ec;
+  if (fs::exists(noted, ec)) {
+    E4R_TRY(const std::string text, read_file(noted.string()));
+    std::istringstream lines(text);
+    for (std::string name; std::getline(lines, name);) {
+      if (out.contains(name)) continue;
+      const fs::path file = fs::path(tree.path) / name;
+      out[name] = std::nullopt;
+      if (!fs::exists(file, ec)) continue;
+      E4R_TRY(out[name], read_file(file.string()));
+    }
+  }
+  return out;
+}
+
+Status note_changes(const fs::path& noted, const Changes& changes) {
+  std::string names;
+  for (const auto& [name, content] : changes) names += name + '\n';
+  return changes.empty() ? Status() : bring_up_to_date(noted, names);
+}
+
+// Where a file of the tree stands in the overlay.
+fs::path place_of(const fs::path& overlay, const std::string& name,
+                  const std::vector<Replaced>& replaced) {
+  for (const Replaced& file : replaced)
+    if (fs::path(name) == fs::path(kExt4) / file.name) return overlay / kExt4 / file.trees;
+  return overlay / name;
+}
+
+Status make_changes(const fs::path& overlay, const Changes& changes,
+                    const std::vector<Replaced>& replaced) {
+  std::error_code ec;
+  for (const auto& [name, content] : changes) {
+    const fs::path place = place_of(overlay, name, replaced);
+    if (!content) {
+      fs::remove(place, ec);
+      continue;
+    }
+    fs::create_directories(place.parent_path(), ec);
+    E4R_CHECK(bring_up_to_date(place, *content));
+  }
+  return {};
 }
 
 }  // namespace
@@ -236,27 +309,33 @@ Result<Tree> look_at_tree(const std::string& path) {
   return tree;
 }
 
-Status make_overlay(const Tree& tree, const std::string& directory) {
+Status make_overlay(const Tree& tree, const std::string& directory, const Changes& wanted) {
   const fs::path from(tree.path), to(directory);
-  E4R_TRY(const DriversView view, drivers_view(tree));
+  std::error_code ec;
+  fs::create_directories(to, ec);
+  if (ec) return failed(directory, ec);
+  const fs::path noted = to / ".e4replay-changed";
+  E4R_TRY(const Changes changes, with_earlier(tree, noted, wanted));
+  const bool by_file = tree.built_in || !changes.empty();
+  E4R_TRY(const DriversView view, drivers_view(tree, changes));
   std::vector<Replaced> replaced = {kMballoc};
   if (view.header) replaced.push_back(kHeader);
   Names own;
   for (const Replaced& file : replaced) own.push_back(file.name);
-  std::error_code ec;
-  fs::create_directories(to, ec);
-  if (ec) return failed(directory, ec);
   // The two ways do not mix: a directory is a link in one and none in the other.
   const fs::path mark = to / ".e4replay-sources";
-  if (fs::exists(mark, ec) != tree.built_in) {
+  if (fs::exists(mark, ec) != by_file) {
     fs::remove_all(to, ec);
     fs::create_directories(to / kExt4, ec);
   }
+  E4R_CHECK(note_changes(noted, changes));
   // The driver's stood there when the tree was at another version.
   const fs::path header = to / kExt4 / kHeader.name;
-  if (!view.header && !fs::is_symlink(header, ec)) fs::remove(header, ec);
-  if (tree.built_in) {
-    E4R_CHECK(link_sources(tree, to, own));
+  const bool ours = !view.header && !changes.contains(fmt::format("{}/{}", kExt4, kHeader.name));
+  if (ours && !fs::is_symlink(header, ec)) fs::remove(header, ec);
+  if (by_file) {
+    E4R_CHECK(tree.built_in ? link_sources(tree, to, changes, own)
+                            : link_files(from, to, changes, own));
     E4R_CHECK(bring_up_to_date(mark, "files\n"));
   } else {
     E4R_CHECK(link_all(from, to, {"fs"}));
@@ -265,11 +344,13 @@ Status make_overlay(const Tree& tree, const std::string& directory) {
   }
   drop_dead_links(to / kExt4);
   for (const Replaced& file : replaced) {
-    E4R_CHECK(link(from / kExt4 / file.name, to / kExt4 / file.trees));
+    if (!changes.contains(fmt::format("{}/{}", kExt4, file.name)))
+      E4R_CHECK(link(from / kExt4 / file.name, to / kExt4 / file.trees));
     E4R_CHECK(bring_up_to_date(to / kExt4 / file.name, file.content));
   }
   for (const DriverFile& file : kDriverFiles)
     E4R_CHECK(bring_up_to_date(to / kExt4 / file.name, file.content));
+  E4R_CHECK(make_changes(to, changes, replaced));
   return bring_up_to_date(to / kExt4 / kNames, view.macros);
 }
 

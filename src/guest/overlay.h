@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 
 #include "util/status.h"
@@ -16,6 +18,10 @@ struct Tree {
   bool dirty = false;     // files that git follows differ from the commit
 };
 
+// Files that are to be otherwise than they lie in the tree, by their names in it; without content:
+// there is to be none.
+using Changes = std::map<std::string, std::optional<std::string>>;
+
 // Looks at a directory. The Error says what it lacks: it is no kernel tree, or one of before 6.1,
 // or of something else than ext4's allocator as it has been since.
 [[nodiscard]] Result<Tree> look_at_tree(const std::string& path);
@@ -23,8 +29,10 @@ struct Tree {
 // Makes `directory` a copy of the tree by symbolic links. Only fs/ext4/mballoc.c is a file: the
 // tree's with the driver behind it. An existing directory is brought up to date. What has not
 // changed keeps its time, so that make builds no more than it must. If the tree has objects among
-// its sources, the directory has the files that git knows or does not ignore.
-[[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory);
+// its sources, the directory has the files that git knows or does not ignore. With `changes`, and
+// in a directory that was made with some before, the changed ones are files, too.
+[[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory,
+                                  const Changes& changes = {});
 
 // For make, as KCFLAGS: the compiler reads a header of the driver's before each file.
 [[nodiscard]] std::string compiler_flags();

@@ -8,6 +8,7 @@
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "guest/kernel_file.h"
+#include "util/interrupt.h"
 
 namespace e4r::hunt {
 namespace {
@@ -152,7 +153,10 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
   options.writing = scene.writing;
   options.inodes = scene.inodes;
   age::Ager ager(asked, source, std::move(options));
-  for (const age::Operation& operation : scene.operations) E4R_CHECK(ager.apply(operation));
+  for (const age::Operation& operation : scene.operations) {
+    if (stop_asked()) return error("stopped");
+    E4R_CHECK(ager.apply(operation));
+  }
   E4R_CHECK(asked.finish());
   app::AgedFigures figures;
   app::add_figures(ager, source, figures);
@@ -186,6 +190,7 @@ Status settle(const Scene& scene, const Match& match, Trial& trial) {
 
 Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match) {
   Trial trial;
+  const Stoppable stoppable([&match] { return match.stop != nullptr && match.stop->load(); });
   for (const auto& [side, out] :
        {std::pair(&match.base, &trial.base), std::pair(&match.with, &trial.with)}) {
     auto outcome = play(scene, *side);

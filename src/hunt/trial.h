@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,8 @@ struct Match {
   review::Side base, with;
   Objective objective;
   std::uint64_t least_requests = 0;  // to the allocator: a case with fewer is none
+  // True: a trial under way ends with the Error "stopped". Null: nobody stops it.
+  const std::atomic<bool>* stop = nullptr;
 };
 // Plays it under both. None: it is no case, one of them ran out of space, or they have no such
 // figure. Where times are compared and the second one is worse, both are played three times in

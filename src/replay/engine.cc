@@ -7,6 +7,17 @@
 #include <utility>
 
 namespace e4r::replay {
+namespace {
+
+// The one who decides has failed: at the recorded decision under way, or at what was asked for just
+// before it.
+Status told_where(const Status& status, std::uint64_t decision) {
+  if (status.ok() || decision == 0 || status.error().message == "stopped") return status;
+  return error("{}; the recorded decision is {} (--explain {})", status.error().message, decision,
+               decision);
+}
+
+}  // namespace
 
 Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
                EngineOptions options)
@@ -49,11 +60,11 @@ Status Engine::end(const OpReader& ops) {
 
 Status Engine::step(const Op& op) {
   apply(op);
-  return decider_->status();
+  return told_where(decider_->status(), decisions());
 }
 
 Status Engine::finish() {
-  return decider_->finish();
+  return told_where(decider_->finish(), decisions());
 }
 
 void Engine::load_all_groups() {
@@ -277,6 +288,8 @@ void Engine::count(const Op& op, const allocator::Decision& decision) {
   if (options_.check) check_result(op, decision);
   ++tally_.requests;
   hash_.add(decision.success ? decision.block : 0, decision.len);
+  tally_.guessed_sizes += decision.size_guessed ? 1 : 0;
+  tally_.guessed_writers += decision.writers_guessed ? 1 : 0;
   if (decision.success)
     tally_.allocated_blocks += geometry().to_blocks(decision.len);
   else

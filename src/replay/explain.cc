@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "allocator/policy.h"
+#include "allocator/rungs.h"
 #include "util/units.h"
 
 namespace e4r::replay {
@@ -39,7 +40,11 @@ std::string name_of(allocator::SizeStep step) {
   return "up to " + format_size(16384ull << static_cast<int>(step));
 }
 
+// Of a rung that is none of ours.
+constexpr auto kOwnReason = static_cast<Refusal>(UINT8_MAX);
+
 std::string_view name_of(Refusal refusal) {
+  if (refusal == kOwnReason) return "refused by the rung's own rule";
   switch (refusal) {
     case Refusal::none:
       return "good";
@@ -59,6 +64,16 @@ std::string_view name_of(Refusal refusal) {
       return "average free extent too short";
   }
   return "";
+}
+
+// Why the rung refuses the group. A rung from a file has reasons of its own, which nobody else
+// knows.
+Refusal reason_of(const Search& search, const allocator::Rung& rung, const state::Group& group) {
+  const Refusal refusal = allocator::refusal(search, rung, group);
+  const bool asked = refusal == Refusal::low_average || refusal == Refusal::low_order ||
+                     refusal == Refusal::flex_first;
+  const bool ours = rung.good == allocator::good_cr0 || rung.good == allocator::good_average;
+  return asked && !ours ? kOwnReason : refusal;
 }
 
 std::string state_of(const state::Group& group) {
@@ -109,8 +124,7 @@ void Explanation::rung(const Search& search, const allocator::Rung& rung, std::u
 
 void Explanation::looked(const Search& search, const allocator::Rung& rung,
                          const state::Group& group) {
-  const Refusal refusal = allocator::refusal(search, rung, group);
-  (void)search;
+  const Refusal refusal = reason_of(search, rung, group);
   if (refusal == Refusal::none) {
     flush_refused();
     line(fmt::format("  group {}: {}: searched", group.number, state_of(group)));

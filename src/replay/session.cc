@@ -17,6 +17,7 @@
 #include "replay/side_by_side.h"
 #include "replay/warm_start.h"
 #include "trace/packed.h"
+#include "util/interrupt.h"
 #include "util/parallel.h"
 #include "util/stopwatch.h"
 
@@ -167,6 +168,8 @@ Result<Run> Session::Replays::made_ready(const Setup& setup, const Inputs&... in
 template <class Driver, class... Inputs>
 Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) const {
   const Stopwatch watch;
+  const Stoppable stoppable(
+      [this, &setup] { return options_.progress && !options_.progress(setup.policy->name, 0); });
   E4R_TRY(Run out, made_ready<Driver>(setup, inputs...));
   const auto events = trace_.cursor();
   E4R_CHECK(out.engine->run(*events));

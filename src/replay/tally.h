@@ -21,7 +21,9 @@ struct Tally {
   std::uint64_t freed_clusters = 0;
   std::uint64_t bad_frees = 0;  // frees of what is not in use
   std::uint64_t commits = 0;
-  std::uint64_t unanswered = 0;  // allocations cut off by the end of the trace
+  std::uint64_t guessed_sizes = 0;    // Decision::size_guessed
+  std::uint64_t guessed_writers = 0;  // Decision::writers_guessed
+  std::uint64_t unanswered = 0;       // allocations cut off by the end of the trace
   std::uint64_t lost_events = 0;
   std::uint64_t bad_requests = 0;  // Contradictions::outside
 };

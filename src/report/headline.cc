@@ -107,10 +107,26 @@ std::string wrapped(std::string_view sentence) {
   return line.empty() ? out : out + line + "\n";
 }
 
+std::string guesses_text(const ReplayReport& report) {
+  std::vector<std::string> counts;
+  for (const RunReport& run : report.runs)
+    if (run.policy->name.starts_with("kernel:") && run.tally.guessed_sizes > 0)
+      counts.push_back(fmt::format("{} of {} requests of {}", format_count(run.tally.guessed_sizes),
+                                   format_count(run.tally.requests), run.policy->name));
+  if (counts.empty()) return {};
+  return fmt::format(
+      "The size of the file and whether it was open for writing were not recorded for {}: e4replay "
+      "chose values that go with the trace. Code that looks closer at them may decide otherwise "
+      "by the true ones, which `e4replay record --events full` records.",
+      joined(counts));
+}
+
 std::string headline(const ReplayReport& report) {
   const std::vector<Figure> figures = key_figures(report);
   if (report.runs.empty()) return {};
-  if (report.runs.size() == 1) return of_one(report, figures);
+  const std::string guesses = guesses_text(report);
+  const std::string behind = guesses.empty() ? std::string() : ' ' + guesses;
+  if (report.runs.size() == 1) return of_one(report, figures) + behind;
   const std::size_t first = first_policy(report);
   std::vector<Told> told;
   for (std::size_t run = 1; run < report.runs.size(); ++run) {
@@ -124,7 +140,7 @@ std::string headline(const ReplayReport& report) {
   for (const Told& one : told)
     out += fmt::format("{}Under {}, against {}, {}.", out.empty() ? "" : " ", joined(one.policies),
                        report.runs.front().policy->name, one.what);
-  return out;
+  return out + behind;
 }
 
 }  // namespace e4r::report

@@ -20,7 +20,12 @@ struct Figure {
 // are.
 [[nodiscard]] std::vector<Figure> key_figures(const ReplayReport& report);
 
-// These in words: each further policy against the first, or what the only one did.
+// What is to be said of kernels that decided by file sizes and writers that the trace lacks; empty
+// where there is nothing. Models use no more of them than what the trace shows.
+[[nodiscard]] std::string guesses_text(const ReplayReport& report);
+
+// The key figures in words: each further policy against the first, or what the only one did. Then
+// guesses_text().
 [[nodiscard]] std::string headline(const ReplayReport& report);
 
 // A sentence in lines for a terminal. What a no-break space joins stays together.

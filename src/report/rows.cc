@@ -76,6 +76,8 @@ void add_tally(std::vector<Row>& out) {
   add("clusters freed", "freed_clusters", Show::nonzero, &Tally::freed_clusters);
   add("frees of what is not in use", "bad_frees", Show::nonzero, &Tally::bad_frees);
   add("requests outside the image", "bad_requests", Show::nonzero, &Tally::bad_requests);
+  add("decided by a file size not recorded", "guessed_sizes", Show::nonzero, &Tally::guessed_sizes);
+  add("decided by writers not recorded", "guessed_writers", Show::nonzero, &Tally::guessed_writers);
 }
 
 // One row per rung of a counter that each rung has.

@@ -22,7 +22,7 @@ std::string Fd::path() const {
 }
 
 Fd memory_file(const char* label, std::uint64_t bytes) {
-  Fd fd(::memfd_create(label, MFD_CLOEXEC));
+  Fd fd(::memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd.is_open() && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
     const int why = errno;
     fd = Fd();

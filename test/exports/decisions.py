@@ -131,6 +131,7 @@ def against_json(e4replay, captures, work):
              ("fill-4k.img", "fill-4k-enospc.e4t.zst", "legacy,linear"))
     for image, trace, policies in cases:
         for form in "sqlite", "csv":
+            (work / f"made.{form}").unlink(missing_ok=True)
             replay(e4replay, image, trace, "-p", policies, "--decisions", work / f"made.{form}",
                    "--json", work / "made.json", cwd=captures)
         document = json.loads((work / "made.json").read_text())

@@ -213,6 +213,7 @@ def main(e4replay, captures):
     with tempfile.TemporaryDirectory() as directory:
         work = pathlib.Path(directory)
         for image, trace, policies in cases:
+            (work / "made.csv").unlink(missing_ok=True)
             done = subprocess.run(
                 [e4replay, "replay", image, trace, "-p", policies, "--perfetto", work / "made.pftrace",
                  "--decisions", work / "made.csv", "--json", work / "made.json"],

@@ -2,6 +2,9 @@
 // Commands whose -p names a kernel, with one that stands in for it.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <boost/json.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -54,8 +57,63 @@ TEST_F(KernelCommand, NothingIsAgedByAKernelThatDies) {
   const std::string out = dir_.file("aged.img");
   expect_refused(
       e4replay({"age", "64M", "--no-progress", "-p", "kernel:" + kernel("dies"), "-o", out}),
-      "dies: the kernel ended too early: EXT4-fs error (device ubda): lost its way");
+      "dies: the kernel failed: it ended at an allocation: EXT4-fs error (device ubda): lost its "
+      "way");
   EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+// A kernel that warns has failed: the error says where, and at which decision.
+TEST_F(KernelCommand, AWarningFailsAReplayAndNamesTheDecision) {
+  const std::string log = dir_.file("console");
+  const test::Outcome done = e4replay(
+      {"replay", capture_, "--force", "-p", "kernel:" + kernel("warns"), "--kernel-log", log});
+  expect_refused(done, "at fs/ext4/mballoc.c:5571 ext4_mb_new_blocks+0x1a/0x20; called by ");
+  const std::size_t at = done.err.find("(--explain ");
+  ASSERT_NE(at, std::string::npos) << done.err;
+  const std::string number = done.err.substr(at + 11, done.err.find(')', at) - at - 11);
+  const test::Outcome told =
+      e4replay({"replay", capture_, "--force", "-p", "legacy", "--explain", number});
+  EXPECT_EQ(told.status, 0) << told.err;
+  EXPECT_NE(told.out.find("decision " + number + ":"), std::string::npos) << told.out;
+  const std::string console = *read_file(log);
+  EXPECT_NE(console.find("warns <==\n"), std::string::npos) << console;
+  EXPECT_NE(console.find("Call Trace:"), std::string::npos) << console;
+}
+
+TEST_F(KernelCommand, TheConsoleReplacesNoInput) {
+  const std::string good = kernel("good");
+  const std::string before = *read_file(good);
+  expect_refused(
+      e4replay({"replay", capture_, "--force", "-p", "kernel:" + good, "--kernel-log", good}),
+      good);
+  EXPECT_EQ(*read_file(good), before);
+}
+
+// Answers that hung on what the trace lacks are counted, in the text, in JSON and on the page.
+TEST_F(KernelCommand, GuessesAreCounted) {
+  const std::string json = dir_.file("json"), html = dir_.file("html");
+  const test::Outcome done = e4replay({"replay", capture_, "--force", "-p",
+                                       "kernel:" + kernel("full"), "--json", json, "--html", html});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const auto document = boost::json::parse(*read_file(json)).as_object();
+  const auto& run = document.at("runs").as_array().front().as_object();
+  const auto guessed = run.at("guessed_sizes").to_number<std::uint64_t>();
+  EXPECT_GT(guessed, 0u);
+  EXPECT_LE(guessed, run.at("requests").to_number<std::uint64_t>());
+  EXPECT_NE(done.out.find("decided by a file size not recorded"), std::string::npos) << done.out;
+  EXPECT_NE(read_file(html)->find("was open for writing were not recorded for"), std::string::npos);
+}
+
+// No kernel outlives the program that has started it, whatever it is at.
+TEST_F(KernelCommand, ItEndsWithTheProgramThatIsKilled) {
+  const std::string deaf = kernel("deaf");
+  const auto running = [&] { return test::run({"pgrep", "-f", "^" + deaf}).status == 0; };
+  (void)test::run({"sh", "-c",
+                   "\"$0\" replay \"$1\" --force -p \"kernel:$2\" & "
+                   "until pgrep -f \"^$2\" >&2; do sleep 0.01; done; sleep 0.2; kill -9 $!; wait",
+                   E4REPLAY, capture_, deaf});
+  for (int i = 0; i < 500 && running(); ++i) ::usleep(10'000);
+  EXPECT_FALSE(running());
 }
 
 TEST_F(KernelCommand, ASweepKeepsThePointsOfWhomItKnows) {
@@ -63,7 +121,7 @@ TEST_F(KernelCommand, ASweepKeepsThePointsOfWhomItKnows) {
   std::vector<std::string> sweep = {
       "sweep", capture_, "--no-progress", "-p", "linux-7.3,kernel:" + dies,
       "-o",    out,      "--threads",     "1"};
-  expect_refused(e4replay(sweep), "the kernel ended too early");
+  expect_refused(e4replay(sweep), "the kernel failed: it ended at an allocation");
   EXPECT_TRUE(std::filesystem::exists(out + "/sweep.json"));
   std::ofstream(dies, std::ios::app) << "built anew";
   sweep.emplace_back("--resume");

@@ -4,7 +4,11 @@
 // never-ready, twice, free-fails. One that is picky takes no `commit=` and no mb_group_prealloc,
 // which is 512 already. One that is confused notes locks as no kernel does. One whose name begins
 // with "far" decides otherwise than the others, and takes 350 ns, or 900 when it is far-slow; what
-// a noisy one takes is as its process is.
+// a noisy one takes is as its process is. One that warns, or meets
+// meets errors, does so at the sixth request; others answer what cannot be (kAnswers), make the
+// shared file shorter, count answers that nobody asked for, print without end, or look at nothing
+// any more (deaf). One that is full has no space. One that says-sizes prints the size and the
+// writers of the inode of each request.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,6 +65,38 @@ void note_locks(e4r_locks& to, bool confused) {
   to.events = E4R_LOCK_EVENTS + 9;
 }
 
+// What a kernel prints that warns, with the driver behind it and what is below.
+constexpr const char* kWarning =
+    "------------[ cut here ]------------\n"
+    "WARNING: CPU: 0 PID: 1 at fs/ext4/mballoc-tree.c:5571 ext4_mb_new_blocks+0x1a/0x20\n"
+    "Call Trace:\n"
+    " [<60012345>] ? _printk+0x0/0x94\n"
+    " [<60012346>] show_stack+0x10/0x20\n"
+    " [<60012347>] __warn+0xb0/0xd0\n"
+    " [<60012348>] ext4_mb_regular_allocator+0x10/0x20\n"
+    " [<60012349>] ext4_mb_new_blocks+0x1a/0x20\n"
+    " [<6001234a>] e4r_allocate+0x99/0x100\n"
+    " [<6001234b>] kernel_init+0x99/0x100\n"
+    "Kernel panic - not syncing: kernel: panic_on_warn set ...\n";
+
+// An answer that cannot be, by the name of the kernel that gives it.
+struct Odd {
+  const char* name;
+  void (*make)(e4r_answer& answer);
+};
+constexpr Odd kAnswers[] = {
+    {"odd-error", [](e4r_answer& a) { a.error = INT32_MIN; }},
+    {"odd-errno", [](e4r_answer& a) { a.error = 17; }},
+    {"odd-len", [](e4r_answer& a) { a.len = ~0U; }},
+    {"odd-block", [](e4r_answer& a) { a.block = ~0ULL - 3; }},
+    {"odd-end", [](e4r_answer& a) { a.block = 32766; }},
+    {"odd-group", [](e4r_answer& a) { a.result.group = 1U << 31; }},
+    {"odd-goal", [](e4r_answer& a) { a.goal.start = ~0U; }},
+    {"odd-orig", [](e4r_answer& a) { a.orig.len = ~0U; }},
+    {"odd-buddy", [](e4r_answer& a) { a.buddy = 77; }},
+    {"odd-criterion", [](e4r_answer& a) { a.criterion = ~0U; }},
+};
+
 std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared,
                    e4r_answer& answer) {
   switch (op.kind) {
@@ -70,6 +106,19 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
         std::_Exit(1);
       }
       if (name == "hangs") pause();
+      if (name == "deaf")
+        for (;;) usleep(100000);
+      if (name == "warns" && next_block >= 5005) {
+        std::fputs(kWarning, stderr);
+        std::_Exit(1);
+      }
+      if (name == "meets-errors" && next_block >= 5005) answer.errors = 1;
+      if (name == "floods")
+        for (;;) std::fputs("garbage \x1b[2J garbage garbage garbage garbage garbage\n", stderr);
+      if (name == "says-sizes")
+        std::fprintf(stderr, "inode %llu: %llu bytes, %u writers\n",
+                     static_cast<unsigned long long>(op.ino),
+                     static_cast<unsigned long long>(op.i_size), op.writers);
       answer.block = next_block;
       answer.len = op.len;
       answer.what = E4R_CLOSED;
@@ -78,8 +127,11 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       answer.found = 1;
       answer.considered = 3;
       if (op.locks != 0) note_locks(shared.locks, name == "confused");
+      if (name == "full") return -ENOSPC;
       if (name != "twice") next_block += op.len;
-      return 0;
+      for (const Odd& odd : kAnswers)
+        if (name == odd.name) odd.make(answer);
+      return answer.error;
     case E4R_FREE:
       return name == "free-fails" ? -EIO : 0;
     case E4R_MOUNT:
@@ -97,7 +149,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
         std::snprintf(shared.text, sizeof(shared.text), "%d", getpid());
       else
         std::strcpy(shared.text, kStats);
-      answer.len = static_cast<__u32>(std::strlen(shared.text));
+      answer.len = name == "odd-text" ? ~0U : static_cast<__u32>(std::strlen(shared.text));
       return 0;
     default:
       return 0;
@@ -130,6 +182,11 @@ int main(int argc, char** argv) {
     e4r_answer& answer = shared.answers[done % E4R_SLOTS];
     answer = {};
     answer.error = serve(name, shared.ops[done % E4R_SLOTS], shared, answer);
+    const bool asked = shared.ops[done % E4R_SLOTS].kind == E4R_ALLOCATE;
+    // The file is the other one's too: this must not be possible.
+    if (asked && name == "shrinks" && ftruncate(fd, 0) == 0) std::fputs("it is shorter\n", stderr);
+    if (asked && name == "runs-ahead") done += 7;
+    if (asked && name == "runs-back") done -= 3;
     value(shared.answered.value).store(++done);
   }
 }

@@ -10,9 +10,11 @@
 #include <fstream>
 #include <string>
 
+#include "guest/console.h"
 #include "guest/kernel_file.h"
 #include "support/temp_dir.h"
 #include "util/file.h"
+#include "util/interrupt.h"
 
 namespace e4r::guest {
 namespace {
@@ -79,6 +81,81 @@ TEST_F(GuestTest, TellsWhatTheKernelSaidBeforeItEnded) {
   EXPECT_FALSE(next.ok());
 }
 
+// The console shows where a warning came from: the file, as the tree calls it, and who called it.
+TEST_F(GuestTest, AWarningIsToldWithItsPlace) {
+  const auto guest = Guest::start(boot(kernel("warns")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  Result<const e4r_answer*> answer = error("not asked");
+  for (int i = 0; i < 6; ++i) answer = (*guest)->ask(op(E4R_ALLOCATE));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_TRUE(is_kernels_fault(answer.error()));
+  EXPECT_NE(answer.error().message.find(
+                "it ended at an allocation: WARNING: CPU: 0 PID: 1 at fs/ext4/mballoc.c:5571 "
+                "ext4_mb_new_blocks+0x1a/0x20; called by ext4_mb_regular_allocator < "
+                "ext4_mb_new_blocks"),
+            std::string::npos)
+      << answer.error().message;
+  EXPECT_EQ(answer.error().message.find("kernel_init"), std::string::npos);
+}
+
+TEST_F(GuestTest, ErrorsOfTheFileSystemEndIt) {
+  const auto guest = Guest::start(boot(kernel("meets-errors")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  Status last;
+  for (int i = 0; i < 20 && last.ok(); ++i) last = (*guest)->post(op(E4R_ALLOCATE));
+  if (last.ok()) last = (*guest)->settle();
+  ASSERT_FALSE(last.ok());
+  EXPECT_NE(last.error().message.find("ext4 met an error at an allocation"), std::string::npos)
+      << last.error().message;
+  EXPECT_FALSE((*guest)->post(op(E4R_ALLOCATE)).ok());
+}
+
+// What is not to be believed is an error, and no crash of ours.
+TEST_F(GuestTest, AnswersThatCannotBe) {
+  for (const char* name : {"odd-error", "odd-errno", "runs-ahead", "runs-back", "shrinks"}) {
+    SCOPED_TRACE(name);
+    Boot start = boot(kernel(name));
+    start.patience = 1s;
+    const auto guest = Guest::start(start);
+    ASSERT_TRUE(guest.ok()) << guest.error().message;
+    Status last;
+    for (int i = 0; i < 8 && last.ok(); ++i) {
+      const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
+      if (!answer.ok()) last = answer.error();
+    }
+    const bool sealed = std::string_view(name) == "shrinks";
+    EXPECT_EQ(last.ok(), sealed);
+    EXPECT_TRUE(sealed || is_kernels_fault(last.error()));
+  }
+  const auto guest = Guest::start(boot(kernel("odd-text")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  const auto text = (*guest)->read_file("mb_stats");
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(text->size(), E4R_TEXT_BYTES);
+}
+
+TEST_F(GuestTest, WhatItPrintsIsNotKeptWithoutEnd) {
+  Boot start = boot(kernel("floods"));
+  start.patience = 120s;
+  const auto guest = Guest::start(start);
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().message.find("prints without end"), std::string::npos)
+      << answer.error().message;
+  EXPECT_EQ(answer.error().message.find('\x1b'), std::string::npos);
+}
+
+TEST_F(GuestTest, SomebodyWhoWaitsForItCanBeStopped) {
+  const auto guest = Guest::start(boot(kernel("hangs")));
+  ASSERT_TRUE(guest.ok()) << guest.error().message;
+  int asked = 0;
+  const Stoppable stoppable([&asked] { return ++asked == 3; });
+  const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message, "stopped");
+}
+
 TEST_F(GuestTest, AKernelThatHangsIsEnded) {
   Boot start = boot(kernel("hangs"));
   start.patience = 1s;
@@ -86,7 +163,7 @@ TEST_F(GuestTest, AKernelThatHangsIsEnded) {
   ASSERT_TRUE(guest.ok()) << guest.error().message;
   const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
   ASSERT_FALSE(answer.ok());
-  EXPECT_NE(answer.error().message.find("has not answered for 1 s (an allocation"),
+  EXPECT_NE(answer.error().message.find("it has not answered for 1 s at an allocation"),
             std::string::npos)
       << answer.error().message;
 }
@@ -113,7 +190,7 @@ TEST_F(GuestTest, AFailureOfWhatNobodyWaitedForIsToldLater) {
   ASSERT_TRUE((*guest)->post(op(E4R_FREE)).ok());
   const auto answer = (*guest)->ask(op(E4R_ALLOCATE));
   ASSERT_FALSE(answer.ok());
-  EXPECT_NE(answer.error().message.find("failed at a free: Input/output error"), std::string::npos)
+  EXPECT_NE(answer.error().message.find("a free ended with: Input/output error"), std::string::npos)
       << answer.error().message;
 }
 
@@ -125,6 +202,21 @@ TEST_F(GuestTest, AFileThatCannotBeWritten) {
   ASSERT_FALSE(failed.ok());
   EXPECT_NE(failed.error().message.find("3 to /sys/no_such: No such file"), std::string::npos)
       << failed.error().message;
+}
+
+TEST_F(GuestTest, ConsolesAreKeptForWhomWantsThem) {
+  const std::string path = kernel("dies");
+  const auto use = [&] {
+    const auto guest = Guest::start(boot(path));
+    ASSERT_TRUE(guest.ok());
+    EXPECT_FALSE((*guest)->ask(op(E4R_ALLOCATE)).ok());
+  };
+  use();
+  EXPECT_EQ(kept_consoles(), "");
+  keep_consoles();
+  use();
+  EXPECT_EQ(kept_consoles(),
+            "==> " + path + " <==\nEXT4-fs error (device ubda): lost its way\nlast words\n");
 }
 
 TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {

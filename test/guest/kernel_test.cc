@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "guest/console.h"
 #include "guest/kernel_file.h"
 #include "image/image.h"
 #include "replay/load.h"
@@ -153,6 +154,78 @@ TEST_F(KernelTest, OneThatHandsOutWhatIsInUseIsNotBelieved) {
 }
 
 // Kernels refuse an option for a journal where there is none, and some of their own values.
+// Whatever it says, an answer is in the file system, or it is an error.
+TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
+  for (const char* name :
+       {"odd-len", "odd-block", "odd-end", "odd-group", "odd-goal", "odd-orig", "odd-buddy"}) {
+    SCOPED_TRACE(name);
+    auto kernel = start(name);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_FALSE((*kernel)->allocate(request(4), nullptr).success && (*kernel)->status().ok());
+    ASSERT_FALSE((*kernel)->status().ok());
+    EXPECT_TRUE(is_kernels_fault((*kernel)->status().error()))
+        << (*kernel)->status().error().message;
+  }
+  auto kernel = start("odd-criterion");
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_TRUE((*kernel)->allocate(request(4), nullptr).success);
+  EXPECT_TRUE((*kernel)->status().ok());
+}
+
+// Size and writers of the inode that stands for the file of a request, as the kernel gets them.
+TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
+  keep_consoles();
+  using allocator::Mode;
+  using allocator::SizeStep;
+  constexpr std::uint64_t kMiB = 1 << 20;
+  struct Case {
+    Mode mode;
+    SizeStep step;
+    std::uint64_t hint, logical;  // bytes seen of the file before; file block
+    std::uint64_t bytes;          // that it gets
+    unsigned writers;
+  };
+  // Requests are for 4 blocks of 4 KiB.
+  const Case cases[] = {
+      {Mode::stream, SizeStep::large, 0, 63744, 249 * kMiB + 16384, 1},
+      {Mode::stream, SizeStep::large, 300 * kMiB, 63744, 300 * kMiB, 1},
+      {Mode::stream, SizeStep::large, 0, 0, 8 * kMiB + 1, 1},
+      {Mode::stream, SizeStep::m1, 300 * kMiB, 0, allocator::smallest_in(SizeStep::m1), 1},
+      {Mode::unknown, SizeStep::unknown, 0, 63744, 249 * kMiB + 16384, 1},
+      {Mode::unknown, SizeStep::unknown, 300 * kMiB, 0, 300 * kMiB, 1},
+      {Mode::group, SizeStep::unknown, 40960, 0, 40960, 1},
+      {Mode::group, SizeStep::unknown, 300 * kMiB, 0, 16384, 1},
+      {Mode::noprealloc, SizeStep::unknown, 300 * kMiB, 63744, 249 * kMiB + 16384, 0},
+  };
+  std::string expected;
+  {
+    auto kernel = start("says-sizes");
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    std::uint64_t ino = 12;
+    for (const Case& one : cases) {
+      allocator::Request asked = request(4);
+      asked.ino = ino++;
+      asked.logical = static_cast<std::uint32_t>(one.logical);
+      asked.size_hint = one.hint;
+      asked.inputs.mode = one.mode;
+      asked.inputs.size = one.step;
+      const allocator::Decision made = (*kernel)->allocate(asked, nullptr);
+      ASSERT_TRUE(made.success);
+      EXPECT_EQ(made.size_guessed, one.mode != Mode::noprealloc);
+      EXPECT_EQ(made.writers_guessed, one.mode != Mode::noprealloc);
+      expected +=
+          fmt::format("inode {}: {} bytes, {} writers\n", asked.ino, one.bytes, one.writers);
+    }
+    allocator::Request recorded = request(4);
+    recorded.inputs_exact = true;
+    recorded.size_hint = 77;
+    const allocator::Decision made = (*kernel)->allocate(recorded, nullptr);
+    EXPECT_FALSE(made.size_guessed || made.writers_guessed);
+    expected += "inode 12: 77 bytes, 1 writers\n";
+  }
+  EXPECT_NE(kept_consoles().find(expected), std::string::npos) << kept_consoles();
+}
+
 TEST_F(KernelTest, IsAskedForNothingThatItMustRefuse) {
   source_.geometry.journal = false;
   const auto kernel = start("picky");

@@ -9,6 +9,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "e4replay/aged_report.h"
+#include "e4replay/kernel_log.h"
 #include "e4replay/start_image.h"
 #include "image/write_bitmaps.h"
 #include "util/file.h"
@@ -32,6 +33,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint32_t pid = 0;
   bool no_progress = false;
+  std::string kernel_log;
 };
 
 // The inodes of files, one a line; none without a file.
@@ -78,6 +80,7 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
   E4R_CHECK(outputs.writes(options.real));
   E4R_CHECK(outputs.writes(options.json));
+  E4R_CHECK(outputs.writes(options.kernel_log));
   return outputs;
 }
 
@@ -154,7 +157,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
   app.add_flag("--no-progress", options->no_progress, "no progress line on the terminal");
-  return [options] { return run(*options); };
+  declare_kernel_log(app, options->kernel_log);
+  return [options] { return with_kernel_log(options->kernel_log, [&] { return run(*options); }); };
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
+#include "e4replay/kernel_log.h"
 #include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
 #include "guest/kernel_file.h"
@@ -34,6 +35,7 @@ struct Options : SideArguments {
   std::string json;
   unsigned threads = 0;
   bool no_progress = false;
+  std::string kernel_log;
 };
 
 std::string command_of(const Options& options) {
@@ -120,6 +122,7 @@ Result<Outputs> declare_files(const Options& options, const hunt::Options& chose
   declare_side_reads(chosen.search.base, chosen.search.with, outputs);
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
   E4R_CHECK(outputs.writes(options.json));
+  E4R_CHECK(outputs.writes(options.kernel_log));
   return outputs;
 }
 
@@ -138,7 +141,9 @@ Result<int> run(const Options& options) {
     return images.back().path();
   };
   Progress progress(!options.no_progress);
-  const auto hunted = hunt::hunt(chosen, make, {progress, warn}, stop_on_signals());
+  const std::atomic<bool>& stop = stop_on_signals();
+  chosen.search.stop = &stop;
+  const auto hunted = hunt::hunt(chosen, make, {progress, warn}, stop);
   if (!hunted.ok() && hunted.error().message == "stopped") {
     print_line(stderr, "e4replay: stopped: no capture was written");
     return kStopped;
@@ -179,7 +184,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("FILE");
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
-  return [o] { return run(*o); };
+  declare_kernel_log(app, o->kernel_log);
+  return [o] { return with_kernel_log(o->kernel_log, [&] { return run(*o); }); };
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <filesystem>
+
 #include "app/comparison.h"
 #include "app/deciders.h"
 #include "app/setups.h"
@@ -6,6 +8,7 @@
 #include "common/print_line.h"
 #include "common/version.h"
 #include "e4replay/input_options.h"
+#include "e4replay/kernel_log.h"
 #include "exports/decisions.h"
 #include "exports/perfetto.h"
 #include "image/write_bitmaps.h"
@@ -32,6 +35,7 @@ struct Options {
   std::size_t files = 0;  // 0: none was asked for
   bool first_difference = false;
   bool force = false;
+  std::string kernel_log;
 };
 
 Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
@@ -95,14 +99,25 @@ Status write_exports(const Options& options, const app::Comparison& comparison,
   return {};
 }
 
+// The option's name may be taken for one of an input, so what is there is kept.
+Status check_new(const std::string& table) {
+  std::error_code ec;
+  if (table.empty() || !std::filesystem::is_regular_file(table, ec)) return {};
+  if (std::filesystem::file_size(table, ec) == 0) return {};
+  return error("{}: is there already, and --decisions writes: give another name, or remove it",
+               table);
+}
+
 Result<Outputs> declare_files(const Options& options,
                               const std::vector<const allocator::Policy*>& policies) {
   Outputs outputs;
   declare_reads(options.in, outputs);
   app::declare_reads(policies, outputs);
   E4R_CHECK(outputs.writes(options.in.json));
+  E4R_CHECK(outputs.writes(options.kernel_log));
   E4R_CHECK(outputs.writes(options.html));
   E4R_CHECK(outputs.writes(options.decisions, exports::kind_of(options.decisions)));
+  E4R_CHECK(check_new(options.decisions));
   E4R_CHECK(outputs.writes(options.perfetto));
   E4R_CHECK(outputs.writes(options.write_image, OutputKind::file));
   return outputs;
@@ -200,7 +215,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--perfetto", options->perfetto,
                  "write a trace for Perfetto as well: requests by thread, free space")
       .type_name("FILE");
-  return [options] { return run(*options); };
+  declare_kernel_log(app, options->kernel_log);
+  return [options] { return with_kernel_log(options->kernel_log, [&] { return run(*options); }); };
 }
 
 }  // namespace

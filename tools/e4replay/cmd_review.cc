@@ -6,6 +6,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/version.h"
+#include "e4replay/kernel_log.h"
 #include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
 #include "review/review.h"
@@ -31,6 +32,7 @@ struct Options : SideArguments {
   std::string json, html;
   unsigned threads = 0;
   bool no_progress = false;
+  std::string kernel_log;
 };
 
 // The captures in one file each that lie in the directory, by name.
@@ -100,6 +102,7 @@ Result<Outputs> declare_files(const Options& options, const review::Options& cho
   declare_side_reads(chosen.base, chosen.with, outputs);
   for (const std::string& profile : profiles) outputs.reads(profile);
   E4R_CHECK(outputs.writes(options.json));
+  E4R_CHECK(outputs.writes(options.kernel_log));
   E4R_CHECK(outputs.writes(options.html));
   return outputs;
 }
@@ -201,7 +204,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("FILE");
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
-  return [o] { return run(*o); };
+  declare_kernel_log(app, o->kernel_log);
+  return [o] { return with_kernel_log(o->kernel_log, [&] { return run(*o); }); };
 }
 
 }  // namespace

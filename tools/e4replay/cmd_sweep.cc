@@ -6,6 +6,7 @@
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
+#include "e4replay/kernel_log.h"
 #include "plugin/load.h"
 #include "sweep/advice.h"
 #include "sweep/merge.h"
@@ -39,6 +40,7 @@ struct Options {
   bool merge = false;
   std::string emit;
   std::uint64_t jobs = 16;
+  std::string kernel_log;
 };
 
 // What the command line asks for.
@@ -139,6 +141,7 @@ Status declare_writes(const Options& options, Outputs& outputs) {
   if (std::filesystem::is_directory(options.directory, failed))
     for (const std::string& file : sweep::Store::files(options.directory))
       E4R_CHECK(outputs.writes(file));
+  E4R_CHECK(outputs.writes(options.kernel_log));
   return outputs.writes(options.html);
 }
 
@@ -280,7 +283,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
                "answer although the model follows less than 90 % of the recorded decisions");
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
-  return [o] { return run(*o); };
+  declare_kernel_log(app, o->kernel_log);
+  return [o] { return with_kernel_log(o->kernel_log, [&] { return run(*o); }); };
 }
 
 }  // namespace

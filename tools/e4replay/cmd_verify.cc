@@ -7,6 +7,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "e4replay/input_options.h"
+#include "e4replay/kernel_log.h"
 #include "util/file.h"
 
 namespace e4r::tools {
@@ -20,6 +21,7 @@ struct Options {
   std::string mb_stats;
   std::string html;
   bool free_run = false;
+  std::string kernel_log;
 };
 
 Status print(const report::ReplayReport& report, const Options& options, const Outputs& outputs) {
@@ -39,6 +41,7 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
   outputs.reads(options.mb_groups);
   outputs.reads(options.mb_stats);
   E4R_CHECK(outputs.writes(options.in.json));
+  E4R_CHECK(outputs.writes(options.kernel_log));
   E4R_CHECK(outputs.writes(options.html));
   return outputs;
 }
@@ -79,7 +82,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("FILE");
   app.add_option("--html", options->html, "write the result as a page as well; -: instead")
       .type_name("FILE");
-  return [options] { return run(*options); };
+  declare_kernel_log(app, options->kernel_log);
+  return [options] { return with_kernel_log(options->kernel_log, [&] { return run(*options); }); };
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/command_line.h"
+#include "util/output.h"
+#include "util/status.h"
+
+// The option --kernel-log of commands that take policies: what the kernels among them print.
+namespace e4r::tools {
+
+void declare_kernel_log(CommandLine& app, std::string& file);
+
+// Runs the command, and then writes to the file what its kernels printed, however the command
+// ended. "": nothing is kept. The command itself refuses a file that it cannot write (Outputs).
+[[nodiscard]] Result<int> with_kernel_log(const std::string& file,
+                                          const std::function<Result<int>()>& run);
+
+}  // namespace e4r::tools
