@@ -174,6 +174,8 @@ Result<TwoTrees> with_commits(const Tree& tree, const std::string& range) {
   TwoTrees out;
   E4R_TRY(out.base, at_commit(tree, commits[0], names));
   E4R_TRY(out.with, at_commit(tree, commits[1], names));
+  out.base_commit = commits[0];
+  out.with_commit = commits[1];
   return out;
 }
 

@@ -14,6 +14,7 @@ namespace e4r::guest {
 // The two differ in the same files. What one of them does not have has no content there.
 struct TwoTrees {
   Changes base, with;
+  std::string base_commit, with_commit;  // of with_commits()
 };
 
 // The tree as it lies there, and the same with a patch, as `git diff` and `git format-patch` write

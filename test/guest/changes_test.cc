@@ -105,6 +105,8 @@ TEST_F(ChangesTest, ATreeOfNobodysGitDoesToo) {
 
 TEST_F(ChangesTest, CommitsMakeTwoTreesWhateverIsCheckedOut) {
   change();
+  const std::string second = test::run({"git", "-C", tree_, "rev-parse", "second"}).out;
+  EXPECT_EQ(with_commits(tree(), "first..second")->with_commit + '\n', second);
   expect_both(with_commits(tree(), "first..second"));
   sh("git checkout -q second");
   const auto trees = with_commits(tree(), "first..second");

@@ -4,7 +4,7 @@
 // never-ready, twice, free-fails. One that is picky takes no `commit=` and no mb_group_prealloc,
 // which is 512 already. One that is confused notes locks as no kernel does. One whose name begins
 // with "far" decides otherwise than the others, and takes 350 ns, or 900 when it is far-slow; what
-// a noisy one takes is as its process is. One that warns, or meets
+// a noisy one takes is as its process is. One that warns, or
 // meets errors, does so at the sixth request; others answer what cannot be (kAnswers), make the
 // shared file shorter, count answers that nobody asked for, print without end, or look at nothing
 // any more (deaf). One that is full has no space. One that says-sizes prints the size and the

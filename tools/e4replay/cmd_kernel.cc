@@ -11,6 +11,7 @@
 
 #include "common/child.h"
 #include "common/command.h"
+#include "guest/changes.h"
 #include "guest/kernel_file.h"
 #include "guest/overlay.h"
 #include "util/fd.h"
@@ -29,7 +30,9 @@ constexpr std::string_view kObjects = "e4replay-objects";  // in the overlay
 struct BuildOptions {
   std::string tree;
   std::string out;
-  std::string directory;  // empty: in the user's cache
+  std::string patch, commits;  // makes two kernels: without and with it
+  std::string base;            // the one without; empty: named after `out`
+  std::string directory;       // empty: in the user's cache
   unsigned jobs = 0;
   bool no_progress = false;
 };
@@ -115,34 +118,57 @@ std::string commit_text(const guest::KernelFile& made) {
                      made.dirty ? " with changes that are not committed" : "");
 }
 
-Result<int> build(const BuildOptions& o) {
-#if !defined(__x86_64__)
-  return error("kernels with the driver run on x86-64 only");
-#endif
-  E4R_TRY(const guest::Tree tree, guest::look_at_tree(o.tree));
-  Outputs outputs;
-  outputs.reads(o.tree + "/fs/ext4/mballoc.c");
-  E4R_CHECK(outputs.writes(o.out, OutputKind::file));
-  E4R_CHECK(check_tools());
+// One kernel to make: where it goes, and what of the tree is otherwise for it.
+struct Wanted {
+  std::string out;
+  guest::Tree tree;  // with the commit that it is of
+  guest::Changes changes;
+};
+
+// "mine-base.uml" of "mine.uml".
+std::string base_name(const BuildOptions& o) {
+  if (!o.base.empty()) return o.base;
+  const fs::path out(o.out);
+  return (out.parent_path() / (out.stem().string() + "-base" + out.extension().string())).string();
+}
+
+Result<std::vector<Wanted>> wanted_kernels(const BuildOptions& o, const guest::Tree& tree) {
+  if (o.patch.empty() && o.commits.empty()) return std::vector<Wanted>{{o.out, tree, {}}};
+  guest::Tree base = tree, with = tree;
+  guest::TwoTrees trees;
+  if (o.patch.empty()) {
+    E4R_TRY(trees, guest::with_commits(tree, o.commits));
+    base.commit = trees.base_commit;
+    with.commit = trees.with_commit;
+    base.dirty = with.dirty = false;
+  } else {
+    E4R_TRY(trees, guest::with_patch(tree, o.patch));
+    with.dirty = true;
+  }
+  return std::vector<Wanted>{{base_name(o), std::move(base), std::move(trees.base)},
+                             {o.out, std::move(with), std::move(trees.with)}};
+}
+
+// Where objects are kept. A tree with a change has files of its own among the links, so it has a
+// directory of its own.
+Result<std::string> build_directory(const BuildOptions& o, const guest::Tree& tree) {
   std::string directory = o.directory;
   if (directory.empty()) {
     E4R_TRY(directory, cache_directory(tree));
+    if (!o.patch.empty() || !o.commits.empty()) directory += "-changed";
   }
   directory = fs::absolute(directory).string();
   if (fs::path(directory).lexically_relative(tree.path).string().substr(0, 2) != "..")
     return error("{}: lies in the tree, which is not written to: give another --build-dir",
                  directory);
-  Progress progress(!o.no_progress);
-  progress.show(fmt::format("building Linux {} of {}", tree.version, tree.path));
+  return directory;
+}
+
+// Builds the tree with the changes in the directory, which is locked.
+Status build_in(const std::string& directory, const Wanted& wanted, unsigned jobs) {
+  const guest::Tree& tree = wanted.tree;
   std::error_code ec;
-  fs::create_directories(directory, ec);
-  const Fd lock(::open((directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!lock.is_open()) return error("{}: {}", directory, errno_text(errno));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-    return error("{}: another build is at work there: wait for it, or give another --build-dir",
-                 directory);
-  E4R_CHECK(guest::claim_directory(tree, directory));
-  E4R_CHECK(guest::make_overlay(tree, directory + "/source"));
+  E4R_CHECK(guest::make_overlay(tree, directory + "/source", wanted.changes));
   const std::string objects = fmt::format("{}/source/{}", directory, kObjects);
   fs::create_directories(objects, ec);
   if (ec) return error("{}: {}", directory, ec.message());
@@ -154,17 +180,51 @@ Result<int> build(const BuildOptions& o) {
     E4R_CHECK(make(directory, tree, directory + "/configure.log",
                    {"allnoconfig", "KCONFIG_ALLCONFIG=" + config}));
   E4R_CHECK(guest::check_config(dot_config));
-  E4R_CHECK(make(directory, tree, directory + "/build.log",
-                 {fmt::format("-j{}", thread_count(o.jobs)), "linux"}));
-  progress.wipe();
-  E4R_TRY(const std::string kernel, read_file(objects + "/linux"));
-  E4R_TRY(Output out, Output::create(outputs.named(o.out), OutputKind::file, {.mode = 0777}));
+  return make(directory, tree, directory + "/build.log",
+              {fmt::format("-j{}", thread_count(jobs)), "linux"});
+}
+
+Status write_kernel(const std::string& directory, const OutputName& name) {
+  E4R_TRY(const std::string kernel,
+          read_file(fmt::format("{}/source/{}/linux", directory, kObjects)));
+  E4R_TRY(Output out, Output::create(name, OutputKind::file, {.mode = 0777}));
   E4R_CHECK(out.write(kernel));
-  E4R_CHECK(out.commit());
-  E4R_TRY(const guest::KernelFile made, guest::read_kernel_file(o.out));
-  E4R_CHECK(write_output(
-      fmt::format("{}: Linux {}{}; -p kernel:{}\n", o.out, made.release, commit_text(made), o.out),
-      "-"));
+  return out.commit();
+}
+
+Result<int> build(const BuildOptions& o) {
+#if !defined(__x86_64__)
+  return error("kernels with the driver run on x86-64 only");
+#endif
+  if (!o.base.empty() && o.patch.empty() && o.commits.empty())
+    return usage_error("--base is for --patch and --commit, which make two kernels");
+  E4R_TRY(const guest::Tree tree, guest::look_at_tree(o.tree));
+  E4R_TRY(const std::vector<Wanted> kernels, wanted_kernels(o, tree));
+  Outputs outputs;
+  outputs.reads(o.tree + "/fs/ext4/mballoc.c");
+  outputs.reads(o.patch);
+  for (const Wanted& wanted : kernels) E4R_CHECK(outputs.writes(wanted.out, OutputKind::file));
+  E4R_CHECK(check_tools());
+  E4R_TRY(const std::string directory, build_directory(o, tree));
+  std::error_code ec;
+  fs::create_directories(directory, ec);
+  const Fd lock(::open((directory + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock.is_open()) return error("{}: {}", directory, errno_text(errno));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return error("{}: another build is at work there: wait for it, or give another --build-dir",
+                 directory);
+  E4R_CHECK(guest::claim_directory(tree, directory));
+  std::string told;
+  for (const Wanted& wanted : kernels) {
+    Progress progress(!o.no_progress);
+    progress.show(fmt::format("building {}: Linux {} of {}", wanted.out, tree.version, tree.path));
+    E4R_CHECK(build_in(directory, wanted, o.jobs));
+    E4R_CHECK(write_kernel(directory, outputs.named(wanted.out)));
+    E4R_TRY(const guest::KernelFile made, guest::read_kernel_file(wanted.out));
+    told += fmt::format("{}: Linux {}{}; -p kernel:{}\n", wanted.out, made.release,
+                        commit_text(made), wanted.out);
+  }
+  E4R_CHECK(write_output(told, "-"));
   return kDone;
 }
 
@@ -177,11 +237,25 @@ std::function<Result<int>()> declare(CommandLine& app) {
                          "  e4replay replay run.e4c -p legacy,kernel:mine.uml\n"
                          "The tree is not written to. What was built is kept, so that the next "
                          "build of the same tree\n"
-                         "compiles what has changed. $CC names another compiler than gcc.\n");
+                         "compiles what has changed. $CC names another compiler than gcc.\n"
+                         "  e4replay kernel build ~/linux --patch fix.patch -o mine.uml\n"
+                         "  e4replay review --base kernel:mine-base.uml --with kernel:mine.uml "
+                         "run.e4c\n");
   sub.add_option("tree", options->tree, "the kernel's source, Linux 6.1 or later")
       .required()
       .type_name("TREE");
   sub.add_option("-o,--out", options->out, "the kernel to make").required().type_name("FILE");
+  const DeclaredOption patch =
+      sub.add_option("--patch", options->patch,
+                     "make two kernels: of the tree as it is, and with the patch")
+          .type_name("FILE");
+  sub.add_option("--commit", options->commits,
+                 "make two kernels: of the tree at commit A, and at commit B")
+      .type_name("A..B")
+      .excludes(patch);
+  sub.add_option("--base", options->base,
+                 "the one without the change (default: FILE with \"-base\" before its ending)")
+      .type_name("FILE");
   sub.add_option("--build-dir", options->directory,
                  "where objects are kept (default: ~/.cache/e4replay/kernels)")
       .type_name("DIR");
