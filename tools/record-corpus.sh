@@ -316,12 +316,15 @@ unmount_start() {
     mounted=
 }
 
-# record_here NAME MOUNT FUNCTION: on the machine's own kernel, into $work/raw.e4c.
+# record_here NAME MOUNT FUNCTION: on the machine's own kernel, into $work/raw.e4c. With the sizes and the
+# writers of files where the name ends in -full.
 record_here() {
+    local events=minimal
+    [[ $1 != *-full ]] || events=full
     mount_start "$1" "loop$([ "$2" = - ] || echo ",$2")"
     mkdir "$mounted/run"
     sync -f "$mounted"
-    "$e4replay" record "$mounted" -o "$work/raw.e4c" --settle --no-progress -- \
+    "$e4replay" record "$mounted" -o "$work/raw.e4c" --events "$events" --settle --no-progress -- \
         bash "$self" --inside "$mounted/run" "$3" 2>"$work/log" || {
         cat "$work/log" >&2
         die "$1: cannot be recorded, or its program failed"
