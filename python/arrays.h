@@ -48,6 +48,17 @@ py::memoryview column(const std::shared_ptr<const std::vector<Row>>& rows, const
   return view_of({rows, first, sizeof(T), format.c_str(), rows->size(), sizeof(Row)});
 }
 
+// For __repr__: "<e4replay.Group clusters=32768 fault=''>", the class and these attributes of the
+// object.
+[[nodiscard]] inline auto repr_of(std::vector<const char*> attributes) {
+  return [attributes = std::move(attributes)](const py::object& self) {
+    py::str out = py::str("<e4replay.") + py::str(py::type::of(self).attr("__name__"));
+    for (const char* name : attributes)
+      out = out + py::str(" ") + py::str(name) + py::str("=") + py::repr(self.attr(name));
+    return py::str(out + py::str(">"));
+  };
+}
+
 // Text of anybody's, whose bytes may be no UTF-8.
 [[nodiscard]] py::str text(std::string_view bytes);
 template <class List>

@@ -93,10 +93,22 @@ void Call::fail() {
   stop_ = true;
 }
 
+// A policy of Python's that runs without end is ended by an exception that comes from outside. One
+// that catches it gets another one.
+void Call::interrupt_policy() {
+  const Held held;
+  PyThreadState_SetAsyncExc(worker_, PyExc_KeyboardInterrupt);
+}
+
 void Call::wait() {
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, kLookForSignals, [this] { return done_; })) {
-    if (stop_) continue;
+    if (stop_) {
+      lock.unlock();
+      interrupt_policy();
+      lock.lock();
+      continue;
+    }
     lock.unlock();
     {
       const Held held;
@@ -115,6 +127,7 @@ void Call::run(const std::function<void()>& work) {
     const Released released;
     std::thread worker([&] {
       current_call = this;
+      worker_ = PyThread_get_thread_ident();
       try {
         work();
       } catch (...) {

@@ -80,11 +80,13 @@ class Call {
   void here(const std::function<void()>& work);
 
  private:
+  void interrupt_policy();
   void wait();
   void warn() const;
 
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;  // of what follows
+  std::atomic<unsigned long> worker_ = 0;  // the thread that works, as Python numbers it
+  std::mutex mutex_;                       // of what follows
   std::condition_variable ended_;
   bool done_ = false;
   std::exception_ptr thrown_;

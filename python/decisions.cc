@@ -6,28 +6,31 @@
 namespace e4replay::python {
 namespace {
 
-// Calls use(name, member) for each member, in the order of a table's columns.
+// Calls use(name, member, meaning) for each member, in the order of a table's columns.
 template <class Use>
 void each_member(Use use) {
-  use("number", &DecisionRow::number);
-  use("event", &DecisionRow::event);
-  use("ino", &DecisionRow::ino);
-  use("logical", &DecisionRow::logical);
-  use("asked", &DecisionRow::asked);
-  use("success", &DecisionRow::success);
-  use("preallocated", &DecisionRow::preallocated);
-  use("block", &DecisionRow::block);
-  use("len", &DecisionRow::len);
-  use("group", &DecisionRow::group);
-  use("start", &DecisionRow::start);
-  use("taken", &DecisionRow::taken);
-  use("criterion", &DecisionRow::criterion);
-  use("extents_examined", &DecisionRow::extents_examined);
-  use("groups_scanned", &DecisionRow::groups_scanned);
-  use("goal_group", &DecisionRow::goal_group);
-  use("goal_start", &DecisionRow::goal_start);
-  use("goal_len", &DecisionRow::goal_len);
-  use("flags", &DecisionRow::flags);
+  use("number", &DecisionRow::number,
+      "Of the recorded decision, from 1: --explain takes it. 0 of Allocator.allocate().");
+  use("event", &DecisionRow::event, "The number of the event that closed it.");
+  use("ino", &DecisionRow::ino, "The file's inode.");
+  use("logical", &DecisionRow::logical, "The first block of the file that was asked for.");
+  use("asked", &DecisionRow::asked, "Clusters that were asked for.");
+  use("success", &DecisionRow::success, "Whether there was space.");
+  use("preallocated", &DecisionRow::preallocated,
+      "Whether a preallocation served it, without a search.");
+  use("block", &DecisionRow::block, "The first block of the device that was handed out.");
+  use("len", &DecisionRow::len, "Clusters that were handed out.");
+  use("group", &DecisionRow::group, "The group in which they were found.");
+  use("start", &DecisionRow::start, "The first cluster in that group that was taken.");
+  use("taken", &DecisionRow::taken, "Clusters that were taken, with what is preallocated.");
+  use("criterion", &DecisionRow::criterion, "The rung in which the search ended.");
+  use("extents_examined", &DecisionRow::extents_examined,
+      "Free extents that the search looked at.");
+  use("groups_scanned", &DecisionRow::groups_scanned, "Groups that it scanned.");
+  use("goal_group", &DecisionRow::goal_group, "The group of the goal.");
+  use("goal_start", &DecisionRow::goal_start, "The goal's first cluster in that group.");
+  use("goal_len", &DecisionRow::goal_len, "Clusters that were searched for.");
+  use("flags", &DecisionRow::flags, "Of the search, as the kernel numbers them (EXT4_MB_*).");
 }
 
 py::str criterion_of(std::uint8_t criterion) {
@@ -52,7 +55,7 @@ py::list criteria() {
 
 py::dict columns(const Decisions& of) {
   py::dict out;
-  each_member([&](const char* name, auto member) {
+  each_member([&](const char* name, auto member, const char*) {
     using T = std::remove_reference_t<decltype(DecisionRow().*member)>;
     out[name] = column<DecisionRow, T>(of.rows, member);
   });
@@ -101,13 +104,15 @@ void define_decisions(py::module_& module) {
   py::class_<DecisionRow> row(module, "Decision",
                               "What became of a request: counts are of clusters.");
   py::list names;
-  each_member([&](const char* name, auto member) {
-    row.def_property_readonly(name,
-                              [member](const DecisionRow& of) { return value_of(of, member); });
+  each_member([&](const char* name, auto member, const char* meaning) {
+    row.def_property_readonly(
+        name, [member](const DecisionRow& of) { return value_of(of, member); }, meaning);
     names.append(name);
   });
   row.attr("_fields") = py::tuple(names);
-  py::class_<Decisions>(module, "Decisions")
+  row.def("__repr__",
+          repr_of({"number", "ino", "logical", "asked", "success", "block", "len", "criterion"}));
+  py::class_<Decisions>(module, "Decisions", "What e4replay.Decisions stands on.")
       .def("__len__", [](const Decisions& of) { return of.rows->size(); })
       .def("at", at)
       .def("columns", columns)

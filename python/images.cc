@@ -27,37 +27,43 @@ py::memoryview free_clusters(const Image& image) {
 void define_file_system(py::module_& module) {
   py::class_<FileSystem>(module, "FileSystem", "What the superblock says.")
       .def_readonly("block_size", &FileSystem::block_size, "Bytes.")
-      .def_readonly("blocks", &FileSystem::blocks)
+      .def_readonly("blocks", &FileSystem::blocks, "Of the device.")
       .def_readonly("free_blocks", &FileSystem::free_blocks, "By the superblock.")
       .def_readonly("first_block", &FileSystem::first_block, "Where group 0 begins.")
-      .def_readonly("groups", &FileSystem::groups)
-      .def_readonly("blocks_per_group", &FileSystem::blocks_per_group)
-      .def_readonly("clusters_per_group", &FileSystem::clusters_per_group)
-      .def_readonly("blocks_per_cluster", &FileSystem::blocks_per_cluster)
-      .def_readonly("inodes_per_group", &FileSystem::inodes_per_group)
-      .def_property_readonly("label", [](const FileSystem& of) { return text(of.label); })
-      .def_property_readonly("uuid", [](const FileSystem& of) { return text(of.uuid); });
+      .def_readonly("groups", &FileSystem::groups, "How many there are.")
+      .def_readonly("blocks_per_group", &FileSystem::blocks_per_group,
+                    "The last group may have fewer.")
+      .def_readonly("clusters_per_group", &FileSystem::clusters_per_group,
+                    "The last group may have fewer.")
+      .def_readonly("blocks_per_cluster", &FileSystem::blocks_per_cluster, "1 without bigalloc.")
+      .def_readonly("inodes_per_group", &FileSystem::inodes_per_group, "The same in each group.")
+      .def_property_readonly(
+          "label", [](const FileSystem& of) { return text(of.label); }, "Its volume's name.")
+      .def_property_readonly(
+          "uuid", [](const FileSystem& of) { return text(of.uuid); }, "As blkid prints it.")
+      .def("__repr__", repr_of({"blocks", "block_size", "groups", "free_blocks", "label"}));
   py::class_<Group>(module, "Group", "A group's descriptor. Counts are the stored ones.")
-      .def_readonly("first_block", &Group::first_block)
-      .def_readonly("blocks", &Group::blocks)
-      .def_readonly("clusters", &Group::clusters)
-      .def_readonly("free_clusters", &Group::free_clusters)
-      .def_readonly("free_inodes", &Group::free_inodes)
+      .def_readonly("first_block", &Group::first_block, "Its first block on the device.")
+      .def_readonly("blocks", &Group::blocks, "Blocks that it has.")
+      .def_readonly("clusters", &Group::clusters, "Clusters that it has.")
+      .def_readonly("free_clusters", &Group::free_clusters, "By its descriptor.")
+      .def_readonly("free_inodes", &Group::free_inodes, "By its descriptor.")
       .def_property_readonly(
           "fault", [](const Group& of) { return text(of.fault); },
-          "Why nothing may be allocated in it; empty when it is sound.");
+          "Why nothing may be allocated in it; empty when it is sound.")
+      .def("__repr__", repr_of({"first_block", "clusters", "free_clusters", "fault"}));
 }
 
 void define_free_extents(py::module_& module) {
   py::class_<FreeExtents>(module, "FreeExtents",
                           "Sizes of free extents in blocks, counted as e2freefrag counts them.")
-      .def_readonly("chunk_blocks", &FreeExtents::chunk_blocks)
-      .def_readonly("count", &FreeExtents::count)
-      .def_readonly("blocks", &FreeExtents::blocks)
-      .def_readonly("min", &FreeExtents::min)
-      .def_readonly("max", &FreeExtents::max)
-      .def_readonly("free_chunks", &FreeExtents::free_chunks)
-      .def_property_readonly("average", &FreeExtents::average)
+      .def_readonly("chunk_blocks", &FreeExtents::chunk_blocks, "Blocks of a chunk.")
+      .def_readonly("count", &FreeExtents::count, "Free extents.")
+      .def_readonly("blocks", &FreeExtents::blocks, "Free blocks.")
+      .def_readonly("min", &FreeExtents::min, "Blocks of the smallest one; 0: there is none.")
+      .def_readonly("max", &FreeExtents::max, "Blocks of the largest one.")
+      .def_readonly("free_chunks", &FreeExtents::free_chunks, "Chunks without a block in use.")
+      .def_property_readonly("average", &FreeExtents::average, "Blocks of one on average.")
       .def_property_readonly(
           "buckets",
           [](const FreeExtents& of) {
@@ -66,7 +72,8 @@ void define_free_extents(py::module_& module) {
               out.append(py::make_tuple(bucket.extents, bucket.blocks));
             return out;
           },
-          "(extents, blocks) by size: bucket k has extents of 2^(k-1) to 2^k - 1 blocks.");
+          "(extents, blocks) by size: bucket k has extents of 2^(k-1) to 2^k - 1 blocks.")
+      .def("__repr__", repr_of({"count", "blocks", "min", "max", "average"}));
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ void define_free_extents(py::module_& module) {
 void define_images(py::module_& module) {
   define_file_system(module);
   define_free_extents(module);
-  py::class_<Image>(module, "Image")
+  py::class_<Image>(module, "Image", "What e4replay.Image stands on.")
       .def_static(
           "open",
           [](const std::string& path, bool bitmaps, bool strict, unsigned threads) {

@@ -6,6 +6,21 @@
 #include "arrays.h"
 #include "calls.h"
 
+namespace {
+
+// Objects of the module's classes are the library's to make. One that __new__() had made alone
+// would have nothing in it, and be read all the same.
+void forbid_empty_objects(const pybind11::module_& module) {
+  for (const auto& [name, of] : pybind11::dict(module.attr("__dict__"))) {
+    if (PyType_Check(of.ptr()) == 0 || Py_TYPE(of.ptr()) == &PyType_Type) continue;  // Error
+    auto* const type = reinterpret_cast<PyTypeObject*>(of.ptr());
+    type->tp_new = nullptr;
+    PyType_Modified(type);
+  }
+}
+
+}  // namespace
+
 PYBIND11_MODULE(_e4replay, module) {
   using namespace e4replay::python;
   module.doc() = "The library of e4replay as Python calls it. Use the package e4replay.";
@@ -17,5 +32,6 @@ PYBIND11_MODULE(_e4replay, module) {
   define_recordings(module);
   define_policies(module);
   define_allocators(module);
+  forbid_empty_objects(module);
   module.attr("version") = text(e4replay::version());
 }

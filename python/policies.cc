@@ -241,19 +241,32 @@ class Registered {
 void define_policies(py::module_& module) {
   define_search(module);
   py::class_<PolicyInfo>(module, "PolicyInfo", "A policy: a ladder of rungs on a kernel's rules.")
-      .def_property_readonly("name", [](const PolicyInfo& of) { return text(of.name); })
-      .def_property_readonly("alias", [](const PolicyInfo& of) { return text(of.alias); })
-      .def_property_readonly("summary", [](const PolicyInfo& of) { return text(of.summary); })
-      .def_property_readonly("source", [](const PolicyInfo& of) { return text(of.source); })
-      .def_property_readonly("kernel", [](const PolicyInfo& of) { return text(of.kernel); })
-      .def_property_readonly("verified", [](const PolicyInfo& of) { return text(of.verified); })
-      .def_readonly("rungs", &PolicyInfo::rungs)
-      .def_readonly("tunables", &PolicyInfo::tunables)
+      .def_property_readonly(
+          "name", [](const PolicyInfo& of) { return text(of.name); }, "As -p takes it.")
+      .def_property_readonly(
+          "alias", [](const PolicyInfo& of) { return text(of.alias); },
+          "Another name; empty: none.")
+      .def_property_readonly(
+          "summary", [](const PolicyInfo& of) { return text(of.summary); },
+          "One line that says what it is.")
+      .def_property_readonly(
+          "source", [](const PolicyInfo& of) { return text(of.source); },
+          "Where it comes from: a kernel, a series of patches, a file.")
+      .def_property_readonly(
+          "kernel", [](const PolicyInfo& of) { return text(of.kernel); },
+          "Whose rules it has beside its ladder.")
+      .def_property_readonly(
+          "verified", [](const PolicyInfo& of) { return text(of.verified); },
+          "The kernels that were found to decide like it; empty: none.")
+      .def_readonly("rungs", &PolicyInfo::rungs,
+                    "The rungs of its ladder, in the order in which they are tried.")
+      .def_readonly("tunables", &PolicyInfo::tunables, "The tunables by which it decides.")
       .def("__repr__", [](const PolicyInfo& of) { return text("<policy " + of.name + ">"); });
-  module.def("policies", policies);
-  module.def("find_policy", [](const std::string& name) { return must(find_policy(name)); });
-  py::class_<OwnRung>(module, "OwnRung")
-      .def(py::init<>())
+  module.def("policies", policies, "All policies of the library.");
+  module.def(
+      "find_policy", [](const std::string& name) { return must(find_policy(name)); },
+      "The policy of a name or alias.");
+  py::class_<OwnRung>(module, "OwnRung", "What a policy of Python's says of its own rung.")
       .def_readwrite("criterion", &OwnRung::criterion)
       .def_readwrite("meaning", &OwnRung::meaning)
       .def_readwrite("scan", &OwnRung::scan)
@@ -261,11 +274,18 @@ void define_policies(py::module_& module) {
       .def_readwrite("fast", &OwnRung::fast)
       .def_readwrite("striped", &OwnRung::striped)
       .def_readwrite("methods", &OwnRung::methods);
-  py::class_<Registered>(module, "RegisteredPolicy")
-      .def(py::init<py::handle, const std::string&, const std::string&, const std::string&,
-                    const std::string&, const std::vector<std::pair<std::string, std::string>>&,
-                    const OwnRung&>())
-      .def_property_readonly("name", &Registered::name);
+  module.def(
+      "own_rung", [] { return OwnRung(); }, "One that nothing is said of yet.");
+  py::class_<Registered>(module, "RegisteredPolicy", "A policy of Python's that the library knows.")
+      .def_property_readonly("name", &Registered::name, "Under which the library knows it.");
+  module.def(
+      "register_policy",
+      [](py::handle policy, const std::string& name, const std::string& summary,
+         const std::string& source, const std::string& kernel,
+         const std::vector<std::pair<std::string, std::string>>& ladder, const OwnRung& own) {
+        return std::make_unique<Registered>(policy, name, summary, source, kernel, ladder, own);
+      },
+      "Makes the policy known to the library for as long as the answer lives.");
 }
 
 }  // namespace e4replay::python

@@ -75,7 +75,7 @@ Decisions decisions_of(const Sweep& sweep, const std::string& policy,
 
 void define_recordings(py::module_& module) {
   define_decisions(module);
-  py::class_<Recording>(module, "Recording")
+  py::class_<Recording>(module, "Recording", "What e4replay.Capture stands on.")
       .def_static("open",
                   [](const std::string& image, const std::string& trace,
                      const std::string& tunables, const std::string& device,
@@ -92,7 +92,9 @@ void define_recordings(py::module_& module) {
       .def("replay", replay_of)
       .def("verify", verify_of)
       .def("follow", follow);
-  py::class_<Sweep>(module, "Sweep").def("point", point).def("decisions", decisions_of);
+  py::class_<Sweep>(module, "Sweep", "What e4replay.Sweep stands on.")
+      .def("point", point)
+      .def("decisions", decisions_of);
 }
 
 }  // namespace e4replay::python

@@ -44,21 +44,30 @@ py::list column_names(const Report& report) {
 void define_reports(py::module_& module) {
   py::class_<Divergence>(module, "Divergence",
                          "A decision that came out differently from the recorded one.")
-      .def_readonly("decision", &Divergence::decision)
-      .def_readonly("event", &Divergence::event)
-      .def_property_readonly("fields", [](const Divergence& of) { return text(of.fields); })
-      .def_property_readonly("recorded", [](const Divergence& of) { return text(of.recorded); })
-      .def_property_readonly("modelled", [](const Divergence& of) { return text(of.modelled); });
+      .def_readonly("decision", &Divergence::decision, "Its number, from 1: --explain takes it.")
+      .def_readonly("event", &Divergence::event, "The number of its closing event.")
+      .def_property_readonly(
+          "fields", [](const Divergence& of) { return text(of.fields); }, "What differs, by name.")
+      .def_property_readonly(
+          "recorded", [](const Divergence& of) { return text(of.recorded); },
+          "What the recorded kernel did.")
+      .def_property_readonly(
+          "modelled", [](const Divergence& of) { return text(of.modelled); },
+          "What the policy did.")
+      .def("__repr__", repr_of({"decision", "fields", "recorded", "modelled"}));
   py::class_<Agreement>(module, "Agreement", "How far a model decided like the recorded kernel.")
-      .def_readonly("decisions", &Agreement::decisions)
-      .def_readonly("identical", &Agreement::identical)
-      .def_readonly("same_block", &Agreement::same_block)
-      .def_readonly("same_length", &Agreement::same_length)
-      .def_readonly("same_criterion", &Agreement::same_criterion)
-      .def_readonly("races", &Agreement::races)
-      .def_readonly("first", &Agreement::first)
-      .def_property_readonly("complete", &Agreement::complete);
-  py::class_<Report>(module, "Report")
+      .def_readonly("decisions", &Agreement::decisions,
+                    "Recorded decisions that could be compared.")
+      .def_readonly("identical", &Agreement::identical, "Of these, alike in every field.")
+      .def_readonly("same_block", &Agreement::same_block, "Of these, with the same first block.")
+      .def_readonly("same_length", &Agreement::same_length, "Of these, with the same length.")
+      .def_readonly("same_criterion", &Agreement::same_criterion,
+                    "Of these, that ended in the same rung.")
+      .def_readonly("races", &Agreement::races, "Where two writers raced.")
+      .def_readonly("first", &Agreement::first, "The first that differs, or None.")
+      .def_property_readonly("complete", &Agreement::complete, "Whether all are alike.")
+      .def("__repr__", repr_of({"decisions", "identical", "races"}));
+  py::class_<Report>(module, "Report", "What e4replay.Report stands on.")
       .def("rows", rows)
       .def("columns", column_names)
       .def("free_extents", &Report::free_extents)

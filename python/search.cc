@@ -197,6 +197,24 @@ PyObject* list(PyObject* self, PyObject* argument) {
   return reinterpret_cast<PyObject*>(out);
 }
 
+// What is over has a name still.
+PyObject* repr_of_search(PyObject* self) {
+  const plugin::Search* const search = reinterpret_cast<SearchObject*>(self)->search;
+  if (search == nullptr) return PyUnicode_FromString("<e4replay.Search, over>");
+  return PyUnicode_FromFormat("<e4replay.Search asked_len=%u goal_len=%u goal_group=%u>",
+                              static_cast<unsigned>(plugin::asked_len(*search)),
+                              static_cast<unsigned>(plugin::goal_len(*search)),
+                              static_cast<unsigned>(plugin::goal_group(*search)));
+}
+PyObject* repr_of_group(PyObject* self) {
+  const auto* const object = reinterpret_cast<GroupObject*>(self);
+  if (object->owner->search == nullptr)
+    return PyUnicode_FromString("<e4replay.SearchedGroup, over>");
+  return PyUnicode_FromFormat("<e4replay.SearchedGroup %u: free_clusters=%u>",
+                              static_cast<unsigned>(plugin::number(*object->group)),
+                              static_cast<unsigned>(plugin::free_clusters(*object->group)));
+}
+
 PyObject* list_iter(PyObject* self) {
   Py_INCREF(self);
   return self;
@@ -230,7 +248,8 @@ PyGetSetDef search_attributes[] = {
     {"groups", get_of_search<plugin::groups>, nullptr, "How many the file system has.", nullptr},
     {"orders", get_of_search<plugin::orders>, nullptr, "Buddy orders are 0 to orders - 1.",
      nullptr},
-    {"clusters_per_group", get_of_search<plugin::clusters_per_group>, nullptr, nullptr, nullptr},
+    {"clusters_per_group", get_of_search<plugin::clusters_per_group>, nullptr,
+     "The last group may have fewer.", nullptr},
     {}};
 PyMethodDef search_methods[] = {
     {"is_usable", is_usable, METH_O, "Whether the lists may give the group to the file."},
@@ -244,13 +263,17 @@ PyMethodDef search_methods[] = {
     {"count_group", count_group, METH_NOARGS, "choose() counts each group that it looks at."},
     {}};
 PyGetSetDef group_attributes[] = {
-    {"number", get_of_group<plugin::number>, nullptr, nullptr, nullptr},
-    {"free_clusters", get_of_group<plugin::free_clusters>, nullptr, nullptr, nullptr},
-    {"free_runs", get_of_group<plugin::free_runs>, nullptr, nullptr, nullptr},
+    {"number", get_of_group<plugin::number>, nullptr, "From 0 on.", nullptr},
+    {"free_clusters", get_of_group<plugin::free_clusters>, nullptr,
+     "Of one that is not loaded, by its descriptor.", nullptr},
+    {"free_runs", get_of_group<plugin::free_runs>, nullptr,
+     "Runs of free clusters; 0: it is not loaded.", nullptr},
     {"largest_order", get_of_group<plugin::largest_order>, nullptr,
      "Of the largest free chunk; -1: there is none.", nullptr},
-    {"is_loaded", get_of_group<plugin::is_loaded>, nullptr, nullptr, nullptr},
-    {"is_damaged", get_of_group<plugin::is_damaged>, nullptr, nullptr, nullptr},
+    {"is_loaded", get_of_group<plugin::is_loaded>, nullptr, "Whether its buddy is in memory.",
+     nullptr},
+    {"is_damaged", get_of_group<plugin::is_damaged>, nullptr,
+     "Whether nothing may be allocated in it.", nullptr},
     {}};
 
 PyTypeObject* make_type(py::module_& module, const char* name, int size, PyType_Slot* slots) {
@@ -274,6 +297,7 @@ void define_search(py::module_& module) {
       {Py_tp_doc, const_cast<char*>("One request on its way through the ladder; lengths in "
                                     "clusters. Good during the call that it is given to.")},
       {Py_tp_dealloc, slot(free_search)},
+      {Py_tp_repr, slot(repr_of_search)},
       {Py_tp_getset, search_attributes},
       {Py_tp_methods, search_methods},
       {0, nullptr}};
@@ -282,13 +306,16 @@ void define_search(py::module_& module) {
       {Py_tp_doc, const_cast<char*>("A group that is searched; what is not loaded has "
                                     "free_clusters alone. Good during the call.")},
       {Py_tp_dealloc, slot(free_owned<GroupObject>)},
+      {Py_tp_repr, slot(repr_of_group)},
       {Py_tp_getset, group_attributes},
       {0, nullptr}};
   group_type = make_type(module, "e4replay.SearchedGroup", sizeof(GroupObject), group_slots);
-  PyType_Slot list_slots[] = {{Py_tp_dealloc, slot(free_owned<ListObject>)},
-                              {Py_tp_iter, slot(list_iter)},
-                              {Py_tp_iternext, slot(list_next)},
-                              {0, nullptr}};
+  PyType_Slot list_slots[] = {
+      {Py_tp_doc, const_cast<char*>("Groups of a list. Good during the call.")},
+      {Py_tp_dealloc, slot(free_owned<ListObject>)},
+      {Py_tp_iter, slot(list_iter)},
+      {Py_tp_iternext, slot(list_next)},
+      {0, nullptr}};
   list_type = make_type(module, "e4replay.GroupList", sizeof(ListObject), list_slots);
 }
 

@@ -42,16 +42,29 @@ def _settings(tunables: dict[str, int]) -> list[str]:
     return [f"{name}={value}" for name, value in tunables.items()]
 
 
-def _names(chosen: AnyPolicy | Iterable[AnyPolicy]) -> list[str]:
-    """The names under which the library knows the policies."""
-    if isinstance(chosen, (str, Policy)):
-        chosen = [chosen]
-    names = []
-    for policy in chosen:
-        if not isinstance(policy, (str, Policy)):
-            raise TypeError(f"a policy is a name or an e4replay.Policy, not {type(policy).__name__}")
-        names.append(policy if isinstance(policy, str) else policy._registered())
-    return names
+class _Chosen:
+    """The policies of a call: the names under which the library knows them, and what keeps those of Python's."""
+
+    def __init__(self, chosen: AnyPolicy | Iterable[AnyPolicy]) -> None:
+        self._kept: list[Any] = []
+        self.names: list[str] = []
+        for policy in [chosen] if isinstance(chosen, (str, Policy)) else chosen:
+            if not isinstance(policy, (str, Policy)):
+                raise TypeError(f"a policy is a name or an e4replay.Policy, not {type(policy).__name__}")
+            if isinstance(policy, Policy):
+                registered = policy._registered()
+                self._kept.append((policy, registered))
+                policy = registered.name
+            self.names.append(policy)
+
+    @property
+    def name(self) -> str:
+        """Of the only one, or the first."""
+        return self.names[0]
+
+    def threads(self, wanted: int) -> int:
+        """One where Python decides, since its code runs in one thread at a time."""
+        return 1 if self._kept else wanted
 
 
 def find_policy(name: str) -> PolicyInfo:
@@ -69,6 +82,7 @@ class _Closable:
         self.close()
 
     def close(self) -> None:
+        """Lets go of what it holds."""
         raise NotImplementedError
 
 
@@ -79,15 +93,20 @@ class Image(_Closable):
     """
 
     def __init__(self, path: Path, *, bitmaps: bool = True, strict: bool = False, threads: int = 0) -> None:
+        self._named = os.fsdecode(path)
         self._image: Any = _e4replay.Image.open(os.fsencode(path), bitmaps, strict, threads)
         for line in self._image.warnings():
             _warnings.warn(line, stacklevel=2)
 
     @classmethod
-    def _of(cls, image: Any) -> Image:
+    def _of(cls, image: Any, named: str) -> Image:
         out = cls.__new__(cls)
         out._image = image
+        out._named = named
         return out
+
+    def __repr__(self) -> str:
+        return f"<e4replay.Image {self._named}{' (closed)' if self._image is None else ''}>"
 
     def _open(self) -> Any:
         if self._image is None:
@@ -126,7 +145,11 @@ class EventReader:
 
     def __init__(self, path: Path, *, device: str = "", generation: str = "", buffer: str | None = None,
                  lenient: bool = False) -> None:
-        self._reader: Any = _e4replay.EventReader(os.fsencode(path), device, generation, buffer, lenient)
+        self._named = os.fsdecode(path)
+        self._reader: Any = _e4replay.EventReader.open(os.fsencode(path), device, generation, buffer, lenient)
+
+    def __repr__(self) -> str:
+        return f"<e4replay.EventReader of {self._named}>"
 
     def __iter__(self) -> Iterator[Event]:
         return self
@@ -141,9 +164,13 @@ class Capture(_Closable):
     def __init__(self, path: Path, trace: Path = "", *, tunables_file: Path = "", device: str = "",
                  generation: str = "", buffer: str | None = None, lenient: bool = False, strict: bool = False,
                  threads: int = 0) -> None:
+        self._named = os.fsdecode(trace or path)
         self._recording: Any = _e4replay.Recording.open(
             os.fsencode(path), os.fsencode(trace), os.fsencode(tunables_file), device, generation, buffer, lenient,
             strict, threads)
+
+    def __repr__(self) -> str:
+        return f"<e4replay.Capture {self._named}{' (closed)' if self._recording is None else ''}>"
 
     def _open(self) -> Any:
         if self._recording is None:
@@ -158,16 +185,14 @@ class Capture(_Closable):
                threads: int = 0, **tunables: int) -> Report:
         """What other policies would have made of it, as `e4replay replay`. Without policies: that of the recorded
         kernel and its neighbours. With a policy written in Python, one thread replays one policy after the other."""
-        chosen = _kept(policies)
-        one = any(isinstance(policy, Policy) for policy in chosen)
-        return Report(self._open().replay(_names(chosen), _settings(tunables), force, check, 1 if one else threads))
+        chosen = _Chosen(policies)
+        return Report(self._open().replay(chosen.names, _settings(tunables), force, check, chosen.threads(threads)))
 
     def verify(self, policy: AnyPolicy = "", *, free_run: bool = False, check: bool = False, threads: int = 0,
                **tunables: int) -> Report:
         """Whether a policy decides as the recorded kernel did, as `e4replay verify`."""
-        name = _names(policy)[0] if policy != "" else ""
-        one = isinstance(policy, Policy)
-        return Report(self._open().verify(name, _settings(tunables), free_run, check, 1 if one else threads))
+        chosen = _Chosen(policy)
+        return Report(self._open().verify(chosen.name, _settings(tunables), free_run, check, chosen.threads(threads)))
 
     def sweep(self, *, force: bool = False) -> Sweep:
         """Follows the recording once, so that each point costs one replay."""
@@ -184,10 +209,11 @@ class Capture(_Closable):
     @property
     def image(self) -> Image:
         """The file system before the first event."""
-        return Image._of(self._open().image())
+        return Image._of(self._open().image(), self._named)
 
     @property
     def event_count(self) -> int:
+        """How many events were recorded."""
         return self._open().event_count()
 
     @property
@@ -202,27 +228,29 @@ class Capture(_Closable):
         return {name: int(value) for name, value in pairs}
 
 
-def _kept(policies: AnyPolicy | Iterable[AnyPolicy]) -> Sequence[AnyPolicy]:
-    return [policies] if isinstance(policies, (str, Policy)) else list(policies)
-
-
 class Sweep:
     """A recording that has been followed. May be used in several threads at once."""
 
     def __init__(self, capture: Capture, *, force: bool = False) -> None:
         self._sweep: Any = capture._open().follow(force)
+        self._named = capture._named
 
     def point(self, policy: AnyPolicy, **tunables: int) -> Report:
         """One replay. The report has one column."""
-        return Report(self._sweep.point(_names(policy)[0], _settings(tunables)))
+        chosen = _Chosen(policy)
+        return Report(self._sweep.point(chosen.name, _settings(tunables)))
 
     def decisions(self, policy: AnyPolicy, **tunables: int) -> Decisions:
         """The same, request by request."""
-        return Decisions(self._sweep.decisions(_names(policy)[0], _settings(tunables)))
+        chosen = _Chosen(policy)
+        return Decisions(self._sweep.decisions(chosen.name, _settings(tunables)))
+
+    def __repr__(self) -> str:
+        return f"<e4replay.Sweep of {self._named}>"
 
 
 def _request(**fields: Any) -> Any:
-    out = _e4replay.Request()
+    out = _e4replay.request()
     for name, value in fields.items():
         try:
             setattr(out, name, value)
@@ -246,7 +274,12 @@ class Allocator(_Closable):
             create = _e4replay.Allocator.of_recording
         else:
             raise TypeError(f"an allocator starts with an Image or a Capture, not {type(start).__name__}")
-        self._allocator: Any = create(start._open(), _names(policy)[0], _settings(tunables), loaded, policy)
+        chosen = _Chosen(policy)
+        self._named = f"{chosen.name} on {start._named}"
+        self._allocator: Any = create(start._open(), chosen.name, _settings(tunables), loaded, chosen)
+
+    def __repr__(self) -> str:
+        return f"<e4replay.Allocator {self._named}>"
 
     def close(self) -> None:
         """Ends it, and the kernel's process if one decides."""
@@ -276,6 +309,7 @@ class Allocator(_Closable):
         self._allocator.discard(ino, needed)
 
     def make_inode(self, ino: int) -> None:
+        """An inode was made. The group of the first one in it has a block bitmap from then on."""
         self._allocator.make_inode(ino)
 
     def drop_inode(self, ino: int) -> None:
@@ -283,6 +317,7 @@ class Allocator(_Closable):
         self._allocator.drop_inode(ino)
 
     def group(self, number: int) -> GroupState:
+        """A group as it is now."""
         return self._allocator.group(number)
 
     def bitmap(self, group: int) -> memoryview:
@@ -302,6 +337,7 @@ class Allocator(_Closable):
         return self._allocator.largest_order()
 
     def free_extents(self) -> FreeExtents:
+        """Sizes of free extents as they are now."""
         return self._allocator.free_extents()
 
     def counters(self) -> dict[str, int]:

@@ -54,18 +54,21 @@ class Policy:
         """Whether the loaded group will do."""
         raise NotImplementedError(f"{type(self).__name__} has no method good()")
 
-    def _registered(self) -> str:
-        """The name under which the library knows it, from now on."""
+    def _registered(self) -> Any:
+        """What the library knows of it, from now on. A call keeps it, whatever becomes of the attribute."""
         known: Any = self.__dict__.get("_registration")
         if known is None:
             known = self._registration = self._register()
-        return known.name
+        return known
+
+    def __repr__(self) -> str:
+        return f"<e4replay.Policy {self.name or type(self).__name__.lower()}>"
 
     def _register(self) -> Any:
         of = type(self)
         if of.good is Policy.good:
             raise NotImplementedError(f"{of.__name__} has no method good()")
-        own = _e4replay.OwnRung()
+        own = _e4replay.own_rung()
         own.criterion, own.meaning, own.scan, own.lengths = self.criterion, self.meaning, self.scan, self.lengths
         own.fast, own.striped = self.fast, self.striped
         optional = ("applies", "least_free", "choose", "leave")
@@ -75,8 +78,8 @@ class Policy:
         ladder = [self._rung(rung) for rung in self.ladder]
         doc = (of.__doc__ or "").strip() if of.__doc__ != Policy.__doc__ else ""
         summary = self.summary or doc.split("\n")[0] or f"{of.__qualname__}, written in Python"
-        return _e4replay.RegisteredPolicy(self, self.name or of.__name__.lower(), summary,
-                                          f"{of.__module__}.{of.__qualname__}", self.kernel, ladder, own)
+        return _e4replay.register_policy(self, self.name or of.__name__.lower(), summary,
+                                         f"{of.__module__}.{of.__qualname__}", self.kernel, ladder, own)
 
     def _rung(self, rung: str) -> tuple[str, str]:
         if rung == OWN:

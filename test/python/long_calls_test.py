@@ -89,6 +89,69 @@ class Interrupted(unittest.TestCase):
         self.assertLessEqual(len(calls), 2)
 
 
+    def interrupted(self, call):
+        """The call is ended by Ctrl-C, which comes once it is at work (`started`)."""
+        started = threading.Event()
+
+        def send():
+            started.wait()
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        with self.assertRaises(KeyboardInterrupt):
+            call(started)
+        sender.join()
+
+    def test_a_policy_without_end(self):
+        class Endless(Plain):
+            def good(self, search, group):
+                self.started.set()
+                while True:
+                    pass
+
+        def replay(started):
+            policy = Endless()
+            policy.started = started
+            churn_sweep().point(policy)
+
+        self.interrupted(replay)
+        self.assertGreater(churn_sweep().point(Plain())["requests"][0], 0)
+
+    def test_a_policy_that_catches_everything(self):
+        class Stubborn(Plain):
+            def good(self, search, group):
+                self.started.set()
+                for _ in range(3):
+                    try:
+                        while True:
+                            pass
+                    except BaseException:  # pylint: disable=broad-except
+                        pass
+                return False
+
+        def replay(started):
+            policy = Stubborn()
+            policy.started = started
+            churn().replay([policy])
+
+        self.interrupted(replay)
+
+    def test_a_kernel_that_does_not_answer(self):
+        """One that stands in for a kernel: its file's name says what it does (test/guest/fake_kernel.cc)."""
+        with tempfile.TemporaryDirectory() as directory:
+            kernel = os.path.join(directory, "hangs")
+            shutil.copy(os.environ["E4R_FAKE_KERNEL"], kernel)
+            sweep = churn_sweep()
+
+            def replay(started):
+                started.set()
+                sweep.point("kernel:" + kernel)
+
+            self.interrupted(replay)
+
+
 class Warned(unittest.TestCase):
     def test_in_the_words_of_the_tool(self):
         """A recording that the model hardly follows: with another start image."""
