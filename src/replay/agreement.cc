@@ -14,7 +14,7 @@ bool same(const Extent& mine, const trace::RecordedExtent& theirs) {
          mine.len == theirs.len && mine.logical == theirs.logical;
 }
 
-// What of a decision can differ, in the order in which it is named.
+// The parts of a decision that can differ, in the order in which names() lists them.
 enum Part : unsigned {
   kKind,
   kRequest,
@@ -32,7 +32,8 @@ constexpr std::array<std::string_view, kSplit + 1> kPartNames = {
     "kind",          "request",        "goal",      "block", "length",      "logical",
     "extents found", "groups scanned", "criterion", "flags", "chunk broken"};
 
-// Those that differ: a bit for each, so that a decision like the recorded one is seen at once.
+// The parts that differ, one bit each. No bit is set for an identical decision, which is seen at
+// once.
 class Differences {
  public:
   Differences(const Closing& c, const allocator::Decision& d) {
@@ -54,7 +55,7 @@ class Differences {
   [[nodiscard]] bool none() const { return bits_ == 0; }
   [[nodiscard]] bool has(Part part) const { return (bits_ >> part & 1) != 0; }
   [[nodiscard]] bool none_but(Part part) const { return (bits_ & ~(1u << part)) == 0; }
-  // The names, comma-separated.
+  // The names of the parts, comma-separated.
   [[nodiscard]] std::string names() const {
     std::string out;
     for (unsigned part = 0; part < kPartNames.size(); ++part) {
@@ -71,11 +72,11 @@ class Differences {
   unsigned bits_ = 0;
 };
 
-// A start of -1, where there is none, is printed as the kernel does.
+// An extent without a start has start -1, printed as the kernel does.
 std::string text(const Extent& e) {
   return fmt::format("{}/{}/{}@{}", e.group, static_cast<std::int32_t>(e.start), e.len, e.logical);
 }
-// What a rung has taken off the goal: " of 512", or nothing.
+// What a rung has trimmed off the goal: " of 512", or nothing.
 std::string untrimmed(std::uint32_t goal_len, std::uint32_t trimmed_len) {
   return goal_len == 0 || goal_len == trimmed_len ? "" : fmt::format(" of {}", goal_len);
 }

@@ -12,23 +12,22 @@
 
 namespace e4r::replay {
 
-// One decision that came out differently from the recorded one.
+// One decision that differs from the recorded one.
 struct Divergence {
   std::uint64_t decision = 0;  // number among the closed decisions, from 1
   std::uint64_t event = 0;     // number of the event in the trace, from 1
   std::uint64_t time_ns = 0;
   std::uint32_t pid = 0;
   std::uint64_t ino = 0;
-  Race race = Race::none;  // what another thread did meanwhile, or when the stream goal that it
-                           // starts from was left
-  std::string fields;      // names of what differs, comma-separated
-  std::string recorded;    // the closing event, in the trace's own form
+  Race race = Race::none;  // what another thread did meanwhile, or left in the stream goal before
+  std::string fields;      // names of the fields that differ, comma-separated
+  std::string recorded;    // the closing event as the trace prints it
   std::string modelled;    // the model's decision in the same form
 };
 
-// How far a replay decided like the recorded kernel, counted over the decisions that the trace
-// closed (ext4_mballoc_alloc and ext4_mballoc_prealloc). What counts is what the model chose
-// itself, before a recorded result is put in its place.
+// How many of the model's decisions equal the recorded kernel's, counted over the decisions that
+// the trace closed (ext4_mballoc_alloc and ext4_mballoc_prealloc). The model's own choice counts,
+// before a recorded result replaces it.
 struct Agreement {
   std::uint64_t requests = 0;
   std::uint64_t same_block = 0;
@@ -37,14 +36,14 @@ struct Agreement {
   std::uint64_t same_found = 0;
   std::uint64_t same_groups_scanned = 0;
   std::uint64_t identical = 0;  // kind, goal, result, found, groups, criterion, flags, tail, broken
-  std::uint64_t nameless = 0;   // not identical, but only by a criterion that is none we know
-  std::uint64_t skips = 0;      // of the identical: by passing over a group whose lock was held
-  std::uint64_t late = 0;       // of the identical: by deciding where the answer stands (Op::late)
-  std::uint64_t races = 0;      // not identical, but in a race: see Divergence
+  std::uint64_t nameless = 0;   // differ only in a criterion whose name is unknown
+  std::uint64_t skips = 0;      // identical ones that passed over a group whose lock was held
+  std::uint64_t late = 0;       // identical ones that were decided at the answer's place (Op::late)
+  std::uint64_t races = 0;      // differ, but overlap another thread's work (Divergence::race)
   std::uint64_t forced = 0;     // decisions replaced by the recorded one (resync)
   std::uint64_t conflicts = 0;  // clusters of forced results that the model had in use
-  std::vector<Divergence> divergences;  // the first kListed of them
-  // Decisions in the course of the trace.
+  std::vector<Divergence> divergences;  // the first kListed
+  // The decisions of one bucket.
   struct Share {
     std::uint64_t requests = 0;
     std::uint64_t identical = 0;
@@ -54,9 +53,9 @@ struct Agreement {
     }
   };
   Course<Share> course;
-  std::uint64_t last_divergence = 0;  // the number of the last one's decision; 0: none
+  std::uint64_t last_divergence = 0;  // number of that decision; 0: no divergence
 
-  // Share of all decisions in percent; none when there were no decisions.
+  // Share of all decisions in percent; empty if there were no decisions.
   [[nodiscard]] std::optional<double> percent(std::uint64_t of) const {
     if (requests == 0) return std::nullopt;
     return 100.0 * static_cast<double>(of) / static_cast<double>(requests);
@@ -64,8 +63,8 @@ struct Agreement {
   [[nodiscard]] std::optional<double> percent_identical() const { return percent(identical); }
   // Whether there were decisions and all of them are identical.
   [[nodiscard]] bool complete() const { return requests > 0 && identical == requests; }
-  // Below this share the model does not follow the recorded kernel, so that what it says of another
-  // policy on the same trace means nothing.
+  // Below this share the model does not follow the recorded kernel. Then its answers for another
+  // policy on the same trace mean nothing.
   static constexpr double kFollows = 90.0;
   [[nodiscard]] bool follows() const {
     return percent(identical + nameless).value_or(0) >= kFollows;
@@ -74,21 +73,22 @@ struct Agreement {
   [[nodiscard]] const Divergence* first_divergence() const {
     return divergences.empty() ? nullptr : &divergences.front();
   }
-  // Compares one decision of the model's own with its closing event, and counts. Whether it is
-  // identical.
+  // Compares one decision of the model with its closing event and counts it. Returns whether they
+  // are identical.
   bool count(const Op& op, const allocator::Decision& decision, bool was_forced);
-  // Counts a recorded decision that the replay did not come to take: the range was there already.
+  // Counts a recorded decision that the replay did not need to take, because the range was there
+  // already.
   void count_not_taken(const Op& op);
 
  private:
   void diverge(const Op& op, Race race, std::string fields, std::string modelled);
 
-  // The last search by the stream goal overlapped another thread's work, so where it left that
-  // goal, before or after the other one, does not show in the trace.
+  // The last search by the stream goal overlapped another thread's work. Either of the two may have
+  // left the goal last; the trace does not show which.
   bool stream_goal_in_doubt_ = false;
 };
 
-// A decision, and a closing event, in the form of the trace: "alloc orig 16/0/1@0 goal ...".
+// Formats a decision, or a closing event, as the trace does: "alloc orig 16/0/1@0 goal ...".
 [[nodiscard]] std::string describe(const allocator::Decision& decision);
 [[nodiscard]] std::string describe(const Closing& closing);
 

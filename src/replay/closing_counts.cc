@@ -6,8 +6,8 @@
 namespace e4r::replay {
 namespace {
 
-// Whether what was handed out begins where the goal does. A preallocation is tried before the
-// request is normalised: its goal is the request itself.
+// Whether the allocated blocks begin at the goal. A preallocation is tried before the request is
+// normalised, so its goal is the request itself.
 bool at_goal(const Op& op, const Geometry& geometry) {
   if (op.block == 0) return false;
   const trace::RecordedExtent& goal = op.closing.prealloc ? op.closing.orig : op.closing.goal;

@@ -10,23 +10,23 @@
 
 namespace e4r::replay {
 
-// What the recorded kernel did, as the closing events of a trace and the answers show it: the part
-// of its own counters (ext4_mb_collect_stats, Linux 6.1 to 7.3) that follows from them. An event
-// holds extents found and groups scanned modulo 65536.
+// What the closing events and answers of a trace show of the recorded kernel's own counters
+// (ext4_mb_collect_stats, Linux 6.1 to 7.3). An event holds extents found and groups scanned modulo
+// 65536.
 struct ClosingCounts {
   std::uint64_t requests = 0;         // closed decisions
-  std::uint64_t success = 0;          // of these: got all that was asked for
-  std::uint64_t failed = 0;           // got nothing
+  std::uint64_t success = 0;          // requests that got all they asked for
+  std::uint64_t failed = 0;           // requests that got nothing
   std::uint64_t allocated = 0;        // clusters
   std::uint64_t extents_scanned = 0;  // by searches
   std::uint64_t groups_scanned = 0;
   std::uint64_t goal_hits = 0;      // served at the start of the goal
   std::uint64_t len_goal_hits = 0;  // found as many clusters as the goal had
-  // Searches of groups that a criterion ended; one that found its goal has none.
+  // Group searches by the criterion that ended them. A search that found its goal has no criterion.
   std::array<std::uint64_t, mb::kCriteria> hits{};
-  std::uint64_t nameless = 0;  // ended by a criterion that is none we know
-  // Goals that a criterion had shortened, without a record of how long they had been: whether the
-  // whole goal was found does not show.
+  std::uint64_t nameless = 0;  // ended by a criterion whose name is unknown
+  // Goals that a criterion shortened without a record of their length. Whether such a search found
+  // the whole goal is unknown.
   std::uint64_t goals_hidden = 0;
 
   allocator::DecisionHash hash;

@@ -9,21 +9,20 @@
 
 namespace e4r::replay {
 
-// What searches cost in the course of a trace: groups considered and extents examined, together
+// The cost of searches in the course of a trace. Groups considered and extents examined are
 // *steps*.
 class CostProfile {
  public:
   static constexpr std::size_t kSlowest = 10;
 
-  // Of the requests in a run of decisions.
+  // The requests of a run of decisions.
   struct Bucket {
     std::uint64_t requests = 0;
-    std::uint64_t steps = 0;  // of all of them
-    std::uint64_t most = 0;   // of one
+    std::uint64_t steps = 0;  // of all requests
+    std::uint64_t most = 0;   // of one request
     void join(const Bucket& other);
   };
-  // A decision, by its number in the trace (from 1, as Engine counts them), without requests that
-  // it needed beyond its first.
+  // The first request of one decision. Its number in the trace counts from 1, as in Engine.
   struct Decision {
     std::uint64_t number = 0;
     std::uint64_t groups = 0;
@@ -31,12 +30,12 @@ class CostProfile {
     [[nodiscard]] std::uint64_t steps() const { return groups + extents; }
   };
 
-  // A request that took so much; decisions come in ascending order, from 1.
+  // Adds the cost of a request. Decisions come in ascending order, from 1.
   void add(std::uint64_t decision, std::uint64_t groups, std::uint64_t extents);
 
   [[nodiscard]] const Course<Bucket>& course() const { return course_; }
   [[nodiscard]] std::uint64_t decisions() const { return last_; }
-  // Those with most steps, most first; of equal ones the earlier first.
+  // The decisions with the most steps, most first; the earlier first among equals.
   [[nodiscard]] std::span<const Decision> slowest() const { return slowest_; }
 
  private:
@@ -44,7 +43,7 @@ class CostProfile {
 
   Course<Bucket> course_;
   std::vector<Decision> slowest_;
-  std::uint64_t last_ = 0;  // decision
+  std::uint64_t last_ = 0;  // the last decision
 };
 
 }  // namespace e4r::replay

@@ -7,15 +7,15 @@
 
 namespace e4r::replay {
 
-// Something counted in the course of a trace, in as many buckets as a plot has points, however long
-// the trace is. Bucket i holds decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket has
-// join(other), which adds what a later run of decisions has.
+// A count over the course of a trace in at most kBuckets buckets, however long the trace is. Bucket
+// i holds the decisions [1 + i * width(), 1 + (i + 1) * width()). A Bucket has join(other), which
+// adds the counts of a later run of decisions.
 template <class Bucket>
 class Course {
  public:
   static constexpr std::size_t kBuckets = 512;
 
-  // The bucket of a decision, counted from 1.
+  // The bucket of a decision; decisions count from 1.
   [[nodiscard]] Bucket& at(std::uint64_t decision) {
     while ((decision - 1) >> shift_ >= kBuckets) fold();
     const auto index = static_cast<std::size_t>((decision - 1) >> shift_);

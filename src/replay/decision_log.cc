@@ -27,7 +27,7 @@ class Digest {
   std::uint64_t sum_ = 0;
 };
 
-// The fields that Agreement compares, and what was handed out.
+// Digests the fields that Agreement compares, and the allocated blocks.
 std::uint64_t digest(const allocator::Decision& d) {
   Digest out;
   out.add(static_cast<std::uint64_t>(d.prealloc) << 1 | static_cast<std::uint64_t>(d.success));

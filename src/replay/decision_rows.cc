@@ -4,7 +4,7 @@
 namespace e4r::replay {
 namespace {
 
-// What the trace alone says of a request.
+// The columns of a request that the trace alone gives.
 DecisionRow asked_row(const Op& op) {
   DecisionRow out;
   out.time_ns = op.time_ns;
@@ -21,7 +21,7 @@ std::uint64_t goal_of(const Geometry& geometry, std::uint32_t group, std::int64_
   return geometry.block_of(group, static_cast<std::uint32_t>(start));
 }
 
-// `scanned`: groups, by the closing event. A search that took its goal looked at none.
+// `scanned`: groups scanned, by the closing event. A search that took its goal scanned no group.
 ServedBy served_by(bool prealloc, bool success, std::uint32_t scanned) {
   if (!success) return ServedBy::nothing;
   if (prealloc) return ServedBy::preallocation;

@@ -16,7 +16,7 @@ Extent extent_of(const trace::RecordedExtent& e) {
   return {e.group, static_cast<std::uint32_t>(e.start), e.len, e.logical};
 }
 
-// From which a criterion of Linux 6.1 takes the first group, if it does.
+// The order lists from which a criterion of Linux 6.1 takes its first group, if it uses such lists.
 std::optional<state::OrderLists> order_lists_of(mb::Criterion criterion) {
   if (criterion == mb::Criterion::cr0) return state::OrderLists::largest;
   if (criterion == mb::Criterion::cr1) return state::OrderLists::average;
@@ -36,8 +36,8 @@ allocator::Mode Dictation::mode(allocator::Mode by_size, bool has_prealloc) {
   return has_prealloc ? allocator::Mode::unknown : allocator::Mode::group;
 }
 
-// Whether normalisation made the recorded goal. Of a trimmed one, where the find was placed shows
-// how long it had been.
+// Whether normalisation made the recorded goal. The place of the search's result tells how long a
+// trimmed goal had been.
 bool Dictation::fits(const allocator::Search& search, const Normalized& normalized) const {
   const Extent& goal = normalized.goal;
   const std::uint32_t len = recorded_.goal.len;
@@ -62,7 +62,7 @@ bool Dictation::leads_to_find(const allocator::Search& search, const Normalized&
 
 SizeStep Dictation::size(const allocator::Search& search, const allocator::Request& request,
                          const state::InodePreallocs* preallocs, SizeStep likely) {
-  std::optional<SizeStep> fallback;  // gives the goal, but not what was found with it
+  std::optional<SizeStep> fallback;  // gives the goal, but not the recorded result
   for (int i = -1; i < allocator::kSizeSteps; ++i) {
     const SizeStep step = i < 0 ? likely : static_cast<SizeStep>(i);
     if (i >= 0 && step == likely) continue;

@@ -9,18 +9,17 @@
 
 namespace e4r::replay {
 
-// Leads an allocator to the decision that the trace recorded, and keeps what the model would have
-// chosen itself.
+// Leads an allocator to the recorded decision and keeps what the model would have chosen itself.
 class Dictation : public allocator::Guide {
  public:
-  // Both must outlive the object; the operation is a closed allocation.
+  // Both must outlive the object. The operation is a closed allocation.
   Dictation(const Op& op, const allocator::Allocator& allocator);
 
-  // Served from a preallocation that no preallocation of the inode explains, it was one of the
-  // group's.
+  // A request served from a preallocation that no inode preallocation explains was served from a
+  // group preallocation.
   allocator::Mode mode(allocator::Mode by_size, bool has_prealloc) override;
-  // The first step that makes of the request the goal that the trace shows, and leads to what was
-  // found; `likely` if none does.
+  // The first size step that yields the recorded goal and leads to the recorded extent; `likely` if
+  // no step does.
   allocator::SizeStep size(const allocator::Search& search, const allocator::Request& request,
                            const state::InodePreallocs* preallocs,
                            allocator::SizeStep likely) override;
@@ -28,14 +27,14 @@ class Dictation : public allocator::Guide {
   bool confirms(const allocator::Decision& found) override;
   [[nodiscard]] const allocator::Choice& dictated() const override { return recorded_; }
 
-  // Whether the recorded result was put in place of the model's.
+  // Whether the recorded result replaced the model's.
   [[nodiscard]] bool forced() const { return forced_; }
-  // Then, if the recorded criterion takes its groups from order lists, and the recorded group came
-  // behind the model's on one where both have been since the start: those lists.
+  // Set if forced(), the recorded criterion takes groups from order lists, and the recorded group
+  // came behind the model's on a list that has held both since the start: those lists.
   [[nodiscard]] std::optional<state::OrderLists> behind_on() const {
     return forced_ ? behind_on_ : std::nullopt;
   }
-  // The decision as the model made it, before that.
+  // The model's decision before the recorded result replaced it.
   [[nodiscard]] allocator::Decision judged(const allocator::Decision& decision) const;
 
  private:
@@ -47,11 +46,11 @@ class Dictation : public allocator::Guide {
   const Op& op_;
   const allocator::Allocator& allocator_;
   allocator::Choice recorded_;
-  // The goal was trimmed, and what normalisation had made it was not recorded.
+  // The goal was trimmed, and its length after normalisation was not recorded.
   bool hides_goal_;
   bool forced_ = false;
   std::optional<state::OrderLists> behind_on_;
-  allocator::Choice own_;  // when forced
+  allocator::Choice own_;  // set when forced
 };
 
 }  // namespace e4r::replay

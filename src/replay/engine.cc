@@ -71,7 +71,7 @@ void Engine::load_all_groups() {
   for (std::uint32_t group = 0; group < state().group_count(); ++group) decider_->load_group(group);
 }
 
-// Holds what a decision handed out and preallocated against the group's size and the metadata.
+// Checks that a decision's blocks and preallocation lie inside the group and clear of metadata.
 void Engine::check_result(const Op& op, const allocator::Decision& decision) {
   if (!decision.success || decision.result.len == 0 || !bad_result_.empty()) return;
   const Extent& r = decision.result;
@@ -86,7 +86,7 @@ void Engine::check_result(const Op& op, const allocator::Decision& decision) {
         fmt::format("event {}: result {}/{}/{} {}", op.ordinal, r.group, r.start, r.len, what);
 }
 
-// Whether metadata lies among the blocks.
+// Whether some of the blocks are metadata.
 bool Engine::is_metadata(const BlockRange& blocks) const {
   const auto after =
       std::partition_point(source_.metadata.begin(), source_.metadata.end(),
@@ -142,7 +142,7 @@ void Engine::on_commit(const Op& op) {
   if (!options_.discards_recorded) decider_->send_discards(allocator::Discards::kAll);
 }
 
-// What FITRIM begins to send from a group is up to the state at that moment.
+// The state at this moment decides what FITRIM sends from a group.
 void Engine::on_trim(const Op& op) {
   if (op.request > options_.trims.size()) return;
   const RecordedTrim& recorded = options_.trims[op.request - 1];
@@ -160,7 +160,7 @@ void Engine::on_trim(const Op& op) {
   if (!trim.done) trimming_.emplace(op.request, trimming);
 }
 
-// The model sends one for each of the recorded, and the last time what it still has.
+// The model sends one run for each recorded run, and with the last one all that remains.
 void Engine::on_discard_of_trim(const Op& op) {
   const auto found = trimming_.find(op.request);
   if (found == trimming_.end()) return;
@@ -170,9 +170,9 @@ void Engine::on_discard_of_trim(const Op& op) {
   if (trimming.trim.done) trimming_.erase(found);
 }
 
-// A free that takes effect at once sends its own. What no worker has to send is that of a FITRIM of
-// which the trace has no ext4_trim_all_free. A replay with extents of its own cannot tell whose it
-// is.
+// A free that takes effect at once sends its own discard. A discard that no worker has to send
+// belongs to a FITRIM whose ext4_trim_all_free is missing from the trace. A replay with extents of
+// its own cannot tell the two apart.
 void Engine::on_discard(const Op& op) {
   recorded_discards_.add(geometry().to_blocks(op.count));
   if (op.request != 0) return on_discard_of_trim(op);
@@ -225,7 +225,7 @@ void Engine::on_allocate(const Op& op) {
     options_.watch(decisions(), state());
 }
 
-// Where the first request of the decision under way is to be written down; null: nowhere.
+// Where to write down the first request of the current decision; null: nowhere.
 Explanation* Engine::to_explain() {
   const std::vector<std::uint64_t>& wanted = options_.explain;
   if (wanted.empty()) return nullptr;
@@ -241,7 +241,7 @@ std::string Engine::explanation(std::uint64_t decision) const {
   return found == explanations_.end() ? std::string() : found->second.text();
 }
 
-// The decision to explain is written down from here to where it is counted.
+// A decision that is to be explained is written down from here until it is counted.
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
                                      allocator::Guide* guide) {
   explaining_ = to_explain();
@@ -262,7 +262,7 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
   return decision;
 }
 
-// What the counters have gained by the request that was served last.
+// What the last request has added to the counters.
 SearchCost Engine::take_cost() {
   const std::uint64_t considered = counters().considered();
   const std::uint64_t examined = counters().extents_scanned;
@@ -305,8 +305,8 @@ std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
   return extent.end();
 }
 
-// What the answer of an allocation for data says: from the first block of its cluster on. Of length
-// 0 when it says that there is nothing.
+// The blocks that the answer of an allocation for data names, from the first block of its cluster
+// on. Length 0 if it names none.
 FileExtent Engine::recorded_extent(const Op& op) const {
   const std::uint32_t mask = (1u << geometry().cluster_bits) - 1;
   return {op.logical & ~mask, op.block, op.block == 0 ? 0 : geometry().to_blocks(op.len)};

@@ -30,150 +30,151 @@
 namespace e4r::replay {
 
 struct EngineOptions {
-  // Verify every result (inside its group, clear of metadata) and, every `check_every` operations,
-  // every invariant of the state.
+  // Verify every result (inside its group, clear of metadata). Every `check_every` operations,
+  // verify every invariant of the state.
   bool check = false;
   std::uint64_t check_every = 4096;
-  // The trace has ext4_discard_blocks, which says when a worker was at work. Else it is at work as
+  // The trace has ext4_discard_blocks, which shows when a worker discards. Otherwise it discards as
   // each commit ends.
   bool discards_recorded = false;
-  // Of the trace (recorded_trims); must outlive the engine.
+  // The FITRIM calls of the trace (recorded_trims). Must outlive the engine.
   std::span<const RecordedTrim> trims;
   bool warm = false;  // the file system had been mounted for a while before the trace
-  std::vector<std::uint64_t> explain;     // decisions to write down, counted from 1, ascending
-  bool log = false;                       // keep what each request came to (Engine::log)
-  bool rows = false;                      // keep all that is told of it (Engine::rows)
-  bool locks = false;                     // keep what it did to locks (Engine::locks)
-  unsigned writers = 1;                   // whose requests come in any order (Translation)
-  std::vector<std::uint64_t> write_down;  // those entries of the log in words, counted from 0
-  // Called now and then; false: the run ends with the Error "stopped". May be empty.
+  std::vector<std::uint64_t> explain;  // decisions to explain, from 1, ascending
+  bool log = false;                    // keep the outcome of each request (Engine::log)
+  bool rows = false;                   // keep a table row of each request (Engine::rows)
+  bool locks = false;                  // keep the lock operations of each request (Engine::locks)
+  unsigned writers = 1;  // number of writers whose requests come in any order (Translation)
+  std::vector<std::uint64_t> write_down;  // entries of the log to keep as text, counted from 0
+  // Called now and then. Returning false ends the run with the Error "stopped". May be empty.
   std::function<bool(std::uint64_t events)> progress;
   Watch watch;                    // called every `watch_every` decisions; may be empty
   std::uint64_t watch_every = 1;  // at least 1
   DecisionWatch decided;          // may be empty
 };
 
-// Takes one decider through a trace. What becomes of a request and of a free is the
-// driver's: Follow, FreeRun or WhatIf. Not thread-safe; engines that share a Source may run in
-// different threads.
+// Takes one decider through a trace. The driver (Follow, FreeRun or WhatIf) decides what becomes of
+// each request and each free. Not thread-safe. Engines that share a Source may run in different
+// threads.
 class Engine {
  public:
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
 
-  // Runs the whole trace, once. The Error is the event source's, the decider's, or the first broken
-  // invariant.
+  // Runs the whole trace, once. The Error comes from the event source or the decider, or names the
+  // first broken invariant.
   Status run(trace::EventSource& events);
 
-  // What run() does of it: one operation, and the end after the last one of `ops`.
+  // The parts of run(): takes one operation; ends after the last operation of `ops`.
   Status advance(const Op& op);
   Status end(const OpReader& ops);
 
-  // For who has operations of a trace and takes them in an order of its own, instead of run(): does
-  // one that Intake has let through, and ends after the last one. The Error is the decider's.
+  // Alternatives to run() for callers that order the operations themselves. step() takes one
+  // operation that Intake has let through; finish() ends after the last one. The Error is the
+  // decider's.
   Status step(const Op& op);
   Status finish();
-  // A look at mb_groups, which loads every group (ext4_mb_seq_groups_show, Linux 6.1): what the
-  // kernel's text shows of groups that nobody had loaded is their buddies.
+  // Acts as a read of mb_groups, which loads every group (ext4_mb_seq_groups_show, Linux 6.1) and
+  // shows the buddies of groups that nobody had loaded.
   void load_all_groups();
-  // From now on that CPU's locality group serves requests; without one, the recorded CPU's. `held`:
-  // what other CPUs hold meanwhile, or null; must outlive the request.
+  // From now on the locality group of `cpu` serves requests; without one, the recorded CPU's.
+  // `held`: locks that other CPUs hold meanwhile, or null; must outlive the request.
   void serve_on(std::optional<std::uint16_t> cpu, const allocator::HeldLocks* held = nullptr) {
     cpu_ = cpu;
     held_ = held;
   }
 
-  // A decision that EngineOptions::explain asked for; empty when there is none of that number.
+  // The text of a decision in EngineOptions::explain; empty if there is no such decision.
   [[nodiscard]] std::string explanation(std::uint64_t decision) const;
-  // Decisions that the trace closed.
+  // The number of decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closings_.requests; }
-  // What the recorded kernel decided there, whatever the engine did.
+  // The recorded kernel's decisions, whatever the engine did.
   [[nodiscard]] const ClosingCounts& closings() const { return closings_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
-  // Those that need a look at the state (in use, not in use) are what Follow finds.
+  // Only Follow finds contradictions that need a look at the state (in use, not in use).
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
-  // With the recorded kernel; empty in a WhatIf, which has nothing to compare with.
+  // Agreement with the recorded kernel. Empty in a WhatIf, which compares nothing.
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
   [[nodiscard]] const allocator::Counters& counters() const { return decider_->counters(); }
   [[nodiscard]] const allocator::Policy& policy() const { return decider_->policy(); }
   [[nodiscard]] const allocator::Tunables& tunables() const { return decider_->tunables(); }
   [[nodiscard]] const state::FsState& state() const { return decider_->state(); }
-  // What a kernel that decided says of itself; null when it was the model.
+  // A deciding kernel's own account; null if the model decided.
   [[nodiscard]] const allocator::KernelAccount* account() const { return decider_->account(); }
-  // What searches cost in the course of the trace.
+  // The cost of searches in the course of the trace.
   [[nodiscard]] const CostProfile& costs() const { return costs_; }
-  // What a kernel's code took for them; empty of a model.
+  // The time that a kernel's code took; empty for a model.
   [[nodiscard]] const allocator::DecisionTimes& times() const { return times_; }
-  // Of all decisions, those that the recorded kernel did not need included.
+  // Covers all decisions, also those that the recorded kernel did not need.
   [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
-  // Blocks of every file that the trace allocated, as the replay has placed them.
+  // The files that the trace allocated blocks for, as the replay has placed them.
   [[nodiscard]] const FileLayouts& files() const { return translation_.files(); }
-  // What each request came to; empty unless EngineOptions::log.
+  // The outcome of each request; empty unless EngineOptions::log.
   [[nodiscard]] const DecisionLog& log() const { return log_; }
-  // The same for tables; empty unless EngineOptions::rows.
+  // A table row of each request; empty unless EngineOptions::rows.
   [[nodiscard]] const DecisionRows& rows() const { return rows_; }
   [[nodiscard]] DecisionRows take_rows() { return std::move(rows_); }
-  // The locks of each request, in the order of rows(); empty unless EngineOptions::locks.
+  // The lock operations of each request, in the order of rows(); empty unless EngineOptions::locks.
   [[nodiscard]] const allocator::LockNotes& locks() const { return locks_; }
-  // Forgets those of the requests so far.
+  // Forgets the lock operations so far.
   void forget_locks() { locks_.forget(); }
-  // Those of the trace's ext4_discard_blocks.
+  // Counts the ext4_discard_blocks events of the trace.
   [[nodiscard]] const allocator::DiscardCounts& recorded_discards() const {
     return recorded_discards_;
   }
-  // What the decider has sent; null when it sends none.
+  // The discards that the decider has sent; null if it sends none.
   [[nodiscard]] const allocator::Discards* discards() const { return decider_->discards(); }
-  // In which order they were handed out.
+  // The order in which blocks were allocated.
   [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }
 
  protected:
-  // `source`: what the decider began with; must outlive the engine.
+  // `source`: the state from which the decider began; must outlive the engine.
   Engine(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
          EngineOptions options);
 
-  // ---- The driver's part.
+  // ---- Implemented by the driver.
 
-  // Requests that are decided where they were answered (InputTable::late).
+  // Requests that are decided at the place of their answer (InputTable::late).
   [[nodiscard]] virtual std::span<const std::uint64_t> late() const = 0;
   // Decides an allocation that the trace closed.
   virtual void decide(const Op& op) = 0;
   // The recorded kernel freed the range.
   virtual void free(const Op& op, const BlockRange& range) = 0;
-  // A file is gone of which the replay held the ranges still: the recorded kernel never freed them.
+  // A file is gone. The replay still held these ranges, which the recorded kernel never freed.
   virtual void let_go(const std::vector<BlockRange>& ranges, bool file_data) = 0;
-  // How many discards a worker sends when the recorded one sent one.
+  // How many discards a worker sends for each recorded one.
   [[nodiscard]] virtual std::uint64_t discards_for_one() const { return 1; }
-  // Whether the FITRIM sends from groups that are trimmed, too. `from_this`: it has sent something
-  // from one that is.
+  // Whether the FITRIM call sends runs of groups that are marked as trimmed, too. `from_this`: it
+  // has sent something from such a group.
   virtual bool trims_again(std::uint32_t call, bool from_this) = 0;
-  // What is kept of a request (EngineOptions::rows).
+  // The row to keep of a request (EngineOptions::rows).
   [[nodiscard]] virtual DecisionRow row_of(const Op& op, const allocator::Decision& made,
                                            const SearchCost& cost) const {
     return made_row(op, made, cost, geometry());
   }
 
-  // ---- What it does that with.
+  // ---- Used by the driver.
 
   [[nodiscard]] allocator::Request request_of(const Op& op, const allocator::Inputs& known) const;
-  // One request to the allocator, which is counted by note_decision.
+  // Makes one request to the allocator. note_decision() counts it.
   allocator::Decision allocate(const Op& op, const allocator::Request& request,
                                allocator::Guide* guide = nullptr);
-  // Counts a decision of the model's own; `forced`: another one was put in its place.
+  // Counts a decision of the model. `forced`: another one replaced it.
   void note_decision(const Op& op, const allocator::Decision& decision, bool forced = false);
-  // Counts one that the recorded kernel did not need.
+  // Counts a decision that the recorded kernel did not need.
   void note_extra(const Op& op, const allocator::Decision& decision);
-  // Adds to the file what was handed out for its data; returns where in the file that ends.
+  // Adds the blocks of a decision to the file's data. Returns the file block after the last one.
   std::uint64_t map_data(const Op& op, FileLayout& file, const allocator::Decision& decision);
-  // Adds to the file what the recorded kernel handed out for its data.
+  // Adds the recorded kernel's blocks to the file's data.
   void map_recorded(const Op& op, FileLayout& file);
-  // Keeps which file blocks the recorded answer stands for.
+  // Notes which file blocks the recorded answer holds.
   void record_data(const Op& op);
-  // The file system had a past before the trace.
+  // The file system had been mounted for a while before the trace.
   [[nodiscard]] bool is_warm() const { return options_.warm; }
-  // Frees a range of blocks, group by group; false when part of it was none to free.
+  // Frees a range of blocks, group by group. Returns false if a part was not allocated.
   bool free_range(const BlockRange& range, bool file_data);
-  // Returns blocks of one group that were allocated a moment ago.
+  // Returns blocks of one group that were just allocated.
   void give_back(const BlockRange& range);
 
   [[nodiscard]] const Geometry& geometry() const { return source_.geometry; }
@@ -209,12 +210,12 @@ class Engine {
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   std::map<std::uint64_t, Explanation> explanations_;  // by decision
-  std::size_t next_to_explain_ = 0;                    // of EngineOptions::explain
+  std::size_t next_to_explain_ = 0;                    // index into EngineOptions::explain
   WriteOrder write_order_;
   allocator::DiscardCounts recorded_discards_;
-  Op last_free_;  // of a mount that discards
-  // FITRIM at a group, by Op::request: what it has to send still, and how many runs the recorded
-  // one has.
+  Op last_free_;  // of a mount with discard
+  // A FITRIM call at one group, by Op::request: what it still has to send, and how many runs the
+  // recorded call sent.
   struct Trimming {
     allocator::Trim trim;
     std::uint64_t recorded = 0;
@@ -226,17 +227,17 @@ class Engine {
   DecisionLog log_;
   DecisionRows rows_;
   allocator::LockNotes locks_;
-  std::uint64_t considered_ = 0;       // groups, so far
-  std::uint64_t examined_ = 0;         // extents, so far
-  Explanation* explaining_ = nullptr;  // of the request under way
+  std::uint64_t considered_ = 0;       // groups so far
+  std::uint64_t examined_ = 0;         // extents so far
+  Explanation* explaining_ = nullptr;  // for the current request
   ClosingCounts closings_;             // so far
-  std::uint64_t steps_ = 0;            // of advance()
-  bool stopped_ = false;               // by EngineOptions::decided
-  std::optional<std::uint16_t> cpu_;   // of serve_on()
+  std::uint64_t steps_ = 0;            // calls of advance()
+  bool stopped_ = false;               // EngineOptions::decided returned false
+  std::optional<std::uint16_t> cpu_;   // as serve_on() set it
   const allocator::HeldLocks* held_ = nullptr;
 };
 
-// Whether the operation is for a file's data.
+// Whether the operation concerns a file's data.
 [[nodiscard]] inline bool is_data(const Op& op) {
   return (op.flags & mb::hint_data) != 0;
 }

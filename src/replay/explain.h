@@ -9,15 +9,15 @@
 
 namespace e4r::replay {
 
-// Writes down one decision for a person: request, goal, each rung, each group considered with why
-// it was taken or refused, extents measured, result. Runs of groups refused for the same reason are
-// told in one line.
+// Writes down one decision for a person: request, goal, each rung, each group considered and why it
+// was taken or refused, extents measured, result. A run of groups refused for the same reason takes
+// one line.
 class Explanation : public allocator::SearchObserver {
  public:
-  // Before the decision.
+  // Call before the decision.
   void begin(const Op& op, std::uint64_t decision, const allocator::Request& request,
              const Geometry& geometry, const state::InodePreallocs* preallocs);
-  // After it; `forced`: the kernel's result was put in place of the model's.
+  // Call after the decision. `forced`: the kernel's result replaced the model's.
   void end(const Op& op, const allocator::Decision& decision, bool forced);
 
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -39,7 +39,7 @@ class Explanation : public allocator::SearchObserver {
   void flush_refused();
 
   std::string text_;
-  // Groups refused in a row for one reason.
+  // Consecutive groups that were refused for the same reason.
   allocator::Refusal reason_ = allocator::Refusal::none;
   std::uint32_t refused_ = 0;
   std::uint32_t first_refused_ = 0, last_refused_ = 0;

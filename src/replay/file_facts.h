@@ -9,23 +9,23 @@
 
 namespace e4r::replay {
 
-// What a trace has shown of the files that live.
+// What a trace has shown of the files that exist.
 class FileFacts {
  public:
   struct File {
     std::uint64_t size = 0;                           // bytes; the best lower bound of i_size
     allocator::Mode mode = allocator::Mode::unknown;  // how its last request was served
-    bool regular = false;                             // it asked for data, or was seen to be made
+    bool regular = false;  // the trace has shown its creation, or a request for its data
   };
 
-  // A regular file was made.
+  // Notes that a regular file was created.
   void made(std::uint64_t ino) { files_[ino].regular = true; }
-  // Data were asked for, with those inputs.
+  // Notes a request for data, with its inputs.
   void asked(const allocator::Request& request, const allocator::Inputs& inputs,
              const Geometry& geometry);
   void gone(std::uint64_t ino) { files_.erase(ino); }
 
-  // Of a file that the trace has not shown, nothing is known.
+  // What is known of a file; nothing of a file that the trace has not shown.
   [[nodiscard]] File of(std::uint64_t ino) const;
 
  private:

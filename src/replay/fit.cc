@@ -35,8 +35,8 @@ bool Fit::no_inode(std::uint64_t number) {
   return false;
 }
 
-// Where an extent begins. Whether it ends in its group is for Intake to say, and so are numbers
-// that no file system has.
+// Checks where an extent begins. Intake checks that it ends in its group, and refuses numbers that
+// no file system has.
 bool Fit::place(const RecordedExtent& extent) {
   if (!group(extent.group)) return false;
   const std::uint32_t clusters = geometry_.clusters_in(extent.group);
@@ -50,7 +50,7 @@ RecordedExtent& Fit::closed_by(std::uint32_t pid) {
   return *last_;
 }
 
-// An allocation's first block and where its closing event says that it lies.
+// Checks an allocation's first block against the place that its closing event gives.
 void Fit::answered(const Event& e) {
   RecordedExtent& result = closed_by(e.pid);
   if (e.block == 0 || result.len == 0 || result.start < 0) return;
@@ -109,7 +109,7 @@ void Fit::restart() {
 
 Status Fit::verdict() const {
   if (!why_.empty()) return error("event {} {}", format_count(number_), why_);
-  // A few answers may lie elsewhere: where events were lost, or by a lie.
+  // A few answers may lie elsewhere: events were lost, or the trace lies.
   constexpr std::uint64_t kOneIn = 10;
   if (misplaced_ <= placed_ / kOneIn) return {};
   return error(

@@ -15,9 +15,9 @@
 
 namespace e4r::replay {
 
-// Whether a trace can have been taken on a file system of this shape: groups, clusters per group,
-// blocks, inodes, and, by where the kernel said a result's first block is, the sizes of block,
-// cluster and group. Applies nothing. A trace that fits may still say what cannot be: see Intake.
+// Whether a trace can come from a file system of this shape: groups, clusters per group, blocks,
+// inodes. The kernel also says where a result's first block is, which shows the sizes of block,
+// cluster and group. Applies nothing. A trace that fits may still contradict the image: see Intake.
 class Fit final : public trace::EventSink {
  public:
   explicit Fit(const Geometry& geometry)
@@ -27,8 +27,8 @@ class Fit final : public trace::EventSink {
   void see(std::span<const trace::Event> events) override;
   void restart() override;
 
-  // Of all that was seen. The Error says which event does not fit and why, for the end of a
-  // sentence that names both.
+  // The verdict on all events seen. The Error says which event does not fit and why. It is the end
+  // of a sentence whose beginning names trace and image.
   [[nodiscard]] Status verdict() const;
 
  private:
@@ -37,7 +37,7 @@ class Fit final : public trace::EventSink {
   bool place(const trace::RecordedExtent& extent);
   bool block(std::uint64_t number) { return number < geometry_.blocks_count || no_block(number); }
   bool inode(std::uint64_t number) { return inodes_ == 0 || number <= inodes_ || no_inode(number); }
-  // Say why it does not fit, and return false.
+  // Notes why it does not fit, and returns false.
   bool no_group(std::uint32_t number);
   bool no_cluster(const trace::RecordedExtent& extent, std::uint32_t clusters);
   bool no_block(std::uint64_t number);
@@ -49,10 +49,10 @@ class Fit final : public trace::EventSink {
   std::uint64_t inodes_;
   std::unordered_map<std::uint32_t, trace::RecordedExtent> closed_;  // each thread's last result
   std::uint32_t last_pid_ = 0;
-  trace::RecordedExtent* last_ = nullptr;  // of last_pid_, in closed_
+  trace::RecordedExtent* last_ = nullptr;  // the last result of last_pid_, in closed_
   std::uint64_t placed_ = 0, misplaced_ = 0;
-  std::uint64_t number_ = 0;  // of the event seen last
-  std::string why_;           // it does not fit; empty: it does
+  std::uint64_t number_ = 0;  // of the last event
+  std::string why_;           // why it does not fit; empty: it fits
 };
 
 // The same for each device of a trace. It prefers the device that fits.

@@ -9,7 +9,7 @@ namespace e4r::replay {
 
 namespace {
 
-// The mode that a search's closing event shows.
+// The mode that the closing event of a search shows.
 allocator::Mode mode_of(const Op& op) {
   const std::uint32_t flags = op.closing.flags;
   if ((flags & mb::hint_group_alloc) != 0) return allocator::Mode::group;
@@ -46,7 +46,7 @@ void Follow::decide(const Op& op) {
   }
 }
 
-// Most requests are decided in their order.
+// Most requests are decided in their order, so this appends.
 void Follow::note_inputs(std::uint64_t request, const allocator::Inputs& inputs) {
   std::vector<allocator::Inputs>& known = inputs_.known;
   if (request == known.size() + 1) return known.push_back(inputs);
@@ -54,7 +54,7 @@ void Follow::note_inputs(std::uint64_t request, const allocator::Inputs& inputs)
   known[request - 1] = inputs;
 }
 
-// A decision differs that another thread's may have come before, or the other way round.
+// A decision differs. Another thread's decision may belong before it, or it before that one.
 void Follow::note_order(const Op& op) {
   const auto is_late = [this](std::uint64_t request) {
     return std::ranges::binary_search(inputs_.late, request);
@@ -64,17 +64,18 @@ void Follow::note_order(const Op& op) {
   if (op.within != 0) (is_late(op.within) ? late_in_vain_ : maybe_late_).insert(op.within);
 }
 
-// Both searches took the first group of a list: the kernel's stood in front of the model's there.
+// Both searches took the first group of a list, so the kernel's group stood in front of the model's
+// there.
 void Follow::learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists) {
   if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
       own.criterion != op.closing.criterion)
     return;
   learnt_.push_back({lists, op.closing.result.group, own.result.group});
-  // What the kernel took from the group may have moved it to another list by now.
+  // The kernel's allocation may have moved that group to another list by now.
   model_.own_state().put_before(lists, op.closing.result.group, own.result.group);
 }
 
-// One such group shows it for all that the call comes to.
+// One such group shows it for all groups of the call.
 bool Follow::trims_again(std::uint32_t call, bool from_this) {
   std::vector<std::uint32_t>& again = inputs_.trims_again;
   const auto at = std::ranges::lower_bound(again, call);

@@ -13,11 +13,11 @@
 
 namespace e4r::replay {
 
-// Follows the recorded kernel: each decision is compared with the recorded one, which is put in its
-// place where they differ (resync).
+// Follows the recorded kernel. Compares each decision with the recorded one, and puts the recorded
+// one in its place if they differ (resync).
 class Follow : public Engine {
  public:
-  // `late`: requests that are decided where they were answered, ascending.
+  // `late`: requests that are decided at the place of their answer, ascending.
   Follow(const state::Source& source, std::unique_ptr<allocator::Model> model,
          EngineOptions options, std::vector<std::uint64_t> late = {})
       : Engine(source, std::move(model), std::move(options)),
@@ -25,20 +25,20 @@ class Follow : public Engine {
     inputs_.late = std::move(late);
   }
 
-  // What the run has worked out so far: of each request as soon as it is decided.
+  // What the run has worked out so far. A request's inputs are known as soon as it is decided.
   [[nodiscard]] const InputTable& inputs() const { return inputs_; }
-  // Whether all of it has stood from the first moment on, and no other run would find it otherwise.
-  // Calls of FITRIM show at their end what their beginning needs.
+  // Whether no later event changed an input, so that another run would find the same. The end of a
+  // FITRIM call shows what its beginning needs.
   [[nodiscard]] bool is_settled() const {
     return learnt_.empty() && maybe_late_.empty() && inputs_.trims_again.empty();
   }
-  // The same at the end; leaves nothing.
+  // The inputs at the end. Leaves the run without them.
   [[nodiscard]] InputTable take_inputs() { return std::exchange(inputs_, {}); }
-  // What the decisions of a warm start's file system have shown of the order of its lists. It has
-  // been put right as soon as it showed.
+  // What the decisions of a warm file system have shown of the order of its lists. The lists were
+  // corrected as soon as it showed.
   [[nodiscard]] const std::vector<WarmStart::Precedence>& learnt() const { return learnt_; }
-  // Requests that may have been decided where they were answered: their decision, or one that was
-  // made meanwhile, differs. And those of `late` for which that did not give what was recorded.
+  // Requests that may have been decided at the place of their answer: their decision, or one made
+  // meanwhile, differs. Also requests of `late` for which that did not give the recorded result.
   [[nodiscard]] const std::set<std::uint64_t>& maybe_late() const { return maybe_late_; }
   [[nodiscard]] const std::set<std::uint64_t>& late_in_vain() const { return late_in_vain_; }
 
@@ -48,7 +48,7 @@ class Follow : public Engine {
   void free(const Op& op, const BlockRange& range) override;
   void let_go(const std::vector<BlockRange>&, bool) override {}
   bool trims_again(std::uint32_t call, bool from_this) override;
-  // What the recorded kernel made of it, however the model decides.
+  // The recorded kernel's outcome, however the model decides.
   [[nodiscard]] DecisionRow row_of(const Op& op, const allocator::Decision&,
                                    const SearchCost&) const override {
     return recorded_row(op, geometry());
@@ -58,7 +58,7 @@ class Follow : public Engine {
   void learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists);
   void note_order(const Op& op);
 
-  allocator::Model& model_;  // the engine's decider: a kernel's decisions cannot be put right
+  allocator::Model& model_;  // the engine's decider; a kernel's decisions cannot be corrected
   std::vector<WarmStart::Precedence> learnt_;
   std::set<std::uint64_t> maybe_late_, late_in_vain_;
   InputTable inputs_;

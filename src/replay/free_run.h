@@ -5,7 +5,7 @@
 
 namespace e4r::replay {
 
-// Decides alone from start to end, and compares with the recorded kernel.
+// Decides alone from start to end and compares with the recorded kernel.
 class FreeRun : public WhatIf {
  public:
   using WhatIf::WhatIf;

@@ -15,7 +15,7 @@ namespace {
 
 namespace bitmap = state::bitmap;
 
-// How a group's counters change, or are: runs of free clusters, free clusters, chunks by order.
+// A group's counters, or their changes: runs of free clusters, free clusters, chunks by order.
 struct Counts {
   std::int64_t fragments = 0;
   std::int64_t free = 0;
@@ -37,8 +37,9 @@ struct Counts {
   }
 };
 
-// A number for Counts: of a sum it is the sum, so two pieces are found by it without their Counts.
-// Equal Counts have equal keys; others may, as hashes do.
+// A number that stands for Counts. The key of a sum is the sum of the keys, so two pieces can be
+// found by their keys alone. Equal Counts have equal keys. As with a hash, different Counts may
+// share a key.
 using Key = std::uint64_t;
 
 Key key_of(const Counts& c) {
@@ -56,10 +57,11 @@ Key key_of(const Counts& c) {
 
 // A piece of a free run.
 struct Piece {
-  std::uint32_t of = 0;  // which free run
+  std::uint32_t of = 0;  // index of the free run
   ClusterRange run;
-  std::uint32_t alignment = 0;  // of its end: the power of two; 31: all of the free run
-  Key key = 0;                  // of what its use changes
+  std::uint32_t alignment =
+      0;        // of its end, as a power of two; 31: the piece is the whole free run
+  Key key = 0;  // of the change that its use makes
 };
 
 class RunSearch {
@@ -68,8 +70,8 @@ class RunSearch {
             bitmap::ConstWords known_free)
       : geometry_(geometry),
         known_free_(known_free),
-        // A CPU's has that many clusters unless mb_group_prealloc is set, and is cut from a chunk
-        // of as many (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init).
+        // A CPU's preallocation has that many clusters unless mb_group_prealloc is set, and is cut
+        // from a chunk of that size (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init).
         middle_step_(std::max(512u >> geometry.cluster_bits, 32u)) {
     bitmap::for_each_clear_run(words, limit(), [this](std::uint32_t start, std::uint32_t end) {
       free_runs_.push_back({start, end - start});
@@ -103,7 +105,7 @@ class RunSearch {
  private:
   [[nodiscard]] std::uint32_t limit() const { return geometry_.clusters_per_group; }
 
-  // Of one run of free clusters.
+  // The counters of one run of free clusters.
   [[nodiscard]] Counts counts_of(const ClusterRange& run) const {
     Counts out;
     if (run.count == 0) return out;
@@ -116,7 +118,7 @@ class RunSearch {
     return out;
   }
 
-  // How the group's counters change when a piece of a free run is used.
+  // How using a piece of a free run changes the group's counters.
   [[nodiscard]] Counts change(std::uint32_t of, const ClusterRange& piece) const {
     const ClusterRange& run = free_runs_[of];
     Counts out = counts_of({run.first, piece.first - run.first});
@@ -127,7 +129,7 @@ class RunSearch {
   [[nodiscard]] std::uint32_t alignment(std::uint32_t of, const ClusterRange& piece) const {
     const ClusterRange& run = free_runs_[of];
     if (piece.count == run.count) return 31;
-    // One end with free clusters on both sides is as good as another.
+    // An end with free clusters on both sides is as good as any other such end.
     const bool amid = piece.first > run.first && piece.end() < run.end();
     return static_cast<std::uint32_t>(std::countr_zero(amid ? middle_step_ : piece.end()));
   }
@@ -161,14 +163,14 @@ class RunSearch {
     return known_free_.empty() || bitmap::all_clear(known_free_, run.first, run.count);
   }
 
-  // The multiples of a step within a free run.
+  // Calls `look` with the multiples of a step within a free run.
   template <typename Look>
   void for_each_end(const ClusterRange& run, std::uint32_t step, Look&& look) const {
     for (std::uint32_t end = (run.first / step + 1) * step; end < run.end(); end += step) look(end);
   }
 
-  // Pieces of at most `most` clusters that end where preallocations are cut. Fewer ends when there
-  // would be too many.
+  // Pieces of at most `most` clusters that end where preallocations are cut. Considers fewer ends
+  // if there would be too many.
   [[nodiscard]] std::vector<Piece> pieces(std::uint32_t most) const {
     constexpr std::size_t kMost = 200'000;
     std::vector<Piece> out;
@@ -185,7 +187,7 @@ class RunSearch {
     return out;
   }
 
-  // `key`: of what the rest of the free run has.
+  // `key`: of the counters of the rest of the free run.
   void add(std::uint32_t of, const ClusterRange& piece, Key key, std::vector<Piece>& out) const {
     if (can_be_hidden(piece)) out.push_back({of, piece, alignment(of, piece), key - keys_[of]});
   }
@@ -193,7 +195,7 @@ class RunSearch {
     return key_of(counts_of({first, end - first}));
   }
 
-  // Those that begin behind a file.
+  // Adds the pieces that begin behind a file.
   void add_behind_files(std::uint32_t of, std::uint32_t most, std::uint32_t step,
                         std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
@@ -204,10 +206,11 @@ class RunSearch {
     if (run.count <= most) add(of, run, 0, out);
   }
 
-  // Those before which a file is gone.
+  // Adds the pieces in front of which a file is gone.
   void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
-    std::vector<Key> before(run.count);  // what there is of the run before a piece, by its length
+    std::vector<Key> before(
+        run.count);  // keys of the part of the run before a piece, by its length
     for (std::uint32_t len = 1; len < run.count; ++len)
       before[len] = key_of_run(run.first, run.first + len);
     const auto add_up_to = [&](std::uint32_t end, std::uint32_t longest) {
@@ -222,7 +225,7 @@ class RunSearch {
 
   [[nodiscard]] bool find_two(const Counts& missing, std::uint32_t clusters,
                               std::vector<ClusterRange>& found) const {
-    // Each changes the number of free runs by one at the most.
+    // Each piece changes the number of free runs by at most one.
     if (std::abs(missing.fragments) > 2) return false;
     const std::vector<Piece> all = pieces(clusters - 1);
     std::unordered_multimap<Key, const Piece*> by_key(all.size());
@@ -236,7 +239,7 @@ class RunSearch {
         const Piece& second = *it->second;
         const std::uint32_t aligned = std::min(first.alignment, second.alignment) + 1;
         if (second.of <= first.of || aligned < best) continue;
-        // Of equals the lowest: that is where a search comes first.
+        // Takes the lowest among equals, because a search finds it first.
         if (aligned == best && !(found[0] == first.run && second.run.first < found[1].first))
           continue;
         Counts both = change(first.of, first.run);
@@ -250,14 +253,15 @@ class RunSearch {
 
   const Geometry& geometry_;
   bitmap::ConstWords known_free_;
-  std::uint32_t middle_step_;  // where preallocations with free clusters on both sides end
+  std::uint32_t
+      middle_step_;  // preallocations with free clusters on both sides end at its multiples
   std::vector<ClusterRange> free_runs_;
-  std::vector<Key> keys_;  // of free_runs_
-  Counts there_;           // what the bitmap has
-  Counts wanted_;          // what is shown
+  std::vector<Key> keys_;  // by free run
+  Counts there_;           // the bitmap's counters
+  Counts wanted_;          // the counters to explain
 };
 
-// A group of so many clusters can have these figures; bounds what is reckoned with them.
+// Whether a group of so many clusters can have these counters. Bounds the arithmetic on them.
 bool is_possible(const state::MbGroup& shown, std::uint32_t clusters) {
   const auto most = *std::max_element(shown.counters.begin(), shown.counters.end());
   return std::max({shown.free, shown.fragments, most}) <= clusters;

@@ -10,19 +10,19 @@
 
 namespace e4r::replay {
 
-// Clusters of a group that are free in its bitmap and not in the kernel's buddy.
+// Clusters of a group that are free in its bitmap but not in the kernel's buddy.
 struct HiddenRuns {
   std::vector<ClusterRange> runs;
-  bool explained = true;        // with them in use, the counters are the kernel's
-  std::uint32_t not_found = 0;  // clusters
+  bool explained = true;        // marking them in use gives the kernel's counters
+  std::uint32_t not_found = 0;  // clusters without a known place
 };
 
-// Looks for at most two runs that make the counters of the bitmap those that are shown. Each lies
-// in a free run: at its beginning, at its end, or, if the file before it is gone, up to a multiple
-// of what a CPU preallocates (512 blocks). Where several do, the one whose end is aligned to the
-// largest power of two is taken: that is how preallocations are cut. No run has clusters of
-// `known_free`, a bitmap like `words`, or empty. Counters of more than the group's clusters explain
-// nothing.
+// Looks for at most two runs of clusters that, marked in use, turn the counters of the bitmap into
+// the given ones. Each run lies in a free run: at its beginning, at its end, or, if the file before
+// it is gone, up to a multiple of what a CPU preallocates (512 blocks). Among several candidates,
+// the one whose end is aligned to the largest power of two wins, because that is how preallocations
+// are cut. No run takes clusters of `known_free`, a bitmap like `words`, or empty. Counters that
+// exceed the group's clusters explain nothing.
 [[nodiscard]] HiddenRuns find_hidden_runs(const Geometry& geometry, state::bitmap::ConstWords words,
                                           const state::MbGroup& shown,
                                           state::bitmap::ConstWords known_free = {});

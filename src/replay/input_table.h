@@ -8,14 +8,15 @@
 
 namespace e4r::replay {
 
-// What the trace does not carry: worked out by following it (Follow), for those who decide alone.
+// Inputs of decisions that the trace does not carry. Follow works them out for runs that decide
+// alone.
 struct InputTable {
-  std::vector<allocator::Inputs> known;      // of each request, by its number (Op::request) less 1
-  std::vector<std::uint64_t> refused_frees;  // events that free what is not in use, ascending
-  // Requests, numbered from 1 and ascending, that are decided where they were answered, since that
-  // gives what was recorded (OpStream).
+  std::vector<allocator::Inputs> known;      // by request number (Op::request) less 1
+  std::vector<std::uint64_t> refused_frees;  // events that free blocks not in use, ascending
+  // Requests, numbered from 1 and ascending, that are decided at the place of their answer, because
+  // that gives the recorded result (OpStream).
   std::vector<std::uint64_t> late;
-  // Calls of FITRIM (RecordedTrim::call), ascending, whose minlen was below that of the one before.
+  // FITRIM calls (RecordedTrim::call), ascending, whose minlen was below that of the previous call.
   std::vector<std::uint32_t> trims_again;
 };
 

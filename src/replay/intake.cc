@@ -92,7 +92,7 @@ bool Intake::admit(Op& op) {
 bool Intake::allocation(Op& op) {
   const trace::RecordedExtent& result = op.closing.result;
   const std::uint32_t asked = op.closing.orig.len;
-  // The kernel found no space: there is no result.
+  // The kernel found no space, so there is no result.
   const bool failed = !op.closing.prealloc && result.len == 0;
   const bool fits = !op.malformed && asked > 0 && asked <= geometry_.clusters_per_group &&
                     op.logical + geometry_.to_blocks(asked) <= kMaxFileBlocks &&
@@ -104,7 +104,7 @@ bool Intake::allocation(Op& op) {
   return true;
 }
 
-// The answer: whole clusters of the result, no more than were asked for.
+// Checks the answer: whole clusters of the result, at most as many as requested.
 void Intake::answer(Op& op) {
   const trace::RecordedExtent& result = op.closing.result;
   const std::uint64_t first =
@@ -130,7 +130,7 @@ bool Intake::flushing(const Op& op) {
 }
 
 bool Intake::end_commit(const Op& op) {
-  // The trace may begin in the middle of a commit.
+  // The trace may begin inside a commit.
   const bool in_turn = committing_ ? op.block == transaction_ : !seen_;
   seen_ = true;
   committing_ = false;

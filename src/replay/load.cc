@@ -8,8 +8,8 @@
 namespace e4r::replay {
 namespace {
 
-// The stripe in blocks, 0 for none: the superblock's stripe width, else its stride, as long as it
-// fits in a group (ext4_get_stripe_size, Linux 6.1).
+// The stripe in blocks, or 0: the superblock's stripe width, else its stride, if it fits in a group
+// (ext4_get_stripe_size, Linux 6.1).
 std::uint32_t stripe_of(const image::SuperblockInfo& g) {
   std::uint32_t stripe = 0;
   if (g.stripe_width != 0 && g.stripe_width <= g.blocks_per_group)
@@ -19,7 +19,7 @@ std::uint32_t stripe_of(const image::SuperblockInfo& g) {
   return stripe <= 1 ? 0 : stripe;
 }
 
-// What the superblock says of how it will be mounted.
+// The part of the superblock that decides how the file system is mounted.
 state::MountedGeometry geometry_from(const image::SuperblockInfo& g) {
   state::MountedGeometry out{static_cast<const Geometry&>(g)};
   out.stripe = stripe_of(g);
@@ -42,7 +42,7 @@ state::Source source_from(const image::Image& image) {
     const image::GroupInfo& info = image.groups()[number];
     state::GroupSource group;
     group.words = image.bitmap(number);
-    // Metadata that a bitmap calls free is in use here, and no free cluster either.
+    // A bitmap may call metadata free. Here those clusters are in use, and not free either.
     const std::uint32_t wrong = std::min(info.free_metadata, info.free_clusters);
     group.disk_free = info.free_clusters - wrong;
     group.init_free = group.disk_free;

@@ -9,8 +9,8 @@
 
 namespace e4r::replay {
 
-// The start state of a replay, taken from an image whose bitmaps are loaded: what the kernel knows
-// right after mount. Its bitmaps are the image's own: keep the image as long as the Source.
+// The start state of a replay: what the kernel knows right after mount. `image` must have its
+// bitmaps loaded, and must outlive the Source, which refers to them.
 [[nodiscard]] state::Source source_from(const image::Image& image);
 
 }  // namespace e4r::replay

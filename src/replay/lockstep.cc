@@ -8,10 +8,11 @@
 namespace e4r::replay {
 namespace {
 
-// Few enough to stay in a cache beside an engine's state, and enough to have it there for a while.
+// Few enough to stay in the cache beside an engine's state, and enough to keep that state there for
+// a while.
 constexpr std::size_t kOpsAtOnce = 512;
 
-// The next operations; none at the end.
+// Reads the next operations; none at the end.
 Status read_some(OpReader& ops, std::vector<Op>& out) {
   out.clear();
   while (out.size() < kOpsAtOnce) {

@@ -13,15 +13,14 @@ namespace e4r::replay {
 // How an engine came through a trace.
 struct LockstepEnd {
   Status status;
-  double seconds = 0;  // that its own work took
+  double seconds = 0;  // of the engine's own work
 };
 
-// Takes engines through one trace: its operations are read once, some at a time, and each engine
-// does these before the next are read. What an engine makes of the trace is what it makes of it
-// alone. One that fails goes no further, and the others go on. All engines must take the operations
-// in the order in which `ops` has them (Engine::late). They do the same operations one after the
-// other, as they stand in `engines`. `wanted`: whether an engine is to go on, asked now and then;
-// if not, it ends with the Error "stopped". May be empty.
+// Takes engines through one trace. Reads a batch of operations once; each engine, in the order of
+// `engines`, does these before the next batch is read. Each result is the one that the engine gives
+// alone. If an engine fails, the others go on. All engines must take the operations in the order of
+// `ops` (Engine::late). `wanted`: asked now and then whether an engine is to go on; if not, it ends
+// with the Error "stopped". May be empty.
 [[nodiscard]] std::vector<LockstepEnd> run_in_lockstep(
     OpReader& ops, std::span<Engine* const> engines,
     const std::function<bool(const Engine&)>& wanted = nullptr);

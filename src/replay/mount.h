@@ -6,14 +6,14 @@
 
 namespace e4r::replay {
 
-// What the options of a mount decide beside the tunables.
+// What mount options decide, besides the tunables.
 struct MountFacts {
   bool data_writeback = false;  // data=writeback
-  bool discard = false;  // discard: freed extents are usable once the device has dropped them
+  bool discard = false;         // freed extents become usable once the device has dropped them
 };
 
-// From what a recorder noted of the kernel, of which a line of /proc/mounts counts, and from the
-// superblock's default options (EXT4_DEFM_*): the kernel's line leaves out what is the default.
+// Reads the mount line in the recorder's notes (as in /proc/mounts) and the superblock's default
+// options (EXT4_DEFM_*). The kernel's line leaves out what is the default.
 [[nodiscard]] MountFacts read_mount(std::string_view noted, std::uint32_t default_options);
 
 }  // namespace e4r::replay

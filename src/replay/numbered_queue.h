@@ -9,23 +9,23 @@
 
 namespace e4r::replay {
 
-// A queue whose elements are numbered from 0 as they come. It is a ring, so that one is found by
-// its number without a search. A reference is good until the next push().
+// A queue whose elements are numbered from 0 as they come. It is a ring, so an element is found by
+// its number without a search. A reference is valid until the next push().
 template <class T>
 class NumberedQueue {
  public:
   [[nodiscard]] bool empty() const { return first_ == end_; }
   [[nodiscard]] std::size_t size() const { return end_ - first_; }
-  // The number that the next element will have.
+  // The number of the next element.
   [[nodiscard]] std::uint64_t end() const { return end_; }
 
-  // The element of that number, the first and the last one. They must be there.
+  // The element with that number, the first and the last element. They must exist.
   [[nodiscard]] T& operator[](std::uint64_t number) { return ring_[number & (ring_.size() - 1)]; }
   [[nodiscard]] T& front() { return (*this)[first_]; }
   [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
   [[nodiscard]] const T& front() const { return ring_[first_ & (ring_.size() - 1)]; }
 
-  // `args` must not lie in the queue.
+  // `args` must not refer into the queue.
   template <class... Args>
   T& push(Args&&... args) {
     if (size() == ring_.size()) grow();

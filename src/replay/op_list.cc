@@ -8,7 +8,8 @@ namespace e4r::replay {
 Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry, bool loaded,
                         std::span<const std::uint64_t> late) {
   OpList out;
-  OpReader ops(events, geometry, loaded, late);  // a replay that runs the trace tells what it found
+  OpReader ops(events, geometry, loaded,
+               late);  // a replay that runs the trace reports its contradictions
   for (;;) {
     E4R_TRY(const Op* op, ops.next());
     if (op == nullptr) return out;

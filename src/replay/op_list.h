@@ -9,11 +9,11 @@
 
 namespace e4r::replay {
 
-// The operations of a trace that Intake lets through, in the order in which they took effect, for
-// replays that do not take them in that order.
+// The operations of a trace that Intake admits, in the order in which they took effect. For replays
+// that take them in another order.
 using OpList = std::vector<Op>;
 
-// Arguments as OpStream takes them.
+// The arguments are those of OpStream.
 [[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
                                       bool loaded, std::span<const std::uint64_t> late);
 

@@ -9,21 +9,21 @@
 
 namespace e4r::replay {
 
-// The operations of a trace that Intake lets through, in the order in which they took effect.
+// The operations of a trace that Intake admits, in the order in which they took effect.
 class OpReader {
  public:
-  // Arguments as OpStream takes them.
+  // The arguments are those of OpStream.
   OpReader(trace::EventSource& events, const Geometry& geometry, bool loaded,
            std::span<const std::uint64_t> late)
       : stream_(events, geometry, loaded, late), intake_(geometry, contradictions_) {}
   OpReader(const OpReader&) = delete;
   OpReader& operator=(const OpReader&) = delete;
 
-  // The next one, or null at the end. Valid until the next call.
+  // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<const Op*> next();
 
-  // What the trace says that cannot be so, and allocations whose answer it does not have: all of
-  // them once next() has returned null.
+  // What the trace says that cannot be true, and allocations without an answer in the trace.
+  // Complete once next() has returned null.
   [[nodiscard]] const Contradictions& contradictions() const { return contradictions_; }
   [[nodiscard]] std::uint64_t unanswered() const { return stream_.unanswered(); }
 

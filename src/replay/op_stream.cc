@@ -94,8 +94,8 @@ Op* OpStream::open_op(std::uint32_t pid) {
   return number == nullptr ? nullptr : &queue_[*number];
 }
 
-// An allocation loads what it needs by itself. Buddies lie in the page cache, which gives them up
-// when memory is short.
+// An allocation loads what it needs by itself. Buddies lie in the page cache, which drops them when
+// memory is short.
 void OpStream::on_load(const Event& event) {
   const bool known = event.group < loaded_.size();
   const bool again = known && loaded_[event.group];
@@ -106,7 +106,7 @@ void OpStream::on_load(const Event& event) {
     push(Op::Kind::load_group, event).group = event.group;
 }
 
-// The thread's ext4_discard_blocks follow. On its way it may load the group's bitmaps again.
+// The thread's ext4_discard_blocks follow. Meanwhile it may load the group's bitmaps again.
 void OpStream::on_trim(const Event& event) {
   Op& op = push(Op::Kind::trim_group, event);
   op.group = event.group;
@@ -162,8 +162,8 @@ void OpStream::accept(const Event& event) {
     case EventKind::mballoc_free:
       return on_free(event);
     case EventKind::free_blocks:
-      // Its ext4_mballoc_free events follow. Blocks of directories, symbolic links, extent trees
-      // and attributes are metadata.
+      // The ext4_mballoc_free events of the call follow. Blocks of directories, symbolic links,
+      // extent trees and attributes are metadata.
       if (S_ISREG(event.mode) && (event.flags & trace::fb::metadata) == 0)
         freeing_data_.insert(event.pid);
       else
@@ -211,13 +211,14 @@ void OpStream::accept(const Event& event) {
   }
 }
 
-// Of what the allocator decides on. The thread's own, inside an allocation, cannot be in its way.
+// Notes a change of the state on which the allocator decides. A thread's own change during its
+// allocation cannot disturb that allocation.
 void OpStream::note_change(const Event& event) {
   ++changes_;
   if (Op* own = open_op(event.pid)) ++own->changes_before;
 }
 
-// Likewise.
+// The same for inodes.
 void OpStream::note_inode(const Event& event) {
   ++inodes_;
   if (Op* own = open_op(event.pid)) ++own->inodes_before;
@@ -238,7 +239,7 @@ void OpStream::note_freed(const Event& event) {
   add_freed(freed);
 }
 
-// What the transaction freed has become usable.
+// The blocks that the transaction freed are now usable.
 void OpStream::note_committed(const Event& event) {
   for (Freed freed : committing_) {
     freed.ordinal = ordinal_;
@@ -254,7 +255,7 @@ void OpStream::add_freed(const Freed& freed) {
   freed_.push_back(freed);
 }
 
-// Frees before the oldest allocation under way, or half of them when there are too many.
+// Forgets frees before the oldest allocation under way, or half of them if there are too many.
 void OpStream::forget_old_frees() {
   const std::uint64_t oldest = queue_.empty() ? ordinal_ : queue_.front().ordinal;
   const auto later = std::partition_point(freed_.begin(), freed_.end(),
@@ -263,7 +264,7 @@ void OpStream::forget_old_frees() {
   freed_.erase(freed_.begin(), std::max(later, half));
 }
 
-// Whether another thread freed some of the result after the request.
+// Whether another thread freed a part of the result after the request.
 bool OpStream::was_freed_since(const Op& op, const trace::RecordedExtent& result) const {
   const std::int64_t end = std::int64_t{result.start} + result.len;
   for (auto freed = freed_.rbegin(); freed != freed_.rend() && freed->ordinal > op.ordinal; ++freed)
@@ -285,7 +286,7 @@ void OpStream::no_longer_waiting(const Op& op) {
   if (!waiting_.empty()) waiting_.erase(op.request);
 }
 
-// Of the requests before this one that still wait, the last.
+// The last request before this one that is still waiting; 0: none.
 std::uint64_t OpStream::asked_around(const Op& op) const {
   const auto next = waiting_.lower_bound(op.request);
   return next == waiting_.begin() ? 0 : *std::prev(next);
@@ -323,7 +324,7 @@ void OpStream::on_request(const Event& event) {
   open_.set(event.pid, queue_.end() - 1);
 }
 
-// The thread's allocation takes effect now. Null when it has none.
+// The thread's allocation takes effect here. Null if it has no allocation.
 Op* OpStream::move_here(std::uint32_t pid) {
   Op* op = open_op(pid);
   if (op == nullptr) return nullptr;

@@ -18,14 +18,13 @@
 
 namespace e4r::replay {
 
-// What the trace says about the end of an allocation: its ext4_mballoc_alloc or
-// ext4_mballoc_prealloc event.
+// How an allocation ended according to its ext4_mballoc_alloc or ext4_mballoc_prealloc event.
 struct Closing {
   bool seen = false;
   bool prealloc = false;
   mb::Criterion criterion = mb::Criterion::unknown;
   trace::RecordedExtent orig, goal, result;
-  std::uint32_t orig_goal_len = 0;  // clusters; of the goal before trimming; 0: not recorded
+  std::uint32_t orig_goal_len = 0;  // clusters, before trimming; 0: not recorded
   std::uint32_t found = 0;          // modulo 65536, as recorded
   std::uint32_t groups = 0;         // likewise
   std::uint32_t flags = 0;          // low 16 bits
@@ -33,35 +32,35 @@ struct Closing {
   std::uint32_t broken = 0;
 };
 
-// What another thread did while a decision was under way, so that it may have come out differently.
+// What another thread did while a decision was under way. It may have changed the decision.
 enum class Race : std::uint8_t {
   none,
-  inodes,  // allocated or freed an inode: it held locks of groups, and may have used a group first
+  inodes,     // allocated or freed an inode, which locks groups and may load a group first
   allocator,  // asked for blocks, or changed the state
 };
-// In words; empty for none.
+// A phrase for it; empty for `none`.
 [[nodiscard]] std::string_view race_text(Race race);
 
-// One step of a replay: something that changes the allocator's state, at the place in the trace
-// where it takes effect.
+// One step of a replay: a change of the allocator's state, at the place in the trace where it takes
+// effect.
 struct Op {
   enum class Kind : std::uint8_t {
     nothing,
     allocate,       // request .. closing, block, len
     free,           // group, start, count: clusters
     discard_inode,  // ino, count (0: all)
-    load_group,     // group; by somebody who was not allocating
-    reload_group,   // group: its buddy, loaded before, had been reclaimed meanwhile
+    load_group,     // group; loaded by a thread that was not allocating
+    reload_group,   // group; its buddy was loaded before and had been reclaimed
     prefetched,     // group, count (the group after the last): bitmaps read by the lazy-init thread
     allocate_inode,   // ino, mode
     free_inode,       // ino
     commit_flushing,  // block (the number): the running transaction takes no more frees
     end_commit,       // block: its frees become usable
     // group, start, count: clusters that the device is told of; request: the number of the
-    // trim_group that sends them, 0 when none does
+    // trim_group that sends them, 0 for the worker
     discard_blocks,
-    // group, start, count: FITRIM looks for free clusters among these; request: its number among
-    // them, from 1
+    // group, start, count: FITRIM looks for free clusters here; request: its number among
+    // trim_group operations, from 1
     trim_group,
     lost,  // events are missing here
   };
@@ -70,12 +69,12 @@ struct Op {
   std::uint16_t mode = 0;  // as in st_mode
   bool has_inputs = false;
   bool open = false;  // allocate: not answered yet
-  // allocate: another thread's allocation was under way at the same time, or another thread changed
-  // the state between request and closing event, or inodes between request and answer
+  // allocate: another thread's allocation overlapped, or another thread changed the state between
+  // request and closing event, or inodes between request and answer
   Race race = Race::none;
   bool file_data = false;  // free: data blocks of a regular file, as ext4_free_blocks says
-  bool moved = false;      // allocate: an event behind the request showed where it takes effect
-  bool malformed = false;  // allocate: a field of the request has no place in the kernel's
+  bool moved = false;      // allocate: an event after the request showed where it takes effect
+  bool malformed = false;  // allocate: a field of the request does not fit the kernel's type
   std::uint32_t pid = 0;
   std::uint64_t time_ns = 0;
   std::uint64_t ordinal = 0;  // of the event in the trace, from 1
@@ -85,15 +84,15 @@ struct Op {
   std::uint64_t count = 0;
 
   // allocate
-  std::uint64_t changes_before = 0;  // changes of the state in the trace before the request
-  std::uint64_t inodes_before = 0;   // inodes allocated and freed in the trace before the request
-  std::uint64_t request = 0;         // its number among the requests, from 1
-  // The number of a request of another thread that came and takes effect before this one, and was
-  // answered after it; 0: none.
+  std::uint64_t changes_before = 0;  // state changes in the trace before the request
+  std::uint64_t inodes_before = 0;   // inode changes in the trace before the request
+  std::uint64_t request = 0;         // its number among requests, from 1
+  // The number of another thread's request that came and takes effect before this one, and was
+  // answered after it; 0: no such request.
   std::uint64_t within = 0;
-  bool late = false;  // takes effect where it was answered because OpStream was told so
-  // Something changed between the place where the request takes effect and its answer, so it may
-  // have come later.
+  bool late = false;  // takes effect at its answer, because OpStream was told so
+  // Something changed between the request's place and its answer, so it may have taken effect
+  // later.
   bool may_be_late = false;
   std::uint32_t request_len = 0;  // clusters
   std::uint32_t logical = 0;
@@ -105,7 +104,7 @@ struct Op {
   std::uint64_t block = 0;        // handed out; 0 when refused
   std::uint64_t answered_ns = 0;  // time of the answer
   std::uint32_t len = 0;          // clusters handed out
-  // The find became an inode's preallocation, for the file's blocks from here on.
+  // The search's result became an inode preallocation for the file's blocks from here on.
   std::optional<std::uint32_t> placed_at;
   Closing closing;
 };
@@ -113,16 +112,16 @@ static_assert(sizeof(Op) <= 256);
 
 // Turns events into operations, in the order in which they took effect. An allocation that made a
 // preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its
-// closing event, any other at its request. If it was given clusters that another thread freed since
-// the request, its search came later, and it takes effect at its closing event. So does a request
-// in `late`, if no other event shows its place. Looks ahead only while an allocation is unanswered,
-// and not beyond kWindow operations; after that its answer counts as lost.
+// closing event, any other at its request. If an allocation got clusters that another thread freed
+// since the request, its search came later: it takes effect at its closing event. So does a request
+// in `late` if no other event shows its place. Looks ahead only while an allocation is unanswered,
+// and at most kWindow operations; after that its answer counts as lost.
 class OpStream {
  public:
   static constexpr std::size_t kWindow = 32768;
 
-  // `geometry` and `late` must outlive the object. `loaded`: every group's buddy was, before the
-  // trace. `late`: requests by number, ascending, that take effect at their closing events.
+  // `geometry` and `late` must outlive the object. `loaded`: every group's buddy was loaded before
+  // the trace. `late`: numbers of requests that take effect at their closing events, ascending.
   OpStream(trace::EventSource& source, const Geometry& geometry, bool loaded = false,
            std::span<const std::uint64_t> late = {})
       : source_(source), geometry_(geometry), late_(late), loaded_(geometry.groups, loaded) {}
@@ -130,15 +129,15 @@ class OpStream {
   // The next operation, or null at the end. Valid until the next call.
   [[nodiscard]] Result<Op*> next();
 
-  // Allocations whose answer the trace does not have; they are left out.
+  // Allocations without an answer in the trace; they are left out.
   [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
-  // Closing events and answers that belong to no request, and the number of the first such event.
+  // Closing events and answers without a request, and the number of the first such event.
   [[nodiscard]] std::uint64_t strays() const { return strays_; }
   [[nodiscard]] std::uint64_t first_stray() const { return first_stray_; }
 
  private:
-  // Clusters that were freed: usable at once without a journal, or with data=writeback those of
-  // files, else when the transaction is on disk.
+  // Freed clusters. They are usable at once without a journal (with data=writeback, clusters of
+  // files are too); otherwise when the transaction is on disk.
   struct Freed {
     std::uint64_t ordinal = 0;
     std::uint32_t pid = 0;
@@ -177,28 +176,29 @@ class OpStream {
   const Geometry& geometry_;
   std::span<const std::uint64_t> late_;
   NumberedQueue<Op> queue_;
-  bool handed_out_ = false;  // the first of them: the caller has done with it at the next call
+  bool handed_out_ =
+      false;  // the first operation was returned; the caller has finished with it at the next call
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
   std::uint64_t inodes_ = 0;   // events so far that allocated or freed an inode
   std::uint64_t requests_ = 0;
-  // Threads whose last ext4_free_blocks was of a regular file's data.
+  // Threads whose last ext4_free_blocks freed a regular file's data.
   boost::unordered_flat_set<std::uint32_t> freeing_data_;
-  UnderWay open_;  // by number in the queue
-  // Requests of `open_` that take effect where they were made, as far as the trace has shown, and
-  // have not been decided; empty while there is one.
+  UnderWay open_;  // numbers in the queue
+  // Undecided requests of `open_` that, as far as the trace has shown, take effect at their
+  // request. Empty while only one allocation is open.
   std::set<std::uint64_t> waiting_;
-  std::vector<Freed> freed_;  // since the first of `open_` was asked for
-  // Threads whose last event was of FITRIM, and the group that each is at.
+  std::vector<Freed> freed_;  // since the first request of `open_`
+  // Threads whose last event was of FITRIM, and the group that each has reached.
   struct Trimming {
     std::uint64_t number = 0;
     std::uint32_t group = 0;
   };
   std::unordered_map<std::uint32_t, Trimming> trimming_;
   std::uint64_t trims_ = 0;
-  // By the running transaction, and by the one that commits; of each the first kWindow.
+  // Clusters freed by the running and by the committing transaction; the first kWindow of each.
   std::vector<Freed> running_, committing_;
-  std::vector<bool> loaded_;  // groups whose buddy the trace has shown to be loaded
+  std::vector<bool> loaded_;  // groups whose buddy is known to be loaded
   bool ended_ = false;
   std::uint64_t unanswered_ = 0;
   std::uint64_t strays_ = 0;

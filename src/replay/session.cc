@@ -33,7 +33,7 @@ bool prints_as(const Policy& policy, trace::Generation generation) {
 }
 
 // The policies that may be those of the kernel that made the trace: first the one that stands for
-// its release, then those of the latest rules. None: no policy models it.
+// its release, then those with the latest rules. Empty if no policy models it.
 std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
   std::vector<const Policy*> out;
   for (const Policy* policy : allocator::policies())
@@ -44,13 +44,13 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   };
   if (trace.streams_without_start > 0 && std::any_of(out.begin(), out.end(), by_inode))
     std::erase_if(out, [&](const Policy* policy) { return !by_inode(policy); });
-  else  // without a search for a stream, goals by inode decide as one goal does
+  else  // without a search for a stream, goals by inode and one goal decide alike
     std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
   std::stable_partition(out.begin(), out.end(), stands);
   return out;
 }
 
-// Of the first long-term kernel.
+// The policy of the first long-term kernel.
 const Policy* default_policy() {
   const auto all = allocator::policies();
   return *std::find_if(all.begin(), all.end(), [](const Policy* p) { return p->long_term; });
@@ -77,10 +77,10 @@ class Session::Replays {
     if (options_.warm) warm_ = *options_.warm;
   }
 
-  // `beside`: with a run that decides alone.
+  // `beside`: also runs a replay that decides alone.
   [[nodiscard]] Result<Followed> follow(const Setup& recorded, bool beside);
   [[nodiscard]] Result<Followed> follow_recorded(Setup recorded, bool beside);
-  // Makes the driver and runs it; `inputs`: for those that take them.
+  // Makes the driver and runs it. `inputs`: extra arguments of the driver.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> run(const Setup& setup, const Inputs&... inputs) const;
 
@@ -94,11 +94,11 @@ class Session::Replays {
   [[nodiscard]] const WarmStart* warm() const { return warm_ ? &*warm_ : nullptr; }
 
  private:
-  // The driver, before its first event.
+  // Makes the driver, before its first event.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const Setup& setup,
                                                             const Inputs&... inputs) const;
-  // The same, and how long that took.
+  // Makes the driver and measures how long that took.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<Run> made_ready(const Setup& setup, const Inputs&... inputs) const;
   [[nodiscard]] EngineOptions engine_options(const Setup& setup) const;
@@ -112,7 +112,7 @@ class Session::Replays {
   std::optional<WarmStart> warm_;
   InputTable inputs_;
   std::vector<RecordedTrim> trims_;
-  std::optional<OpList> ops_;  // for replays that do not take them in their order
+  std::optional<OpList> ops_;  // for replays that change the order of operations
 };
 
 EngineOptions Session::Replays::engine_options(const Setup& setup) const {
@@ -180,7 +180,7 @@ Result<Run> Session::Replays::run(const Setup& setup, const Inputs&... inputs) c
 std::vector<Result<Run>> Session::Replays::what_if_in_lockstep(
     std::span<const Setup> setups) const {
   std::vector<Result<Run>> runs;
-  if (setups.size() == 1) {  // needs no copies of operations
+  if (setups.size() == 1) {  // needs no copy of the operations
     runs.push_back(run<WhatIf>(setups.front(), inputs_));
     return runs;
   }
@@ -219,8 +219,8 @@ Status Session::Replays::read_trims() {
   return {};
 }
 
-// The run that decides alone takes each decision after the one that follows. Where that one is not
-// settled, the other one ends, and it is not known what it would have come to.
+// The run that decides alone takes each decision after the run that follows. If the inputs of a
+// decision are not settled then, the run that decides alone ends, and its result is unknown.
 Result<Followed> Session::Replays::follow_beside_alone(const Setup& setup) const {
   const Stopwatch watch;
   Followed out;
@@ -240,7 +240,7 @@ Result<Followed> Session::Replays::follow_beside_alone(const Setup& setup) const
   return out;
 }
 
-// What warm starts do not show is learnt on the way.
+// Learns on the way what warm starts do not show.
 Result<Followed> Session::Replays::follow_learning(const Setup& recorded, bool beside) {
   Followed out;
   if (beside) {
@@ -248,7 +248,7 @@ Result<Followed> Session::Replays::follow_learning(const Setup& recorded, bool b
   } else {
     E4R_TRY(out.run, run<Follow>(recorded));
   }
-  // What a decision shows of the lists at the start serves those before it as well.
+  // A decision that shows the order of the lists at the start also helps with earlier decisions.
   constexpr int kMostPasses = 20;
   for (int pass = 1; warm_ && pass < kMostPasses; ++pass) {
     const auto& learnt = static_cast<const Follow&>(*out.run.engine).learnt();
@@ -259,8 +259,8 @@ Result<Followed> Session::Replays::follow_learning(const Setup& recorded, bool b
   return out;
 }
 
-// Requests that overlap are decided in their order; where a decision differs that way, in the order
-// of their answers, which stands if all of them are then as recorded.
+// Decides overlapping requests in their order first. Where that makes a decision differ, tries the
+// order of their answers, and keeps it if all of these decisions are then as recorded.
 Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   constexpr int kMostPasses = 8;
   E4R_CHECK(read_trims());
@@ -288,7 +288,7 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
   std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
   Followed best;
-  InputTable inputs;  // of the best
+  InputTable inputs;  // of the best pass
   for (const Policy* policy : policies) {
     recorded.policy = policy;
     E4R_TRY(Followed followed, follow(recorded, beside));
@@ -355,8 +355,8 @@ Result<std::vector<Run>> Session::what_if(const std::vector<Setup>& setups) cons
 }
 
 std::size_t Session::in_lockstep(std::span<const Setup> setups, unsigned threads) const {
-  constexpr std::size_t kMost = 8;                // then reading the trace is a small part
-  constexpr std::uint64_t kMostEvents = 1 << 24;  // of all of them: a few seconds
+  constexpr std::size_t kMost = 8;  // then reading the trace is a small part of the work
+  constexpr std::uint64_t kMostEvents = 1 << 24;  // of all setups together: a few seconds
   const auto in_a_process = [](const Setup& setup) { return setup.make != nullptr; };
   if (std::ranges::any_of(setups, in_a_process)) return 1;
   const std::uint64_t events = std::max<std::uint64_t>(trace().events(), 1);

@@ -31,7 +31,7 @@ class Engine;
 class SideBySide;
 struct Setup;
 struct WarmStart;
-// Makes the decider of one replay. `warm`: null when the file system was mounted a moment ago.
+// Makes the decider of one replay. `warm`: null if the file system had just been mounted.
 using DeciderMaker = std::function<Result<std::unique_ptr<allocator::Decider>>(
     const Setup& setup, const WarmStart* warm)>;
 
@@ -41,18 +41,18 @@ struct Setup {
   allocator::Tunables tunables;
   Watch watch = nullptr;  // as in EngineOptions
   std::uint64_t watch_every = 1;
-  std::vector<std::uint64_t> explain = {};  // as in EngineOptions
-  bool log = false;                         // likewise
-  bool rows = false;                        // likewise
-  // Likewise, and not to follow with.
+  std::vector<std::uint64_t> explain = {};  // see EngineOptions
+  bool log = false;                         // see EngineOptions
+  bool rows = false;                        // see EngineOptions
+  // See EngineOptions. Not for a run that follows.
   bool locks = false;
   unsigned writers = 1;
   std::vector<std::uint64_t> write_down = {};
   DecisionWatch decided = nullptr;
-  DeciderMaker make = nullptr;  // empty: the policy's model decides. Not to follow with
+  DeciderMaker make = nullptr;  // empty: the policy's model decides. Not for a run that follows
 };
 
-// An engine that has run, and how long it took.
+// A finished engine and its time.
 struct Run {
   Run();
   Run(Run&&) noexcept;
@@ -60,11 +60,12 @@ struct Run {
   ~Run();
 
   std::unique_ptr<Engine> engine;
-  double ready_s = 0;    // until the first event: who decides was made, a kernel was booted
+  double ready_s = 0;    // until the first event: to make the decider, such as to boot a kernel
   double elapsed_s = 0;  // in all
 };
 
-// A run that follows, and one beside it that decides alone, each as it is without the other.
+// A run that follows, and one beside it that decides alone. Each is as it would be without the
+// other.
 struct Followed {
   Run run;
   std::optional<Run> alone;
@@ -72,18 +73,18 @@ struct Followed {
 
 struct SessionOptions {
   unsigned threads = 0;                   // policies replayed at once; 0: one per CPU
-  std::shared_ptr<const WarmStart> warm;  // of a file system with a past; null: it has none
-  std::string release;                    // of the recorded kernel, as `uname -r`; empty: not known
+  std::shared_ptr<const WarmStart> warm;  // of a file system with a past; null otherwise
+  std::string release;                    // of the recorded kernel, as `uname -r`; empty: unknown
   bool check = false;                     // verify the state's invariants on the way
-  // How far a policy's run is. False: it ends with the Error "stopped". Any thread; may be empty.
+  // Called with a policy's progress, from any thread. Returning false ends the run with the Error
+  // "stopped". May be empty.
   std::function<bool(std::string_view policy, std::uint64_t events)> progress;
 };
 
 // Whether a policy of this project models the kernel that made the trace.
 [[nodiscard]] bool is_modelled(const trace::TraceSummary& trace);
 
-// A start state and a trace, and the replays made of them. `source` must outlive the session and
-// its runs.
+// A start state, a trace, and the replays of them. `source` must outlive the session and its runs.
 class Session {
  public:
   Session(const state::Source& source, trace::PackedTrace trace, SessionOptions options);
@@ -91,41 +92,40 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  // Follows the recorded kernel from event to event and works out the inputs of each decision that
-  // the trace does not carry. Must come before the others.
+  // Follows the recorded kernel event by event, and works out the inputs of each decision that the
+  // trace does not carry. Must run before the other replays.
   [[nodiscard]] Result<Run> follow(const Setup& recorded);
-  // The same under the policy of the recorded kernel, whatever the setup's is; legacy when no
-  // policy models that kernel. Where the trace alone does not tell the policy, under the one that
-  // follows more of its decisions; of those that follow equally well, the one that stands for the
-  // release.
+  // Follows under the policy of the recorded kernel, whatever the setup's policy is, or under
+  // legacy if no policy models that kernel. If the trace alone does not tell the policy, the policy
+  // that follows most decisions wins; among equals, the one that stands for the release.
   [[nodiscard]] Result<Run> follow_recorded(Setup recorded);
 
-  // The same as follow_recorded(), or as follow() when the setup has a policy. The setup with that
-  // policy is let decide alone, as free_run() does, while the trace is read: `alone` is there
-  // unless what it needs of a decision was only known later, or it failed.
+  // Follows as follow_recorded() does, or as follow() does if the setup has a policy. While it
+  // reads the trace, the same policy also decides alone, as in free_run(). `alone` is missing if a
+  // decision needed something that only later events showed, or if the run failed.
   [[nodiscard]] Result<Followed> follow_beside_alone(const Setup& setup);
 
   // Lets the setup decide alone from start to end and compares with the trace.
   [[nodiscard]] Result<Run> free_run(const Setup& setup);
 
-  // Replays under one setup. May be called from several threads at once.
+  // Replays under one setup. Several threads may call it at once.
   [[nodiscard]] Result<Run> what_if(const Setup& setup) const;
-  // The same under each setup, on the caller's thread: the trace is read once for all of them, and
-  // each run takes what its own work takes. The results come in the order of the setups.
+  // Replays under each setup on the caller's thread. The trace is read once for all of them. The
+  // results have the order of the setups.
   [[nodiscard]] std::vector<Result<Run>> what_if_in_lockstep(std::span<const Setup> setups) const;
-  // How many of `setups` to give to each call of it, when `threads` threads make these calls: more
-  // take less time in all, and more memory. 1 when one has a decider of its own, which may be a
+  // How many of `setups` to pass to each call when `threads` threads make the calls. More take less
+  // time in all, and more memory. Returns 1 if a setup has a decider of its own, which may be a
   // process.
   [[nodiscard]] std::size_t in_lockstep(std::span<const Setup> setups, unsigned threads) const;
-  // Replays under each setup, in threads; the runs come in the order of the setups.
+  // Replays under each setup, in threads. The runs have the order of the setups.
   [[nodiscard]] Result<std::vector<Run>> what_if(const std::vector<Setup>& setups) const;
 
-  // Begins a replay in which the setup's writers are as far as the caller says. The session must
+  // Begins a replay in which the caller advances each of the setup's writers. The session must
   // outlive it.
   [[nodiscard]] Result<SideBySide> side_by_side(const Setup& setup);
 
   [[nodiscard]] const trace::PackedTrace& trace() const;
-  // As follow() has completed it; null without one.
+  // What follow() completed; null before follow().
   [[nodiscard]] const WarmStart* warm() const;
 
  private:

@@ -11,25 +11,24 @@
 
 namespace e4r::replay {
 
-// A replay in which several writers are at work, each as far as the caller says. A writer's
-// operations, those on its files (writer_of), come in their recorded order; those of two
-// writers come in any order. What is of no file, such as a commit, comes when the first writer has
-// passed it.
+// A replay with several writers, each of which the caller advances. A writer's operations (those on
+// its files, see writer_of) keep their recorded order. Operations of two writers come in any order.
+// An operation without a file, such as a commit, takes effect when the first writer passes it.
 class SideBySide {
  public:
-  // `ops` and what `engine` was made with must outlive the object. `writers`: at least 1, and those
-  // that the engine was made for.
+  // `ops` and everything that `engine` refers to must outlive the object. `writers`: at least 1,
+  // and the number that the engine was made for.
   SideBySide(const OpList& ops, std::unique_ptr<Engine> engine, unsigned writers);
 
-  // The writer's next request: the number of its decision in the trace, from 1. Nothing: it has
-  // none left, and has done what came after the last one.
+  // The number of the decision of the writer's next request in the trace, from 1. Empty if the
+  // writer has no request left; then its remaining operations are done.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next(unsigned writer);
-  // Serves that request on a CPU (the recorded one if none is given) while other CPUs hold `held`,
-  // and what the writer did before it. The engine's locks() are of this request alone: one for each
-  // that it needed. The Error is the decider's.
+  // Does what the writer did before that request, then serves the request on a CPU (by default the
+  // recorded one) while other CPUs hold `held`. Afterwards the engine's locks() cover this request
+  // alone, one entry for each request that it needed. The Error is the decider's.
   [[nodiscard]] Status serve(unsigned writer, std::optional<std::uint16_t> cpu = {},
                              const allocator::HeldLocks* held = nullptr);
-  // After the last one.
+  // Ends the replay after the last request.
   [[nodiscard]] Status finish() { return engine_->finish(); }
 
   [[nodiscard]] const Engine& engine() const { return *engine_; }
@@ -43,7 +42,8 @@ class SideBySide {
     std::vector<Turn> turns;
     std::size_t next = 0;
   };
-  // Does the writer's next operation, and before it those of no file that are recorded before it.
+  // Does the writer's next operation, after the operations without a file that are recorded before
+  // it.
   [[nodiscard]] Status do_next(Writer& writer);
 
   const OpList& ops_;

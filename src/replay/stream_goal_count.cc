@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::uint32_t kMostTried = 256;
 
-// What would be if there were `last.size()` goals.
+// The searches explained if there were `last.size()` goals.
 struct Guess {
-  std::vector<std::uint32_t> last;  // group in which the goal's last search ended
+  std::vector<std::uint32_t> last;  // group in which the last search of each goal ended
   std::uint64_t explained = 0;
 
   void see(const trace::Event& e) {

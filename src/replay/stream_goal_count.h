@@ -8,15 +8,16 @@
 
 namespace e4r::replay {
 
-// How many stream goals a kernel of 6.17 or later had, which is the number of possible CPUs, or a
-// quarter of the groups when that is less.
+// How many stream goals a kernel of 6.17 or later had: the number of possible CPUs, or a quarter of
+// the groups if that is less.
 struct StreamGoalCount {
-  std::uint32_t goals = 0;      // the fewest that explain most; 0: there was nothing to explain
+  std::uint32_t goals = 0;      // the fewest that explain most searches; 0: nothing to explain
   std::uint64_t explained = 0;  // searches whose goal is where that goal's last search ended
-  std::uint64_t searches = 0;   // for streams
+  std::uint64_t searches = 0;   // searches for streams
 };
 
-// Works it out from the searches of a trace: which inodes share a goal. At most 256 are tried.
+// Works it out from the searches of a trace, which show which inodes share a goal. Tries at most
+// 256 goals.
 [[nodiscard]] Result<StreamGoalCount> count_stream_goals(trace::EventSource& events,
                                                          std::uint32_t groups);
 

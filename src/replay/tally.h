@@ -5,21 +5,21 @@
 
 namespace e4r::replay {
 
-// What happened, beyond the allocator's own counters.
+// What happened, besides the allocator's own counters.
 struct Tally {
   std::uint64_t requests = 0;  // allocations decided
-  std::uint64_t metadata = 0;  // of these: without HINT_DATA
-  // Of these: for mapping blocks (extent tree nodes, indirect blocks) of regular files. How many a
-  // file needs follows from its layout, so these requests belong to the recorded layout: a replay
-  // that places the data otherwise still makes as many as were recorded.
+  std::uint64_t metadata = 0;  // allocations without HINT_DATA
+  // Metadata allocations for the mapping blocks of regular files (extent tree nodes, indirect
+  // blocks). A file's layout decides how many it needs. A replay that places the data otherwise
+  // still makes as many as were recorded.
   std::uint64_t mapping = 0;
   std::uint64_t allocated_blocks = 0;
   std::uint64_t failed = 0;    // no space
   std::uint64_t refused = 0;   // turned away by the kernel before its allocator
-  std::uint64_t absorbed = 0;  // recorded requests that had been served before
-  std::uint64_t extra = 0;     // requests the recorded kernel did not need
+  std::uint64_t absorbed = 0;  // recorded requests that an earlier request had served already
+  std::uint64_t extra = 0;     // requests that the recorded kernel did not need
   std::uint64_t freed_clusters = 0;
-  std::uint64_t bad_frees = 0;  // frees of what is not in use
+  std::uint64_t bad_frees = 0;  // frees of blocks that are not in use
   std::uint64_t commits = 0;
   std::uint64_t guessed_sizes = 0;    // Decision::size_guessed
   std::uint64_t guessed_writers = 0;  // Decision::writers_guessed

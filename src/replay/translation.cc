@@ -31,7 +31,7 @@ std::uint64_t Translation::place_of(const Run& run, std::uint64_t offset) {
   return run.ino == 0 && run.place == 0 ? 0 : run.place + offset;
 }
 
-// Files are written from their beginning to their end.
+// Files are written from beginning to end, so most blocks continue the last run.
 bool Translation::add_to_recent(std::uint64_t block, const Run& run) {
   if (recent_ == runs_.end() || !continues(*recent_, block, run)) return false;
   const auto after = std::next(recent_);
@@ -63,7 +63,7 @@ void Translation::erase(Runs::iterator& it) {
   it = runs_.erase(it);
 }
 
-// Whether the blocks are in a run; `after` is the first run that does not begin before them.
+// Whether any of the blocks is in a run. `after` is the first run that does not begin before them.
 bool Translation::overlap(Runs::const_iterator after, std::uint64_t block,
                           std::uint64_t len) const {
   if (after != runs_.end() && after->first < block + len) return true;
@@ -72,8 +72,8 @@ bool Translation::overlap(Runs::const_iterator after, std::uint64_t block,
   return block < before->first + before->second.len;
 }
 
-// What the trace said before of these blocks holds no longer: it has them allocated twice, without
-// a free in between. `it` is the first run that does not begin before them.
+// Forgets what the trace said of these blocks before: it has them allocated twice without a free in
+// between. `it` is the first run that does not begin before them.
 void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::uint64_t len) {
   const auto overlaps = [&](Runs::const_iterator run) {
     return run != runs_.end() && run->first < block + len && block < run->first + run->second.len;
@@ -90,7 +90,7 @@ void Translation::forget_recorded(Runs::iterator it, std::uint64_t block, std::u
   }
 }
 
-// The run that has the recorded block; the end: none.
+// The run that holds the recorded block; the end if no run does.
 Translation::Runs::const_iterator Translation::holder(std::uint64_t key) const {
   const auto has = [&](Runs::const_iterator run) { return key - run->first < run->second.len; };
   if (recent_ != runs_.end() && has(recent_)) return recent_;

@@ -10,42 +10,41 @@
 
 namespace e4r::replay {
 
-// Files are dealt out to writers one by one.
+// The writer of a file. Files are dealt out to writers one by one.
 [[nodiscard]] constexpr unsigned writer_of(std::uint64_t ino, unsigned writers) {
   return static_cast<unsigned>(ino % writers);
 }
 
-// Knows for each recorded device block which file block or metadata block it holds, and where the
-// replay has put that block. A block that the trace did not allocate stands for itself.
-//
-// With many writers, each has recorded blocks of its own: one may ask for a block before another
-// one has freed it, since they are served in another order than the recorded one.
+// Knows which file block or metadata block each recorded device block holds, and where the replay
+// has put it. A block that the trace did not allocate stands for itself.
+// Each of several writers has recorded blocks of its own. They are served in another order than the
+// recorded one, so one writer may ask for a block before another has freed it.
 class Translation {
  public:
-  // `writers`: a file is that of writer_of() its inode.
+  // `writers`: writer_of() tells the writer of a file.
   explicit Translation(unsigned writers = 1) : writers_(writers) {}
 
-  // The file's blocks in the replay; valid until another file is named or forgotten.
+  // The file's blocks in the replay. Valid until another file is named or forgotten.
   [[nodiscard]] FileLayout& file(std::uint64_t ino) { return files_[ino]; }
   [[nodiscard]] const FileLayouts& files() const { return files_.all(); }
 
-  // The kernel put `len` blocks of file `ino` from `logical` on at `block`.
+  // The kernel put `len` blocks of file `ino`, from file block `logical` on, at `block`.
   void recorded_data(std::uint64_t ino, std::uint64_t logical, std::uint64_t block,
                      std::uint64_t len);
-  // The kernel put `len` blocks of the file's metadata at `block`; the replay put them at `here`,
+  // The kernel put `len` blocks of the file's metadata at `block`. The replay put them at `here`,
   // or found no place for them (0).
   void recorded_metadata(std::uint64_t ino, std::uint64_t block, std::uint64_t here,
                          std::uint64_t len);
 
-  // Where a recorded block of the file is in the replay; itself when the trace did not allocate it,
-  // 0 when the replay has no place for it.
+  // Where a recorded block of the file is in the replay: itself if the trace did not allocate it, 0
+  // if the replay has no place for it.
   [[nodiscard]] std::uint64_t find(std::uint64_t ino, std::uint64_t block) const;
 
-  // The kernel freed recorded blocks of the file: forgets them and appends to `out` the ranges to
-  // free in the replay, neighbours joined.
+  // The kernel freed recorded blocks of the file. Forgets them and appends to `out` the ranges to
+  // free in the replay, with neighbours joined.
   void free(std::uint64_t ino, const BlockRange& recorded, std::vector<BlockRange>& out);
 
-  // The inode is gone: appends what the replay still holds for it, and forgets the file.
+  // The inode is gone. Appends the blocks that the replay still holds for it, and forgets the file.
   void forget(std::uint64_t ino, std::vector<BlockRange>& out);
 
  private:
@@ -55,7 +54,7 @@ class Translation {
     std::uint64_t place;  // file block, or for metadata the block in the replay (0: none)
   };
   using Runs = std::map<std::uint64_t, Run>;
-  // A recorded block has its writer's number above this.
+  // The key of a recorded block has the writer's number above these bits.
   static constexpr unsigned kBlockBits = 48;
   static constexpr std::uint64_t kBlock = (1ull << kBlockBits) - 1;
 
@@ -64,7 +63,7 @@ class Translation {
     return std::uint64_t{writer_of(ino, writers_)} << kBlockBits | block;
   }
 
-  // Whether the recorded blocks from `block` on, of `run`, go on with those of `left`.
+  // Whether the recorded blocks of `run`, from `block` on, continue those of `left`.
   [[nodiscard]] static bool continues(const Runs::value_type& left, std::uint64_t block,
                                       const Run& run) {
     return left.first + left.second.len == block && left.second.ino == run.ino &&
@@ -73,7 +72,7 @@ class Translation {
   [[nodiscard]] bool add_to_recent(std::uint64_t block, const Run& run);
   [[nodiscard]] Runs::const_iterator holder(std::uint64_t key) const;
   void erase(Runs::iterator& it);
-  // `place` of the block at `offset` in the run.
+  // The `place` of the block at `offset` in the run.
   [[nodiscard]] static std::uint64_t place_of(const Run& run, std::uint64_t offset);
   void add(std::uint64_t block, const Run& run);
   [[nodiscard]] bool overlap(Runs::const_iterator after, std::uint64_t block,
@@ -85,10 +84,10 @@ class Translation {
   unsigned writers_;
   RecentMap<FileLayouts> files_;
   Runs runs_;                            // by key of the recorded block, disjoint
-  Runs::iterator recent_ = runs_.end();  // the run that was added to last
+  Runs::iterator recent_ = runs_.end();  // the run that was last extended
 };
 
-// Joins each range with the one before it where it continues it.
+// Joins each range with its predecessor if it continues that one.
 void join_neighbours(std::vector<BlockRange>& ranges);
 
 }  // namespace e4r::replay

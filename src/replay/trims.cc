@@ -15,18 +15,18 @@ namespace {
 
 constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
 
-// Where a thread's FITRIM is.
+// How far a thread's FITRIM has come.
 struct Call {
   std::uint32_t number = 0;
   std::uint32_t group = 0;
-  bool to_the_end = false;  // of the group
+  bool to_the_end = false;  // the last trim reached the end of its group
 };
 
 bool goes_on(const Call& call, const Op& op) {
   return call.to_the_end && op.group > call.group && op.start == 0;
 }
 
-// Takes operations one by one.
+// Reads operations one by one.
 class Trims {
  public:
   Trims(const Geometry& geometry, bool discards_recorded, bool warm)
@@ -72,10 +72,11 @@ class Trims {
   std::uint32_t least_;
   bool warm_;
   std::vector<RecordedTrim> trims_;
-  std::vector<std::uint32_t> shortest_;  // of each call
+  std::vector<std::uint32_t> shortest_;  // run, by call
   std::unordered_map<std::uint32_t, Call> threads_;
   std::unordered_set<std::uint32_t> known_;  // groups of which the trace has shown something
-  std::unordered_set<std::size_t> first_;    // of trims_, those that came to a group before that
+  std::unordered_set<std::size_t>
+      first_;  // indices into trims_ of the trims that came to a group before that
 };
 
 }  // namespace

@@ -9,11 +9,11 @@
 
 namespace e4r::replay {
 
-// The allocations that are under way, a number for each thread that has one. Most often there is
-// one thread, which costs no lookup.
+// The allocations under way: at most one number for each thread. A single thread, the usual case,
+// costs no lookup.
 class UnderWay {
  public:
-  // Null: the thread has none.
+  // Null: no allocation of that thread is under way.
   [[nodiscard]] const std::uint64_t* find(std::uint32_t pid) const {
     if (one_ && one_->first == pid) return &one_->second;
     if (others_.empty()) return nullptr;
@@ -38,7 +38,7 @@ class UnderWay {
   }
   [[nodiscard]] std::size_t size() const { return (one_ ? 1 : 0) + others_.size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
-  // Calls `each` with every number, in no order.
+  // Calls `each` with every number, in unspecified order.
   template <class Each>
   void for_each(const Each& each) const {
     if (one_) each(one_->second);
@@ -47,7 +47,7 @@ class UnderWay {
 
  private:
   std::optional<std::pair<std::uint32_t, std::uint64_t>> one_;
-  boost::unordered_flat_map<std::uint32_t, std::uint64_t> others_;  // not that of one_
+  boost::unordered_flat_map<std::uint32_t, std::uint64_t> others_;  // all but the one of one_
 };
 
 }  // namespace e4r::replay

@@ -23,11 +23,11 @@ using trace::Event;
 using trace::EventKind;
 namespace bitmap = state::bitmap;
 
-// No request asks for these file blocks.
+// A file block that no request asks for.
 constexpr std::uint32_t kNowhereInFile = UINT32_MAX;
 
-// Reads a trace for preallocations that were there before it: used or given back, on clusters that
-// it has not handed out, preallocated or freed before.
+// Reads a trace for preallocations that existed before it. It uses or gives back clusters that it
+// has not handed out, preallocated or freed before.
 class Evidence {
  public:
   Evidence(const state::Source& source, std::uint64_t stream_req)
@@ -55,12 +55,12 @@ class Evidence {
     }
   }
 
-  // Clusters of preallocations that it shows.
+  // Clusters of preallocations that the trace shows.
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
-  // If not, what a search has found may have been a preallocation's before.
+  // If false, a search may have found what had been a preallocation before.
   [[nodiscard]] bool shows_releases() const { return shows_releases_; }
 
-  // Clusters of a group that no preallocation had, as a bitmap.
+  // Clusters of a group that were in no preallocation, as a bitmap.
   [[nodiscard]] std::vector<std::uint64_t> known_free(std::uint32_t group) const {
     std::vector<std::uint64_t> words(source_.groups[group].words.size());
     const auto whole = span(group, 0, geometry_.clusters_per_group);
@@ -93,7 +93,7 @@ class Evidence {
   }
   struct Asked {
     std::uint16_t cpu = 0;
-    std::uint64_t size = 0;  // of the file, blocks, at least
+    std::uint64_t size = 0;  // lower bound of the file's size in blocks
   };
   struct InFile {
     std::uint64_t ino = 0;
@@ -103,7 +103,7 @@ class Evidence {
   void touch(std::uint32_t group, std::int64_t start, std::uint64_t len) {
     if (len > 0 && geometry_.holds(group, start, len)) touched_.add(span(group, start, len));
   }
-  // A search has found it, and nothing had happened to it: no preallocation had it.
+  // A search has found the extent, and nothing had happened to it. So it was in no preallocation.
   void note_free(const trace::RecordedExtent& found) {
     if (found.len == 0 || !geometry_.holds(found.group, found.start, found.len)) return;
     const auto whole = span(found.group, found.start, found.len);
@@ -115,7 +115,7 @@ class Evidence {
     }
     if (from < whole.upper()) known_free_.add(Span::right_open(from, whole.upper()));
   }
-  // Free on disk, and nothing has happened to it yet.
+  // Whether the clusters are free on disk, and nothing has happened to them yet.
   [[nodiscard]] bool is_new(std::uint32_t group, std::int64_t start, std::uint64_t len) const {
     if (len == 0 || !geometry_.holds(group, start, len)) return false;
     return !boost::icl::intersects(touched_, span(group, start, len)) &&
@@ -123,7 +123,7 @@ class Evidence {
                              static_cast<std::uint32_t>(len));
   }
 
-  // The first goal that a stream's search shows is from before the trace.
+  // The first goal that a search for a stream shows is from before the trace.
   void note_stream(const Event& e) {
     if ((e.flags & mb::stream_alloc) == 0 || !streams_seen_.insert(e.ino % kStreams).second) return;
     if (e.goal_ex.group >= geometry_.groups) return;
@@ -151,26 +151,27 @@ class Evidence {
     touch(r.group, r.start, r.len);
   }
 
-  // What is known of a file's size, in blocks.
+  // The best known size of a file, in blocks.
   [[nodiscard]] std::uint64_t size_of(const Event& request) const {
     const std::uint64_t to_the_right = request.pright != 0 ? request.lright + std::uint64_t{1} : 0;
     if (!request.has_inputs) return to_the_right;
     return std::max(to_the_right, geometry_.blocks_of_bytes(request.i_size));
   }
-  // Whose preallocations a hit was looked for in. The thread may wait for them, and be woken on
-  // another CPU.
+  // The request whose preallocations served a hit. A thread that waits for them may wake on another
+  // CPU.
   [[nodiscard]] Asked asked_by(const Event& hit) const {
     const auto asked = asked_.find(hit.pid);
     return asked == asked_.end() ? Asked{hit.cpu, 0} : asked->second;
   }
 
-  // A file's preallocation goes on where its blocks before it end, or up to where others begin.
+  // A file's preallocation begins where the file's blocks before it end, or ends where later blocks
+  // begin.
   void note_neighbours(const Event& e) {
     if (e.pleft != 0 && is_new_at(e.pleft + 1)) begins_at_[e.pleft + 1] = {e.ino, e.lleft + 1};
     if (e.pright != 0 && is_new_at(e.pright - 1)) ends_at_[e.pright] = {e.ino, e.lright};
     // Without extents the goal is the nearest block of the file before the request (6.1:
-    // ext4_find_near). Of several requests with that goal the first in the file is the nearest. It
-    // is taken to be right behind.
+    // ext4_find_near). Among several requests with that goal, the first one in the file is the
+    // nearest. It is taken to be right behind that block.
     if (e.pleft == 0 && e.pright == 0 && e.logical > 0 && is_old_at(e.goal)) {
       const auto logical =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(e.logical - 1, kNowhereInFile));
@@ -191,14 +192,16 @@ class Evidence {
     return kNowhereInFile - geometry_.blocks_per_group;
   }
   [[nodiscard]] bool is_placed(const PlantedPrealloc& pa) const { return pa.logical < nowhere(); }
-  // Whether what follows up to `end` can be of the same preallocation: up to `first` it is in use.
+  // Whether the clusters up to `end` can belong to the same preallocation, which is in use up to
+  // `first`.
   [[nodiscard]] bool reaches(const PlantedPrealloc& pa, std::uint32_t first,
                              std::uint32_t end) const {
     const std::uint32_t behind = pa.start + pa.len;
     return first >= behind && end - pa.start <= kLongestPrealloc &&
            bitmap::all_set(source_.groups[pa.group].words, behind, first - behind);
   }
-  // A block of the same file behind it, and nothing free between, was handed out of the same one.
+  // A block of the same file behind it, with nothing free in between, was handed out of the same
+  // preallocation.
   void reach_to_old(PlantedPrealloc& pa) const {
     if (pa.kind != Prealloc::Kind::inode) return;
     auto it = before_.lower_bound(geometry_.block_of(pa.group, pa.start));
@@ -214,7 +217,7 @@ class Evidence {
       pa.len = clusters + 1;
     }
   }
-  // Pieces of one inode that continue each other in the file and on disk are one preallocation's.
+  // Pieces of an inode that continue each other both in the file and on disk are one preallocation.
   void merge_pieces() {
     std::vector<PlantedPrealloc*> order;
     for (PlantedPrealloc& pa : found_)
@@ -238,7 +241,7 @@ class Evidence {
     }
     std::erase_if(found_, [](const PlantedPrealloc& pa) { return pa.len == 0; });
   }
-  // The first file block of an inode's preallocation that is given back.
+  // The first file block of an inode preallocation that is given back.
   [[nodiscard]] std::uint32_t logical_of(const Event& release) const {
     const auto begin = begins_at_.find(release.block);
     if (begin != begins_at_.end() && begin->second.ino == release.ino) return begin->second.logical;
@@ -256,7 +259,7 @@ class Evidence {
     pa.kind = kind;
     pa.group = geometry_.group_of(e.block);
     pa.start = geometry_.cluster_in_group(e.block);
-    // Of an inode's, the event counts clusters; of a group's as well.
+    // The event counts clusters, for inode and group preallocations alike.
     pa.len = static_cast<std::uint32_t>(std::min<std::uint64_t>(e.count, UINT32_MAX));
     pa.owner = kind == Prealloc::Kind::inode ? e.ino : PlantedPrealloc::kNobody;
     pa.logical = logical_of(e);
@@ -264,7 +267,8 @@ class Evidence {
     touch(pa.group, pa.start, pa.len);
   }
 
-  // A piece that continues another one's clusters, of the same owner, is the same preallocation's.
+  // A piece that continues the clusters of another piece of the same owner belongs to the same
+  // preallocation.
   void join(const PlantedPrealloc& piece) {
     shown_ += piece.len;
     const auto end = by_end_.find(span(piece.group, piece.start, piece.len).lower());
@@ -283,10 +287,10 @@ class Evidence {
     found_.push_back(piece);
   }
 
-  // Clusters. A goal is normalized to 8 MiB or less (6.1: ext4_mb_normalize_request).
+  // In clusters. A goal is normalized to at most 8 MiB (6.1: ext4_mb_normalize_request).
   static constexpr std::uint32_t kLongestPrealloc = 2048;
 
-  // More stream goals than any kernel keeps; one inode of each residue is enough.
+  // More stream goals than any kernel keeps. One inode of each residue is enough.
   static constexpr std::uint64_t kStreams = 1 << 16;
 
   const Geometry& geometry_;
@@ -296,18 +300,19 @@ class Evidence {
   Clusters known_free_;
   std::uint64_t shown_ = 0;
   bool shows_releases_ = false;
-  std::unordered_map<std::uint32_t, Asked> asked_;  // a thread's last request
-  // Where a file's preallocation might begin, and what might be behind one: by block.
+  std::unordered_map<std::uint32_t, Asked> asked_;  // the last request of each thread
+  // Where a file's preallocation may begin, and what may lie behind one: by block.
   std::unordered_map<std::uint64_t, InFile> begins_at_;
   std::unordered_map<std::uint64_t, InFile> ends_at_;
   std::map<std::uint64_t, InFile> before_;  // by block: blocks from before the trace
   std::vector<PlantedPrealloc> found_;
-  std::unordered_map<std::uint64_t, std::size_t> by_end_;  // of found_, by the cluster behind it
+  std::unordered_map<std::uint64_t, std::size_t>
+      by_end_;  // index into found_, by the cluster behind it
   std::vector<allocator::PlantedStreamGoal> streams_;
   std::unordered_set<std::uint64_t> streams_seen_;
 };
 
-// A group's bitmap with what is known of its preallocations in use.
+// A group's bitmap, with its known preallocations marked as in use.
 std::vector<std::uint64_t> words_with(const state::Source& source, std::uint32_t group,
                                       const std::vector<const PlantedPrealloc*>& preallocs) {
   const auto& image = source.groups[group].words;
@@ -316,7 +321,7 @@ std::vector<std::uint64_t> words_with(const state::Source& source, std::uint32_t
   return words;
 }
 
-// Puts groups in front of others in an order that is given by ranks.
+// Puts groups in front of others in an order given by ranks.
 class Ranking {
  public:
   Ranking(std::vector<std::uint32_t>& rank, std::uint32_t group_count) : rank_(rank) {
@@ -351,7 +356,7 @@ void WarmStart::put_into(allocator::Model& model) const {
   }
   for (const allocator::PlantedPrealloc& pa : preallocs) model.allocator().plant(pa);
   model.allocator().plant(streams);
-  // The kernel moves its mark of the first free cluster down at once, up not always.
+  // The kernel lowers its mark of the first free cluster at once, but does not always raise it.
   for (const state::MbGroup& shown : groups) {
     if (shown.number >= state.group_count()) continue;
     state::Group& group = state.group(shown.number);

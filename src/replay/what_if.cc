@@ -8,7 +8,7 @@ namespace e4r::replay {
 void WhatIf::decide(const Op& op) {
   allocator::Inputs known;
   if (op.request <= inputs_.known.size()) known = inputs_.known[op.request - 1];
-  // A file that has its own preallocations keeps them.
+  // A file that has preallocations of its own keeps them.
   if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
       facts_.of(op.ino).mode == allocator::Mode::stream)
     known.mode = allocator::Mode::stream;
@@ -32,8 +32,8 @@ void WhatIf::note(const Op& op, const allocator::Decision& decision, bool& first
   first = false;
 }
 
-// Serves as many blocks of metadata as the recorded request got. Those are what the trace will
-// free one day, so anything beyond them goes back at once.
+// Serves as many blocks of metadata as the recorded request got. The trace will free those one day,
+// so anything beyond them is given back at once.
 void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   const Geometry& geometry = this->geometry();
   const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
@@ -54,7 +54,7 @@ void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
   translation_.recorded_metadata(op.ino, op.block + placed, 0, recorded - placed);
 }
 
-// Makes it a request for the file blocks [at, end), which continue what lies before them.
+// Turns it into a request for the file blocks [at, end), which continue those before them.
 void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
                    allocator::Request& request) const {
   request.logical = static_cast<std::uint32_t>(at);
@@ -82,7 +82,7 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
     }
     if (at != request.logical || !first)
       go_on(file, at, std::max(asked_end, recorded_end), request);
-    // The replay may have blocks further on that the recorded kernel had not got yet.
+    // The replay may have blocks further on that the recorded kernel did not have yet.
     if (const FileExtent* right = file.right_of(at))
       request.len = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
@@ -97,7 +97,7 @@ void WhatIf::place_data(const Op& op, allocator::Request& request) {
   not_needed(op);
 }
 
-// Goal and neighbours of a recorded request, moved to where the replay has those blocks.
+// Moves goal and neighbours of a recorded request to the places that the replay gave those blocks.
 void WhatIf::translate_neighbours(const Op& op, allocator::Request& request) const {
   const auto moved = [&](std::uint64_t block) {
     const std::uint64_t here = translation_.find(op.ino, block);
@@ -132,7 +132,7 @@ void WhatIf::let_go(const std::vector<BlockRange>& ranges, bool file_data) {
   for (const BlockRange& range : ranges) (void)free_range(range, file_data);
 }
 
-// Whether the recorded state had shown that this free cannot be so.
+// Whether the recorded state showed that this free is impossible.
 bool WhatIf::refused_before(const Op& op) const {
   return std::ranges::binary_search(inputs_.refused_frees, op.ordinal);
 }

@@ -8,20 +8,20 @@
 
 namespace e4r::replay {
 
-// Decides alone from start to end: what the same files would have got. Requests and frees are moved
+// Decides alone from start to end: what the same files would have got. It moves requests and frees
 // from the recorded layout to the replay's own.
 class WhatIf : public Engine {
  public:
-  // `inputs`: of a Follow of the same trace; must outlive the run.
+  // `inputs`: from a Follow of the same trace; must outlive the run.
   WhatIf(const state::Source& source, std::unique_ptr<allocator::Decider> decider,
          EngineOptions options, const InputTable& inputs)
       : Engine(source, std::move(decider), std::move(options)), inputs_(inputs) {}
 
  protected:
-  // The decision for the request itself, and whether it had been served before.
+  // Told of the decision for a request, which an earlier request may have served already.
   virtual void decided(const Op&, const allocator::Decision&) {}
   virtual void not_needed(const Op&) {}
-  // Another layout has other extents: all that commits have given back.
+  // Another layout has other extents, so a worker sends all that commits have given back.
   [[nodiscard]] std::uint64_t discards_for_one() const override {
     return allocator::Discards::kAll;
   }
