@@ -8,11 +8,11 @@
 namespace e4r::age {
 namespace {
 
-// A process is given a sixteenth of a group to begin in (ext4_inode_to_goal_block).
+// A process begins in one of sixteen parts of a group (ext4_inode_to_goal_block).
 constexpr std::uint64_t kColours = 16;
-// A flex group of this many groups or more keeps its first for directories.
+// A flex group of at least so many groups keeps its first group for directories.
 constexpr std::uint32_t kFlexWithDirectories = 4;
-// What delayed allocation asks for at a time (MAX_WRITEPAGES_EXTENT_LEN).
+// The most blocks that delayed allocation requests at a time (MAX_WRITEPAGES_EXTENT_LEN).
 constexpr std::uint64_t kDelayedBlocks = 2048;
 
 }  // namespace
@@ -33,7 +33,7 @@ Ager::Ager(allocator::Decider& decider, const state::Source& source, AgerOptions
       options_(std::move(options)),
       ever_used_(source) {}
 
-// There are as many slots as inodes, which a large disk has millions of.
+// Makes room for a slot. There are as many slots as inodes: millions on a large disk.
 void Ager::reach(std::uint32_t slot) {
   if (slot < files_.size()) return;
   const std::size_t reached = std::min(
@@ -67,7 +67,7 @@ Status Ager::sync() {
   return decider_.status();
 }
 
-// Neighbours of one group that one transaction freed are one run.
+// Neighbours in one group that one transaction freed are one run.
 void Ager::count_freed() {
   std::sort(freed_.begin(), freed_.end(),
             [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
@@ -93,12 +93,12 @@ Status Ager::write(std::uint32_t slot, std::uint64_t bytes) {
   }
   was_emptied_[slot] = false;
   E4R_CHECK(fill(slot, had, true));
-  // The last one who had it open for writing closes it.
+  // The last writer closes the file.
   decider_.discard_inode(options_.inodes[slot], 0);
   return {};
 }
 
-// Allocates what the file's size asks for and it has not; its size was `had` before.
+// Allocates the blocks of the file's size that it does not have yet. `had`: its size before.
 Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   const std::uint32_t bits = geometry_.block_bits;
   const std::uint64_t blocks = (bytes_[slot] + (1ull << bits) - 1) >> bits;
@@ -107,7 +107,7 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   const bool delayed = options_.writing == Writing::delayed && unit == 0;
   while (files_[slot].blocks() < blocks) {
     const std::uint64_t have = files_[slot].blocks();
-    // The size grows page by page, and a page is there before its blocks count into it.
+    // The size grows page by page. A page exists before its blocks count into the size.
     constexpr std::uint64_t kPageBytes = 4096;
     const std::uint64_t page = (have << bits) / kPageBytes * kPageBytes;
     const std::uint64_t i_size = delayed ? bytes_[slot] : std::max(had, page);
@@ -122,19 +122,19 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   return {};
 }
 
-// The file's extsize in blocks; 0: it has none.
+// The file's extsize in blocks; 0 for none.
 std::uint32_t Ager::extsize(std::uint32_t slot) const {
   return allocator::extsize_of(options_.align, options_.tunables, options_.inodes[slot]);
 }
 
-// What was not allocated was not written (ENOSPC).
+// Blocks that could not be allocated were not written (ENOSPC).
 void Ager::cut_short(std::uint32_t slot) {
   const std::uint64_t kept = std::min(bytes_[slot], files_[slot].blocks() << geometry_.block_bits);
   tally_.lost_bytes += bytes_[slot] - kept;
   bytes_[slot] = kept;
 }
 
-// Whether it was refused.
+// Returns whether the allocator refused a request.
 Result<bool> Ager::allocate_blocks(std::uint32_t slot, std::uint64_t want, std::uint64_t i_size,
                                    bool open) {
   const ExtentTree& file = files_[slot];
@@ -211,7 +211,7 @@ Status Ager::empty(std::uint32_t slot) {
   decider_.discard_inode(options_.inodes[slot], 0);
   files_[slot].empty([this](const BlockRange& run, bool file_data) { free(run, file_data); });
   bytes_[slot] = 0;
-  is_dirty_[slot] = false;  // what was never written back needs no room
+  is_dirty_[slot] = false;  // a file that was never written back needs no room
   was_emptied_[slot] = true;
   return decider_.status();
 }
@@ -224,7 +224,7 @@ void Ager::free(const BlockRange& run, bool file_data) {
     const std::uint32_t start = geometry_.cluster_in_group(block);
     const std::uint64_t here =
         std::min<std::uint64_t>(end - block, geometry_.clusters_in(group) - start);
-    // What was handed out can be given back.
+    // Just allocated blocks can always be given back.
     static_cast<void>(decider_.free(group, start, static_cast<std::uint32_t>(here), file_data));
     if (at_once)
       tally_.freed.add(static_cast<std::uint32_t>(here));

@@ -22,7 +22,7 @@ void EverUsed::add(std::uint64_t first, std::uint64_t count) {
 
 std::uint64_t EverUsed::pieces(std::uint32_t bits) const {
   std::uint64_t out = 0;
-  std::uint64_t next = 0;  // the first block of a piece that is not counted
+  std::uint64_t next = 0;  // the first block of a piece that is not counted yet
   for (std::uint64_t block = 0; block < blocks_count_; ++block) {
     if (block < next || !used_[block]) continue;
     ++out;

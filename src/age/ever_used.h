@@ -8,8 +8,8 @@
 
 namespace e4r::age {
 
-// The blocks of a device that were in use at the start or were written since. A thin volume, or a
-// drive, that is told of no discard keeps room for all of them.
+// The blocks of a device that were in use at the start or were written since. A thin volume or a
+// drive that gets no discards keeps room for all of them.
 class EverUsed {
  public:
   // The source must not be bigalloc.
@@ -19,7 +19,7 @@ class EverUsed {
   void add(std::uint64_t first, std::uint64_t count);
 
   [[nodiscard]] std::uint64_t blocks() const { return pieces(0); }
-  // Pieces of 2^bits blocks, counted from block 0, that have such a block.
+  // The number of pieces of 2^bits blocks, counted from block 0, that hold such a block.
   [[nodiscard]] std::uint64_t pieces(std::uint32_t bits) const;
 
  private:

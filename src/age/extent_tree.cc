@@ -19,19 +19,20 @@ bool ExtentTree::append(const BlockRange& run, std::uint32_t block_size,
     blocks_ += run.count;
     return true;
   }
-  // The last extent that there was is where the new one's place is reckoned from.
+  // The place of the new extent depends on the extent that was last so far.
   const NodeGoal data = {NodeGoal::Kind::data, next_block()};
   node_entries_ = (block_size - kHeaderBytes) / kEntryBytes;
   const std::uint64_t had = extents_.size();
   if (leaves_.empty()) {
-    if (had == kRoot) {  // what is in the inode moves down into a leaf
+    if (had == kRoot) {  // the entries in the inode move down into a leaf
       nodes.push_back({NodeGoal::Kind::inode, 0});
       wanted_.push_back(true);
     }
   } else if (had == leaves_.size() * node_entries_) {
     const std::uint64_t above = indexes_.empty() ? kRoot : indexes_.size() * node_entries_;
     if (leaves_.size() == above) {
-      if (indexes_.empty()) {  // the same with the leaves' entries, in front of the first leaf
+      if (indexes_.empty()) {  // the entries for the leaves move down, too, into a block in front
+                               // of the first leaf
         nodes.push_back({NodeGoal::Kind::before, leaves_.front() - 1});
       } else if (indexes_.size() == kRoot) {
         return false;

@@ -6,11 +6,11 @@
 namespace e4r::age {
 namespace {
 
-// How many are looked at for the one that goes.
+// How many candidates are looked at to find the file that goes.
 constexpr int kCandidates = 8;
 
-// Each file is born with a strength of its own. Were those that go drawn evenly from their step of
-// ages, hardly one would see the next: many more are born than stay.
+// Each file is born with a strength of its own. If the files that go were drawn evenly from their
+// step of ages, hardly any file would reach the next step: many more files are born than stay.
 std::uint64_t frailty(std::uint64_t birth) {
   return Rng(birth).next();
 }
@@ -30,7 +30,7 @@ void Population::add(std::uint32_t slot) {
   if (births_.size() > 2 * alive_ + kSpare) forget_the_gone();
   births_.push_back({made_++, slot, true});
   ++alive_;
-  // The new node of the tree: itself, and the nodes that it has below it.
+  // The new node of the tree counts itself and the nodes below it.
   const std::size_t at = births_.size();
   std::uint32_t sum = 1;
   for (std::size_t below = at - 1; below > at - (at & -at); below -= below & -below)
@@ -48,14 +48,14 @@ void Population::forget_the_gone() {
   }
 }
 
-// Of the first `count` births.
+// The number of living files among the first `count` births.
 std::uint64_t Population::alive_among(std::size_t count) const {
   std::uint64_t sum = 0;
   for (; count > 0; count -= count & -count) sum += sums_[count - 1];
   return sum;
 }
 
-// Where the n-th of those alive stands, from 0.
+// The index of the n-th living file, from 0.
 std::size_t Population::nth_alive(std::uint64_t n) const {
   std::size_t at = 0;
   std::size_t step = 1;
@@ -72,7 +72,7 @@ std::uint32_t Population::any(Rng& rng) const {
   return births_[nth_alive(rng.below(alive_))].slot;
 }
 
-// How many of those alive were made before the time that is `share` of all time ago.
+// How many living files were made before the moment that is `share` of all time ago.
 std::uint64_t Population::older_than(double share) const {
   const auto moment = static_cast<std::uint64_t>(static_cast<double>(made_) * (1 - share));
   const auto at = std::partition_point(births_.begin(), births_.end(),
@@ -81,7 +81,7 @@ std::uint64_t Population::older_than(double share) const {
 }
 
 std::uint32_t Population::take(Rng& rng) {
-  // The youngest are the last; each step of ages ends where the one before begins.
+  // The youngest files come last. Each step of ages ends where the previous one begins.
   std::uint64_t end = alive_, best_first = 0, best_count = alive_;
   double worst = -2;
   for (const Step& step : shares_) {

@@ -9,20 +9,20 @@
 
 namespace e4r::age {
 
-// The files of a file system in the order in which they were made. It chooses which file to remove
-// so that the ages of the others come nearer to a histogram. An age is a share of the time since
-// the first file was made; time is counted in files made. A histogram with a step much higher than
-// those before it cannot be reached, because every old file was young first.
+// The files of a file system in the order in which they were made. Chooses the file to remove so
+// that the ages of the others approach a histogram. An age is a share of the time since the first
+// file was made; time counts files made. A histogram with a step much higher than the steps before
+// it cannot be reached, because every old file was young first.
 class Population {
  public:
   explicit Population(const std::vector<Step>& ages);
 
   void add(std::uint32_t slot);
   [[nodiscard]] std::uint64_t size() const { return alive_; }
-  // Any file; there must be one.
+  // Any file. There must be one.
   [[nodiscard]] std::uint32_t any(Rng& rng) const;
-  // Takes a file out: the frailest of some files in the step of ages that has most files too many.
-  // There must be one.
+  // Removes a file: the frailest of some files in the step of ages that has the largest excess of
+  // files. There must be one.
   [[nodiscard]] std::uint32_t take(Rng& rng);
 
  private:
@@ -37,9 +37,9 @@ class Population {
   void forget_the_gone();
 
   static constexpr std::size_t kSpare = 1024;
-  std::vector<Step> shares_;  // limits up to 1, of all time; weights that add up to 1
+  std::vector<Step> shares_;  // limits as shares of all time, up to 1; the weights add up to 1
   std::vector<Birth> births_;
-  std::vector<std::uint32_t> sums_;  // of those alive: a Fenwick tree over births_
+  std::vector<std::uint32_t> sums_;  // number of living files: a Fenwick tree over births_
   std::uint64_t made_ = 0;
   std::uint64_t alive_ = 0;
 };

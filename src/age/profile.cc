@@ -10,8 +10,8 @@
 namespace e4r::age {
 namespace {
 
-// Histograms of the studies, in the steps in which Geriatrix (USENIX ATC 2018) has them. Appends
-// and rewrites are of ours: a snapshot of a file system does not show them.
+// The histograms of the studies, in the steps of Geriatrix (USENIX ATC 2018). Appends and rewrites
+// are our own numbers: a snapshot of a file system does not show them.
 std::vector<Profile> make_profiles() {
   constexpr double kAppends = 0.10, kRewrites = 0.05;
   return {
@@ -133,7 +133,7 @@ bool read_number(std::istringstream& words, double& value) {
          value >= 0;
 }
 
-// What is wrong with the words of a line, if anything is.
+// Reads the words of a line. The Error says what is wrong with them.
 Status read_line(std::istringstream& words, Profile& profile) {
   std::string key;
   words >> key;
@@ -158,7 +158,7 @@ Status read_line(std::istringstream& words, Profile& profile) {
   return words >> more ? error("'{}' is too much", more) : Status();
 }
 
-// Whether it can be drawn from.
+// Whether files can be drawn from the profile.
 Status check(const Profile& profile) {
   constexpr double kMostBytes = 1e15;
   const auto sum = [](const std::vector<Step>& steps) {

@@ -11,8 +11,8 @@
 
 namespace e4r::age {
 
-// A step of a histogram: values up to `limit` and above the step before, and how many there are of
-// them beside the others.
+// A step of a histogram: values up to `limit` and above the previous step, and their weight
+// relative to the other steps.
 struct Step {
   double limit = 0;
   double weight = 0;
@@ -21,23 +21,23 @@ struct Step {
 // What a population of files is like.
 struct Profile {
   std::string name;
-  std::string source;       // where the figures come from, one line
-  std::vector<Step> sizes;  // bytes of a file; ascending
-  std::vector<Step> ages;   // of the files there are; in any unit, since shares of the oldest count
-  double append_share = 0;  // of the operations: a file grows
-  double rewrite_share = 0;  // a file is emptied and written again
+  std::string source;        // where the figures come from, one line
+  std::vector<Step> sizes;   // file sizes in bytes; ascending
+  std::vector<Step> ages;    // of the existing files, in any unit: ratios to the oldest count
+  double append_share = 0;   // share of operations that append to a file
+  double rewrite_share = 0;  // share of operations that empty and rewrite a file
   double sync_every = 500;   // operations between two commits of the journal
 };
 
 // Built-in profiles, by name.
 [[nodiscard]] std::span<const Profile> profiles();
-// A built-in one, or one read from the file of that name:
+// Returns a built-in profile, or reads one from the file of that name:
 //   size BYTES WEIGHT     a step of the sizes; ascending
 //   age AGE WEIGHT        a step of the ages; ascending
 //   append SHARE          (0) of the operations
 //   rewrite SHARE         (0)
 //   sync OPERATIONS       (500)
-// with '#' before remarks. The Error names the line.
+// '#' begins a remark. The Error names the line.
 [[nodiscard]] Result<Profile> find_profile(const std::string& name);
 [[nodiscard]] Result<Profile> parse_profile(std::string_view text, const std::string& name);
 

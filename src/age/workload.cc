@@ -10,9 +10,9 @@
 namespace e4r::age {
 namespace {
 
-// So much of the room is one file at most: a single file is no age.
+// A file has at most this part of the room: a single file cannot age a file system.
 constexpr std::uint64_t kLargestShare = 64;
-// Blocks that were freed and wait for a commit, as a share of what is free besides.
+// Freed blocks that wait for a commit, as a share of the other free blocks.
 constexpr std::uint64_t kWaitingShare = 4;
 
 }  // namespace
@@ -88,7 +88,7 @@ std::uint64_t Workload::blocks_of(std::uint64_t bytes) const {
   return (bytes + options_.block_size - 1) / options_.block_size;
 }
 
-// Evenly by the logarithm between the limits of its step.
+// Draws evenly by the logarithm between the limits of a step.
 std::uint64_t Workload::draw_size() {
   const auto uniform = [this] { return static_cast<double>(rng_.next() >> 11) * 0x1p-53; };
   double ticket = uniform() * weights_;
@@ -118,7 +118,7 @@ void Workload::create_one(Operation& operation) {
   write(operation, slot, draw_size());
 }
 
-// A file grows, or is written again. False when there is none, or it is large enough.
+// A file grows or is rewritten. Returns false if there is no file, or it is large enough.
 bool Workload::change_one(Operation& operation) {
   const double all = profile_.append_share + profile_.rewrite_share;
   const double ticket = static_cast<double>(rng_.next() >> 11) * 0x1p-53;

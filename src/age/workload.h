@@ -17,8 +17,8 @@ struct Operation {
   enum class Kind : std::uint8_t {
     write,   // `bytes` into the file in `slot`, which is empty
     append,  // `bytes` more
-    remove,  // it is emptied
-    sync,    // what is dirty is written, and the journal commits
+    remove,  // the file is emptied
+    sync,    // dirty data is written, and the journal commits
   };
   Kind kind = Kind::sync;
   std::uint32_t slot = 0;
@@ -28,40 +28,40 @@ struct Operation {
 // "w SLOT BYTES", "a SLOT BYTES", "r SLOT", "s".
 [[nodiscard]] std::string text_of(const Operation& operation);
 
-// How far a file system is to be aged.
+// How far to age a file system.
 struct Until {
-  double utilisation = 0.8;  // of its blocks, what was in use at the start included
+  double utilisation = 0.8;  // share of its blocks in use, including those in use at the start
   double turnover = 1;       // bytes written, in file system sizes
 };
-// "utilisation 0.8, turnover 10x", either part alone, in any order.
+// "utilisation 0.8, turnover 10x". Either part may stand alone, in any order.
 [[nodiscard]] Result<Until> parse_until(const std::string& text);
 
 struct WorkloadOptions {
   std::uint64_t blocks = 0;      // of the file system
-  std::uint64_t used = 0;        // of these, in use at the start
+  std::uint64_t used = 0;        // blocks in use at the start
   std::uint32_t block_size = 0;  // bytes
   std::uint32_t slots = 0;
   Until until;
   std::uint64_t seed = 1;
 };
 
-// Draws operations that bring a file system to an age. They depend on nothing that the file system
-// does, so that every policy, and a real kernel, gets the same. Sizes come from the profile; which
-// file goes is chosen so that the ages of those that stay come near the profile's (as Geriatrix
-// does, Kadekodi et al., USENIX ATC 2018).
+// Draws operations that age a file system. They do not depend on what the file system does, so
+// every policy and a real kernel get the same ones. Sizes come from the profile. The file to remove
+// is chosen so that the ages of the remaining files approach the profile's (as in Geriatrix,
+// Kadekodi et al., USENIX ATC 2018).
 class Workload {
  public:
   // The Error: less room than the utilisation needs, or too few slots.
   [[nodiscard]] static Result<Workload> create(const Profile& profile,
                                                const WorkloadOptions& options);
-  // The next one; false when the age is reached and everything is synced.
+  // Draws the next operation. Returns false when the age is reached and everything is synced.
   [[nodiscard]] bool next(Operation& operation);
 
   [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
-  // How many bytes next() will have written when it returns false.
+  // The bytes that next() will have written in all.
   [[nodiscard]] std::uint64_t bytes_wanted() const { return wanted_; }
   [[nodiscard]] std::uint64_t files() const { return files_.size(); }
-  // True when there were too few slots to fill that share of the file system.
+  // Whether there were too few slots to fill that share of the file system.
   [[nodiscard]] bool out_of_slots() const { return vacant_.empty() && taken_ < room_; }
 
  private:
@@ -78,11 +78,11 @@ class Workload {
   Rng rng_;
   Population files_;
   std::vector<std::uint64_t> sizes_;   // bytes, by slot
-  std::vector<std::uint32_t> vacant_;  // slots; the last one is taken next
-  double weights_ = 0;                 // of all sizes
-  std::uint64_t room_ = 0;             // blocks that files may have
-  std::uint64_t taken_ = 0;            // blocks that they have
-  std::uint64_t largest_ = 0;          // bytes of one file
+  std::vector<std::uint32_t> vacant_;  // slots; the last one is used next
+  double weights_ = 0;                 // sum over all sizes
+  std::uint64_t room_ = 0;             // blocks that files may use
+  std::uint64_t taken_ = 0;            // blocks that files use
+  std::uint64_t largest_ = 0;          // size limit of a file in bytes
   std::uint64_t written_ = 0, wanted_ = 0;
   std::uint64_t since_sync_ = 0;
   std::uint64_t freed_ = 0;  // blocks, since the last sync

@@ -19,7 +19,7 @@ void add(Complaints& out, std::vector<std::string> lines) {
              std::make_move_iterator(lines.end()));
 }
 
-// What is wrong with the state, or was done by code of a file.
+// Faults of the state, or of code from a policy file.
 Complaints faults(const Rig& rig, std::uint64_t limit) {
   Complaints out = rig.state.check(limit);
   if (const Status status = rig.allocator.status(); !status.ok())
@@ -27,7 +27,7 @@ Complaints faults(const Rig& rig, std::uint64_t limit) {
   return out;
 }
 
-// Requests of each kind: metadata, small files, large files.
+// Calls `each` with requests of each kind: metadata, small files, large files.
 template <class Each>
 void for_each_kind(Each each) {
   for (const std::uint32_t flags : {0u, mb::hint_data})
@@ -78,8 +78,8 @@ Complaints fails_cleanly_without_space(const Policy& policy, const ModelShape& s
   return out;
 }
 
-// Random files on a partly used image. Every decision is judged against a plain account of which
-// cluster is in use, and the state against its own invariants.
+// Random files on a partly used image. Judges every decision against a plain account of the
+// clusters in use, and the state against its own invariants.
 Complaints keeps_every_invariant(const Policy& policy, const ModelShape& shape) {
   ModelFs fs(shape);
   Rng rng(7);
@@ -165,7 +165,7 @@ Complaints last_rung_takes_any_cluster(const Policy& policy) {
   return out;
 }
 
-// What becomes of a workload with the tunable set so.
+// The events of a workload under that value of the tunable.
 std::vector<trace::Event> with(const Policy& policy, const allocator::TunableInfo& info,
                                std::uint64_t value) {
   ModelFs fs(model_shapes().front());

@@ -12,10 +12,10 @@
 // What every policy must do, whatever else it does.
 namespace e4r::conformance {
 
-// What a policy did and must not, one line each; none: it conforms.
+// Forbidden things that a policy did, one line each. A policy without complaints conforms.
 using Complaints = std::vector<std::string>;
 
-// A promise that is kept on every shape of file system.
+// A promise that holds on every shape of file system.
 struct Check {
   std::string_view name;     // "finds-the-only-free-cluster"
   std::string_view promise;  // one line for people

@@ -29,8 +29,9 @@ struct ModelShape {
   }
 };
 
-// Block sizes from 1K to 64K, bigalloc, short last groups, groups of no whole number of bitmap
-// words, one group to forty, with and without flex_bg, journal, checksums, stripe and extents.
+// Block sizes from 1K to 64K, bigalloc, short last groups, groups whose size is no multiple of a
+// bitmap word, one group to forty, with and without flex_bg, journal, checksums, stripe and
+// extents.
 [[nodiscard]] const std::vector<ModelShape>& model_shapes();
 [[nodiscard]] const ModelShape& model_shape(std::string_view name);
 
@@ -38,7 +39,7 @@ struct ModelShape {
 using ClusterMap = std::map<std::uint32_t, std::uint64_t>;
 
 // A start image made in memory: metadata at the head of every group, and on request clusters of
-// files that are there already. Settle everything before the first use of source().
+// existing files. Settle everything before the first use of source().
 class ModelFs {
  public:
   static constexpr std::uint32_t kMetadata = 4;  // clusters at the head of each group
@@ -50,7 +51,7 @@ class ModelFs {
     return state::bitmap::test(words_[group], cluster);
   }
   void use(std::uint32_t group, std::uint32_t start, std::uint32_t len);
-  // The opposite, for clusters that exist.
+  // Frees clusters that exist.
   void free(std::uint32_t group, std::uint32_t start, std::uint32_t len);
   // Uses every free cluster.
   void fill();
@@ -63,7 +64,7 @@ class ModelFs {
   // For images that are wrong on purpose.
   state::GroupSource& group(std::uint32_t number) { return source_.groups[number]; }
 
-  // What a replay starts from. Refers to this object.
+  // The start of a replay. Refers to this object.
   [[nodiscard]] const state::Source& source();
 
  private:
@@ -71,7 +72,7 @@ class ModelFs {
   state::Source source_;
 };
 
-// The state with every group loaded, as after a look at mb_groups.
+// Loads every group, as reading mb_groups does.
 void load_all(state::FsState& state);
 
 }  // namespace e4r::conformance

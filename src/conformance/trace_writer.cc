@@ -64,7 +64,7 @@ void TraceWriter::decided(Open& open, const allocator::Decision& decision) {
     event.count = decision.result.len;
     event.logical = decision.result.logical;
   } else {
-    // Nothing but the request marks the moment: it was made now.
+    // Only the request marks the moment of the decision, so it is written here.
     const Event request = events_[open.at];
     events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(open.at));
     events_.push_back(request);

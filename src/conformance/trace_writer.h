@@ -10,7 +10,7 @@
 
 namespace e4r::conformance {
 
-// Delivers events that are in memory, a few at a time.
+// Delivers events from memory, a few at a time.
 class MemorySource : public trace::EventSource {
  public:
   explicit MemorySource(std::span<const trace::Event> events, std::size_t batch = 7)
@@ -27,15 +27,16 @@ struct Thread {
   std::uint16_t cpu = 0;
 };
 
-// Writes the trace that the kernel would of what an Allocator does: an allocation's request event
-// before the decision, where it takes effect a preallocation's event, then its closing event and
+// Writes the trace that a kernel would write of an Allocator's work: an allocation's request event
+// before the decision, a preallocation's event where it takes effect, then the closing event and
 // the answer. Events of other threads may come in between.
 class TraceWriter {
  public:
-  // With `inputs`, requests carry i_size and i_writecount as a kernel with that patch records them.
+  // With `inputs`, requests carry i_size and i_writecount, as a kernel with the patch trace-inputs
+  // records them.
   explicit TraceWriter(bool inputs) : inputs_(inputs) {}
 
-  // An allocation on its way. Finish in reverse order of opening where they nest.
+  // An allocation under way. Nested ones must finish in reverse order.
   struct Open {
     Thread thread;
     allocator::Request request;
@@ -43,13 +44,13 @@ class TraceWriter {
     bool closed = false;
   };
 
-  // `asked`: clusters that the file system wanted before it claimed what there is.
+  // `asked`: the clusters that the file system wanted before it claimed the free ones.
   Open open(const Thread& thread, const allocator::Request& request, std::uint32_t asked);
-  // The allocator has decided: writes what marks the moment.
+  // After the allocator's decision: writes the event that marks its moment.
   void decided(Open& open, const allocator::Decision& decision);
-  // Writes the rest.
+  // Writes the remaining events.
   void finish(const Open& open, const allocator::Decision& decision);
-  // The request was turned away before the allocator saw it.
+  // The request was refused before the allocator saw it.
   void refuse(const Open& open);
 
   void freed(const Thread& thread, std::uint64_t ino, std::uint32_t group, std::uint32_t start,

@@ -75,7 +75,7 @@ Thread Workload::thread(std::uint32_t depth) {
   return {100 + depth, static_cast<std::uint16_t>(rng_.below(options_.cpus))};
 }
 
-// A file that nobody works on, or 0.
+// A file that no thread works on, or 0.
 std::uint64_t Workload::pick() {
   if (files_.empty()) return 0;
   auto it = files_.begin();
@@ -160,7 +160,7 @@ void Workload::create(std::uint32_t depth) {
   files_[ino].busy = false;
 }
 
-// With delayed allocation the size is there before the blocks are.
+// With delayed allocation the file has its size before it has its blocks.
 void Workload::append(std::uint64_t ino, std::uint32_t depth) {
   ModelFile& file = files_[ino];
   const std::uint32_t first = file.clusters.empty() ? 0 : file.clusters.rbegin()->first + 1;

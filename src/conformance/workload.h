@@ -16,7 +16,7 @@ namespace e4r::conformance {
 
 struct WorkloadOptions {
   std::uint64_t seed = 1;
-  std::uint32_t threads = 3;  // that may be in the middle of an allocation at a time
+  std::uint32_t threads = 3;  // at most so many are in the middle of an allocation at a time
   std::uint32_t cpus = 2;
   std::uint32_t largest = 700;  // clusters of one write
   std::uint32_t most_files = 60;
@@ -26,13 +26,13 @@ struct WorkloadOptions {
 struct ModelFile {
   std::uint64_t size = 0;  // bytes
   ClusterMap clusters;
-  ClusterMap old;  // of these, what the start image had already
+  ClusterMap old;  // clusters that the start image had already
   std::vector<std::pair<std::uint64_t, std::uint32_t>> metadata;  // first block, clusters
   bool busy = false;                                              // a thread is working on it
 };
 using ModelFiles = std::map<std::uint64_t, ModelFile>;  // by inode
 
-// Puts files into the start image that a workload then goes on with.
+// Puts files into the start image for a workload to go on with.
 [[nodiscard]] ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count,
                                        std::uint32_t clusters, std::uint32_t longest);
 
@@ -56,12 +56,12 @@ class Workload {
 
   [[nodiscard]] const ModelFiles& files() const { return files_; }
   [[nodiscard]] const std::vector<trace::Event>& events() const { return writer_.events(); }
-  // What the allocator did that it must not, one line each.
+  // Forbidden things that the allocator did, one line each.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
-  // Clusters that the state, once settled, has in use and the account has not, or the other way
-  // round.
+  // The number of clusters that are in use in the settled state but not in the account, or the
+  // other way round.
   [[nodiscard]] std::uint64_t strays(const state::FsState& state) const;
 
  private:
@@ -101,7 +101,7 @@ class Workload {
 
   [[nodiscard]] allocator::Request request_for(std::uint64_t ino, std::uint32_t first,
                                                std::uint32_t len, std::uint32_t flags);
-  // Returns the clusters handed out, 0 when there are none; the first block in `block`.
+  // Returns the number of allocated clusters, or 0. Stores their first block in `block`.
   std::uint32_t allocate(allocator::Request request, std::uint64_t* block, std::uint32_t depth);
   void judge(const allocator::Request& request, const allocator::Decision& decision);
   void free_run(std::uint64_t ino, std::uint64_t block, std::uint32_t len, std::uint32_t depth);
@@ -120,7 +120,7 @@ class Workload {
   ModelFiles files_;
   std::vector<bool> used_;
   std::vector<Pending> pending_;
-  std::uint64_t free_ = 0;  // as statfs would say: clusters waiting for a commit included
+  std::uint64_t free_ = 0;  // as in statfs: includes clusters that wait for a commit
   std::uint64_t transaction_ = 0;
   bool flushing_ = false;
   std::uint64_t decisions_ = 0;

@@ -11,10 +11,10 @@ using allocator::LockStep;
 using What = Program::What;
 using Step = Program::Step;
 
-// While no request has gone on from one group to the next.
+// Used until a request has gone on from one group to the next.
 constexpr std::uint32_t kUsualNextGroupNs = 100;
 
-// The members of struct ext4_locality_group: each CPU has one of them.
+// The members of struct ext4_locality_group. Each CPU has its own.
 bool is_of_cpu(std::string_view name) {
   return name.starts_with("lg_");
 }
@@ -30,7 +30,7 @@ void mark_spins(std::vector<Step>& steps, std::size_t begin) {
   }
 }
 
-// The last group that a request tries is where it is served.
+// A request is served in the last group that it tries.
 void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
   for (std::size_t i = steps.size(); i > begin; --i) {
     if (steps[i - 1].what != What::tries) continue;
@@ -39,7 +39,7 @@ void mark_deciding(std::vector<Step>& steps, std::size_t begin) {
   }
 }
 
-// The last group whose lock a request takes, and does not merely try, is where it marks clusters.
+// A request marks clusters in the last group whose lock it takes and does not merely try.
 void mark_marking(std::vector<Step>& steps, std::size_t begin) {
   for (std::size_t i = steps.size(); i > begin; --i) {
     if (steps[i - 1].group == Program::kNoGroup || steps[i - 1].what != What::take) continue;
@@ -63,8 +63,8 @@ std::uint32_t LockNumbers::next_group_ns() const {
                            : static_cast<std::uint32_t>(next_groups_ns_ / next_groups_);
 }
 
-// Locks of groups come first. Whatever names one of a CPU has, those of the other CPUs stand beside
-// it.
+// Group locks come first. Next to each lock of a CPU stand the locks of that name of the other
+// CPUs.
 std::uint32_t LockNumbers::number(const LockStep& step, bool of_cpu) {
   if ((step.lock & LockStep::kOfGroup) != 0)
     return static_cast<std::uint32_t>(step.lock % allocator::kGroupLocks);
@@ -95,7 +95,7 @@ void LockNumbers::read_part(const allocator::LockNotes& notes, std::size_t part,
       ++next_groups_;
       next_groups_ns_ += after_ns;
     }
-    // The part before ends first.
+    // The previous part ends first.
     const std::uint32_t before_ns = steps.size() == begin ? program.rest_ns : 0;
     steps.push_back({before_ns + after_ns, number(from, of_cpu), group_of(from), from.name,
                      from.what, true, of_cpu, false, false});

@@ -40,20 +40,20 @@ struct Lock {
 };
 
 struct Writer {
-  Program program;  // of its request
+  Program program;  // of its current request
   std::size_t step = 0;
-  std::uint64_t runs_until = 0;  // the event that it has set itself
-  std::uint64_t left_ns = 0;     // from then on, until it is at that step
+  std::uint64_t runs_until = 0;  // the time of its own next event
+  std::uint64_t left_ns = 0;     // from that time on, until it reaches the step
   std::uint64_t slice_end = 0;
-  std::uint64_t lock_since = 0;  // when it began to wait for a lock
-  std::uint64_t cpu_since = 0;   // or for a CPU
+  std::uint64_t lock_since = 0;  // when its wait for a lock began
+  std::uint64_t cpu_since = 0;   // when its wait for a CPU began
   std::uint32_t cpu = kNone;
-  std::uint32_t served_on = 0;  // the CPU whose locality group serves its request
-  // It is served in the group of this lock instead of the recorded one.
+  std::uint32_t served_on = 0;  // the CPU whose locality group serves the request
+  // Instead of the recorded group, the group of this lock serves the request.
   std::uint32_t recorded_lock = kNone, other_lock = kNone;
-  std::uint64_t moves_ns = 0;  // what it still waits for, once it has let its group go
+  std::uint64_t moves_ns = 0;  // wait that is left when it has released its group
   bool thinks = true;
-  bool woken = false;  // a mutex that it waited for was free
+  bool woken = false;  // a mutex that it waited for became free
 };
 
 std::optional<std::uint64_t> ns_to_first_try(const Program& program) {
@@ -65,7 +65,7 @@ std::optional<std::uint64_t> ns_to_first_try(const Program& program) {
   return std::nullopt;
 }
 
-// Which CPU has used a group last: its buddy for a search, its bitmap and descriptor for marking.
+// The CPU that used a group last: its buddy for a search, its bitmap and descriptor for marking.
 struct LastUse {
   std::uint32_t search = kNone, marking = kNone;
 };
@@ -104,7 +104,7 @@ class Simulation {
  private:
   struct Event {
     std::uint64_t ns;
-    std::uint64_t order;  // of those at one time, as they came
+    std::uint64_t order;  // orders events of the same time
     std::uint32_t writer;
     bool operator<(const Event& other) const {
       return ns != other.ns ? ns > other.ns : order > other.order;
@@ -138,19 +138,19 @@ class Simulation {
   std::vector<Writer> writers_;
   unsigned cpus_;
   MovedLines moved_;
-  std::unordered_map<std::uint64_t, LastUse> last_uses_;  // of groups
+  std::unordered_map<std::uint64_t, LastUse> last_uses_;  // by group
   std::vector<std::uint32_t> idle_;                       // CPUs
-  std::deque<std::uint32_t> ready_;                       // writers without one
+  std::deque<std::uint32_t> ready_;                       // writers without a CPU
   std::priority_queue<Event> events_;
-  std::size_t active_ = 0;  // writers that have requests left
+  std::size_t active_ = 0;  // writers with requests left
   std::uint64_t now_ = 0;
-  std::uint64_t approach_ns_ = 0;  // of the last search, until it came to a group
+  std::uint64_t approach_ns_ = 0;  // time that the last search took to reach a group
   std::uint64_t order_ = 0;
   Status status_;
   Outcome out_;
 };
 
-// The writer takes the next request, or is done.
+// The writer takes its next request, or is done.
 void Simulation::begin_next(std::uint32_t number) {
   Writer& writer = writers_[number];
   auto think_ns = requests_.think_ns(number);
@@ -174,8 +174,8 @@ void Simulation::begin_next(std::uint32_t number) {
     go_on(number);
 }
 
-// The groups' locks that others will hold at a time that is near: who waits for a lock goes on
-// waiting, and who thinks goes on thinking.
+// The group locks that others will hold at a near time. It is assumed that waiting writers go on
+// waiting, and thinking writers go on thinking.
 allocator::HeldLocks Simulation::held_by_others(std::uint32_t number, std::uint64_t then) const {
   allocator::HeldLocks held;
   for (std::uint32_t lock = 0; lock < allocator::kGroupLocks; ++lock)
@@ -227,7 +227,7 @@ void Simulation::get_cpu(std::uint32_t number) {
   go_on(number);
 }
 
-// The writer leaves its CPU to who waits for one.
+// The writer gives its CPU to a writer that waits for one.
 void Simulation::leave_cpu(std::uint32_t number) {
   Writer& writer = writers_[number];
   idle_.push_back(writer.cpu);
@@ -240,8 +240,7 @@ void Simulation::leave_cpu(std::uint32_t number) {
 }
 
 // The writer computes until its next step, or thinks until its slice is over. A kernel does not
-// take who is in its code off the CPU at once (PREEMPT_VOLUNTARY, PREEMPT_LAZY), and a request is
-// short.
+// preempt its own code at once (PREEMPT_VOLUNTARY, PREEMPT_LAZY), and a request is short.
 void Simulation::go_on(std::uint32_t number) {
   const Writer& writer = writers_[number];
   const bool bounded = cpus_ < writers_.size() && writer.thinks;
@@ -256,7 +255,7 @@ void Simulation::run_for(std::uint32_t number, std::uint64_t ns) {
   events_.push({writer.runs_until, order_++, number});
 }
 
-// The writer has computed for as long as it was to.
+// The writer's time of computing or thinking is over.
 void Simulation::advance(std::uint32_t number) {
   Writer& writer = writers_[number];
   if (now_ >= writer.slice_end && writer.thinks && cpus_ < writers_.size()) {
@@ -284,7 +283,7 @@ void Simulation::advance(std::uint32_t number) {
   go_on(number);
 }
 
-// The step is done: the next one comes after a while.
+// The step is done. The next one comes after a while.
 void Simulation::approach_next(Writer& writer) {
   const std::uint64_t moved_ns = move_here(writer, writer.program.steps[writer.step]);
   ++writer.step;
@@ -293,8 +292,8 @@ void Simulation::approach_next(Writer& writer) {
   out_.busy_ns += moved_ns;
 }
 
-// What it takes, behind this step, until the CPU has what another one has used last: of a group
-// whose lock it has taken, or has let go.
+// The time after this step until the CPU has the cache lines that another CPU used last, of a group
+// whose lock the writer has taken or released.
 std::uint64_t Simulation::move_here(Writer& writer, const Program::Step& step) {
   if (step.group == Program::kNoGroup) return 0;
   if (step.what == What::let_go) return std::exchange(writer.moves_ns, 0);
@@ -322,7 +321,7 @@ std::uint32_t Simulation::lock_of(std::uint32_t number, const Program::Step& ste
   return step.lock == writer.recorded_lock ? writer.other_lock : step.lock;
 }
 
-// False: the writer goes on later, or elsewhere.
+// Returns false if the writer continues later, or elsewhere.
 bool Simulation::do_step(std::uint32_t number, const Program::Step& step) {
   const std::uint32_t lock = lock_of(number, step);
   if (step.what == What::let_go) {
@@ -333,8 +332,8 @@ bool Simulation::do_step(std::uint32_t number, const Program::Step& step) {
   return take(number, lock, step);
 }
 
-// A group whose lock is taken is passed over. Where the request was to be served there, the next
-// group by number serves it whose lock is free; if there is none, it waits.
+// Passes over a group whose lock is taken. If the request was to be served there, the next group by
+// number with a free lock serves it; if there is no such group, the writer waits.
 bool Simulation::try_group(std::uint32_t number, std::uint32_t lock, const Program::Step& step) {
   Writer& writer = writers_[number];
   if (locks_[lock].admits(false)) return take(number, lock, step);
@@ -377,8 +376,8 @@ bool Simulation::take(std::uint32_t number, std::uint32_t lock, const Program::S
   return false;
 }
 
-// Who comes while a mutex is free has it, even if others sleep for it. The first of these is handed
-// the mutex once it has woken up in vain (__mutex_lock_common, Linux 6.1).
+// A writer that comes while a mutex is free takes it, even if others sleep for it. The first
+// sleeper is handed the mutex once it has woken up in vain (__mutex_lock_common, Linux 6.1).
 bool Simulation::take_mutex(std::uint32_t number, std::uint32_t lock) {
   Writer& writer = writers_[number];
   Lock& mutex = locks_[lock];
@@ -409,8 +408,7 @@ void Simulation::let_go(std::uint32_t lock, const Program::Step& step) {
     let_mutex_go(locks_[lock]);
 }
 
-// Gives a spinlock to who waits for it: to the first, or to all who share it up to one who does
-// not.
+// Gives a spinlock to its waiters: to the first one, or to all leading ones that share it.
 void Simulation::hand_over(Lock& lock) {
   while (lock.admits_next()) {
     const Lock::Waiter next = lock.waiters.front();
@@ -438,7 +436,7 @@ void Simulation::let_mutex_go(Lock& mutex) {
   }
 }
 
-// The writer has what it waited for.
+// The writer got what it waited for.
 void Simulation::note_wait(const Writer& writer) {
   const Program::Step& waited = writer.program.steps[writer.step];
   Waits& waits = out_.waits[waited.name].waits;

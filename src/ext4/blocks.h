@@ -29,8 +29,8 @@ struct ClusterRange {
   friend bool operator==(const ClusterRange&, const ClusterRange&) = default;
 };
 
-// A run of clusters in one group and the file block it starts at (struct ext4_free_extent). What a
-// trace says of one is a trace::RecordedExtent: it may be any numbers.
+// A run of clusters in one group and the file block it starts at (struct ext4_free_extent). An
+// extent that a trace names is a trace::RecordedExtent, which may hold any numbers.
 struct Extent {
   GroupNumber group = 0;
   std::uint32_t start = 0;    // cluster in the group
@@ -39,7 +39,7 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-// Whether both are the same clusters, whatever they are for.
+// Whether both cover the same clusters, whatever their file blocks.
 [[nodiscard]] inline bool same_clusters(const Extent& a, const Extent& b) {
   return a.group == b.group && a.start == b.start && a.len == b.len;
 }
@@ -51,7 +51,7 @@ struct FileExtent {
   std::uint64_t len = 0;
   [[nodiscard]] std::uint64_t end() const { return logical + len; }
   [[nodiscard]] Block block_end() const { return block + len; }
-  // Whether `next` goes on where this one ends, both in the file and on the device.
+  // Whether `next` continues this extent both in the file and on the device.
   [[nodiscard]] bool is_continued_by(const FileExtent& next) const {
     return end() == next.logical && block_end() == next.block;
   }

@@ -10,12 +10,12 @@
 namespace e4r::mb {
 namespace {
 
-// What a row's texts point to.
+// The storage behind the texts of a row.
 struct Texts {
   std::string name, key, section;
 };
 
-// Names are added and stay: whoever has seen a row may go on reading it.
+// Names are added and never removed, so a row stays valid.
 struct Names {
   std::mutex adding;
   std::array<Texts, kOwnCriteria> texts;
@@ -56,7 +56,7 @@ std::optional<Criterion> own_criterion(std::string_view name) {
   row.name = row.title = texts.name;
   row.key = texts.key;
   row.section = texts.section;
-  row.trims = true;  // it may: choose() can shorten the goal
+  row.trims = true;  // choose() can shorten the goal
   all.count = count + 1;
   return row.criterion;
 }

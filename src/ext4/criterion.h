@@ -14,8 +14,8 @@ namespace e4r::mb {
 
 using e4replay::Criterion;
 
-// How many there are: the size of an array with a place for each. Of these, the ones that have a
-// row in the table, and the rungs that files name (own_1 and on).
+// The size of an array with a place for each criterion: those with a row in the table, and those
+// that policy files name (own_1 and on).
 inline constexpr std::size_t kCriteria = 12;
 inline constexpr std::size_t kOwnCriteria = 4;
 inline constexpr std::size_t kTableCriteria = kCriteria - kOwnCriteria;
@@ -23,8 +23,8 @@ inline constexpr std::size_t kTableCriteria = kCriteria - kOwnCriteria;
   return criterion >= Criterion::own_1 && criterion <= Criterion::own_4;
 }
 
-// All that is known of a criterion wherever it is read or shown. Readers of traces, counters and
-// reports have no list of their own: a criterion is a value of the enum and a row of the table.
+// Everything that readers, counters and reports know of a criterion. They have no lists of their
+// own: a criterion is a value of the enum and a row of the table.
 struct CriterionRow {
   Criterion criterion = Criterion::unknown;
   std::string_view name = {};  // in explanations and on the page
@@ -36,11 +36,11 @@ struct CriterionRow {
   // Of those that a ladder has; what is none has none of these.
   std::string_view section = {};      // of mb_stats, Linux 6.1, and what we call it of all kernels
   std::string_view section_6_5 = {};  // of mb_stats, Linux 6.5 and later
-  bool suggests = false;              // mb_stats has bad_suggestions, on kernels with lists
+  bool suggests = false;              // mb_stats has bad_suggestions for it, on kernels with lists
   bool trims = false;                 // a search may shorten its goal there
 
-  // What traces print and records hold, by the kernel: numbers, or words (enum criteria of
-  // fs/ext4/ext4.h). Empty and -1: that kernel has no such criterion, or no word for it.
+  // What traces and records hold, by kernel: numbers, or words (enum criteria of fs/ext4/ext4.h).
+  // Empty or -1 if that kernel lacks the criterion or a word for it.
   std::string_view word_6_5 = {};    // Linux 6.5 and later
   std::string_view word_cr1_5 = {};  // Linux 6.1 with the CR1.5 series
   std::int8_t number_6_1 = -1;
@@ -48,7 +48,7 @@ struct CriterionRow {
   std::int8_t number_cr1_5 = -1;
 };
 
-// In the order of the ladder; what is no rung comes last.
+// In the order of the ladder. Values that are no criterion of a ladder come last.
 inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
     {.criterion = Criterion::cr0,
      .name = "CR0",
@@ -125,7 +125,7 @@ inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
 
 static_assert(kCriterionTable.size() == kTableCriteria, "a criterion has no row, or two");
 
-// Where the row of each value is. Does not compile when a value has two rows, and another none.
+// The index of each value's row. Does not compile unless each value has exactly one row.
 inline constexpr auto kCriterionRows = [] {
   std::array<std::uint8_t, kCriteria> rows = {};
   std::array<bool, kCriteria> found = {};
@@ -138,13 +138,13 @@ inline constexpr auto kCriterionRows = [] {
   return rows;
 }();
 
-// The criterion of a file's rung of that name (letters, digits, '.', '_' and '-'): the same for the
-// same name. Its row has the name, and keys made of it. None: kOwnCriteria other names are taken.
-// Thread-safe, as are the functions below.
+// The criterion of a policy file's rung with that name (letters, digits, '.', '_' and '-'). The
+// same name always gives the same criterion. Its row has the name and keys made of it. Empty if
+// kOwnCriteria other names are taken. Thread-safe, as are the functions below.
 [[nodiscard]] std::optional<Criterion> own_criterion(std::string_view name);
-// What is made of a name for JSON documents: "long-run" becomes "long_run".
+// A name as a key of JSON documents: "long-run" becomes "long_run".
 [[nodiscard]] std::string key_of(std::string_view name);
-// The row of an own criterion; one that nobody has named has no section.
+// The row of an own criterion. Without a name it has no section.
 [[nodiscard]] const CriterionRow& own_row(Criterion criterion);
 
 [[nodiscard]] constexpr const CriterionRow& row_of(Criterion criterion) {
@@ -155,9 +155,9 @@ inline constexpr auto kCriterionRows = [] {
   return row_of(criterion).name;
 }
 
-// Those that a ladder may have, in its order; own ones that have a name stand before CR2.
+// The criteria that a ladder may have, in its order. Named own criteria stand before CR2.
 [[nodiscard]] std::vector<CriterionRow> ladder_criteria();
-// How many own ones have a name.
+// The number of named own criteria.
 [[nodiscard]] std::size_t own_criteria();
 
 }  // namespace e4r::mb

@@ -8,15 +8,14 @@
 
 namespace e4r {
 
-// The shape of a file system: how its blocks lie in groups and clusters. It is one for all layers.
-// Who knows more of a file system has it as a base: image::SuperblockInfo (all that the superblock
-// says), state::MountedGeometry (what decides for the allocator of a mounted one) and
+// The shape of a file system: how its blocks lie in groups and clusters. All layers use it. It is
+// the base of types that know more of a file system: image::SuperblockInfo (all that the superblock
+// says), state::MountedGeometry (what decides for the allocator of a mounted file system) and
 // lazyinit::Superblock (the superblock's bytes, to be changed and written back).
-//
 // Blocks are file-system blocks; clusters are allocation units of 2^cluster_bits blocks, equal to
 // blocks without bigalloc.
 struct Geometry {
-  std::uint64_t blocks_count = 0;      // blocks of the device, those before group 0 included
+  std::uint64_t blocks_count = 0;      // blocks of the device, including those before group 0
   std::uint32_t first_data_block = 0;  // where group 0 starts: 1 with 1 KiB blocks, else 0
   std::uint32_t blocks_per_group = 0;
   std::uint32_t clusters_per_group = 0;  // a multiple of 8
@@ -24,7 +23,7 @@ struct Geometry {
   std::uint32_t inodes_per_group = 0;
   std::uint32_t block_bits = 12;          // log2 of the block size in bytes
   std::uint32_t cluster_bits = 0;         // log2 of blocks per cluster
-  std::uint32_t log_groups_per_flex = 0;  // 0 when there is no flex_bg
+  std::uint32_t log_groups_per_flex = 0;  // 0 without flex_bg
   bool flex_bg = false;
 
   [[nodiscard]] std::uint32_t block_size() const { return 1u << block_bits; }  // bytes
@@ -37,7 +36,7 @@ struct Geometry {
   [[nodiscard]] Block first_block(GroupNumber group) const {
     return Block{group} * blocks_per_group + first_data_block;
   }
-  // Whether `block` lies in a group, and in which one and in which of its clusters if it does.
+  // Whether `block` lies in a group; then also the group and the cluster.
   [[nodiscard]] bool holds_block(Block block) const {
     return block >= first_data_block && block < blocks_count;
   }
@@ -48,7 +47,7 @@ struct Geometry {
     return static_cast<std::uint32_t>((block - first_data_block) % blocks_per_group >>
                                       cluster_bits);
   }
-  // Whether `block` lies in that cluster of that group, without a division.
+  // Whether `block` lies in that cluster of that group. Needs no division.
   [[nodiscard]] bool lies_at(Block block, GroupNumber group, std::uint32_t cluster) const {
     const Block offset = block - first_block(group);
     return offset < blocks_per_group && offset >> cluster_bits == cluster;
@@ -57,7 +56,7 @@ struct Geometry {
     return first_block(group) + to_blocks(cluster);
   }
 
-  // Blocks that exist in `group`, and clusters: the last group may be short.
+  // The number of blocks, and of clusters, that exist in `group`. The last group may be short.
   [[nodiscard]] std::uint32_t blocks_in(GroupNumber group) const {
     const std::uint64_t left = blocks_count - first_block(group);
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, blocks_per_group));
@@ -65,21 +64,21 @@ struct Geometry {
   [[nodiscard]] std::uint32_t clusters_in(GroupNumber group) const {
     return static_cast<std::uint32_t>(to_clusters(blocks_in(group)));
   }
-  // Whether `group` exists and has all clusters of [start, start + len), at least one.
+  // Whether `group` exists and has all clusters of [start, start + len), and len is at least 1.
   [[nodiscard]] bool holds(GroupNumber group, std::int64_t start, std::uint64_t len) const {
     if (group >= groups || start < 0 || len == 0) return false;
     const std::uint64_t clusters = clusters_in(group);
     return len <= clusters && static_cast<std::uint64_t>(start) <= clusters - len;
   }
 
-  // Clusters that `blocks` blocks need (rounded up), and blocks in `clusters` clusters.
+  // The clusters that `blocks` blocks need (rounded up), and the blocks in `clusters` clusters.
   [[nodiscard]] std::uint64_t to_clusters(std::uint64_t blocks) const {
     return (blocks + (1ull << cluster_bits) - 1) >> cluster_bits;
   }
   [[nodiscard]] std::uint64_t to_blocks(std::uint64_t clusters) const {
     return clusters << cluster_bits;
   }
-  // Blocks that a file of `bytes` bytes has (rounded up).
+  // The blocks of a file of `bytes` bytes (rounded up).
   [[nodiscard]] std::uint64_t blocks_of_bytes(std::uint64_t bytes) const {
     return (bytes + (1ull << block_bits) - 1) >> block_bits;
   }
@@ -91,7 +90,7 @@ struct Geometry {
 }
 
 // Position of the highest set bit, counted from 1; 0 for 0 (the kernel's fls). Orders of buddy
-// chunks are made of it.
+// chunks are computed with it.
 [[nodiscard]] constexpr int fls(std::uint32_t n) {
   return n == 0 ? 0 : 32 - __builtin_clz(n);
 }

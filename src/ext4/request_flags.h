@@ -22,10 +22,10 @@ inline constexpr std::uint32_t stream_alloc = 0x0800;
 inline constexpr std::uint32_t use_root_blocks = 0x1000;
 inline constexpr std::uint32_t use_reserved = 0x2000;
 inline constexpr std::uint32_t strict_check = 0x4000;
-// A closing event has 16 bits for extents found, groups scanned, flags and what was left to take.
+// A closing event has 16 bits each for extents found, groups scanned, flags and the tail.
 inline constexpr std::uint32_t recorded_bits = 0xffff;
 // Set by the search itself. The closing event stores 16 bits, so cr0_optimized shows as "0x8000"
-// and the others are not seen.
+// and the others do not show.
 inline constexpr std::uint32_t cr0_optimized = 0x8000;
 inline constexpr std::uint32_t cr1_optimized = 0x10000;
 inline constexpr std::uint32_t cr1_5_optimized = 0x20000;       // the CR1.5 series

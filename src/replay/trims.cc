@@ -75,8 +75,8 @@ class Trims {
   std::vector<std::uint32_t> shortest_;  // run, by call
   std::unordered_map<std::uint32_t, Call> threads_;
   std::unordered_set<std::uint32_t> known_;  // groups of which the trace has shown something
-  std::unordered_set<std::size_t>
-      first_;  // indices into trims_ of the trims that came to a group before that
+  // Indices into trims_ of the trims that came to a group before that.
+  std::unordered_set<std::size_t> first_;
 };
 
 }  // namespace
