@@ -10,11 +10,11 @@
 
 namespace e4r::exports {
 
-// A time that is printed in seconds, to the nanosecond.
+// A time, printed in seconds with nine decimals.
 struct Seconds {
   std::uint64_t ns = 0;
 };
-// monostate: there is none, or it is not known.
+// monostate: no value, or an unknown one.
 using Cell = std::variant<std::monostate, std::uint64_t, Seconds, std::string_view>;
 
 // A column of the table of decisions. docs/data.md says what each one means.
@@ -25,7 +25,7 @@ struct Column {
 };
 [[nodiscard]] std::span<const Column> columns();
 
-// How a request was served, in a word.
+// A word for how a request was served.
 [[nodiscard]] std::string_view served_text(replay::ServedBy served);
 
 }  // namespace e4r::exports

@@ -35,7 +35,7 @@ struct PutCsv {
   void operator()(std::string_view text) const { out += table::csv_cell(text); }
 };
 
-// Lines end as RFC 4180 says.
+// Lines end in CR LF (RFC 4180).
 Status write_csv(const OutputName& name, std::span<const Series> all) {
   constexpr std::size_t kAtOnce = 1 << 20;
   E4R_TRY(Output out, Output::create(name));
@@ -89,7 +89,7 @@ Status fill_decisions(Database& db, std::span<const Series> all) {
       "CREATE INDEX decisions_by_criterion ON decisions (run, criterion)");
 }
 
-// What the rows belong to: facts of the whole, and the tunables of each run.
+// Facts about the rows: of the whole comparison, and the tunables of each run.
 class Meta {
  public:
   explicit Meta(Statement statement) : statement_(std::move(statement)) {}

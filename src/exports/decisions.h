@@ -10,26 +10,26 @@
 #include "util/output.h"
 #include "util/status.h"
 
-// What a comparison of policies decided, request by request, for the programs of others
-// (docs/data.md).
+// Exports the decisions of a comparison, request by request, for other programs (docs/data.md).
 namespace e4r::exports {
 
 // The requests of the recorded kernel, or of one policy.
 struct Series {
-  std::uint32_t run = 0;  // 0: the recorded kernel; else the policy's place among those asked for
-  std::string_view name = {};  // "recorded", or the policy's; UTF-8
+  std::uint32_t run =
+      0;  // 0: the recorded kernel; else the policy's position in the command, from 1
+  std::string_view name = {};  // "recorded", or the policy's name; UTF-8
   const replay::DecisionRows* rows = nullptr;
   [[nodiscard]] bool recorded() const { return run == 0; }
 };
 
-// Whether the ending of a file's name stands for a form: .csv or .sqlite; "": nothing is written.
-// The Error says which endings there are.
+// Whether the ending of a file's name stands for a format: .csv or .sqlite. "" means that nothing
+// is written. The Error lists the endings.
 [[nodiscard]] Status check_name(std::string_view path);
-// What a file of that name must be.
+// The kind of output that a file of that name needs.
 [[nodiscard]] OutputKind kind_of(std::string_view path);
 
-// Writes the table in the form of its name, a row for each request of each series, in their order.
-// The report tells what a database says in its table `meta`; `version` is that of the program.
+// Writes the table in the format of its name: a row for each request of each series, in their
+// order. A database has a table `meta` with facts from the report. `version` is the program's.
 [[nodiscard]] Status write_decisions(const OutputName& name, std::span<const Series> series,
                                      const report::ReplayReport& report, std::string_view version);
 

@@ -15,7 +15,7 @@ using replay::DecisionRow;
 using replay::ServedBy;
 
 // Numbers of interned names. Slices: criteria by their value, then the ways that need no search.
-// Categories: what is asked for. Annotations: columns.
+// Categories: data and metadata. Annotations: columns.
 constexpr std::uint64_t kData = 1;
 constexpr std::uint64_t kMetadata = 2;
 
@@ -38,8 +38,7 @@ std::uint64_t thread_of(const Series& series, std::uint32_t pid) {
   return process_of(series) + (std::uint64_t{1} << 33) + pid;
 }
 
-// Packets on their way to the file, written some at a time: a trace may be cut anywhere between
-// packets.
+// Packets on their way to the file. They are written in batches, which may end after any packet.
 class Packets {
  public:
   explicit Packets(Output& out) : out_(out) {}
@@ -117,7 +116,7 @@ Result<pb::TrackEvent*> add_event(Packets& packets, std::uint64_t time_ns, std::
   return event;
 }
 
-// All numbers of the table's row, but for those that the track says.
+// All numbers of the table's row that the track does not show.
 void annotate(pb::TrackEvent& event, const Series& series, const DecisionRow& row) {
   std::uint64_t iid = 0;
   for (const Column& column : columns()) {
@@ -133,7 +132,7 @@ void annotate(pb::TrackEvent& event, const Series& series, const DecisionRow& ro
 }
 
 Status add_slices(Packets& packets, const Series& series) {
-  std::unordered_map<std::uint32_t, std::uint64_t> ends;  // of the last slice, by thread
+  std::unordered_map<std::uint32_t, std::uint64_t> ends;  // end of the last slice, by thread
   for (const DecisionRow& row : series.rows->all()) {
     const std::uint64_t track = thread_of(series, row.pid);
     const auto [end, first] = ends.try_emplace(row.pid, 0);
@@ -174,7 +173,7 @@ Status add_totals(Packets& packets, const Series& series, std::uint64_t time_ns,
   return {};
 }
 
-// When the decision's request was recorded; of one without a row, that of the next.
+// The time of the decision's request. For a decision without a row, the time of the next one.
 std::uint64_t time_of(const std::vector<DecisionRow>& rows, std::uint64_t decision) {
   const auto at = std::partition_point(
       rows.begin(), rows.end(), [&](const DecisionRow& row) { return row.decision < decision; });

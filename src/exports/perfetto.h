@@ -7,26 +7,27 @@
 #include "exports/decisions.h"
 #include "stats/space_history.h"
 
-// What a comparison decided, over the trace's time, for Perfetto (docs/data.md).
+// Exports the decisions of a comparison over the trace's time, for Perfetto (docs/data.md).
 namespace e4r::exports {
 
 // A series and the free space of its run.
 struct Timeline {
   Series series;
-  const stats::SpaceHistory* space = nullptr;          // on the way; null: nobody kept it
-  const std::vector<stats::GroupFree>* end = nullptr;  // of the groups; null: not known
+  const stats::SpaceHistory* space = nullptr;  // free space during the run; null: not kept
+  const std::vector<stats::GroupFree>* end =
+      nullptr;  // free space of the groups at the end; null: unknown
 };
 
-// Writes a trace of Perfetto: a process for each series, in it a track for each thread with a slice
-// for each request, and counters of free clusters and of free extents within groups. A slice begins
-// when the request was recorded, or where the slice before it on its track ends. It lasts as long
-// as slice_ns() says. `start`: the free space of the groups before the trace.
+// Writes a trace for Perfetto. Each series is a process. It has a track for each thread, with a
+// slice for each request, and counters of free clusters and of free extents within groups. A slice
+// begins when its request was recorded, or when the previous slice on its track ends. slice_ns()
+// gives its length. `start`: the free space of the groups before the trace.
 [[nodiscard]] Status write_perfetto(const OutputName& name, std::span<const Timeline> timelines,
                                     const std::vector<stats::GroupFree>& start);
 
-// How long the slice of a request is, in nanoseconds: what a kernel's code took; of the recorded
-// kernel, from request to answer; of a model, which nobody times, one for each step, a group
-// considered or an extent examined.
+// The length of a request's slice in nanoseconds. For a kernel's code: the time that it took. For
+// the recorded kernel: the time from request to answer. For a model, which has no time: one for
+// each step (a group considered or an extent examined).
 [[nodiscard]] std::uint64_t slice_ns(const Series& series, const replay::DecisionRow& row);
 
 }  // namespace e4r::exports

@@ -6,12 +6,12 @@
 
 namespace e4r {
 
-// The value indented by two spaces a level, keys in their own order, a newline at the end. A
-// number that JSON cannot write (infinite, not a number) becomes null, and bytes of a string that
-// are no UTF-8 (a path, a label) become U+FFFD.
+// The value, indented by two spaces a level, with keys in their own order and a newline at the end.
+// A number that JSON cannot write (infinite, not a number) becomes null. Bytes of a string that are
+// not UTF-8 (in a path or a label) become U+FFFD.
 [[nodiscard]] std::string json_text(const boost::json::value& value);
 
-// The same in one line, without blanks and without a newline at the end.
+// The same on one line, without blanks or a newline.
 [[nodiscard]] std::string json_line(const boost::json::value& value);
 
 }  // namespace e4r

@@ -8,7 +8,8 @@
 namespace e4r::shrinker {
 namespace {
 
-// What was referenced since the last visit has a second chance; what comes after the entry.
+// Reclaims an entry, unless it must stay or was referenced since the last visit. Returns its
+// successor.
 StatusTree::Position visit(StatusCache& cache, StatusCache::Inode& inode, StatusTree::Position at,
                            Scan& scan) {
   ++scan.visited;
@@ -22,8 +23,8 @@ StatusTree::Position visit(StatusCache& cache, StatusCache::Inode& inode, Status
   return cache.reclaim(inode, at);
 }
 
-// One walk from the cursor up to and with the block `last`. False when the budget was used up; the
-// cursor is at what would have come next.
+// Walks once from the cursor through the block `last`. Returns false if the budget was used up;
+// then the cursor is at the next entry.
 bool walk(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t last, std::uint64_t& budget,
           Scan& scan) {
   for (auto at = inode.tree.search(inode.cursor); at != inode.tree.end();) {
@@ -42,20 +43,20 @@ bool walk(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t last, std
   return true;
 }
 
-// From the cursor to the end, and from the start to where that began.
+// Walks from the cursor to the end, and then from the start to where it began.
 void walk_all(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget, Scan& scan) {
   const std::uint64_t start = inode.cursor;
   if (walk(cache, inode, kLastBlock, budget, scan) && start != 0)
     walk(cache, inode, start - 1, budget, scan);
 }
 
-// The next entry from here on that may be reclaimed.
+// The first reclaimable entry from here on.
 StatusTree::Position evictable(StatusCache::Inode& inode, StatusTree::Position at) {
   while (at != inode.tree.end() && at->second.must_keep()) ++at;
   return at;
 }
 
-// Each entry that may be reclaimed once, from the cursor and around.
+// Visits each reclaimable entry once, from the cursor on and around.
 void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
                     Scan& scan) {
   const std::uint64_t visits = std::min(budget, inode.reclaimable);
@@ -68,7 +69,7 @@ void walk_evictable(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t
   inode.cursor = at == inode.tree.end() ? 0 : at->first;
 }
 
-// From the first entry on; what must stay is met, and only what is taken counts.
+// Walks from the first entry. Entries that must stay are visited, but only reclaimed ones count.
 void walk_from_start(StatusCache& cache, StatusCache::Inode& inode, std::uint64_t& budget,
                      Scan& scan) {
   for (auto at = inode.tree.begin(); at != inode.tree.end() && budget > 0;) {
@@ -83,7 +84,7 @@ void walk_from_start(StatusCache& cache, StatusCache::Inode& inode, std::uint64_
   }
 }
 
-// Every inode of the list once, until the budget is used up.
+// Walks every inode of the list once, until the budget is used up.
 using Walk = void(StatusCache&, StatusCache::Inode&, std::uint64_t& budget, Scan&);
 template <Walk* kWalk>
 Scan in_turn(StatusCache& cache, std::uint64_t budget) {
@@ -99,7 +100,7 @@ Scan in_turn(StatusCache& cache, std::uint64_t budget) {
   return scan;
 }
 
-// The list is in the order of use. Without a budget nothing of it moves, other than in 6.1.
+// The list is in the order of use. Without a budget nothing on it moves, unlike in 6.1.
 Scan least_recently_used(StatusCache& cache, std::uint64_t budget) {
   return budget == 0 ? Scan{} : in_turn<walk_from_start>(cache, budget);
 }

@@ -12,8 +12,8 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-// Where nothing is mapped the kernel keeps any number, such as 0x7fdeadbeef behind a hole that was
-// cut in two.
+// Where nothing is mapped, the kernel keeps arbitrary block numbers, such as 0x7fdeadbeef behind a
+// hole that was cut in two.
 Entry entry_of(const Event& e) {
   Entry entry = {e.logical, e.count, 0, e.flags};
   if (entry.mapped()) entry.block = e.block;
@@ -53,12 +53,12 @@ class Driver {
   [[nodiscard]] std::uint64_t contradictions() const { return contradictions_; }
 
  protected:
-  // A lookup, answered by the model and, in the event, by the kernel.
+  // A lookup with the answers of the model and, in the event, of the kernel.
   virtual void on_lookup(const Event& answer, std::uint64_t logical,
                          const StatusCache::Found& found) = 0;
   // The model's call of the shrinker is over, and the kernel's begins.
   virtual void on_call(const Event&, std::uint64_t /*reclaimable before it*/, const Scan&) {}
-  // What the kernel says at its end.
+  // The kernel's figures at the end of its call.
   virtual void on_report(const Event&) {}
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
@@ -109,7 +109,7 @@ void Driver::accept(const Event& event) {
 }
 
 void Driver::change(const Event& event) {
-  if (event.count == 0) return;  // as the kernel: nothing happens
+  if (event.count == 0) return;  // the kernel does nothing in this case
   if (!is_range(event.logical, event.count)) {
     ++contradictions_;
     return;
@@ -161,7 +161,7 @@ Status Driver::check_content() const {
   return {};
 }
 
-// Holds the model against the record, and puts it right.
+// Compares the model with the record, and corrects it.
 class Follower final : public Driver {
  public:
   explicit Follower(const Model& model) : Driver(model) {}
@@ -178,7 +178,7 @@ class Follower final : public Driver {
   void on_call(const Event& event, std::uint64_t before, const Scan& scan) override;
   void on_report(const Event& event) override;
   void compare(Compared& with, bool equal, const auto& say);
-  // The model takes over the recorded answer, and the mark that the lookup leaves.
+  // The model takes over the recorded answer and the mark that the lookup leaves.
   void learn(const Event& answer) {
     Entry entry = entry_of(answer);
     entry.flags |= trace::es::referenced;
@@ -187,7 +187,7 @@ class Follower final : public Driver {
 
   struct Call {
     Scan scan;
-    bool open = false;  // its number of entries has not been compared yet
+    bool open = false;  // the number of its entries has not been compared yet
   };
   Replay replay_;
   std::unordered_map<std::uint32_t, Call> calls_;  // by thread
@@ -225,7 +225,8 @@ void Follower::on_call(const Event& event, std::uint64_t before, const Scan& sca
   });
 }
 
-// ext4_es_shrink or, where it was not recorded, the end of the call says what was reclaimed.
+// ext4_es_shrink tells how many entries were reclaimed or, if it was not recorded, the end of the
+// call does.
 void Follower::on_report(const Event& event) {
   const auto found = calls_.find(event.pid);
   if (found == calls_.end()) return;

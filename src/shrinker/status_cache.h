@@ -11,17 +11,17 @@
 
 namespace e4r::shrinker {
 
-// The extent status trees of a file system's inodes, and the list that its shrinker goes by.
+// The extent status trees of a file system's inodes, and the list that its shrinker works through.
 class StatusCache {
  public:
-  // One inode. It is on the list while it has entries that may be reclaimed, and comes to its tail
-  // when it gets the first (ext4_es_list_add).
+  // One inode. It is on the list while it has reclaimable entries, and joins the list's tail with
+  // the first of them (ext4_es_list_add).
   struct Inode {
     std::uint64_t ino = 0;
     StatusTree tree;
-    StatusTree reclaimed;               // what was taken by the shrinker and has not come back
-    std::uint64_t reclaimable = 0;      // entries that need not stay
-    std::uint64_t cursor = 0;           // where the shrinker goes on (i_es_shrink_lblk)
+    StatusTree reclaimed;           // entries that the shrinker took and that have not come back
+    std::uint64_t reclaimable = 0;  // entries that may be reclaimed
+    std::uint64_t cursor = 0;       // where the shrinker continues (i_es_shrink_lblk)
     std::list<Inode*>::iterator place;  // on the list, if reclaimable > 0
   };
   using List = std::list<Inode*>;
@@ -30,28 +30,28 @@ class StatusCache {
   StatusCache(const StatusCache&) = delete;
   StatusCache& operator=(const StatusCache&) = delete;
 
-  // As the events of the same names. Ranges must be is_range().
+  // Act as the events of the same names. Ranges must satisfy is_range().
   void insert(std::uint64_t ino, const Entry& entry);
   void cache(std::uint64_t ino, const Entry& entry);
   void remove(std::uint64_t ino, std::uint64_t logical, std::uint64_t len);
 
   struct Found {
     std::optional<Entry> entry;
-    bool was_reclaimed = false;  // nothing is known, since the shrinker took it
+    bool was_reclaimed = false;  // nothing is known because the shrinker took the entry
   };
   Found look_up(std::uint64_t ino, std::uint64_t logical);
-  // Nothing is known of the block: a recorded lookup shows it.
+  // A recorded lookup shows that nothing is known of the block.
   void forget(std::uint64_t ino, std::uint64_t logical);
 
-  // The inodes with reclaimable entries, in the shrinker's order; it may move them about.
+  // The inodes with reclaimable entries, in the shrinker's order. The shrinker may reorder them.
   [[nodiscard]] List& list() { return list_; }
-  // Takes an entry out for the shrinker; what comes after it. The inode leaves the list with its
+  // Removes an entry for the shrinker and returns its successor. The inode leaves the list with its
   // last reclaimable entry.
   StatusTree::Position reclaim(Inode& inode, StatusTree::Position entry);
 
   [[nodiscard]] std::uint64_t entries() const { return entries_; }
   [[nodiscard]] std::uint64_t reclaimable() const { return reclaimable_; }
-  // Inodes come to the tail whenever they are used, as up to Linux 3.19.
+  // Moves inodes to the tail whenever they are used, as kernels up to Linux 3.19 do.
   void order_by_use() { by_use_ = true; }
 
  private:

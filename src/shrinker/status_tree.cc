@@ -10,7 +10,7 @@ namespace es = trace::es;
 
 constexpr std::uint32_t kType = es::written | es::unwritten | es::delayed | es::hole;
 
-// Whether `right`, of the same type and just behind `left`, is its continuation.
+// Whether `right`, of the same type and directly behind `left`, continues it.
 bool continues(const Entry& left, const Entry& right) {
   if ((left.flags & kType) != (right.flags & kType) || left.last() + 1 != right.logical)
     return false;
@@ -32,7 +32,7 @@ StatusTree::Position StatusTree::find(std::uint64_t logical) {
   return at == entries_.end() || at->first > logical ? entries_.end() : at;
 }
 
-// The next entry becomes part of this one, if it continues it.
+// Merges the next entry into this one if it continues it.
 void StatusTree::join_next(Position at) {
   const auto next = std::next(at);
   if (next == entries_.end() || !continues(at->second, next->second)) return;
@@ -41,8 +41,8 @@ void StatusTree::join_next(Position at) {
   reclaim(next);
 }
 
-// Nothing is known of the entry's range. It joins a neighbour rather than stand by itself, and then
-// its own referenced mark is lost.
+// Inserts an entry of whose range nothing is known. It joins a neighbour if possible; then it loses
+// its own referenced mark.
 void StatusTree::add(const Entry& entry) {
   const auto next = entries_.lower_bound(entry.logical);
   if (next != entries_.begin()) {
@@ -69,7 +69,7 @@ StatusTree::Position StatusTree::reclaim(Position entry) {
   return entries_.erase(entry);
 }
 
-// The entry begins at `first` from now on, which lies inside of it.
+// Makes the entry begin at `first`, which lies inside it.
 void StatusTree::shorten_front(Position at, std::uint64_t first) {
   auto node = entries_.extract(at);
   Entry& entry = node.mapped();

@@ -10,7 +10,7 @@
 
 namespace e4r::shrinker {
 
-// Logical blocks of a file go up to this one (EXT_MAX_BLOCKS, fs/ext4/ext4_extents.h).
+// The last logical block that a file can have (EXT_MAX_BLOCKS, fs/ext4/ext4_extents.h).
 inline constexpr std::uint64_t kLastBlock = 0xffffffff;
 
 // What is known of a run of a file's blocks: struct extent_status of Linux 6.1.
@@ -23,43 +23,44 @@ struct Entry {
   [[nodiscard]] bool mapped() const {
     return (flags & (trace::es::written | trace::es::unwritten)) != 0;
   }
-  // Delayed entries are the only trace of what is to be written: they stay (ext4_es_must_keep).
+  // A delayed entry is the only record of blocks that are still to be written, so it must stay
+  // (ext4_es_must_keep).
   [[nodiscard]] bool must_keep() const { return (flags & trace::es::delayed) != 0; }
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 
-// Whether a range read from a trace is one of a file.
+// Whether a range that a trace names can be a range of a file.
 [[nodiscard]] constexpr bool is_range(std::uint64_t logical, std::uint64_t len) {
   return len > 0 && logical <= kLastBlock && len <= kLastBlock - logical + 1;
 }
 
-// The extent status tree of one inode, by the rules of fs/ext4/extents_status.c in Linux 6.1:
-// entries do not overlap, and a new one joins its neighbours when type and place allow
-// (__es_insert_extent, ext4_es_can_be_merged). Ranges given to it must be is_range().
+// The extent status tree of one inode, by the rules of fs/ext4/extents_status.c in Linux 6.1.
+// Entries do not overlap. A new entry joins its neighbours if type and place allow it
+// (__es_insert_extent, ext4_es_can_be_merged). Ranges must satisfy is_range().
 class StatusTree {
  public:
   using Map = std::map<std::uint64_t, Entry>;
   using Position = Map::iterator;
 
-  // Told of each entry that comes to be (+1) or ceases (-1), in the kernel's order.
+  // Called for each entry that appears (+1) or disappears (-1), in the kernel's order.
   using Count = std::function<void(const Entry&, int)>;
   explicit StatusTree(Count count = {}) : count_(std::move(count)) {}
 
-  // Whatever was known of the entry's range is replaced (ext4_es_insert_extent).
+  // Replaces what was known of the entry's range (ext4_es_insert_extent).
   void insert(const Entry& entry);
-  // Taken in only when nothing is known of any block of its range (ext4_es_cache_extent).
+  // Inserts the entry only if nothing is known of any block of its range (ext4_es_cache_extent).
   void cache(const Entry& entry);
-  // Forgets the range; what sticks out at either end stays (__es_remove_extent).
+  // Forgets the range. Parts of entries beyond either end stay (__es_remove_extent).
   void remove(std::uint64_t logical, std::uint64_t len);
 
-  // The entry that holds the block, or the next one behind it, or end() (__es_tree_search).
+  // The entry that holds the block, else the next one, else end() (__es_tree_search).
   [[nodiscard]] Position search(std::uint64_t logical);
   // The entry that holds the block, or end().
   [[nodiscard]] Position find(std::uint64_t logical);
-  // The entry that holds the block, as it was before it was marked as referenced; nothing when
-  // there is none.
+  // The entry that holds the block, as it was before it was marked as referenced; empty if there is
+  // none.
   std::optional<Entry> look_up(std::uint64_t logical);
-  // Takes out one entry; what comes after it.
+  // Removes an entry and returns its successor.
   Position reclaim(Position entry);
 
   [[nodiscard]] Position begin() { return entries_.begin(); }

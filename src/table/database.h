@@ -18,16 +18,15 @@ namespace e4r::table {
 
 class Database;
 
-// One statement that is carried out again and again, each time with other values. The database must
-// outlive it.
+// A statement that runs repeatedly, each time with other values. The database must outlive it.
 class Statement {
  public:
-  // The value of the next `?`. Text is looked at until run().
+  // Sets the value of the next `?`. A text must stay valid until run().
   void add(std::uint64_t value);
   void add(double value);
   void add(std::string_view text);
   void add_null();
-  // Carries it out with these values and begins anew.
+  // Runs the statement with these values. Then the next value is that of the first `?`.
   [[nodiscard]] Status run();
 
  private:
@@ -46,7 +45,7 @@ class Statement {
 
 class Database {
  public:
-  // Carries out statements of SQL without values.
+  // Runs statements of SQL that have no values.
   [[nodiscard]] Status execute(const std::string& sql);
   [[nodiscard]] Result<Statement> prepare(const std::string& sql);
 
@@ -61,8 +60,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> db_;
 };
 
-// Makes a database as an output of a command (util/output.h, OutputKind::file). `fill` works in one
-// transaction; after an Error of it, or of SQLite, there is no file.
+// Makes a database as an output of a command (util/output.h, OutputKind::file). `fill` runs inside
+// one transaction. If it or SQLite returns an Error, no file is made.
 [[nodiscard]] Status write_database(const OutputName& name,
                                     const std::function<Status(Database&)>& fill);
 
