@@ -7,7 +7,8 @@
 namespace e4r {
 namespace {
 
-// What each value of a byte does to the remainder. The polynomial is 0x1edc6f41, bits reversed.
+// The change of the remainder for each value of a byte. The polynomial is 0x1edc6f41, bits
+// reversed.
 constexpr std::array<std::uint32_t, 256> kCrc32c = [] {
   std::array<std::uint32_t, 256> table = {};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -11,7 +11,7 @@ namespace e4r {
 // the CPU's instruction where there is one.
 [[nodiscard]] std::uint32_t crc32c(std::uint32_t seed, std::span<const std::byte> data);
 
-// The same without that instruction.
+// The same, computed by table instead of that instruction.
 [[nodiscard]] std::uint32_t crc32c_by_table(std::uint32_t seed, std::span<const std::byte> data);
 
 }  // namespace e4r

@@ -19,23 +19,23 @@ class Fd {
     return *this;
   }
   ~Fd();
-  // Closes it now. 0, or the errno of what went wrong.
+  // Closes it now. Returns 0 or an errno.
   [[nodiscard]] int close();
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  // A name under which its file can be opened again as long as this object lives, even one that has
-  // none.
+  // A name under which the file can be opened again as long as this object lives, even if the file
+  // has no name.
   [[nodiscard]] std::string path() const;
 
  private:
   int fd_ = -1;
 };
 
-// A file in memory without a name, of so many zero bytes, which programs that are started do not
-// have. Not open when there can be none: errno says why.
+// A nameless file in memory with so many zero bytes. It is closed on exec. If it cannot be made,
+// the Fd is -1 and errno says why.
 [[nodiscard]] Fd memory_file(const char* label, std::uint64_t bytes);
 
-// Writes all of it, however often that takes. 0, or the errno of what went wrong.
+// Writes all bytes, in as many calls as that takes. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::string_view bytes);
 
 }  // namespace e4r

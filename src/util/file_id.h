@@ -8,18 +8,18 @@
 
 namespace e4r {
 
-// Which file it is, whatever name leads to it. A device node is its device: two nodes of one device
-// are the same.
+// The identity of a file, whatever its name. A device node stands for its device: two nodes of one
+// device are equal.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
-  bool is_block_device = false;  // `device` is the node's own then, and there is no inode
+  bool is_block_device = false;  // then `device` is the node's own device, and `inode` is unused
 
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
 [[nodiscard]] FileId file_id(const struct stat& st);
-// Behind links. Nothing: there is no such file, or it cannot be reached.
+// Follows links. Empty if the file does not exist or cannot be reached.
 [[nodiscard]] std::optional<FileId> file_id(const std::string& path);
 
 }  // namespace e4r

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-// Numbers as our files hold them: the least significant byte first. A byte is a char or an
-// unsigned char.
+// Numbers as our files store them: least significant byte first. A byte is a char or an unsigned
+// char.
 namespace e4r {
 
 template <class Byte, class T>

@@ -23,19 +23,20 @@ mode_t current_umask() {
   return mask;
 }
 
-// "OUT.Xy12Ab", open for writing; the name becomes that.
+// Opens a new file such as "OUT.Xy12Ab" for writing, and stores that name in `name`.
 Fd make_temporary(std::string& name) {
   name += ".XXXXXX";
   return Fd(::mkostemp(name.data(), O_CLOEXEC));
 }
 
-// A file system, or a kernel, that has no files without names.
+// Whether the file system or the kernel cannot make nameless files.
 bool lacks_anonymous_files(int errnum) {
   return errnum == EOPNOTSUPP || errnum == EISDIR || errnum == ENOENT || errnum == EINVAL;
 }
 
-// O_CREAT although it is there: the kernel then refuses what others have put into a directory for
-// all (fs.protected_fifos). `more` flags: O_NONBLOCK, not to wait for a FIFO's reader.
+// O_CREAT although the file exists: then the kernel refuses files that others have put into a
+// shared directory (fs.protected_fifos). `more`: additional flags, such as O_NONBLOCK so as not to
+// wait for a FIFO's reader.
 Result<Fd> open_through(const OutputName& name, const OutputPlace& place, int more = 0) {
   if (place.is == Is::descriptor) {
     std::fflush(stdout);
@@ -66,7 +67,7 @@ void Outputs::reads(const std::string& path) {
 Status Outputs::writes(const std::string& path, OutputKind kind) {
   if (path.empty()) return {};
   E4R_TRY(const OutputPlace place, find_place(named(path), kind));
-  // What takes in everything, such as /dev/null, may be given twice.
+  // An output that accepts everything, such as /dev/null, may be given twice.
   if (place.is == Is::opened && S_ISCHR(place.st.st_mode)) return {};
   const std::string identity = place.identity();
   const auto other =
@@ -87,7 +88,7 @@ Result<Output> Output::create(const OutputName& name, OutputKind kind, const New
   }
   E4R_CHECK(out.begin_file(file, kind));
   if (place.is == Is::regular) {
-    // Not every file system has owners, and only root may give files away.
+    // Some file systems have no owners, and only root may give files away.
     if (::fchown(out.fd(), place.st.st_uid, place.st.st_gid) != 0) errno = 0;
     ::fchmod(out.fd(), place.st.st_mode & 0777);
   }
@@ -106,7 +107,7 @@ Result<Output> Output::create_growing(const OutputName& name) {
   if (!out.fd_.is_open() && errno == EEXIST)
     return error("{}: is there already: remove it, or give another name with -o", name.path());
   if (!out.fd_.is_open()) return out.failed(errno);
-  // A file system without locks has readers take it for cut short.
+  // On a file system without locks, readers take the file for cut short.
   (void)::flock(out.fd(), LOCK_EX | LOCK_NB);
   out.growing_ = true;
   return out;
@@ -156,7 +157,7 @@ Status Output::begin_file(const NewFile& file, OutputKind kind) {
   if (!file.needs_name) {
     fd_ = Fd(::open(directory_of(target_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, file.mode));
     if (!fd_.is_open() && !lacks_anonymous_files(errno)) return failed(errno);
-    // It gets its name through /proc, which a chroot may lack.
+    // It gets its name through /proc, which may be missing in a chroot.
     if (fd_.is_open() && ::access(fd_.path().c_str(), F_OK) == 0) return {};
   }
   temporary_ = target_;
@@ -179,7 +180,7 @@ Status Output::write(std::string_view bytes) {
   return done == 0 ? Status() : Status(failed(done));
 }
 
-// Gives a file without a name one that nobody else has.
+// Gives a nameless file a unique name.
 Status Output::make_named() {
   for (unsigned attempt = 0; temporary_.empty(); ++attempt) {
     const std::string name = fmt::format("{}.{}-{}", target_, ::getpid(), attempt);
@@ -208,12 +209,12 @@ Status Output::link() {
     if (place.is == Is::regular || !temporary_.empty()) return replace();
     if (::linkat(AT_FDCWD, fd_.path().c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0)
       return {};
-    if (errno != EEXIST) return failed(errno);  // else somebody was faster: what has made it?
+    if (errno != EEXIST) return failed(errno);  // another process was faster; look again
   }
 }
 
 Status Output::commit() {
-  // EINVAL: what is written through is on no disk.
+  // EINVAL: a stream has nothing to sync.
   if (::fsync(fd_.get()) != 0 && errno != EINVAL) return failed(errno);
   if (to_be_named_) E4R_CHECK(link());
   to_be_named_ = false;

@@ -22,7 +22,7 @@ Error cannot_write(const std::string& name, int errnum) {
   return error("cannot write {}: {}", name, errno_text(errnum));
 }
 
-// The descriptor that a name stands for.
+// The descriptor that a name such as /dev/fd/N stands for.
 std::optional<int> descriptor_named(std::string_view path) {
   if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -34,7 +34,7 @@ std::optional<int> descriptor_named(std::string_view path) {
   return std::nullopt;
 }
 
-// What a symbolic link says, from where the link is.
+// The target of a symbolic link, relative to the link's own directory.
 std::string link_target(const std::string& path) {
   std::array<char, PATH_MAX> text = {};
   const ssize_t n = ::readlink(path.c_str(), text.data(), text.size());
@@ -43,8 +43,8 @@ std::string link_target(const std::string& path) {
   return target.starts_with('/') ? target : directory_of(path) + "/" + target;
 }
 
-// Follows links by hand: what a link names need not be there yet, and a temporary file belongs
-// beside it. The kernel is asked first whether it would follow them (fs.protected_symlinks).
+// Follows links by hand, because a link's target need not exist, and a temporary file belongs
+// beside it. First the kernel is asked whether it would follow the links (fs.protected_symlinks).
 Result<OutputPlace> follow(const std::string& name) {
   OutputPlace place;
   place.target = name;
@@ -60,7 +60,7 @@ Result<OutputPlace> follow(const std::string& name) {
     }
     if (::lstat(place.target.c_str(), &place.st) != 0) {
       if (errno != ENOENT) return cannot_write(name, errno);
-      if (there) break;  // a link that only the kernel can follow: of another process's descriptor
+      if (there) break;  // only the kernel can follow it: another process's descriptor
       place.is = OutputPlace::Is::absent;
       return place;
     }
@@ -69,7 +69,7 @@ Result<OutputPlace> follow(const std::string& name) {
     place.target = link_target(place.target);
     if (place.target.empty()) return cannot_write(name, ENOENT);
   }
-  if (!there) return cannot_write(name, EAGAIN);  // it has come meanwhile
+  if (!there) return cannot_write(name, EAGAIN);  // the file has appeared meanwhile
   const bool found = file_id(place.st) == file_id(behind);
   place.st = behind;
   place.is = S_ISREG(behind.st_mode) ? OutputPlace::Is::regular : OutputPlace::Is::opened;

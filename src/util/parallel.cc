@@ -12,7 +12,7 @@
 namespace e4r {
 namespace {
 
-// Indices still to hand out, and the first failure.
+// The indices still to be handed out, and the first failure.
 class WorkQueue {
  public:
   WorkQueue(std::size_t count, const std::function<void(std::size_t)>& work)
@@ -55,7 +55,7 @@ void parallel_for(unsigned threads, std::size_t count,
       while (helpers.size() + 1 < std::min<std::size_t>(threads, count))
         helpers.emplace_back([&queue] { queue.drain(); });
     } catch (const std::system_error&) {
-      // No more threads to be had: those there are do the work.
+      // The system has no more threads, so the existing ones do the work.
     }
     queue.drain();
   }

@@ -9,9 +9,9 @@ namespace e4r {
 // `requested`, or the number of CPUs this process may use when that is 0. At least 1.
 [[nodiscard]] unsigned thread_count(unsigned requested);
 
-// Runs work(0) ... work(count - 1), each once, on at most `threads` threads (the caller's is one
-// of them), handed out in ascending order. Returns when all are done. The first exception that a
-// call throws stops the handing out and is thrown again here.
+// Runs work(0) ... work(count - 1), each once, on at most `threads` threads, including the
+// caller's. Starts them in ascending order and returns when all are done. If a call throws, no
+// further calls start, and the first exception is rethrown here.
 void parallel_for(unsigned threads, std::size_t count,
                   const std::function<void(std::size_t)>& work);
 

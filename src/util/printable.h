@@ -7,8 +7,8 @@
 
 namespace e4r {
 
-// Foreign text for a message or a name that is shown: at most `limit` bytes, and '?' for each that
-// is no printable ASCII.
+// Foreign text for a message or a shown name: at most `limit` bytes, with '?' for each byte that is
+// not printable ASCII.
 [[nodiscard]] inline std::string printable(std::string_view text, std::size_t limit = 64) {
   std::string out(text.substr(0, limit));
   for (char& c : out)

@@ -10,25 +10,25 @@
 
 namespace e4r {
 
-// One line on standard error that tells how far a long piece of work is, rewritten in place a few
-// times a second and wiped when the object goes. Silent unless standard error is a terminal and
-// `enabled` is set. Or a function is told instead of a terminal. Thread-safe.
+// A line on standard error that shows the progress of long work. It is rewritten in place a few
+// times a second, and wiped when the object goes. Silent unless standard error is a terminal and
+// `enabled` is set. A function can receive the progress instead. Thread-safe.
 class Progress {
  public:
-  // `what` has done `done` of `total` events. Returns false to stop the work. Called on any thread.
+  // `what` has done `done` of `total` events. Returning false stops the work. Called on any thread.
   using Told = std::function<bool(std::string_view what, std::uint64_t done, std::uint64_t total)>;
 
   explicit Progress(bool enabled);
-  // `told` may be empty: nobody is told anything.
+  // `told` may be empty.
   explicit Progress(Told told);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
   [[nodiscard]] bool active() const { return active_; }
-  // A terminal alone is shown it.
+  // Shows a text, on a terminal only.
   void show(const std::string& text);
-  // False when the work is to stop.
+  // Returns false if the work is to stop.
   bool count(std::string_view what, std::uint64_t done, std::uint64_t total);
   // Removes the line, before something else is printed.
   void wipe();

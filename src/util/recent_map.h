@@ -5,8 +5,8 @@
 
 namespace e4r {
 
-// A map that knows the element that was asked for last, for who asks for the same one many times.
-// Map: an unordered map. Not thread-safe, not even for threads that only look.
+// A map that remembers the element last asked for, which makes repeated lookups of one key cheap.
+// Map: an unordered map. Not thread-safe, not even for concurrent lookups.
 template <class Map>
 class RecentMap {
  public:
@@ -17,12 +17,12 @@ class RecentMap {
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
-  // Valid as long as the Map's pointers are; null: there is none.
+  // Null if there is no such element. Valid as long as the Map's pointers are.
   [[nodiscard]] Value* find(const Key& key) { return is_recent(key) ? recent_ : looked_up(key); }
   [[nodiscard]] const Value* find(const Key& key) const {
     return is_recent(key) ? recent_ : looked_up(key);
   }
-  // Made when there is none.
+  // Creates the element if there is none.
   Value& operator[](const Key& key) {
     if (!is_recent(key)) remember(key, &map_[key]);
     return *recent_;
@@ -41,8 +41,7 @@ class RecentMap {
     recent_key_ = key;
     return recent_ = value;
   }
-  // What the map holds does not change by a look, and whether it may be changed is the caller's
-  // business.
+  // A lookup leaves the map's contents alone. Whether they may be changed is the caller's business.
   Value* looked_up(const Key& key) const {
     const auto found = map_.find(key);
     return found == map_.end() ? nullptr : remember(key, const_cast<Value*>(&found->second));

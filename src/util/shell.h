@@ -6,7 +6,7 @@
 
 namespace e4r {
 
-// A word for a shell that means the text itself: in single quotes.
+// Quotes a text for a shell, in single quotes.
 [[nodiscard]] inline std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {

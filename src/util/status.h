@@ -9,8 +9,8 @@
 
 namespace e4r {
 
-// The types of the installed headers serve inside too. Libraries return them; only tools print and
-// choose an exit status.
+// Error, Status and Result are the types of the installed headers. Libraries return them; only
+// tools print and choose an exit status.
 using e4replay::Error;
 using e4replay::Result;
 using e4replay::Status;

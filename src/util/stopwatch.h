@@ -5,7 +5,7 @@
 
 namespace e4r {
 
-// Runs from when it is made.
+// Starts when it is constructed.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {

@@ -15,7 +15,7 @@ class TextTable {
   void row(std::vector<std::string> cells);
   // A line of its own that does not widen any column; empty: a blank line.
   void heading(std::string text);
-  // A line of dashes under what came before.
+  // A line of dashes.
   void rule();
 
   [[nodiscard]] std::string text() const;

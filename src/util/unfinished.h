@@ -6,23 +6,23 @@
 
 namespace e4r {
 
-// The names of files that are not finished. A signal handler can remove them all before the
-// program ends (remove_unfinished()). Only file systems without O_TMPFILE need this: elsewhere an
-// unfinished file has no name.
+// The names of unfinished files. A signal handler can remove them all before the program ends
+// (remove_unfinished()). Only file systems without O_TMPFILE need this: on others an unfinished
+// file has no name.
 class Unfinished {
  public:
   Unfinished() = default;
-  // Remembers the path. It does not remember more than 64 at a time, nor a path longer than
-  // PATH_MAX: such a file is removed by its owner only.
+  // Remembers the path. At most 64 paths, none longer than PATH_MAX, are remembered; only its owner
+  // removes any further file.
   explicit Unfinished(const std::string& path);
   Unfinished(Unfinished&& other) noexcept;
   Unfinished& operator=(Unfinished&& other) noexcept;
   ~Unfinished() { forget(); }
-  // The file has its own name now, or has been removed.
+  // The file has its final name now, or has been removed.
   void forget();
 
  private:
-  std::size_t slot_ = 0;  // from 1 on; 0: none
+  std::size_t slot_ = 0;  // counted from 1; 0: none
 };
 
 // Removes the files. Safe in a signal handler.

@@ -10,7 +10,7 @@
 namespace e4r {
 namespace {
 
-// Power of 1024 that a suffix stands for; -1 when it is none we know.
+// The power of 1024 that a suffix stands for; -1 for an unknown suffix.
 int suffix_power(std::string_view suffix) {
   if (suffix.empty() || suffix == "B" || suffix == "b") return 0;
   const std::string_view letters = "kmgt";

@@ -21,13 +21,13 @@ inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
 // "500ms"); a number alone is seconds. The error names the text and the accepted forms.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
-// A decimal number of at most 64 bits, nothing before or after it.
+// A decimal number of at most 64 bits, with nothing before or after it.
 [[nodiscard]] Result<std::uint64_t> parse_u64(std::string_view text);
 
 // "512 B", "4.0 KiB", "1.5 GiB": one digit after the point from KiB up.
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
 
-// 1234567 -> "1,234,567", for tables that people read.
+// 1234567 -> "1,234,567", for tables for people.
 [[nodiscard]] std::string format_count(std::uint64_t n);
 
 }  // namespace e4r
