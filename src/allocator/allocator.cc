@@ -13,18 +13,18 @@ namespace bitmap = state::bitmap;
 
 namespace {
 
-// Flags that the allocator sets itself; a request that has them already is a damaged one.
+// Flags that only the allocator sets. A request that has them already is damaged.
 constexpr std::uint32_t kOwnFlags =
     mb::hint_group_alloc | mb::stream_alloc | mb::cr0_optimized | mb::cr1_optimized;
 
-// Groups that files without extents may use lie below 2^32 blocks.
+// Files without extents can only use groups below 2^32 blocks.
 std::uint32_t usable_groups(const state::MountedGeometry& geometry) {
   if (geometry.extents) return geometry.groups;
   return std::min<std::uint32_t>(
       geometry.groups, static_cast<std::uint32_t>(kMaxBlockFilePhys / geometry.blocks_per_group));
 }
 
-// Where the original request starts: bounded length, goal inside the file system.
+// Sets up the original request: bounds its length and moves its goal into the file system.
 void start_search(const state::MountedGeometry& geometry, const Request& request, Search& search) {
   std::uint64_t goal = request.goal;
   if (goal < geometry.first_data_block || goal >= geometry.blocks_count)
@@ -41,7 +41,7 @@ void start_search(const state::MountedGeometry& geometry, const Request& request
   search.cpu = request.cpu;
 }
 
-// Who asks for what, in `to` as in `from`.
+// Copies the request and who makes it.
 void copy_request(const Search& from, Search& to) {
   to.ino = from.ino;
   to.cpu = from.cpu;
@@ -51,7 +51,7 @@ void copy_request(const Search& from, Search& to) {
   to.extsize = from.extsize;
 }
 
-// What the decision that the search came to shows to the outside.
+// Fills in what the outcome of the search shows to the outside.
 void show(const Search& search, Decision& out) {
   out.orig = search.orig;
   out.goal = search.goal;
@@ -159,8 +159,8 @@ Decision Allocator::tried(Search& trial) const {
   return out;
 }
 
-// Whether the guide knows what the search ends with when it passes over the group of the extent
-// that was not accepted, because another CPU held that group's lock.
+// Whether the guide confirms the outcome of a search that skips the group of the refused extent, as
+// if another CPU held that group's lock.
 bool Allocator::passes_over(const Search& begun, const Search& refused) const {
   if (!refused.refused || begun.refused || refused.best.group == begun.passed_over) return false;
   Counters ignored;
@@ -172,7 +172,7 @@ bool Allocator::passes_over(const Search& begun, const Search& refused) const {
   return refused.guide->confirms(tried(trial));
 }
 
-// Settles whether the request is served for the file or for the CPU's locality group.
+// Decides whether to serve the request for the file or for the CPU's locality group.
 // `has_prealloc`: whether a preallocation of the inode serves it.
 Mode Allocator::choose_mode(const Request& request, bool has_prealloc, Search& search) {
   if ((search.flags & mb::hint_data) == 0 || (search.flags & mb::hint_goal_only) != 0)
@@ -195,7 +195,7 @@ Mode Allocator::choose_mode(const Request& request, bool has_prealloc, Search& s
   return mode;
 }
 
-// Normalises the request. The step of its file's size, unknown when that does not matter.
+// Normalises the request. Returns the size step used; unknown when the size does not matter.
 SizeStep Allocator::set_goal(const Request& request, Search& search) {
   if (search.extsize != 0) search.goal.len = aligned_len(search);
   search.goal_len = search.goal.len;
@@ -222,8 +222,8 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
   return step;
 }
 
-// The preallocation, or null where it does not have the request's blocks aligned. The request then
-// gets none of its own, which would overlap it in the file.
+// Returns `pa`, or null if its blocks for the request are not aligned. The request then makes no
+// preallocation, because that would overlap `pa` in the file.
 Prealloc* Allocator::aligned(Search& search, Prealloc* pa) const {
   if (pa == nullptr || search.extsize == 0 || !is_aligned_request(search)) return pa;
   const Extent part = preallocs_.served_from(search, *pa);
@@ -233,8 +233,8 @@ Prealloc* Allocator::aligned(Search& search, Prealloc* pa) const {
   return nullptr;
 }
 
-// The preallocation, or null where the guide does not accept that it serves the request. That none
-// does may not be accepted either.
+// Returns `pa`, or null if the guide refuses it. The guide may also refuse a null `pa`, that is,
+// that no preallocation serves the request.
 Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
   if (search.guide == nullptr) return pa;
   const Extent part = pa == nullptr ? Extent{} : preallocs_.served_from(search, *pa);
@@ -243,8 +243,9 @@ Prealloc* Allocator::agreed(Search& search, Prealloc* pa) const {
   return nullptr;
 }
 
-// One search that the guide may have pass over a group whose lock another CPU held: it is then made
-// again, as if the first one had not been, but that the buddies it loaded stay loaded.
+// Searches with a guide, which may reveal that the kernel skipped a group because another CPU held
+// its lock. The search then starts over and skips the group. Only the buddies that the first try
+// loaded stay loaded.
 void Allocator::search_guided(Search& search) {
   const Search begun = search;
   const Counters before = counters_;
@@ -259,8 +260,8 @@ void Allocator::search_guided(Search& search) {
   GroupSearch(search, policy_).run(streams_, start_);
 }
 
-// Searches, and again after giving back preallocations when there is no space (the retry rules of
-// ext4_mb_new_blocks for a single writer).
+// Searches. When there is no space, gives back preallocations and tries again, by the retry rules
+// of ext4_mb_new_blocks for a single writer.
 void Allocator::search_space(const Request& request, Search& search, Prealloc*& pa) {
   constexpr int kTries = 3;
   const bool tries_lock = policy_.kernel.groups.tries_lock;
@@ -294,8 +295,8 @@ void Allocator::search_space(const Request& request, Search& search, Prealloc*& 
   if (search.orig.len < search.best.len) pa = new_preallocation(request, search);
 }
 
-// Searches for an aligned extent of the request's own length. What normalisation asked for was
-// longer.
+// Searches for an aligned extent of the request's own length, which is less than the normalised
+// goal's.
 void Allocator::search_trimmed(Search& search) {
   const std::uint32_t len = aligned_len(search);
   if (search.goal.len == len) return;
@@ -304,9 +305,9 @@ void Allocator::search_trimmed(Search& search) {
   start_.ended(search.status == Search::Status::found ? search.best.group : 0);
 }
 
-// Which part of the file the clusters found are to serve. False when no preallocation can be made
-// of them: a dictated result was in use where the request needs it, or in a group preallocation,
-// which has no holes.
+// Decides which part of the file the found clusters serve. Returns false if they cannot become a
+// preallocation. This happens only with a dictated result: the request needs a cluster that was in
+// use, or a group preallocation would have holes.
 bool Allocator::place_best(Search& search) const {
   const Geometry& geometry = state_.geometry();
   if ((search.flags & mb::hint_group_alloc) != 0) return held_.empty();
@@ -323,8 +324,8 @@ bool Allocator::place_best(Search& search) const {
   return held_.empty() || !bitmap::test(held_, offset >> geometry.cluster_bits);
 }
 
-// Keeps what the request does not need as a preallocation, and serves the request from it. Null
-// when that cannot be: the request gets what it needs, and the rest is nobody's.
+// Serves the request from a new preallocation that keeps the rest. Returns null when there can be
+// none: the request gets what it needs, and the rest belongs to nobody.
 Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
   if (!place_best(search)) {
     search.best.len = search.orig.len;
@@ -348,7 +349,7 @@ void Allocator::collect(const Search& search) {
   if (search.found > tunables_.mb_max_to_scan) ++counters_.breaks;
 }
 
-// Puts the dictated result in place of a search's.
+// Uses the dictated result instead of a result of the search.
 void Allocator::impose(Search& search) {
   const Extent& want = search.guide->dictated().result;
   search.conflicts += state_.force_take(want.group, want.start, want.len, held_);

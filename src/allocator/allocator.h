@@ -14,8 +14,8 @@
 
 namespace e4r::allocator {
 
-// Multiblock allocation as ext4_mb_new_blocks does it (Linux 6.1), under any policy's ladder. One
-// allocator works on one state; the counters are the kernel's mb_stats.
+// Multiblock allocation as in ext4_mb_new_blocks (Linux 6.1), with the ladder of any policy. An
+// allocator works on one state. Its counters are those of the kernel's mb_stats.
 class Allocator {
  public:
   Allocator(state::FsState& state, const Policy& policy, const Tunables& tunables);
@@ -23,39 +23,39 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  // Serves one request, of at least one cluster. Without a guide it decides alone.
+  // Serves a request of at least one cluster. Without a guide the allocator decides alone.
   Decision allocate(const Request& request, Guide* guide = nullptr);
 
-  // What a search for the goal would end with, as far as the loaded groups show; nothing is taken.
-  // `search` is one under way, before it had a goal (Guide::size).
+  // The decision that a search for the goal would reach, as far as the loaded groups show. Takes
+  // nothing. `search` is under way and has no goal yet (Guide::size).
   [[nodiscard]] Decision would_find(const Search& search, const Normalized& goal) const;
 
-  // The observer of the next decisions; null: none.
+  // Sets the observer of the next decisions; null removes it.
   void observe(SearchObserver* observer) { observer_ = observer; }
 
-  // Releases the inode's preallocations (ext4_discard_preallocations): all, or the `needed` least
-  // recently used ones when that is not 0.
+  // Releases preallocations of the inode (ext4_discard_preallocations): the `needed` least recently
+  // used ones, or all when `needed` is 0.
   void discard_inode(std::uint64_t ino, std::uint32_t needed) {
     preallocs_.discard_inode(ino, needed);
   }
 
-  // Generates the group's buddy if there is none.
+  // Generates the group's buddy unless it is loaded.
   void load_group(std::uint32_t group);
   // The same for a caller that does not allocate: the lazy-init thread, or a read of mb_groups. The
-  // thread reads bitmaps in batches of mb_prefetch groups, from group 0 on, and generates the
-  // buddies of some (ext4_run_li_request, Linux 6.1). A trace without ext4_prefetch_bitmaps shows a
-  // batch only by the first group of it that is loaded.
+  // thread reads bitmaps in batches of mb_prefetch groups, from group 0 on, and generates some of
+  // their buddies (ext4_run_li_request, Linux 6.1). In a trace without ext4_prefetch_bitmaps, a
+  // batch shows only by the first of its groups that is loaded.
   void load_by_others(std::uint32_t group);
-  // The buddy of a group that is loaded was generated again, since its page had been reclaimed.
+  // Counts a loaded group's buddy that was generated again because its page had been reclaimed.
   void note_reload() { ++counters_.buddies_generated; }
-  // The lazy-init thread has read the bitmaps of the groups [first, next), past the last group to
-  // group 0.
+  // The lazy-init thread has read the bitmaps of the groups [first, next). The range may wrap
+  // around the last group.
   void mark_read(std::uint32_t first, std::uint32_t next);
 
-  // Decides by these tunables from now on. What a mount settles stays (Decider::retune).
+  // Uses these tunables from now on, except for those that a mount fixes (Decider::retune).
   void retune(const Tunables& tunables);
 
-  // What was there before the first request; false for a preallocation that cannot have been.
+  // Adds what existed before the first request. False for a preallocation that cannot have existed.
   bool plant(const PlantedPrealloc& planted) { return preallocs_.plant(planted); }
   void plant(const std::vector<PlantedStreamGoal>& planted) { streams_.plant(planted); }
 
@@ -64,7 +64,7 @@ class Allocator {
   [[nodiscard]] const Tunables& tunables() const { return tunables_; }
   [[nodiscard]] state::FsState& state() { return state_; }
   [[nodiscard]] const state::FsState& state() const { return state_; }
-  // The Error: the first thing that a policy from a file did and must not.
+  // The Error names the first rule that a policy from a file broke.
   [[nodiscard]] Status status() const {
     return fault_.what == Search::Fault::What::none ? Status() : told_fault();
   }
@@ -94,7 +94,8 @@ class Allocator {
   Search::Fault fault_;
   SearchStart start_;
   SearchObserver* observer_ = nullptr;
-  std::vector<std::uint64_t> held_;  // of a dictated result, what was in use; empty: nothing was
+  // Which clusters of a dictated result were in use; empty when none were.
+  std::vector<std::uint64_t> held_;
 };
 
 }  // namespace e4r::allocator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The criterion that Linux 6.5 put before CR2 (ext4_mb_choose_next_group_best_avail;
-// ext4_mb_scan_groups_best_avail, 6.12.117): the goal trimmed to powers of two, or to the multiple
-// of the stripe above one, from its own order down.
+// ext4_mb_scan_groups_best_avail, 6.12.117). It trims the goal to powers of two, from the goal's
+// own order down, and rounds each up to a multiple of the stripe.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +10,7 @@
 namespace e4r::allocator {
 namespace {
 
-// The lowest order that the goal may be trimmed to.
+// The lowest order to which the goal may be trimmed.
 std::uint32_t lowest_order(const Search& search, std::uint32_t order) {
   const std::uint64_t trim = search.tunables.mb_best_avail_max_trim_order;
   std::uint32_t low = trim > order ? 0 : order - static_cast<std::uint32_t>(trim);

@@ -25,11 +25,11 @@ struct Counters {
   std::array<PerCriterion, mb::kCriteria> by_criterion{};
   std::uint64_t requests = 0;
   std::uint64_t success = 0;
-  std::uint64_t allocated = 0;  // clusters
+  std::uint64_t allocated = 0;
   std::uint64_t groups_scanned = 0;
   std::uint64_t extents_scanned = 0;
   std::uint64_t goal_hits = 0;
-  std::uint64_t stream_goal_hits = 0;  // 6.17: streams that ended in their goal's group
+  std::uint64_t stream_goal_hits = 0;  // 6.17: streams served in the group of their goal
   std::uint64_t len_goal_hits = 0;
   std::uint64_t order2_hits = 0;
   std::uint64_t breaks = 0;
@@ -37,9 +37,9 @@ struct Counters {
   std::uint64_t buddies_generated = 0;
   std::uint64_t preallocated = 0;
   std::uint64_t discarded = 0;
-  std::uint64_t groups_left = 0;  // since another CPU held their lock (Request::held)
+  std::uint64_t groups_left = 0;  // because another CPU held their lock (Request::held)
 
-  // Groups that all criteria together have considered.
+  // Groups considered, summed over all criteria.
   [[nodiscard]] std::uint64_t considered() const {
     std::uint64_t sum = 0;
     for (const PerCriterion& of : by_criterion) sum += of.groups_considered;

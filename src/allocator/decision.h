@@ -10,15 +10,15 @@
 
 namespace e4r::allocator {
 
-// Everything a decision shows to the outside: what the closing trace event carries.
+// All that a decision shows to the outside: the contents of the closing trace event.
 struct Decision {
   bool prealloc = false;  // served from a preallocation, without a search
   bool success = false;
-  Extent orig, goal, result;   // result.len 0: no space
-  std::uint32_t goal_len = 0;  // clusters; of the goal before a rung trimmed it
+  Extent orig, goal, result;   // result.len is 0 when there is no space
+  std::uint32_t goal_len = 0;  // clusters; the goal's length before a rung trimmed it
   std::uint32_t found = 0;
   std::uint32_t groups_scanned = 0;
-  mb::Criterion criterion = mb::Criterion::unknown;  // of a search
+  mb::Criterion criterion = mb::Criterion::unknown;  // the criterion of a search
   std::uint32_t flags = 0;
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;

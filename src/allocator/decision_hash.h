@@ -7,9 +7,9 @@
 
 namespace e4r::allocator {
 
-// A hash of what was handed out, request by request: FNV-1a of 64 bits over each answer's first
-// block (8 bytes) and length in clusters (4 bytes), little-endian; both are 0 when there was no
-// space. Whoever decides alike has the same hash.
+// A hash of all answers in the order of the requests: 64-bit FNV-1a over each answer's first block
+// (8 bytes) and length in clusters (4 bytes), little-endian. Both are 0 when there was no space.
+// Equal decisions give equal hashes.
 class DecisionHash {
  public:
   void add(std::uint64_t block, std::uint32_t clusters) {
@@ -21,7 +21,7 @@ class DecisionHash {
 
  private:
   static constexpr std::uint64_t kPrime = 0x100000001b3ull;
-  // kPrime to the n-th: what n bytes of zero multiply with.
+  // Powers of kPrime: n bytes of zero multiply the hash by the n-th.
   template <std::size_t kCount>
   static constexpr std::array<std::uint64_t, kCount + 1> powers() {
     std::array<std::uint64_t, kCount + 1> out = {1};

@@ -17,15 +17,16 @@ inline constexpr std::uint64_t kGuestTick = 256;
 // How long a kernel's code took for requests, in nanoseconds. Models are not timed.
 class DecisionTimes {
  public:
-  // Of a request that was served; one that nobody measured is not counted.
+  // Adds the time of a decision; ignores one that was not timed (ns is 0).
   void add(const Decision& decision);
 
   [[nodiscard]] bool empty() const { return times_.empty(); }
-  // None when there is none.
+  // The mean of all times; nullopt if there are none. The same holds for the functions below.
   [[nodiscard]] std::optional<std::uint64_t> mean() const;
   // The time that `share` of the requests, from 0 to 1, did not exceed.
   [[nodiscard]] std::optional<std::uint64_t> percentile(double share) const;
-  // Of the requests that ended in a criterion; `unknown`: of those served from a preallocation.
+  // The mean for the requests that ended in `criterion`; `unknown` stands for those that a
+  // preallocation served.
   [[nodiscard]] std::optional<std::uint64_t> mean_of(mb::Criterion criterion) const;
 
  private:

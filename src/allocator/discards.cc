@@ -7,7 +7,7 @@ namespace e4r::allocator {
 
 namespace {
 
-// Passes over free runs that are too short. Returns the end of the next one that is not, which
+// Skips free runs that are too short. Returns the end of the next run that is long enough, which
 // begins at trim.start; 0 when there is none.
 std::uint32_t find_run(const state::FsState& state, const state::Group& group, Trim& trim) {
   const std::uint32_t clusters = state.geometry().clusters_in(trim.group);
@@ -66,8 +66,8 @@ std::uint64_t Discards::work(state::FsState& state, Trim& trim, std::uint64_t mo
   return go_on(state, trim, most);
 }
 
-// Sends runs until there are `most`. The look for one more shows whether there is one: the kernel
-// makes it at once.
+// Sends up to `most` runs. Then looks ahead for one more run, to learn whether the trim is done:
+// the kernel would find that out in the same pass.
 std::uint64_t Discards::go_on(state::FsState& state, Trim& trim, std::uint64_t most) {
   state::Group& group = state.group(trim.group);
   if (group.corrupt || group.need_init) trim.done = true;

@@ -11,7 +11,7 @@
 
 namespace e4r::allocator {
 
-// How many discards were sent, and of how many blocks. A block counts each time that it is sent.
+// How many discards were sent, and how many blocks they cover. A block counts each time it is sent.
 struct DiscardCounts {
   std::uint64_t issued = 0;
   std::uint64_t blocks = 0;
@@ -23,58 +23,60 @@ struct DiscardCounts {
   friend bool operator==(const DiscardCounts&, const DiscardCounts&) = default;
 };
 
-// A look for free runs among clusters of one group, those that the device is told of
+// A search for free runs among some clusters of one group, to discard them
 // (ext4_try_to_trim_range).
 struct Trim {
   std::uint32_t group = 0;
-  std::uint32_t start = 0, end = 0;  // clusters; the end is past the last
-  std::uint32_t minlen = 1;          // shorter runs are passed over
-  // It is FITRIM's, with a minlen below that of the FITRIM before: the group's being trimmed does
-  // not count.
+  std::uint32_t start = 0, end = 0;  // clusters; `end` is one past the last
+  std::uint32_t minlen = 1;          // shorter runs are skipped
+  // Set for a FITRIM whose minlen is below that of the previous FITRIM. It visits a group even if
+  // the group is marked as trimmed.
   bool even_trimmed = false;
   bool done = false;
 
-  // Where it is.
+  // The progress of the search.
   bool begun = false;
   bool from_first = false;  // it began at the group's first cluster
-  bool all = false;         // it has come to the group's end from there, or was to
+  bool all = false;         // it covers the group from the first cluster to the end
   std::uint64_t seen = 0;   // free clusters that were passed
 };
 
 // What a mount with -o discard, and FITRIM, tell the device (ext4_process_freed_data,
 // ext4_discard_work, ext4_trim_all_free, ext4_try_to_trim_range and ext4_trim_extent in
-// fs/ext4/mballoc.c, Linux 6.1.192, 6.12.117 and 7.3.4, which have the same rules).
+// fs/ext4/mballoc.c; Linux 6.1.192, 6.12.117 and 7.3.4 have the same rules).
 //
-// A commit gives all that its transaction has freed back to the buddies, and puts the extents on a
-// list. A worker takes them from it in their order. Of each it sends the runs that are free when it
-// comes to it: those that begin in the extent, and the last of them as far as it reaches beyond the
-// extent's end, within the group. While a run is sent it is in use. So what has been allocated
-// again is not sent, free space on the right of an extent is sent once more, and that on its left
-// is not. What a mount frees at once is sent as it is, before it is free.
+// A commit returns all that its transaction freed to the buddies, and puts the extents on a list. A
+// worker handles the extents in the order of the list. For each extent it sends the runs that are
+// free at that time and begin inside the extent. The last run may reach beyond the extent's end,
+// within the group. A run is in use while it is sent. Thus the worker does not send what has been
+// allocated again. It sends free space to the right of an extent once more, but not free space to
+// its left. Clusters that a mount frees at once are sent as they are, before they become free.
 //
-// FITRIM goes through the groups of its range that have at least minlen clusters free, and sends
-// the runs of at least so many, in order; the last one as far as it reaches beyond the range. A
-// group that was looked through from its first cluster to its last is trimmed (Group::trimmed), by
-// FITRIM of any minlen or by the worker. It is left out until something is freed in it, unless the
-// minlen is below that of the last FITRIM, whichever groups that was for.
+// FITRIM visits the groups of its range that have at least minlen free clusters, and sends their
+// free runs of at least minlen clusters in order. The last run may reach beyond the range. A group
+// that was searched from its first cluster to its last is marked as trimmed (Group::trimmed),
+// whether by the worker or by a FITRIM of any minlen. FITRIM skips it until something is freed in
+// it. A FITRIM with a lower minlen than the previous one does not skip it, even if the previous one
+// was for other groups.
 class Discards {
  public:
   static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
-  // A commit has given these back.
+  // Queues the extents that a commit has given back.
   void commit(const std::vector<state::FreedList::Entry>& given_back);
-  // Clusters that are freed at once, before they are free.
+  // Sends clusters that are about to be freed at once.
   void free_at_once(const state::FsState& state, std::uint32_t group, std::uint32_t start,
                     std::uint32_t clusters);
-  // The worker goes on, until it has sent `most` runs or nothing is left. A run is taken out of its
-  // group and put back, which may move the group to the end of its lists. Returns how many it sent.
+  // Runs the worker until it has sent `most` runs or nothing is left. A run is taken out of its
+  // group and put back, which may move the group to the end of its lists. Returns how many runs
+  // were sent.
   std::uint64_t work(state::FsState& state, std::uint64_t most);
-  // The same of FITRIM in one group, which is loaded by that. It is done as soon as nothing of what
-  // is free now is left to send.
+  // The same for FITRIM in one group; loads the group. `trim` is done as soon as no run that is
+  // free now is left to send.
   std::uint64_t work(state::FsState& state, Trim& trim, std::uint64_t most);
 
   [[nodiscard]] const DiscardCounts& counts() const { return counts_; }
-  // Each of them, in the order in which they were sent.
+  // All that was sent, in order.
   [[nodiscard]] const std::vector<BlockRange>& sent() const { return sent_; }
 
  private:

@@ -64,7 +64,7 @@ void GroupSearch::set_order2() {
     search_.order2 = order - 1;
 }
 
-// Whether an extent of the goal's length can be aligned and be found by the first rung.
+// Whether the first rung can find an aligned extent of the goal's length.
 bool GroupSearch::can_align() const {
   return search_.order2 > 0 && search_.goal.len % search_.extsize == 0;
 }
@@ -82,7 +82,7 @@ void GroupSearch::climb(std::size_t rung) {
   }
 }
 
-// Whether the rung goes from group to group by number instead of asking the index by order.
+// Whether the rung goes through the groups by number instead of asking the lists.
 bool GroupSearch::walks(const Rung& rung) const {
   return rung.choose == nullptr || !state_.has_lists() || !indexed_;
 }
@@ -99,7 +99,7 @@ void GroupSearch::step(std::uint32_t& group) const {
   group = group + 1 >= search_.groups ? 0 : group + 1;
 }
 
-// The next group from the lists. Code of a file may name one that there is not.
+// The next group from the lists. A policy from a file may name a group that does not exist.
 std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
   const auto next = rung.choose(search_);
   if (!next || *next < search_.list_groups) return next;
@@ -107,7 +107,7 @@ std::optional<std::uint32_t> GroupSearch::ask(const Rung& rung) {
   return std::nullopt;
 }
 
-// Leaves the group for others if another CPU holds its lock.
+// Whether to skip the group because another CPU holds its lock.
 bool GroupSearch::leave(std::uint32_t group) {
   if (group == search_.passed_over) return true;
   if (search_.held == nullptr || !search_.held->test(group % kGroupLocks)) return false;
@@ -115,7 +115,7 @@ bool GroupSearch::leave(std::uint32_t group) {
   return true;
 }
 
-// Looks at one group, and searches it if that is worth it.
+// Looks at one group, and searches it if it is good enough.
 void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   read_ahead_.at(group, rung.fast);
   if (tries_lock(policy_, rung) && leave(group)) return;
@@ -124,8 +124,8 @@ void GroupSearch::visit(const Rung& rung, std::uint32_t group) {
   if (good) scan(rung, state_.group(group));
 }
 
-// One rung from the goal's group on, walking or by the order lists. Returns the rung to go on with
-// when nothing was found.
+// Runs one rung from the goal's group on, by walking or by the order lists. Returns the next rung
+// to run if nothing was found.
 std::size_t GroupSearch::run_rung(std::size_t index) {
   const Rung& rung = policy_.ladder[index];
   auto& counters = search_.counters[rung.criterion];
@@ -168,9 +168,10 @@ std::size_t GroupSearch::run_rung(std::size_t index) {
   return index + 1;
 }
 
-// One rung of a kernel that keeps sets: mb_max_linear_groups groups from the goal's on, then the
-// rung's classes (ext4_mb_scan_groups, Linux 6.12.117). When the linear part went once round all
-// groups, the kernel has moved on to the next criterion and asks the classes of that one.
+// Runs one rung on a kernel that keeps sets: mb_max_linear_groups groups from the goal's group on,
+// then the rung's classes (ext4_mb_scan_groups, Linux 6.12.117). If the linear part went exactly
+// once round all groups, the kernel has moved on to the next criterion and asks for that one's
+// classes.
 std::size_t GroupSearch::run_classes(std::size_t index) {
   const Rung& rung = policy_.ladder[index];
   const std::uint32_t groups = search_.groups;
@@ -180,7 +181,7 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   if (!std::exchange(walked_, false)) {
     read_ahead_.begin(group);
     const std::uint64_t linear = search_.tunables.mb_max_linear_groups;
-    // From the third time round on, nothing happens but counting.
+    // From the third round on, the kernel only counts.
     const std::uint64_t real = std::min<std::uint64_t>(linear, 2ull * groups + linear % groups);
     for (std::uint64_t i = 0; i < real; ++i, step(group)) {
       visit(rung, group);
@@ -201,7 +202,7 @@ std::size_t GroupSearch::run_classes(std::size_t index) {
   return index + 1;
 }
 
-// The rung's classes in the groups from `from` on, then in those before it.
+// Searches the rung's classes in the groups from `from` on, then in the groups before it.
 void GroupSearch::search_classes(const Rung& rung, std::uint32_t from) {
   const GroupClasses classes = rung.classes(search_);
   const auto search = [&](std::uint32_t first, std::uint32_t end) {
@@ -232,7 +233,7 @@ void GroupSearch::search_class(const Rung& rung, const GroupClass& wanted, std::
 }
 
 std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uint32_t left) {
-  // Read-ahead is an effect of walking: as long as it can still do something, walk.
+  // Read-ahead is a side effect of walking, so walk while it can still do something.
   if (read_ahead_.pending()) return 0;
   const std::uint32_t groups = search_.groups;
   const std::uint32_t least = rung.least_free(search_);
@@ -249,7 +250,7 @@ std::uint32_t GroupSearch::skip(const Rung& rung, std::uint32_t& group, std::uin
   return steps;
 }
 
-// Whether to scan the group, loading its buddy if that is worth it (ext4_mb_good_group_nolock).
+// Whether to scan the group. Loads its buddy if the rung may do so (ext4_mb_good_group_nolock).
 bool GroupSearch::good_enough(const Rung& rung, std::uint32_t number) {
   const Group& group = state_.group(number);
   ++search_.counters[rung.criterion].groups_considered;
@@ -334,7 +335,8 @@ void GroupSearch::scan_striped(Group& group) {
   const std::uint64_t first = geometry.first_block(group.number);
   const std::uint64_t offset = (first + blocks - 1) / blocks * blocks - first;
   std::uint64_t at = stripes_.in_clusters ? offset >> geometry.cluster_bits : offset;
-  // Without whole goals, a stripe that the group's end cuts off is looked at too; it is never free.
+  // Without whole_goal, the kernel also looks at a stripe that the group's end cuts off. It is
+  // never free.
   const std::uint64_t needed = stripes_.whole_goal ? wanted : 1;
   for (; at + needed <= geometry.clusters_per_group; at += stripe) {
     const Extent extent = state_.find_extent(group, static_cast<std::uint32_t>(at), wanted);
@@ -380,7 +382,7 @@ void GroupSearch::check_limits(Group& group, bool finished) {
     take_best(group);
 }
 
-// Takes the best candidate, cut to the goal's length, out of the group.
+// Takes the best candidate out of the group, cut to the goal's length.
 void GroupSearch::take_best(Group& group) {
   search_.best.len = std::min(search_.best.len, search_.goal.len);
   search_.best.logical = search_.goal.logical;
@@ -403,7 +405,8 @@ void GroupSearch::take_best(Group& group) {
   search_.split_order = split.order;
 }
 
-// The search ran into its limit: the best candidate will do. If it has gone, any extent will.
+// Runs when the search stopped at its limit. Takes the best candidate, or any extent if that is
+// gone.
 void GroupSearch::take_best_or_anything() {
   Group& group = state_.group(search_.best.group);
   load(group.number);

@@ -12,9 +12,9 @@
 
 namespace e4r::allocator {
 
-// The walk through the groups for one request (ext4_mb_regular_allocator and what it calls): goal
-// first, then rung after rung. Ends with search.status found and the clusters taken from
-// the state, or not found.
+// Searches the groups for one request (ext4_mb_regular_allocator and its callees): first the goal,
+// then one rung after the other. At the end, search.status is `found` and the clusters are taken
+// from the state, or nothing was found.
 class GroupSearch {
  public:
   GroupSearch(Search& search, const Policy& policy)
@@ -25,15 +25,15 @@ class GroupSearch {
         read_ahead_(search, policy.kernel.read_ahead),
         indexed_(search.state.geometry().extents || policy.kernel.groups.without_extents) {}
 
-  // Runs the whole search. Requests for streams start where the inode's stream goes on, unless all
-  // searches have one place to start at.
+  // Runs the whole search. A stream's request starts where the stream of its inode goes on, unless
+  // the rules give all searches one starting place.
   void run(const StreamGoals& streams, const SearchStart& start);
 
  private:
   using Group = state::Group;
   using Status = Search::Status;
 
-  // Where the kernel counts that the search found something.
+  // Counts the hit in the counter that the kernel would use.
   void count_hit();
   void try_goal();
   void set_order2();
@@ -50,7 +50,8 @@ class GroupSearch {
   void step(std::uint32_t& group) const;
   std::optional<std::uint32_t> ask(const Rung& rung);
   void visit(const Rung& rung, std::uint32_t group);
-  // Groups that the walk would only count, from `group` on; moves `group` past them.
+  // Counts groups that a walk would only count, starting at `group`, and moves `group` past them.
+  // Returns how many, at most `left`.
   std::uint32_t skip(const Rung& rung, std::uint32_t& group, std::uint32_t left);
   bool good_enough(const Rung& rung, std::uint32_t group);
   bool leave(std::uint32_t group);
@@ -70,9 +71,9 @@ class GroupSearch {
   const Policy& policy_;
   const StripeRules& stripes_;
   ReadAhead read_ahead_;
-  bool indexed_;              // this file is searched for by the index of groups, if there is one
-  bool walked_ = false;       // the linear part of the rung that is next has been walked already
-  bool after_round_ = false;  // the rung that is next comes even if it is none for the search
+  bool indexed_;              // the index of groups, if there is one, serves this file
+  bool walked_ = false;       // the linear part of the next rung has been walked already
+  bool after_round_ = false;  // the next rung runs even if it does not apply
 };
 
 }  // namespace e4r::allocator

@@ -9,38 +9,38 @@ namespace e4r::allocator {
 
 struct Decision;
 
-// What a decision may end with.
+// A possible outcome of a decision.
 struct Choice {
-  bool prealloc = false;  // served from a preallocation; else found by a search
-  Extent goal, result;    // result.len 0: no preallocation serves it, or nothing was found
+  bool prealloc = false;  // a preallocation serves it; otherwise a search
+  Extent goal, result;    // result.len is 0 when no preallocation serves it or nothing was found
 };
 
-// Leads the allocator through a decision that is known from elsewhere. The allocator asks the
-// members in this order, and learns nothing else. An allocator without a guide decides alone.
+// Leads the allocator through a decision that is known from elsewhere. The allocator calls the
+// members in this order and learns nothing else. Without a guide, the allocator decides alone.
 class Guide {
  public:
   virtual ~Guide() = default;
 
-  // How to serve a request whose mode is not known. `by_size`: what its file's size says;
-  // `has_prealloc`: whether a preallocation of the inode serves it.
+  // The mode for a request whose mode is unknown. `by_size`: the mode that the file's size
+  // suggests. `has_prealloc`: whether a preallocation of the inode serves the request.
   virtual Mode mode(Mode by_size, bool has_prealloc) = 0;
 
-  // Which size to normalise the request with, when the file's is not known exactly. `likely`: by
-  // what is known; `preallocs`: the inode's, null when it has none.
+  // The size step for normalisation when the file's size is not known exactly. `likely`: the step
+  // that the known size gives. `preallocs`: the inode's preallocations; null when it has none.
   virtual SizeStep size(const Search& search, const Request& request,
                         const state::InodePreallocs* preallocs, SizeStep likely) = 0;
 
-  // Whether the allocator may end with its choice. It is asked of preallocations first, then of
-  // each extent that the search would take. When the search takes none, it is asked whether that
-  // may be the end.
+  // Whether the allocator may end with this choice. The allocator asks about preallocations first,
+  // then about each extent that the search would take. When the search takes none, it asks whether
+  // it may end so.
   virtual bool accepts(const Choice& choice) = 0;
 
-  // Called after an extent was not accepted. `found` is what the search finds when it skips the
-  // group of that extent. True when `found` is the decision in everything that is known of it; the
-  // search is then repeated without that group.
+  // Called after an extent was not accepted. `found` is what the search finds when it skips that
+  // extent's group. True when `found` matches the decision in all that is known about it; the
+  // search then runs again without that group.
   virtual bool confirms(const Decision&) { return false; }
 
-  // What to end with, after a choice that was not accepted. The result lies inside its group.
+  // The outcome to use after a choice was not accepted. The result lies inside one group.
   [[nodiscard]] virtual const Choice& dictated() const = 0;
 };
 

@@ -29,7 +29,7 @@ const Kernel kLinux6_1Cr1_5 = {
 
 namespace {
 
-// Kernels of 6.5 and later that keep lists, with the rules of 6.14.
+// Kernels from 6.5 on that keep lists. The rules are those of 6.14.
 constexpr Kernel by_lists(std::string_view name) {
   return {
       .name = name,
@@ -77,8 +77,7 @@ const Kernel kLinux6_12 = {
 
 namespace {
 
-// Linux 6.17 to 7.3, or what differs from it in where searches begin and what is remembered of
-// goals.
+// Linux 6.17 to 7.3, or a variant that starts searches elsewhere or remembers goals differently.
 constexpr Kernel since_6_17(std::string_view name, const StartRules& start,
                             const GoalRules& remembers = {.of_groups = false}) {
   return {

@@ -22,8 +22,7 @@ void LockNotes::add(std::span<const LockStep> steps, std::uint32_t ns) {
     const auto of_it = std::find_if(held.begin(), held.end(),
                                     [&](const LockStep& s) { return s.lock == step.lock; });
     const bool lets_go = step.what == LockStep::What::let_go;
-    // A lock that it holds already is none to take again, and one that it does not hold none to let
-    // go.
+    // Ignore re-taking a held lock, and releasing one that is not held.
     if (lets_go != (of_it != held.end())) continue;
     if (lets_go) {
       step.name = of_it->name;

@@ -10,45 +10,44 @@
 
 namespace e4r::allocator {
 
-// How many locks the groups share (NR_BG_LOCKS of a kernel for 32 CPUs or more, Linux 6.1): the
-// lock of a group is that of its number modulo these.
+// The number of locks that all groups share (NR_BG_LOCKS of a kernel for 32 CPUs or more, Linux
+// 6.1). A group uses the lock of its number modulo this.
 inline constexpr std::uint32_t kGroupLocks = 128;
-// Which of them are held.
 using HeldLocks = std::bitset<kGroupLocks>;
 
 // What a request does to a lock of the allocator.
 struct LockStep {
   enum class What : std::uint8_t {
-    take,   // who waits for it spins
-    share,  // with others who share it; who waits for it spins
-    sleep,  // who waits for it sleeps (a mutex)
-    tries,  // who finds it taken goes on to another group
+    take,   // a waiter spins
+    share,  // shared with others; a waiter spins
+    sleep,  // a mutex; a waiter sleeps
+    tries,  // a thread that finds it taken goes on to another group
     let_go,
   };
-  // In `lock`: the lock of the group of this number (ext4_lock_group).
+  // Marks `lock` as the lock of a group (ext4_lock_group); the other bits are the group's number.
   static constexpr std::uint64_t kOfGroup = 1ull << 63;
 
-  std::uint64_t lock;  // equal numbers: the same lock
-  std::uint32_t ns;    // since the request began, without what it waited
-  std::uint16_t name;  // of LockNotes::names()
+  std::uint64_t lock;  // equal numbers are the same lock
+  std::uint32_t ns;    // since the request began, excluding waits
+  std::uint16_t name;  // index into LockNotes::names()
   What what;
 };
 
-// The locks that requests took, in the order of their requests. Whatever a request takes, it lets
-// go.
+// The locks that requests took, in the order of the requests. A request releases every lock that it
+// takes.
 class LockNotes {
  public:
   struct Request {
     std::span<const LockStep> steps;  // ascending
-    std::uint32_t ns;                 // that it took
+    std::uint32_t ns;                 // duration of the request
   };
 
-  // The number of a lock's name.
+  // Returns the number of a lock's name; adds the name if it is new.
   std::uint16_t name(std::string_view text);
-  // A request that took so long, without any wait. Steps out of order, releases of what it does not
-  // hold, and what it took and never let go are put right.
+  // Adds a request that took `ns` without waiting. Repairs steps out of order, releases of locks
+  // that are not held, and locks that were never released.
   void add(std::span<const LockStep> steps, std::uint32_t ns);
-  // Forgets the requests, and keeps the names.
+  // Forgets the requests but keeps the names.
   void forget();
 
   [[nodiscard]] std::size_t size() const { return requests_.size(); }
@@ -57,7 +56,7 @@ class LockNotes {
 
  private:
   struct Entry {
-    std::uint64_t end;  // of its steps
+    std::uint64_t end;  // one past its last step
     std::uint32_t ns;
   };
   std::vector<std::string> names_;

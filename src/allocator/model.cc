@@ -38,7 +38,8 @@ bool Model::give_back(std::uint32_t group, std::uint32_t start, std::uint32_t cl
   return state_.free_clusters(group, start, clusters, transaction_, true).ok();
 }
 
-// One transaction commits after the other: when the next one flushes, the one before has ended.
+// Transactions commit one after the other: when the next one begins to commit, the previous one has
+// ended.
 void Model::begin_commit() {
   if (committing_) state_.commit(transaction_ - 1);
   committing_ = true;
@@ -75,7 +76,7 @@ void Model::touch(std::uint32_t number, std::uint32_t start, std::uint32_t clust
 }
 
 void Model::make_inode(std::uint64_t ino) {
-  // A new inode has no preallocations, even if the event that released the old one's was lost.
+  // A new inode has no preallocations, even if the trace lost the event that released the old ones.
   allocator_.discard_inode(ino, 0);
   state_.note_made(ino);
 }

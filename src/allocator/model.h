@@ -7,13 +7,13 @@
 
 namespace e4r::allocator {
 
-// A policy's model as a decider: an allocator on a state of its own.
+// A decider that runs a policy's model: an allocator with its own state.
 class Model final : public Decider {
  public:
   // `source` must outlive the object.
   Model(const state::Source& source, const Policy& policy, const Tunables& tunables);
 
-  // For those who lead it, and who know what lies in memory alone.
+  // For callers that guide the allocator, or set up state that a kernel has only in memory.
   [[nodiscard]] Allocator& allocator() { return allocator_; }
   [[nodiscard]] state::FsState& own_state() { return state_; }
 
@@ -42,7 +42,7 @@ class Model final : public Decider {
   [[nodiscard]] const Counters& counters() const override { return allocator_.counters(); }
   [[nodiscard]] const Policy& policy() const override { return allocator_.policy(); }
   [[nodiscard]] const Tunables& tunables() const override { return allocator_.tunables(); }
-  // The clock is the observer of every decision from then on.
+  // Makes the clock the observer of every later decision.
   void note_locks(LockNotes& notes) override { clock_.emplace(policy(), notes); }
   void observe(SearchObserver* observer) override { allocator_.observe(observer); }
   [[nodiscard]] Status status() const override { return allocator_.status(); }
@@ -55,9 +55,9 @@ class Model final : public Decider {
   Allocator allocator_;
   Discards discards_;
   std::optional<StepClock> clock_;
-  std::uint64_t transaction_ = 0;  // running
+  std::uint64_t transaction_ = 0;  // the running one
   bool committing_ = false;        // the one before it has not ended
-  bool trimmed_ = false;           // FITRIM has been at work
+  bool trimmed_ = false;           // a FITRIM has run
 };
 
 }  // namespace e4r::allocator

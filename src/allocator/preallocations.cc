@@ -21,7 +21,7 @@ Prealloc* Preallocations::find_of_inode(const Request& request, const Search& se
   for (Prealloc& pa : mine->list) {
     const std::uint64_t end = pa.logical + geometry.to_blocks(pa.len);
     if (search.orig.logical < pa.logical || search.orig.logical >= end || pa.free == 0) continue;
-    // Handed out before: only a trace that contradicts itself asks for it again.
+    // Already handed out: only a contradictory trace asks for it again.
     if (bitmap::test(pa.used, (search.orig.logical - pa.logical) >> geometry.cluster_bits))
       continue;
     if (!geometry.extents && pa.block + geometry.to_blocks(pa.len) > kMaxBlockFilePhys) continue;
@@ -39,7 +39,7 @@ bool Preallocations::has_goal(const Search& search, const Prealloc& pa) const {
          search.goal.len <= pa.len - (offset >> geometry.cluster_bits);
 }
 
-// Of the locality group's preallocations with room enough, the one nearest to the goal.
+// Finds the preallocation of the locality group that has enough room and is nearest to the goal.
 Prealloc* Preallocations::find_of_cpu(const Request& request, const Search& search) {
   if ((search.flags & mb::hint_group_alloc) == 0) return nullptr;
   const std::uint64_t goal = state_.geometry().block_of(search.goal.group, search.goal.start);
@@ -62,7 +62,7 @@ Extent Preallocations::served_from(const Search& search, const Prealloc& pa) con
   const Geometry& geometry = state_.geometry();
   std::uint32_t offset = 0;
   std::uint32_t len = search.orig.len;
-  const std::uint32_t front = pa.made_len - pa.len;  // handed out of a group's
+  const std::uint32_t front = pa.made_len - pa.len;  // handed out already (group kind)
   if (pa.kind == Prealloc::Kind::inode) {
     offset = (search.orig.logical - pa.logical) >> geometry.cluster_bits;
     len = bitmap::find_set(pa.used, std::min(pa.len, offset + len), offset) - offset;
@@ -178,8 +178,8 @@ void Preallocations::give_back(Prealloc& pa) {
   counters_.discarded += state_.release(pa);
 }
 
-// Puts a group preallocation into the bucket of its size, in ascending order; a bucket that grows
-// beyond eight gives its smallest back until five are left (ext4_mb_add_n_trim).
+// Puts a group preallocation into the bucket of its size, which is in ascending order. A bucket
+// that grows beyond eight gives back its smallest ones until five are left (ext4_mb_add_n_trim).
 void Preallocations::requeue(const Search* search, std::uint32_t cpu, Prealloc& pa) {
   constexpr std::uint32_t kMost = 8;
   constexpr std::uint32_t kKeep = 5;
@@ -220,11 +220,11 @@ bool Preallocations::discard_for(std::uint32_t needed) {
   return freed > 0;
 }
 
-// Gives back every preallocation in the group; returns the clusters that were unused.
+// Gives back every preallocation in the group. Returns how many clusters were unused.
 std::uint32_t Preallocations::discard_group(std::uint32_t number) {
   state::Group& group = state_.group(number);
   std::uint32_t freed = 0;
-  // Collected from the front onto a stack, so the last one is released first.
+  // The kernel moves them from the front onto a stack, so the last one is released first.
   while (!group.preallocs.empty()) {
     Prealloc& pa = group.preallocs.back();
     freed += pa.free;
@@ -233,8 +233,9 @@ std::uint32_t Preallocations::discard_group(std::uint32_t number) {
   return freed;
 }
 
-// What is collected goes onto a stack: of a list, the oldest `needed` ones are collected from its
-// end, so of these the newest goes first; of a tree, the one for the highest file blocks.
+// The kernel collects preallocations on a stack and releases them from its top. From a list it
+// collects the `needed` oldest, beginning at the list's end, so it releases the newest of these
+// first. From a tree it collects all by file block, so it releases the one with the highest first.
 void Preallocations::discard_inode(std::uint64_t ino, std::uint32_t needed) {
   state::InodePreallocs* mine = state_.find_inode_preallocs(ino);
   if (mine == nullptr) return;

@@ -7,18 +7,18 @@
 
 namespace e4r::allocator {
 
-// Which groups read-ahead brings in, and when (ext4_mb_prefetch, ext4_mb_prefetch_fini and their
+// Which groups read-ahead loads, and when (ext4_mb_prefetch, ext4_mb_prefetch_fini and their
 // callers).
 struct ReadAheadRules {
-  // Groups marked BLOCK_UNINIT are initialised too (no I/O is needed), and each group is judged by
-  // its own descriptor; else by that of the group above it.
+  // Groups marked BLOCK_UNINIT are initialised too, without I/O, and each group is judged by its
+  // own descriptor. False: each is judged by the descriptor of the next group.
   bool uninit;
-  // Every batch of a search is finished; else the last one.
+  // Every batch of a search is finished. False: only the last one.
   bool every_batch;
-  // A batch for which nothing had to be read is finished too.
+  // A batch is finished even if nothing had to be read for it.
   bool without_reads;
   // True: a rung that reads no batch leaves none to finish. False: the batch before it is
-  // remembered, and finished backwards from where the rung began.
+  // remembered and finished backwards from the group where the rung began.
   bool forgotten_by_next_rung;
 };
 
@@ -38,12 +38,12 @@ class ReadAhead {
 
   // A rung begins at `group`.
   void begin(std::uint32_t group);
-  // The search looks at `group`: when that is where read-ahead goes on, the next batch is read.
-  // Below the expensive rungs (`fast`) only until mb_prefetch_limit bitmaps have been read.
+  // The search looks at `group`. If read-ahead continues there, reads the next batch. In a fast
+  // rung (`fast`) it does so only until mb_prefetch_limit bitmaps have been read.
   void at(std::uint32_t group, bool fast);
   // The search is over: generates the buddies of the last batch, backwards.
   void finish();
-  // Whether a look at a group can still have an effect by read-ahead.
+  // Whether a look at a group can still have an effect through read-ahead.
   [[nodiscard]] bool pending() const;
 
  private:

@@ -4,8 +4,8 @@
 
 #include "allocator/policy.h"
 
-// One row per file of policies/: the object that it defines. Those of kernels stand in the order in
-// which kernels came to their rules: 6.12.77 took over those of 6.17.
+// One row per file in policies/, named after the object that the file defines. Policies of kernels
+// are in the order in which kernels adopted their rules: 6.12.77 took over the rules of 6.17.
 // clang-format off
 #define E4R_POLICIES(row)   \
   row(linear)               \

@@ -9,7 +9,7 @@
 namespace e4r::allocator {
 namespace {
 
-// Takes a number off the front of `text`.
+// Removes a number from the front of `text`.
 bool take_number(std::string_view& text, std::uint32_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;

@@ -18,7 +18,7 @@ struct Release {
   // NOLINTNEXTLINE(modernize-use-nullptr): it takes what the compiler makes of this for a 0
   friend constexpr auto operator<=>(const Release&, const Release&) = default;
 };
-inline constexpr std::uint32_t kAnyPatch = UINT32_MAX;  // as a range's last patch
+inline constexpr std::uint32_t kAnyPatch = UINT32_MAX;  // the last patch of a range without an end
 
 // Releases from `first` to `last`, both included.
 struct ReleaseRange {
@@ -26,11 +26,10 @@ struct ReleaseRange {
   Release last;
 };
 
-// The numbers that a release begins with; none when it does not begin with MAJOR.MINOR.
+// The numbers at the start of a release; nullopt unless it begins with MAJOR.MINOR.
 [[nodiscard]] std::optional<Release> parse_release(std::string_view text);
 
-// Whether the policy stands for the release: it lies in one of Policy::releases. False for a text
-// that is no release, and for every policy that stands for no real kernel.
+// Whether one of Policy::releases holds the release. False if the text is not a release.
 [[nodiscard]] bool stands_for(const Policy& policy, std::string_view release);
 
 }  // namespace e4r::allocator

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::int64_t kMaxFileBlocks = 0xffffffff;  // EXT_MAX_BLOCKS
 
-// A range of file blocks, in 64 bits so that it may run past the end while it is being shaped.
+// A range of file blocks. 64 bits let it run past the end of the file while it is being shaped.
 struct Range {
   std::int64_t start;
   std::int64_t size;
@@ -23,7 +23,7 @@ std::int64_t round_down(std::int64_t n, std::int64_t unit) {
   return n - n % unit;
 }
 
-// The range that the file size alone suggests.
+// The range that the file's size alone suggests.
 Range predicted(const Geometry& geometry, const Extent& orig, SizeStep step) {
   const std::uint32_t bits = geometry.block_bits;
   const auto chunk = [&](std::uint64_t bytes) {
@@ -34,13 +34,13 @@ Range predicted(const Geometry& geometry, const Extent& orig, SizeStep step) {
     return {0, static_cast<std::int64_t>((16384ull << static_cast<int>(step)) >> bits)};
   if (step == SizeStep::m4) return chunk(2 * kMiB);
   if (step == SizeStep::m8) return chunk(4 * kMiB);
-  // The kernel compares clusters with blocks here; so do we.
+  // The kernel compares clusters with blocks here, and so does this.
   const bool fits_8m = orig.len <= (8 * kMiB >> bits) || (2u << bits) <= 8192;
   if (fits_8m) return chunk(8 * kMiB);
   return {orig.logical, static_cast<std::int64_t>(geometry.to_blocks(orig.len))};
 }
 
-// Keeps the range off the mapped neighbours and within what one group and one file can hold.
+// Keeps the range clear of the mapped neighbours, and within one group and one file.
 void clip(const Geometry& geometry, const Extent& orig, const Request& request, Range& range) {
   const std::int64_t group = geometry.blocks_per_group;
   range.start = std::max(range.start, round_down(orig.logical, group));
@@ -54,7 +54,7 @@ void clip(const Geometry& geometry, const Extent& orig, const Request& request, 
   range.size = std::min(range.size, group);
 }
 
-// Shrinks the range so that it touches, but does not cross, the file's preallocations.
+// Shrinks the range so that it touches the file's preallocations but does not cross them.
 void avoid_preallocs(const Geometry& geometry, const Extent& orig,
                      const state::InodePreallocs* preallocs, Range& range) {
   if (preallocs == nullptr) return;
@@ -78,7 +78,7 @@ void avoid_preallocs(const Geometry& geometry, const Extent& orig,
 SizeStep size_step(std::uint64_t bytes, const Geometry& geometry) {
   for (int step = 0; step <= static_cast<int>(SizeStep::m1); ++step)
     if (bytes <= 16384ull << step) return static_cast<SizeStep>(step);
-  // Small blocks have small chunks: the larger steps do not exist for them.
+  // Small blocks limit the chunk size, so the larger steps do not exist for them.
   const std::uint64_t max_chunk = 2ull << geometry.block_bits;
   if (bytes <= 4 * kMiB || max_chunk <= 2048) return SizeStep::m4;
   if (bytes <= 8 * kMiB || max_chunk <= 4096) return SizeStep::m8;

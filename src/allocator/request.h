@@ -11,34 +11,35 @@ namespace e4r::allocator {
 
 // How the allocator serves a data request (ext4_mb_group_or_file).
 enum class Mode : std::uint8_t {
-  unknown,     // not seen in the trace
-  group,       // from the CPU's locality group: small files
-  stream,      // with the inode's own preallocations: large files
-  noprealloc,  // exactly what was asked for: files nobody has open for writing
+  unknown,     // the trace does not show it
+  group,       // from the CPU's locality group, for small files
+  stream,      // with the inode's own preallocations, for large files
+  noprealloc,  // exactly the requested length, for files that nobody has open for writing
 };
 
 // Highest block that a file mapped by indirect blocks can use (EXT4_MAX_BLOCK_FILE_PHYS).
 inline constexpr std::uint64_t kMaxBlockFilePhys = 0xffffffff;
 
-// File size as normalisation sees it: in which of its ten steps the larger of i_size and the
-// request's end falls (ext4_mb_normalize_request). The first seven steps are 16K << n.
+// The size of a file as normalisation sees it: the step into which the larger of i_size and the
+// request's end falls (ext4_mb_normalize_request). The first seven steps are 16 KiB << n.
 enum class SizeStep : std::uint8_t { k16, k32, k64, k128, k256, k512, m1, m4, m8, large, unknown };
 inline constexpr int kSizeSteps = static_cast<int>(SizeStep::unknown);
 [[nodiscard]] SizeStep size_step(std::uint64_t bytes, const Geometry& geometry);
 // Smallest file size in bytes that falls into the step.
 [[nodiscard]] std::uint64_t smallest_in(SizeStep step);
 
-// What the allocator knows beyond the request itself and a stock trace does not carry: taken from
-// the closing event where it shows, estimated where not.
+// What affects a decision but is neither in the request nor in a stock trace. It comes from the
+// closing event if that shows it, and is estimated otherwise.
 struct Inputs {
   Mode mode = Mode::unknown;
   SizeStep size = SizeStep::unknown;
-  // The group whose lock another CPU held when the search came by (GroupRules::tries_lock).
+  // A group that the search skipped because another CPU held its lock (GroupRules::tries_lock).
   std::uint32_t passed_over = kNoGroup;
 };
 
-// An allocation request as the allocator receives it (struct ext4_allocation_request). Lengths are
-// in clusters, `logical` and neighbours in blocks; a physical neighbour of 0 means there is none.
+// An allocation request as the allocator receives it (struct ext4_allocation_request). `len` is in
+// clusters; `logical`, `goal` and the neighbours are in blocks. A physical neighbour of 0 means
+// that there is none.
 struct Request {
   std::uint64_t ino = 0;
   std::uint32_t len = 0;
@@ -52,32 +53,33 @@ struct Request {
   bool inputs_exact = false;    // size_hint and open_for_write were recorded
   bool open_for_write = true;
   Inputs inputs;
-  // What other CPUs hold while it is served (GroupRules::tries_lock); null: nothing.
+  // The locks that other CPUs hold meanwhile (GroupRules::tries_lock); null for none.
   const HeldLocks* held = nullptr;
 };
 
-// The goal that normalisation makes of a request.
+// The goal that normalisation makes from a request.
 struct Normalized {
-  // False when the size step contradicts what is mapped around the request: the goal is then the
+  // False when the size step contradicts what is mapped around the request. The goal is then the
   // request itself.
   bool consistent = false;
   Extent goal;
-  std::uint32_t flags = 0;  // hint_try_goal, or nothing
+  std::uint32_t flags = 0;  // hint_try_goal or 0
 };
 
-// Normalises the data request in `search` (orig and goal set) to a goal of a rounder length and
-// start, within one group, clear of the file's neighbours and of its preallocations.
+// Normalises the data request in `search`, whose orig and goal are set. The goal has a rounder
+// length and start, lies within one group, and avoids the file's neighbours and preallocations.
 [[nodiscard]] Normalized normalize(const Geometry& geometry, const Search& search,
                                    const Request& request, const state::InodePreallocs* preallocs,
                                    SizeStep step);
 
-// The first file block of those that a find of `len` clusters serves, shorter than the goal: at the
-// goal's end if that still covers the start of the request, else at the goal's start if that covers
-// its end (`over_start`: its start), else at the request (ext4_mb_new_inode_pa).
+// The first file block that a find of `len` clusters, shorter than the goal, serves: at the goal's
+// end if the find then covers the start of the request; otherwise at the goal's start if it then
+// covers the request's end (its start, with `over_start`); otherwise at the request
+// (ext4_mb_new_inode_pa).
 [[nodiscard]] std::uint32_t place_in_goal(const Geometry& geometry, const Extent& orig,
                                           const Extent& goal, std::uint32_t len, bool over_start);
 
-// Mode by the kernel's rule from the file size, for when the trace does not show it.
+// The mode by the kernel's rule for file sizes, for a trace that does not show it.
 [[nodiscard]] Mode mode_by_size(const Geometry& geometry, const Tunables& tunables,
                                 const Extent& orig, const Request& request);
 

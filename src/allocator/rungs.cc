@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint32_t kFlexDirScheme = 4;  // EXT4_FLEX_SIZE_DIR_ALLOC_SCHEME
 
-// What every rung asks of a group before its own question.
+// What every rung requires of a group.
 bool usable(const state::Group& group) {
   return !group.corrupt && group.free > 0 && group.fragments > 0;
 }
@@ -29,7 +29,7 @@ std::uint32_t one_cluster(const Search&) {
 bool good_cr0(const Search& search, const state::Group& group) {
   if (!usable(group)) return false;
   const std::uint32_t flex = search.state.geometry().flex_size();
-  // The first group of a flex group is left to directories and metadata.
+  // The first group of a flex group is reserved for directories and metadata.
   if ((search.flags & mb::hint_data) != 0 && flex >= kFlexDirScheme && group.number % flex == 0)
     return false;
   if (group.free < search.goal.len) return false;

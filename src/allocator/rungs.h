@@ -6,12 +6,13 @@
 
 #include "allocator/policy.h"
 
-// The parts that ladders are made of: the four criteria of Linux 6.1 (ext4_mb_good_group and the
-// ext4_mb_choose_next_group_* functions) and the list walks that several share.
+// The parts of ladders: the four criteria of Linux 6.1 (ext4_mb_good_group and the
+// ext4_mb_choose_next_group_* functions), those of later kernels, and the list walks that several
+// share.
 namespace e4r::allocator {
 
 [[nodiscard]] bool always(const Search& search);
-// The goal is a power of two that the buddy can serve.
+// Whether the goal is a power of two that the buddy can serve.
 [[nodiscard]] bool has_order2(const Search& search);
 
 [[nodiscard]] std::uint32_t goal_clusters(const Search& search);
@@ -23,32 +24,32 @@ namespace e4r::allocator {
 
 [[nodiscard]] std::optional<std::uint32_t> choose_cr0(Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_cr1(Search& search);
-// The lists that may have a group for the whole goal, one after the other; choose_cr1 without the
-// count of bad suggestions.
+// Asks the lists that may hold a group for the whole goal, one after the other. Like choose_cr1,
+// but does not count bad suggestions.
 [[nodiscard]] std::optional<std::uint32_t> ask_cr1_lists(Search& search);
 
-// First group of one average-fragment list whose average is at least the goal, of the first `look`
-// that the inode may use; every group looked at is counted for `criterion`.
+// The first group of an average-fragment list whose average free extent is at least the goal. Looks
+// at no more than `look` groups that the inode may use, and counts each for `criterion`.
 [[nodiscard]] std::optional<std::uint32_t> find_in_average_list(
     Search& search, std::uint32_t list, mb::Criterion criterion,
     std::uint32_t look = std::numeric_limits<std::uint32_t>::max());
 
-// Classes for the goal as it is (6.12.117): ext4_mb_scan_groups_p2_aligned and _goal_fast.
+// The classes for the untrimmed goal (6.12.117): ext4_mb_scan_groups_p2_aligned and _goal_fast.
 [[nodiscard]] GroupClasses cr0_classes(const Search& search);
 [[nodiscard]] GroupClasses cr1_classes(const Search& search);
 
-// Puts a trimmed goal back to what normalisation made it.
+// Resets a trimmed goal to the length that normalisation set.
 void restore_goal(Search& search);
 
-// Whether best-avail is tried: requests without HINT_DATA are as long as they must be. Walking does
-// not trim, and tries the rung for them as well.
+// Whether to try best-avail. Requests without HINT_DATA cannot be shortened. A walk does not trim,
+// so it tries the rung for them as well.
 [[nodiscard]] bool trims(const Search& search);
-// Its classes, with the goal trimmed for each; and the same on the order lists, where each call
-// goes on from what the one before has left of the goal.
+// The classes of best-avail, each with its trimmed goal. choose_best_avail does the same on the
+// order lists; each call continues from the goal that the previous one left.
 [[nodiscard]] GroupClasses trimmed_classes(const Search& search);
 [[nodiscard]] std::optional<std::uint32_t> choose_best_avail(Search& search);
 
-// The rungs that all kernels have, for ladders built around them.
+// The rungs that all kernels share.
 [[nodiscard]] constexpr Rung cr0() {
   return {.criterion = mb::Criterion::cr0,
           .meaning = "a free buddy chunk of the goal's order",
@@ -86,7 +87,7 @@ void restore_goal(Search& search);
           .good = good_any};
 }
 
-// The rungs of kernels from 6.5 on, where the fast ones step over short extents.
+// The rungs of 6.5 and later, whose fast rungs skip short extents.
 [[nodiscard]] constexpr Rung goal_fast() {
   Rung rung = cr1();
   rung.lengths = Lengths::long_ones;
@@ -107,14 +108,14 @@ void restore_goal(Search& search);
           .leave = restore_goal};
 }
 
-// As 6.5 tries it, for every request.
+// best-avail of 6.5, which tries it for every request.
 [[nodiscard]] constexpr Rung best_avail_6_5() {
   Rung rung = best_avail();
   rung.applies = always;
   return rung;
 }
 
-// The ladders of those kernels.
+// The ladders of 6.5 and later; only 6.5 has the second.
 inline constexpr std::array kBestAvailLadder = {cr0(), goal_fast(), best_avail(), cr2(), cr3()};
 inline constexpr std::array kBestAvailLadder6_5 = {cr0(), goal_fast(), best_avail_6_5(), cr2(),
                                                    cr3()};

@@ -33,43 +33,44 @@ struct Search {
   const Tunables& tunables;
   Counters& counters;
 
-  std::uint64_t ino = 0;  // who asks, and on which CPU
+  std::uint64_t ino = 0;  // the requesting inode and CPU
   std::uint32_t cpu = 0;
-  Extent orig;                 // what was asked for
-  Extent goal;                 // what is searched for; CR1.5 may shorten it
-  Extent best;                 // best candidate so far, then the clusters handed out
-  Extent taken;                // what was taken from the bitmap, preallocation included
-  std::uint32_t goal_len = 0;  // goal.len as normalisation set it
-  std::uint32_t flags = 0;     // mb::
-  std::uint32_t order2 = 0;    // order of a power-of-two goal that the buddy can serve, or 0
-  std::uint32_t groups = 0;    // groups that may be used: all, or the low ones (non-extent files)
-  std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (Linux 6.1)
-  std::uint64_t stripe = 0;       // clusters; 0: none. Linux 6.1: blocks, taken for clusters
+  Extent orig;                    // the request
+  Extent goal;                    // the wanted extent; a trimming criterion may shorten it
+  Extent best;                    // the best candidate so far, then the clusters handed out
+  Extent taken;                   // the clusters taken from the bitmap, including the preallocation
+  std::uint32_t goal_len = 0;     // goal.len as normalisation set it
+  std::uint32_t flags = 0;        // of namespace mb
+  std::uint32_t order2 = 0;       // order of a power-of-two goal that the buddy can serve, or 0
+  std::uint32_t groups = 0;       // number of usable groups; files without extents use the low ones
+  std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (6.1)
+  std::uint64_t stripe = 0;       // clusters, 0 for none; 6.1 takes a number of blocks for clusters
   std::uint32_t extsize = 0;      // clusters; 0: the request need not be aligned (align.h)
   std::uint32_t linear_left = 0;  // groups to walk before the lists are asked
   std::uint32_t found = 0;        // extents examined
   std::uint32_t groups_scanned = 0;
   std::uint32_t tail = 0;
-  std::uint32_t split_order = 0;  // order of the chunk that was broken
+  std::uint32_t split_order = 0;  // order of the chunk that was split; 0: none
   mb::Criterion criterion = mb::Criterion::cr0;
   Status status = Status::going;
-  // Only to see what would be found: nothing is taken, and groups that are not loaded are left so.
+  // A trial only shows what would be found: it takes nothing and loads no groups.
   bool trial = false;
-  std::uint32_t passed_over = kNoGroup;  // this group's lock is held
-  const HeldLocks* held = nullptr;       // and so are these; null: none
+  std::uint32_t passed_over = kNoGroup;  // a group to skip: its lock was held
+  const HeldLocks* held = nullptr;       // locks that others hold; null: none
   Guide* guide = nullptr;                // null: the allocator decides alone
-  bool refused = false;                  // the guide did not accept a choice: the search is over
-  // What `choose` of a policy from a file must not do; the search goes on as if it had found none.
+  bool refused = false;                  // the guide refused a choice, so the search is over
+  // A forbidden answer of `choose` of a policy from a file. The search continues as if `choose` had
+  // found nothing.
   Fault fault;
-  std::uint32_t conflicts = 0;         // clusters of a dictated result that were in use already
-  SearchObserver* observer = nullptr;  // null: nobody watches
+  std::uint32_t conflicts = 0;         // clusters of a dictated result that were already in use
+  SearchObserver* observer = nullptr;  // null: none
 
   void note(Fault::What what, std::uint32_t value) { fault = {what, criterion, value}; }
 
-  // Returns to the state of `begun`, the search of which this one is a copy.
+  // Resets this search to `begun`, the state from which it started.
   void restart(const Search& begun);
 
-  // Tells the observer, if there is one, of a step.
+  // Reports a step to the observer, if there is one.
   template <class... P, class... A>
   void tell(void (SearchObserver::*step)(P...), A&&... what) const {
     if (observer != nullptr) (observer->*step)(std::forward<A>(what)...);

@@ -8,24 +8,26 @@
 
 namespace e4r::allocator {
 
-// In which group every search begins, also those for streams, for metadata and for group
-// preallocations. Stock kernels have the rules kStartAtGoal. kStartAtCursor is the posting "ext4:
-// add optional rotating block allocation policy" (linux-ext4, 4 February 2026, mount option
-// rotalloc) in the form of kernel/patches/rotalloc. The others are policies that it is compared
-// with (docs/studies/rotalloc.md), or that spread writers (docs/studies/contention.md).
+// The group in which every search begins, including those for streams, metadata and group
+// preallocations. Stock kernels use kStartAtGoal. kStartAtCursor is the posting "ext4: add optional
+// rotating block allocation policy" (linux-ext4, 4 February 2026, mount option rotalloc) in the
+// form of kernel/patches/rotalloc. The others serve for comparison with it
+// (docs/studies/rotalloc.md) or to spread writers (docs/studies/contention.md).
 struct StartRules {
   enum class From : std::uint8_t {
-    goal,    // the request's own, or where its stream goes on
-    cursor,  // where the last search of all ended; 0 at mount, and behind one that found nothing
-    first,   // group 0
-    // The request's own and so many groups on, round the device: for each CPU, or each inode, as
-    // many (spread_groups). A stream goes on where it was.
+    goal,  // the request's goal, or where its stream goes on
+    // the group where the last search of all ended; 0 after the mount and after a search without
+    // success
+    cursor,
+    first,  // group 0
+    // The goal's group plus a fixed distance for each CPU or inode (spread_groups), wrapping around
+    // the last group. A stream goes on where it was.
     cpu,
     inode,
   };
   From from;
-  // A goal that is to be tried before the search is looked for in that group as well, at the same
-  // place in it. Else it is tried where it is.
+  // Moves a goal that is tried before the search to that group, at the same place in it. False: the
+  // goal is tried at its own place.
   bool moves_goal;
 
   // Whether a stream goes on where it was.
@@ -40,8 +42,8 @@ inline constexpr StartRules kStartAtFirstGroup = {StartRules::From::first, false
 inline constexpr StartRules kStartByCpu = {StartRules::From::cpu, false};
 inline constexpr StartRules kStartByInode = {StartRules::From::inode, false};
 
-// From 0 up to `groups`: numbers that follow each other are far apart. As hash_32() and
-// reciprocal_scale() of the kernel compute it.
+// A number below `groups`. Consecutive numbers give distant results. Computed as by the kernel's
+// hash_32() and reciprocal_scale().
 [[nodiscard]] constexpr std::uint32_t spread_groups(std::uint64_t number, std::uint32_t groups) {
   constexpr std::uint32_t kGoldenRatio32 = 0x61c88647;
   const auto hash = static_cast<std::uint32_t>(number) * kGoldenRatio32;
@@ -52,21 +54,21 @@ class SearchStart {
  public:
   explicit SearchStart(const StartRules& rules) : rules_(rules) {}
 
-  // Before the goal is tried.
+  // To be called before the goal is tried.
   void aim_goal(Search& search) const {
     if (rules_.moves_goal) aim(search);
   }
-  // Before groups are searched, behind what a stream does to the goal.
+  // To be called before groups are searched, after a stream has set its goal.
   void aim(Search& search) const {
     using From = StartRules::From;
     if (rules_.from == From::goal) return;
     if (rules_.from == From::cpu || rules_.from == From::inode)
       return spread(search, rules_.from == From::cpu ? search.cpu : search.ino);
-    // Files without extents stay below the groups that they cannot map.
+    // The cursor may be beyond the groups that a file without extents can use.
     const bool reaches = rules_.from == From::cursor && cursor_ < search.groups;
     search.goal.group = reaches ? cursor_ : 0;
   }
-  // A search is over; the group of what was found, or 0.
+  // A search is over; `group` is that of the find, or 0.
   void ended(std::uint32_t group) { cursor_ = group; }
 
  private:

@@ -12,8 +12,8 @@ namespace {
 
 using What = LockStep::What;
 
-// Of Linux 6.1.192, whose groups are in lists, and of 7.3.4, whose groups are in sets. `ask`,
-// `goal`, `load` and `drop` were read off single requests.
+// Costs of Linux 6.1.192, which keeps groups in lists, and of 7.3.4, which keeps them in sets.
+// `ask`, `goal`, `load` and `drop` come from single requests.
 constexpr StepCosts kLists = {.before_mark = 390,
                               .mark = 210,
                               .after_mark = 335,
@@ -47,7 +47,8 @@ const StepCosts& costs_of(const Policy& policy) {
   return policy.kernel.groups.index == state::GroupIndex::sets ? kSets : kLists;
 }
 
-// Locks that are not of a group. The list or set of each order has its own, from kIndex on.
+// Locks that do not belong to a group. From kIndex on, there is one for the list or set of each
+// order.
 enum OtherLock : std::uint64_t { kLocality = 1, kIndex };
 
 std::uint64_t index_lock(std::uint32_t len) {
@@ -88,7 +89,7 @@ void StepClock::tried_goal(const Search& search, const Extent&, bool) {
   hold(search.goal.group, false, costs_.goal);
 }
 
-// The bitmap is copied and the buddy made, each under the group's lock.
+// The kernel copies the bitmap and makes the buddy, each under the group's lock.
 void StepClock::loaded(std::uint32_t group) {
   hold(group, false, costs_.load);
   hold(group, false, costs_.load);
@@ -118,7 +119,7 @@ void StepClock::passed(std::uint32_t, std::uint32_t count, std::uint32_t) {
   ns_ += std::uint64_t{count} * costs_.look;
 }
 
-// 6.1 to 6.16 share the lock of a list while they walk along it. Later kernels take none.
+// 6.1 to 6.16 share a list's lock while they walk the list. Later kernels take no lock.
 void StepClock::asked_index(mb::Criterion, std::uint32_t len, std::optional<std::uint32_t>) {
   const bool lists = policy_.kernel.groups.index == state::GroupIndex::lists;
   if (lists) add_step(index_lock(len), index_, What::share);
@@ -144,8 +145,8 @@ void StepClock::took(const Extent&) {
     take_found();
 }
 
-// The group's lock is held until the clusters are out of the buddy, and the group has gone to where
-// it belongs now.
+// The group's lock is held until the clusters are out of the buddy and the group is in its new
+// list.
 void StepClock::take_found() {
   const LockStep let_go = steps_.back();
   steps_.pop_back();
@@ -167,7 +168,7 @@ void StepClock::end(const Decision& decision, std::uint32_t group) {
     ns_ += searched ? costs_.after_found : costs_.after_mark;
   }
   for (const std::uint32_t from : dropped_) hold(from, false, costs_.drop);
-  // A locality group is held from before its preallocations are looked at to the end.
+  // A locality group is locked from before its preallocations are searched until the request ends.
   if ((decision.flags & mb::hint_group_alloc) != 0) {
     steps_.insert(steps_.begin(), {kLocality, 0, locality_, What::sleep});
     add_step(kLocality, locality_, What::let_go);

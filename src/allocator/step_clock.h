@@ -11,32 +11,34 @@
 
 namespace e4r::allocator {
 
-// What the steps of a decision cost in the code of a kernel, in nanoseconds: what
-// test/guest/step_costs measured of `-p kernel:FILE` (docs/many-writers.md).
+// The cost in nanoseconds of each step of a decision in a kernel's code, as test/guest/step_costs
+// measured it with `-p kernel:FILE` (docs/many-writers.md).
 struct StepCosts {
-  // A request that a preallocation serves: until it locks the group to mark the clusters, while it
-  // does so, and from then on.
+  // A request that a preallocation serves: the time before it locks the group to mark the clusters,
+  // the time with the lock, and the time after it.
   std::uint32_t before_mark, mark, after_mark;
-  // One that searches: until the first group is looked at; the same two for its marking.
+  // A request that searches: the time before it looks at the first group, then marking and the rest
+  // as above.
   std::uint32_t before_search, mark_found, after_found;
-  std::uint32_t look;  // at a group, with no lock held
-  std::uint32_t ask;   // for a group of an order list, or of a set
-  // With the lock of a group held:
-  std::uint32_t goal;     // the goal's place is not free
-  std::uint32_t extent;   // a free extent is examined
-  std::uint32_t in_vain;  // the bitmap is gone through, and nothing found that will do
-  std::uint32_t take;     // clusters leave the buddy, and the group goes to other lists or sets
-  std::uint32_t load;     // a buddy is made: as long for the bitmap, and again for the buddy
-  std::uint32_t drop;     // a preallocation leaves the group's list
+  std::uint32_t look;  // at one group, without a lock
+  std::uint32_t ask;   // for one group of an order list or of a set
+  // With a group's lock held:
+  std::uint32_t goal;     // to see that the goal's place is not free
+  std::uint32_t extent;   // to examine a free extent
+  std::uint32_t in_vain;  // to go through a bitmap without success
+  std::uint32_t take;  // to take clusters from the buddy and move the group to other lists or sets
+  std::uint32_t load;  // to read a bitmap; making the buddy takes as long again
+  std::uint32_t drop;  // to remove a preallocation from the group's list
 };
 
-// Times the steps of a model's decisions by a table of costs, and notes the locks that the code
-// takes on the way: those of groups, of locality groups, and of the lists of groups by order.
+// Computes the time of a model's decisions from a table of costs, and notes the locks that the
+// kernel's code would take: those of groups, of locality groups, and of the lists of groups by
+// order.
 class StepClock : public SearchObserver {
  public:
   StepClock(const Policy& policy, LockNotes& notes);
 
-  // Around each decision. `group`: where the clusters are that were handed out.
+  // Called around each decision. `group`: the group of the clusters that were handed out.
   void begin();
   void end(const Decision& decision, std::uint32_t group);
 
@@ -61,14 +63,14 @@ class StepClock : public SearchObserver {
   const Policy& policy_;
   const StepCosts& costs_;
   LockNotes& notes_;
-  std::uint16_t group_, locality_, index_;  // names
+  std::uint16_t group_, locality_, index_;  // names, as numbers of LockNotes
   std::vector<LockStep> steps_;
   std::uint64_t ns_ = 0;                  // since the request began
   std::uint32_t goal_len_ = 0;            // clusters
-  std::uint32_t measured_ = 0;            // extents of the group that is being scanned
-  bool tries_ = false;                    // the rung leaves a group whose lock is taken
-  bool scanning_ = false, took_ = false;  // a group, and from it
-  std::vector<std::uint32_t> dropped_;    // the groups of preallocations
+  std::uint32_t measured_ = 0;            // extents of the group under scan
+  bool tries_ = false;                    // the rung skips a group whose lock is held
+  bool scanning_ = false, took_ = false;  // a group is under scan; clusters were taken from it
+  std::vector<std::uint32_t> dropped_;    // groups of the dropped preallocations
 };
 
 }  // namespace e4r::allocator

@@ -10,21 +10,22 @@
 
 namespace e4r::allocator {
 
-// Where streams go on: large files start at the group where the last one ended.
+// Where streams go on: a large file starts in the group where the last one ended.
 struct StreamRules {
-  // As many goals as CPUs are possible, at most one for four groups; an inode's is chosen by its
-  // number, and keeps the group alone. Else one for all, with the cluster (s_mb_last_group).
+  // True: one goal per possible CPU, at most one for four groups. An inode's number selects its
+  // goal, which holds only the group. False: one goal for all, which also holds the cluster
+  // (s_mb_last_group).
   bool by_inode;
 };
 inline constexpr StreamRules kOneStreamGoal = {.by_inode = false};
 inline constexpr StreamRules kStreamGoalsByInode = {.by_inode = true};  // s_mb_last_groups, 6.17
 
-// Whether the request of a stream drops the hint to try its goal first.
+// Whether a stream's request loses the hint to try its goal first.
 [[nodiscard]] constexpr bool clears_try_goal(const StreamRules& rules) {
   return rules.by_inode;
 }
 
-// Where the stream of an inode was to go on before anything was asked for.
+// Where an inode's stream was to go on before the first request.
 struct PlantedStreamGoal {
   std::uint64_t ino = 0;
   std::uint32_t group = 0;
@@ -36,19 +37,19 @@ class StreamGoals {
   StreamGoals(const StreamRules& rules, std::uint32_t groups, std::uint64_t possible_cpus)
       : rules_(rules), goals_(rules.by_inode ? count(groups, possible_cpus) : 1) {}
 
-  // Points a stream request to where its inode's stream goes on.
+  // Sets the goal of a stream's request to where the inode's stream goes on.
   void aim(Search& search) const {
     const Goal& goal = goals_[index(search.ino)];
     search.goal.group = goal.group;
     search.goal.start = rules_.by_inode ? kNoStart : goal.start;
     if (clears_try_goal(rules_)) search.flags &= ~mb::hint_try_goal;
   }
-  // Clusters from there on were taken for a stream request of the inode.
+  // A stream's request of the inode took these clusters.
   void moved(const Extent& taken, std::uint64_t ino) {
     goals_[index(ino)] = {taken.group, taken.start};
   }
-  // `planted` comes in the order of the trace. Of several for one goal only the first counts: the
-  // others show where the goal had moved by then.
+  // `planted` is in the order of the trace. Only the first entry for a goal counts; later ones show
+  // a goal that has moved.
   void plant(const std::vector<PlantedStreamGoal>& planted) {
     for (auto it = planted.rbegin(); it != planted.rend(); ++it)
       goals_[index(it->ino)] = {it->group, it->start};

@@ -7,16 +7,16 @@
 
 namespace e4r::allocator {
 
-// How a search by stripe sees the stripe (s_stripe, ext4_mb_scan_aligned).
+// How a search by stripe uses the stripe (s_stripe, ext4_mb_scan_aligned).
 struct StripeRules {
-  // True: the stripe is converted to clusters; a stripe that is no whole number of clusters counts
-  // as none. False: the number of blocks is taken for a number of clusters.
+  // True: the stripe is converted to clusters; one that is not a whole number of clusters is
+  // ignored. False: the number of blocks is used as a number of clusters.
   bool in_clusters;
-  std::uint32_t least;  // clusters; a shorter stripe is none
-  // True: the search wants an aligned extent of the whole goal. False: one aligned stripe is
-  // enough.
+  std::uint32_t least;  // clusters; a shorter stripe is ignored
+  // True: the search wants an aligned extent of the goal's whole length. False: one aligned stripe
+  // is enough.
   bool whole_goal;
-  // A group without an aligned extent is then searched for any extent.
+  // A group without such an extent is then searched for any extent.
   bool then_any;
 };
 
@@ -29,7 +29,7 @@ inline constexpr StripeRules kStripe6_5 = {
 inline constexpr StripeRules kStripe6_8 = {
     .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
 
-// The stripe of `blocks` in clusters, or as many clusters as blocks; 0: none.
+// The stripe of `blocks` blocks in the unit of the rules; 0 for none.
 [[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules, const Geometry& geometry,
                                              std::uint64_t blocks) {
   if (!rules.in_clusters) return blocks;
@@ -38,7 +38,7 @@ inline constexpr StripeRules kStripe6_8 = {
   return whole && clusters >= rules.least && clusters <= geometry.clusters_per_group ? clusters : 0;
 }
 
-// The distance, in blocks, between places that are aligned to a stripe of `clusters` clusters.
+// The distance in blocks between places aligned to a stripe of `clusters` clusters.
 [[nodiscard]] inline std::uint64_t stripe_blocks(const StripeRules& rules, const Geometry& geometry,
                                                  std::uint64_t clusters) {
   return rules.in_clusters ? geometry.to_blocks(clusters) : clusters;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-// A rung of the policy reads it, and nothing else does.
+// Whether a rung of the policy reads it. Only rungs read such a tunable.
 template <std::uint64_t Tunables::*kMember>
 bool rung_reads(const Policy& policy) {
   return std::any_of(policy.ladder.begin(), policy.ladder.end(),
@@ -92,8 +92,8 @@ constexpr std::array kOwnMembers = {&Tunables::own_1, &Tunables::own_2, &Tunable
                                     &Tunables::own_4, &Tunables::own_5, &Tunables::own_6,
                                     &Tunables::own_7, &Tunables::own_8};
 
-// The table, and behind it those of files: they are added and stay, so whoever has seen a row may
-// go on reading it.
+// The fixed rows, followed by those of policies from files. Rows are only ever added, so a reader
+// may keep one.
 struct Table {
   Table() { std::copy(kTable.begin(), kTable.end(), rows.begin()); }
   std::mutex adding;
@@ -122,7 +122,7 @@ std::string known_names() {
   return names;
 }
 
-// "stripe=16" among the options of a mount line.
+// The value of an option such as "stripe=" in a line of /proc/mounts.
 std::optional<std::uint64_t> mount_option(std::string_view line, std::string_view name) {
   const auto at = line.find(name);
   if (at == std::string_view::npos || at == 0 || (line[at - 1] != ',' && line[at - 1] != ' '))
@@ -226,7 +226,7 @@ Tunables defaults_for(const state::MountedGeometry& geometry) {
   t.mb_group_prealloc = std::max<std::uint64_t>(512u >> geometry.cluster_bits, 32);
   if (t.mb_stripe > 1)
     t.mb_group_prealloc = (t.mb_group_prealloc + t.mb_stripe - 1) / t.mb_stripe * t.mb_stripe;
-  // One read fetches the bitmaps of a flex group, as long as a request can be that large.
+  // One read fetches the bitmaps of a flex group, unless that exceeds the largest I/O request.
   constexpr std::uint64_t kMaxSegment = 65536;
   t.mb_prefetch = geometry.flex_bg
                       ? 8 * std::min<std::uint64_t>(geometry.flex_size(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The ladder of the January 2023 posting "multiblock allocator improvements": before CR2 reads
-// through groups that hold enough clusters in pieces, CR1.5 asks the average-fragment lists for the
-// longest goal, up to mb_cr1_5_max_trim_order orders shorter, that some group can serve whole. In
-// the form of this project's series mballoc-cr1.5 (kernel/README.md).
+// The ladder of the January 2023 posting "multiblock allocator improvements", in the form of this
+// project's series mballoc-cr1.5 (kernel/README.md). CR2 reads through groups that have enough free
+// clusters, but in pieces. CR1.5 comes before it: it asks the average-fragment lists for the
+// longest goal that some group can serve whole, up to mb_cr1_5_max_trim_order orders shorter.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,18 +17,18 @@ bool has_lists(const Search& search) {
   return search.state.order_lists();
 }
 
-// How many batches of groups, from the goal on, are looked at for one that is not loaded.
+// How many batches of groups, from the goal on, are checked for an unloaded group.
 constexpr int kMaxColdBatches = 16;
 
-// Does the group have free clusters that the lists do not know of?
+// Whether the group has free clusters that the lists do not know.
 bool is_cold(state::FsState& state, std::uint32_t number) {
   const state::Group& group = state.group(number);
   return group.need_init && group.disk_free > 0 && !group.corrupt;
 }
 
-// The first group of a batch that the lists do not know yet: the nearest from the goal on, if it is
-// one of a few, else where a cursor is that goes through all groups once. The number of groups:
-// none.
+// The first group of a batch that the lists do not know yet: the nearest from the goal on, if one
+// of the first batches will do; otherwise the one at a cursor that passes through all groups once.
+// Returns the number of groups when there is none.
 std::uint32_t find_cold_batch(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t groups = state.group_count();
@@ -43,7 +43,7 @@ std::uint32_t find_cold_batch(Search& search) {
   return cursor;
 }
 
-// Loads one more batch of groups, backwards as read-ahead does. False when there is none.
+// Loads one more batch of groups, backwards as read-ahead does. Returns false when there is none.
 bool load_cold_groups(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t first = find_cold_batch(search);
@@ -57,18 +57,18 @@ bool load_cold_groups(Search& search) {
   return count > 0;
 }
 
-// Before CR1.5 gives up some of the goal, groups that the lists do not have yet get a chance.
+// Loads groups that the lists do not have yet before CR1.5 shortens the goal.
 std::optional<std::uint32_t> choose_cr1_or_load(Search& search) {
   const auto group = choose_cr1(search);
   if (group || search.trial || !load_cold_groups(search)) return group;
   return ask_cr1_lists(search);
 }
 
-// How many groups of one list are looked at for one that serves the trimmed goal.
+// How many groups of one list are checked for one that serves the trimmed goal.
 constexpr std::uint32_t kMaxLook = 32;
 
-// The shortest goal that may be trimmed to: within the limit, not below the request, a multiple of
-// the stripe if there is one, else a power of two.
+// The shortest goal to which CR1.5 may trim: within the limit and no shorter than the request. It
+// is a multiple of the stripe if there is one, otherwise a power of two.
 std::uint64_t shortest_goal(const Search& search) {
   const auto order = static_cast<std::uint64_t>(std::bit_width(std::max(search.goal_len, 1u)) - 1);
   const std::uint64_t trim = std::min(order, search.tunables.mb_cr1_5_max_trim_order);
@@ -77,9 +77,9 @@ std::uint64_t shortest_goal(const Search& search) {
   return (len + search.stripe - 1) / search.stripe * search.stripe;
 }
 
-// Groups whose free extents average from `least` to twice that are one list (but for the shortest
-// and the longest lengths, of which two share one). All of them serve the stripes that `least`
-// holds; at the short end there may be some that serve the shortest goal.
+// One list holds the groups whose average free extent is from `least` to twice that. (At the
+// shortest and the longest lengths, two such ranges share a list.) Every group of the list can
+// serve the stripes that fit into `least`. At the short end, some may serve the shortest goal.
 std::optional<std::uint32_t> choose_cr1_5(Search& search) {
   const Geometry& geometry = search.state.geometry();
   if ((search.flags & mb::cr1_5_optimized) != 0)
@@ -90,7 +90,7 @@ std::optional<std::uint32_t> choose_cr1_5(Search& search) {
     std::uint64_t len = search.stripe == 0 ? least : least / search.stripe * search.stripe;
     len = std::max(len, shortest);
     if (std::max<std::uint64_t>(least, len) >= search.goal_len)
-      continue;  // CR1 has looked for that
+      continue;  // CR1 has searched for that
     search.goal.len = static_cast<std::uint32_t>(len);
     const std::uint32_t list = state::average_list(geometry.orders(), least);
     if (const auto group = find_in_average_list(search, list, mb::Criterion::cr1_5, kMaxLook)) {

@@ -4,28 +4,29 @@
 // March 2025, <cover.1742800203.git.ojaswin@linux.ibm.com>. Version 4 (21 July 2025) has no
 // forcealign. Linux 7.3 has neither; its atomic writes of several blocks need bigalloc.
 //
-// What the posting says of a file with forcealign:
+// What the posting says about a file with forcealign:
 //  - extsize is a power of two of blocks. ext4_map_blocks() moves the start of a request down to a
-//    multiple of extsize and rounds the length up to a power of two, and at least to extsize
-//    (patch 9). There is no delayed allocation (patch 5). Blocks behind the end of the file stay
-//    (patch 6), and only multiples of extsize are freed (patch 11).
+//    multiple of extsize. It rounds the length up to a power of two of at least extsize (patch 9).
+//    There is no delayed allocation (patch 5). Blocks past the end of the file stay (patch 6), and
+//    only multiples of extsize are freed (patch 11).
 //  - The goal is not tried, and there is no group preallocation (patches 1 and 2).
-//  - ext4_mb_normalize_request() keeps the request's start and makes it no shorter. A preallocation
-//    of the inode serves a request only where its blocks are aligned to the request's length. Else
-//    the request gets exactly what it asks for (patch 2).
-//  - CR_POWER2_ALIGNED is searched and nothing else. The buddy's chunks are aligned. When no chunk
-//    of the goal is free, the goal is no power of two, or the blocks are not aligned on the device
-//    (1 KiB blocks, which begin at block 1), ext4_mb_regular_allocator() gives up with ENOSPC
-//    (EXT4_MB_FORCE_ALIGN, patch 8). Preallocations are given back, and it tries again, as for any
-//    request.
-// So a request of 16 KiB fails when its normalised goal, up to 8 MiB, is not to be had, whatever
-// shorter extents are free. extsize_trim=1 searches for the request's own length then; this is not
-// in the posting.
+//  - ext4_mb_normalize_request() keeps the request's start and does not shorten it. A preallocation
+//    of the inode serves a request only if its blocks are aligned to the request's length.
+//    Otherwise the request gets exactly what it asks for (patch 2).
+//  - Only CR_POWER2_ALIGNED is searched. The buddy's chunks are aligned.
+//    ext4_mb_regular_allocator() gives up with ENOSPC when no chunk of the goal is free, when the
+//    goal is not a power of two, or when the blocks are not aligned on the device (1 KiB blocks,
+//    which begin at block 1) (EXT4_MB_FORCE_ALIGN, patch 8). As for any request, preallocations
+//    are then given back and the search is tried again.
+// Thus a request of 16 KiB fails when its normalised goal of up to 8 MiB is not free, even if
+// shorter extents are. extsize_trim=1 then searches for the request's own length; this is not in
+// the posting.
 //
-// What is ours: which files have an extsize is a tunable. The rules are those of 7.3, where the
-// posting was for 6.14. `e4replay age` asks as ext4_map_blocks() does. The requests of a trace are
-// not of that form. They begin where they began, an aligned extent is searched that holds them, and
-// what is left of it is kept as the inode's preallocation, which serves what comes behind.
+// This model differs from the posting. A tunable decides which files have an extsize. The other
+// rules are those of 7.3; the posting was for 6.14. `e4replay age` makes requests as
+// ext4_map_blocks() does, but the requests of a trace do not have that form. They keep their start.
+// The search looks for an aligned extent that holds the request, and keeps the rest as the inode's
+// preallocation, which serves the blocks that follow.
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 

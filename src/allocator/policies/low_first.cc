@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The contrary of rotalloc: what is free in low groups is used again before anything else is
-// touched. A file's own goal is tried where it is.
+// The opposite of rotalloc: uses free space in low groups first. A file's own goal is still tried
+// at its place.
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// rotalloc without its price for files that grow: the block behind a file's last one is tried where
-// it is, and only a search that follows begins at the cursor.
+// rotalloc without its penalty for growing files: the block behind a file's last one is tried at
+// its place. Only the search that follows begins at the cursor.
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
 namespace e4r::allocator::policies_of_files {
 namespace {
 
-// kernel/lab/experiments/rotalloc-own-goal.patch; nobody has recorded such a kernel.
+// kernel/lab/experiments/rotalloc-own-goal.patch. No recording of such a kernel exists.
 constexpr std::string_view kOwnGoalCode =
     "Linux 7.3.4 with a patch of its own: 668,646 decisions of the bundled captures";
 

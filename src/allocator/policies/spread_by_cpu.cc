@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What becomes of writers that meet in the same group if the searches of each CPU begin elsewhere
-// (docs/studies/contention.md).
+// Shows what happens to writers that compete for a group when the searches of each CPU begin in a
+// different group (docs/studies/contention.md).
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 

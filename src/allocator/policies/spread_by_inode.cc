@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What becomes of writers that meet in the same group if the searches of each inode begin elsewhere
-// (docs/studies/contention.md).
+// Shows what happens to writers that compete for a group when the searches of each inode begin in a
+// different group (docs/studies/contention.md).
 #include "allocator/policy.h"
 #include "allocator/rungs.h"
 
 namespace e4r::allocator::policies_of_files {
 namespace {
 
-// Nobody has recorded such a kernel: its code decided what others had recorded.
+// No recording of such a kernel exists: its code decided the requests of other recordings.
 constexpr std::string_view kSpreadCode =
     "Linux 7.3.4 with that patch: 670,112 decisions of the bundled captures";
 
