@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-// Operations on a group's bitmap held as 64-bit words: bit n of word n/64 is cluster n, set when
-// in use. All positions are bits; ranges must lie inside the words.
+// Operations on a group's bitmap of 64-bit words. Bit n % 64 of word n / 64 is cluster n; it is set
+// when the cluster is in use. Positions are in bits; ranges must lie inside the words.
 namespace e4r::state::bitmap {
 
 using Words = std::span<std::uint64_t>;
@@ -23,7 +23,7 @@ inline void clear(Words words, std::uint32_t bit) {
   words[bit >> 6] &= ~(1ull << (bit & 63));
 }
 
-// First bit in [from, limit) that is set once every word is XORed with `flip`, or limit.
+// The first bit in [from, limit) that is set after an XOR of each word with `flip`; limit if none.
 [[nodiscard]] inline std::uint32_t find(ConstWords words, std::uint32_t limit, std::uint32_t from,
                                         std::uint64_t flip) {
   if (from >= limit) return limit;
@@ -39,7 +39,7 @@ inline void clear(Words words, std::uint32_t bit) {
   return std::min(bit, limit);
 }
 
-// First clear / first set bit in [from, limit), or limit.
+// The first clear or set bit in [from, limit); limit if none.
 [[nodiscard]] inline std::uint32_t find_clear(ConstWords words, std::uint32_t limit,
                                               std::uint32_t from) {
   return find(words, limit, from, ~0ull);
@@ -49,8 +49,8 @@ inline void clear(Words words, std::uint32_t bit) {
   return find(words, limit, from, 0);
 }
 
-// Calls each(start, end) for every longest run of clear bits in [from, limit), in order. `each` may
-// change bits of that run.
+// Calls each(start, end) for each maximal run of clear bits in [from, limit), in order. `each` may
+// change the bits of its run.
 template <class Each>
 void for_each_clear_run(ConstWords words, std::uint32_t from, std::uint32_t limit,
                         const Each& each) {
@@ -84,11 +84,10 @@ inline void clear_range(Words words, std::uint32_t from, std::uint32_t count) {
   for_words(from, count, [&](std::uint32_t at, std::uint64_t mask) { words[at] &= ~mask; });
 }
 
-// Whether every bit of the range is set / clear.
 [[nodiscard]] bool all_set(ConstWords words, std::uint32_t from, std::uint32_t count);
 [[nodiscard]] bool all_clear(ConstWords words, std::uint32_t from, std::uint32_t count);
 
-// Clear bits in [0, limit).
+// Counts the clear bits in [0, limit).
 [[nodiscard]] std::uint32_t count_clear(ConstWords words, std::uint32_t limit);
 
 }  // namespace e4r::state::bitmap

@@ -53,7 +53,7 @@ Buddy::Split Buddy::take(std::uint32_t start, std::uint32_t len, OrderCounters& 
     std::uint32_t order = order_at(start);
     while ((start & ((1u << order) - 1)) != 0 || len < 1u << order) {
       if (first_split.tail == 0 && first_split.order == 0) first_split = {len, order};
-      // Halve the chunk: both halves become free chunks of the order below.
+      // Halve the chunk: both halves become free chunks of the next lower order.
       mark(order, start >> order, true);
       --counters[order];
       --order;

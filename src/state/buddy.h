@@ -9,33 +9,34 @@
 
 namespace e4r::state {
 
-// Free chunks of each order in a group: counters[o] is the number of free, aligned chunks of
-// 2^o clusters that are not part of a larger free chunk. 64 KiB blocks have 18 orders.
+// The free chunks of a group by order: counters[o] is the number of free, aligned chunks of 2^o
+// clusters that are not part of a larger free chunk. 64 KiB blocks have 18 orders.
 inline constexpr std::uint32_t kMaxOrders = 18;
 using OrderCounters = std::array<std::uint32_t, kMaxOrders>;
 
-// Splits the run [first, first + len) into the aligned power-of-two chunks that a buddy of
-// `orders` orders keeps it as, adding `sign` to the counter of each.
+// Splits the run [first, first + len) into the aligned power-of-two chunks in which a buddy of
+// `orders` orders keeps it. Adds `sign` to the counter of each chunk.
 void count_chunks(OrderCounters& counters, std::uint32_t orders, std::uint32_t first,
                   std::uint32_t len, int sign);
 
-// The order bitmaps of one group's buddy (orders 1 and up; order 0 is the cluster bitmap itself,
-// which the caller owns and passes in). A clear bit is a free chunk. The buddy is canonical: every
-// free cluster belongs to exactly one chunk, the largest aligned free one of at most the top
-// order. Semantics: mb_mark_used, mb_free_blocks, mb_find_order_for_block, Linux 6.1.
+// The order bitmaps of one group's buddy, for orders from 1 up. Order 0 is the cluster bitmap,
+// which the caller owns and passes in. A clear bit is a free chunk. The buddy is canonical: every
+// free cluster belongs to exactly one chunk, the largest free aligned chunk up to the top order.
+// Behaves as mb_mark_used, mb_free_blocks and mb_find_order_for_block of Linux 6.1.
 class Buddy {
  public:
-  // From a group's bitmap of `clusters` clusters.
+  // Builds the buddy from a bitmap of `clusters` clusters.
   Buddy(bitmap::ConstWords words, std::uint32_t clusters, std::uint32_t orders);
 
-  // What the kernel's trace calls tail and broken: at the first chunk that had to be split, how
-  // many clusters were still to be taken, and that chunk's order; both 0 if none was split.
+  // The kernel's trace calls these `tail` and `broken`. For the first chunk that had to be split:
+  // how many clusters were still to be taken, and the order of the chunk. Both are 0 if none was
+  // split.
   struct Split {
     std::uint32_t tail = 0;
     std::uint32_t order = 0;
   };
 
-  // Order of the free chunk that cluster `at` belongs to. `at` must be free.
+  // The order of the free chunk that holds cluster `at`, which must be free.
   [[nodiscard]] std::uint32_t order_at(std::uint32_t at) const {
     for (std::uint32_t order = 1; order < orders_; ++order)
       if (!chunk_used(order, at >> order)) return order;
@@ -48,15 +49,16 @@ class Buddy {
     return ((at >> order) + 1) << order;
   }
 
-  // Takes the free range [start, start + len) out, adjusting the counters. The caller sets the
+  // Takes out the free range [start, start + len) and updates the counters. The caller sets the
   // bits of the cluster bitmap, before or after.
   Split take(std::uint32_t start, std::uint32_t len, OrderCounters& counters);
 
-  // Puts the range back, merging buddies. `words` must still show the range as in use.
+  // Puts the range back and merges buddies. `words` must still show the range as in use.
   void give(std::uint32_t start, std::uint32_t len, bitmap::ConstWords words,
             OrderCounters& counters);
 
-  // Index of the first free chunk of exactly `order` (>= 1), or the number of chunks.
+  // The index of the first free chunk of exactly `order`, which is at least 1; chunks(order) if
+  // none.
   [[nodiscard]] std::uint32_t first_chunk(std::uint32_t order) const;
   [[nodiscard]] std::uint32_t chunks(std::uint32_t order) const { return size_ >> order; }
 
@@ -71,8 +73,8 @@ class Buddy {
   void give_chunk(std::uint32_t start, std::uint32_t order, bitmap::ConstWords words,
                   OrderCounters& counters);
 
-  std::uint32_t size_;    // clusters that the bitmaps have room for, a multiple of the top chunk
-  std::uint32_t orders_;  // number of orders, 0 included
+  std::uint32_t size_;    // clusters that the bitmaps can hold: a multiple of the top chunk
+  std::uint32_t orders_;  // number of orders, including order 0
   std::array<std::uint32_t, kMaxOrders> offset_{};  // first bit of each order in words_
   std::vector<std::uint64_t> words_;
 };

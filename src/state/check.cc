@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// FsState::check: the invariants that every operation must keep.
+// FsState::check: the invariants that every operation must preserve.
 #include "state/fs_state.h"
 
 namespace e4r::state {
@@ -80,7 +80,7 @@ void check_index(const FsState& state, const Group& group, Report& report) {
   }
 }
 
-// Preallocations and freed ranges: in use, inside the group, and disjoint from each other.
+// Checks that preallocations and freed ranges are in use, inside the group, and disjoint.
 void check_claims(const Geometry& geometry, const Group& group, bitmap::ConstWords bits,
                   const std::vector<FreedList::Entry>& freed, Report& report) {
   std::vector<std::uint64_t> claimed((geometry.clusters_per_group + 63) / 64, 0);

@@ -23,7 +23,7 @@ void FreeIndex::update(std::uint32_t group, std::uint32_t free) {
 std::uint32_t FreeIndex::next(std::uint32_t from, std::uint32_t least) const {
   if (from >= groups_) return groups_;
   std::uint32_t at = leaves_ + from;
-  // Up: to the nearest subtree at or right of `from` that holds enough.
+  // Go up to the nearest subtree, at `from` or to its right, with a group that has enough.
   while (most_[at] < least) {
     while ((at & 1) == 1) {
       at /= 2;
@@ -31,7 +31,7 @@ std::uint32_t FreeIndex::next(std::uint32_t from, std::uint32_t least) const {
     }
     ++at;
   }
-  // Down: to its leftmost leaf that does.
+  // Go down to the leftmost such group.
   while (at < leaves_) {
     at *= 2;
     if (most_[at] < least) ++at;

@@ -6,7 +6,7 @@
 namespace e4r::state {
 namespace {
 
-// Whether the second continues the first and was freed by the same transaction.
+// Whether `second` directly follows `first` and the same transaction freed both.
 bool joins(const FreedList::Entry& first, const FreedList::Entry& second) {
   return first.transaction == second.transaction && first.end() == second.start;
 }
@@ -52,7 +52,8 @@ void FreedList::merge_with_neighbours(Tree& tree, const Tree::iterator& right, E
   insert(tree, entry);
 }
 
-// The parent of a new node is the left neighbour if that has no right child, else the right one.
+// The parent of a new node is its left neighbour if that has no right child; otherwise the right
+// one.
 bool FreedList::merge_with_parent(Tree& tree, const Tree::iterator& right, const Entry& entry) {
   using Traits = Tree::value_traits;
   Node* const left = right == tree.begin() ? nullptr : &*std::prev(right);

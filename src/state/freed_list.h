@@ -9,27 +9,28 @@
 
 namespace e4r::state {
 
-// With which of the extents that its transaction freed in the group a freed extent becomes one
+// How a freed extent merges with other extents that its transaction freed in the same group
 // (ext4_mb_free_metadata, fs/ext4/mballoc.c).
 enum class FreedMerging : std::uint8_t {
-  // With both neighbours; the merged extent moves to the end of the list (6.1.192, 6.12.117).
+  // With both neighbours. The merged extent moves to the end of the list (6.1.192, 6.12.117).
   neighbours,
-  // With the extent below which it would be put in the group's tree, if that is a neighbour, and
-  // then with the neighbour on the other side of that. The lower of two stays where it is on the
-  // list, unless it is the new one. A neighbour higher in the tree stays apart (6.18.44, 7.3.4).
+  // With its parent, the extent below which it would enter the group's tree, if that is a
+  // neighbour; then also with the parent's neighbour on the other side. The lower of two merged
+  // extents keeps its place on the list, unless it is the new one. A neighbour higher in the tree
+  // stays separate (6.18.44, 7.3.4).
   parent,
 };
 
-// Clusters that were freed but may not be used again before the transaction that freed them has
+// Clusters that were freed but may not be used again until the transaction that freed them has
 // committed (s_freed_data_list and bb_free_root, Linux 6.1). The order in which groups get their
-// clusters back decides the order of groups on the allocator's lists, and that of discards.
+// clusters back determines the order of groups on the allocator's lists and the order of discards.
 class FreedList {
  public:
   struct Entry {
     std::uint32_t group;
     std::uint32_t start;  // cluster
     std::uint32_t count;
-    std::uint64_t transaction;  // any increasing number
+    std::uint64_t transaction;  // the number of the transaction; later ones have higher numbers
 
     [[nodiscard]] std::uint32_t end() const { return start + count; }
   };
@@ -38,16 +39,16 @@ class FreedList {
   FreedList(const FreedList&) = delete;
   FreedList& operator=(const FreedList&) = delete;
 
-  // False, and nothing changes, when the range overlaps one that is listed already.
+  // Returns false and changes nothing when the range overlaps a listed one.
   bool add(std::uint32_t group, std::uint32_t start, std::uint32_t count,
            std::uint64_t transaction);
 
-  // Removes and returns, oldest first, the entries at the head of the list that belong to
-  // `transaction`; the first entry of another one ends the run.
+  // Removes and returns the entries of `transaction` at the head of the list, oldest first. Stops
+  // at the first entry of another transaction.
   [[nodiscard]] std::vector<Entry> take_committed(std::uint64_t transaction);
 
   [[nodiscard]] const auto& entries() const { return list_; }
-  // Calls fn(entry) for each entry of one group, by cluster.
+  // Calls fn(entry) for each entry of one group, in the order of clusters.
   template <class Fn>
   void for_group(std::uint32_t group, Fn fn) const {
     const auto tree = by_group_.find(group);
@@ -57,8 +58,8 @@ class FreedList {
   [[nodiscard]] bool empty() const { return list_.empty(); }
 
  private:
-  // In a tree of the same shape as the kernel's: both are red-black trees whose rebalancing is that
-  // of the textbooks, and which put the next higher node in the place of one that is removed.
+  // The tree has the shape of the kernel's. Both are red-black trees with textbook rebalancing that
+  // replace a removed node by the next higher one.
   using Hook =
       boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
   struct Node : Entry, Hook {

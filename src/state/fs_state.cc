@@ -7,7 +7,8 @@
 namespace e4r::state {
 namespace {
 
-// Two blocks of the buddy cache (bitmap and buddy) per group share 4 KiB pages.
+// Each group has two blocks in the buddy cache, bitmap and buddy. Several groups share a 4 KiB page
+// when blocks are small.
 std::uint32_t groups_per_page(const Geometry& geometry) {
   constexpr std::uint32_t kPageBits = 12;
   return geometry.block_bits + 1 < kPageBits ? 1u << (kPageBits - geometry.block_bits - 1) : 1u;
@@ -88,7 +89,7 @@ void FsState::load_one(Group& group) {
     at = bitmap::find_clear(bits, limit, end);
   }
   if (free != group.free) {
-    // Descriptor and bitmap disagree: the kernel takes the bitmap's count and never allocates here.
+    // Descriptor and bitmap disagree. The kernel uses the bitmap's count and never allocates here.
     group.free = free;
     group.corrupt = true;
   }
@@ -111,7 +112,7 @@ void FsState::update_index(Group& group) {
   if (average != group.average_order) move_by_average(group, average);
 }
 
-// A group that moves goes to the end of its new list.
+// Moves the group to the end of its new list.
 void FsState::move_by_largest(Group& group, int order) {
   const int old = group.largest_order;
   group.largest_order = static_cast<std::int8_t>(order);
@@ -147,7 +148,7 @@ Buddy& FsState::buddy(Group& group) {
   return *group.buddy;
 }
 
-// A run that is no longer than what is needed is taken as it is, however it is cut into chunks.
+// A run no longer than `needed` is returned whole, so its chunks do not matter.
 Extent FsState::find_extent(Group& group, std::uint32_t at, std::uint32_t needed) {
   const bitmap::ConstWords bits = words(group);
   const std::uint32_t limit = geometry_.clusters_per_group;
@@ -194,7 +195,7 @@ bool FsState::give(Group& group, std::uint32_t start, std::uint32_t len) {
   return true;
 }
 
-// The transactions that freed clusters of the range, and those before them, have committed.
+// Commits the transactions that freed clusters of the range, and all earlier ones.
 void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std::uint32_t len) {
   std::optional<std::uint64_t> newest;
   freed_.for_group(number, [&](const FreedList::Entry& e) {
@@ -205,11 +206,12 @@ void FsState::commit_what_lies_in(std::uint32_t number, std::uint32_t start, std
     commit(freed_.entries().front().transaction);
 }
 
-// Whether some cluster of the range belongs to a preallocation that has not handed it out.
+// Whether a preallocation has clusters of the range that it has not handed out.
 bool FsState::preallocated(const Group& group, std::uint32_t start, std::uint32_t len) const {
   return group.index.any_near(start, len, [&](const Prealloc& pa) {
     const std::uint32_t base =
-        pa.made_at + (pa.made_len - pa.len);  // what is left of a group's is its end
+        // A group preallocation is used from its front.
+        pa.made_at + (pa.made_len - pa.len);
     const std::uint32_t from = std::max(base, start);
     const std::uint32_t to = std::min(base + pa.len, start + len);
     if (from >= to) return false;
@@ -218,7 +220,7 @@ bool FsState::preallocated(const Group& group, std::uint32_t start, std::uint32_
   });
 }
 
-// Releases the preallocations that the range touches, the newest first.
+// Releases the preallocations that overlap the range, newest first.
 void FsState::clear_the_way(const Group& group, std::uint32_t start, std::uint32_t len) {
   std::vector<Prealloc*> there;
   (void)group.index.any_near(start, len, [&](Prealloc& pa) {

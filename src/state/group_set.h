@@ -7,8 +7,9 @@
 
 namespace e4r::state {
 
-// A set of group numbers that is asked for the next one: a bit for each, and above every 64 bits
-// one that says whether any is set. Takes no memory before its first member.
+// A set of group numbers that finds the next member. The lowest level has one bit per group; each
+// bit of a higher level tells whether any of 64 bits below it is set. Uses no memory until its
+// first insertion.
 class GroupSet {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -18,7 +19,7 @@ class GroupSet {
     return !levels_.empty() && number / 64 < levels_[0].size() &&
            (levels_[0][number / 64] >> number % 64 & 1) != 0;
   }
-  // `groups`: how many there can be; the same at every call.
+  // `groups` is the number of groups; it must be the same in every call.
   void insert(std::uint32_t number, std::uint32_t groups) {
     if (levels_.empty()) make(groups);
     if (contains(number)) return;
@@ -37,9 +38,9 @@ class GroupSet {
       number /= 64;
     }
   }
-  // The lowest member that is not below `from`; kNone when there is none.
+  // The lowest member >= from; kNone if there is none.
   [[nodiscard]] std::uint32_t next(std::uint32_t from) const {
-    std::uint64_t at = from;  // in bits of the level
+    std::uint64_t at = from;  // an index of bits in the level
     for (std::size_t up = 0; up < levels_.size(); ++up) {
       const std::uint64_t word = at / 64;
       if (word >= levels_[up].size()) return kNone;
@@ -58,14 +59,14 @@ class GroupSet {
       levels_.emplace_back(bits, 0);
     } while (bits > 1);
   }
-  // The lowest member under a bit of a level.
+  // The lowest member below a bit of a level.
   [[nodiscard]] std::uint32_t descend(std::size_t level, std::uint64_t bit) const {
     for (; level > 0; --level)
       bit = bit * 64 + static_cast<std::uint64_t>(std::countr_zero(levels_[level - 1][bit]));
     return static_cast<std::uint32_t>(bit);
   }
 
-  std::vector<std::vector<std::uint64_t>> levels_;  // the members first, then what sums them up
+  std::vector<std::vector<std::uint64_t>> levels_;  // the members, then the summaries of each level
   std::uint32_t count_ = 0;
 };
 

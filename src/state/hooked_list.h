@@ -5,8 +5,8 @@
 
 namespace e4r::state {
 
-// A doubly linked list threaded through its elements: an element leaves it by hook.unlink(),
-// without knowing the list, and by being destroyed.
+// A doubly linked list threaded through its elements. An element leaves it by hook.unlink(), which
+// does not need the list, or by its destruction.
 using ListHook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 

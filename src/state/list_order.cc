@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The order of groups on the order lists of a state whose past is not known.
+// The order of groups on the lists of a state with an unknown past.
 #include "state/fs_state.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace e4r::state {
 namespace {
 
-// Calls `use` with the lists, and with what a group has for them: its hook, whether it has been
-// moved, its order.
+// Calls `use` with one array of lists and with the members of a group that belong to it: its hook,
+// whether it has moved, its order.
 template <class Largest, class Average, class Use>
 auto on_lists(OrderLists lists, Largest& largest, Average& average, const Use& use) {
   return lists == OrderLists::largest

@@ -7,19 +7,19 @@
 
 namespace e4r::state {
 
-// The geometry of a file system that is mounted, with the features and mount options that decide
-// for its allocator.
+// The geometry of a mounted file system, with the features and mount options that affect its
+// allocator.
 struct MountedGeometry : Geometry {
   std::uint32_t stripe = 0;  // blocks; 0 or at least 2 (ext4_get_stripe_size)
-  bool desc_csum = false;    // uninit_bg or metadata_csum: BLOCK_UNINIT counts
+  bool desc_csum = false;    // uninit_bg or metadata_csum: BLOCK_UNINIT is valid
   bool journal = false;
   bool data_writeback = false;  // data=writeback
-  bool discard = false;         // discard: the device is told of what is freed
+  bool discard = false;         // mount option discard: the device is told of freed blocks
   bool extents = true;          // new inodes map blocks by extents
 
-  // Whether clusters that are freed can be used at once, and not only after their transaction has
-  // been committed. With data=writeback this holds for data of regular files in spite of the
-  // journal (ext4_should_writeback_data in ext4_mb_clear_bb, Linux 6.1).
+  // Whether freed clusters are usable at once rather than after their transaction has committed.
+  // With data=writeback this holds for data of regular files despite the journal
+  // (ext4_should_writeback_data in ext4_mb_clear_bb, Linux 6.1).
   [[nodiscard]] bool frees_at_once(bool file_data) const {
     return !journal || (data_writeback && file_data);
   }

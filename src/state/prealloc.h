@@ -11,25 +11,25 @@
 
 namespace e4r::state {
 
-// A preallocation: clusters that are in use in the group's bitmap but belong to no file block yet
-// (struct ext4_prealloc_space). An inode preallocation maps the file blocks from `logical` on; a
-// group preallocation serves small files of one CPU's locality group from its front.
+// A preallocation (struct ext4_prealloc_space): clusters that are in use in the group's bitmap but
+// belong to no file block yet. An inode preallocation maps the file blocks from `logical` on. A
+// group preallocation serves the small files of a CPU's locality group, from its front.
 struct Prealloc {
   enum class Kind : std::uint8_t { inode, group };
 
-  ListHook in_group;  // the block group's list
-  ListHook in_owner;  // the inode's list or a locality bucket
+  ListHook in_group;  // the list of the block group
+  ListHook in_owner;  // the list of the inode, or a locality bucket
   Kind kind = Kind::inode;
-  std::uint64_t owner = 0;    // inode number, or CPU
-  std::uint64_t block = 0;    // first block; moves forward as a group preallocation is used
-  std::uint32_t logical = 0;  // first file block (inode kind)
+  std::uint64_t owner = 0;    // an inode number, or a CPU
+  std::uint64_t block = 0;    // the first block; moves forward as a group preallocation is used
+  std::uint32_t logical = 0;  // the first file block (inode kind)
   std::uint32_t len = 0;      // clusters; shrinks as a group preallocation is used
-  std::uint32_t free = 0;     // clusters not handed out yet
-  // Where it was made: its group, and the clusters there (FsState::enlist).
+  std::uint32_t free = 0;     // clusters that are not handed out yet
+  // Where it was made: the group, and the clusters in it (FsState::enlist).
   std::uint32_t group = 0;
   std::uint32_t made_at = 0, made_len = 0;
-  std::uint64_t serial = 0;  // larger than of those made before
-  // Inode kind: which clusters of it have been handed out, one bit each.
+  std::uint64_t serial = 0;  // increases with each preallocation that is made
+  // Inode kind: a bit per cluster, set when the cluster has been handed out.
   std::vector<std::uint64_t> used;
 
   void mark_used(std::uint32_t first, std::uint32_t count) {
@@ -40,13 +40,13 @@ struct Prealloc {
 using GroupPreallocs = HookedList<Prealloc, &Prealloc::in_group>;
 using OwnerPreallocs = HookedList<Prealloc, &Prealloc::in_owner>;
 
-// An inode's preallocations, the last used or made first.
+// An inode's preallocations, most recently used or made first.
 struct InodePreallocs {
   OwnerPreallocs list;
-  std::uint32_t active = 0;  // how many are on the list
+  std::uint32_t active = 0;  // length of the list
 };
 
-// A CPU's group preallocations by fls(free) - 1, each bucket in ascending order of free.
+// A CPU's group preallocations. Buckets are by fls(free) - 1, each in ascending order of `free`.
 inline constexpr std::uint32_t kLocalityBuckets = 10;
 struct LocalityGroup {
   std::array<OwnerPreallocs, kLocalityBuckets> buckets;
