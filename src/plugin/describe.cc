@@ -9,7 +9,7 @@
 namespace e4r::plugin {
 namespace {
 
-// The criterion of that name, which may be a file's own.
+// Finds a criterion by its name, which may be one that a file defines.
 Result<mb::Criterion> criterion_named(const std::string& name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     if (row.name == name) return row.criterion;

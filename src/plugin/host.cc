@@ -15,7 +15,7 @@ using state::Group;
 static_assert(std::is_same_v<Search, e4replay::plugin::Search>);
 static_assert(std::is_same_v<Group, e4replay::plugin::Group>);
 
-// Function pointers of a type that a file cannot name go through it as one that it can.
+// Files cannot name the type of these function pointers, so they handle them as Opaque.
 using Classes = decltype(allocator::Rung::classes);
 using Opaque = void (*)();
 Opaque opaque(Classes classes) {
@@ -33,7 +33,7 @@ bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* 
                    [&](const allocator::Rung& rung) { return rung.criterion == criterion; });
   if (found == of->ladder.end()) return false;
   out->criterion = criterion;
-  out->meaning = found->meaning.data();  // a literal
+  out->meaning = found->meaning.data();  // of a literal, so it ends with a zero byte
   out->fast = found->fast;
   out->scan = static_cast<e4replay::plugin::Scan>(found->scan);
   out->striped = found->striped;
@@ -44,7 +44,7 @@ bool give_rung(const char* policy, Criterion criterion, e4replay::plugin::Rung* 
   out->choose = found->choose;
   out->leave = found->leave;
   const allocator::TunableInfo* const tunable = allocator::find_tunable(found->tunable);
-  out->tunable = tunable == nullptr ? nullptr : tunable->name.data();  // a literal
+  out->tunable = tunable == nullptr ? nullptr : tunable->name.data();  // likewise
   out->classes = opaque(found->classes);
   return true;
 }
@@ -61,7 +61,7 @@ void set_goal_len(Search& search, std::uint32_t len) {
     search.note(Search::Fault::What::bad_goal_len, len);
 }
 
-// Of the rung that is asking: it has one criterion.
+// Counts for the rung that is running.
 void count_group(Search& search) {
   ++search.counters[search.criterion].groups_considered;
 }
@@ -70,7 +70,7 @@ const Group* group_of(const Search& search, std::uint32_t number) {
   return &search.state.group(number < search.state.group_count() ? number : 0);
 }
 
-// The one behind `group` on a list, or its first one.
+// The first element of a list, and the one after `group`; null if there is none.
 template <class List>
 const Group* first_of(const List& list) {
   return list.empty() ? nullptr : &*list.begin();
@@ -142,7 +142,7 @@ bool is_name(std::string_view name) {
 
 namespace {
 
-// A rung counts for one of the library's criteria, or for its own name.
+// A rung counts under a criterion of the library or under its own name.
 Result<Criterion> criterion_of(const e4replay::plugin::Rung& rung) {
   if (rung.name == nullptr) {
     if (static_cast<std::size_t>(rung.criterion) >= mb::kCriteria || mb::is_own(rung.criterion) ||

@@ -12,17 +12,17 @@
 
 namespace e4r::plugin {
 
-// What every file is given.
+// The functions that every policy file receives.
 [[nodiscard]] const e4replay::plugin::Host& host();
 
-// Whether it can be the name of a policy or a rung.
+// Whether the text is a valid name for a policy or a rung.
 [[nodiscard]] bool is_name(std::string_view name);
 
-// A rung of a file as the allocator knows them. `texts` of it must last. Errors: a function that
-// is missing, a criterion or a tunable that is none.
+// Converts a file's rung for the allocator. The texts of `rung` must outlive the result. Errors: a
+// missing function; an unknown criterion or tunable.
 [[nodiscard]] Result<allocator::Rung> own_rung(const e4replay::plugin::Rung& rung);
 
-// A policy, and what it refers to.
+// A policy with all that it refers to.
 struct KeptPolicy {
   using Members = std::vector<std::uint64_t allocator::Tunables::*>;
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".so";
 
-// A policy and the file that it came from.
+// A policy and the path of its file.
 struct Loaded : KeptPolicy {
   template <class... Parts>
   explicit Loaded(std::string file, Parts&&... parts)
@@ -38,7 +38,7 @@ std::deque<Loaded>& opened() {
   return files;
 }
 
-// The file in the dynamic linker's hands; closed again unless it is kept.
+// A file open in the dynamic linker. Closed by the destructor unless kept.
 class Library {
  public:
   explicit Library(const std::string& path)
@@ -64,7 +64,7 @@ bool is_line(const char* text) {
   return !line.empty() && line.find('\n') == std::string_view::npos;
 }
 
-// Those that the file brings. A rung may name one, so they come first.
+// The tunables that the file adds. They come before the rungs, which may name them.
 Result<KeptPolicy::Members> tunables_of(const e4replay::plugin::Policy& policy) {
   KeptPolicy::Members out;
   for (std::size_t i = 0; policy.tunables != nullptr && i < policy.tunable_count; ++i) {
@@ -96,8 +96,8 @@ Result<std::vector<allocator::Rung>> ladder_of(const e4replay::plugin::Policy& p
   return out;
 }
 
-// Those that the program itself has added, by their numbers from 1. Those that it has removed stay
-// for the reports that they are in, without a path.
+// The policies that the program has added, numbered from 1. A removed one has no path, and stays
+// for the reports that use it.
 std::deque<Loaded>& added() {
   static std::deque<Loaded> policies;
   return policies;
@@ -105,7 +105,8 @@ std::deque<Loaded>& added() {
 constexpr std::string_view kAddedPrefix = "program:";
 constexpr const char* kProgram = "the program";
 
-// The one of a name that add() has given; null: there is none. The lock is held.
+// Finds a policy by a name that add() has returned; null if there is none. The caller holds the
+// lock.
 Loaded* find_added(std::string_view name) {
   std::size_t number = 0;
   const char* const end = name.data() + name.size();
@@ -117,7 +118,7 @@ Loaded* find_added(std::string_view name) {
   return found.path.empty() ? nullptr : &found;
 }
 
-// Registers what the file, or the program, says. The lock is held.
+// Registers the policy that a file or the program describes. The caller holds the lock.
 Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::string& path,
                                       const e4replay::plugin::Policy& described) {
   if (described.name == nullptr || !is_name(described.name))
