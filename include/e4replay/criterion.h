@@ -5,12 +5,12 @@
 
 namespace e4replay {
 
-// The rung of the allocator's ladder that ended a search, by name: its number depends on the
-// kernel. 6.1 prints 0 to 3 for cr0, cr1, cr2, cr3; 6.5 and later insert best_avail as 2. past_last
-// is what kernels from 6.12.77 and 6.17 on print, as 5, when a walk of all groups in the last rung
-// found too little (ext4_mb_scan_groups_linear). own_1 to own_4 are rungs of policies from files
-// that have names of their own (<e4replay/plugin.h>): which name each has differs from process to
-// process. New values come to the end: packed traces store these numbers.
+// The rung of the allocator's ladder that ended a search. These are names because the numbers
+// depend on the kernel: 6.1 prints 0 to 3 for cr0, cr1, cr2 and cr3; 6.5 and later insert
+// best_avail as 2. Kernels from 6.12.77 and 6.17 on print past_last, as 5, when a walk of all
+// groups in the last rung found too little (ext4_mb_scan_groups_linear). own_1 to own_4 are rungs
+// that policies from files name (<e4replay/plugin.h>); which name has which value differs between
+// processes. Add new values at the end: packed traces store these numbers.
 enum class Criterion : std::uint8_t {
   cr0,
   cr1,

@@ -7,9 +7,9 @@
 
 namespace e4replay {
 
-// Sizes of free extents, counted as e2freefrag counts them. All sizes are in blocks. Bucket k
-// holds extents of 2^(k-1) to 2^k - 1 blocks, the last bucket all longer ones, the first none.
-// A *chunk* is an aligned run of `chunk_blocks` blocks; it is free when every block of it is.
+// The sizes of free extents, in blocks, counted as e2freefrag does. Bucket k holds extents of
+// 2^(k-1) to 2^k - 1 blocks. The last bucket also holds all longer extents; bucket 0 is always
+// empty. A *chunk* is an aligned run of `chunk_blocks` blocks. It is free when all its blocks are.
 struct FreeExtents {
   static constexpr std::size_t kBuckets = 32;
   struct Bucket {
@@ -26,7 +26,7 @@ struct FreeExtents {
   std::uint64_t free_chunks = 0;
   std::array<Bucket, kBuckets> buckets = {};
 
-  // Whole blocks, rounded down; 0 when there is no free extent.
+  // In whole blocks, rounded down; 0 when there is no free extent.
   [[nodiscard]] std::uint64_t average() const { return count == 0 ? 0 : blocks / count; }
   friend bool operator==(const FreeExtents&, const FreeExtents&) = default;
 };

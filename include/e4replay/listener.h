@@ -7,14 +7,14 @@
 
 namespace e4replay {
 
-// Who is told things while a call is at work. Both members may be empty.
+// Receives messages while a call is running. Both members may be empty.
 struct Listener {
-  // What is doubtful of an input, or of the answer: one line for a person. Called on the thread
-  // that called the library.
+  // A doubt about an input or about the answer, as one line for a person. Called on the thread that
+  // called the library.
   std::function<void(std::string_view line)> warn = {};
-  // How far the work is: `what` has done `done` events of `total`. Returns false to stop the work,
-  // which then ends with the Error "stopped". May be called on any thread, also on several at
-  // once. It must not throw.
+  // The progress: `what` has finished `done` of `total` events. Return false to stop the work,
+  // which then ends with the Error "stopped". May be called on any thread, and on several at once.
+  // Must not throw.
   std::function<bool(std::string_view what, std::uint64_t done, std::uint64_t total)> progress = {};
 };
 

@@ -12,19 +12,19 @@ namespace e4replay {
 // An allocation policy: a ladder of rungs on the rules of a kernel.
 struct PolicyInfo {
   std::string name;
-  std::string alias;     // another name for it; empty: none
+  std::string alias;     // a second name; empty: none
   std::string summary;   // one line
   std::string source;    // where its behaviour is defined
-  std::string kernel;    // the versions whose other rules it has
-  std::string verified;  // what its decisions were held against, one line; empty: no kernel
-  std::vector<std::string> rungs;     // names, in the order in which they are tried
-  std::vector<std::string> tunables;  // names of those that can change its decisions
+  std::string kernel;    // the versions whose other rules it uses
+  std::string verified;  // what its decisions were compared with, in one line; empty: nothing
+  std::vector<std::string> rungs;     // names, in the order in which the rungs are tried
+  std::vector<std::string> tunables;  // names of the tunables that can affect its decisions
 };
 
-// All policies of the library, those of kernels in the order in which kernels came to their rules.
-// Thread-safe.
+// All policies of the library; those of kernels are in the order in which kernels adopted their
+// rules. Thread-safe.
 [[nodiscard]] E4REPLAY_API std::vector<PolicyInfo> policies();
-// The one of a name or alias. The Error lists the names that there are.
+// Finds a policy by its name or alias. The Error lists the known names.
 [[nodiscard]] E4REPLAY_API Result<PolicyInfo> find_policy(const std::string& name);
 
 }  // namespace e4replay

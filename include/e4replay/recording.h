@@ -14,27 +14,27 @@
 
 namespace e4replay {
 
-// What is replayed: a capture, or a start image and the trace of what happened to it.
+// The files to replay: a capture, or a start image and its trace.
 struct RecordingOptions {
-  std::string image = {};          // a capture (.e4c), or the start image
-  std::string trace = {};          // empty: `image` is a capture
-  std::string tunables_file = {};  // of the recorded kernel; empty: the capture's, or the file
-                                   // beside the trace
-  TraceOptions events = {};        // without a device: the only one, or the busiest
-  bool strict = false;             // as in ImageOptions
-  unsigned threads = 0;            // likewise
+  std::string image = {};  // a capture (.e4c), or the start image
+  std::string trace = {};  // empty: `image` is a capture
+  // A file with the tunables of the recorded kernel; empty: those of the capture, or of the file
+  // beside the trace.
+  std::string tunables_file = {};
+  TraceOptions events = {};  // if no device is given, the only or the busiest one
+  bool strict = false;       // as in ImageOptions
+  unsigned threads = 0;      // as in ImageOptions
 };
 
-// A capture, or an image with its trace, read into memory: what replays are made of.
+// A capture, or an image with its trace, read into memory for replays.
 //
-// Cheap to copy: copies share what was read. All member functions may be called from several
-// threads at once.
+// Cheap to copy: copies share the data. Several threads may call member functions at once.
 class Recording {
  public:
-  // Errors: what cannot be read; a trace that is none of this image.
+  // Errors: a file that cannot be read; a trace of another image.
   [[nodiscard]] E4REPLAY_API static Result<Recording> open(const RecordingOptions& options,
                                                            const Listener& listener = {});
-  // The same of one capture.
+  // The same for a capture.
   [[nodiscard]] E4REPLAY_API static Result<Recording> open(const std::string& capture,
                                                            const Listener& listener = {});
   E4REPLAY_API Recording(const Recording&);
@@ -43,14 +43,15 @@ class Recording {
   E4REPLAY_API Recording& operator=(Recording&&) noexcept;
   E4REPLAY_API ~Recording();
 
-  // The file system as it was before the first event, with its bitmaps.
+  // The file system before the first event, with its bitmaps.
   [[nodiscard]] E4REPLAY_API Image image() const;
-  // The events of the recorded device, from the first one on.
+  // A reader of the recorded device's events, at the first one.
   [[nodiscard]] E4REPLAY_API EventReader events() const;
   [[nodiscard]] E4REPLAY_API std::uint64_t event_count() const;
-  // Of the recorded kernel, as `uname -r`; empty: not known.
+  // The release of the recorded kernel, as `uname -r` prints it; empty if unknown.
   [[nodiscard]] E4REPLAY_API std::string release() const;
-  // Its tunables, each as NAME=VALUE; those that nobody noted are the kernel's defaults.
+  // The tunables of the recorded kernel, each as NAME=VALUE. Those that were not recorded have the
+  // kernel's defaults.
   [[nodiscard]] E4REPLAY_API std::vector<std::string> tunables() const;
 
  private:

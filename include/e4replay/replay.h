@@ -17,57 +17,57 @@
 namespace e4replay {
 
 struct ReplayOptions {
-  std::vector<std::string> policies = {};  // names, "kernel:FILE" or "FILE.so"; empty: the recorded
-                                           // kernel's and its neighbours
+  // names, "kernel:FILE" or "FILE.so"; empty: the recorded kernel's policy and similar ones
+  std::vector<std::string> policies = {};
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
-  bool force = false;    // answer although the model does not follow the recorded kernel
-  bool check = false;    // verify the allocator's invariants on the way
+  bool force = false;    // answer even if the model does not follow the recorded kernel
+  bool check = false;    // verify the allocator's invariants during the replay
   unsigned threads = 0;  // policies replayed at once; 0: one per CPU
 };
 
-// What other policies would have made of a recording: `e4replay replay`. Errors: an unknown policy;
-// a setting that is none; a recording that the model does not follow, unless `force`; a kernel that
+// Replays a recording under other policies, as `e4replay replay` does. Errors: an unknown policy;
+// an invalid setting; a recording that the model does not follow, unless `force`; a kernel that
 // ended; "stopped".
 //
-// The functions of this header may be called from several threads at once, also with one Recording.
+// Several threads may call the functions of this header at once, even with one Recording.
 [[nodiscard]] E4REPLAY_API Result<Report> replay(const Recording& recording,
                                                  const ReplayOptions& options = {},
                                                  const Listener& listener = {});
 
 struct VerifyOptions {
-  std::string policy = {};                 // empty: the recorded kernel's
+  std::string policy = {};                 // empty: the policy of the recorded kernel
   std::vector<std::string> settings = {};  // tunables, each as NAME=VALUE
-  bool free_run = false;                   // tell of the run that decides alone to the end
+  bool free_run = false;                   // report on the run that decides alone to the end
   bool check = false;                      // as in ReplayOptions
   unsigned threads = 0;
 };
 
-// Whether a policy decides as the recorded kernel did: `e4replay verify`. Errors: an unknown
-// policy; a setting that is none; a recording without closed decisions; "stopped".
+// Compares the decisions of a policy with those of the recorded kernel, as `e4replay verify` does.
+// Errors: an unknown policy; an invalid setting; a recording without closed decisions; "stopped".
 [[nodiscard]] E4REPLAY_API Result<Report> verify(const Recording& recording,
                                                  const VerifyOptions& options = {},
                                                  const Listener& listener = {});
 
-// One request of a replay, and what the policy made of it. What the recorded kernel did in one
-// decision may take a replay several requests, or none when the blocks were handed out before.
+// One request of a replay and the policy's decision. One decision of the recorded kernel may take
+// several requests in a replay, or none if its blocks were already handed out.
 struct ReplayedDecision {
-  std::uint64_t number = 0;   // of the recorded decision, among the closed ones, from 1
-  std::uint64_t event = 0;    // of its request in the recording, from 1
-  std::uint64_t ino = 0;      // for which blocks were asked
-  std::uint32_t logical = 0;  // block of the file where they belong
-  std::uint32_t asked = 0;    // clusters
+  std::uint64_t number = 0;   // the recorded decision, counted from 1 among the closed ones
+  std::uint64_t event = 0;    // its request in the recording, counted from 1
+  std::uint64_t ino = 0;      // the inode that asked for blocks
+  std::uint32_t logical = 0;  // first file block of the clusters
+  std::uint32_t asked = 0;    // clusters requested
   Decision decision;
 };
-// Called after each request, in their order, on the thread of the call. Returns false to stop the
-// replay. It must not throw.
+// Called after each request, in order, on the calling thread. Return false to stop the replay. Must
+// not throw.
 using DecisionVisitor = std::function<bool(const ReplayedDecision& decision)>;
 
-// A recording that has been followed once, so that each of its points costs one replay: what
-// `e4replay sweep` is made of. Cheap to copy; point() may be called from several threads at once.
+// A recording that has been followed once, so that each further point costs one replay. This is the
+// basis of `e4replay sweep`. Cheap to copy. Several threads may call point() at once.
 class Sweep {
  public:
-  // Errors: as of replay(). The Sweep keeps a copy of the listener, whose `progress` is told of the
-  // points as well.
+  // Errors: as for replay(). The Sweep keeps a copy of the listener and calls its `progress` for
+  // the points as well.
   [[nodiscard]] E4REPLAY_API static Result<Sweep> follow(const Recording& recording,
                                                          bool force = false,
                                                          const Listener& listener = {});
@@ -77,10 +77,10 @@ class Sweep {
   E4REPLAY_API Sweep& operator=(Sweep&&) noexcept;
   E4REPLAY_API ~Sweep();
 
-  // Replays under a policy with settings. The report has one column.
+  // Replays under a policy with the given settings. The report has one column.
   [[nodiscard]] E4REPLAY_API Result<Report> point(
       const std::string& policy, const std::vector<std::string>& settings = {}) const;
-  // The same, and tells of each request. Errors: "stopped", when `visit` says so.
+  // The same, but calls `visit` for each request. Error: "stopped" when `visit` returns false.
   [[nodiscard]] E4REPLAY_API Result<Report> decisions(const std::string& policy,
                                                       const std::vector<std::string>& settings,
                                                       const DecisionVisitor& visit) const;

@@ -12,14 +12,14 @@
 
 namespace e4replay {
 
-// What went wrong, as one line for a person: what, where, and what to try. No trailing newline or
-// full stop.
+// An error as one line for a person: what, where, and what to try. Has no newline or full stop at
+// the end.
 struct Error {
   std::string message;
 };
 
-// Either a value or the Error that prevented it. value() and error() are for the side that
-// ok() has shown to be there; asking for the other one throws std::bad_variant_access.
+// Either a value or the Error that prevented it. Call value() only if ok(), and error() only if
+// not; otherwise they throw std::bad_variant_access.
 template <class T>
 class [[nodiscard]] Result {
  public:

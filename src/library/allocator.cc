@@ -23,7 +23,7 @@ static_assert(request_flag::merge == mb::hint_merge && request_flag::data == mb:
               request_flag::use_reserved == mb::use_reserved);
 
 struct Allocator::Data {
-  Image image;  // keeps what the decider began with
+  Image image;  // owns what the decider started with
   const e4r::state::Source& source;
   std::unique_ptr<allocator::Decider> decider;
 };
@@ -69,7 +69,7 @@ allocator::Request own_request(const Request& r) {
   return out;
 }
 
-// The part of [first, first + count) in the group of `first`, freed.
+// Frees `range`, which lies in one group.
 e4r::Status free_in_group(allocator::Decider& decider, const e4r::state::Source& source,
                           const e4r::BlockRange& range, bool file_data) {
   const e4r::Geometry& g = source.geometry;

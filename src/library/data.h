@@ -18,21 +18,21 @@
 #include "report/replay_report.h"
 #include "state/fs_state.h"
 
-// What the classes of the installed headers hold.
+// The data behind the classes of the installed headers.
 namespace e4replay {
 
-// A file system before anything is decided, and what keeps it.
+// A file system before any decision, and its owner.
 struct Image::Data {
-  std::shared_ptr<const void> keep;              // a recording's; null: `opened`
-  std::optional<e4r::app::OpenedImage> opened;   // null: a recording's
-  const e4r::image::Image* image = nullptr;      // either's
-  std::optional<e4r::state::Source> own_source;  // of `opened`
-  const e4r::state::Source* source = nullptr;    // either's; null: the bitmaps are not kept
-  std::string path;                              // under which it can be opened again
-  std::string name;                              // what messages call it
-  e4r::allocator::Tunables tunables;             // that its mount has
+  std::shared_ptr<const void> keep;              // owner of the file system if it is a recording's
+  std::optional<e4r::app::OpenedImage> opened;   // owner of it otherwise
+  const e4r::image::Image* image = nullptr;      // points into whichever owns it
+  std::optional<e4r::state::Source> own_source;  // made from `opened`, if that is set
+  const e4r::state::Source* source = nullptr;    // null if the bitmaps are not kept
+  std::string path;                              // for opening it again
+  std::string name;                              // for messages
+  e4r::allocator::Tunables tunables;             // of its mount
   FileSystem file_system;
-  mutable std::mutex scanning;  // an image without bitmaps notes damaged groups as it is scanned
+  mutable std::mutex scanning;  // a scan without kept bitmaps marks damaged groups
 };
 
 struct Recording::Data {
@@ -43,7 +43,7 @@ struct Recording::Data {
 struct EventReader::Data {
   std::unique_ptr<e4r::trace::EventSource> source;
   std::span<const e4r::trace::Event> batch = {};
-  std::size_t next = 0;  // of the batch
+  std::size_t next = 0;  // index in the batch
 };
 
 struct Report::Data {
@@ -51,7 +51,7 @@ struct Report::Data {
   bool verified = false;
 };
 
-// Gives the library's own files what the classes keep to themselves.
+// Gives the library's own files access to the private data of the classes.
 class Access {
  public:
   template <class Object>
@@ -71,7 +71,7 @@ class Access {
   static std::shared_ptr<Image::Data> image_data() { return std::make_shared<Image::Data>(); }
 };
 
-// The listener of one call, as the use cases know it. `listener` must outlive the object.
+// Adapts the listener of one call to the app layer. `listener` must outlive the object.
 class Hearing {
  public:
   explicit Hearing(const Listener& listener)

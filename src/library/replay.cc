@@ -30,7 +30,7 @@ struct Sweep::Data {
 
 namespace {
 
-// Those of the recording, with what the options of one call set.
+// The recording's options, with those of one call.
 template <class Options>
 app::InputOptions with(app::InputOptions inputs, const Options& options) {
   inputs.settings = options.settings;
