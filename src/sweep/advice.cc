@@ -13,7 +13,7 @@
 namespace e4r::sweep {
 namespace {
 
-// A point by what it is chosen for.
+// A point with the criteria by which it is chosen.
 struct Candidate {
   Changes changes;
   double cost = 0;
@@ -83,7 +83,7 @@ std::string figures_text(const Figures& figures, std::size_t index, bool files) 
                      report::text_of(extents_per_file(figures, index)));
 }
 
-// ", 12.5 % fewer steps than legacy as recorded".
+// Such as ", 12.5 % fewer steps than legacy with the recorded settings".
 std::string against_recorded(const Plan& plan, const Figures& figures, const Advice& advice) {
   if (!advice.recorded || *advice.recorded == advice.balanced) return {};
   const auto cost = report::number_of(search_cost(figures, advice.balanced));
@@ -92,7 +92,7 @@ std::string against_recorded(const Plan& plan, const Figures& figures, const Adv
   const std::string name =
       fmt::format("{} with the recorded settings", plan.points[*advice.recorded].policy->name);
   if (*cost == *before) return fmt::format(", as many steps as {}", name);
-  constexpr double kLeast = 0.05;  // which is rounded to 0.1
+  constexpr double kLeast = 0.05;  // rounds to 0.1
   const double percent = 100 * std::abs(1 - *cost / *before);
   return fmt::format(", {} % {} steps than {}",
                      percent < kLeast ? "less than 0.1" : fmt::format("{:.1f}", percent),
@@ -112,7 +112,7 @@ report::Value steps_per_request(const Figures& figures, std::size_t index) {
 }
 
 report::Value extents_per_file(const Figures& figures, std::size_t index) {
-  // Written down, a ratio without decimals looks like a count.
+  // A ratio that was written without decimals reads as a count.
   const auto value = report::number_of(figure_of(figures, index, "files/avg_extents"));
   return value ? report::Value(*value) : report::Value();
 }

@@ -7,12 +7,13 @@
 
 #include "sweep/ranking.h"
 
-// What a sweep says to someone who asks which setting to take.
+// The settings that a sweep recommends.
 namespace e4r::sweep {
 
-// For the finished points of one capture, by index: three answers that are all on the Pareto front,
-// and none where figures are missing. Of points that are equal in both the one that changes least
-// stands for all: the recorded values first, then the kernel's defaults, then the lower number.
+// Recommendations from the finished points of one capture, by index. All three answers are on the
+// Pareto front; there are none where figures are missing. Among points that are equal in both
+// figures, the one that changes least is named: recorded values first, then the kernel's defaults,
+// then the lower number.
 struct Advice {
   std::uint32_t capture = 0;
   // Whether a point leaves files. Where none does, the cost of searches alone chooses all three;
@@ -23,30 +24,30 @@ struct Advice {
   // Least product of what a request costs and of pieces. A request counts as one step and those of
   // its search: once searches cost next to nothing, pieces decide.
   std::size_t balanced = 0;
-  std::size_t dearest = 0;  // most cost
-  // The point of the first policy that has the recorded value of every tunable; none: there is no
-  // such point, or it has no figures.
+  std::size_t dearest = 0;  // highest cost
+  // The point of the first policy with the recorded value of every tunable; nullopt if there is no
+  // such point or it has no figures.
   std::optional<std::size_t> recorded;
-  std::uint64_t points = 0;   // that have both figures
-  std::uint64_t as_good = 0;  // of them, other ones that equal `balanced` in both
+  std::uint64_t points = 0;   // points with both figures
+  std::uint64_t as_good = 0;  // other points that equal `balanced` in both
 };
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures);
-// The same of captures that are ranked already, by whatever figure.
+// The same for rankings that already exist, by any figure.
 [[nodiscard]] std::vector<Advice> advise(const Plan& plan, const Figures& figures,
                                          const std::vector<Ranking>& rankings);
 
-// Groups considered and extents examined for one request; none: the point has no such figures.
+// Groups considered plus extents examined, per request; empty if the point lacks the figures.
 [[nodiscard]] report::Value steps_per_request(const Figures& figures, std::size_t index);
-// In how many extents a file lies.
+// Extents per file.
 [[nodiscard]] report::Value extents_per_file(const Figures& figures, std::size_t index);
 
 // "cr1.5 with mb_order2_req=3".
 [[nodiscard]] std::string point_name(const Plan& plan, std::size_t index);
 
-// The advice in words.
+// The advice as sentences.
 [[nodiscard]] std::vector<std::string> sentences(const Plan& plan, const Figures& figures,
                                                  const Advice& advice);
-// The same of all captures for a terminal, each sentence on a line; empty where there is none.
+// The advice for all captures on a terminal, one sentence per line; empty if there is none.
 [[nodiscard]] std::string advice_text(const Plan& plan, const Figures& figures);
 
 }  // namespace e4r::sweep

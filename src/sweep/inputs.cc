@@ -7,7 +7,7 @@
 namespace e4r::sweep {
 namespace {
 
-// Points are counted by the sweep; until then the line tells how far following is.
+// Shows the progress of following the capture. Later the sweep itself counts points.
 replay::SessionOptions quiet_session(const app::InputOptions& options, const app::Inputs& inputs,
                                      Progress& progress, const bool& followed) {
   replay::SessionOptions out = app::session_options(options, inputs, progress);
@@ -33,7 +33,7 @@ Result<std::unique_ptr<OpenCapture>> OpenCapture::open(const app::CaptureName& n
                                                        unsigned threads,
                                                        const app::Listener& listener) {
   app::InputOptions options = app::input_options(name, threads);
-  if (sets_cpus) options.settings = {"possible_cpus=0"};  // so it is not looked for
+  if (sets_cpus) options.settings = {"possible_cpus=0"};  // skips the search for its value
   CaptureId id;
   id.name = name.name;
   E4R_CHECK(identify_trace(name.trace.empty() ? name.image : name.trace, id));

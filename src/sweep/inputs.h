@@ -10,25 +10,26 @@
 #include "sweep/manifest.h"
 #include "sweep/run.h"
 
-// The captures of a sweep: opened, followed.
+// Opens and follows the captures of a sweep.
 namespace e4r::sweep {
 
-// A capture with all that its points share.
+// A capture with the data that its points share.
 class OpenCapture {
  public:
-  // Reads image, trace and what was noted beside it. `sets_cpus`: the sweep sets possible_cpus.
+  // Reads the image, the trace and the tunables recorded with it. `sets_cpus`: the sweep sets
+  // possible_cpus.
   [[nodiscard]] static Result<std::unique_ptr<OpenCapture>> open(const app::CaptureName& name,
                                                                  bool sets_cpus, unsigned threads,
                                                                  const app::Listener& listener);
   OpenCapture(const OpenCapture&) = delete;
   OpenCapture& operator=(const OpenCapture&) = delete;
 
-  // The agreement pass, once for all points; the error is check_fidelity's unless `force`. Warns of
-  // what it means for the policies.
+  // Runs the agreement pass once for all points. Returns the error of check_fidelity unless
+  // `force`. Warns of what the result means for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies);
 
   [[nodiscard]] const CaptureId& id() const { return id_; }
-  // Without a session as long as it has not been followed.
+  // Has no session until follow().
   [[nodiscard]] Subject subject() const;
 
  private:

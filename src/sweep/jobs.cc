@@ -5,7 +5,7 @@
 namespace e4r::sweep {
 namespace {
 
-// Job `$job` of all has the points $first to $last; shares differ by one at most.
+// Assigns the points $first to $last to job `$job`. The shares differ by at most one point.
 std::string arithmetic(const Jobs& jobs) {
   return fmt::format("first=$(((job - 1) * {0} / {1} + 1))\nlast=$((job * {0} / {1}))\n",
                      jobs.points, jobs.jobs);
@@ -30,8 +30,9 @@ std::string run_part(const Jobs& jobs, std::string_view threads) {
 
 }  // namespace
 
-// Nodes that fail requeue a job only where the cluster's JobRequeue or the job says so. Slurm opens
-// --output before the job runs and fails it when there is no such directory: the job opens its own.
+// When a node fails, Slurm requeues a job only if JobRequeue of the cluster or the job itself says
+// so. Slurm opens --output before the job runs, and fails the job if the directory is missing, so
+// the job opens its own log.
 std::string slurm_script(const Jobs& jobs) {
   return "#!/bin/sh\n#SBATCH --job-name=e4replay-sweep\n" +
          fmt::format("#SBATCH --array=1-{}\n", jobs.jobs) +
@@ -47,7 +48,7 @@ std::string slurm_script(const Jobs& jobs) {
          run_part(jobs, "\"${SLURM_CPUS_PER_TASK:-1}\"");
 }
 
-// -q: parallel hands words to a shell, and the script's name may have blanks.
+// -q: parallel passes words to a shell, and the script's name may contain blanks.
 std::string parallel_script(const Jobs& jobs) {
   return "#!/bin/sh\n" +
          heading(jobs, "runs them with GNU parallel and joins the parts; run again, it goes on.") +

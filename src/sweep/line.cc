@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Behind the brace. Lines had no name once; they are read all the same.
+// Follows the opening brace. Lines of early versions lack it.
 constexpr std::string_view kName = "\"schema\":\"e4replay-sweep-point/1\",";
 constexpr std::string_view kPoint = "\"point\":";
 constexpr std::string_view kSum = ",\"crc\":\"";
@@ -41,13 +41,13 @@ std::string members_of(const json::object& object) {
   return out.substr(1, out.size() - 2);
 }
 
-// The line of these members, with its name and its sum.
+// Makes a line of these members; adds the schema and the checksum.
 std::string line_of(std::string_view members) {
   std::string line = fmt::format("{{{}{}", kName, members);
   return line + tail_of(line);
 }
 
-// The members of a line whose sum is right, without its name.
+// The members of a line, without the schema; nullopt if the checksum is wrong.
 std::optional<std::string_view> members_in(std::string_view line) {
   if (line.size() < kTail || !line.starts_with('{')) return std::nullopt;
   std::string_view body = line.substr(0, line.size() - kTail);
@@ -90,7 +90,7 @@ std::optional<std::size_t> point_of(const Plan& plan, std::string_view line) {
   const char* const digits = members->data() + kPoint.size();
   const auto [end, ec] = std::from_chars(digits, members->data() + members->size(), number);
   if (ec != std::errc() || number == 0 || number > plan.points.size()) return std::nullopt;
-  // What it says of the point is what the plan says.
+  // What the line says about the point must match the plan.
   if (!members->starts_with(members_of(head_of(plan, number - 1)) + ",")) return std::nullopt;
   return number - 1;
 }

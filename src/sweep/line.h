@@ -10,30 +10,30 @@
 #include "report/rows.h"
 #include "sweep/plan.h"
 
-// A finished point as one line of JSON, without its newline:
+// A finished point as one line of JSON, without a newline:
 //   {"schema":"e4replay-sweep-point/1","point":1,"capture":...,"policy":...,"tunables":{...},
 //    <the rows of a replay>,"crc":"89abcdef"}
-// Lines of earlier versions have no "schema", and are read. "tunables" has what the point sets and
-// its policy has; the rows have the keys of the document of `e4replay replay`. "crc" is the
-// CRC-32C, in eight hexadecimal digits, of the bytes before its comma. No line depends on another,
-// on time or on threads.
+// Lines of earlier versions lack "schema" and are still accepted. "tunables" has the values that
+// the point sets for tunables of its policy. The rows have the keys of the `e4replay replay`
+// document. "crc" is the CRC-32C of the bytes before its comma, in eight hexadecimal digits. A line
+// does not depend on other lines, on time or on threads.
 namespace e4r::sweep {
 
 [[nodiscard]] std::string point_line(const Plan& plan, std::size_t index,
                                      const report::RunReport& run,
                                      const report::ReplayReport& report);
 
-// The index of the plan's point that the line is of; none when its checksum is wrong, part of it is
-// missing, or the plan has no such point.
+// The index of the plan's point on the line; nullopt if the checksum is wrong, the line is
+// incomplete, or the plan has no such point.
 [[nodiscard]] std::optional<std::size_t> point_of(const Plan& plan, std::string_view line);
 
-// A line that point_of() knows, with its "schema" where it has none.
+// A line that point_of() accepts, with a "schema" added if it has none.
 [[nodiscard]] std::string named_line(std::string_view line);
 
-// The figures of a line that point_of() knows: one for each of report::rows(), in their order.
+// The figures on a line that point_of() accepts, one for each of report::rows(), in the same order.
 [[nodiscard]] std::vector<report::Value> figures_of(std::string_view line);
 
-// The CRC-32C with all bits set before and turned round after, as most tools have it.
+// CRC-32C in the usual form: all bits set at the start, result inverted.
 [[nodiscard]] std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);
 
 }  // namespace e4r::sweep

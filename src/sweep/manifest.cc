@@ -37,7 +37,7 @@ json::object capture_json(const CaptureId& id) {
           {"recorded_tunables", std::move(tunables)}};
 }
 
-// What a plan takes of a policy from a file.
+// Adds what a plan needs to know about a policy from a file.
 void describe(const allocator::Policy& policy, json::object& out) {
   const plugin::Description of = plugin::describe(policy);
   json::array rungs, tunables;
@@ -103,7 +103,7 @@ Result<json::object> document_of(std::string_view text) {
   return document.get_object();
 }
 
-// The texts of a list of them, or of a list of objects with that member.
+// The texts of a list of texts, or of the member `key` in a list of objects.
 Result<std::vector<std::string>> texts_of(const json::value& list, std::string_view key) {
   std::vector<std::string> out;
   if (!list.is_array()) return Error{kDamaged};
@@ -130,7 +130,7 @@ Result<std::vector<Axis>> axes_of(const json::value& tunables) {
   return out;
 }
 
-// Who merges or looks at a sweep runs no code of its files.
+// Merging or inspecting a sweep must not run code of its files.
 Result<const allocator::Policy*> noted_policy(const json::object& noted) {
   plugin::Description out;
   const json::value name = member(noted, "name"), kernel = member(noted, "kernel");
@@ -199,7 +199,7 @@ Result<PlanSpec> spec_of(const json::object& document) {
   return out;
 }
 
-// What the captures' kernels had.
+// The recorded tunables of the captures.
 Result<std::vector<allocator::Tunables>> recorded_of(const json::object& document) {
   std::vector<allocator::Tunables> out;
   const json::value captures = member(document, "captures");
@@ -218,7 +218,7 @@ Result<std::vector<allocator::Tunables>> recorded_of(const json::object& documen
   return out;
 }
 
-// Which element of two lists is not the same, and how.
+// Describes the first element that differs between two lists.
 std::string elements_differ(const json::value& found, const json::value& wanted,
                             std::string_view what, std::string_view facts) {
   const auto names = [](const json::value& list) {
@@ -275,7 +275,7 @@ std::uint32_t source_sum(const state::Source& source) {
            g.inodes_per_group, g.block_bits, g.cluster_bits, g.log_groups_per_flex, g.stripe,
            g.flex_bg, g.desc_csum, g.journal, g.extents})
     append_le(head, value);
-  // Sums from before this was known stay as they are.
+  // Added only when set, so that sums from before these options existed stay valid.
   if (g.data_writeback) append_le(head, std::uint64_t{1});
   if (g.discard) append_le(head, std::uint64_t{2});
   for (const BlockRange& range : source.metadata) {
@@ -366,7 +366,8 @@ Status same_sweep(std::string_view found_text, std::string_view wanted_text) {
   for (const auto& [key, what] : kMembers) {
     const json::value of_found = member(found, key);
     const json::value of_wanted = member(wanted, key);
-    // As texts: an object's members are in the order of the axes, which numbers the points.
+    // Compared as texts: the members of an object are in the order of the axes, which affects the
+    // numbers of the points.
     const std::string a = json_line(of_found), b = json_line(of_wanted);
     if (a == b) continue;
     if (key == "captures")

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 4096;
 
-// One of the parts of a list: "7", "1..9" or "1..9:2".
+// Adds one part of a list: "7", "1..9" or "1..9:2".
 Status add_values(std::string_view part, Axis& axis) {
   const std::string_view name = axis.tunable->name;
   const auto dots = part.find("..");
@@ -51,7 +51,7 @@ Status check_values(const Axis& axis) {
   return {};
 }
 
-// The first element that is equal to one before it; the end when there is none.
+// The first element that equals an earlier one; the end if none does.
 template <class List, class Of>
 auto repeated(const List& list, Of of) {
   for (auto it = list.begin(); it != list.end(); ++it)
@@ -97,7 +97,7 @@ Vocabulary vocabulary_of(const PlanSpec& spec) {
   return out;
 }
 
-// Goes on to the next combination of values, the last axis fastest; false after the last.
+// Moves to the next combination of values; the last axis changes fastest. False after the last one.
 bool advance(const std::vector<Axis>& axes, std::vector<std::size_t>& at) {
   for (std::size_t i = axes.size(); i-- > 0;) {
     if (++at[i] < axes[i].values.size()) return true;
@@ -106,7 +106,7 @@ bool advance(const std::vector<Axis>& axes, std::vector<std::size_t>& at) {
   return false;
 }
 
-// All combinations of one policy on one capture.
+// Adds all combinations for one policy on one capture.
 void add_points(const Where& where, std::uint32_t capture, const allocator::Policy& policy,
                 Plan& plan) {
   const std::vector<Axis>& axes = plan.spec.axes;
@@ -135,7 +135,7 @@ void add_points(const Where& where, std::uint32_t capture, const allocator::Poli
 
 Result<Axis> parse_axis(std::string_view text) {
   const auto equals = text.find('=');
-  // The name, or the error that there is none such: whatever says so for one value.
+  // Let the parser of single settings report an unknown name.
   allocator::Tunables scratch;
   const std::string probe = equals == std::string_view::npos
                                 ? std::string(text)

@@ -24,7 +24,7 @@ struct Ranked {
   std::size_t index = 0;
 };
 
-// Those that no other one beats in one figure without losing in the other.
+// The points that no other point beats in one figure without being worse in the other.
 std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std::size_t>& points) {
   std::vector<Ranked> all;
   const bool files = leaves_files(figures, points);
@@ -37,7 +37,7 @@ std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std:
     return std::tie(a.cost, a.pieces, a.index) < std::tie(b.cost, b.pieces, b.index);
   });
   std::vector<std::size_t> out;
-  const Ranked* least = nullptr;  // in pieces, of those before
+  const Ranked* least = nullptr;  // fewest pieces so far
   for (const Ranked& c : all) {
     const bool same = least != nullptr && c.cost == least->cost && c.pieces == least->pieces;
     if (least != nullptr && c.pieces >= least->pieces && !same) continue;

@@ -8,28 +8,29 @@
 #include "report/rows.h"
 #include "sweep/manifest.h"
 
-// Which of a sweep's points are best: by one figure, and by two that pull against each other.
+// Finds the best points of a sweep, by one figure and by two conflicting figures.
 namespace e4r::sweep {
 
-// Figures of points by index, each as figures_of() has them; empty: not finished.
+// The figures of points, by index, as from figures_of(). Empty for an unfinished point.
 using Figures = std::vector<std::vector<report::Value>>;
 
-// What a search costs: the sum of these rows. What it is for: files in few pieces.
+// The cost of searches is the sum of kCostRows. Their benefit is files in few pieces.
 inline constexpr std::string_view kCostRows[] = {"mb_stats/extents_scanned", "groups_considered"};
 inline constexpr std::string_view kFragmentationRow = "files/extents";
 
-// The row of that key, which must be one that is better lower or higher. The error lists those.
+// Finds a row by its key. Error: no such row, or one where neither lower nor higher is better; it
+// lists the others.
 [[nodiscard]] Result<const report::Row*> find_metric(std::string_view key);
 [[nodiscard]] std::vector<const report::Row*> metrics();
 
-// A point's figure of a row; none: it is not finished or has none.
+// A point's figure in a row; empty if the point is not finished or has none.
 [[nodiscard]] report::Value figure(const Figures& figures, std::size_t index,
                                    const report::Row& row);
 
-// The same by the row's key; none too when there is no such row.
+// The same by the row's key; also empty if there is no such row.
 [[nodiscard]] report::Value figure_of(const Figures& figures, std::size_t index,
                                       std::string_view key);
-// The sum of kCostRows; none when one of them is missing.
+// The sum of kCostRows; empty if one of them is missing.
 [[nodiscard]] report::Value search_cost(const Figures& figures, std::size_t index);
 
 // Whether one of the points leaves files. Where one does, those that leave none have no answer to
@@ -47,21 +48,21 @@ struct Ranking {
 [[nodiscard]] std::vector<Ranking> rank(const Plan& plan, const Figures& figures,
                                         const report::Row& metric);
 
-// Points of one policy that have the same figures, all of them.
+// Points of one policy with the same figures throughout.
 struct EqualPoints {
-  std::size_t index = 0;    // the one that changes least (Changes): it stands for all
-  std::uint64_t count = 0;  // how many there are
+  std::size_t index = 0;    // the point that changes least (Changes), which represents all
+  std::uint64_t count = 0;  // number of points
 };
-// Those of a ranking, in its order.
+// The groups of equal points in a ranking, in its order.
 [[nodiscard]] std::vector<EqualPoints> equal_points(const Plan& plan, const Figures& figures,
                                                     const Ranking& ranking);
 
-// A table for a terminal: for each capture the `most` best rows (0: all), and those on the front,
-// marked by '*'. Points that are equal share a row, which says how many they are.
+// A table for a terminal. For each capture it has the `most` best rows (0: all) and those on the
+// front, which are marked with '*'. Equal points share a row that gives their number.
 [[nodiscard]] std::string ranking_text(const Plan& plan, const Figures& figures,
                                        const report::Row& metric, std::size_t most);
 
-// The same as a document, all points in it.
+// The same as a JSON document with all points.
 [[nodiscard]] std::string summary_json(const Plan& plan, const Figures& figures,
                                        const report::Row& metric);
 

@@ -13,14 +13,14 @@
 namespace e4r::sweep {
 namespace {
 
-// Points of one capture, and what each is replayed with.
+// Points of one capture, and the setup of each replay.
 struct Batch {
   const Subject* subject = nullptr;
   std::vector<std::size_t> points;
   std::vector<replay::Setup> setups;
 };
 
-// The points in their order, as many in a batch as a thread takes at a time.
+// The points in order, in batches of as many as a thread runs at a time.
 std::vector<Batch> batches_of(const Work& work, unsigned threads) {
   std::vector<Batch> wholes(work.subjects.size());
   for (const std::size_t index : work.points) {
@@ -51,7 +51,7 @@ std::vector<Batch> batches_of(const Work& work, unsigned threads) {
 Status run_points(const Work& work,
                   const std::function<Status(std::size_t index, std::string line)>& done) {
   std::mutex mutex;
-  Status first;  // what failed
+  Status first;  // the first failure
   std::atomic<bool> failed = false;
   const unsigned threads = thread_count(work.threads);
   const std::vector<Batch> batches = batches_of(work, threads);

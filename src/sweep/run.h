@@ -11,27 +11,27 @@
 
 namespace e4r::sweep {
 
-// A capture that is open and has been followed: shared by all of its points, read only.
+// A capture that is open and has been followed. All its points share it and only read it.
 struct Subject {
-  const replay::Session* session = nullptr;      // null: none of its points is to be run
-  const report::ReplayReport* report = nullptr;  // its head: image, trace
+  const replay::Session* session = nullptr;      // null if none of its points needs to run
+  const report::ReplayReport* report = nullptr;  // with image and trace filled in
   allocator::Tunables recorded;
-  // Who decides for the capture under a policy.
+  // Sets up the decider for the capture under a policy.
   std::function<replay::Setup(const allocator::Policy&, const allocator::Tunables&)> setup;
 };
 
 struct Work {
   const Plan& plan;
-  std::span<const std::size_t> points;      // indices, begun in this order capture by capture
+  std::span<const std::size_t> points;      // indices; within a capture they begin in this order
   std::span<const Subject> subjects;        // by PlanSpec::captures
   unsigned threads = 0;                     // 0: one per CPU
-  const std::atomic<bool>* stop = nullptr;  // once set, no point is begun
+  const std::atomic<bool>* stop = nullptr;  // once set, no further point begins
 };
 
-// Replays the points in threads, each thread a few at a time (Session::in_lockstep). Each point is
-// handed over as its line (line.h), on the thread that ran it, as soon as those that run with it
-// are finished, and its engine is freed: memory follows what is running. Returns when nothing is
-// running any more; the Error is the first of a replay or of `done`, after which no point is begun.
+// Replays the points in threads. Each thread runs several at a time (Session::in_lockstep). When
+// all of these are finished, each is passed to `done` as its line (line.h), on the thread that ran
+// it, and its engine is freed. Thus memory depends only on what is running. Returns when nothing
+// runs any more. The Error is the first of a replay or of `done`; no point begins after it.
 [[nodiscard]] Status run_points(
     const Work& work, const std::function<Status(std::size_t index, std::string line)>& done);
 

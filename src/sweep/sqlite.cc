@@ -9,8 +9,8 @@ namespace {
 using table::Database;
 using table::Statement;
 
-// CREATE TABLE and INSERT for the columns of points.csv. Figures have no type: they are counts or
-// ratios, each as it is.
+// CREATE TABLE and INSERT for the columns of points.csv. Columns of figures have no type, because a
+// figure may be a count or a ratio.
 struct Sql {
   std::string create;
   std::string insert;

@@ -26,14 +26,14 @@ constexpr const char* kPoints = "points.jsonl";
 constexpr std::array<std::string_view, 6> kFiles = {kManifest,    kJournal,       kPoints,
                                                     "points.csv", "sweep.sqlite", "summary.json"};
 
-// A file that would have got the name of one of ours: "points.csv.Xy12Ab".
+// Whether this is a temporary file for one of the results, such as "points.csv.Xy12Ab".
 bool is_leftover(const std::string& name) {
   return std::ranges::any_of(kFiles, [&name](std::string_view of) {
     return name.size() > of.size() + 1 && name.starts_with(of) && name[of.size()] == '.';
   });
 }
 
-// The names in a directory; none when there is no such directory.
+// The names in a directory; none if it does not exist.
 Result<std::vector<std::string>> names_in(const std::string& directory) {
   std::vector<std::string> out;
   std::error_code failed;
@@ -52,7 +52,7 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Whether there is a sweep in the directory.
+// Whether the directory holds a sweep.
 Result<bool> holds_sweep(const std::string& directory, bool resume) {
   E4R_TRY(const std::vector<std::string> names, names_in(directory));
   if (!resume && !names.empty())
@@ -66,7 +66,7 @@ Result<bool> holds_sweep(const std::string& directory, bool resume) {
   return false;
 }
 
-// Said before hours of work, not after.
+// Fails before hours of work rather than after them.
 Status check_parent(const std::string& directory) {
   std::error_code failed;
   const fs::path parent = fs::path(directory + "/.").parent_path().parent_path();

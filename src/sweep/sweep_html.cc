@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A sweep's page. Headline, cards and table are there without a script; plots are drawn by
-// report/html/sweep.js.
+// A sweep's page. The headline, the cards and the table need no script; report/html/sweep.js draws
+// the plots.
 #include "sweep/sweep_html.h"
 
 #include <fmt/format.h>
@@ -24,9 +24,9 @@ namespace {
 namespace json = boost::json;
 using report::html_escape;
 
-constexpr std::size_t kMostRows = 20;  // of the table, for each capture, and those on the front
+constexpr std::size_t kMostRows = 20;  // rows of the table per capture, plus those on the front
 
-// A sweep, and what every part of its page says of it.
+// A sweep with the data that all parts of its page use.
 struct Told {
   const Plan& plan;
   const Figures& figures;
@@ -35,7 +35,7 @@ struct Told {
   std::vector<Advice> advice;
 };
 
-// ---- What the script draws.
+// ---- What the script draws
 
 json::array axes(const Plan& plan) {
   json::array out;
@@ -46,7 +46,7 @@ json::array axes(const Plan& plan) {
   return out;
 }
 
-// For each point its place on the axis; -1: its policy does not have the tunable.
+// The place of each point on the axis; -1 if its policy lacks the tunable.
 json::array places(const Plan& plan, const std::vector<std::size_t>& points, std::size_t axis) {
   std::unordered_map<std::uint64_t, std::int64_t> place;
   for (const std::uint64_t value : plan.spec.axes[axis].values) place.emplace(value, place.size());
@@ -58,11 +58,11 @@ json::array places(const Plan& plan, const std::vector<std::size_t>& points, std
   return out;
 }
 
-// A figure that can be drawn: a row, or what the front is made of.
+// A figure to draw: a row, or one of the two that make up the front.
 struct Drawn {
   std::string key;
   std::string label;
-  bool higher = false;  // is better
+  bool higher = false;  // higher is better
   std::function<report::Value(std::size_t index)> of;
 };
 
@@ -82,7 +82,7 @@ std::vector<Drawn> all_drawn(const Figures& figures) {
   return out;
 }
 
-// Ratios as exactly as a plot shows them.
+// Ratios, with the precision of a plot.
 report::Value rounded(const report::Value& value) {
   const auto* ratio = std::get_if<double>(&value);
   if (ratio == nullptr || *ratio == 0) return value;
@@ -90,7 +90,7 @@ report::Value rounded(const report::Value& value) {
   return std::round(*ratio * unit) / unit;
 }
 
-// Those that differ in any of the points; the first two always.
+// The figures that differ between points. The first two are always included.
 json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>& points,
                           const report::Row& metric) {
   json::array out;
@@ -145,7 +145,7 @@ std::string data_of(const Told& told) {
                    {"advised", std::move(advised)}});
 }
 
-// ---- What is there without it.
+// ---- What the page shows without the script
 
 report::CardLine card_line(const Plan& plan, const char* name, const report::Value& value,
                            const report::Value& balanced, std::size_t index) {
@@ -169,7 +169,7 @@ std::string card(const Plan& plan, const Figures& figures, const std::string& ti
   return report::html_card(title + ": " + point_name(plan, index), lines);
 }
 
-// One for each point that the advice names.
+// One card for each point that the advice names.
 std::string cards(const Plan& plan, const Figures& figures, const Advice& advice) {
   std::vector<std::pair<std::size_t, std::string>> named;
   const auto name = [&](std::size_t index, const char* title) {

@@ -7,9 +7,8 @@
 
 namespace e4r::sweep {
 
-// The finished points as a page: what to take (advice.h), every figure along each tunable and over
-// two of them, and what searches cost against the pieces that files lie in. `metric` is what it
-// shows first.
+// The finished points as a page: the advice (advice.h), every figure against one and two tunables,
+// and the cost of searches against the pieces of files. The page shows `metric` first.
 [[nodiscard]] std::string sweep_html(const Plan& plan, const Figures& figures,
                                      const report::Row& metric);
 

@@ -8,7 +8,7 @@
 namespace e4r::sweep {
 namespace {
 
-// "12 of 100 points, 1:07 left".
+// Such as "12 of 100 points, 1:07 left".
 std::string status_line(std::uint64_t done, std::uint64_t now, std::uint64_t all, double seconds) {
   std::string text = fmt::format("{} of {} points", format_count(done), format_count(all));
   if (now == 0) return text;
@@ -113,7 +113,7 @@ Status Sweeper::run(const std::atomic<bool>& stop) {
       [this](std::size_t index, std::string line) { return add(index, std::move(line)); });
   listener_.progress.wipe();
   E4R_CHECK(ran);
-  if (left() > 0) return store_ ? store_->suspend() : Status();  // what is finished stays
+  if (left() > 0) return store_ ? store_->suspend() : Status();  // keeps what is finished
   figures_ = figures_of(finished().lines);
   return store_ ? write_results(*store_, plan_, figures_, metric_) : Status();
 }

@@ -18,23 +18,23 @@
 #include "sweep/ranking.h"
 #include "sweep/store.h"
 
-// What `e4replay sweep` does: the points of a plan that are wanted and not there yet are replayed,
-// and kept in a directory where one is given.
+// Runs `e4replay sweep`: replays the wanted points that are not finished yet, and keeps them in a
+// directory if one is given.
 namespace e4r::sweep {
 
 struct SweepOptions {
   std::string program;    // name, version and commit, for the manifest
-  std::string directory;  // where results go; empty: they stay in memory
-  bool resume = false;    // go on with what is in the directory
-  bool force = false;     // answer although the model does not follow a recorded kernel
+  std::string directory;  // for the results; empty: keep them in memory
+  bool resume = false;    // continue with what is in the directory
+  bool force = false;     // answer even if the model does not follow a recorded kernel
   unsigned threads = 0;   // 0: one per CPU
 };
 
 class Sweeper {
  public:
-  // Opens the captures of the plan and looks at what is in the directory, which is only read.
-  // `metric` is what the summary of the directory is ordered by. Errors: an input that cannot be
-  // read or does not fit; those of Store::look().
+  // Opens the captures of the plan and reads the directory without changing it. `metric` orders the
+  // directory's summary. Errors: an input that cannot be read or does not fit; those of
+  // Store::look().
   [[nodiscard]] static Result<std::unique_ptr<Sweeper>> open(SweepOptions options, Plan plan,
                                                              const Range& range,
                                                              const report::Row& metric,
@@ -43,16 +43,16 @@ class Sweeper {
   Sweeper& operator=(const Sweeper&) = delete;
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  // What is finished: at first, what has been found.
+  // All finished points; at first, those that were found.
   [[nodiscard]] const Finished& finished() const { return store_ ? store_->finished() : memory_; }
   [[nodiscard]] std::uint64_t left() const { return range_.count() - finished().count; }
 
-  // Follows each capture that has points to run. Errors: those of check_fidelity() unless `force`.
+  // Follows each capture that has points to run. Errors: those of check_fidelity(), unless `force`.
   [[nodiscard]] Status follow();
-  // Runs what is missing. When nothing is left, the directory's files are written; otherwise `stop`
-  // was set, and --resume can go on there. Errors: of a replay; of the directory.
+  // Runs the missing points. Writes the directory's files once nothing is left. If `stop` was set
+  // before that, --resume can continue. Errors: those of a replay or of the directory.
   [[nodiscard]] Status run(const std::atomic<bool>& stop);
-  // Of all points, once nothing is left.
+  // The figures of all points, once nothing is left.
   [[nodiscard]] const Figures& figures() const { return figures_; }
 
  private:
@@ -71,11 +71,11 @@ class Sweeper {
   std::vector<std::unique_ptr<OpenCapture>> captures_;
   std::vector<Subject> subjects_;  // by capture
   std::string manifest_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::optional<Store> store_;
-  Finished memory_;  // without a store
+  Finished memory_;  // used without a store
   Figures figures_;
-  std::uint64_t before_ = 0;  // points that were there
+  std::uint64_t before_ = 0;  // points that were found
   std::chrono::steady_clock::time_point began_;
 };
 

@@ -19,7 +19,7 @@ enum class Kind { end, word, text /* in quotes */, op, open, close, all_of, one_
 struct Token {
   Kind kind = Kind::end;
   std::string_view text;
-  std::size_t at = 0;  // counted from 1
+  std::size_t at = 0;  // position, counted from 1
 };
 
 enum class Op { eq, ne, lt, le, gt, ge };
@@ -29,8 +29,8 @@ constexpr std::array<std::pair<std::string_view, Op>, 6> kOps = {
 // One side of a comparison.
 struct Operand {
   enum class Is { number, tunable, policy, capture, text } is = Is::text;
-  std::uint64_t number = 0;    // or the index of a tunable
-  std::string_view text = {};  // of what is none of these
+  std::uint64_t number = 0;    // of a number; of a tunable, its index
+  std::string_view text = {};  // as written
   std::size_t at = 0;
 };
 
@@ -73,7 +73,7 @@ struct Where::Node {
   std::shared_ptr<const Node> left, right;
   Op op = Op::eq;
   Operand a, b;
-  std::string wanted;  // the policy or capture that is compared with
+  std::string wanted;  // the policy or capture to compare with
 };
 
 namespace {
@@ -169,7 +169,7 @@ class Parser {
     return left;
   }
 
-  // Not without end: a person writes no hundred of them, and each takes a frame here.
+  // Limits the depth, since each level takes a stack frame.
   Status deeper() {
     constexpr int kDeepest = 100;
     return ++depth_ > kDeepest
@@ -236,7 +236,7 @@ class Parser {
     return Tree(std::move(node));
   }
 
-  // `policy` or `capture` on the left.
+  // Parses a comparison with `policy` or `capture` on the left.
   Status name(Node& node, std::size_t where) const {
     if (node.op != Op::eq && node.op != Op::ne)
       return at(where, fmt::format("{} is compared with == or != only", node.a.text));

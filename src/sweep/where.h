@@ -11,31 +11,31 @@
 
 #include "util/status.h"
 
-// The condition of --where: which points of a sweep are run.
+// The condition of --where, which selects the points of a sweep.
 namespace e4r::sweep {
 
-// What a condition may speak of. The names must outlive the conditions made with it.
+// The names that a condition may use. They must outlive its conditions.
 struct Vocabulary {
   std::vector<std::string_view> tunables;  // those that the sweep sets
-  std::vector<std::string_view> policies;  // the sweep's, by their own names
+  std::vector<std::string_view> policies;  // those of the sweep, by their own names
   std::vector<std::string_view> captures;
 };
 
-// One combination: a value for each tunable of the vocabulary, in its order.
+// A combination. `values` has one value per tunable of the vocabulary, in the same order.
 struct Combination {
   std::span<const std::uint64_t> values;
   std::string_view policy;
   std::string_view capture;
 };
 
-// A condition of comparisons (== != < <= > >=), joined by && and ||, turned round by !, grouped by
-// ( ); && binds more tightly than ||. A comparison has a tunable on one side and a tunable or a
-// number on the other, or `policy` or `capture` on one side and on the other, with == or !=, one of
-// the sweep's: a word, or a text in ' or ". A policy's alias stands for the policy.
+// A condition of comparisons (== != < <= > >=), joined by && and ||, negated by !, grouped by ( ).
+// && binds more tightly than ||. A comparison has a tunable on one side and a tunable or a number
+// on the other. Or it compares `policy` or `capture` by == or != with one of the sweep's, given as
+// a word or as a text in ' or ". A policy's alias stands for the policy.
 class Where {
  public:
-  // The error names the place, counted from 1, and what is wrong there; an unknown name lists those
-  // there are. An empty text holds for all.
+  // The error gives the position, counted from 1, and the fault. For an unknown name it lists the
+  // known ones. An empty text always holds.
   [[nodiscard]] static Result<Where> parse(std::string_view text, const Vocabulary& vocabulary);
 
   [[nodiscard]] bool holds(const Combination& point) const;
@@ -43,7 +43,7 @@ class Where {
   struct Node;
 
  private:
-  std::shared_ptr<const Node> root_;  // null: holds for all
+  std::shared_ptr<const Node> root_;  // null: always holds
 };
 
 }  // namespace e4r::sweep
