@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kDevice = trace::make_dev(8, 0);
 constexpr std::uint64_t kEventNs = 1000;
 
-// "6.18.44" of "6.18.44-example-build": what follows tells whose kernel it is.
+// "6.18.44" for "6.18.44-example-build": the suffix tells who built the kernel.
 std::string plain_release(std::string_view release) {
   const auto end =
       std::ranges::find_if(release, [](char c) { return c != '.' && (c < '0' || c > '9'); });
@@ -47,7 +47,8 @@ std::uint64_t Anonymizer::inode(std::uint64_t ino) {
   if (known != inodes_.end()) return known->second;
   const std::uint64_t goals = std::max(options_.stream_goals, 1u);
   Pool& from = pool((ino - 1) / options_.inodes_per_group, ino % goals);
-  // There are as many numbers as inodes can have them; a trace that lies keeps its own.
+  // The pool has a number for each inode of its kind, so only a contradictory trace uses them up.
+  // An inode then keeps its number.
   const std::uint64_t other = from.used < from.numbers.size() ? from.numbers[from.used++] : ino;
   inodes_.emplace(ino, other);
   return other;

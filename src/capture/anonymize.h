@@ -11,15 +11,17 @@
 #include "trace/event.h"
 #include "util/rng.h"
 
-// Takes out of a capture what tells whose it is, and leaves every decision as it was: inode numbers
-// become others of the same group, times a count of events, threads and devices numbers of ours.
+// Removes from a capture what identifies its owner, without a change to any decision. Inode numbers
+// are replaced by others of the same group, times by a count of events; threads and devices get new
+// numbers.
 namespace e4r::capture {
 
 struct AnonymizeOptions {
   std::uint32_t inodes_per_group = 0;
-  std::uint64_t inodes_count = 0;  // numbers above it are none, and stay
-  std::uint32_t first_inode = 11;  // those below are the file system's own, and stay
-  // An inode's stream goal is chosen by its number modulo this (Linux 6.17): it stays the same.
+  std::uint64_t inodes_count = 0;  // higher numbers are not inodes and stay as they are
+  std::uint32_t first_inode = 11;  // lower numbers belong to the file system and stay as they are
+  // The number of stream goals (Linux 6.17). An inode's number modulo this selects its goal, so the
+  // remainder is kept.
   std::uint32_t stream_goals = 1;
   std::uint64_t seed = 1;
 };
@@ -28,12 +30,12 @@ class Anonymizer {
  public:
   explicit Anonymizer(const AnonymizeOptions& options) : options_(options), rng_(options.seed) {}
 
-  // Events in the order of the trace.
+  // Call it for the events in the order of the trace.
   void apply(trace::Event& event);
 
  private:
   [[nodiscard]] std::uint64_t inode(std::uint64_t ino);
-  // The numbers of a group with one residue, shuffled, and how many are in use.
+  // The inode numbers of one group with the same remainder, shuffled. The first `used` are taken.
   struct Pool {
     std::vector<std::uint64_t> numbers;
     std::size_t used = 0;
@@ -48,16 +50,16 @@ class Anonymizer {
   std::unordered_map<std::uint32_t, std::uint32_t> pids_;
 };
 
-// Without names, times and the command.
+// Copies without names, times and the command.
 [[nodiscard]] StartFacts anonymous(const StartFacts& facts);
 [[nodiscard]] EndFacts anonymous(const EndFacts& facts);
-// Whether a capture was made anonymous, as its recorder says ("e4replay 1.2, anonymous"): its times
-// are a count of events.
+// Whether the capture was made anonymous. Its recorder says so ("e4replay 1.2, anonymous"). Its
+// times are a count of events.
 inline constexpr std::string_view kAnonymous = ", anonymous";
 [[nodiscard]] bool is_anonymous(const StartFacts& facts);
-// Tunables, of the mount line only the settings that decide something.
+// Keeps the tunables and, of the mount line, only the settings that affect decisions.
 [[nodiscard]] std::string anonymous_tunables(std::string_view text);
-// Whether the text of that name says nothing of its owner.
+// Whether the text of that name reveals nothing about its owner.
 [[nodiscard]] bool is_anonymous_text(std::string_view name);
 
 }  // namespace e4r::capture

@@ -18,9 +18,9 @@ namespace e4r::capture {
 namespace {
 
 constexpr std::size_t kMostTexts = 1000;
-constexpr std::size_t kMostTextBytes = 256 << 20;  // of all together
+constexpr std::size_t kMostTextBytes = 256 << 20;  // of all texts together
 
-// The bytes of the parts that hold events.
+// The bytes of all parts with events.
 class EventBytes final : public trace::ByteSource {
  public:
   EventBytes(ContainerReader reader, std::string name, bool any_ratio)
@@ -42,7 +42,7 @@ class EventBytes final : public trace::ByteSource {
   trace::UnpackLimit limit_;
 };
 
-// A FIFO cannot, and is not even to be opened: there may be nobody to write to it.
+// Whether the file can be opened again. A FIFO cannot, and opening it may block without a writer.
 bool can_be_read_twice(const std::string& path) {
   struct stat st = {};
   return ::stat(path.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
@@ -53,7 +53,7 @@ Result<ContainerReader> open_reader(const std::string& path) {
   return ContainerReader(std::move(bytes), path);
 }
 
-// Whether its recorder still has it open (OutputFile::create_growing).
+// Whether the recorder still has the file open (OutputFile::create_growing).
 bool is_locked(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return fd.is_open() && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -110,7 +110,7 @@ Status Capture::read() {
   return {};
 }
 
-// A name, its length before it, and a piece of the text.
+// Adds a part: the length of a name in one byte, the name, and a piece of the text.
 Status Capture::add_text(std::string_view part) {
   const std::size_t length = part.empty() ? 0 : static_cast<unsigned char>(part.front());
   if (length == 0 || part.size() <= length) return error("a text without a name");

@@ -13,34 +13,34 @@
 
 namespace e4r::capture {
 
-// Whether a file of that name begins as an .e4c file does. False when it cannot be read.
+// Whether the file begins like an .e4c file. False when it cannot be read.
 [[nodiscard]] bool is_capture(const std::string& path);
 
-// An .e4c file: start image, events, and what was noted of the machine. Movable.
+// An .e4c file: start image, events, and the recorder's notes on the machine. Movable.
 class Capture {
  public:
-  // Reads all but the events, whose checksums are checked. A file that was cut short is opened,
-  // with a note; damage anywhere is an Error.
+  // Reads everything except the events, whose checksums it only checks. A file that was cut short
+  // opens with a note. Damage anywhere is an Error.
   [[nodiscard]] static Result<Capture> open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const StartFacts& start() const { return start_; }
-  // Null when the file was cut short.
+  // Null if the file was cut short.
   [[nodiscard]] const EndFacts* end() const { return ended_ ? &end_ : nullptr; }
-  // The named text, or null.
+  // The text of that name, or null.
   [[nodiscard]] const std::string* text(std::string_view name) const;
   [[nodiscard]] const std::map<std::string, std::string, std::less<>>& texts() const {
     return texts_;
   }
-  // Empty when none was recorded.
+  // Empty if no image was recorded.
   [[nodiscard]] const MemoryImage& image() const { return image_; }
-  // Lines for a person: that it is cut short, that events were lost.
+  // Lines for a person: the file is cut short, or events were lost.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] bool cut_short() const { return cut_short_; }
-  // It has no end because its recorder, on this machine, has not finished it.
+  // Whether it has no end because a recorder on this machine is still writing it.
   [[nodiscard]] bool being_recorded() const { return being_recorded_; }
 
-  // Its events, as an .e4t file has them.
+  // The events, as from an .e4t file.
   [[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_trace(
       const trace::OpenOptions& options = {}) const;
   [[nodiscard]] Result<trace::PackedTrace> load_trace(const trace::OpenOptions& options = {},

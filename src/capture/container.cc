@@ -13,9 +13,10 @@ namespace e4r::capture {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
-// A frame's head: kind, whether it is compressed, two of zero, stored bytes, plain bytes, checksum.
+// The head of a frame: kind, compressed or not, two zero bytes, stored bytes, plain bytes,
+// checksum.
 using trace::kFrameBytes;
-constexpr std::size_t kEndBytes = 12;  // parts, chain
+constexpr std::size_t kEndBytes = 12;  // number of parts, chain
 constexpr int kLevel = 3;
 
 bool is_part(char kind) {
@@ -83,7 +84,7 @@ Error ContainerReader::damaged(fmt::format_string<Args...> format, Args&&... arg
                fmt::format(format, std::forward<Args>(args)...));
 }
 
-// The next `size` bytes, or fewer at the end of the file; valid until the next call.
+// Returns the next `size` bytes, or fewer at the end of the file. Valid until the next call.
 Result<std::string_view> ContainerReader::take(std::size_t size) {
   buffer_.clear();
   for (;;) {

@@ -11,22 +11,22 @@
 #include "trace/output.h"
 #include "util/status.h"
 
-// The frames that an .e4c file is made of (docs/capture-format.md): a header, then parts in the
-// order in which they came to be, each with a checksum, and one end mark. Nothing needs seeking:
-// a file that was cut short gives what it has.
+// The frames of an .e4c file (docs/capture-format.md): a header, then parts in the order in which
+// they were recorded, each with a checksum, then one end mark. Reading never seeks, so a file that
+// was cut short still yields what it has.
 namespace e4r::capture {
 
-// The first bytes of every .e4c file.
+// The magic bytes at the start of every .e4c file.
 inline constexpr std::string_view kMagic =
     "\x89"
     "E4C\r\n\x1a\n";
 inline constexpr std::uint16_t kVersion = 1;
 
-// Most bytes of a part before compression; larger things come in several parts.
+// The maximum size of a part before compression. Larger data is split into several parts.
 inline constexpr std::size_t kMaxPartBytes = 1 << 20;
 
 enum class PartKind : char {
-  text = 'T',    // a named text, or a further piece of it
+  text = 'T',    // a named text, or another piece of it
   image = 'I',   // pieces of the start image
   events = 'V',  // bytes of an .e4t file
   end = 'Z',
@@ -39,16 +39,16 @@ struct Part {
   std::string_view bytes;    // valid until the next call; empty when they were not asked for
 };
 
-// Writes parts as they come; each is in the file when add() returns, as far as OutputFile goes.
+// Writes parts one by one. When add() returns, OutputFile has received the part.
 class ContainerWriter {
  public:
   // Writes the header.
   [[nodiscard]] static Result<ContainerWriter> create(std::unique_ptr<trace::OutputFile> file);
-  // At most kMaxPartBytes.
+  // `bytes` may have up to kMaxPartBytes.
   [[nodiscard]] Status add(PartKind kind, std::string_view bytes);
   // Writes the end mark and commits the file.
   [[nodiscard]] Status finish();
-  // Removes a growing file that holds nothing to keep.
+  // Removes a growing file that has nothing to keep.
   void abandon() { file_->abandon(); }
   [[nodiscard]] std::uint64_t bytes_written() const { return written_; }
 
@@ -60,18 +60,19 @@ class ContainerWriter {
   std::string packed_;
   std::uint64_t written_ = 0;
   std::uint64_t parts_ = 0;
-  std::uint32_t chain_ = 0;  // checksum of the parts' checksums
+  std::uint32_t chain_ = 0;  // checksum over the checksums of the parts
 };
 
-// Reads the parts of a file in order. Damage is an Error that names the offset. A file that ends
-// without its end mark is no Error: cut_short() tells.
+// Reads the parts of a file in order. Damage is an Error that gives the offset. A file without an
+// end mark is not an Error; cut_short() reports it.
 class ContainerReader {
  public:
   ContainerReader(std::unique_ptr<trace::ByteSource> bytes, std::string name)
       : bytes_(std::move(bytes)), name_(std::move(name)) {}
 
-  // The next part; kind `end` at the end of the file, cut short or not. `wanted` says whether to
-  // decompress a part of that kind; its checksum is held against it either way.
+  // Returns the next part, or a part of kind `end` at the end of the file, cut short or not.
+  // wanted(kind) tells whether to decompress a part of that kind. The checksum of every part is
+  // verified.
   template <class Wanted>
   [[nodiscard]] Result<Part> next(Wanted wanted) {
     E4R_TRY(Part part, next_frame());
@@ -94,7 +95,7 @@ class ContainerReader {
   std::string name_;
   std::string_view rest_;
   std::string buffer_;       // a frame that came in several chunks
-  std::string_view stored_;  // the current part's bytes as they lie in the file
+  std::string_view stored_;  // the current part's bytes as stored in the file
   std::size_t plain_size_ = 0;
   bool packed_ = false;
   std::string plain_;

@@ -39,7 +39,7 @@ Result<Facts> parse(std::string_view text) {
   return *facts;
 }
 
-// Names and words of commands are bytes; JSON is UTF-8.
+// Names and commands are arbitrary bytes, but JSON is UTF-8.
 template <class Facts>
 std::string text_of(const Facts& facts) {
   return valid_utf8(json::serialize(json::value_from(facts))) + "\n";

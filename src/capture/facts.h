@@ -9,11 +9,11 @@
 
 #include "util/status.h"
 
-// What a recorder knows beside events, image and the kernel's own files. Kept as JSON, under the
-// names of the members.
+// What a recorder knows besides the events, the image and the kernel's own files. Stored as JSON
+// with the members' names.
 namespace e4r::capture {
 
-// At the start.
+// Known at the start.
 struct StartFacts {
   std::string recorder;        // program and version
   std::string time;            // UTC, ISO 8601
@@ -21,54 +21,54 @@ struct StartFacts {
   std::string kernel_version;  // as `uname -v`
   std::string machine;         // as `uname -m`
   std::string device;          // MAJOR:MINOR
-  std::string device_name;     // as the kernel calls it, "sda1"
+  std::string device_name;     // the kernel's name for it: "sda1"
   std::string mount_point;
   std::string mount_options;
-  std::string command;   // empty: recorded by the clock
-  std::string clock;     // of the trace's times
+  std::string command;   // empty: no command was run
+  std::string clock;     // the clock of the trace's times
   std::string events;    // "minimal" or "full"
   std::string snapshot;  // how the start image was taken: "freeze", "unmounted", ...
   std::uint32_t possible_cpus = 0;
   bool rotational = false;
-  bool mounted = false;  // the file system had a past when recording began
-  bool settled = false;  // inodes were dropped from the cache before
-  double frozen_s = 0;   // how long writers had to wait for the start image
+  bool mounted = false;  // the file system was in use before recording began
+  bool settled = false;  // unused inodes were dropped from the cache first
+  double frozen_s = 0;   // how long writers waited for the start image
 };
 
-// Of one CPU's buffer.
+// Events that the buffer of one CPU lost.
 struct Losses {
   std::uint32_t cpu = 0;
   std::uint64_t events = 0;
 };
 
-// At the end. A capture that was cut short has none.
+// Known at the end. Missing in a capture that was cut short.
 struct EndFacts {
   std::string time;                         // UTC, ISO 8601
   std::string reason;                       // "command ended", "time is up", "interrupted", ...
-  std::optional<std::int64_t> exit_status;  // of the command; 128 + N: ended by signal N
+  std::optional<std::int64_t> exit_status;  // of the command; 128 + N if signal N ended it
   double elapsed_s = 0;
-  double frozen_s = 0;  // for the kernel's files at the end
+  double frozen_s = 0;  // while the kernel's files were read at the end
   std::uint64_t events = 0;
   std::vector<Losses> lost;
-  bool quiet = false;  // the kernel's files are of the moment of the last event
+  bool quiet = false;  // the kernel's files show the state right after the last event
 };
 
-// Events that all CPUs lost together.
+// The total of events lost by all CPUs.
 [[nodiscard]] std::uint64_t all_lost(const std::vector<Losses>& lost);
 
-// Bytes that are no UTF-8 become U+FFFD.
+// Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string to_json(const StartFacts& facts);
 [[nodiscard]] std::string to_json(const EndFacts& facts);
-// Members that are missing keep their defaults, others are ignored; strings may have bytes that are
-// no UTF-8. The Error is a line for what is no JSON object, or has a member of a wrong type.
+// Missing members keep their defaults; unknown ones are ignored. Strings may have bytes that are
+// not UTF-8. Errors: not a JSON object; a member of the wrong type.
 [[nodiscard]] Result<StartFacts> parse_start_facts(std::string_view json);
 [[nodiscard]] Result<EndFacts> parse_end_facts(std::string_view json);
 
-// Options of a mount, comma-separated, each of them once: mountinfo lists those of the mount and
-// those of the file system, and some are both ("rw").
+// The comma-separated mount options without repetitions. mountinfo lists those of the mount and
+// those of the file system, and some are in both ("rw").
 [[nodiscard]] std::string each_option_once(std::string_view options);
 
-// Names of the texts in a capture.
+// Names of texts in a capture.
 namespace text_name {
 inline constexpr std::string_view kStart = "start.json";
 inline constexpr std::string_view kEnd = "end.json";

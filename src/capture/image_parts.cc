@@ -15,12 +15,13 @@ namespace e4r::capture {
 namespace {
 
 constexpr std::size_t kHeadBytes = 8;    // size of the image
-constexpr std::size_t kPieceBytes = 12;  // place, length
-// The least that is left out when it is zero; smaller than a block of any file system.
+constexpr std::size_t kPieceBytes = 12;  // offset and length
+// Zeros are skipped in units of this size, which is no larger than a block of any file system.
 constexpr std::size_t kUnit = 1024;
-// As large as an ext4 file system can be, and more.
+// More than the largest possible ext4 file system.
 constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 60;
-// Bytes that are kept of an image: its bitmaps and descriptors, a 512th of it and less.
+// The limit on stored bytes of an image. Its bitmaps and descriptors take no more than a 512th of
+// it.
 constexpr std::uint64_t kMaxKept = std::uint64_t{4} << 30;
 std::uint64_t most_kept(std::uint64_t size) {
   return std::min(kMaxKept, size / 512 + (16 << 20));

@@ -9,20 +9,20 @@
 #include "util/fd.h"
 #include "util/status.h"
 
-// The start image inside a capture is kept as pieces, each with its place. What no piece covers is
+// The start image in a capture is stored as pieces with offsets. Everything outside the pieces is
 // zero.
 namespace e4r::capture {
 
-// Cuts an image into parts of at most kMaxPartBytes: its size, then place, length and bytes of each
-// piece.
+// Cuts an image into parts of at most kMaxPartBytes. A part has the size of the image, then the
+// offset, length and bytes of each piece.
 class ImagePacker {
  public:
   using Sink = std::function<Status(std::string_view part)>;
-  // `size`: of the image, in bytes.
+  // `size` is that of the image in bytes.
   ImagePacker(std::uint64_t size, Sink sink) : size_(size), sink_(std::move(sink)) {}
-  // Bytes of the image from `offset` on, whole KiB of them; those that are all zero are left out.
+  // Adds bytes of the image at `offset`, in whole KiB. Skips those that are zero.
   [[nodiscard]] Status add(std::uint64_t offset, std::string_view bytes);
-  // Hands over the last part; there is one even if nothing was added.
+  // Passes on the last part. There is one even if nothing was added.
   [[nodiscard]] Status finish();
 
  private:
@@ -30,18 +30,18 @@ class ImagePacker {
 
   std::uint64_t size_;
   Sink sink_;
-  std::string part_;  // empty: none begun
+  std::string part_;  // empty: no part has begun
 };
 
-// An image in memory. Its size is the image's; the memory it takes is that of its pieces. Movable.
+// A sparse image in memory. It takes only the memory of its pieces. Movable.
 class MemoryImage {
  public:
-  // One part of an ImagePacker's. The Error says what is wrong with it, such as more bytes than
-  // bitmaps and descriptors of an image of that size can be.
+  // Adds one part from an ImagePacker. The Error says what is wrong with the part, such as more
+  // bytes than the bitmaps and descriptors of an image of this size can have.
   [[nodiscard]] Status add(std::string_view part);
   [[nodiscard]] bool empty() const { return !fd_.is_open(); }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // A name under which it can be opened as long as this object lives.
+  // A path that opens the image while this object lives.
   [[nodiscard]] std::string path() const { return fd_.path(); }
 
  private:
@@ -49,7 +49,7 @@ class MemoryImage {
 
   Fd fd_;
   std::uint64_t size_ = 0;
-  std::uint64_t kept_ = 0;  // bytes
+  std::uint64_t kept_ = 0;  // bytes added so far
 };
 
 }  // namespace e4r::capture

@@ -11,7 +11,8 @@ namespace e4r::capture {
 namespace {
 
 constexpr std::uint64_t kReadBytes = 1 << 20;
-constexpr std::uint64_t kBootBytes = 1024;  // before the superblock, not the file system's
+// in front of the superblock; not part of the file system
+constexpr std::uint64_t kBootBytes = 1024;
 
 }  // namespace
 

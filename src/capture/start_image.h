@@ -10,16 +10,16 @@
 
 namespace e4r::capture {
 
-// Of a file system, the blocks that say what of it is free: superblock, descriptors, bitmaps.
+// The blocks of a file system that describe its free space: superblock, descriptors, bitmaps.
 class StartImage {
  public:
-  // Brings those blocks into the page cache, as far as they are known now, so that read() is quick.
+  // Reads those blocks into the page cache so that read() is fast.
   static void warm(const std::string& device_path);
-  // Reads them from a device or image on which nothing changes meanwhile. The Error: not ext4,
-  // damaged, or a read failed.
+  // Reads the blocks from a device or image that does not change meanwhile. Errors: not ext4;
+  // damaged; a read failed.
   [[nodiscard]] static Result<StartImage> read(const std::string& device_path);
 
-  // Cut into parts for a capture.
+  // Passes the image to `sink` as parts for a capture.
   [[nodiscard]] Status pack(const ImagePacker::Sink& sink) const;
   [[nodiscard]] std::uint64_t bytes() const;
 

@@ -6,7 +6,7 @@
 namespace e4r::capture {
 namespace {
 
-constexpr std::size_t kEventBytes = 256 * 1024;  // in a part
+constexpr std::size_t kEventBytes = 256 * 1024;  // of event bytes in a part
 
 }  // namespace
 
@@ -59,7 +59,7 @@ Status CaptureWriter::end_events(const trace::TraceSummary& summary) {
   return hand_over(0);
 }
 
-// Writes what is gathered when it is more than `beyond` bytes.
+// Writes the buffer if it has more than `beyond` bytes.
 Status CaptureWriter::hand_over(std::size_t beyond) {
   if (buffer_.size() <= beyond) return {};
   std::string_view rest = buffer_;

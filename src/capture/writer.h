@@ -14,27 +14,27 @@
 
 namespace e4r::capture {
 
-// Writes an .e4c file as a recording goes on. The order of calls is the order in the file:
-// start(), any text() and image(), events, text(), finish().
+// Writes an .e4c file during a recording. Calls must come in the order of the file: start(), text()
+// and image(), events(), end_events(), text(), finish().
 class CaptureWriter {
  public:
-  // The file of that name, which must not exist, or `file`.
+  // Writes to a new file of that name, which must not exist, or to `file`.
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const OutputName& name);
   [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(
       std::unique_ptr<trace::OutputFile> file);
 
   [[nodiscard]] Status start(const StartFacts& facts);
-  // Names are at most 255 bytes, other than those of facts.h's start and end.
+  // A name has at most 255 bytes and must not be kStart or kEnd of facts.h.
   [[nodiscard]] Status text(std::string_view name, std::string_view text);
-  // A part of an ImagePacker's.
+  // Writes one part from an ImagePacker.
   [[nodiscard]] Status image(std::string_view part);
   [[nodiscard]] Status events(std::span<const trace::Event> events, trace::Generation generation);
-  // Has all events so far in the file, so that none is lost if the recorder is killed.
+  // Writes all events so far to the file, so none is lost if the recorder is killed.
   [[nodiscard]] Status flush();
-  // No more events.
+  // Ends the events.
   [[nodiscard]] Status end_events(const trace::TraceSummary& summary);
   [[nodiscard]] Status finish(const EndFacts& facts);
-  // Removes the file: nothing was recorded.
+  // Removes the file, because nothing was recorded.
   void abandon() { container_.abandon(); }
   [[nodiscard]] std::uint64_t bytes_written() const { return container_.bytes_written(); }
 
