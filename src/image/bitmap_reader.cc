@@ -9,7 +9,7 @@
 namespace e4r::image {
 namespace {
 
-// A run of bitmap blocks that still fits a second-level cache.
+// The size of a run of bitmap blocks; fits a second-level cache.
 constexpr std::size_t kRunBytes = 256u << 10;
 
 // Whether every bit from `first` to the end of the block is set.
@@ -50,8 +50,8 @@ bool BitmapReader::on_disk(GroupNumber group) const {
   return !info.bad() && !info.block_uninit;
 }
 
-// Groups from `first` on whose bitmaps lie one behind the other, uninitialised ones among them
-// included: reading through a gap is cheaper than a second read.
+// The end of a run of groups from `first` on whose bitmaps are adjacent. The run may contain
+// uninitialised groups: reading a gap is cheaper than a second read.
 GroupNumber BitmapReader::end_of_run(GroupNumber first, GroupNumber last) const {
   const std::size_t most = buffer_.size() / source_.superblock.block_size();
   const Block start = source_.groups[first].block_bitmap;

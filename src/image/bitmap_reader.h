@@ -12,8 +12,8 @@
 
 namespace e4r::image {
 
-// Reads block bitmaps from their own blocks, neighbouring ones in one read. One per thread: the
-// buffers are its own, the groups whose fault it sets are those it was asked for.
+// Reads block bitmaps from their blocks, adjacent ones in one read. Use one reader per thread. A
+// reader has its own buffers and sets the faults only of the groups that it is asked to read.
 class BitmapReader {
  public:
   struct Source {
@@ -27,8 +27,8 @@ class BitmapReader {
 
   explicit BitmapReader(const Source& source);
 
-  // Visits groups [first, last) in order with their bitmaps as Image::bitmap() describes them,
-  // and sets the fault of those that turn out bad.
+  // Visits the groups [first, last) in order, with bitmaps as from Image::bitmap(). Sets the fault
+  // of each group that turns out bad.
   void read(GroupNumber first, GroupNumber last, const Visit& visit);
 
  private:
@@ -40,9 +40,9 @@ class BitmapReader {
   [[nodiscard]] std::span<std::byte> slot(std::size_t index, std::size_t count = 1);
 
   Source source_;
-  std::vector<std::byte> buffer_;     // bitmap blocks of the current run
-  std::vector<bool> readable_;        // per block of the run
-  std::vector<std::uint64_t> words_;  // the group being visited
+  std::vector<std::byte> buffer_;     // the bitmap blocks of the current run
+  std::vector<bool> readable_;        // one entry per block of the run
+  std::vector<std::uint64_t> words_;  // the bitmap of the group under visit
 };
 
 }  // namespace e4r::image

@@ -67,12 +67,12 @@ void read_state(Super* sb, SuperblockInfo& geo) {
   geo.uuid = uuid_text(sb->s_uuid);
 }
 
-// Looks at a group as the kernel does when it mounts.
+// Checks a group as the kernel does during a mount.
 class DescriptorCheck {
  public:
   DescriptorCheck(ext2_filsys fs, const SuperblockInfo& geo, const Layout& layout)
       : fs_(fs), geo_(geo), super_block_(geo.block_size() == 1024 ? 1 : 0) {
-    table_end_ = super_block_ + 1;  // group 0: superblock, then descriptors
+    table_end_ = super_block_ + 1;  // group 0 has the superblock, then the descriptors
     const std::uint64_t base = layout.base_blocks(0);
     if (base > geo.reserved_gdt_blocks) table_end_ = super_block_ + base - geo.reserved_gdt_blocks;
   }
@@ -88,8 +88,8 @@ class DescriptorCheck {
   }
 
  private:
-  // Clear of the primary superblock and descriptors, and within the group or, with flex_bg, the
-  // file system.
+  // Whether the blocks are clear of the primary superblock and descriptors, and within the group
+  // (with flex_bg, within the file system).
   [[nodiscard]] bool in_range(GroupNumber group, const GroupInfo& info, Block first,
                               std::uint64_t count) const {
     const bool anywhere = geo_.features.flex_bg;

@@ -10,7 +10,7 @@ namespace e4r::image {
 
 [[nodiscard]] SuperblockInfo read_superblock(ext2_filsys fs);
 
-// One entry per group, `fault` already telling what the descriptors alone give away.
+// Returns one entry per group. Its `fault` is set as far as the descriptors alone show it.
 [[nodiscard]] std::vector<GroupInfo> read_groups(ext2_filsys fs, const SuperblockInfo& superblock);
 
 }  // namespace e4r::image

@@ -11,14 +11,13 @@ struct ExtentCloser {
 };
 using ExtentHandle = std::unique_ptr<std::remove_pointer_t<ext2_extent_handle_t>, ExtentCloser>;
 
-// Gathers mapped blocks in logical order and counts every step, so that a mapping that leads
-// round in circles ends.
+// Collects mapped blocks in logical order. Counts every step, so that a circular mapping ends.
 class Gatherer {
  public:
   Gatherer(std::uint32_t ino, std::uint64_t blocks_count, std::size_t limit)
       : ino_(ino), blocks_count_(blocks_count), limit_(limit) {}
 
-  // False when the walk has to stop.
+  // Returns false to stop the walk.
   bool add(const MappedExtent& next) {
     if (next.len == 0 || next.block >= blocks_count_ || next.len > blocks_count_ - next.block)
       return stop("maps blocks outside of the file system");

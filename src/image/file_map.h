@@ -8,8 +8,8 @@
 
 namespace e4r::image {
 
-// Image::inode() and Image::file_extents() on a handle that nobody else uses meanwhile; Errors
-// do not name the image.
+// Implement Image::inode() and Image::file_extents(). Nobody else may use the handle meanwhile.
+// Errors do not name the image.
 [[nodiscard]] Result<InodeInfo> read_inode(ext2_filsys fs, std::uint32_t ino);
 [[nodiscard]] Result<std::vector<MappedExtent>> read_extents(ext2_filsys fs, std::uint32_t ino,
                                                              std::size_t limit);

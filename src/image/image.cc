@@ -18,7 +18,8 @@
 namespace e4r::image {
 namespace {
 
-// Bitmap bytes in a piece of a scan: enough to keep a thread busy, enough pieces to share out.
+// Bytes of bitmaps in a piece of a scan: enough to keep a thread busy, but few enough that all
+// threads get pieces.
 constexpr std::uint64_t kPieceBytes = 2u << 20;
 
 GroupNumber groups_per_piece(const Geometry& geometry) {
@@ -38,12 +39,12 @@ struct Image::Impl {
 
   InputFile file;
   Ext2Handle fs;
-  std::mutex fs_mutex;  // libext2fs keeps caches
+  std::mutex fs_mutex;  // libext2fs keeps caches, so it is not thread-safe
   OpenOptions options;
   SuperblockInfo superblock;
   std::vector<GroupInfo> groups;
   Layout layout;
-  std::unique_ptr<std::uint64_t[]> words;  // all bitmaps, or none
+  std::unique_ptr<std::uint64_t[]> words;  // all bitmaps; null if not loaded
   std::vector<std::string> warnings;
   bool bad_groups_reported = false;
 
@@ -78,7 +79,8 @@ void Image::Impl::warn_about_state() {
                     path));
 }
 
-// Once per image, after every bitmap was looked at; with `strict` before that as well.
+// Reports bad groups once per image, after all bitmaps were checked; with `strict`, before that as
+// well.
 Status Image::Impl::report_bad_groups() {
   const auto bad = [](const GroupInfo& info) { return info.bad(); };
   const auto first = std::find_if(groups.begin(), groups.end(), bad);
@@ -121,9 +123,9 @@ Status Image::Impl::load() {
   return claim_metadata();
 }
 
-// With flex_bg nobody asks whether bitmaps have the metadata in use. An allocation that meets some
-// fails in the kernel (ext4_mb_mark_diskspace_used(), which asks ext4_inode_block_valid()), so none
-// of it counts as free.
+// Marks all metadata as in use. With flex_bg the kernel does not check that bitmaps do so, but an
+// allocation that meets metadata fails (ext4_mb_mark_diskspace_used(), which calls
+// ext4_inode_block_valid()).
 Status Image::Impl::claim_metadata() {
   const std::size_t size = superblock.words_per_group();
   std::uint64_t all = 0;

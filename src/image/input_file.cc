@@ -14,7 +14,7 @@
 namespace e4r::image {
 namespace {
 
-// How a file that is no image begins, and what to do with it.
+// The first bytes of a file that is not an image, and advice for it.
 struct Lookalike {
   std::size_t offset;
   std::string_view magic;
@@ -72,7 +72,8 @@ Result<InputFile> InputFile::open(const std::string& real_path, const std::strin
   InputFile file;
   file.path_ = name.empty() ? real_path : name;
   const std::string& path = file.path_;
-  file.fd_ = ::open(real_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not wait
+  // must not block on a pipe
+  file.fd_ = ::open(real_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.fd_ < 0) return error("cannot open {}: {}", path, errno_text(errno));
   struct stat st = {};
   if (::fstat(file.fd_, &st) != 0) return error("{}: {}", path, errno_text(errno));

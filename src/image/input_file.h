@@ -11,11 +11,11 @@
 
 namespace e4r::image {
 
-// A regular file or block device open for reading at any offset; reads are thread-safe.
+// A regular file or block device, open for reads at any offset. Reads are thread-safe.
 class InputFile {
  public:
-  // The Error says what the path is when it can hold no image: a directory, a pipe... `name`: what
-  // messages call it, instead of the path; path() gives it.
+  // Messages call the file `name`, or `path` if that is empty; path() returns the same. If the path
+  // cannot be an image, the Error says what it is: a directory, a pipe...
   [[nodiscard]] static Result<InputFile> open(const std::string& path,
                                               const std::string& name = {});
   InputFile(InputFile&& other) noexcept { swap(other); }
@@ -28,10 +28,10 @@ class InputFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // Bytes that can be other than zero: below size() for a sparse file.
+  // Bytes that may be nonzero; less than size() for a sparse file.
   [[nodiscard]] std::uint64_t allocated() const { return allocated_; }
 
-  // Fills `out` from `offset` on, or says that the file ends before or which error the read met.
+  // Fills `out` from `offset` on. The Error says that the file ends earlier or why the read failed.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -49,13 +49,13 @@ class InputFile {
   std::uint64_t allocated_ = 0;
 };
 
-// Whether the file is a QCOW2 or a positionless e2image: these may have a superblock where a raw
-// image has it, and nothing else.
+// Whether the file is a QCOW2 file or an e2image without block positions. Such a file may have a
+// superblock in the place where a raw image has it, but nothing else.
 [[nodiscard]] bool is_container(std::span<const std::byte> head);
 
-// The Error for a file without an ext4 superblock: what it looks like instead (QCOW2 e2image,
-// e2image without -r, compressed file, partitioned disk) and the command that makes an image of
-// it. `head` holds the first bytes of the file, as many as there are up to 2 KiB.
+// The Error for a file without an ext4 superblock: what the file seems to be (QCOW2 e2image,
+// e2image without -r, compressed file, partitioned disk) and the command that makes an image of it.
+// `head` has the first bytes of the file, up to 2 KiB.
 [[nodiscard]] Error not_an_image(const std::string& path, std::span<const std::byte> head);
 
 }  // namespace e4r::image

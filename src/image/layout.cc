@@ -14,8 +14,8 @@ std::uint64_t mask(unsigned low, unsigned high) {
   return (kAll << low) & (kAll >> (64 - high));
 }
 
-// Calls visit(word index, mask) for each word that [first, first + count) touches until it
-// returns false; whether it never did.
+// Calls visit(word index, mask) for each word that [first, first + count) touches, until it returns
+// false. Returns whether it never did.
 template <class Visit>
 bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
   for (std::uint64_t bit = first, end = first + count; bit < end;) {
@@ -118,7 +118,7 @@ void Layout::collect(GroupNumber group, std::vector<BlockRange>& out) const {
     if (count == 0 || first < geo_.first_data_block || first >= geo_.blocks_count) return;
     out.push_back({first, std::min(count, geo_.blocks_count - first)});
   };
-  // With bigalloc on 1 KiB blocks the boot block is part of group 0 and precedes the superblock.
+  // With bigalloc and 1 KiB blocks, the boot block is part of group 0, before the superblock.
   const bool boot = group == 0 && geo_.block_size() == 1024 && geo_.first_data_block == 0;
   add(info.first_block, base_blocks(group) + (boot ? 1 : 0));
   if (!info.has_places()) return;
@@ -141,8 +141,9 @@ std::vector<BlockRange> Layout::bookkeeping() const {
   };
   const Block super = geo_.block_size() == 1024 ? 1 : 0;
   add(super);
-  // Behind the superblock. That libext2fs works out from the first data block, which precedes it
-  // where bigalloc has 1 KiB blocks: but for descriptor block 0 it is a block short there.
+  // The descriptors follow the superblock. libext2fs computes their place from the first data
+  // block, which with bigalloc and 1 KiB blocks is one block before the superblock. There its
+  // answer is one block short, except for descriptor block 0.
   const bool meta_bg = ext2fs_has_feature_meta_bg(fs_->super) != 0;
   const std::uint32_t together = meta_bg ? fs_->super->s_first_meta_bg : geo_.desc_blocks;
   for (std::uint32_t i = 0; i < geo_.desc_blocks; ++i)

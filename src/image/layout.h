@@ -10,23 +10,24 @@
 
 namespace e4r::image {
 
-// Where the format puts a group's own metadata, from superblock and descriptors alone.
+// The places of a group's own metadata, computed from the superblock and descriptors.
 class Layout {
  public:
   // Both must outlive the Layout.
   Layout(const SuperblockInfo& superblock, std::span<const GroupInfo> groups, ext2_filsys fs)
       : geo_(superblock), groups_(groups), fs_(fs) {}
 
-  // Blocks at the start of the group that hold a superblock copy, group descriptors and blocks
-  // reserved for more of them.
+  // The number of blocks at the start of the group that hold a superblock copy, group descriptors
+  // and reserved descriptor blocks.
   [[nodiscard]] std::uint64_t base_blocks(GroupNumber group) const;
 
-  // Fills `words` with the bitmap of a group that has never been written to: base blocks and
-  // those of its bitmaps and inode table that lie in it are in use, as is all past its end.
+  // Fills `words` with the bitmap of a group that was never written. In use are the base blocks,
+  // the group's bitmaps and inode table where they lie inside the group, and all bits past its end.
   void init_bitmap(GroupNumber group, std::span<std::uint64_t> words) const;
 
-  // Whether `words` has the group's own bitmaps and inode table in use. Without flex_bg the
-  // kernel refuses a bitmap that has not; with it they may lie anywhere and nobody asks.
+  // Whether the group's own bitmaps and inode table are in use in `words`. Without flex_bg the
+  // kernel refuses a bitmap where they are not. With flex_bg they may lie anywhere, and the kernel
+  // does not check.
   [[nodiscard]] bool metadata_in_use(GroupNumber group, std::span<const std::uint64_t> words) const;
 
   // See Image::metadata().
@@ -43,15 +44,14 @@ class Layout {
   ext2_filsys fs_;
 };
 
-// Clusters of the group that the part of `blocks` inside it touches, counted from its first; count
-// 0 when none does.
+// The clusters of the group that overlap `blocks`, counted from the group's first cluster. The
+// count is 0 if none does.
 [[nodiscard]] ClusterRange clusters_in_group(const Geometry& geometry, GroupNumber group,
                                              const BlockRange& blocks);
 
-// Sets bits [first, first + count); the caller has checked that they are there. Returns how many
-// were clear.
+// Sets the bits [first, first + count), which must be inside `words`. Returns how many were clear.
 std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t count);
-// Whether all of them are set.
+// Whether all of these bits are set.
 [[nodiscard]] bool all_set(std::span<const std::uint64_t> words, std::uint64_t first,
                            std::uint64_t count);
 

@@ -21,7 +21,8 @@ namespace {
 constexpr std::uint64_t kCopiedAtOnce = 1 << 20;
 constexpr std::array<unsigned char, 16> kJournalUuid = {'e', '4', 'r', 'e', 'p', 'l', 'a', 'y',
                                                         'j', 'o', 'u', 'r', 'n', 'a', 'l', '1'};
-// A journal's smallest (JBD2_MIN_JOURNAL_BLOCKS) and largest size here, in blocks.
+// The smallest and largest journal made here, in blocks. The kernel requires
+// JBD2_MIN_JOURNAL_BLOCKS.
 constexpr std::uint64_t kLeastJournal = 4096, kMostJournal = 262144;
 
 Error no_memory() {
@@ -47,7 +48,7 @@ errcode_t put_root(ext2_filsys fs) {
   root->i_mode = LINUX_S_IFDIR | 0700;
   root->i_links_count = 2;
   root->i_size = fs->blocksize;
-  // The kernel wants a root that has blocks; nobody looks where they are.
+  // The kernel wants a root directory with blocks but does not look for them.
   root->i_blocks = fs->blocksize / 512;
   if (ext2fs_has_feature_extents(fs->super)) {
     root->i_flags = EXT4_EXTENTS_FL;
@@ -61,7 +62,7 @@ errcode_t put_root(ext2_filsys fs) {
                                  static_cast<int>(bytes.size()));
 }
 
-// Of the superblock, what a mount would otherwise ask more of than there is.
+// Adapts the superblock: clears what a mount would need but the disks do not have.
 errcode_t settle(ext2_filsys fs, std::uint32_t journal_device) {
   ext2_super_block& super = *fs->super;
   ext2fs_clear_feature_journal_needs_recovery(&super);
@@ -90,7 +91,7 @@ errcode_t settle(ext2_filsys fs, std::uint32_t journal_device) {
   return 0;
 }
 
-// A device that is nothing but a journal (as mke2fs -O journal_dev makes it).
+// Makes a device with only a journal, as mke2fs -O journal_dev does.
 errcode_t make_journal(const std::string& path, std::uint32_t block_size, std::uint64_t blocks) {
   ext2_super_block wanted = {};
   wanted.s_rev_level = EXT2_DYNAMIC_REV;
@@ -108,7 +109,8 @@ errcode_t make_journal(const std::string& path, std::uint32_t block_size, std::u
   if (const errcode_t code =
           ext2fs_create_journal_superblock(fs.get(), static_cast<__u32>(blocks), 0, &journal))
     return code;
-  constexpr std::size_t kUsers = 0x40;  // of the journal's superblock, big-endian: one file system
+  // offset in the journal's superblock of the number of users (big-endian), here one
+  constexpr std::size_t kUsers = 0x40;
   journal[kUsers + 3] = 1;
   const std::uint64_t at = fs->super->s_first_data_block + 1;
   errcode_t code = io_channel_set_blksize(fs->io, static_cast<int>(block_size));
@@ -139,7 +141,8 @@ Result<MountableDisks> make_mountable(const std::string& image_path, const std::
     return settle(fs, journal_device);
   }));
   if (!journaled) return out;
-  // A quarter of it is the most that one transaction may have: each bitmap and descriptor.
+  // One transaction can change every bitmap and descriptor. It may take up to a quarter of the
+  // journal.
   const std::uint64_t blocks = std::clamp(8 * static_cast<std::uint64_t>(image.groups().size()),
                                           kLeastJournal, kMostJournal);
   out.journal = memory_file("e4replay journal", blocks * block_size);

@@ -7,9 +7,9 @@
 
 namespace e4r::image {
 
-// Takes out of an image's superblock what tells whose it is: label, UUID, where it was mounted,
-// times, mount options, the last errors. Checksums stay true: what they were seeded with is kept
-// (metadata_csum_seed), or they are made anew. The image is changed in place; it must be a copy.
+// Removes from an image's superblock what identifies its owner: label, UUID, mount point, times,
+// mount options, the last errors. Checksums remain valid: their seed is kept (metadata_csum_seed)
+// or they are recomputed. Changes the image in place; it must be a copy.
 [[nodiscard]] Status scrub(const std::string& path);
 
 }  // namespace e4r::image

@@ -11,7 +11,8 @@ namespace e4r::image {
 namespace {
 
 constexpr std::uint64_t kSuperOffset = 1024;
-// Descriptor tables up to this size are believed without asking how much of the file is there.
+// Descriptor tables of up to this size are accepted without a check that the file has that much
+// data.
 constexpr std::uint64_t kFreeDescriptorBytes = 64u << 20;
 
 using Super = ext2_super_block;
@@ -49,7 +50,7 @@ bool checksum_ok(const Super& sb) {
   return sb.s_checksum_type == EXT2_CRC32C_CHKSUM && crc32c(~0u, covered) == sb.s_checksum;
 }
 
-// Block, cluster, inode and descriptor sizes; nullptr when they are in range.
+// Checks the sizes of blocks, clusters, inodes and descriptors; nullptr if they are in range.
 const char* wrong_sizes(const Super& sb) {
   if (sb.s_log_block_size > EXT2_MAX_BLOCK_LOG_SIZE - EXT2_MIN_BLOCK_LOG_SIZE) return "block size";
   const bool bigalloc = sb.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_BIGALLOC;
@@ -69,7 +70,7 @@ const char* wrong_sizes(const Super& sb) {
   return nullptr;
 }
 
-// Group sizes and counts, given that the sizes above are in range.
+// Checks group sizes and counts, once the sizes above are in range.
 const char* wrong_counts(const Super& sb) {
   const std::uint32_t ratio_bits = sb.s_log_cluster_size - sb.s_log_block_size;
   const std::uint64_t bitmap_bits = std::uint64_t{8} * 1024 << sb.s_log_block_size;

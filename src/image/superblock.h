@@ -16,21 +16,21 @@ namespace e4r::image {
 // Bytes from the start of a device to the end of the primary superblock.
 inline constexpr std::uint64_t kHeadBytes = 2048;
 
-// What a file system lies on: `size` and `allocated` (that can be other than zero) in bytes.
+// The file or device of a file system. Both sizes are in bytes; `allocated` bytes may be nonzero.
 struct Holder {
   std::string path;
   std::uint64_t size = 0;
   std::uint64_t allocated = 0;
 };
 
-// Reads the primary superblock and refuses it unless every count is in range, agrees with the
-// others and fits the file, so that whoever computes with them (libext2fs included) neither
-// divides by zero nor allocates more than the file's own size justifies.
+// Reads the primary superblock. Refuses it unless every count is in range, agrees with the others
+// and fits the file. Users of these counts, including libext2fs, then neither divide by zero nor
+// allocate more than the size of the file justifies.
 [[nodiscard]] Status check_superblock(const InputFile& file);
-// The same, given the first kHeadBytes bytes (fewer when there are no more).
+// The same for the first kHeadBytes bytes, or fewer if there are no more.
 [[nodiscard]] Status check_superblock(const Holder& file, std::span<const std::byte> head);
 
-// What a superblock that was not refused says of the shape of its file system.
+// The geometry in a superblock that has passed the check.
 [[nodiscard]] Geometry geometry_of(const ext2_super_block& superblock);
 
 }  // namespace e4r::image

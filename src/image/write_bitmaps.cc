@@ -31,7 +31,7 @@ Status write_piece(int fd, std::span<const std::byte> bytes, std::uint64_t offse
   return {};
 }
 
-// Writes what is not zero, in units of the smallest thing a file system can leave out.
+// Writes only units that are not all zero, so the copy stays sparse.
 Status write_data(int fd, std::span<const std::byte> piece, std::uint64_t offset,
                   const std::string& path) {
   constexpr std::size_t kUnit = 4096;
@@ -48,7 +48,7 @@ Status write_data(int fd, std::span<const std::byte> piece, std::uint64_t offset
   return {};
 }
 
-// Where the next byte that may not be zero lies, from `offset` on; the size when there is none.
+// The offset of the next byte, from `offset` on, that may be nonzero; the size of the file if none.
 std::uint64_t next_data(const InputFile& file, std::uint64_t offset) {
   const off_t at = ::lseek(file.fd(), static_cast<off_t>(offset), SEEK_DATA);
   if (at >= 0) return static_cast<std::uint64_t>(at) / kPiece * kPiece;
@@ -70,7 +70,7 @@ Status copy_sparse(const InputFile& from, int to, const std::string& path) {
   return {};
 }
 
-// Puts one group's bitmap and descriptor into the copy; `free` grows by its free clusters.
+// Writes one group's bitmap and descriptor to the copy, and adds its free clusters to `free`.
 errcode_t store(ext2_filsys fs, dgrp_t group, std::span<const std::uint64_t> words,
                 std::vector<char>& block, std::uint64_t& free) {
   const std::uint32_t clusters = fs->super->s_clusters_per_group;
@@ -114,7 +114,7 @@ bool same_file(int a, const std::string& path) {
   return ::fstat(a, &st) == 0 && file_id(st) == file_id(path);
 }
 
-// Gives a changed copy its name when it is done.
+// Copies the image, changes the copy, then gives it its name.
 template <class Change>
 Status copy_and_change(const std::string& source, const OutputName& name, Change change) {
   E4R_TRY(const InputFile from, InputFile::open(source));

@@ -12,7 +12,7 @@
 
 namespace e4r::image {
 
-// The bitmap that a group is to have, in the form of Image::bitmap(); empty: leave the group alone.
+// The new bitmap of a group in the form of Image::bitmap(); empty to leave the group unchanged.
 // Valid until the next call.
 using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group)>;
 
@@ -24,12 +24,12 @@ using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group
 [[nodiscard]] Status write_with_bitmaps(const std::string& source, const OutputName& out,
                                         const NewBitmap& bitmap);
 
-// The same in a file without a name, in that directory (util/output.h).
+// The same in an anonymous file in that directory (util/output.h).
 [[nodiscard]] Result<Fd> anonymous_with_bitmaps(const std::string& source,
                                                 const std::string& directory,
                                                 const NewBitmap& bitmap);
 
-// A sparse copy of an image, likewise.
+// Makes `out` a sparse copy of the image, under the same rules.
 [[nodiscard]] Status write_copy(const std::string& source, const OutputName& out);
 
 }  // namespace e4r::image
