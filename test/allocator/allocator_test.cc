@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Goal, preallocations, retries and what becomes of them (ext4_mb_new_blocks, Linux 6.1).
+// Goals, preallocations and retries (ext4_mb_new_blocks, Linux 6.1).
 #include "allocator/allocator.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using allocator::Request;
 using allocator::SizeStep;
 using mb::Criterion;
 
-// A file request of which mode and size step are given.
+// A request for a file with a given mode and size step.
 Request stream_request(std::uint64_t ino, std::uint32_t logical, std::uint32_t len) {
   Request r = data_request(ino, len, 0);
   r.inputs_exact = false;
@@ -34,7 +34,7 @@ Request small_request(std::uint64_t ino, std::uint32_t len, std::uint64_t goal =
   return r;
 }
 
-// Four groups of 4096 clusters of 4 KiB, empty but for metadata, all loaded.
+// Four groups of 4096 clusters of 4 KiB, all loaded and empty except for metadata.
 struct AllocatorTest : testing::Test {
   AllocatorTest()
       : fs({.name = "plain", .groups = 4, .block_bits = 12, .clusters_per_group = 4096}) {
@@ -51,14 +51,14 @@ struct AllocatorTest : testing::Test {
     return d;
   }
   [[nodiscard]] const allocator::Counters& counters() const { return rig->allocator.counters(); }
-  // File blocks where the inode's preallocations start, the last used first.
+  // The first file block of each preallocation of the inode, most recently used first.
   std::vector<std::uint32_t> inode_list(std::uint64_t ino) {
     std::vector<std::uint32_t> out;
     if (const auto* mine = rig->state.find_inode_preallocs(ino))
       for (const state::Prealloc& pa : mine->list) out.push_back(pa.logical);
     return out;
   }
-  // Clusters left in the preallocations of one bucket, in its order.
+  // The free clusters of each preallocation in a bucket, in its order.
   std::vector<std::uint32_t> bucket(std::uint32_t cpu, std::size_t index) {
     std::vector<std::uint32_t> out;
     for (const state::Prealloc& pa : rig->state.locality(cpu).buckets[index])
@@ -114,7 +114,8 @@ TEST_F(AllocatorTest, TheNearestLargeEnoughGroupPreallocationServes) {
 
 TEST_F(AllocatorTest, ABucketOfNineGivesItsSmallestBackUntilFiveAreLeft) {
   tunables.mb_group_prealloc = 40;
-  for (const std::uint32_t len : {27u, 32u, 25u, 30u, 28u, 31u, 26u, 29u})  // 8 to 15 are left
+  // leaves 8 to 15 clusters
+  for (const std::uint32_t len : {27u, 32u, 25u, 30u, 28u, 31u, 26u, 29u})
     EXPECT_FALSE(ask(small_request(20 + len, len)).prealloc);
   EXPECT_EQ(bucket(0, 3), (Numbers{8, 9, 10, 11, 12, 13, 14, 15}));
   (void)ask(small_request(90, 31));
@@ -131,7 +132,7 @@ TEST_F(AllocatorTest, AnInodeKeepsItsPreallocation) {
   EXPECT_EQ(second.block, first.block + 100);
   EXPECT_FALSE(ask(stream_request(21, 100, 8)).prealloc) << "another file";
   EXPECT_FALSE(ask(stream_request(20, 600, 8)).prealloc) << "another part of the file";
-  // Longer than what is left of it: served in part.
+  // Longer than the rest of the preallocation, so served only in part.
   const Decision tail = ask(stream_request(20, 500, 50));
   EXPECT_TRUE(tail.prealloc);
   EXPECT_EQ(tail.len, 12u);
@@ -152,7 +153,7 @@ TEST_F(AllocatorTest, AUsedUpInodePreallocationGoes) {
 }
 
 TEST_F(AllocatorTest, TheLeastRecentlyUsedPreallocationsAreTrimmed) {
-  tunables.mb_max_inode_prealloc = 4;  // up to six are left alone
+  tunables.mb_max_inode_prealloc = 4;  // up to six are kept
   for (std::uint32_t part = 0; part < 6; ++part) (void)ask(stream_request(20, part * 512, 8));
   EXPECT_EQ(inode_list(20), (Numbers{2560, 2048, 1536, 1024, 512, 0}));
   (void)ask(stream_request(20, 10, 1));
@@ -168,8 +169,8 @@ struct PlaceCase {
   std::uint32_t asked, placed;
 };
 
-// Of a goal of 512 blocks only 100 are found: they go to the goal's end, its start, or to where
-// the request starts, whichever first covers it.
+// The goal has 512 blocks but only 100 are found. They go to the goal's end, its start, or the
+// request's start: the first of these that covers the request.
 TEST_F(AllocatorTest, AShortFindIsPlacedInTheGoal) {
   for (const PlaceCase& c : {PlaceCase{0, 0},
                              {92, 0},
@@ -256,7 +257,8 @@ TEST_F(AllocatorTest, GoalOnlyMeansNowhereElse) {
   EXPECT_TRUE(ask(at_goal(10, 4096 + 334, mb::hint_goal_only)).success);
 }
 
-// 6.1 serves it from wherever the file's preallocation is; 6.4 and later from its goal alone.
+// 6.1 serves a request with EXT4_MB_HINT_GOAL_ONLY from a preallocation wherever it lies; 6.4 and
+// later only at its goal.
 TEST_F(AllocatorTest, AGoalThatMustBeMetMayPassThePreallocationOver) {
   for (const auto& [policy, passes] :
        {std::pair{"legacy", false}, std::pair{"linux-6.12", true}, std::pair{"linux-7.3", true}}) {
@@ -308,7 +310,7 @@ TEST_F(AllocatorTest, WithoutSpacePreallocationsAreGivenUpGroupByGroup) {
     r.cpu = cpu;
     EXPECT_TRUE(ask(r).success);
   }
-  // 30 are left in each of four preallocations, and nothing else.
+  // Only four preallocations are left, each with 30 clusters.
   const Decision d = ask(metadata_request(40, 0));
   EXPECT_TRUE(d.success);
   EXPECT_EQ(d.len, 30u);
@@ -325,7 +327,7 @@ TEST_F(AllocatorTest, WithNothingToGiveUpItTriesOnceMore) {
   const Decision d = ask(metadata_request(1, 0));
   EXPECT_FALSE(d.success);
   EXPECT_NE(d.flags & mb::strict_check, 0u);
-  // CR3 of both tries looked at every group in vain.
+  // CR3 looked at every group in both tries and found nothing.
   EXPECT_EQ(counters()[Criterion::cr3].useless_loops, 2u);
   EXPECT_EQ(counters()[Criterion::cr3].groups_considered, 8u);
 }
@@ -346,7 +348,7 @@ TEST_F(AllocatorTest, AllocatingInAGroupInitialisesItsBitmap) {
   EXPECT_EQ(rig->state.group(2).disk_free, before - 5);
 }
 
-// Leads to one result.
+// Leads the allocator to one result.
 class Dictate : public allocator::Guide {
  public:
   Dictate(bool prealloc, const Extent& result) : choice_{prealloc, {}, result} {}
@@ -434,10 +436,10 @@ TEST(ReadByOthers, RangesGoRoundTheEnd) {
   ASSERT_EQ(fs.geometry().groups, 3u);
   rig.allocator.mark_read(2, 1);
   EXPECT_EQ(read_groups(rig.state), (std::vector<std::uint32_t>{0, 2}));
-  rig.allocator.mark_read(3, 1);  // of an image that is not this one
+  rig.allocator.mark_read(3, 1);  // a group that this image does not have
   rig.allocator.mark_read(0, 4);
   EXPECT_EQ(read_groups(rig.state), (std::vector<std::uint32_t>{0, 2}));
-  rig.allocator.mark_read(0, 0);  // one batch for all
+  rig.allocator.mark_read(0, 0);  // one batch with all groups
   EXPECT_EQ(read_groups(rig.state).size(), 3u);
 }
 
@@ -446,9 +448,9 @@ TEST(ReadByOthers, AGroupLoadedByOthersShowsItsBatch) {
   allocator::Tunables tunables = allocator::defaults_for(fs.geometry());
   tunables.mb_prefetch = 2;
   Rig rig("legacy", fs, tunables);
-  rig.allocator.load_group(0);  // to free in it
+  rig.allocator.load_group(0);  // as for a free in the group
   EXPECT_TRUE(read_groups(rig.state).empty());
-  rig.allocator.load_by_others(0);  // loaded: nobody reads it
+  rig.allocator.load_by_others(0);  // already loaded, so nothing is read
   EXPECT_TRUE(read_groups(rig.state).empty());
   rig.allocator.load_by_others(2);
   EXPECT_EQ(read_groups(rig.state), (std::vector<std::uint32_t>{2}));

@@ -17,13 +17,13 @@ using allocator::Decision;
 using mb::Criterion;
 
 struct Cr15 : FullGroups {
-  // One request for `len` clusters with a goal of kGoal.
+  // Makes one request for `len` clusters with a goal of kGoal.
   Decision ask(std::uint32_t len, std::string_view policy = "cr1.5") {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
     return rig->allocator.allocate(data_request(20, len, 3 * kMiB));
   }
-  // CR1.5 found nothing: the goal is whole again, and CR2 and CR3 looked for it.
+  // Whether CR1.5 found nothing, restored the goal, and CR2 or CR3 searched for it.
   [[nodiscard]] testing::AssertionResult went_on(const Decision& d) const {
     if (d.criterion == Criterion::cr1_5 || d.goal.len != kGoal ||
         counters()[Criterion::cr1_5].hits > 0 || counters()[Criterion::cr2].groups_considered == 0)
@@ -63,7 +63,7 @@ TEST_F(Cr15, IsNotReachedWhenCr1Finds) {
 TEST_F(Cr15, NeverTrimsBelowTheRequest) {
   free_runs(fs, 3, 4, 150, 10);
   EXPECT_EQ(ask(100).criterion, Criterion::cr1_5);  // 128 covers 100
-  EXPECT_TRUE(went_on(ask(129)));                   // 256 would be needed
+  EXPECT_TRUE(went_on(ask(129)));                   // needs 256
 }
 
 TEST_F(Cr15, TrimsAtMostSoManyOrders) {
@@ -143,7 +143,7 @@ TEST_F(Cr15, AStripeLongerThanAGroupIsNone) {
   EXPECT_EQ(ask(8).goal.len, 128u);
 }
 
-// `count` groups of a list that do not serve the shortest goal, then one that does.
+// `count` groups of a list that cannot serve the shortest goal, then one that can.
 TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
   for (const std::uint32_t count : {31u, 32u}) {
     ModelFs many({.name = "many", .groups = 40, .block_bits = 12, .clusters_per_group = 2048});
@@ -159,7 +159,7 @@ TEST_F(Cr15, LooksAtSoManyGroupsOfAList) {
   }
 }
 
-// Lists are indexed by the order of the length; this one is beyond all of them.
+// Lists are by the order of the length; this goal is beyond the last list.
 TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   tunables.mb_group_prealloc = 131072;
   tunables.mb_cr1_5_max_trim_order = 8;
@@ -172,7 +172,8 @@ TEST_F(Cr15, AGoalLongerThanAGroupIsTrimmed) {
   EXPECT_EQ(d.goal_len, 131072u);
 }
 
-// One free extent of 600 clusters without an aligned chunk of the goal's order, for CR0 to leave.
+// One free extent of 600 clusters without an aligned chunk of the goal's order, so CR0 finds
+// nothing.
 TEST_F(Cr15, TheScanByStripeTakesTheWholeGoal) {
   tunables.mb_stripe = 16;
   fs.free(3, 100, 600);
@@ -219,8 +220,8 @@ TEST(Cr15Bigalloc, StripesCountInClusters) {
 
 // Only groups 0 and 1 may be used, as for a file without extents on a huge file system.
 TEST_F(Cr15, TheListsGiveNoGroupThatTheInodeMayNotUse) {
-  fs.free(5, 512, 1024);  // for CR0
-  fs.free(6, 100, 600);   // for CR1
+  fs.free(5, 512, 1024);  // serves CR0
+  fs.free(6, 100, 600);   // serves CR1
   free_runs(fs, 7, 4, 300, 5);
   for (const char* name : {"legacy", "cr1.5"}) {
     rig.emplace(name, fs, tunables);
@@ -244,7 +245,7 @@ TEST_F(Cr15, RestoresTheGoalBeforeCr2) {
   free_runs(fs, 6, 4, 30, 40);
   const Decision d = ask(8);
   EXPECT_TRUE(went_on(d));
-  // CR2 wants as many free clusters as the whole goal, so it looks at group 6 alone.
+  // CR2 wants as many free clusters as the whole goal has, so only group 6 qualifies.
   EXPECT_EQ(d.result.group, 6u);
   EXPECT_EQ(counters()[Criterion::cr2].extents_scanned, 40u);
 }
@@ -306,13 +307,13 @@ TEST(Criteria, ExtentsPerCriterionAddUp) {
     const allocator::Counters& c = rig.allocator.counters();
     std::uint64_t sum = 0;
     for (const auto& per : c.by_criterion) sum += per.extents_scanned;
-    EXPECT_LE(sum, c.extents_scanned) << policy->name;  // the goal itself is no criterion's
+    EXPECT_LE(sum, c.extents_scanned) << policy->name;  // a hit at the goal belongs to no criterion
     EXPECT_GE(sum + c.goal_hits, c.extents_scanned) << policy->name;
     EXPECT_GT(sum, 0u);
   }
 }
 
-// Read-ahead. Groups 0 to 7 are one flex group, so the first batch.
+// Read-ahead. Groups 0 to 7 are one flex group and thus the first batch.
 struct Prefetch : testing::Test {
   Prefetch() : fs(model_shape("blocks_4k_forty_groups")) {}
   std::string loaded_by(std::string_view policy, bool read_before = false) {
@@ -332,7 +333,7 @@ struct Prefetch : testing::Test {
 TEST_F(Prefetch, LoadsTheWholeBatchUninitialisedGroupsIncluded) {
   fs.group(3).block_uninit = fs.group(5).block_uninit = fs.group(8).block_uninit = true;
   EXPECT_EQ(loaded_by("cr1.5"), "0 1 2 3 4 5 6 7 ");
-  // Linux 6.1 looks at the descriptor of the group above the one that it would load.
+  // Linux 6.1 checks the descriptor of the group after the one to load.
   EXPECT_EQ(loaded_by("legacy"), "0 1 3 5 6 ");
 }
 
@@ -341,7 +342,7 @@ TEST_F(Prefetch, LoadsTheBatchEvenWhenItsBitmapsWereReadBefore) {
   EXPECT_EQ(loaded_by("legacy", true), "0 ");
 }
 
-// The search walks to the last group; read-ahead goes by flex groups of eight.
+// The search walks to the last group. Read-ahead reads flex groups of eight.
 TEST_F(Prefetch, EveryBatchIsFinished) {
   for (std::uint32_t group = 0; group < 39; ++group) {
     fs.use(group, 0, 2048);
@@ -356,7 +357,7 @@ TEST_F(Prefetch, EveryBatchIsFinished) {
   EXPECT_EQ(loaded("legacy"), 8u) << "the last batch alone";
 }
 
-// Nobody has loaded anything, and no group but one has an extent of the goal's length.
+// No group is loaded, and no group has an extent of the goal's length unless made good.
 struct Cr15Cold : testing::Test {
   Cr15Cold() : fs(model_shape("blocks_4k_forty_groups")) {
     fs.fill();
@@ -366,9 +367,9 @@ struct Cr15Cold : testing::Test {
     free_runs(fs, group, 1300, 700, 1);
     fs.free(group, 4, 1996);
   }
-  // A large file each time; the goal is where the last one ended, at first in group 0.
+  // A large file each time. The goal is where the last file ended, at first in group 0.
   Decision ask() { return ask(3 * kMiB, 0); }
-  // A small file, whose goal is its own.
+  // A small file with a goal of its own.
   Decision ask_from(std::uint32_t group) { return ask(32 * kKiB, group); }
   Decision ask(std::uint64_t size, std::uint32_t goal) {
     if (!rig) rig.emplace("cr1.5", fs);
@@ -413,7 +414,7 @@ TEST_F(Cr15Cold, LooksAtTheFirstGroupOfABatchOnly) {
   EXPECT_FALSE(rig->state.group(16).need_init);
 }
 
-// Batches that begin with a full group have their turn when all others are loaded.
+// Batches that begin with a full group follow when all others are loaded.
 TEST_F(Cr15Cold, ACursorFindsTheRest) {
   fs.use(8, 0, 2048);
   make_good(12);

@@ -12,8 +12,7 @@ std::uint64_t hash_of(std::initializer_list<std::pair<std::uint64_t, std::uint32
   return hash.value();
 }
 
-// The values are those of FNV-1a of 64 bits over the bytes that the header names, by another
-// program.
+// Another program computed these values: 64-bit FNV-1a over the bytes that the header names.
 TEST(DecisionHash, IsTheOneThatIsDescribed) {
   EXPECT_EQ(hash_of({}), 0xcbf29ce484222325u);
   EXPECT_EQ(hash_of({{1, 1}}), 0xff1ed9421877e875u);

@@ -15,7 +15,7 @@ namespace {
 
 using Sent = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
-// Two empty groups of 1024 clusters but for the first four, mounted with discard.
+// Two groups of 1024 clusters, mounted with discard. Only the first four clusters are in use.
 struct DiscardingFs {
   explicit DiscardingFs(bool journal = true, std::uint32_t cluster_bits = 0) {
     state::MountedGeometry& g = source.geometry;
@@ -69,9 +69,9 @@ TEST(Discards, NeighboursOfOneTransactionAreOne) {
   fs.free(1, 120, 5);
   fs.free(1, 115, 5);
   fs.model.send_discards(Discards::kAll);
-  EXPECT_EQ(fs.sent(), Sent());  // not committed
+  EXPECT_EQ(fs.sent(), Sent());  // not committed yet
   fs.commit();
-  EXPECT_EQ(fs.sent(), Sent());  // and the worker has not come to it
+  EXPECT_EQ(fs.sent(), Sent());  // the worker has not run yet
   fs.model.send_discards(Discards::kAll);
   EXPECT_EQ(fs.sent(), (Sent{{1024 + 110, 15}}));
   EXPECT_EQ(fs.model.discards()->counts(), (DiscardCounts{1, 15}));
@@ -83,7 +83,7 @@ TEST(Discards, ReachToTheRightAndNotToTheLeft) {
   fs.take(0, 70, 10);
   fs.free(0, 55, 5);  // 60 to 69 have been free all the time
   fs.commit();
-  fs.free(0, 50, 5);  // what lies right of it is free now
+  fs.free(0, 50, 5);  // blocks to the right are free by now
   fs.commit();
   fs.model.send_discards(Discards::kAll);
   EXPECT_EQ(fs.sent(), (Sent{{50 + 5, 15}, {50 + 0, 20}})) << "in the order of the commits";
@@ -123,7 +123,7 @@ TEST(Discards, WithoutAJournalAreWhatIsFreed) {
   EXPECT_EQ(fs.sent().size(), 2u);
 }
 
-// A group that is full while its only run is sent comes back to the end of its list.
+// A group that becomes full while its only run is sent returns to the end of its list.
 TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
   DiscardingFs fs;
   Tunables tunables = defaults_for(fs.source.geometry);
@@ -143,14 +143,15 @@ TEST(Discards, MoveTheGroupToTheEndOfItsLists) {
   EXPECT_TRUE(state.check(5).empty());
 }
 
-// FITRIM on a mount without discard. Group 0: 4 to 10, 20 to 30 and from 1000 on are free.
+// FITRIM on a mount without discard. In group 0, clusters 4 to 9, 20 to 29 and from 1000 on are
+// free.
 struct Trimmed : Mounted {
   explicit Trimmed(const char* policy = "legacy", bool journal = true, std::uint32_t bits = 0)
       : Mounted(policy, journal, bits) {
     take(0, 10, 10);
     take(0, 30, 970);
   }
-  // Returns how many runs it has sent.
+  // Returns how many runs were sent.
   std::uint64_t trim(std::uint32_t group, std::uint32_t minlen, bool even_trimmed = false) {
     return trim(group, 0, 1024, minlen, even_trimmed);
   }
@@ -204,7 +205,7 @@ TEST(Fitrim, WithoutAJournalAFreeShowsAtOnce) {
   EXPECT_EQ(fs.trim(0, 1), 4u);
 }
 
-// Clusters of a preallocation are in use, and come back without anybody being told.
+// Clusters of a preallocation are in use. Their return does not clear the trimmed mark.
 TEST(Fitrim, APreallocationThatIsGivenBackDoesNotShow) {
   Trimmed fs;
   EXPECT_EQ(fs.trim(0, 1), 3u);
@@ -247,7 +248,7 @@ TEST(Fitrim, GoesOnWithWhatIsFreeByThen) {
   EXPECT_TRUE(fs.trimmed(0));
 }
 
-// Also without FITRIM, when all clusters of the group come back at once.
+// The worker also marks a group as trimmed, when all its clusters come back at once.
 TEST(Fitrim, TheWorkerMakesAGroupTrimmed) {
   Trimmed fs;
   fs.take(1, 4, 1020);

@@ -16,7 +16,8 @@ struct Forcealign : FullGroups {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
   }
-  // `len` blocks from file block `logical` on; the file is as large as given, or ends with them.
+  // Requests `len` blocks from file block `logical` on. The file ends with them unless `size` is
+  // larger.
   Decision ask(std::uint32_t len, std::uint32_t logical = 0, std::uint64_t size = 0,
                std::uint64_t ino = 20) {
     Request r = data_request(ino, len, std::max(size, (std::uint64_t{logical} + len) * 4096));
@@ -40,7 +41,7 @@ TEST_F(Forcealign, GivesAlignedBlocksOrNone) {
 }
 
 TEST_F(Forcealign, RefusesWhatOthersGet) {
-  for (std::uint32_t at = 2; at < 2000; at += 8) fs.free(3, at, 5);  // [2, 7): nothing aligned
+  for (std::uint32_t at = 2; at < 2000; at += 8) fs.free(3, at, 5);  // [2, 7): no aligned chunk
   start();
   EXPECT_FALSE(ask(4).success);
   EXPECT_FALSE(ask(1).success);
@@ -74,7 +75,7 @@ TEST_F(Forcealign, DoesNotTryTheGoal) {
   EXPECT_EQ(d.result.start % d.goal.len, 0u);
 }
 
-// A file of 3 MiB asks for 2 MiB at once. The posting goes no lower.
+// A file of 3 MiB has a goal of 2 MiB. The posting does not try less.
 TEST_F(Forcealign, FailsWithoutTheNormalisedGoal) {
   fs.free(3, 4, 400);
   start();

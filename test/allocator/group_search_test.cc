@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which groups a search looks at, and which it loads for that.
+// Which groups a search looks at, and which of them it loads.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -99,7 +99,7 @@ TEST_F(SearchTest, ReadAheadLoadsABatchFromTheGoalOn) {
   EXPECT_EQ(loaded(rig->state), "0 1 18 19 ") << "around the end";
 }
 
-// The next rung starts the batch again, finds it read, and has nothing to finish.
+// The next rung starts the same batch, finds that it was read, and has nothing to finish.
 TEST_F(SearchTest, ABatchThatTheNextRungMeetsAgainIsForgotten) {
   make(shape(0));
   tunables.mb_prefetch = 4;
@@ -123,7 +123,7 @@ TEST_F(SearchTest, ABatchIsReadOnlyOnce) {
   EXPECT_EQ(loaded(rig->state), "5 ") << "nothing was read, so nothing is finished";
 }
 
-// Where an inode was made in a group without a bitmap, the bitmap is in memory from then on.
+// When an inode is made in a group without a bitmap on disk, its bitmap is in memory afterwards.
 TEST_F(SearchTest, WhatWasMadeForAnInodeIsNotRead) {
   make(shape(0));
   tunables.mb_prefetch = 4;
@@ -138,11 +138,11 @@ TEST_F(SearchTest, WhatWasMadeForAnInodeIsNotRead) {
 
 TEST_F(SearchTest, FastRungsReadAheadUpToALimit) {
   make(shape(0));
-  for (std::uint32_t group = 0; group < 20; ++group) fs->use(group, 0, 2044);  // four are left
+  for (std::uint32_t group = 0; group < 20; ++group) fs->use(group, 0, 2044);  // four stay free
   tunables.mb_prefetch = 2;
   tunables.mb_prefetch_limit = 3;
   tunables.mb_optimize_scan = 0;
-  // CR1 walks all groups in vain; it reads two batches of two, CR2 and CR3 read the rest.
+  // CR1 walks all groups without success and reads two batches of two. CR2 and CR3 read the rest.
   const Decision d = ask(7, 0, "linear");
   EXPECT_TRUE(d.success);
   EXPECT_EQ(rig->state.groups_unread(), 0u);
@@ -160,7 +160,7 @@ TEST_F(SearchTest, ListsLeadToTheGroupThatEnteredFirst) {
     rig->state.load(9);
     load_all(rig->state);
     const Decision d = ask(7, 0);
-    // With four groups to walk first, group 3 comes up before the lists are asked.
+    // With four groups to walk first, group 3 comes before any group from the lists.
     EXPECT_EQ(d.result.group, linear == 0 ? 9u : 3u);
     EXPECT_EQ(d.criterion, Criterion::cr1);
   }
@@ -180,7 +180,7 @@ TEST_F(SearchTest, WithoutListsGroupsAreWalked) {
   EXPECT_EQ(rig->allocator.counters()[Criterion::cr1].groups_considered, 3u + 16u);
 }
 
-// Counting groups without looking at them must give what walking them gives.
+// Skipping groups with the index must give the same counts as walking them.
 TEST_F(SearchTest, SkippedGroupsAreCountedAsIfWalked) {
   for (const char* policy : {"linear", "legacy", "cr1.5"}) {
     std::uint64_t considered[2] = {};
@@ -193,7 +193,7 @@ TEST_F(SearchTest, SkippedGroupsAreCountedAsIfWalked) {
       rig.emplace(policy, *fs, tunables);
       for (std::uint32_t group = 0; group < 20; ++group) {
         rig->state.load(group);
-        // One group that is left to be read ahead makes the search walk.
+        // One unread group keeps the search walking.
         if (!walk || group != 6) rig->state.mark_read(rig->state.group(group));
       }
       for (const std::uint32_t goal : {0u, 5u, 18u}) (void)ask(2, goal);

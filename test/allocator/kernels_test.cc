@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What Linux 6.5, 6.12.117, 6.14 and 7.3.4 decide otherwise than 6.1, rule by rule.
+// Where Linux 6.5, 6.12.117, 6.14 and 7.3.4 decide differently from 6.1, rule by rule.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -25,7 +25,7 @@ struct Kernels : FullGroups {
     if (!rig) start();
     return rig->allocator.allocate(request);
   }
-  // `len` clusters of a file of 3 MiB, with a goal of kGoal near `group`.
+  // Requests `len` clusters of a file of 3 MiB near `group`, so the goal has kGoal clusters.
   Decision ask_large(std::uint32_t len, std::uint32_t group = 0, std::uint64_t ino = 20) {
     allocator::Request r = data_request(ino, len, 3 * kMiB);
     r.goal = fs.geometry().first_block(group);
@@ -33,8 +33,7 @@ struct Kernels : FullGroups {
   }
 };
 
-// A group that leaves its class and comes back is behind the others on a list, and where it was in
-// a set.
+// A group that leaves its class and returns is last on a list, but has its old place in a set.
 TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   for (const std::uint32_t group : {3u, 7u, 12u}) free_runs(fs, group, 4, 600, 2);
   for (const auto& [policy, second] :
@@ -48,7 +47,8 @@ TEST_F(Kernels, GroupsOfAClassComeInAscendingOrder) {
   }
 }
 
-// Behind a walk of all groups in the last criterion the number is counted on, and the hit with it.
+// After a walk of all groups in the last criterion, its number is incremented, and the hit counts
+// there.
 TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
   free_runs(fs, 3, 4, 30, 1);
   free_runs(fs, 7, 4, 20, 1);
@@ -68,7 +68,7 @@ TEST_F(Kernels, TheBestOfAWalkMayHaveTheNumberBehindTheLastCriterion) {
   }
 }
 
-// A group whose lock another CPU holds is passed over, but not in the last criterion.
+// A search skips a group whose lock another CPU holds, except in the last criterion.
 TEST_F(Kernels, AGroupWhoseLockIsHeldMayBePassedOver) {
   for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 1);
   allocator::Request request = metadata_request(300, 0);
@@ -95,7 +95,7 @@ TEST_F(Kernels, GroupsWhoseLocksAreHeldAreLeftForOthers) {
   EXPECT_EQ(counters().groups_left, 0u);
 }
 
-// Classes take turns in the groups from the goal's on, and only then in those before it.
+// All classes are searched in the groups from the goal's on before any group in front of it.
 TEST_F(Kernels, GroupsBeforeTheGoalsComeAfterEveryClass) {
   fs.free(2, 4, 1100);   // largest chunk: 512
   fs.free(15, 4, 2044);  // largest chunk: 1024
@@ -119,8 +119,8 @@ TEST_F(Kernels, BestAvailTrimsOrderByOrder) {
   EXPECT_EQ(counters()[Criterion::best_avail].hits, 1u);
 }
 
-// A stock trace shows the goal that best-avail has trimmed, and not the one before, so that several
-// sizes of the file lead to the same decision. How many groups CR1 looked at before differs.
+// A stock trace shows the goal that best-avail has trimmed but not the goal before, so several file
+// sizes lead to the same decision. They differ in how many groups CR1 looked at.
 TEST_F(Kernels, OfSizesThatLeadToTheSameDecisionCr1LooksAtOtherGroups) {
   free_runs(fs, 3, 4, 200, 5);
   for (const char* policy : {"linux-6.5", "linux-6.14", "linux-6.12", "linux-7.3"}) {
@@ -154,7 +154,7 @@ TEST_F(Kernels, BestAvailGoesNoFurtherThanItsLimit) {
   EXPECT_EQ(d.goal.len, kGoal) << "the goal is whole again";
 }
 
-// All orders there are, and a goal longer than any: there is room for every class.
+// With all orders and a goal longer than the longest, there is room for every class.
 TEST_F(Kernels, AGoalBeyondEveryOrderMayBeTrimmedToOneCluster) {
   tunables.mb_best_avail_max_trim_order = 64;
   for (const ModelShape& any : model_shapes()) {
@@ -179,7 +179,7 @@ TEST_F(Kernels, RequestsWithoutDataAreNotTrimmed) {
   EXPECT_EQ(d.result.len, 200u) << "the best there is, after all";
 }
 
-// Without the sets, best-avail is a second walk with the whole goal, for everybody.
+// Without the sets, best-avail is a second walk with the whole goal, for every request.
 TEST_F(Kernels, WalkingTriesBestAvailWithoutTrimming) {
   free_runs(fs, 7, 4, 200, 5);
   tunables.mb_optimize_scan = 0;
@@ -188,8 +188,8 @@ TEST_F(Kernels, WalkingTriesBestAvailWithoutTrimming) {
   EXPECT_EQ(counters()[Criterion::best_avail].groups_considered, 20u);
 }
 
-// ext4_mb_normalize_group_request does not set ac_orig_goal_len: behind best-avail, the goal of a
-// group preallocation is the length asked for.
+// ext4_mb_normalize_group_request does not set ac_orig_goal_len. After best-avail, the goal of a
+// group preallocation is the requested length.
 TEST_F(Kernels, AGroupPreallocationIsForgottenBehindBestAvail) {
   free_runs(fs, 7, 4, 20, 60);
   const Decision d = ask(data_request(20, 3, 100));
@@ -209,7 +209,7 @@ TEST_F(Kernels, ShortExtentsAreSteppedOverInTheFastCriteria) {
   start();
   const Decision d = ask(metadata_request(300, 0));
   EXPECT_EQ(d.criterion, Criterion::cr1);
-  // One run, but as many buddy chunks as cover the goal are an extent, and so is the rest of it.
+  // A run is examined in pieces: each is as many buddy chunks as cover the goal.
   EXPECT_EQ(counters()[Criterion::cr1].extents_scanned, d.found);
   EXPECT_GE(d.result.start, 100u);
   start("linux-6.1");
@@ -220,12 +220,12 @@ TEST_F(Kernels, LinearGroupsAreSoManyWithTheGoalsOwn) {
   fs.free(2, 4, 1100);
   tunables.mb_max_linear_groups = 2;
   (void)ask(metadata_request(512, 0));
-  // Groups 0 and 1 walked; group 2 counted by its class and by the look at it.
+  // Groups 0 and 1 are walked. Group 2 counts in its class and again when it is looked at.
   EXPECT_EQ(counters()[Criterion::cr0].groups_considered, 4u);
 }
 
-// As many linear groups as there are: the kernel has gone on to the next criterion by then, and
-// asks the classes of that one without walking again.
+// With as many linear groups as there are groups, the kernel has moved on to the next criterion. It
+// asks that one's classes without another walk.
 TEST_F(Kernels, OnceRoundAllGroupsLeadsToTheNextCriterionsClasses) {
   free_runs(fs, 7, 4, 200, 5);
   tunables.mb_max_linear_groups = 20;
@@ -266,7 +266,8 @@ TEST_F(Kernels, AsManyStreamGoalsAsAQuarterOfTheGroupsAtMost) {
   EXPECT_EQ(ask_large(300, 0, 26).goal.group, 0u);
 }
 
-// Preallocations of an inode are a tree by file block: the highest goes first, none is trimmed.
+// An inode's preallocations are in a tree by file block. The highest is released first, and none is
+// trimmed.
 TEST_F(Kernels, AnInodesPreallocationsAreKeptByFileBlock) {
   free_runs(fs, 3, 4, 1000, 2);
   tunables.mb_max_inode_prealloc = 0;
@@ -294,8 +295,8 @@ TEST_F(Kernels, PreallocatedCountsWhatTheRequestTakesToo) {
   EXPECT_EQ(before.result.len, counters().preallocated + 100);
 }
 
-// On lists, a group that best-avail suggested and that had nothing is a bad suggestion, and the
-// next call goes on from the goal that it has left.
+// A group that best-avail suggested from a list without success is a bad suggestion. The next call
+// continues with the goal as the last one left it.
 TEST_F(Kernels, BestAvailAsksTheLists) {
   free_runs(fs, 7, 4, 200, 5);
   start("linux-6.5");
@@ -306,7 +307,7 @@ TEST_F(Kernels, BestAvailAsksTheLists) {
   EXPECT_EQ(counters()[Criterion::best_avail].bad_suggestions, 0u);
 }
 
-// Before 7.0, files without extents are searched for from group to group.
+// Before 7.0, the search for files without extents walks from group to group.
 TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
   ModelShape shape = Kernels::shape();
   shape.extents = false;
@@ -322,13 +323,13 @@ TEST_F(Kernels, FilesWithoutExtentsMayHaveToWalk) {
   }
 }
 
-// 6.5 tries best-avail for every request, where there is nothing to trim. Later kernels do for
-// those that are not of data only when CR1 has looked at as many groups as there are, and those
-// that keep sets do not then either.
+// 6.5 tries best-avail for every request, even when the goal cannot be trimmed. Later kernels try
+// it for requests without HINT_DATA only after CR1 has looked at as many groups as there are. Those
+// that keep sets do not even then.
 TEST_F(Kernels, BestAvailMayComeForRequestsWithoutData) {
   ModelShape shape = Kernels::shape();
   shape.extents = false;
-  ModelFs walked(shape);  // files without extents are walked for
+  ModelFs walked(shape);  // the search for files without extents walks
   walked.fill();
   for (ModelFs* each : {&fs, &walked}) free_runs(*each, 7, 4, 200, 5);
   const auto looks = [&](std::string_view policy, ModelFs& on) {
@@ -349,8 +350,8 @@ TEST_F(Kernels, BestAvailMayComeForRequestsWithoutData) {
   }
 }
 
-// A group without an extent that is aligned to the stripe is searched for any. In 6.5 it is not,
-// and the lists suggest it again until there were as many looks as groups.
+// A group without an aligned extent is searched for any other. 6.5 does not do that, and its lists
+// suggest the group again until there were as many looks as groups.
 TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
   fs.free(3, 16 + 1, 20);
   tunables.mb_stripe = 16;
@@ -366,13 +367,13 @@ TEST_F(Kernels, AGroupWithoutAnAlignedExtentMayBeSearchedOn) {
   }
 }
 
-// CR0 has read as many bitmaps as the cheap criteria may, so that CR1 reads none. 6.5 then finishes
-// as many groups, but those before the one that CR1 began with.
+// CR0 uses up mb_prefetch_limit, so CR1 reads nothing. 6.5 then finishes as many groups as CR0's
+// batch has, but those in front of the group where CR1 began.
 TEST_F(Kernels, ReadAheadMayRememberTheBatchOfTheCriterionBefore) {
   for (std::uint32_t group = 0; group < 20; ++group)
     group == 12 ? fs.free(group, 100, 600) : fs.free(group, 4, 1);
   tunables.mb_prefetch = 4;
-  tunables.mb_prefetch_limit = 3;  // group 12 is loaded
+  tunables.mb_prefetch_limit = 3;  // the batch needs three reads, since group 12 is loaded
   for (const auto& [policy, finished] :
        {std::pair{"linux-6.5", true}, std::pair{"linux-6.14", false}}) {
     rig.emplace(policy, fs, tunables);
@@ -386,8 +387,8 @@ TEST_F(Kernels, ReadAheadMayRememberTheBatchOfTheCriterionBefore) {
   }
 }
 
-// Once a walk has gone round all groups for best-avail, 6.5 and 6.14 put the goal back: the goal of
-// a group preallocation becomes the length asked for. 6.12 puts nothing back after a walk.
+// After a best-avail walk of all groups, 6.5 and 6.14 restore the goal, which for a group
+// preallocation is the requested length. 6.12 restores nothing after a walk.
 TEST_F(Kernels, AWalkMayPutTheGoalBack) {
   free_runs(fs, 7, 4, 20, 60);
   tunables.mb_optimize_scan = 0;
@@ -402,7 +403,7 @@ TEST_F(Kernels, AWalkMayPutTheGoalBack) {
   }
 }
 
-// A walk that has found something has not gone round all groups.
+// A walk that finds something has not gone round all groups.
 TEST_F(Kernels, AWalkThatFindsKeepsItsGoal) {
   free_runs(fs, 7, 4, 600, 3);
   tunables.mb_optimize_scan = 0;
@@ -414,8 +415,8 @@ TEST_F(Kernels, AWalkThatFindsKeepsItsGoal) {
   }
 }
 
-// 6.5 and 6.14 leave a group that becomes full on its list of the average free extent, where CR1
-// considers it in vain; 6.1 takes it off.
+// 6.5 and 6.14 leave a group that becomes full on its average-fragment list, where CR1 considers it
+// without success. 6.1 removes it.
 TEST_F(Kernels, FullGroupsMayStayListed) {
   for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 512, 1);
   for (const auto& [policy, full] :
@@ -426,18 +427,18 @@ TEST_F(Kernels, FullGroupsMayStayListed) {
     const Decision d = ask(metadata_request(512, 0));
     EXPECT_EQ(d.criterion, Criterion::cr1) << policy;
     EXPECT_EQ(d.result.group, 7u) << policy;
-    // The goal's group, the full one, and group 7 by the list and by the look at it.
+    // The goal's group, the full group, and group 7 twice: from the list and when it is looked at.
     EXPECT_EQ(counters()[Criterion::cr1].groups_considered - before, 3u + full) << policy;
     for (const std::string& line : rig->state.check(1)) ADD_FAILURE() << policy << ": " << line;
-    // What is free again in a group that stayed listed comes in its old place.
+    // A group that stayed on its list keeps its old place when clusters are free again.
     ASSERT_TRUE(rig->state.free_clusters(7, d.result.start, 512, 1, true).ok());
     ASSERT_TRUE(rig->state.free_clusters(3, 4, 512, 1, true).ok());
     EXPECT_EQ(ask(metadata_request(512, 0)).result.group, full != 0 ? 3u : 7u) << policy;
   }
 }
 
-// A find of 200 clusters for a goal of 512, of which 100 to 249 are asked for: at the goal's start
-// it covers the request's start but not its end.
+// The request is for blocks 100 to 249 and the goal has 512, but the find has 200. At the goal's
+// start it covers the request's start but not its end.
 TEST_F(Kernels, AShortFindIsKeptAtTheGoalsStartByOneOfTwoRules) {
   free_runs(fs, 7, 4, 200, 5);
   for (const auto& [policy, at, served] :
@@ -450,7 +451,7 @@ TEST_F(Kernels, AShortFindIsKeptAtTheGoalsStartByOneOfTwoRules) {
     EXPECT_EQ(d.goal.logical, 0u) << policy;
     EXPECT_EQ(d.len, served) << policy;
     for (const std::string& line : rig->state.check(1)) ADD_FAILURE() << policy << ": " << line;
-    // The next request for what the find covers is served from it.
+    // The find serves the next request for blocks that it covers.
     allocator::Request next = data_request(20, 1, 3 * kMiB);
     next.logical = at == 0 ? 0 : 250;
     const Decision hit = ask(next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Normalisation of requests. The expected goals follow from the rules of ext4_mb_normalize_request
-// in Linux 6.1, worked out by hand.
+// Normalisation of requests. The expected goals were worked out by hand from the rules of
+// ext4_mb_normalize_request in Linux 6.1.
 #include "allocator/request.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ state::MountedGeometry geometry_of(std::uint32_t block_bits, std::uint32_t clust
   return g;
 }
 
-// What a request is normalised in.
+// The inputs of a normalisation.
 struct Bench {
   explicit Bench(const state::MountedGeometry& g) : geometry(g) {}
 
@@ -86,8 +86,8 @@ TEST(SizeSteps, FollowTheTable) {
            StepCase{12, 8 * kMiB, SizeStep::m8},
            StepCase{12, 8 * kMiB + 1, SizeStep::large},
            StepCase{12, 100 * kMiB, SizeStep::large},
-           // The largest chunk is two blocks' worth of bits: 1K blocks never leave the 2 MiB step,
-           // 2K blocks never the 4 MiB one.
+           // The kernel bounds a chunk by 2 << block_bits blocks. Thus 1K blocks never get past the
+           // 2 MiB step, and 2K blocks never past the 4 MiB step.
            StepCase{10, kMiB, SizeStep::m1},
            StepCase{10, 100 * kMiB, SizeStep::m4},
            StepCase{11, 4 * kMiB, SizeStep::m4},
@@ -120,7 +120,7 @@ struct GoalCase {
   std::uint32_t goal_logical, goal_len;
 };
 
-// No neighbours, no preallocations: the step alone decides.
+// Without neighbours and preallocations, only the step decides.
 TEST(Normalize, GoalOfEachStep) {
   for (const GoalCase& c : {
            GoalCase{12, 0, 1, SizeStep::k16, 0, 4},
@@ -135,7 +135,8 @@ TEST(Normalize, GoalOfEachStep) {
            GoalCase{12, 1500, 10, SizeStep::m8, 1024, 1024},
            GoalCase{12, 5000, 10, SizeStep::large, 4096, 2048},
            GoalCase{12, 5000, 2048, SizeStep::large, 4096, 2048},
-           // Longer than 8 MiB: as it is, but 4K blocks and smaller never leave the 8 MiB step.
+           // Requests of more than 8 MiB stay as they are, but 4K blocks and smaller never get past
+           // the 8 MiB step.
            GoalCase{12, 5000, 2049, SizeStep::large, 4096, 2048},
            GoalCase{13, 5000, 1025, SizeStep::large, 5000, 1025},
            GoalCase{10, 0, 1, SizeStep::k16, 0, 16},
@@ -143,12 +144,12 @@ TEST(Normalize, GoalOfEachStep) {
            GoalCase{10, 100, 3, SizeStep::k128, 0, 128},
            GoalCase{10, 700, 3, SizeStep::m1, 0, 1024},
            GoalCase{10, 5000, 3, SizeStep::m4, 4096, 2048},
-           // 8192 blocks to a group of 1K blocks: the chunk is cut at the group's multiple.
+           // A group has 8192 blocks of 1K. The chunk is cut at a multiple of that.
            GoalCase{10, 8200, 3, SizeStep::m4, 8192, 2048},
            GoalCase{11, 0, 1, SizeStep::k16, 0, 8},
            GoalCase{11, 3000, 3, SizeStep::m4, 2048, 1024},
            GoalCase{11, 3000, 3, SizeStep::m8, 2048, 2048},
-           // 64K blocks: steps below a block have no length (see the next test).
+           // With 64K blocks, steps shorter than a block have no length (see the next test).
            GoalCase{16, 0, 1, SizeStep::k64, 0, 1},
            GoalCase{16, 1, 1, SizeStep::k128, 0, 2},
            GoalCase{16, 5, 1, SizeStep::m1, 0, 16},
@@ -181,7 +182,8 @@ TEST(Normalize, StepThatMissesTheRequestIsInconsistent) {
 
 TEST(Normalize, BigallocCountsClusters) {
   Bench bench(geometry_of(10, 4));
-  const Normalized n = bench.run(32, 1, SizeStep::k128);  // blocks 0 to 127 in clusters of 16
+  // blocks 0 to 127, in clusters of 16 blocks
+  const Normalized n = bench.run(32, 1, SizeStep::k128);
   EXPECT_EQ(n.goal.logical, 0u);
   EXPECT_EQ(n.goal.len, 8u);
   bench.request.left_block = 9000 + 15;
@@ -209,7 +211,7 @@ TEST(Normalize, ADistantLeftNeighbourGivesNoGoal) {
   Bench bench(geometry_of(12));
   bench.request.left_block = 40000;
   bench.request.left_logical = 520;
-  const Normalized near = bench.run(700, 2, SizeStep::m4);  // 512 .. 1023, 521 on are free
+  const Normalized near = bench.run(700, 2, SizeStep::m4);  // 512 to 1023, of which 521 on are free
   EXPECT_EQ(near.goal.logical, 521u);
   EXPECT_EQ(near.goal.len, 503u);
   EXPECT_EQ(near.flags, mb::hint_try_goal);
@@ -259,8 +261,8 @@ TEST(Normalize, AGoalOutsideTheFileSystemIsNoGoal) {
 
 TEST(Normalize, TouchesButDoesNotCrossPreallocations) {
   Bench bench(geometry_of(12));
-  bench.prealloc(2, 4);     // 2 .. 5
-  bench.prealloc(40, 8);    // 40 .. 47
+  bench.prealloc(2, 4);     // blocks 2 to 5
+  bench.prealloc(40, 8);    // blocks 40 to 47
   bench.prealloc(100, 50);  // not in the way
   const Normalized n = bench.run(10, 2, SizeStep::k256);
   EXPECT_TRUE(n.consistent);
@@ -289,7 +291,7 @@ TEST(Normalize, NoLongerThanAGroup) {
   const Normalized n = bench.run(600, 2, SizeStep::m4);
   EXPECT_EQ(n.goal.logical, 528u) << "the group's multiple at or below the request";
   EXPECT_EQ(n.goal.len, 264u);
-  // Clipped at the neighbour first, at the group's size then.
+  // The range is clipped at the neighbour first, then to the size of the group.
   bench.request.left_block = 10;
   bench.request.left_logical = 539;
   const Normalized after = bench.run(600, 2, SizeStep::m4);
@@ -330,12 +332,12 @@ TEST(ModeBySize, SmallFilesShareLargeOnesStream) {
 TEST(ModeBySize, ClosedFilesThatEndHereGetNoPreallocation) {
   const state::MountedGeometry g = geometry_of(12);
   const allocator::Tunables t;
-  const Extent last = {0, 0, 4, 96};  // up to block 100
+  const Extent last = {0, 0, 4, 96};  // ends at block 100
   EXPECT_EQ(mode_by_size(g, t, last, sized(400 * kKiB, false)), Mode::noprealloc);
   EXPECT_EQ(mode_by_size(g, t, last, sized(399 * kKiB, false)), Mode::noprealloc);
   EXPECT_EQ(mode_by_size(g, t, last, sized(401 * kKiB, false)), Mode::stream);
   EXPECT_EQ(mode_by_size(g, t, last, sized(400 * kKiB, true)), Mode::stream);
-  // Small ones still share.
+  // Small files still share a group preallocation.
   EXPECT_EQ(mode_by_size(g, t, {0, 0, 2, 0}, sized(8 * kKiB, false)), Mode::group);
   Request unknown = sized(400 * kKiB, false);
   unknown.inputs_exact = false;

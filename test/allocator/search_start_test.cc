@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where searches begin: rotalloc, as posted for Linux 6.18.6 in February 2026, and its contrary.
+// Where searches begin: rotalloc, as posted for Linux 6.18.6 in February 2026, and its opposite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,18 +22,18 @@ struct SearchStart : FullGroups {
     rig.emplace(policy, fs, tunables);
     load_all(rig->state);
   }
-  // 512 clusters of metadata, wanted in `group`.
+  // Requests 512 clusters of metadata near `group`.
   Decision ask(std::uint32_t group = 0) {
     return rig->allocator.allocate(metadata_request(512, fs.geometry().first_block(group)));
   }
-  // `len` clusters of a file of 3 MiB, wanted in `group`.
+  // Requests `len` clusters of a file of 3 MiB near `group`.
   Decision ask_large(std::uint32_t len, std::uint32_t group, std::uint64_t ino = 20) {
     Request r = data_request(ino, len, 3 * kMiB);
     r.goal = fs.geometry().first_block(group);
     return rig->allocator.allocate(r);
   }
-  // The file's next clusters, behind a thousand that end in front of `cluster` of `group`; up to 24
-  // are wanted there.
+  // Requests the next clusters of a file whose first thousand end just before `cluster` of `group`.
+  // The goal of up to 24 clusters is there.
   Decision append(std::uint32_t len, std::uint32_t group, std::uint32_t cluster) {
     Request r = data_request(20, len, 3 * kMiB);
     r.logical = 1000;
@@ -73,7 +73,8 @@ TEST_F(SearchStart, TheCursorMovesOnAndComesRound) {
   EXPECT_EQ(ask().result.group, 3u);
 }
 
-// Those for streams, for small files and for metadata; a hit of a preallocation is no search.
+// The cursor serves streams, small files and metadata. A request that a preallocation serves is not
+// a search.
 TEST_F(SearchStart, AllSearchesShareTheCursor) {
   for (const std::uint32_t group : {3u, 12u}) free_runs(fs, group, 4, 600, 3);
   for (const char* policy : kRotating) {
@@ -106,8 +107,8 @@ TEST_F(SearchStart, ASearchThatFindsNothingPutsTheCursorBack) {
   }
 }
 
-// The posting moves the goal of a file that grows as well, so that only luck leaves it in one
-// piece.
+// The posting also moves the goal of a growing file, so such a file stays in one piece only by
+// luck.
 TEST_F(SearchStart, WhetherAFileGoesOnBehindItsLastBlock) {
   fs.free(3, 1200, 300);
   fs.free(12, 4, 512);
@@ -127,7 +128,7 @@ TEST_F(SearchStart, WhetherAFileGoesOnBehindItsLastBlock) {
   }
 }
 
-// With no stream the place in the group is kept: there the moved goal is tried.
+// Without a stream, the moved goal keeps its place in the group and is tried there.
 TEST_F(SearchStart, AMovedGoalIsTriedAtItsPlaceInTheCursorsGroup) {
   fs.free(3, 600, 1000);
   fs.free(12, 4, 512);
@@ -155,7 +156,7 @@ TEST_F(SearchStart, LowAddressesAreUsedAgainFirst) {
   EXPECT_EQ(ask_large(300, 9, 22).goal.group, 0u);
 }
 
-// The first group with room from where the request's number leads; round the end.
+// The result is the first group with room from the request's starting group on, around the end.
 TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
   const std::vector<std::uint32_t> roomy = {2, 9, 15};
   for (const std::uint32_t group : roomy) fs.free(group, 512, 1024);
@@ -178,14 +179,14 @@ TEST_F(SearchStart, EachCpuOrInodeBeginsElsewhere) {
       begun.insert(from);
     }
     EXPECT_GT(begun.size(), 15u) << "numbers that follow each other are far apart";
-    // A stream goes on, and who has a place for its goal stays.
+    // A stream goes on where it was, and a goal that is free is still used.
     EXPECT_EQ(ask_large(300, 9).goal.group, 0u);
     EXPECT_EQ(append(8, 9, 700).result.start, 700u);
   }
 }
 
 TEST(SpreadGroups, AreThoseOfTheKernel) {
-  // hash_32(number, 32), and reciprocal_scale() of that.
+  // hash_32(number, 32), then reciprocal_scale() of the result.
   EXPECT_EQ(allocator::spread_groups(0, 1000), 0u);
   EXPECT_EQ(allocator::spread_groups(1, 1000), 1000ull * 0x61c88647 >> 32);
   EXPECT_EQ(allocator::spread_groups(2, 1000), 1000ull * 0xc3910c8e >> 32);

@@ -66,8 +66,8 @@ TEST(Tunables, ReadAheadFollowsFlexGroupsAndTheRequestSize) {
            PrefetchCase{false, 0, 12, 20, 20, 20}, PrefetchCase{true, 4, 12, 1000, 128, 512},
            PrefetchCase{true, 4, 12, 300, 128, 300}, PrefetchCase{true, 4, 12, 100, 100, 100},
            PrefetchCase{true, 0, 12, 1000, 8, 32},
-           PrefetchCase{true, 14, 12, 1000000, 65536, 262144},  // 8192 blocks fit into a request
-           PrefetchCase{true, 14, 16, 1000000, 4096, 16384},    // 512 do
+           PrefetchCase{true, 14, 12, 1000000, 65536, 262144},  // one request can hold 8192 blocks
+           PrefetchCase{true, 14, 16, 1000000, 4096, 16384},    // one request can hold 512 blocks
        }) {
     state::MountedGeometry g = geometry(c.groups);
     g.flex_bg = c.flex_bg;
@@ -118,7 +118,7 @@ TEST(Tunables, AMountLineIsHeldToTheSameLimits) {
   EXPECT_EQ(t.mb_stripe, 16u);
 }
 
-// The conformance suite shows for every policy that what it does not read makes no difference.
+// The conformance suite shows for every policy that a tunable that it does not read has no effect.
 TEST(Tunables, BelongToThePoliciesThatReadThem) {
   const auto reads = [](std::string_view policy, std::string_view name) {
     for (const TunableInfo& info : tunable_table())
