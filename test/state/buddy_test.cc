@@ -10,7 +10,7 @@
 namespace e4r::state {
 namespace {
 
-// Largest aligned all-free chunk around `at`, by looking.
+// The order of the largest aligned free chunk around `at`, found by trying all orders.
 std::uint32_t plain_order(const std::vector<std::uint64_t>& words, std::uint32_t clusters,
                           std::uint32_t orders, std::uint32_t at) {
   std::uint32_t best = 0;
@@ -37,7 +37,7 @@ OrderCounters plain_counters(const std::vector<std::uint64_t>& words, std::uint3
   return counters;
 }
 
-// Random takes and gives keep every chunk the largest there is.
+// After random takes and gives, every chunk is still the largest possible.
 TEST(Buddy, StaysCanonical) {
   for (const std::uint32_t orders : {5u, 8u, 12u}) {
     Rng rng(orders);
@@ -71,9 +71,9 @@ TEST(Buddy, StaysCanonical) {
 
 TEST(Buddy, FirstChunkIsTheLowestOfExactlyThatOrder) {
   std::vector<std::uint64_t> words(2, ~0ull);
-  bitmap::clear_range(words, 8, 8);   // order 3 at 8
-  bitmap::clear_range(words, 34, 2);  // order 1 at 34
-  bitmap::clear_range(words, 64, 8);  // order 3 at 64
+  bitmap::clear_range(words, 8, 8);   // a chunk of order 3 at cluster 8
+  bitmap::clear_range(words, 34, 2);  // a chunk of order 1 at cluster 34
+  bitmap::clear_range(words, 64, 8);  // a chunk of order 3 at cluster 64
   const Buddy buddy(words, 128, 6);
   EXPECT_EQ(buddy.first_chunk(1), 17u);
   EXPECT_EQ(buddy.first_chunk(3), 1u);
@@ -85,7 +85,8 @@ TEST(Buddy, ReportsTheFirstSplit) {
   OrderCounters counters{};
   count_chunks(counters, 6, 0, 128, 1);
   Buddy buddy(words, 128, 6);
-  const Buddy::Split split = buddy.take(0, 37, counters);  // 32 whole, then 5 of the next 32
+  // all of the first 32, then 5 of the next 32
+  const Buddy::Split split = buddy.take(0, 37, counters);
   EXPECT_EQ(split.tail, 5u);
   EXPECT_EQ(split.order, 5u);
   const Buddy::Split none = buddy.take(64, 32, counters);

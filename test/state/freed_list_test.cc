@@ -10,13 +10,13 @@ TEST(FreedList, MergesWithinATransactionAndMovesToTheEnd) {
   FreedList list;
   EXPECT_TRUE(list.add(3, 10, 5, 1));
   EXPECT_TRUE(list.add(4, 100, 5, 1));
-  EXPECT_TRUE(list.add(3, 15, 5, 1));  // joins the first and goes behind the second
+  EXPECT_TRUE(list.add(3, 15, 5, 1));  // merges with the first and moves behind the second
   ASSERT_EQ(list.entries().size(), 2u);
   EXPECT_EQ(list.entries().front().group, 4u);
   EXPECT_EQ(list.entries().back().start, 10u);
   EXPECT_EQ(list.entries().back().count, 10u);
   EXPECT_TRUE(list.add(3, 25, 5, 1));
-  EXPECT_TRUE(list.add(3, 20, 5, 1));  // joins both sides
+  EXPECT_TRUE(list.add(3, 20, 5, 1));  // merges with both neighbours
   EXPECT_EQ(list.entries().back().count, 20u);
 }
 
@@ -25,7 +25,7 @@ TEST(FreedList, KeepsTransactionsApart) {
   EXPECT_TRUE(list.add(0, 10, 5, 1));
   EXPECT_TRUE(list.add(0, 15, 5, 2));
   EXPECT_EQ(list.entries().size(), 2u);
-  EXPECT_TRUE(list.take_committed(2).empty());  // transaction 1 is in front
+  EXPECT_TRUE(list.take_committed(2).empty());  // transaction 1 is at the head
   EXPECT_EQ(list.take_committed(1).size(), 1u);
   EXPECT_EQ(list.take_committed(2).size(), 1u);
   EXPECT_TRUE(list.empty());
@@ -41,20 +41,20 @@ TEST(FreedList, RefusesOverlaps) {
   EXPECT_TRUE(list.add(1, 10, 5, 1));
 }
 
-// The tree: 20 on top, 10 and 30 below it.
+// The tree has 20 at the root, with 10 and 30 below it.
 TEST(FreedList, MergesWithItsParentAlone) {
   FreedList list(FreedMerging::parent);
   EXPECT_TRUE(list.add(0, 20, 2, 1));
   EXPECT_TRUE(list.add(0, 10, 2, 1));
   EXPECT_TRUE(list.add(0, 30, 2, 1));
-  EXPECT_TRUE(list.add(0, 18, 2, 1));  // would go below 10, which it does not touch
+  EXPECT_TRUE(list.add(0, 18, 2, 1));  // goes below 10, which it does not touch
   ASSERT_EQ(list.entries().size(), 4u);
   EXPECT_EQ(list.entries().back().start, 18u);
-  EXPECT_TRUE(list.add(0, 12, 6, 1));  // below 18, and then 10 joins
+  EXPECT_TRUE(list.add(0, 12, 6, 1));  // goes below 18 and merges with it; then 10 merges too
   ASSERT_EQ(list.entries().size(), 3u);
   const auto taken = list.take_committed(1);
   ASSERT_EQ(taken.size(), 3u);
-  EXPECT_EQ(taken[0].start, 20u);  // each is where the lower one was
+  EXPECT_EQ(taken[0].start, 20u);  // each keeps the place of the lower one
   EXPECT_EQ(taken[1].start, 10u);
   EXPECT_EQ(taken[1].count, 10u);
   EXPECT_EQ(taken[2].start, 30u);

@@ -11,7 +11,7 @@
 namespace e4r::state {
 namespace {
 
-// A file system of 4 KiB blocks with empty groups but for a few clusters of metadata each.
+// A file system with 4 KiB blocks. Its groups are empty except for a few clusters of metadata each.
 struct Fixture {
   explicit Fixture(std::uint32_t groups, std::uint32_t clusters = 1024) {
     source.geometry.groups = groups;
@@ -54,7 +54,8 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
     }
     if (rng.chance(1, 50)) state.commit(transaction++);
     if (step % 50 == 0) {
-      // Returning at once what also waits for a commit is the caller's mistake, not a broken state.
+      // The test itself gives clusters back that also wait for a commit. That is no broken
+      // invariant.
       std::vector<std::string> lines = state.check(5);
       std::erase_if(lines, [](const std::string& l) {
         return l.find("freed range") != std::string::npos ||
@@ -65,8 +66,7 @@ TEST(FsState, RandomTakesGivesAndCommitsKeepEveryInvariant) {
   }
 }
 
-// A search that ran while a transaction committed may be given what that one freed.
-// mb_find_extent, by the chunks alone.
+// The length that mb_find_extent finds, computed from the chunks alone.
 std::uint32_t joined_chunks(FsState& state, Group& group, std::uint32_t at, std::uint32_t needed) {
   const bitmap::ConstWords words = state.words(group);
   std::uint32_t next = at;
@@ -100,6 +100,7 @@ TEST(FsState, FindsTheExtentThatChunksMake) {
   }
 }
 
+// A search that runs while a transaction commits may get clusters that the transaction freed.
 TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
   const Fixture fixture(2);
   FsState state(fixture.source, state::GroupIndex::lists);
@@ -115,7 +116,7 @@ TEST(FsState, AKnownResultShowsThatWhatLayThereIsCommitted) {
   EXPECT_EQ(state.force_take(0, 22, 6, held), 3u);  // 25 to 27 are in use
   EXPECT_EQ(held, (std::vector<std::uint64_t>{0x38}));
   EXPECT_EQ(group.free, free + 5 + 5 + 5 - 3);
-  EXPECT_EQ(state.freed().entries().size(), 1u);  // of transaction 9
+  EXPECT_EQ(state.freed().entries().size(), 1u);  // that of transaction 9
   state.commit(8);
   EXPECT_EQ(state.bad_frees(), 0u);
   EXPECT_EQ(group.free, free + 5 + 5 + 5 - 3);
@@ -183,10 +184,10 @@ TEST(FsState, ListsCanBePutInOrderUntilTheirGroupsMove) {
   EXPECT_TRUE(state.put_before(OrderLists::average, 2, 3));
   EXPECT_FALSE(state.is_behind(OrderLists::average, 2, 3));
   EXPECT_EQ(numbers(state.average(order)), (Numbers{1, 2, 3, 4, 0}));
-  EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // is there already
+  EXPECT_FALSE(state.put_before(OrderLists::average, 1, 0));  // already in front
   EXPECT_FALSE(state.put_before(OrderLists::average, 2, 2));
   EXPECT_FALSE(state.put_before(OrderLists::average, 99, 2));
-  // Away and back: from then on its place is known.
+  // The group leaves the list and returns, so its place is known from now on.
   state.take(state.group(3), 4, 1000);
   EXPECT_NE(static_cast<std::uint32_t>(state.group(3).average_order), order);
   EXPECT_TRUE(state.give(state.group(3), 4, 1000));
@@ -206,7 +207,7 @@ TEST(FsState, GroupsMoveToTheEndOfTheListOfTheirNewOrder) {
   };
   const std::uint32_t list = average_list(state.geometry().orders(), 1020);
   EXPECT_EQ(order(list), (std::vector<std::uint32_t>{0, 1, 2}));
-  state.take(state.group(0), 500, 100);  // two runs: the average halves
+  state.take(state.group(0), 500, 100);  // two runs, so the average halves
   EXPECT_EQ(order(list), (std::vector<std::uint32_t>{1, 2}));
   ASSERT_TRUE(state.give(state.group(0), 500, 100));
   EXPECT_EQ(order(list), (std::vector<std::uint32_t>{1, 2, 0}));
