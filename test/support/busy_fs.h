@@ -10,7 +10,7 @@
 
 namespace e4r::test {
 
-// A policy at work on a file system that has some files already: run `work` as long as needed.
+// A policy at work on a file system that already has files. Call work.run() as long as needed.
 struct BusyFs {
   BusyFs(std::string_view policy, const ModelShape& shape, std::uint64_t seed);
 
@@ -20,7 +20,7 @@ struct BusyFs {
   Workload work;
 };
 
-// The events as a session takes them.
+// Packs the events in the form that a session takes.
 [[nodiscard]] trace::PackedTrace packed_trace(std::span<const trace::Event> events,
                                               trace::Generation generation);
 

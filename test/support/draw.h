@@ -7,7 +7,7 @@
 
 namespace e4r::test {
 
-// Numbers out of a fuzzer's bytes; zeros when they have run out.
+// Draws numbers from a fuzzer's bytes; zeros once the bytes run out.
 class Draw {
  public:
   explicit Draw(std::span<const std::uint8_t> bytes) : left_(bytes) {}
@@ -28,7 +28,7 @@ class Draw {
     return limit <= 1 ? 0 : static_cast<std::uint32_t>(raw(limit > 256 ? 2 : 1) % limit);
   }
   bool one_in(std::uint32_t n) { return below(n) == 1; }
-  // Mostly below the limit; else beside it, at the end of the range, or anything.
+  // Usually below the limit; sometimes next to it, at the end of the range, or any number.
   std::uint64_t odd(std::uint64_t limit) {
     const std::uint8_t how = byte();
     if (how < 180) return below(static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, 65536)));

@@ -20,7 +20,7 @@ struct Replayed {
   Status status;
 };
 
-// The invariants are verified every so many operations.
+// Verifies the invariants once per `operations` operations.
 inline replay::EngineOptions checked_every(std::uint64_t operations) {
   replay::EngineOptions options;
   options.check = true;
@@ -28,7 +28,7 @@ inline replay::EngineOptions checked_every(std::uint64_t operations) {
   return options;
 }
 
-// One run over the events. Following writes `inputs`, the others read them.
+// Replays the events once. Driver::follow writes `inputs`; the other drivers read it.
 inline Replayed replay_as(Driver driver, const state::Source& source,
                           const allocator::Policy& policy, const allocator::Tunables& tunables,
                           std::span<const trace::Event> events, replay::InputTable& inputs,

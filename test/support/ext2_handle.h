@@ -13,15 +13,15 @@ namespace e4r::test {
 struct Ext2Closer {
   void operator()(ext2_filsys fs) const { ext2fs_free(fs); }
 };
-// A file system that libext2fs has opened; closed without writing anything.
+// A file system opened by libext2fs. Closing it writes nothing.
 using Ext2Handle = std::unique_ptr<struct_ext2_filsys, Ext2Closer>;
 
-// Throws when a call into libext2fs has failed; `what` says which.
+// Throws if a call to libext2fs failed; `what` names the call.
 inline void must(errcode_t code, const std::string& what) {
   if (code != 0) throw std::runtime_error(what + ": " + error_message(code));
 }
 
-// Opens an image; `flags`: EXT2_FLAG_* beside EXT2_FLAG_64BITS. Throws when that fails.
+// Opens an image with `flags` (EXT2_FLAG_*) and EXT2_FLAG_64BITS. Throws on failure.
 inline Ext2Handle open_ext2(const std::string& path, int flags) {
   initialize_ext2_error_table();
   ext2_filsys fs = nullptr;

@@ -46,7 +46,7 @@ std::vector<unsigned char> bitmap_block(ext2_filsys fs, dgrp_t group) {
   return bytes;
 }
 
-// Draws the runs of a Fill; one bit at a time is asked of it, in order.
+// Draws the runs of a Fill. used() gives one cluster after the other.
 class Pattern {
  public:
   explicit Pattern(const Fill& fill) : fill_(fill), rng_(fill.seed) {}
@@ -71,7 +71,7 @@ class Pattern {
   std::uint64_t left_ = 0;
 };
 
-// Writes the group's bitmap and its descriptor; how many clusters are free.
+// Writes the group's bitmap and descriptor. Returns how many clusters are free.
 std::uint32_t store(ext2_filsys fs, dgrp_t group, std::vector<unsigned char>& bytes) {
   std::uint32_t used = 0;
   for (const unsigned char byte : bytes) used += static_cast<std::uint32_t>(std::popcount(byte));

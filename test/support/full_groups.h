@@ -10,9 +10,10 @@
 
 namespace e4r::test {
 
-inline constexpr std::uint32_t kGoal = 512;  // 2 MiB, what a file of 3 MiB gets with 4 KiB blocks
+// 2 MiB: the goal for a file of 3 MiB with 4 KiB blocks
+inline constexpr std::uint32_t kGoal = 512;
 
-// Twenty full groups of 2048 clusters of 4 KiB, with holes where a test wants them.
+// Twenty full groups of 2048 clusters of 4 KiB. Tests free what they need.
 struct FullGroups : testing::Test {
   FullGroups() : fs(shape()) {
     fs.fill();

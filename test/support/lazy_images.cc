@@ -24,7 +24,7 @@
 namespace e4r::test {
 namespace {
 
-// Where a file has data.
+// Finds the data of a sparse file.
 class DataMap {
  public:
   explicit DataMap(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -33,7 +33,7 @@ class DataMap {
   ~DataMap() { ::close(fd_); }
   DataMap(const DataMap&) = delete;
   DataMap& operator=(const DataMap&) = delete;
-  // The first byte at or behind `offset` that may not be zero; past any end when there is none.
+  // The first byte at or after `offset` that may be nonzero; a huge offset if there is none.
   [[nodiscard]] std::uint64_t next(std::uint64_t offset) const {
     const off_t at = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
     if (at >= 0) return static_cast<std::uint64_t>(at);
@@ -61,7 +61,7 @@ std::vector<Shape> all_shapes() {
   return all;
 }
 
-// Commands for debugfs: files in two directories, every third of the first directory removed.
+// Runs debugfs to make files in two directories and to remove every third file of the first one.
 void populate(const std::string& path, std::size_t file_bytes) {
   const TempDir dir;
   std::ofstream(dir.file("data")) << std::string(file_bytes, 'd');
@@ -85,7 +85,7 @@ std::uint32_t last_used(ext2_filsys fs, dgrp_t group) {
   return 0;
 }
 
-// An inode that e2fsck has no doubt about.
+// An inode that e2fsck does not complain about.
 std::vector<unsigned char> stale_inode(std::uint32_t size, std::uint32_t number) {
   ext2_inode_large inode = {};
   inode.i_mode = 0100644;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// The conformance suite's file systems, allocators and workloads serve all tests of the model.
+// All tests of the model use the file systems, allocators and workloads of the conformance suite.
 #include "conformance/model_fs.h"
 #include "conformance/rig.h"
 #include "conformance/trace_writer.h"

@@ -12,18 +12,18 @@ namespace e4r::test {
 // The group's line in mb_groups.
 [[nodiscard]] state::MbGroup shown_of(const state::Group& group);
 
-// What a look at a file system in use brings away: the image, in which nothing is in use that only
-// lies in memory, and mb_groups.
+// What can be seen of a file system in use: its image, in which clusters that are in use only in
+// memory are free, and mb_groups.
 class ModelLook {
  public:
-  // Loads every group of the state, as a look at mb_groups does.
+  // Loads every group of the state, as a read of mb_groups does.
   ModelLook(state::FsState& state, const std::vector<BlockRange>& metadata);
   ModelLook(ModelLook&&) = default;
   ModelLook& operator=(ModelLook&&) = default;
 
   [[nodiscard]] const state::Source& source() const { return source_; }
   [[nodiscard]] const std::vector<state::MbGroup>& shown() const { return shown_; }
-  // Clusters that are free in the image and not in mb_groups.
+  // Clusters that are free in the image but in use in mb_groups.
   [[nodiscard]] std::uint64_t hidden() const { return hidden_; }
 
  private:

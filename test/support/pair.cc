@@ -21,7 +21,7 @@ using trace::EventKind;
 
 constexpr std::size_t kMostEvents = 120;
 
-// A start image with groups of a few hundred clusters at most.
+// A drawn start image. Its groups have a few hundred clusters at most.
 class Image {
  public:
   explicit Image(Draw& draw);
@@ -57,7 +57,7 @@ void Image::shape(Draw& draw) {
   g.blocks_count = std::uint64_t{g.groups} * g.blocks_per_group + g.first_data_block - missing;
 }
 
-// Runs in use and free in turn, behind some metadata.
+// Draws runs of free and used clusters, after some metadata.
 void Image::fill(std::uint32_t group, Draw& draw) {
   const Geometry& g = source_.geometry;
   const std::uint32_t clusters = g.clusters_in(group);
@@ -74,7 +74,7 @@ void Image::fill(std::uint32_t group, Draw& draw) {
   }
 }
 
-// What the descriptor says of the group, true or not.
+// Draws the descriptor of the group, which may be wrong.
 void Image::judge(std::uint32_t group, Draw& draw) {
   state::GroupSource& out = source_.groups[group];
   const std::uint8_t how = draw.byte();
@@ -116,7 +116,7 @@ allocator::Tunables draw_tunables(const state::MountedGeometry& geometry, Draw& 
   return out;
 }
 
-// Drives an allocator through drawn operations, and writes the trace of it.
+// Drives an allocator through drawn operations and records their trace.
 class Recorder {
  public:
   Recorder(const state::Source& source, const allocator::Policy& policy,
@@ -213,7 +213,7 @@ void Recorder::step() {
                 11 + draw_.below(6));
 }
 
-// An extent of drawn numbers.
+// An extent with drawn numbers.
 trace::RecordedExtent draw_extent(const Geometry& g, Draw& draw) {
   return {static_cast<std::uint32_t>(draw.odd(g.groups)),
           static_cast<std::int32_t>(draw.odd(g.clusters_per_group)),
@@ -302,7 +302,7 @@ Event draw_event(const Geometry& g, Draw& draw) {
   return e;
 }
 
-// Spoils the trace, a little or a lot.
+// Changes a few or many events of the trace.
 void spoil(std::vector<Event>& events, const Geometry& g, Draw& draw) {
   const auto any = [&] { return draw.below(static_cast<std::uint32_t>(events.size())); };
   for (std::uint32_t count = draw.below(24); count > 0 && !events.empty(); --count) {
@@ -345,17 +345,17 @@ void spoil(std::vector<state::MbGroup>& shown, const Geometry& g, Draw& draw) {
   }
 }
 
-// A start state and a trace, however they came about.
+// A start state and a trace.
 struct Case {
   const state::Source* source = nullptr;
   std::vector<Event> events;
   std::optional<replay::WarmStart> warm;
   std::uint64_t check_every = 1;
-  std::uint64_t explained = 0;  // a decision, counted from 1
+  std::uint64_t explained = 0;  // the decision to explain, counted from 1
   replay::InputTable inputs;
 };
 
-// One replay; what went wrong.
+// Replays once. Returns what went wrong.
 std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy,
                         const allocator::Tunables& tunables) {
   replay::EngineOptions options = checked_every(it.check_every);
@@ -387,11 +387,11 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
   Case it;
   it.source = &image.source();
   it.check_every = draw.one_in(8) ? 1 : 20 + draw.below(60);
-  // From the end backwards, so that a change of the one does not shift the other.
+  // The spoiler draws from the end of the bytes, so that it does not shift the recorder's draws.
   const std::vector<std::uint8_t> backwards(bytes.rbegin(), bytes.rend());
   Draw spoiler(backwards);
   Recorder recorder(image.source(), recorded, tunables, draw);
-  // Every other one begins in the midst of things.
+  // Every other trace begins in the middle of the operations.
   std::optional<ModelLook> look;
   if (const std::uint8_t past = spoiler.byte(); past >= 128) {
     for (int step = past % 64; step > 0; --step) recorder.step();
@@ -413,7 +413,7 @@ std::string replay_pair(std::span<const std::uint8_t> bytes) {
     it.warm = *replay::deduce_warm_start(*it.source, stream, shown, tunables.mb_stream_req);
   }
   std::string problem = replay_once(Driver::follow, it, recorded, tunables);
-  // Once more, with what that has shown of the order of lists.
+  // Follows again, with the order of lists that the first run has found.
   if (problem.empty() && it.warm && it.warm->precedences > 0)
     problem = replay_once(Driver::follow, it, recorded, tunables);
   if (problem.empty()) problem = replay_once(Driver::free_run, it, recorded, tunables);

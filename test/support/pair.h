@@ -7,16 +7,16 @@
 
 namespace e4r::test {
 
-// Draws a small start image and a trace from the bytes, and replays the trace on it in every way.
-// Image, policy and tunables are drawn field by field. The trace is what the model itself records
-// of drawn operations on that image; then fields of its events are overwritten, events are removed,
-// repeated and swapped, and events of drawn fields put in between. Every other trace begins after
-// some of the operations: its start image is that of a file system in use, with mb_groups, of which
-// figures are overwritten too, and the replays begin from the warm start that is deduced of them.
-// Every other replay also writes a decision down for a person.
+// Draws a small start image and a trace from the bytes, and replays the trace on the image in every
+// way. Image, policy and tunables are drawn field by field. The model records the trace from drawn
+// operations on that image. Then fields of its events are overwritten; events are removed,
+// repeated, swapped, and inserted with drawn fields. Every other trace begins after some of the
+// operations: its start image is that of a file system in use, with mb_groups, whose figures are
+// overwritten too. The replays then begin from the warm start deduced from these. Every other
+// replay also explains one decision.
 //
-// Returns what went wrong: a replay that failed, or a broken invariant of the state (state::FsState
-// ::check). Empty when nothing did. Any bytes are good; the same ones do the same.
+// Returns what went wrong: a replay that failed, or a broken invariant (state::FsState::check).
+// Empty if all is well. Any bytes are valid; equal bytes give equal runs.
 [[nodiscard]] std::string replay_pair(std::span<const std::uint8_t> bytes);
 
 }  // namespace e4r::test

@@ -33,7 +33,7 @@ void wait_for(pid_t pid, Outcome& outcome) {
   outcome.peak_kb = static_cast<double>(used.ru_maxrss);
 }
 
-// Redirections of a child, undone with the object.
+// The redirections of a child process, freed by the destructor.
 class Redirect {
  public:
   Redirect() { posix_spawn_file_actions_init(&actions_); }

@@ -9,13 +9,13 @@ namespace e4r::test {
 
 using Bytes = std::vector<unsigned char>;
 
-// All three throw std::runtime_error when they cannot.
+// These three throw std::runtime_error on failure.
 [[nodiscard]] Bytes read_at(const std::string& path, std::uint64_t offset, std::size_t count);
 void write_at(const std::string& path, std::uint64_t offset, const Bytes& bytes);
-// FNV-1a over the whole file, holes as zeros.
+// FNV-1a over the whole file. Holes count as zeros.
 [[nodiscard]] std::uint64_t hash_file(const std::string& path);
 
-// Writes bytes into a file for as long as it lives, then puts back what was there.
+// Overwrites bytes of a file. The destructor restores them.
 class Patch {
  public:
   Patch(std::string path, std::uint64_t offset, const Bytes& bytes)

@@ -6,7 +6,7 @@
 namespace e4r::test {
 namespace {
 
-// Most do without a journal: it is but more blocks in use, and writing it takes long.
+// Most have no journal: it only adds blocks in use and takes long to write.
 Shape ext4(const char* name, std::uint64_t bytes, const char* block_size,
            const std::string& features = "", const std::vector<std::string>& more = {}) {
   const std::string all = features.empty() ? "^has_journal" : "^has_journal," + features;

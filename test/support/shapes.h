@@ -8,7 +8,7 @@
 
 namespace e4r::test {
 
-// A kind of file system that mke2fs makes.
+// A kind of file system that mke2fs can make.
 struct Shape {
   const char* name;
   std::uint64_t bytes;
@@ -17,7 +17,7 @@ struct Shape {
 };
 
 // Block sizes from 1K to 64K with and without bigalloc, every feature that moves or checks
-// metadata, and a short last group in most.
+// metadata, and in most a short last group.
 [[nodiscard]] const std::vector<Shape>& shapes();
 
 }  // namespace e4r::test

@@ -5,8 +5,8 @@
 
 namespace e4r::test {
 
-// A fresh directory, removed with all it holds at the end of its life: under $TMPDIR if that is
-// set, else in memory if there is room for 2 GiB, else under /tmp.
+// A new directory, removed with its contents by the destructor. It is under $TMPDIR if that is set,
+// otherwise in /dev/shm if there is room for 2 GiB, otherwise under /tmp.
 class TempDir {
  public:
   TempDir();
