@@ -114,12 +114,8 @@ TEST(ClosingCounts, AShortenedGoalHidesWhetherAllOfItWasFound) {
   EXPECT_EQ(counted(op).len_goal_hits, 1u);
 }
 
-// 6.17 to 7.3 count behind the last criterion, where no counter of hits is.
 TEST(ClosingCounts, NoHitForACriterionWithoutACounter) {
   Op op = make_op();
-  op.closing.criterion = mb::Criterion::past_last;
-  EXPECT_EQ(hits_of(counted(op)), 0u);
-  EXPECT_EQ(counted(op).nameless, 0u);
   op.closing.criterion = mb::Criterion::unknown;
   EXPECT_EQ(hits_of(counted(op)), 0u);
   EXPECT_EQ(counted(op).nameless, 1u);
