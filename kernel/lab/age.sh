@@ -73,7 +73,7 @@ age() {
     mke2fs -q -t ext4 -J size=64 -E lazy_itable_init=0 -N $((files + 100)) "$run/disk"
     guest_step "$run" STEP=prepare "FILES=$files"
     "$e4replay" age "$run/disk" -o "$run/model" --profile "$1" --seed "$2" --until "$until" \
-        -p "$policy" --writing nodelalloc --slots "$run/slots" --real "$run/script" \
+        -p "$policy" --writing nodelalloc --slots "$run/slots" --write-operations "$run/script" \
         --json "$run/aged.json" --no-progress >/dev/null
     guest_step "$run" STEP=run "SCRIPT=$run/script"
     free_blocks "$run/disk" >"$run/kernel.free"

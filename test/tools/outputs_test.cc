@@ -75,7 +75,7 @@ class OutputsCommand : public testing::Test {
             {"verify", capture_, "--json", out},
             {"verify", image_, trace_, "--html", out},
             {"age", image_, "-o", file("aged"), "--json", out},
-            {"age", image_, "-o", file("aged"), "--real", out},
+            {"age", image_, "-o", file("aged"), "--write-operations", out},
             {"sweep", capture_, "--html", out}};
   }
   [[nodiscard]] std::vector<Words> image_outputs(const std::string& out) const {

@@ -26,8 +26,9 @@ struct Options {
   std::string until = "utilisation 0.8, turnover 1x";
   std::string policy = "legacy";
   std::string writing = "delalloc";
-  std::string slots;  // a file of inode numbers
-  std::string real;   // where the operations go
+  std::string slots;       // a file of inode numbers
+  std::string operations;  // where they are written down
+  std::string real;        // the same, by the name of before
   std::string json;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
@@ -55,6 +56,20 @@ Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
   return out;
 }
 
+// The old name sounds like that of an input: nobody's file is lost by it.
+Status take_old_name(Options& options) {
+  if (options.real.empty()) return {};
+  if (!options.operations.empty())
+    return error("--real and --write-operations: give the latter alone, both mean the same");
+  if (std::filesystem::is_regular_file(options.real))
+    return error(
+        "--real {}: is there already, and --real writes the operations: give --write-operations "
+        "to replace it",
+        options.real);
+  options.operations = options.real;
+  return {};
+}
+
 // What is wrong with the command line, if anything is.
 Status choose(const Options& options, app::AgeingOptions& chosen) {
   E4R_TRY(chosen.profile, age::find_profile(options.profile));
@@ -78,7 +93,7 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
   outputs.reads(options.profile);
   app::declare_reads({&policy, 1}, outputs);
   E4R_CHECK(outputs.writes(options.output, OutputKind::file));
-  E4R_CHECK(outputs.writes(options.real));
+  E4R_CHECK(outputs.writes(options.operations));
   E4R_CHECK(outputs.writes(options.json));
   E4R_CHECK(outputs.writes(options.kernel_log));
   return outputs;
@@ -87,18 +102,19 @@ Result<Outputs> declare_files(const Options& options, const allocator::Policy* p
 // Does all operations, and writes them down where that is asked for.
 Status do_all(app::Ageing& ageing, const Options& options, const Outputs& outputs) {
   Progress progress(!options.no_progress);
-  if (options.real.empty()) return ageing.run({progress, warn}, {});
+  if (options.operations.empty()) return ageing.run({progress, warn}, {});
   std::string script;
   E4R_CHECK(ageing.run({progress, warn}, [&script](const age::Operation& operation) {
     script += age::text_of(operation) + "\n";
   }));
-  return write_output(script, outputs.named(options.real));
+  return write_output(script, outputs.named(options.operations));
 }
 
-Result<int> run(const Options& options) {
+Result<int> run(Options options) {
   app::AgeingOptions chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);
+  E4R_CHECK(take_old_name(options));
   E4R_TRY(const Outputs outputs, declare_files(options, chosen.policy));
   E4R_TRY(const StartImage start, StartImage::open(options.target, outputs.named(options.output)));
   image::OpenOptions open;
@@ -152,7 +168,11 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("FILE");
   app.add_option("--pid", options->pid, "of the writer: decides where nodelalloc begins (0)")
       .type_name("N");
-  app.add_option("--real", options->real, "write the operations down, for a mounted file system")
+  app.add_option("--write-operations", options->operations,
+                 "write the operations down, for a mounted file system")
+      .type_name("FILE");
+  app.add_option("--real", options->real,
+                 "as --write-operations, by its name of before; there must be no such file")
       .type_name("FILE");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The operations of `e4replay age --real` on a mounted file system.
+// The operations of `e4replay age --write-operations` on a mounted file system.
 //   aged --prepare N --dirs D DIRECTORY    makes N empty files in D directories and prints their
 //                                          inode numbers
 //   aged --script FILE --pid N DIRECTORY   does what FILE says, in a process whose number leaves
