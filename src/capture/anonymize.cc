@@ -84,6 +84,8 @@ StartFacts anonymous(const StartFacts& facts) {
 EndFacts anonymous(const EndFacts& facts) {
   EndFacts out = facts;
   out.time.clear();
+  // "was remounted", and not by which options.
+  for (std::string& change : out.changes) change.resize(std::min(change.find(':'), change.size()));
   return out;
 }
 

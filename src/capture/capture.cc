@@ -140,6 +140,8 @@ std::vector<std::string> Capture::notes() const {
         fmt::format("{}: {} events were lost while recording: no exact answer behind the "
                     "first of them",
                     path_, format_count(lost)));
+  for (const std::string& change : end_.changes)
+    out.push_back(fmt::format("{}: while it was recorded, the file system {}", path_, change));
   return out;
 }
 

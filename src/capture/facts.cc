@@ -18,7 +18,8 @@ BOOST_DESCRIBE_STRUCT(StartFacts, (),
                        rotational, mounted, settled, frozen_s))
 BOOST_DESCRIBE_STRUCT(Losses, (), (cpu, events))
 BOOST_DESCRIBE_STRUCT(EndFacts, (),
-                      (time, reason, exit_status, elapsed_s, frozen_s, events, lost, quiet))
+                      (time, reason, exit_status, elapsed_s, frozen_s, events, lost, quiet,
+                       changes))
 
 namespace {
 

@@ -50,7 +50,8 @@ struct EndFacts {
   double frozen_s = 0;  // while the kernel's files were read at the end
   std::uint64_t events = 0;
   std::vector<Losses> lost;
-  bool quiet = false;  // the kernel's files show the state right after the last event
+  bool quiet = false;                // the kernel's files show the state right after the last event
+  std::vector<std::string> changes;  // what happened to the file system meanwhile: a remount, ...
 };
 
 // The total of events lost by all CPUs.

@@ -6,17 +6,32 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace e4r::record {
 namespace {
 
-// What the recorder has open must not stay so for the watcher's sake: trace buffers, above all.
+using std::chrono::milliseconds;
+using Clock = Freeze::Clock;
+
+// Another recorder, or a backup, may have frozen it for a moment.
+constexpr milliseconds kPatience{2000};
+constexpr milliseconds kPause{20};
+
+// What the guard tells of FIFREEZE, once.
+struct Outcome {
+  int failed = 0;  // its errno; ETIMEDOUT: it took longer than allowed, and is thawed again
+  Clock::time_point began;
+};
+
+// What the recorder has open must not stay so for the guard's sake: trace buffers, above all.
 void close_others(int one, int other) {
   const auto low = static_cast<unsigned>(std::min(one, other));
   const auto high = static_cast<unsigned>(std::max(one, other));
@@ -25,94 +40,160 @@ void close_others(int one, int other) {
   ::close_range(high + 1, ~0U, 0);
 }
 
-// What the watcher does, in a process that was forked: only calls that are safe there. A byte on
-// the pipe means that all is well; its end, or no byte in time, that nobody else will thaw.
-[[noreturn]] void watch(int frozen, int pipe, int timeout_ms) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
-  ::setsid();  // not of the terminal's, which may be stopped
-  close_others(frozen, pipe);
-  pollfd wait = {pipe, POLLIN, 0};
-  int ready = 0;
+int rounded_up(Clock::duration time) {
+  return static_cast<int>(std::max<std::int64_t>(
+      std::min<std::int64_t>(std::chrono::ceil<milliseconds>(time).count(), INT32_MAX), 0));
+}
+
+// Waits for the recorder's word or end. Whether there was one or the other in time.
+bool hears(int line, milliseconds most) {
+  const Clock::time_point until = Clock::now() + most;
+  pollfd wait = {line, POLLIN, 0};
+  for (;;) {
+    const int ready = ::poll(&wait, 1, rounded_up(until - Clock::now()));
+    if (ready > 0 || (ready == 0 && Clock::now() >= until)) return ready > 0;
+  }
+}
+
+// EINVAL: it is not frozen.
+bool thawed(int fd) {
+  return ::ioctl(fd, FITHAW, 0) == 0 || errno == EINVAL;
+}
+
+Outcome freeze(int fd, int line) {
+  Outcome out;
+  const Clock::time_point first = Clock::now();
   do {
-    ready = ::poll(&wait, 1, timeout_ms);
-  } while (ready < 0 && errno == EINTR);
+    out.began = Clock::now();
+    out.failed = ::ioctl(fd, FIFREEZE, 0) == 0 ? 0 : errno;
+  } while (out.failed == EBUSY && Clock::now() - first < kPatience && !hears(line, kPause));
+  return out;
+}
+
+// What the guard does, in a process that was forked: only calls that are safe there. A byte on the
+// line means that the recorder has thawed it.
+[[noreturn]] void guard(int fd, int line, milliseconds most) {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
+  ::setsid();  // not of the terminal's, which may be stopped
+  close_others(fd, line);
+  if (hears(line, milliseconds(0))) ::_exit(1);  // the recorder is gone already
+  Outcome outcome = freeze(fd, line);
+  const Clock::time_point until = outcome.began + most;
+  const bool late = outcome.failed == 0 && Clock::now() >= until;
+  if (late) outcome.failed = ETIMEDOUT;
+  while (late && !thawed(fd)) hears(-1, kPause);
+  (void)::send(line, &outcome, sizeof outcome, MSG_NOSIGNAL);
+  if (outcome.failed != 0) ::_exit(1);
   char byte = 0;
-  if (ready == 1 && ::read(pipe, &byte, 1) == 1) ::_exit(0);
-  ::ioctl(frozen, FITHAW, 0);
+  if (hears(line, milliseconds(rounded_up(until - Clock::now()))) && ::read(line, &byte, 1) == 1)
+    ::_exit(0);
+  while (!thawed(fd)) hears(-1, kPause);
   ::_exit(1);
 }
 
 }  // namespace
 
-Status Freeze::start_watcher() {
+void Freeze::swap(Freeze& other) noexcept {
+  std::swap(frozen_, other.frozen_);
+  std::swap(line_, other.line_);
+  std::swap(guard_, other.guard_);
+  std::swap(point_, other.point_);
+  std::swap(most_, other.most_);
+  std::swap(began_, other.began_);
+  std::swap(ended_, other.ended_);
+}
+
+Status Freeze::start_guard() {
   std::array<int, 2> ends = {};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return error("cannot make a pipe: {}", errno_text(errno));
-  watcher_ = ::fork();
-  if (watcher_ == 0) {
-    ::close(ends[1]);
-    watch(fd_, ends[0], static_cast<int>(most_.count()));
-  }
-  ::close(ends[0]);
-  watch_fd_ = ends[1];
-  return watcher_ < 0 ? error("cannot start a process: {}", errno_text(errno)) : Status();
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return error("cannot make a pair of sockets: {}", errno_text(errno));
+  line_ = Fd(ends[0]);
+  const Fd its_end(ends[1]);
+  guard_ = ::fork();
+  if (guard_ == 0) guard(frozen_.get(), its_end.get(), most_);
+  return guard_ < 0 ? error("cannot start a process: {}", errno_text(errno)) : Status();
 }
 
-void Freeze::stop_watcher() {
-  if (watch_fd_ >= 0) {
-    const ssize_t told = ::write(watch_fd_, "", 1);
-    static_cast<void>(told);  // it is gone: then it has thawed
-    ::close(watch_fd_);
-    watch_fd_ = -1;
-  }
-  if (watcher_ > 0)
-    while (::waitpid(watcher_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  watcher_ = -1;
+// Waits for what has become of FIFREEZE. A guard that was stopped goes on.
+Status Freeze::hear_of_guard() {
+  while (!hears(line_.get(), most_ + std::chrono::seconds(1))) ::kill(guard_, SIGCONT);
+  Outcome outcome;
+  const ssize_t got = ::recv(line_.get(), &outcome, sizeof outcome, 0);
+  began_ = outcome.began;
+  ended_ = Clock::now();
+  if (got == sizeof outcome && outcome.failed == 0) return {};
+  if (got == sizeof outcome && outcome.failed == ETIMEDOUT) return too_long();
+  if (got == sizeof outcome && outcome.failed == EBUSY)
+    return error(
+        "{}: is frozen by somebody else (fsfreeze), or by a recorder that was killed (e4replay "
+        "record --clean)",
+        point_);
+  if (got == sizeof outcome)
+    return error("{}: cannot be frozen: {}", point_, errno_text(outcome.failed));
+  while (!thawed(frozen_.get())) hears(-1, kPause);
+  return error("{}: the process that had to freeze and thaw it was killed: record again", point_);
 }
 
-Result<Freeze> Freeze::begin(const std::string& mount_point, std::chrono::milliseconds most) {
+// It ends at once, unless it was stopped.
+void Freeze::wait_for_guard() {
+  if (guard_ <= 0) return;
+  ::kill(guard_, SIGCONT);
+  while (::waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  guard_ = -1;
+}
+
+Result<Freeze> Freeze::begin(const std::string& mount_point, milliseconds most) {
   Freeze out;
   out.point_ = mount_point;
   out.most_ = most;
-  const int fd = ::open(mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return error("{}: {}", mount_point, errno_text(errno));
-  ::syncfs(fd);  // what is written now need not be waited for then
-  out.fd_ = fd;
-  out.began_ = out.ended_ = Clock::now();
-  Status watched = out.start_watcher();
-  int failed = 0;
-  if (watched.ok()) {
-    out.began_ = Clock::now();
-    if (::ioctl(fd, FIFREEZE, 0) == 0) return out;
-    failed = errno;
-  }
-  out.fd_ = -1;  // nothing to thaw
-  out.stop_watcher();
-  ::close(fd);
-  if (!watched.ok()) return std::move(watched).error();
-  if (failed == EBUSY) return error("{}: is frozen by somebody else (fsfreeze)", mount_point);
-  return error("{}: cannot be frozen: {}", mount_point, errno_text(failed));
+  out.frozen_ = Fd(::open(mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!out.frozen_.is_open()) return error("{}: {}", mount_point, errno_text(errno));
+  ::syncfs(out.frozen_.get());  // what is written now need not be waited for then
+  Status status = out.start_guard();
+  if (status.ok()) status = out.hear_of_guard();
+  if (status.ok()) return out;
+  out.frozen_ = Fd();  // nothing to thaw
+  out.line_ = Fd();
+  out.wait_for_guard();
+  return std::move(status).error();
+}
+
+Error Freeze::too_long() const {
+  return error(
+      "{}: writers waited {:.3f} s, and {:.3f} s are allowed: allow more with --max-freeze", point_,
+      lasted().count(), std::chrono::duration<double>(most_).count());
 }
 
 Status Freeze::end() {
-  if (fd_ < 0) return {};
-  const bool thawed = ::ioctl(fd_, FITHAW, 0) == 0;
+  if (!frozen_.is_open()) return {};
+  const bool done = ::ioctl(frozen_.get(), FITHAW, 0) == 0;
   const int failed = errno;
   ended_ = Clock::now();
-  ::close(fd_);
-  fd_ = -1;
-  stop_watcher();
-  if (thawed) return {};
-  if (failed == EINVAL)
-    return error("{}: was not read within {} ms and was thawed: allow more with --max-freeze",
-                 point_, most_.count());
-  return error("{}: cannot be thawed: {}", point_, errno_text(failed));
+  frozen_ = Fd();
+  // A guard that hears nothing but the end of the line goes on trying.
+  if (!done && failed != EINVAL) {
+    line_ = Fd();
+    guard_ = -1;
+    return error("{}: cannot be thawed: {}", point_, errno_text(failed));
+  }
+  (void)::send(line_.get(), "", 1, MSG_NOSIGNAL);
+  wait_for_guard();
+  line_ = Fd();
+  if (ended_ - began_ > most_) return too_long();
+  return done ? Status() : error("{}: was thawed by somebody else while it was read", point_);
 }
 
 Freeze::~Freeze() {
   static_cast<void>(end());
-  stop_watcher();
+}
+
+Result<bool> thaw(const std::string& mount_point) {
+  const Fd fd(::open(mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return error("{}: {}", mount_point, errno_text(errno));
+  if (::ioctl(fd.get(), FITHAW, 0) == 0) return true;
+  if (errno == EINVAL) return false;
+  return error("{}: cannot be thawed: {}", mount_point, errno_text(errno));
 }
 
 }  // namespace e4r::record

@@ -25,12 +25,6 @@ std::string sysfs(const std::string& device_name) {
   return "/sys/fs/ext4/" + device_name;
 }
 
-bool set_stats(const std::string& device_name, char value) {
-  std::ofstream file(sysfs(device_name) + "/mb_stats");
-  file << value << std::flush;
-  return file.good();
-}
-
 }  // namespace
 
 std::map<std::string, std::string> read_kernel_files(const std::string& device_name) {
@@ -95,21 +89,13 @@ bool is_rotational(const std::string& device_name) {
          read_attribute(base + "/../queue/rotational") == "1";
 }
 
-bool StatsSwitch::is_off(const std::string& device_name) {
+bool is_stats_off(const std::string& device_name) {
   return read_attribute(sysfs(device_name) + "/mb_stats") == "0";
 }
 
-StatsSwitch::StatsSwitch(const std::string& device_name) {
-  if (!is_off(device_name)) return;
-  if (set_stats(device_name, '1')) device_name_ = device_name;
-}
-
-StatsSwitch::~StatsSwitch() {
-  if (!device_name_.empty()) switch_stats_off(device_name_);
-}
-
-void switch_stats_off(const std::string& device_name) {
-  set_stats(device_name, '0');
+void switch_stats(const std::string& device_name, bool on) {
+  std::ofstream file(sysfs(device_name) + "/mb_stats");
+  file << (on ? '1' : '0') << std::flush;
 }
 
 }  // namespace e4r::record

@@ -31,24 +31,8 @@ struct CpuList {
 
 [[nodiscard]] bool is_rotational(const std::string& device_name);
 
-// Makes the kernel count what mb_stats shows, and has it stop again when it had not counted before.
-class StatsSwitch {
- public:
-  StatsSwitch() = default;
-  explicit StatsSwitch(const std::string& device_name);
-  StatsSwitch(StatsSwitch&& other) noexcept { device_name_.swap(other.device_name_); }
-  StatsSwitch& operator=(StatsSwitch&& other) noexcept {
-    device_name_.swap(other.device_name_);
-    return *this;
-  }
-  ~StatsSwitch();
-  // Whether there is anything to switch.
-  [[nodiscard]] static bool is_off(const std::string& device_name);
-
- private:
-  std::string device_name_;  // empty: nothing to put back
-};
-// Puts it back for a recorder that could not.
-void switch_stats_off(const std::string& device_name);
+// Whether the kernel could count what mb_stats shows, and does not.
+[[nodiscard]] bool is_stats_off(const std::string& device_name);
+void switch_stats(const std::string& device_name, bool on);
 
 }  // namespace e4r::record

@@ -23,7 +23,9 @@
 #include "record/input_reader.h"
 #include "record/kernel_files.h"
 #include "record/loop_copy.h"
-#include "record/stale.h"
+#include "record/output_watch.h"
+#include "record/storage.h"
+#include "record/volume_watch.h"
 #include "trace/summary.h"
 #include "trace/trace.h"
 
@@ -35,9 +37,6 @@ using KernelFiles = std::map<std::string, std::string>;
 
 // How much may be lost with a recorder that is killed.
 constexpr std::chrono::seconds kFlushEvery{1};
-// For the kernel's files at the end; nobody's answer depends on it.
-constexpr std::chrono::milliseconds kEndFreeze{5000};
-
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
@@ -49,16 +48,29 @@ struct Start {
   double frozen_s = 0;
 };
 
-Status check_output(const RecorderOptions& options, const Volume& volume) {
+// The Error of an output on what is recorded: writing it would be recorded too. `note`: where that
+// cannot be told.
+Status check_output(const RecorderOptions& options, const Volume& volume,
+                    std::vector<std::string>& notes) {
   E4R_TRY(const std::string behind_links, output_target(options.output));
   const std::string directory = directory_of(behind_links);
   struct stat st = {};
   if (::stat(directory.c_str(), &st) != 0)
     return error("{}: {}: {}", options.output, directory, errno_text(errno));
-  if (trace::make_dev(major(st.st_dev), minor(st.st_dev)) == volume.dev)
+  const Stored stored = stored_on(directory, volume.dev);
+  if (stored == Stored::there)
     return error(
-        "{}: lies on the file system that is to be recorded; give a place elsewhere with -o",
-        options.output);
+        "{}: lies on the file system that is to be recorded{}; give a place elsewhere with -o",
+        options.output,
+        trace::make_dev(major(st.st_dev), minor(st.st_dev)) == volume.dev
+            ? ""
+            : ", by way of a loop device or an overlay");
+  if (stored == Stored::unknown)
+    notes.push_back(
+        fmt::format("{}: lies on an overlay or a loop device, and what is below it cannot be seen "
+                    "from here: if "
+                    "it is the file system that is recorded, its own writing is recorded too",
+                    options.output));
   return {};
 }
 
@@ -86,16 +98,23 @@ class FileRecorder final : public Recorder {
   ~FileRecorder() override {
     if (!started_ && writer_) writer_->abandon();
   }
+  void abandon() override {
+    tracer_.reset();
+    writer_->abandon();
+  }
 
   Status begin() {
     E4R_TRY(volume_, find_volume(options_.target));
     E4R_TRY(snapshot_, choose_snapshot(options_, volume_));
-    E4R_CHECK(check_output(options_, volume_));
+    E4R_CHECK(check_output(options_, volume_, notes_));
     E4R_TRY(writer_, capture::CaptureWriter::create(options_.output));
+    output_ = OutputWatch(options_.output);
     E4R_CHECK(prepare_tracing());
     if (options_.settle && volume_.mount) E4R_CHECK(settle());
+    watch_.emplace(volume_);
     E4R_TRY(const Start start, take_start());
     E4R_CHECK(write_start(start));
+    E4R_CHECK(output_.check());
     began_ = last_flush_ = Steady::now();
     started_ = true;
     return {};
@@ -110,7 +129,10 @@ class FileRecorder final : public Recorder {
     E4R_CHECK(take_events(false));
     if (Steady::now() - last_flush_ >= kFlushEvery) {
       last_flush_ = Steady::now();
+      E4R_CHECK(output_.check());  // before what is written next hides a truncation
       E4R_CHECK(writer_->flush());
+      E4R_CHECK(output_.check());
+      look_around();
     }
     return SoFar{summary_.events, capture::all_lost(tracer_->losses()), writer_->bytes_written(),
                  tracer_->buffer_kb()};
@@ -122,7 +144,9 @@ class FileRecorder final : public Recorder {
     facts.reason = reason;
     facts.exit_status = exit_status;
     facts.elapsed_s = std::chrono::duration<double>(Steady::now() - began_).count();
+    look_around();
     E4R_TRY(const KernelFiles files, stop(facts));
+    E4R_CHECK(output_.check());
     E4R_CHECK(take_events(true));
     tracer_->report(summary_);
     E4R_CHECK(writer_->end_events(summary_));
@@ -130,28 +154,35 @@ class FileRecorder final : public Recorder {
     facts.time = utc_now();
     facts.events = summary_.events;
     facts.lost = tracer_->losses();
+    facts.changes = changes_;
+    E4R_CHECK(output_.check());
     E4R_CHECK(writer_->finish(facts));
+    E4R_CHECK(output_.check());
     if (join_.missed() > 0)
       notes_.push_back(fmt::format("--events full: nothing was seen of {} of {} requests",
                                    join_.missed(), join_.missed() + join_.completed()));
-    stats_ = StatsSwitch();
     tracer_.reset();
     return facts;
   }
 
  private:
   Status prepare_tracing() {
-    // The instance's name says what is switched on, and must be there before it is.
-    const bool counting = volume_.mount && StatsSwitch::is_off(volume_.device_name);
+    E4R_TRY(Instance instance, Instance::create(volume_.device_name));
     TracerOptions options;
     options.dev = volume_.dev;
     options.clock = options_.clock;
     options.buffer_kb = options_.buffer_kb;
-    options.instance = to_string({static_cast<int>(::getpid()), volume_.device_name, counting});
-    E4R_TRY(tracer_, Tracer::create(options));
-    if (counting) stats_ = StatsSwitch(volume_.device_name);
+    E4R_TRY(tracer_, Tracer::create(options, std::move(instance)));
     if (options_.full) see_inputs();
     return {};
+  }
+
+  // What has happened to the file system since the last look is noted, and kept with the capture.
+  void look_around() {
+    for (std::string& change : watch_->look()) {
+      notes_.push_back(fmt::format("{}: {}", options_.target, change));
+      changes_.push_back(std::move(change));
+    }
   }
 
   // A recording without them is still one.
@@ -263,7 +294,9 @@ class FileRecorder final : public Recorder {
       if (freeze) {
         E4R_CHECK(tracer_->off());
         files = read_kernel_files(volume_.device_name);
-        facts.quiet = freeze->end().ok();
+        const Status thawed = freeze->end();
+        facts.quiet = thawed.ok();
+        if (!thawed.ok()) not_quiet(thawed.error());
         facts.frozen_s = freeze->lasted().count();
         return files;
       }
@@ -273,17 +306,26 @@ class FileRecorder final : public Recorder {
     return files;
   }
 
+  void not_quiet(const Error& why) {
+    notes_.push_back(
+        fmt::format("{}; so the kernel's files at the end are not of the moment of the last event",
+                    why.message));
+  }
+
   // What is dirty is written first, which can take long and makes events. None when it cannot be.
   Result<std::optional<Freeze>> freeze_while_reading(const std::string& mount_point) {
     constexpr std::chrono::milliseconds kTick{20};
-    auto frozen =
-        std::async(std::launch::async, [&] { return Freeze::begin(mount_point, kEndFreeze); });
+    auto frozen = std::async(std::launch::async,
+                             [&] { return Freeze::begin(mount_point, options_.max_freeze); });
     Status status;
     while (frozen.wait_for(kTick) != std::future_status::ready)
       if (status.ok()) status = take_events(false);
     auto freeze = frozen.get();
     if (!status.ok()) return std::move(status).error();
-    if (!freeze.ok()) return std::optional<Freeze>();
+    if (!freeze.ok()) {
+      not_quiet(freeze.error());
+      return std::optional<Freeze>();
+    }
     return std::optional<Freeze>(*std::move(freeze));
   }
 
@@ -304,7 +346,9 @@ class FileRecorder final : public Recorder {
   std::unique_ptr<Tracer> tracer_;
   std::unique_ptr<InputReader> inputs_;  // null: none are seen
   InputJoin join_;
-  StatsSwitch stats_;  // is put back before the instance, which says so, goes
+  OutputWatch output_;
+  std::optional<VolumeWatch> watch_;
+  std::vector<std::string> changes_;
   capture::StartFacts facts_;
   trace::TraceSummary summary_;
   std::vector<std::string> notes_;

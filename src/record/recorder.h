@@ -58,14 +58,18 @@ class Recorder {
 
   [[nodiscard]] virtual const Volume& volume() const = 0;
   [[nodiscard]] virtual const capture::StartFacts& facts() const = 0;
-  // Lines for a person: what was asked for and cannot be had here.
+  // Lines for a person: what was asked for and cannot be had here, and what happened to the file
+  // system. There may be more of them after each call.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
   // Bytes of the start image that were read.
   [[nodiscard]] virtual std::uint64_t image_bytes() const = 0;
 
   // Takes over what has happened; to be called several times a second. An Error ends the
-  // recording; the file stays, readable as far as it goes.
+  // recording, such as that of an output that is gone or full; what there is of the file stays,
+  // readable as far as it goes.
   [[nodiscard]] virtual Result<SoFar> pump() = 0;
+  // Ends the recording and removes the file: there is nothing in it to keep.
+  virtual void abandon() = 0;
   // Ends the recording and the file. `reason` and `exit_status` as in EndFacts.
   [[nodiscard]] virtual Result<capture::EndFacts> finish(
       const std::string& reason, std::optional<std::int64_t> exit_status) = 0;

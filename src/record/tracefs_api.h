@@ -19,6 +19,7 @@ struct tracefs_cpu;
 struct tracefs_instance;
 
 const char* tracefs_tracing_dir(void);
+int tracefs_set_tracing_dir(char* tracing_dir);
 char** tracefs_instances(const char* regex);
 void tracefs_list_free(char** list);
 

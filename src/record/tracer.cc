@@ -35,15 +35,6 @@ using trace::EventKind;
 // An event is in its buffer this long after its time stamp, or longer still if the machine stands.
 constexpr std::uint64_t kSlackNs = 200'000'000;
 
-struct FreeInstance {
-  void operator()(tracefs_instance* instance) const {
-    tracefs_trace_off(instance);
-    tracefs_instance_destroy(instance);
-    tracefs_instance_free(instance);
-  }
-};
-using Instance = std::unique_ptr<tracefs_instance, FreeInstance>;
-
 // One CPU's buffer.
 struct CpuBuffer {
   struct Close {
@@ -70,18 +61,15 @@ std::uint64_t stat_value(std::string_view text, std::string_view name) {
 
 class TracefsTracer final : public Tracer {
  public:
-  explicit TracefsTracer(const TracerOptions& options)
-      : options_(options), buffer_kb_(options.buffer_kb) {}
+  TracefsTracer(const TracerOptions& options, Instance instance)
+      : options_(options), buffer_kb_(options.buffer_kb), instance_(std::move(instance)) {}
   ~TracefsTracer() override {
-    buffers_.clear();  // the instance cannot go while they are open
-    instance_.reset();
     if (tep_ != nullptr) tep_free(tep_);
   }
   TracefsTracer(const TracefsTracer&) = delete;
   TracefsTracer& operator=(const TracefsTracer&) = delete;
 
   Status open() {
-    E4R_CHECK(create_instance());
     E4R_CHECK(load_formats());
     E4R_CHECK(write("trace_clock", clock_name(options_.clock)));
     E4R_CHECK(resize());
@@ -121,23 +109,6 @@ class TracefsTracer final : public Tracer {
   Status write(const std::string& file, const std::string& text) {
     if (tracefs_instance_file_write(instance_.get(), file.c_str(), text.c_str()) >= 0) return {};
     return error("tracefs: cannot write '{}' to {}: {}", text, file, errno_text(errno));
-  }
-
-  Status create_instance() {
-    const char* root = tracefs_tracing_dir();
-    if (root == nullptr)
-      return error(
-          "no tracefs here: recording needs root and a kernel with tracing "
-          "(mount -t tracefs nodev /sys/kernel/tracing)");
-    // Asked first: the library leaves memory behind when it cannot make one.
-    const std::string place = std::string(root) + "/instances";
-    if (::access(place.c_str(), W_OK | X_OK) == 0)
-      instance_.reset(tracefs_instance_create(options_.instance.c_str()));
-    if (instance_)
-      return tracefs_trace_off(instance_.get()) == 0 ? Status() : failed("write tracefs");
-    const char* advice = errno == EROFS ? "tracefs is mounted read-only" : "recording needs root";
-    return error("{}/{}: cannot be made: {}: {}", place, options_.instance, errno_text(errno),
-                 advice);
   }
 
   Status load_formats() {
@@ -283,7 +254,7 @@ class TracefsTracer final : public Tracer {
   Instance instance_;
   tep_handle* tep_ = nullptr;
   std::optional<trace::RecordDecoder> decoder_;
-  std::vector<CpuBuffer> buffers_;
+  std::vector<CpuBuffer> buffers_;  // the instance cannot go while they are open
   std::optional<Merger> merger_;
   std::vector<char> bytes_;  // a page
   std::vector<capture::Losses> losses_;
@@ -292,8 +263,8 @@ class TracefsTracer final : public Tracer {
 
 }  // namespace
 
-Result<std::unique_ptr<Tracer>> Tracer::create(const TracerOptions& options) {
-  auto out = std::make_unique<TracefsTracer>(options);
+Result<std::unique_ptr<Tracer>> Tracer::create(const TracerOptions& options, Instance instance) {
+  auto out = std::make_unique<TracefsTracer>(options, std::move(instance));
   E4R_CHECK(out->open());
   return std::unique_ptr<Tracer>(std::move(out));
 }

@@ -10,6 +10,7 @@
 
 #include "capture/facts.h"
 #include "record/clock.h"
+#include "record/instance.h"
 #include "trace/event.h"
 #include "trace/summary.h"
 #include "util/status.h"
@@ -21,16 +22,14 @@ struct TracerOptions {
   TraceClock clock = TraceClock::mono;
   std::size_t buffer_kb = 4096;  // of each CPU, to begin with
   std::size_t most_buffer_kb = std::size_t{256} * 1024;
-  std::string instance;  // its name in tracefs (stale.h)
 };
 
-// A trace instance of our own (Documentation/trace/ftrace.rst, "Instances"): its buffers, events
-// and filters are nobody else's, and all of it goes with the object.
+// Reads the events of a device in an Instance, which goes with the object.
 class Tracer {
  public:
-  // Makes the instance and enables the events, with tracing off. The Error says what is missing:
-  // permission, tracefs, events of ext4.
-  [[nodiscard]] static Result<std::unique_ptr<Tracer>> create(const TracerOptions& options);
+  // Enables the events, with tracing off. The Error says what is missing: events of ext4, memory.
+  [[nodiscard]] static Result<std::unique_ptr<Tracer>> create(const TracerOptions& options,
+                                                              Instance instance);
   virtual ~Tracer() = default;
 
   [[nodiscard]] virtual Status on() = 0;

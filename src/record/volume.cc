@@ -16,9 +16,12 @@
 #include "capture/facts.h"
 #include "trace/event.h"
 #include "trace/trace.h"
+#include "util/file.h"
 
 namespace e4r::record {
 namespace {
+
+constexpr const char* kMounts = "/proc/self/mountinfo";
 
 // Spaces and the like are written as "\040".
 std::string unescape(std::string_view text) {
@@ -67,8 +70,20 @@ std::optional<Mount> parse_mountinfo_line(std::string_view line) {
   return out;
 }
 
+std::optional<std::uint32_t> device_number(const std::string& device_name) {
+  const auto dev = trace::parse_device(read_attribute("/sys/class/block/" + device_name + "/dev"));
+  return dev.ok() ? std::optional(*dev) : std::nullopt;
+}
+
+bool is_mounted(std::string_view type) {
+  std::ifstream file(kMounts);
+  for (std::string line; std::getline(file, line);)
+    if (const auto mount = parse_mountinfo_line(line); mount && mount->type == type) return true;
+  return false;
+}
+
 std::optional<Mount> find_mount(std::uint32_t dev) {
-  std::ifstream file("/proc/self/mountinfo");
+  std::ifstream file(kMounts);
   std::optional<Mount> part;  // a mount of a directory of it, for want of a better one
   for (std::string line; std::getline(file, line);) {
     std::optional<Mount> mount = parse_mountinfo_line(line);
@@ -80,6 +95,9 @@ std::optional<Mount> find_mount(std::uint32_t dev) {
 }
 
 Result<Volume> find_volume(const std::string& path) {
+  if (::access(kMounts, R_OK) != 0)
+    return error("{}: {}: recording needs /proc (mount -t proc proc /proc)", kMounts,
+                 errno_text(errno));
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0) return error("{}: {}", path, errno_text(errno));
   const bool device = S_ISBLK(st.st_mode);

@@ -33,6 +33,12 @@ struct Volume {
 // what it is instead.
 [[nodiscard]] Result<Volume> find_volume(const std::string& path);
 
+// The number of the device that the kernel calls so ("sda1").
+[[nodiscard]] std::optional<std::uint32_t> device_number(const std::string& device_name);
+
+// Whether a file system of that type is mounted anywhere.
+[[nodiscard]] bool is_mounted(std::string_view type);
+
 // Where the device is mounted now, if it is.
 [[nodiscard]] std::optional<Mount> find_mount(std::uint32_t dev);
 

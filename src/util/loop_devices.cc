@@ -18,20 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The kernel packs lo_device with huge_encode_dev(), which is what stat() delivers on 64 bits. A
-// device that shows a block device tells the inode of a node, of which there may be many.
-std::optional<FileId> told_by_device(const std::string& node) {
-  const Fd fd(::open(node.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct loop_info64 info = {};
-  if (!fd.is_open() || ::ioctl(fd.get(), LOOP_GET_STATUS64, &info) != 0) return std::nullopt;
-  return FileId{static_cast<dev_t>(info.lo_device), static_cast<ino_t>(info.lo_inode), false};
-}
-
 // What a loop device shows, by its name ("loop0"); `backing`: the name that sysfs has for it.
 std::optional<FileId> shown_by(const std::string& name, const std::string& backing) {
   const auto named = file_id(backing);
   if (named && named->is_block_device) return named;
-  const auto told = told_by_device("/dev/" + name);
+  const auto told = loop_shows("/dev/" + name);
   return told ? told : named;
 }
 
@@ -50,6 +41,15 @@ void for_each_loop_device(See see) {
 }
 
 }  // namespace
+
+// The kernel packs lo_device with huge_encode_dev(), which is what stat() delivers on 64 bits. A
+// device that shows a block device tells the inode of a node, of which there may be many.
+std::optional<FileId> loop_shows(const std::string& node) {
+  const Fd fd(::open(node.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct loop_info64 info = {};
+  if (!fd.is_open() || ::ioctl(fd.get(), LOOP_GET_STATUS64, &info) != 0) return std::nullopt;
+  return FileId{static_cast<dev_t>(info.lo_device), static_cast<ino_t>(info.lo_inode), false};
+}
 
 std::vector<std::string> loop_devices_of(const FileId& file) {
   std::vector<std::string> out;

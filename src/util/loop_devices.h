@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace e4r {
 // kernel's drivers/block/loop.c), so the names that another mount namespace has do not matter. Who
 // may not open the device goes by the name in /sys/block/loopN/loop/backing_file.
 [[nodiscard]] std::vector<std::string> loop_devices_of(const FileId& file);
+
+// The file that a loop device shows, by the device's node ("/dev/loop0"). Nothing: none, or the
+// node may not be opened.
+[[nodiscard]] std::optional<FileId> loop_shows(const std::string& node);
 
 // Other loop devices on the file that the loop device `device` shows. None for any other device.
 [[nodiscard]] std::vector<std::string> loop_devices_beside(const FileId& device);

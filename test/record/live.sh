@@ -5,90 +5,9 @@
 #   live.sh E4REPLAY
 # Exit status 77 where it cannot be tried: it needs root, loop devices, and events of ext4.
 set -euo pipefail
-e4replay=$(realpath "$1")
-skip() { echo "live.sh: $*" >&2 && exit 77; }
-[ "$(id -u)" = 0 ] || skip "needs root"
-tracing=/sys/kernel/tracing
-[ -e $tracing/events ] || mount -t tracefs nodev $tracing 2>/dev/null || skip "no tracefs"
-modprobe ext4 2>/dev/null || true
-[ -d $tracing/events/ext4/ext4_mballoc_alloc ] || skip "this kernel has no events of ext4"
-
-work=$(mktemp -d)
-fs=$work/fs
-mkdir "$fs"
-cleanup() {
-    [ -z "${writer:-}" ] || kill "$writer" 2>/dev/null || true
-    sleep 0.1
-    umount "$fs" 2>/dev/null || true
-    umount "$work/above" "$work/below" "$work/full" 2>/dev/null || true
-    [ -z "${loop:-}" ] || losetup -d "$loop" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap cleanup EXIT
-truncate -s 1G "$work/disk"
-mke2fs -q -t ext4 -E lazy_itable_init=0 "$work/disk"
-loop=$(losetup --find --show "$work/disk") || skip "no loop device"
-mount "$loop" "$fs" || skip "cannot mount ext4"
-knob=/sys/fs/ext4/${loop#/dev/}/mb_stats
-cd "$work"
-
-passed=0
-ok() { passed=$((passed + 1)) && echo "ok: $*"; }
-bad() { echo "live.sh: $*" >&2 && exit 1; }
-
-# as_before: nothing of a recorder is left in the kernel, and the file system takes writes.
-as_before() {
-    local left
-    left=$(find $tracing/instances -mindepth 1 -maxdepth 1 -name 'e4replay-*' -printf '%f ')
-    [ -z "$left" ] || bad "left in tracefs: $left"
-    [ "$(cat "$knob")" = 0 ] || bad "mb_stats is still on"
-    findmnt -no OPTIONS "$fs" | grep -q '^ro' || timeout 300 touch "$fs/touched" ||
-        bad "the file system is frozen"
-}
-# refused MESSAGE COMMAND...: status 1, one line that says so, no file.
-refused() {
-    local message=$1 status=0
-    shift
-    "$@" >refused.out 2>&1 || status=$?
-    [ $status = 1 ] || bad "status $status instead of 1: $*"
-    [ "$(wc -l <refused.out)" = 1 ] || bad "not one line: $(cat refused.out)"
-    grep -q -- "$message" refused.out || bad "not '$message': $(cat refused.out)"
-    [ ! -e none.e4c ] || bad "a file was left by $*"
-    as_before
-    ok "$message"
-}
-
-# wait_for_tracing PID: until that recorder has begun.
-wait_for_tracing() {
-    local i
-    for ((i = 0; i < 600; i++)); do
-        if [ "$(cat $tracing/instances/e4replay-"$1"-*/tracing_on 2>/dev/null)" = 1 ]; then return; fi
-        sleep 0.1
-    done
-    bad "recorder $1 has not begun after a minute"
-}
-
-# A loaded machine takes its time.
-record() { "$e4replay" record --max-freeze 60s "$@"; }
-cat >busy <<'BUSY'
-#!/bin/bash
-# busy DIRECTORY FIRST COUNT: files of 1 to 300 KiB, some of them gone again
-for ((i = $2; i < $2 + $3; i++)); do
-    head -c $(((i * 7919 % 300 + 1) * 1024)) /dev/zero >"$1/f$i"
-    if ((i % 5 == 4)); then rm "$1/f$((i - 2))"; fi
-    if ((i % 40 == 39)); then sync "$1/f$i"; fi
-done
-sync
-BUSY
-chmod +x busy
+# shellcheck source=test/record/loop.sh
+source "$(dirname "$0")/loop.sh"
 ./busy "$fs" 1000 150
-
-# percent FILE: of the decisions that verify finds identical.
-percent() {
-    "$e4replay" verify "$1" --no-progress --json - >verify.json 2>verify.err || [ $? = 3 ] ||
-        bad "verify: $(cat verify.err)"
-    sed -n 's/^ *"percent_identical": \([0-9]*\).*/\1/p' verify.json | head -1
-}
 
 record "$fs" -o mounted.e4c --no-progress -- ./busy "$fs" 2000 150 2>record.out
 grep -q "none\|writers waited" record.out || bad "$(cat record.out)"
@@ -197,7 +116,7 @@ for ((i = 0; i < 20; i++)); do
     sleep "0.$(printf %03d $((i * i * 2 + 5)))"
     kill -9 $recorder
     wait $recorder 2>/dev/null || true
-    timeout 300 touch "$fs/touched" || bad "frozen by a recorder that was killed"
+    takes_writes "$fs" 300 || bad "frozen by a recorder that was killed"
     "$e4replay" record --clean >/dev/null
     as_before
     if [ -s dead.e4c ]; then

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "record/freeze.h"
+#include "record/instance.h"
 #include "record/kernel_files.h"
 #include "record/merger.h"
+#include "record/output_watch.h"
 #include "record/recorder.h"
-#include "record/stale.h"
+#include "record/storage.h"
 #include "record/tracer.h"
 #include "record/volume.h"
+#include "record/volume_watch.h"
+#include "support/temp_dir.h"
+#include "util/little_endian.h"
 
 namespace e4r::record {
 namespace {
@@ -70,19 +81,133 @@ TEST(KernelFiles, CountCpus) {
   EXPECT_GT(possible_cpus().count, 0u);
 }
 
-TEST(Stale, NamesSayWhoTheyAre) {
+TEST(Instance, NamesSayWhoTheyAre) {
   for (const InstanceName& name : {InstanceName{12, "sda1", false}, InstanceName{7, "dm-0", true},
                                    InstanceName{1, "cciss!c0d0p1", true}}) {
     InstanceName back;
     ASSERT_TRUE(parse_instance_name(to_string(name), back)) << to_string(name);
     EXPECT_EQ(back.pid, name.pid);
     EXPECT_EQ(back.device_name, name.device_name);
-    EXPECT_EQ(back.stats_switched, name.stats_switched);
+    EXPECT_EQ(back.counts, name.counts);
   }
   InstanceName back;
   for (const char* text : {"", "e4replay-", "e4replay-x-sda", "e4replay-12", "e4replay-12-",
                            "e4replay-0-sda", "other-12-sda", "e4replay--3-sda"})
     EXPECT_FALSE(parse_instance_name(text, back)) << text;
+}
+
+std::string superblock(std::uint32_t made, std::uint64_t blocks) {
+  std::string out(1024, '\0');
+  put_le(&out[0x38], std::uint16_t{0xef53});
+  put_le(&out[0x60], std::uint32_t{0x80});  // 64bit
+  put_le(&out[0x04], static_cast<std::uint32_t>(blocks));
+  put_le(&out[0x150], static_cast<std::uint32_t>(blocks >> 32));
+  put_le(&out[0x108], made);
+  return out;
+}
+
+VolumeState state_of(std::uint64_t mount, const std::string& options, const std::string& bytes) {
+  VolumeState out;
+  out.mount = mount;
+  out.options = options;
+  read_superblock(bytes, out);
+  return out;
+}
+
+TEST(VolumeWatch, ReadsSuperblocks) {
+  const VolumeState state = state_of(1, "", superblock(77, 0x1'2345'6789));
+  EXPECT_TRUE(state.is_ext4);
+  EXPECT_EQ(state.made, 77u);
+  EXPECT_EQ(state.blocks, 0x1'2345'6789u);
+  EXPECT_FALSE(state_of(1, "", std::string(1024, '\0')).is_ext4);
+  EXPECT_FALSE(state_of(1, "", superblock(1, 1).substr(0, 1023)).is_ext4);
+}
+
+// What one look after the other finds, the first at a file system that is not there.
+std::string found(const std::vector<VolumeState>& states) {
+  Volume nowhere;
+  nowhere.device_name = nowhere.device_path = "no/such/device";
+  VolumeWatch watch(nowhere);
+  std::string out;
+  for (const VolumeState& state : states)
+    for (const std::string& line : watch.compare(state)) out += line + "\n";
+  return out;
+}
+
+TEST(VolumeWatch, FromBeforeTheMountItsEndBelongsToTheRecording) {
+  const std::string sb = superblock(7, 100);
+  EXPECT_EQ(found({state_of(0, "", sb), state_of(5, "rw\n", sb), state_of(0, "", sb)}), "");
+  const std::string again =
+      found({state_of(5, "rw\n", sb), state_of(0, "", sb), state_of(6, "rw\n", sb)});
+  EXPECT_NE(again.find("was unmounted and mounted again"), std::string::npos) << again;
+}
+
+TEST(VolumeWatch, FindsWhatChanges) {
+  const std::string sb = superblock(7, 100);
+  const VolumeState before = state_of(5, "rw\ndelalloc\n", sb);
+  EXPECT_EQ(found({before, before}), "");
+  EXPECT_EQ(found({before, state_of(5, "rw\nnodelalloc\n", sb)}),
+            "was remounted: -delalloc +nodelalloc\n");
+  EXPECT_EQ(found({before, state_of(5, before.options, superblock(7, 200))}),
+            "was resized from 100 to 200 blocks: a replay has 100\n");
+  EXPECT_NE(found({before, state_of(5, before.options, superblock(8, 100))}).find("was made anew"),
+            std::string::npos);
+  EXPECT_NE(found({before, state_of(5, before.options, std::string(1024, 'x'))}).find("no ext4"),
+            std::string::npos);
+}
+
+TEST(OutputWatch, FindsWhatBecomesOfAFile) {
+  const test::TempDir dir;
+  const std::string path = dir.file("out");
+  const auto begin = [&] {
+    std::filesystem::remove(path);
+    std::ofstream(path) << std::string(100'000, 'x');
+    OutputWatch watch(path);
+    EXPECT_TRUE(watch.check().ok());
+    return watch;
+  };
+  const auto complaint = [](OutputWatch& watch) {
+    const Status status = watch.check();
+    return status.ok() ? std::string() : status.error().message;
+  };
+  OutputWatch watch = begin();
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_EQ(complaint(watch), "");
+  std::filesystem::resize_file(path, 10);
+  EXPECT_NE(complaint(watch).find("was truncated"), std::string::npos);
+  watch = begin();
+  std::filesystem::rename(path, dir.file("other"));
+  EXPECT_NE(complaint(watch).find("it is " + dir.file("other")), std::string::npos);
+  watch = begin();
+  std::filesystem::remove(path);
+  EXPECT_NE(complaint(watch).find("was removed"), std::string::npos);
+  // Cut off, and written on behind the gap.
+  watch = begin();
+  std::filesystem::resize_file(path, 0);
+  std::filesystem::resize_file(path, 1 << 20);
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::ate) << "on";
+  EXPECT_NE(complaint(watch).find("was truncated"), std::string::npos);
+  OutputWatch pipe("/dev/null");
+  EXPECT_EQ(complaint(pipe), "");
+}
+
+TEST(Storage, IsWhereItsFileSystemIs) {
+  const test::TempDir dir;
+  struct stat st = {};
+  ASSERT_EQ(::stat(dir.file("").c_str(), &st), 0);
+  const std::uint32_t dev = trace::make_dev(major(st.st_dev), minor(st.st_dev));
+  EXPECT_EQ(stored_on(dir.file(""), dev), Stored::there);
+  EXPECT_NE(stored_on(dir.file(""), trace::make_dev(4095, 1)), Stored::there);
+  EXPECT_EQ(stored_on(dir.file("nowhere"), dev), Stored::unknown);
+}
+
+TEST(Freeze, SaysWhatCannotBeFrozen) {
+  const auto proc = Freeze::begin("/proc", std::chrono::seconds(1));
+  ASSERT_FALSE(proc.ok());
+  EXPECT_NE(proc.error().message.find("/proc: cannot be frozen"), std::string::npos)
+      << proc.error().message;
+  EXPECT_FALSE(Freeze::begin("/nowhere", std::chrono::seconds(1)).ok());
+  EXPECT_FALSE(thaw("/nowhere").ok());
 }
 
 TEST(Recorder, KnowsItsWords) {

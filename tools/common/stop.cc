@@ -26,6 +26,46 @@ void on_each(int number) {
   if (stop_wanted.exchange(true)) end_by(number);
 }
 
+// What somebody has sent is like any other signal. A fault comes again when the handler returns,
+// and ends the program then.
+void on_fault(int number, siginfo_t* what, void* /*context*/) {
+  if (what->si_code <= 0)
+    stop_wanted = true;
+  else
+    ::signal(number, SIG_DFL);
+}
+
+void handle(int number, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(number, &action, nullptr);
+}
+
+// By default (signal(7)); without SIGKILL, those of on_fault(), and SIGPIPE, which is a write's
+// error.
+bool ends_programs(int number) {
+  switch (number) {
+    case SIGHUP:
+    case SIGINT:
+    case SIGQUIT:
+    case SIGUSR1:
+    case SIGUSR2:
+    case SIGALRM:
+    case SIGTERM:
+    case SIGSTKFLT:
+    case SIGXCPU:
+    case SIGXFSZ:  // and the write fails
+    case SIGVTALRM:
+    case SIGPROF:
+    case SIGIO:
+    case SIGPWR:
+      return true;
+    default:
+      return number >= SIGRTMIN && number <= SIGRTMAX;
+  }
+}
+
 }  // namespace
 
 void remove_unfinished_on_signals() {
@@ -39,17 +79,22 @@ void remove_unfinished_on_signals() {
 
 // A handler, and not SIG_IGN, which programs that are started would inherit.
 void tell_broken_pipes() {
-  struct sigaction action = {};
-  action.sa_handler = [](int /*number*/) {};
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGPIPE, &action, nullptr);
+  handle(SIGPIPE, [](int /*number*/) {});
 }
 
 const std::atomic<bool>& stop_on_signals(SecondSignal second) {
-  struct sigaction action = {};
-  action.sa_handler = second == SecondSignal::ends_the_program ? on_each : on_first;
-  action.sa_flags = SA_RESTART;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
+  if (second == SecondSignal::ends_the_program) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) handle(number, on_each);
+    return stop_wanted;
+  }
+  for (int number = 1; number <= SIGRTMAX; ++number)
+    if (ends_programs(number)) handle(number, on_first);
+  for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}) {
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
+    ::sigaction(number, &action, nullptr);
+  }
   return stop_wanted;
 }
 

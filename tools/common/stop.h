@@ -13,7 +13,9 @@ void remove_unfinished_on_signals();
 enum class SecondSignal { ends_the_program, nothing };
 
 // Set by SIGINT, SIGTERM and SIGHUP from the first call on. A second signal ends the program as it
-// would have without, unfinished files removed, or does nothing: for who has things to put back.
+// would have without, unfinished files removed. Where it does nothing, because there are things to
+// put back, every other signal that would end the program sets it too, apart from SIGKILL and
+// faults of the program's own. A write to a file that may not grow (SIGXFSZ) is an error then.
 [[nodiscard]] const std::atomic<bool>& stop_on_signals(
     SecondSignal second = SecondSignal::ends_the_program);
 

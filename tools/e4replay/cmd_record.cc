@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -11,8 +13,8 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
+#include "record/instance.h"
 #include "record/recorder.h"
-#include "record/stale.h"
 #include "util/progress.h"
 #include "util/units.h"
 
@@ -28,7 +30,7 @@ struct Options {
   std::string clock = "mono";
   std::string buffer = "8M";
   std::string max_freeze = "2s";
-  std::string duration;
+  std::optional<std::string> duration;
   std::string events = "minimal";
   std::vector<std::string> command;
   bool clean = false;
@@ -45,11 +47,14 @@ Status parse(Options& o) {
   constexpr std::uint64_t kLeast = 64 << 10, kMost = std::uint64_t{4} << 30;
   if (buffer < kLeast || buffer > kMost) return error("--buffer {}: give 64K to 4G", o.buffer);
   o.recorder.buffer_kb = buffer >> 10;
-  if (!o.duration.empty() && !o.command.empty())
+  constexpr std::chrono::hours kMostFreeze{1};
+  if (o.recorder.max_freeze.count() == 0 || o.recorder.max_freeze > kMostFreeze)
+    return error("--max-freeze {}: give 1ms to 1h", o.max_freeze);
+  if (o.duration && !o.command.empty())
     return error("--for and a command: give one of them, which ends the recording");
-  if (!o.duration.empty()) {
-    E4R_TRY(o.most, parse_duration(o.duration));
-    if (o.most.count() == 0) return error("--for {}: no time to record", o.duration);
+  if (o.duration) {
+    E4R_TRY(o.most, parse_duration(*o.duration));
+    if (o.most.count() == 0) return error("--for {}: no time to record", *o.duration);
   }
   o.recorder.full = o.events == "full";
   if (!o.recorder.full && o.events != "minimal")
@@ -62,9 +67,9 @@ Status parse(Options& o) {
 }
 
 Result<int> clean() {
-  E4R_TRY(const auto names, record::remove_stale_instances());
-  for (const std::string& name : names) print_line("removed what {} had left", name);
-  if (names.empty()) print_line("nothing was left behind");
+  E4R_TRY(const auto done, record::put_back_stale());
+  for (const std::string& line : done) print_line("{}", line);
+  if (done.empty()) print_line("nothing was left behind");
   return kDone;
 }
 
@@ -74,8 +79,9 @@ class Ending {
   Ending(const Options& options, const std::atomic<bool>& stop)
       : stop_(stop), began_(Clock::now()), most_(options.most) {}
 
+  // Nothing is run that would be asked to end at once.
   Status start(const std::vector<std::string>& command) {
-    if (command.empty()) return {};
+    if (command.empty() || stop_) return {};
     E4R_TRY(child_, Child::start(command));
     return {};
   }
@@ -134,14 +140,27 @@ std::string status_line(const record::SoFar& now, double seconds, double rate) {
                      format_count(now.lost), format_size(now.file_bytes), now.buffer_kb);
 }
 
+// Tells each note of a recorder once.
+class Notes {
+ public:
+  void tell(const record::Recorder& recorder, Progress* progress = nullptr) {
+    if (progress != nullptr && told_ < recorder.notes().size()) progress->wipe();
+    for (; told_ < recorder.notes().size(); ++told_) warn(recorder.notes()[told_]);
+  }
+
+ private:
+  std::size_t told_ = 0;
+};
+
 // Records until it is over.
-Status follow(record::Recorder& recorder, Ending& ending, Progress& progress) {
+Status follow(record::Recorder& recorder, Ending& ending, Progress& progress, Notes& notes) {
   constexpr std::chrono::milliseconds kTick{50};
   const Clock::time_point began = Clock::now();
   Clock::time_point told = began;
   std::uint64_t events_told = 0;
   while (!ending.wait(kTick)) {
     E4R_TRY(const record::SoFar now, recorder.pump());
+    notes.tell(recorder, &progress);
     const std::chrono::duration<double> since = Clock::now() - told;
     if (since.count() < 0.5) continue;
     const std::chrono::duration<double> all = Clock::now() - began;
@@ -157,10 +176,11 @@ Status follow(record::Recorder& recorder, Ending& ending, Progress& progress) {
 void tell_end(const record::Recorder& recorder, const Options& options,
               const capture::EndFacts& end) {
   const double frozen = recorder.facts().frozen_s;
+  const std::string at_end = end.frozen_s > 0 ? fmt::format(" and {:.3f} s", end.frozen_s) : "";
   print_line(stderr, "{}: {} events in {:.1f} s, {}; start image {} ({}{})",
              options.recorder.output, format_count(end.events), end.elapsed_s, end.reason,
              format_size(recorder.image_bytes()), recorder.facts().snapshot,
-             frozen > 0 ? fmt::format(", writers waited {:.3f} s", frozen) : "");
+             frozen > 0 ? fmt::format(", writers waited {:.3f} s{}", frozen, at_end) : "");
   std::string cpus;
   for (const capture::Losses& l : end.lost)
     cpus += fmt::format("{}CPU {}: {}", cpus.empty() ? "" : ", ", l.cpu, format_count(l.events));
@@ -175,9 +195,16 @@ void tell_end(const record::Recorder& recorder, const Options& options,
 Status check_command(const std::vector<std::string>& command) {
   if (command.empty()) return {};
   const std::string& program = command.front();
-  const bool path = program.find('/') != std::string::npos;
-  const bool found = path ? ::access(program.c_str(), X_OK) == 0 : !find_program(program).empty();
-  return found ? Status() : error("cannot run {}: there is no such program", program);
+  if (program.find('/') == std::string::npos && !find_program(program).empty()) return {};
+  if (program.find('/') == std::string::npos)
+    return error("cannot run {}: there is no such program in PATH", program);
+  struct stat st = {};
+  if (::stat(program.c_str(), &st) != 0)
+    return error("cannot run {}: {}", program, errno_text(errno));
+  if (S_ISDIR(st.st_mode)) return error("cannot run {}: is a directory", program);
+  return ::access(program.c_str(), X_OK) == 0
+             ? Status()
+             : error("cannot run {}: is not executable (chmod +x)", program);
 }
 
 Result<int> run(const Options& options) {
@@ -186,14 +213,17 @@ Result<int> run(const Options& options) {
   const std::atomic<bool>& stop = stop_on_signals(SecondSignal::nothing);
   tell_broken_pipes();
   E4R_TRY(auto recorder, record::Recorder::start(options.recorder));
-  for (const std::string& note : recorder->notes()) warn(note);
-  const std::size_t noted = recorder->notes().size();
+  Notes notes;
+  notes.tell(*recorder);
   Progress progress(!options.no_progress);
   Ending ending(options, stop);
-  E4R_CHECK(ending.start(options.command));
+  if (Status failed = ending.start(options.command); !failed.ok()) {
+    recorder->abandon();
+    return std::move(failed).error();
+  }
   // Not the command's: who reads the buffers must not wait for those who fill them.
   ::setpriority(PRIO_PROCESS, 0, -10);
-  if (Status failed = follow(*recorder, ending, progress); !failed.ok()) {
+  if (Status failed = follow(*recorder, ending, progress, notes); !failed.ok()) {
     progress.wipe();
     recorder.reset();
     ending.let_the_command_end();
@@ -201,7 +231,7 @@ Result<int> run(const Options& options) {
   }
   E4R_TRY(const capture::EndFacts end, recorder->finish(ending.reason(), ending.status()));
   tell_end(*recorder, options, end);
-  for (std::size_t i = noted; i < recorder->notes().size(); ++i) warn(recorder->notes()[i]);
+  notes.tell(*recorder);
   return end.exit_status ? static_cast<int>(*end.exit_status) : kDone;
 }
 

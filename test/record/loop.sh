@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For scripts that record on this machine's own kernel, ext4 in loop devices: sourced with the
+# script's arguments, and sets e4replay, work (the working directory), fs (a mounted ext4 of 1 GiB),
+# loop (its device) and tracing. Ends with status 77 where that cannot be: it needs root, loop devices
+# and events of ext4. Mounts are seen by the script alone, and end with it.
+skip() { echo "${0##*/}: $*" >&2 && exit 77; }
+[ "$(id -u)" = 0 ] || skip "needs root"
+if [ -z "${E4R_OWN_MOUNTS:-}" ]; then
+    unshare --mount true 2>/dev/null || skip "cannot have mounts of its own"
+    E4R_OWN_MOUNTS=yes exec unshare --mount --propagation private "$0" "$@"
+fi
+e4replay=$(realpath "$1")
+tracing=/sys/kernel/tracing
+[ -e $tracing/events ] || mount -t tracefs nodev $tracing 2>/dev/null || skip "no tracefs"
+modprobe ext4 2>/dev/null || true
+[ -d $tracing/events/ext4/ext4_mballoc_alloc ] || skip "this kernel has no events of ext4"
+
+work=$(mktemp -d)
+fs=$work/fs
+loops=()
+cleanup() {
+    # shellcheck disable=SC2046 # numbers
+    kill $(jobs -p) 2>/dev/null || true
+    sleep 0.1
+    cd /
+    fsfreeze --unfreeze "$fs" 2>/dev/null || true
+    for directory in "$work"/*/; do umount --lazy "$directory" 2>/dev/null || true; done
+    for device in "${loops[@]}"; do losetup -d "$device" 2>/dev/null || true; done
+    rm -rf --one-file-system "$work"
+}
+trap cleanup EXIT
+trap 'exit 143' TERM HUP
+# attach FILE SIZE: sets `attached`, a loop device on a new ext4.
+attach() {
+    truncate -s "$2" "$1"
+    mke2fs -q -t ext4 -E lazy_itable_init=0 "$1"
+    attached=$(losetup --find --show "$1") || skip "no loop device"
+    loops+=("$attached")
+}
+mkdir "$fs"
+attach "$work/disk" 1G
+loop=$attached
+mount "$loop" "$fs" || skip "cannot mount ext4"
+cd "$work" || exit 1
+
+passed=0
+ok() { passed=$((passed + 1)) && echo "ok: $*"; }
+bad() { echo "${0##*/}: $*" >&2 && exit 1; }
+
+# takes_writes DIRECTORY SECONDS: within that time. Nothing can end a program that waits on a frozen file
+# system, so none is waited for.
+takes_writes() {
+    local i toucher
+    touch "$1/touched" &
+    toucher=$!
+    for ((i = 0; i < $2 * 20; i++)); do
+        if ! kill -0 $toucher 2>/dev/null; then wait $toucher && return; fi
+        sleep 0.05
+    done
+    return 1
+}
+
+# as_before [DEVICE DIRECTORY]: nothing of a recorder of the device is left in the kernel, and the file
+# system takes writes.
+# shellcheck disable=SC2120
+as_before() {
+    local device=${1:-$loop} directory=${2:-$fs} left
+    left=$(find $tracing/instances -mindepth 1 -maxdepth 1 -name "e4replay-*-${device#/dev/}" -printf '%f ' \
+        -o -name "e4replay-*-${device#/dev/}+mb_stats" -printf '%f ')
+    [ -z "$left" ] || bad "left in tracefs: $left"
+    mountpoint -q "$directory" || return 0
+    [ "$(cat "/sys/fs/ext4/${device#/dev/}/mb_stats")" = 0 ] || bad "mb_stats is still on"
+    findmnt -no OPTIONS "$directory" | grep -q '^ro' || takes_writes "$directory" 300 ||
+        bad "the file system is frozen"
+}
+# refused MESSAGE COMMAND...: status 1, one line that says so, no file.
+refused() {
+    local message=$1 status=0
+    shift
+    "$@" >refused.out 2>&1 || status=$?
+    [ $status = 1 ] || bad "status $status instead of 1: $*: $(cat refused.out)"
+    [ "$(wc -l <refused.out)" = 1 ] || bad "not one line: $(cat refused.out)"
+    grep -q -- "$message" refused.out || bad "not '$message': $(cat refused.out)"
+    [ ! -e none.e4c ] || bad "a file was left by $*"
+    as_before
+    ok "$message"
+}
+
+# wait_for_tracing PID: until that recorder has begun.
+wait_for_tracing() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        if [ "$(cat $tracing/instances/e4replay-"$1"-*/tracing_on 2>/dev/null)" = 1 ]; then return; fi
+        sleep 0.1
+    done
+    bad "recorder $1 has not begun after a minute"
+}
+
+# A loaded machine takes its time.
+record() { "$e4replay" record --max-freeze 60s "$@"; }
+# recorder OPTIONS... &: so that $! is its number
+recorder() { exec "$e4replay" record --max-freeze 60s "$@"; }
+cat >busy <<'BUSY'
+#!/bin/bash
+# busy DIRECTORY FIRST COUNT: files of 1 to 300 KiB, some of them gone again
+for ((i = $2; i < $2 + $3; i++)); do
+    head -c $(((i * 7919 % 300 + 1) * 1024)) /dev/zero >"$1/f$i"
+    if ((i % 5 == 4)); then rm "$1/f$((i - 2))"; fi
+    if ((i % 40 == 39)); then sync "$1/f$i"; fi
+done
+sync
+BUSY
+chmod +x busy
+
+# percent FILE: of the decisions that verify finds identical.
+percent() {
+    "$e4replay" verify "$1" --no-progress --json - >verify.json 2>verify.err || [ $? = 3 ] ||
+        bad "verify: $(cat verify.err)"
+    sed -n 's/^ *"percent_identical": \([0-9]*\).*/\1/p' verify.json | head -1
+}
