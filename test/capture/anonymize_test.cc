@@ -91,6 +91,9 @@ TEST(Anonymizer, KeepsWhatDecidesOfTheTexts) {
   EXPECT_EQ(anonymous(facts).kernel, "7.3.0");
   facts.kernel = "secret";
   EXPECT_EQ(anonymous(facts).kernel, "");
+  EndFacts end;
+  end.changes = {"was unmounted", "was remounted: +secret"};
+  EXPECT_EQ(anonymous(end).changes, (std::vector<std::string>{"was unmounted", "was remounted"}));
 }
 
 }  // namespace

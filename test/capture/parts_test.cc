@@ -106,10 +106,12 @@ TEST(Facts, ComeBackFromJson) {
   end.exit_status = 143;
   end.events = std::uint64_t{1} << 40;
   end.lost = {{1, 12}, {7, 3}};
+  end.changes = {"was unmounted: \"now\""};
   const auto end_back = parse_end_facts(to_json(end));
   ASSERT_TRUE(end_back.ok());
   EXPECT_EQ(to_json(*end_back), to_json(end));
   EXPECT_EQ(end_back->exit_status, 143);
+  EXPECT_EQ(end_back->changes, end.changes);
   ASSERT_EQ(end_back->lost.size(), 2u);
   EXPECT_EQ(end_back->lost[1].cpu, 7u);
 }
