@@ -129,10 +129,9 @@ TEST_F(FreefragCommand, SaysThatTheSuperblockIsOld) {
                   fmt::format("its superblock counts {} free blocks, its bitmaps have ", count)),
               std::string::npos)
         << text.err;
-    const auto printed = freefrag({"--json", "-", file("mounted")});
+    const json::value document = json::parse(freefrag({"--json", "-", file("mounted")}).out);
     double percent = 0;
-    for (const json::value& row :
-         json::parse(printed.out).at("free_extents").at("histogram").as_array())
+    for (const json::value& row : document.at("free_extents").at("histogram").as_array())
       percent += row.at("percent").to_number<double>();
     EXPECT_NEAR(percent, 100, 1e-6);
   }
