@@ -12,7 +12,7 @@ namespace {
 
 // The histograms of the studies, in the steps of Geriatrix (USENIX ATC 2018). Appends and rewrites
 // are our own numbers: a snapshot of a file system does not show them.
-std::vector<Profile> make_profiles() {
+std::vector<Profile> make_profiles() {  // NOLINT(readability-function-size): a table
   constexpr double kAppends = 0.10, kRewrites = 0.05;
   return {
       {"agrawal",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/rows.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -157,7 +158,7 @@ TEST(Rows, AreInTheDocumentation) {
       if (!label.ends_with(title) || (label != "  " + title && label != "  mean, " + title))
         continue;
       label = label == "  " + title ? "CRITERION" : "mean, CRITERION";
-      const std::string section = "/" + std::string(criterion.section) + "/";
+      const std::string section = fmt::format("/{}/", criterion.section);
       if (const auto at = key.find(section); at != std::string::npos)
         key.replace(at, section.size(), "/SECTION/");
       else

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include "capture/capture.h"
@@ -21,7 +20,6 @@
 namespace e4r::test {
 namespace {
 
-namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 // Clears the screen in two ways, ends the line, turns the direction of text, and is no UTF-8.
