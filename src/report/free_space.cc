@@ -31,7 +31,7 @@ std::string histogram_row(const FreeSpace& free, std::size_t bucket) {
       bucket + 1 == stats::FreeExtents::kBuckets
           ? "max "
           : fmt::format("{:5}{}-", (from == 0 ? 1 : 2 * from) >> (10 * unit), kUnits[unit]);
-  return fmt::format("{:5}{}...{:>7}  :  {:12}  {:12}  {:6.2f}%\n", from >> (10 * unit),
+  return fmt::format("{:5}{}...{:>7}  :  {:12}  {:12}  {:>6.2f}%\n", from >> (10 * unit),
                      kUnits[unit], end, extents, blocks,
                      percent(blocks, free.superblock.free_blocks_count));
 }
@@ -97,7 +97,7 @@ std::string aligned_lines(const FreeSpace& free) {
                   "Size and Alignment", "Free pieces", "Free Blocks", "Percent");
   for (std::size_t i = 0; i < stats::AlignedFree::kSizeBits.size(); ++i) {
     const std::uint64_t blocks = free.aligned.blocks(free.superblock, i);
-    out += fmt::format("{:>17}K  :  {:12}  {:12}  {:6.2f}%\n",
+    out += fmt::format("{:>17}K  :  {:12}  {:12}  {:>6.2f}%\n",
                        1u << (stats::AlignedFree::kSizeBits[i] - 10), free.aligned.pieces[i],
                        blocks, free.extents.blocks == 0 ? 0 : percent(blocks, free.extents.blocks));
   }

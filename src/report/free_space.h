@@ -40,7 +40,7 @@ struct FreeSpace {
   // The superblock of a mounted disk is written now and then only. The text's percentages are of
   // its count, as e2freefrag's are; those of the document are of what the bitmaps have.
   [[nodiscard]] bool superblock_is_old() const {
-    return superblock.free_blocks_count != extents.blocks;
+    return bad_groups.empty() && superblock.free_blocks_count != extents.blocks;
   }
   // e2freefrag's total: one more than there are when the last chunk is whole.
   [[nodiscard]] std::uint64_t chunks() const {
