@@ -64,7 +64,7 @@ Status ImagePacker::add(std::uint64_t offset, std::string_view bytes) {
 
 Status ImagePacker::finish() {
   if (part_.empty()) begin_part();
-  const Status status = sink_(part_);
+  Status status = sink_(part_);
   part_.clear();
   return status;
 }

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "util/units.h"
+
 namespace e4r::capture {
 namespace {
 
-constexpr std::size_t kEventBytes = 256 * 1024;  // of event bytes in a part
+constexpr std::size_t kEventBytes = 256 * kKiB;  // of event bytes in a part
 
 }  // namespace
 

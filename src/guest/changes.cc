@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "guest/changes.h"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -117,7 +118,7 @@ Result<FileNames> differing(const Tree& tree, const std::string& from, const std
 Result<Changes> at_commit(const Tree& tree, const std::string& commit, const FileNames& names) {
   Changes out;
   for (const std::string& name : names) {
-    const std::string object = commit + ":" + name;
+    const std::string object = fmt::format("{}:{}", commit, name);
     if (!git({"-C", tree.path, "cat-file", "-e", object}).ok()) {
       out[name] = std::nullopt;
       continue;

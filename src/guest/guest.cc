@@ -296,7 +296,7 @@ Status Guest::post(const e4r_op& op) {
 }
 
 Status Guest::settle() {
-  const Status waited = wait_for(asked_);
+  Status waited = wait_for(asked_);
   E4R_CHECK(check_posted());
   return waited;
 }

@@ -100,7 +100,7 @@ Status Kernel::mount(const state::Source& source) {
   if (!options_.mount_options.empty()) text += ',' + options_.mount_options;
   e4r_op op = operation(E4R_MOUNT);
   op.cpu = static_cast<std::uint32_t>(options_.tunables.possible_cpus);
-  const Status mounted =
+  Status mounted =
       guest_->tell(op, text, fmt::format("{}: cannot mount {}", options_.kernel, options_.named));
   if (mounted.ok() || is_kernels_fault(mounted.error())) return mounted;
   return error("{} ({})", mounted.error().message, guest_->last_words());

@@ -8,10 +8,12 @@
 #include <thread>
 #include <vector>
 
+#include "util/units.h"
+
 namespace e4r::trace {
 namespace {
 
-constexpr std::size_t kChunk = 512 * 1024;
+constexpr std::size_t kChunk = 512 * kKiB;
 
 class ChunkSource final : public ByteSource {
  public:

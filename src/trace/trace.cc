@@ -9,12 +9,13 @@
 #include "trace/text/foreign.h"
 #include "trace/text/reader.h"
 #include "trace/text/scan.h"
+#include "util/units.h"
 
 namespace e4r::trace {
 namespace {
 
 // How far the recognition of a format looks: headers and some events.
-constexpr std::size_t kHead = 64 * 1024;
+constexpr std::size_t kHead = 64 * kKiB;
 
 // Recorders' own files that are not read.
 Status reject_recordings(std::string_view head, const std::string& name) {

@@ -7,11 +7,12 @@
 #include "trace/e4t/file.h"
 #include "trace/output.h"
 #include "trace/text/printer.h"
+#include "util/units.h"
 
 namespace e4r::trace {
 namespace {
 
-constexpr std::size_t kFlush = 256 * 1024;
+constexpr std::size_t kFlush = 256 * kKiB;
 
 // Collects bytes in buffer_ and hands them on in large pieces.
 class BufferedWriter : public TraceWriter {

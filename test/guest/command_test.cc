@@ -108,10 +108,10 @@ TEST_F(KernelCommand, GuessesAreCounted) {
 TEST_F(KernelCommand, ItEndsWithTheProgramThatIsKilled) {
   const std::string deaf = kernel("deaf");
   const auto running = [&] { return test::run({"pgrep", "-f", "^" + deaf}).status == 0; };
-  (void)test::run({"sh", "-c",
-                   "\"$0\" replay \"$1\" --force -p \"kernel:$2\" & "
-                   "until pgrep -f \"^$2\" >&2; do sleep 0.01; done; sleep 0.2; kill -9 $!; wait",
-                   E4REPLAY, capture_, deaf});
+  const std::string killed =
+      "\"$0\" replay \"$1\" --force -p \"kernel:$2\" & "
+      "until pgrep -f \"^$2\" >&2; do sleep 0.01; done; sleep 0.2; kill -9 $!; wait";
+  (void)test::run({"sh", "-c", killed, E4REPLAY, capture_, deaf});
   for (int i = 0; i < 500 && running(); ++i) ::usleep(10'000);
   EXPECT_FALSE(running());
 }

@@ -54,7 +54,7 @@ class OutputsCommand : public testing::Test {
 
   // Another name of a file, with the ending that stands for a form.
   [[nodiscard]] std::string with_ending(const std::string& path, const std::string& ending) const {
-    const std::string link = file("ending" + ending);
+    std::string link = file("ending" + ending);
     fs::remove(link);
     fs::create_symlink(path, link);
     return link;
