@@ -32,7 +32,7 @@ Status Ext2OverTarget::flush_superblocks() {
   fs_->flags &= ~EXT2_FLAG_MASTER_SB_ONLY;
   fs_->flags |= EXT2_FLAG_SUPER_ONLY;
   ext2fs_mark_super_dirty(fs_.get());
-  const Status status = checked(ext2fs_flush(fs_.get()), "write the superblock");
+  Status status = checked(ext2fs_flush(fs_.get()), "write the superblock");
   fs_->flags &= ~EXT2_FLAG_SUPER_ONLY;
   return status;
 }

@@ -30,7 +30,7 @@ std::vector<Event> some_events(std::size_t count) {
 
 // A capture without an image; killed: before the end, after all events were flushed.
 std::string write(const test::TempDir& dir, const std::vector<Event>& events, bool killed) {
-  const std::string path = dir.file(killed ? "killed.e4c" : "whole.e4c");
+  std::string path = dir.file(killed ? "killed.e4c" : "whole.e4c");
   auto writer = CaptureWriter::create(path);
   EXPECT_TRUE(writer.ok());
   StartFacts start;
