@@ -40,6 +40,7 @@ std::optional<CommandLine> split(std::span<const std::string> arguments) {
   std::vector<std::string> words = {"mke2fs"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const int argc = static_cast<int>(words.size());
@@ -314,6 +315,7 @@ std::string_view name_of(TableInit init) {
 
 std::vector<std::string> mkfs_keys() {
   std::vector<std::string> out;
+  out.reserve(std::size(kInits) + 6);
   for (const auto& [name, init] : kInits) out.push_back("itable_init=" + std::string(name));
   for (const char* key : {"itable_threads=", "verify=full", "verify=sample", "trust_discard",
                           "init_itable=", "noinit_itable"})

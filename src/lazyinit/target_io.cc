@@ -33,7 +33,7 @@ Lent& lent(io_channel channel) {
   return *static_cast<Lent*>(channel->private_data);
 }
 
-errcode_t report(io_channel channel, Status status, errcode_t code) {
+errcode_t report(io_channel channel, const Status& status, errcode_t code) {
   if (status.ok()) return 0;
   lent(channel).last_error = status.error().message;
   return code;
