@@ -60,8 +60,8 @@ FragmentedFiles most_fragmented(std::span<const std::vector<stats::FilePieces>> 
   std::ranges::sort(all, [](const auto& a, const auto& b) {
     return a.ino != b.ino ? a.ino < b.ino : a.extents > b.extents;
   });
-  const auto doubles = std::ranges::unique(all, {}, &stats::FilePieces::ino);
-  all.erase(doubles.begin(), doubles.end());
+  const auto same_file = [](const auto& a, const auto& b) { return a.ino == b.ino; };
+  all.erase(std::unique(all.begin(), all.end(), same_file), all.end());
   std::ranges::stable_sort(all, std::ranges::greater(), &stats::FilePieces::extents);
   FragmentedFiles out;
   out.all = all.size();

@@ -2,6 +2,7 @@
 // What a review says of all cases together: what changed, how far, and what is noise.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -151,8 +152,8 @@ std::vector<Summary> summaries(const Review& review) {
     summary.worse = way_of(review, std::move(changes[summary.key][Change::worse]));
     summary.better = way_of(review, std::move(changes[summary.key][Change::better]));
   }
-  std::ranges::stable_partition(
-      out, [](const Summary& summary) { return !summary.key.starts_with("decision_ns/"); });
+  const auto is_time = [](const Summary& s) { return s.key.starts_with("decision_ns/"); };
+  std::stable_partition(out.begin(), out.end(), std::not_fn(is_time));
   return out;
 }
 

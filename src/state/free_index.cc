@@ -14,7 +14,7 @@ void FreeIndex::update(std::uint32_t group, std::uint32_t free) {
   most_[at] = free;
   while (at > 1) {
     at /= 2;
-    const std::uint32_t most = std::max(most_[2 * at], most_[2 * at + 1]);
+    const std::uint32_t most = std::max(most_[2ul * at], most_[2ul * at + 1]);
     if (most_[at] == most) break;
     most_[at] = most;
   }

@@ -120,6 +120,7 @@ Status take_files(const std::string& directory, const Plan& plan, const Range& r
 
 std::vector<std::string> Store::files(const std::string& directory) {
   std::vector<std::string> out;
+  out.reserve(std::size(kFiles));
   for (const std::string_view name : kFiles) out.push_back(fmt::format("{}/{}", directory, name));
   return out;
 }
@@ -151,7 +152,7 @@ Result<Store> Store::begin(const std::string& directory, const std::string& mani
   E4R_TRY(Finished finished, look(directory, manifest, plan, range, resume));
   E4R_TRY(const std::vector<std::string> names, names_in(directory));
   for (const std::string& name : names)
-    if (is_leftover(name)) ::unlink((directory + "/" + name).c_str());
+    if (is_leftover(name)) ::unlink(fmt::format("{}/{}", directory, name).c_str());
   Store out(directory, std::move(lock), std::move(finished));
   if (!has(names, kManifest)) E4R_CHECK(out.write(kManifest, manifest));
   std::string journal;

@@ -22,7 +22,7 @@ class Decompressor : public Decoder {
   Result<std::size_t> read(std::span<char> out) final {
     if (done_) return std::size_t{0};
     const std::uint64_t before = offset_;
-    const Result<std::size_t> got = decode(out);
+    Result<std::size_t> got = decode(out);
     if (!got.ok()) done_ = true;
     if (got.ok()) E4R_CHECK(limit_.add(offset_ - before, *got, name_));
     if (got.ok() || !lenient_) return got;

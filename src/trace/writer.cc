@@ -22,7 +22,7 @@ class BufferedWriter : public TraceWriter {
  protected:
   Status flush_beyond(std::size_t limit) {
     if (buffer_.size() <= limit) return {};
-    const Status status = file_->write(buffer_);
+    Status status = file_->write(buffer_);
     buffer_.clear();
     return status;
   }

@@ -25,7 +25,7 @@ class GuestTest : public testing::Test {
  protected:
   // A copy of the fake kernel that does what its name says.
   std::string kernel(const std::string& name) {
-    const std::string path = dir_.file(name);
+    std::string path = dir_.file(name);
     std::filesystem::copy_file(FAKE_KERNEL, path);
     return path;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // tune2fs-lazy on tables in which inodes were deleted: by debugfs, by tune2fs, by e2fsck.
 #include <ext2fs/ext2_fs.h>
+#include <fmt/format.h>
 
 #include <fstream>
 

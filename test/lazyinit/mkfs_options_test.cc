@@ -2,6 +2,7 @@
 // What mke2fs-lazy takes from a command line, what it hands on, and what it refuses.
 #include "lazyinit/mkfs_options.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace e4r::lazyinit {
@@ -139,7 +140,8 @@ TEST(MkfsOptions, WhatIsBelievedIsNotDiscardedFirst) {
 TEST(MkfsOptions, Mke2fssOwnWordMayAgree) {
   for (const std::string init : {"lazy", "zero", "write", "probe", "prezeroed"})
     for (const std::string word : {"lazy_itable_init", "lazy_itable_init=1"})
-      EXPECT_EQ(handed_on({"-E", word + ",itable_init=" + init, "x"}), (Words{"-E", kLazy, "x"}));
+      EXPECT_EQ(handed_on({"-E", fmt::format("{},itable_init={}", word, init), "x"}),
+                (Words{"-E", kLazy, "x"}));
   for (const std::string init : {"zero", "write"})
     EXPECT_EQ(handed_on({"-E", "lazy_itable_init=0", "-E", "itable_init=" + init, "x"}),
               (Words{"-E", kLazy, "x"}));

@@ -19,7 +19,7 @@ class Places : public ToolTest {
  protected:
   // The image, behind so many bytes of something else.
   std::string shifted() {
-    const std::string name = file("shifted");
+    std::string name = file("shifted");
     std::ofstream(name, std::ios::binary) << std::string(kShift, 'x');
     std::ofstream(name, std::ios::binary | std::ios::app)
         << std::ifstream(path_, std::ios::binary).rdbuf();

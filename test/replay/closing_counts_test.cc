@@ -8,7 +8,7 @@ namespace {
 
 Geometry make_geometry() {
   Geometry g;
-  g.blocks_count = 4 * 1024;
+  g.blocks_count = 4096;
   g.blocks_per_group = g.clusters_per_group = 1024;
   g.groups = 4;
   return g;

@@ -69,6 +69,7 @@ Outcome run(const std::vector<std::string>& argv) {
   redirect.open(2, scratch.file("err"), O_WRONLY | O_CREAT | O_TRUNC);
   std::vector<std::string> words = argv;
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   pid_t pid = 0;

@@ -118,7 +118,8 @@ TEST(FtraceText, LinesThatAreNoEventsHaveALimit) {
   const auto read = read_text(event + notes + event);
   EXPECT_EQ(read.error, "");
   EXPECT_EQ(read.events.size(), 2u);
-  const std::string newlines(16'800'000, '\n');
+  std::string newlines;
+  newlines.resize(16'800'000, '\n');
   EXPECT_NE(read_text(event + newlines).error.find(":16778242: 16,778,241 lines up to here"),
             std::string::npos)
       << read_text(event + newlines).error;
@@ -239,7 +240,9 @@ TEST(FtraceText, MalformedEventsNameFileLineAndField) {
             "t:2: this is no line of ftrace text output" + kOffer);
   for (const char* body : {"dev 98,0 group 4294967296", "dev 98 group 1", "dev 98,0 group -1",
                            "dev 98,0 group 1x", "dev 9999999,0 group 1", "dev 98,0 group", ""})
-    EXPECT_NE(read_text(good + line("ext4_mb_bitmap_load", body) + good).error, "") << body;
+    EXPECT_NE(read_text(fmt::format("{0}{1}{0}", good, line("ext4_mb_bitmap_load", body))).error,
+              "")
+        << body;
 }
 
 // As Linux 3.6 prints flags, Linux before 5.7 the mark of a lookup, and Linux before 5.9 a discard.
@@ -396,7 +399,7 @@ TEST(Lost, EveryRecordersMarkers) {
                                            {"CPU:1 [12 EVENTS DROPPED]", 1, 12},
                                            {"CPU:1 [EVENTS DROPPED]", 1, 0},
                                            {"LOST 5 events!", 0, 5}}) {
-    const auto read = read_text(good + marker + "\n" + good);
+    const auto read = read_text(fmt::format("{0}{1}\n{0}", good, marker));
     EXPECT_EQ(read.error, "") << marker;
     ASSERT_EQ(read.events.size(), 3u) << marker;
     EXPECT_EQ(read.events[1].kind, EventKind::lost_events);

@@ -158,7 +158,7 @@ std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  if (whole < 48 * 3600) return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+  if (whole < 48ul * 3600) return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
   return fmt::format("{} days {} h", format_count(whole / 86400), whole / 3600 % 24);
 }
 

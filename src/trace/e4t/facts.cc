@@ -178,7 +178,7 @@ std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary&
 bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSummary& s) {
   // a copy with room behind it: the last number may be cut
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
-  bytes.resize(bytes.size() + 3 * kMaxVarint);
+  bytes.resize(bytes.size() + std::size_t{3} * kMaxVarint);
   const std::uint8_t* p = bytes.data();
   const std::uint8_t* end = p + payload.size();
   std::uint64_t count = 0;
@@ -194,12 +194,28 @@ bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSu
     if (value > static_cast<std::uint64_t>(end - p)) return false;
     std::string text(p, p + value);
     p += value;
-    if (fact == kMalformed) set_count(s.malformed, text, count);
-    if (fact == kUnknownFlagsOf) set_count(s.unknown_flags_of, text, count);
-    if (fact == kUnknownEvent) s.unknown_events.push_back({std::move(text), count});
-    if (fact == kWarning) s.warnings.push_back(std::move(text));
-    if (fact == kKernel) s.kernel = std::move(text);
-    if (fact == kClock) s.clock = std::move(text);
+    switch (fact) {
+      case kMalformed:
+        set_count(s.malformed, text, count);
+        break;
+      case kUnknownFlagsOf:
+        set_count(s.unknown_flags_of, text, count);
+        break;
+      case kUnknownEvent:
+        s.unknown_events.push_back({std::move(text), count});
+        break;
+      case kWarning:
+        s.warnings.push_back(std::move(text));
+        break;
+      case kKernel:
+        s.kernel = std::move(text);
+        break;
+      case kClock:
+        s.clock = std::move(text);
+        break;
+      default:
+        break;
+    }
   }
   return true;
 }
