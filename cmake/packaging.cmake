@@ -9,6 +9,7 @@ foreach(section 1 5 8)
   file(GLOB pages CONFIGURE_DEPENDS docs/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+install(DIRECTORY docs/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay FILES_MATCHING PATTERN "*.json")
 install(FILES packaging/magic/e4replay DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay/magic)
 
 set(CPACK_GENERATOR DEB)

@@ -10,3 +10,10 @@ trap 'rm -rf "$work"' EXIT
 "$here/documents.sh" "$1" "$2" "$root/traces" "$work/out"
 rm -rf "$work/out/swept"
 python3 "$here/validate.py" "$root/docs/schema" "$work/out"
+
+# As docs/data.md does, with a schema that refers to another file; a document of another kind is refused.
+valid() {
+    python3 -W ignore -m jsonschema --base-uri "file://$(realpath "$root/docs/schema")/" -i "$1" "$root/docs/schema/replay.schema.json" >"$work/valid" 2>&1
+}
+valid "$work/out/replay/default.json" || { cat "$work/valid"; exit 1; }
+! valid "$work/out/verify/same.json" || { echo "a document of verify is valid for replay.schema.json"; exit 1; }

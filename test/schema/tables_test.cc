@@ -83,7 +83,7 @@ TEST(SchemaTables, ListsAreThoseOfTheCode) {
     ASSERT_TRUE(text.ok());
     compare(json::parse(*text), entry.path().filename(), all);
   }
-  for (const List& list : all) EXPECT_GE(list.found, 3u) << list.mark;
+  for (const List& list : all) EXPECT_GE(list.found, 1u) << list.mark;
 }
 
 }  // namespace

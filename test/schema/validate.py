@@ -4,7 +4,7 @@
 
 validate.py SCHEMAS DOCUMENTS: DOCUMENTS/KIND/*.json against SCHEMAS/KIND.schema.json. Every schema
 must have a document, every document a schema, and a document with a member that no schema names
-must be refused, at each level where the set of keys is closed.
+must be refused, at each level where the set of keys is closed. Every part of SCHEMAS/common.json must be in use.
 """
 import copy
 import json
@@ -14,55 +14,115 @@ import sys
 import jsonschema
 
 
-def closed_objects(schema, document):
+class Schema:
+    """A file of schemas. Its references name files beside it, as a user's validator reads them."""
+
+    def __init__(self, path, files=None):
+        self.path = path
+        self.root = json.loads(path.read_text())
+        self.files = {} if files is None else files
+        self.files[path.name] = self
+        self.used = set()  # parts of this file that something refers to
+
+    def target(self, reference):
+        """(file, part) that a reference in this file names."""
+        name, _, place = reference.partition("#/$defs/")
+        if name and name not in self.files:
+            Schema(self.path.with_name(name), self.files)
+        file = self.files[name] if name else self
+        file.used.add(place)
+        return file, file.root["$defs"][place]
+
+    def whole(self, node):
+        """(file, node) with what it refers to; the node's own keywords come first."""
+        if "$ref" not in node:
+            return self, node
+        file, part = self.target(node["$ref"])
+        return file, part | {key: value for key, value in node.items() if key != "$ref"}
+
+    def validator(self):
+        resolver = jsonschema.RefResolver(self.path.resolve().as_uri(), self.root)
+        return jsonschema.Draft202012Validator(self.root, resolver=resolver)
+
+
+def closed_objects(file, node, document):
     """Objects of the document whose schema closes the set of keys."""
+    file, node = file.whole(node)
     if isinstance(document, dict):
-        if schema.get("additionalProperties") is False:
+        if node.get("additionalProperties") is False:
             yield document
         for key, value in document.items():
-            yield from closed_objects(schema.get("properties", {}).get(key, {}), value)
+            yield from closed_objects(file, node.get("properties", {}).get(key, {}), value)
     elif isinstance(document, list):
         for value in document:
-            yield from closed_objects(schema.get("items", {}), value)
+            yield from closed_objects(file, node.get("items", {}), value)
 
 
-def undescribed(schema, path=""):
-    for key, value in schema.get("properties", {}).items():
+def undescribed(file, node, path=""):
+    for key, value in node.get("properties", {}).items():
+        below, value = file.whole(value)
         if not value.get("description"):
             yield f"{path}/{key}"
-        yield from undescribed(value, f"{path}/{key}")
-    if "items" in schema:
-        yield from undescribed(schema["items"], path + "[]")
+        yield from undescribed(below, value, f"{path}/{key}")
+    if "items" in node:
+        yield from undescribed(*file.whole(node["items"]), path + "[]")
+
+
+def references(node):
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for value in node.values():
+            yield from references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from references(value)
+
+
+def unused_parts(files):
+    for file in list(files.values()):
+        for reference in references(file.root):
+            file.target(reference)
+    for file in files.values():
+        for part in sorted(set(file.root.get("$defs", {})) - file.used):
+            yield f"{file.path.name}: nothing refers to '{part}'"
+
+
+def check(file, kind, document_path):
+    """What is wrong with a document, or with what its schema accepts."""
+    document = json.loads(document_path.read_text())
+    validator = file.validator()
+    where = f"{kind}/{document_path.name}"
+    for error in validator.iter_errors(document):
+        at = "/".join(str(step) for step in error.absolute_path)
+        yield f"{where}: at '{at}': {error.message[:300]}"
+    stranger = copy.deepcopy(document)
+    closed = list(closed_objects(file, file.root, stranger))
+    if not closed:
+        yield f"{file.path.name}: closes no object"
+    for at in closed[:200]:
+        at["no such member"] = 1  # and none of a name that a file may give
+        if validator.is_valid(stranger):
+            yield f"{where}: a member that no schema names is accepted"
+        del at["no such member"]
 
 
 def main(schemas, documents):
-    faults = []
-    kinds = {path.name.removesuffix(".schema.json"): path for path in schemas.glob("*.schema.json")}
+    faults, files = [], {}
+    kinds = {path.name.removesuffix(".schema.json"): Schema(path, files) for path in schemas.glob("*.schema.json")}
     found = {path.name for path in documents.iterdir() if path.is_dir() and list(path.glob("*.json"))}
     for kind in sorted(set(kinds) ^ found):
         if kind in kinds or list((documents / kind).glob("*.json")):
             faults.append(f"{kind}: has only one of a schema and a document")
     checked = 0
-    for kind, path in sorted(kinds.items()):
-        schema = json.loads(path.read_text())
-        jsonschema.Draft202012Validator.check_schema(schema)
-        validator = jsonschema.Draft202012Validator(schema)
-        faults += [f"{path.name}: {field}: no description" for field in undescribed(schema)]
-        for file in sorted((documents / kind).glob("*.json")):
-            document = json.loads(file.read_text())
-            for error in validator.iter_errors(document):
-                where = "/".join(str(step) for step in error.absolute_path)
-                faults.append(f"{kind}/{file.name}: at '{where}': {error.message[:300]}")
-            stranger = copy.deepcopy(document)
-            closed = list(closed_objects(schema, stranger))
-            if not closed:
-                faults.append(f"{path.name}: closes no object")
-            for at in closed[:200]:
-                at["no such member"] = 1  # and none of a name that a file may give
-                if validator.is_valid(stranger):
-                    faults.append(f"{kind}/{file.name}: a member that no schema names is accepted")
-                del at["no such member"]
+    for kind, file in sorted(kinds.items()):
+        faults += [f"{file.path.name}: {field}: no description" for field in undescribed(file, file.root)]
+        for path in sorted((documents / kind).glob("*.json")):
+            faults += check(file, kind, path)
             checked += 1
+    faults += unused_parts(files)
+    for file in files.values():
+        jsonschema.Draft202012Validator.check_schema(file.root)
     for fault in faults:
         print(fault)
     print(f"{checked} documents of {len(kinds)} kinds")
