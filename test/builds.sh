@@ -4,8 +4,7 @@
 # what `cmake --install` puts into a DESTDIR runs.
 #   test/builds.sh [--list] [--all | --turn TEXT | NAME...]    default: --all
 #     release      gcc, CMAKE_BUILD_TYPE=Release
-#     minsizerel   gcc, MinSizeRel, without the BPF program
-#     clang        Debian's clang, Release, each file compiled alone
+#     clang        Debian's clang, Release, each file compiled alone, without the BPF program
 #     package      as dpkg-buildpackage does: no build type, the flags of dpkg-buildflags with all
 #                  hardening and link-time optimisation, and -DNDEBUG
 #     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian: no error, no
@@ -16,7 +15,7 @@
 # Kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all=(release minsizerel clang package debian guide)
+all=(release clang package debian guide)
 # Left to the presets' runs: what starts programs or makes file systems by the hundred.
 slow=$(<test/slow)
 # Where everybody installs them to.
@@ -65,13 +64,9 @@ configure_release() {
     configure release -DCMAKE_BUILD_TYPE=Release
 }
 
-configure_minsizerel() {
-    configure minsizerel -DCMAKE_BUILD_TYPE=MinSizeRel -DE4R_BPF=OFF
-}
-
 configure_clang() {
     configure clang -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-        -DE4R_UNITY=OFF
+        -DE4R_UNITY=OFF -DE4R_BPF=OFF
 }
 
 # use_tools PREFIX: each installed tool once. (In a list, where -e is off: hence &&.)
