@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The main job on bundled data: installs what is missing, builds, unpacks a capture, replays it
+# The main job on bundled data: installs what is missing, builds, and replays a capture
 # under the 6.1 ladder and under CR1.5, and prints both side by side.
 #   tools/demo.sh [CAPTURE]    default: posting-256g, the situation of the CR1.5 posting
 set -euo pipefail
@@ -16,17 +16,11 @@ cmake --build "$build" --target e4replay >"$build/build.log" || {
     tail -30 "$build/build.log" >&2
     exit 1
 }
-tools/unpack_captures.sh "$build/captures" "$capture"
-image=$(awk -v name="$capture" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST)
-for trace in "$build/captures/$capture".{trace,e4t}.zst; do
-    [ ! -e "$trace" ] || break
-done
 
 show() {
     echo "\$ e4replay $*"
-    (cd "$build/captures" && "../tools/e4replay" "$@")
+    "$build/tools/e4replay" "$@"
 }
-trace=$(basename "$trace")
-show verify "$image.img" "$trace" -p legacy || true
+show verify "traces/$capture.e4c" -p legacy || true
 echo
-show replay "$image.img" "$trace" -p legacy,cr1.5 --histogram
+show replay "traces/$capture.e4c" -p legacy,cr1.5 --histogram

@@ -23,12 +23,8 @@ done
 build=$(realpath "$build")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# shellcheck disable=SC2086 # words by intention
-tools/unpack_captures.sh "$work" $captures >&2
 for capture in $captures; do
-    traces=("$work/$capture".*.zst)
-    image=$(awk -v name="$capture" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST)
-    "$build/tools/e4replay" replay "$work/$image.img" "${traces[0]}" -p "$policies" --writers "$writers" \
+    "$build/tools/e4replay" replay "traces/$capture.e4c" -p "$policies" --writers "$writers" \
         "${cpus[@]}" --json "$work/out.json" --no-progress >/dev/null
     jq -c --arg capture "$capture" '.runs[] | .policy as $policy | .by_writers[] |
         {capture: $capture, policy: $policy, writers, cpus, rate: .requests_per_s,

@@ -21,17 +21,13 @@ done
 build=$(realpath "$build")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-tools/unpack_captures.sh "$work/captures" >&2
-cd "$work/captures"
 # Without lists nothing asks for groups to walk, so one value stands for all.
-"$build/tools/e4replay" sweep posting-256g.img:posting-256g.e4t.zst \
-    midfrag-256g.img:midfrag-256g.e4t.zst smallfiles-256g.img:smallfiles-256g.e4t.zst \
-    churn-4k.img:churn-4k.trace.zst churn-1k.img:churn-1k-nodelalloc.trace.zst \
-    aged-1k.img:aged-1k.e4t.zst -p "$policies" --set mb_optimize_scan=0,1 \
+"$build/tools/e4replay" sweep traces/{posting-256g,midfrag-256g,smallfiles-256g,churn-4k,churn-1k-nodelalloc,aged-1k}.e4c \
+    -p "$policies" --set mb_optimize_scan=0,1 \
     --set mb_max_linear_groups="$groups" \
     --where "mb_optimize_scan == 1 || mb_max_linear_groups == ${groups%%,*}" \
     -o "$work/out" "${html[@]}" --no-progress >&2
-jq -c '{capture: (.capture | sub(".*:"; "") | sub("[.].*"; "")), policy, lists: .tunables.mb_optimize_scan,
+jq -c '{capture: (.capture | sub(".*/"; "") | sub("[.]e4c$"; "")), policy, lists: .tunables.mb_optimize_scan,
         walk: .tunables.mb_max_linear_groups,
         steps: ((.groups_considered + .mb_stats.extents_scanned) / .requests),
         considered: .groups_considered, scanned: .mb_stats.extents_scanned,

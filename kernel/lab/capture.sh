@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Takes a capture in a guest: start image, trace, mb_groups, mb_stats, tunables and e2freefrag's
-# view of the end state, in the layout of traces/ (see tools/unpack_captures.sh).
+# Takes a capture in a guest: start image, trace, mb_groups, mb_stats, tunables and e2freefrag's view of the end
+# state, as files beside each other. `e4replay trace convert NAME.trace.zst NAME.e4c --image NAME.img` makes them one.
 #
 # Usage: capture.sh KIND [--seed N] [--warm] [--kernel base|SERIES] [--pack] -o DIR
 #        capture.sh --list

@@ -3,11 +3,10 @@
 # How the code of several kernel trees decides the bundled captures: a hash of all decisions for each
 # capture and tree. A stable release that decides otherwise than the one before it shows as another hash.
 #
-# Usage: drift.sh [--into FILE] [--captures DIR] [TREE|KERNEL]...
+# Usage: drift.sh [--into FILE] [TREE|KERNEL]...
 #   TREE            base, the number of another base, a series of the lab, or a directory with the
 #                   sources of a kernel. Default: base 6.12 7.3, fetched where they are not there
 #   KERNEL          a file that `e4replay kernel build` has made
-#   --captures DIR  where the bundled captures are unpacked, or are to be (default: $E4R_LAB/drift)
 #   --into FILE     also puts the table between "<!-- drift -->" and "<!-- end -->" of a Markdown file
 #
 # Prints a Markdown table. Exit status 3 when the code of a tree parts from its own recording by one
@@ -18,14 +17,11 @@ source "$(dirname "$0")/lib/common.sh"
 source "$lab_dir/lib/kinds.sh"
 
 into=
-where=$E4R_LAB/drift
 given=()
 while [ $# -gt 0 ]; do
     case $1 in
     --into) [ $# -ge 2 ] || usage
         into=$2 && shift ;;
-    --captures) [ $# -ge 2 ] || usage
-        where=$2 && shift ;;
     -*) usage ;;
     *) given+=("$1") ;;
     esac
@@ -70,24 +66,12 @@ model_of() {
 
 # The code runs on pages of 4 KiB and mounts no larger blocks.
 names() {
-    awk '$1 == "capture" && $5 != "pages-of-64k" { print $2 }' "$top_dir/traces/MANIFEST"
-    find "$top_dir/traces" -name '*.e4c' -printf '%f\n' | sort
-}
-
-# What a capture consists of, for a command line.
-inputs_of() {
-    local image
-    [[ $1 != *.e4c ]] || { echo "$top_dir/traces/$1" && return; }
-    image=$(awk -v name="$1" '$1 == "capture" && $2 == name { print $3 }' "$top_dir/traces/MANIFEST")
-    echo "$where/$image.img"
-    find "$where" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit
+    awk '($1 == "capture" && $5 != "pages-of-64k") || $1 == "recorded" { print $2 }' "$top_dir/traces/MANIFEST"
 }
 
 # hashes NAME POLICIES: "recorded RELEASE HASH", and "POLICY HASH DECISIONS" for each.
 hashes() {
-    local inputs
-    mapfile -t inputs < <(inputs_of "$1")
-    "$e4replay" replay "${inputs[@]}" -p "$2" --force --no-progress --json - 2>"$E4R_LAB/drift/log" >"$E4R_LAB/drift/json" ||
+    "$e4replay" replay "$top_dir/traces/$1.e4c" -p "$2" --force --no-progress --json - 2>"$E4R_LAB/drift/log" >"$E4R_LAB/drift/json" ||
         { cat "$E4R_LAB/drift/log" >&2 && die "$1: replaying it failed"; }
     jq -r '"recorded \(.trace.kernel) \(.recorded.decisions_hash // "-")",
            (.runs[] | "\(.policy) \(.decisions_hash) \(.requests)")' "$E4R_LAB/drift/json"
@@ -100,7 +84,6 @@ for one in "${given[@]}"; do
     releases+=("$(release_of "${kernels[-1]}")")
     [ -n "${releases[-1]}" ] || die "$one: is no kernel of e4replay"
 done
-"$top_dir/tools/unpack_captures.sh" "$where" >/dev/null
 
 # row NAME: its line.
 row() {
@@ -115,7 +98,7 @@ row() {
     kernel=$(awk -v name="$name" '$1 == "capture" && $2 == name { print $4 }' "$top_dir/traces/MANIFEST")
     [ -n "$kernel" ] || kernel=$(awk '$1 == "recorded" { print $2 }' <<<"$found")
     short=${kernel%%-*}
-    line="| ${name%.e4c} | $short |"
+    line="| $name | $short |"
     for i in "${!kernels[@]}"; do
         # Policies are told in the order in which they were asked for.
         read -r _ hash count < <(grep "^kernel:" <<<"$found" | sed -n "$((i + 1))p")

@@ -51,34 +51,34 @@ double rate_of_points(const std::string& image, const std::string& trace, double
   return requests * (kPoints - 1) / (seconds(kPoints) - seconds(1));
 }
 
-int run(const std::string& captures) {
+int run(const std::string& traces) {
   constexpr int kRuns = 5;
   const test::TempDir dir;
-  const std::string churn = captures + "/churn-1k.img";
-  const std::string text = captures + "/churn-1k-nodelalloc.trace.zst";
+  const std::string capture = traces + "/churn-1k-nodelalloc.e4c";
+  const std::string churn = dir.file("churn.img");
+  const std::string text = dir.file("churn.txt.zst");
   const std::string packed = dir.file("churn.e4t");
+  const std::string posting = dir.file("posting.e4t");
   const std::string large = dir.file("1t");
   const auto prepare = [](const std::vector<std::string>& argv) {
     const test::Outcome outcome = test::run(argv);
     if (outcome.status != 0) fmt::print(stderr, "{}", outcome.err);
     return outcome.status == 0;
   };
-  if (!prepare({E4REPLAY, "trace", "convert", text, packed}) ||
+  if (!prepare({E4REPLAY, "trace", "convert", capture, packed, "--image", churn}) ||
+      !prepare({E4REPLAY, "trace", "convert", capture, text}) ||
+      !prepare({E4REPLAY, "trace", "convert", traces + "/posting-256g.e4c", posting}) ||
       !prepare({MAKE_FRAGMENTED, large, "--size", "1T", "--min-free", "100", "--max-free", "400",
                 "--min-used", "100", "--max-used", "400"}))
     return 1;
-  const std::string small = captures + "/smallfiles-256g";
-  const std::string posting = captures + "/posting-256g.e4t.zst";
+  const std::string small = traces + "/smallfiles-256g.e4c";
   bool met = true;
   met &= verdict("churn-1k-nodelalloc (154,531 requests) verified, .zst text",
                  best_of(kRuns, {E4REPLAY, "verify", churn, text}).seconds, "s", 0.6);
   met &= verdict("churn-1k-nodelalloc verified, .e4t",
                  best_of(kRuns, {E4REPLAY, "verify", churn, packed}).seconds, "s", 0.25);
-  met &= verdict(
-      "smallfiles-256g replayed under legacy",
-      best_of(kRuns, {E4REPLAY, "replay", small + ".img", small + ".e4t.zst", "-p", "legacy"})
-          .seconds,
-      "s", 0.5);
+  met &= verdict("smallfiles-256g replayed under legacy",
+                 best_of(kRuns, {E4REPLAY, "replay", small, "-p", "legacy"}).seconds, "s", 0.5);
   met &= verdict(
       "1 TiB image, one policy: peak memory",
       best_of(1, {E4REPLAY, "replay", large, posting, "-p", "legacy", "--force"}).peak_kb / 1024,
@@ -99,7 +99,7 @@ int run(const std::string& captures) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    fmt::print(stderr, "usage: bench_replay CAPTURES (see tools/unpack_captures.sh)\n");
+    fmt::print(stderr, "usage: bench_replay TRACES\n");
     return 2;
   }
   return e4r::run(argv[1]);

@@ -118,11 +118,10 @@ bool memory(const std::string& capture) {
 
 int main(int argc, char** argv) {
   if (argc < 2 || argc > 3) {
-    fmt::print(stderr, "usage: bench_sweep CAPTURES/NAME [RUNS] (see tools/unpack_captures.sh)\n");
+    fmt::print(stderr, "usage: bench_sweep CAPTURE [RUNS]\n");
     return 2;
   }
-  const std::string base = argv[1];
-  const std::string capture = base + ".img:" + base + ".e4t.zst";
+  const std::string capture = argv[1];
   const bool fast = e4r::speed(capture, argc == 3 ? std::max(1, std::atoi(argv[2])) : 5);
   return e4r::memory(capture) && fast ? 0 : 1;
 }

@@ -6,5 +6,4 @@ cd "$(dirname "$0")/../.."
 tools/setup.sh test
 cmake --preset release -DBUILD_TESTING=ON >/dev/null
 cmake --build --preset release --target bench_replay
-tools/unpack_captures.sh build/release/captures
-exec build/release/test/bench/bench_replay build/release/captures
+exec build/release/test/bench/bench_replay traces

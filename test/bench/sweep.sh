@@ -7,5 +7,4 @@ cd "$(dirname "$0")/../.."
 tools/setup.sh test
 cmake --preset release -DBUILD_TESTING=ON >/dev/null
 cmake --build --preset release --target bench_sweep
-tools/unpack_captures.sh build/release/captures "${1:-posting-256g}"
-exec build/release/test/bench/bench_sweep "build/release/captures/${1:-posting-256g}"
+exec build/release/test/bench/bench_sweep "traces/${1:-posting-256g}.e4c"

@@ -23,7 +23,7 @@ build=$(realpath "${1:-build/release}")
 e4replay=$build/tools/e4replay
 [ -x "$e4replay" ] || { echo "pairs.sh: no $e4replay: build e4replay first" >&2; exit 1; }
 test/e2fsprogs/fetch.sh --source bookworm "$build/e2fsprogs-bookworm"
-tools/unpack_captures.sh "$build/captures"
+test/support/unpack_captures.sh "$e4replay" "$build/captures"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -57,10 +57,10 @@ declare -A start_image=()
 for name in churn-1k-nodelalloc churn-4k; do
     start_image[$name]=$(awk -v name="$name" '$1 == "capture" && $2 == name { print $3 }' \
         traces/MANIFEST)
-    zstd -qdc "$build/captures/$name.trace.zst" >"$work/whole"
-    head -n 4000 "$work/whole" >"$work/$name.head"
+    "$e4replay" trace convert "$work/$name.e4t" "$work/whole.txt" >/dev/null
+    head -n 4000 "$work/whole.txt" >"$work/$name.head"
 done
-rm "$work/whole"
+rm "$work/whole.txt"
 
 declare -A seen=()
 bad=0

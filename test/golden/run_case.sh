@@ -3,12 +3,14 @@
 # Runs one golden test: CASE/cmd prints, CASE/expect says what.
 #   run_case.sh CASE E4REPLAY CAPTURES       with UPDATE=1: writes CASE/expect instead
 # `cmd` runs in bash in an empty directory with $e4replay, $tune2fs_lazy and $mke2fs_lazy (which
-# lie beside it), $captures (unpacked images and traces) and the function `run`, which runs a
+# lie beside it), $traces (the bundled captures), $captures (their images and traces apart) and the function `run`, which runs a
 # command and prints its exit status after its output. Times are replaced by T, the directories by
 # their names, the list of all policies by "...".
 set -euo pipefail
 case_dir=$1
 export e4replay=$2 captures=$3 data=$1
+traces=$(realpath "$case_dir/../../../traces")
+export traces
 tools=$(dirname "$e4replay")
 export tune2fs_lazy=$tools/tune2fs-lazy mke2fs_lazy=$tools/mke2fs-lazy
 export TZ=UTC LC_ALL=C LANGUAGE=C COLUMNS=80
@@ -25,7 +27,7 @@ export -f run
 
 (cd "$work" && bash -c "$(cat "$case_dir/cmd")") >"$work.out" 2>&1 </dev/null || true
 sed -E -e "s#$tune2fs_lazy#tune2fs-lazy#g; s#$mke2fs_lazy#mke2fs-lazy#g" \
-    -e "s#$e4replay#e4replay#g; s#$captures/?##g; s#$work/?##g" \
+    -e "s#$e4replay#e4replay#g; s#$captures/?##g; s#$traces/?##g; s#$work/?##g" \
     -e "s/(unknown policy '[^']*': known are ).*/\1.../" \
     -e '/^time, s/s/ +[0-9]+\.[0-9]+/ T/g' \
     -e 's/("(ready_s|elapsed_s|requests_per_s)": )[0-9.e+-]+/\1"T"/' "$work.out" >"$work.got"

@@ -9,7 +9,7 @@ shift || true
 for tool in e4replay mke2fs-lazy tune2fs-lazy; do
     [ -x "$build/tools/$tool" ] || { echo "update.sh: no $build/tools/$tool: build it first" >&2; exit 1; }
 done
-tools/unpack_captures.sh "$build/captures"
+test/support/unpack_captures.sh "$build/tools/e4replay" "$build/captures"
 if [ $# -eq 0 ]; then
     for cmd in test/golden/*/cmd; do
         set -- "$@" "$(basename "$(dirname "$cmd")")"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2154
-# Sourced by the proofs: the bundled captures (traces/MANIFEST), unpacked to $dir/captures.
+# Sourced by the proofs: the bundled captures (traces/MANIFEST).
 
 # captures_of AWK: names of the captures of which the condition holds; $2 name, $3 image, $4 kernel. The code
 # runs on pages of 4 KiB and mounts no larger blocks.
@@ -10,9 +10,14 @@ captures_of() {
 
 # unpack NAME: leaves the files of a capture's start image and of its trace in $image and $trace.
 unpack() {
-    tools/unpack_captures.sh "$dir/captures" "$1" >/dev/null
+    test/support/unpack_captures.sh "$e4replay" "$dir/captures" "$1"
     # shellcheck disable=SC2034 # used by those who source this
     image=$dir/captures/$(awk -v name="$1" '$1 == "capture" && $2 == name { print $3 }' traces/MANIFEST).img
     trace=$(find "$dir/captures" \( -name "$1.e4t*" -o -name "$1.trace*" \) -print -quit)
     [ -e "$trace" ] || die "$1 has no trace"
+}
+
+# recorded_captures: names of those that `record` wrote, of file systems that had been mounted before.
+recorded_captures() {
+    awk '$1 == "recorded" { print $2 }' traces/MANIFEST
 }

@@ -48,14 +48,13 @@ row() {
     printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$@"
 }
 
-# against_policy NAME FILE...: both decide the capture. The kernel counts the buddies that it is asked to
-# load before the first request of a file system that had been mounted.
+# against_policy NAME [COUNTERS]: both decide the capture. COUNTERS: what jq takes from their mb_stats to compare.
 against_policy() {
     local result=$dir/$1.json fields
-    "$e4replay" replay "${@:2}" -p "$policy,$kernel" --first-difference --no-progress --force \
+    "$e4replay" replay "traces/$1.e4c" -p "$policy,$kernel" --first-difference --no-progress --force \
         --json "$result" >/dev/null 2>"$dir/log" || { cat "$dir/log" >&2; die "$1: no answer"; }
-    fields=$(jq -r --arg file "$2" '
-        def counters: .mb_stats | if $file | endswith(".e4c") then del(.buddies_generated) else . end;
+    fields=$(jq -r '
+        def counters: .mb_stats | '"${2:-.}"';
         def told(what): .runs | map(what) | if .[0] == .[1] then "equal" else "differ" end;
         .runs[1].first_difference as $d |
         [$d.requests, if $d.decision then $d.alike else $d.requests end, told(counters),
@@ -65,10 +64,10 @@ against_policy() {
     row "$1" "$policy" "${fields[@]:0:4}" "${fields[4]:-}"
 }
 
-# against_recording NAME IMAGE TRACE
+# against_recording NAME
 against_recording() {
     local status=0 fields
-    "$e4replay" verify "$2" "$3" -p "$kernel" --no-progress --json "$dir/$1.json" >/dev/null \
+    "$e4replay" verify "traces/$1.e4c" -p "$kernel" --no-progress --json "$dir/$1.json" >/dev/null \
         2>"$dir/log" || status=$?
     [ $status = 0 ] || [ $status = 3 ] || { cat "$dir/log" >&2; die "$1: no answer"; }
     fields=$(jq -r '.runs[0].agreement |
@@ -82,15 +81,15 @@ against_recording() {
 echo "| capture | held against | decisions | identical | counters | free space, files | first difference |"
 echo "|---|---|---|---|---|---|---|"
 for name in $(captures_of "index(\$4, \"+$policy\")"); do
-    unpack "$name"
-    against_recording "$name" "$image" "$trace"
+    against_recording "$name"
 done
 for name in $(captures_of 1); do
-    unpack "$name"
-    against_policy "$name" "$image" "$trace"
+    against_policy "$name"
 done
-for file in traces/*.e4c; do
-    against_policy "$(basename "$file" .e4c)" "$file"
+# The kernel also counts the buddies that it is asked to load before the first request of a file system that had
+# been mounted.
+for name in $(recorded_captures); do
+    against_policy "$name" 'del(.buddies_generated)'
 done
 printf '| **%s** | | **%s** | | | | |\n' "$captures captures" "$decisions"
 [ $bad = 0 ] || die "$bad of $captures captures are decided otherwise"

@@ -16,7 +16,7 @@ class WithCapture : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     dir_ = std::make_unique<e4r::test::TempDir>();
-    must({E4R_UNPACK, dir_->path(), "churn-4k"});
+    must({E4R_UNPACK, E4REPLAY, dir_->path(), "churn-4k"});
     must({E4REPLAY, "trace", "convert", trace(), capture(), "--image", image()});
   }
   static void TearDownTestSuite() { dir_.reset(); }

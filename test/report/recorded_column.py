@@ -50,8 +50,9 @@ def bundled(captures, traces):
         if line.startswith("capture "):
             _, name, image, *_ = line.split()
             yield name, [captures / f"{image}.img", next(captures.glob(f"{name}.*.zst"))]
-    for path in sorted(traces.glob("*.e4c")):
-        yield path.stem, [path]
+        elif line.startswith("recorded "):
+            name = line.split()[1]
+            yield name, [traces / f"{name}.e4c"]
 
 
 def own_figures(run):
@@ -74,6 +75,12 @@ def compare(name, column, run, faults):
     return len(common)
 
 
+def end_of(e4replay, capture, what):
+    """What a capture says of the end."""
+    done = subprocess.run([e4replay, "info", capture, "--json", "-"], text=True, capture_output=True, check=True)
+    return json.loads(done.stdout)["texts"][f"end/{what}"]
+
+
 def without_stats(e4replay, name, inputs, column, faults):
     """The same when the kernel's mb_stats is not there: less, and nothing else."""
     kernels = own_figures(column)
@@ -90,9 +97,8 @@ def without_stats(e4replay, name, inputs, column, faults):
             faults.append(f"{name}: {key}: mb_stats {kernels[key]}, the trace {value}")
 
 
-def against_disk(name, column, disk, faults):
+def against_disk(name, column, text, faults):
     """Free space at the end, as e2freefrag saw it after unmount."""
-    text = disk.read_text()
     said = [int(re.search(rf"^{what}\. free extent: *(\d+)", text, re.M)[1])
             for what in ("Num", "Min", "Max", "Avg")]
     free = column["free_extents"]
@@ -115,7 +121,7 @@ def main(e4replay, captures, traces):
         from_stats += column["searches_from"] == "mb_stats"
         if len(inputs) == 2:
             without_stats(e4replay, name, inputs, column, faults)
-            against_disk(name, column, inputs[1].with_name(f"{name}.e2freefrag"), faults)
+            against_disk(name, column, end_of(e4replay, traces / f"{name}.e4c", "e2freefrag"), faults)
     for fault in faults:
         print(fault)
     print(f"{compared} figures compared, {from_stats} captures with mb_stats")

@@ -18,11 +18,14 @@ using Words = std::vector<std::string>;
 
 class SweepCommand : public ::testing::Test {
  protected:
-  SweepCommand() {
-    const std::string packed = TRACES "/delalloc-4k.image.tar.zst";
-    shell("zstd -dcq " + packed + " | tar -xS -C " + dir_.path());
-    std::filesystem::copy_file(TRACES "/delalloc-4k-6.12.e4t.zst", trace_);
-    std::filesystem::copy_file(TRACES "/delalloc-4k-6.12.tunables", dir_.file("t.tunables"));
+  SweepCommand() { unpack("delalloc-4k-6.12"); }
+
+  // Leaves the files of a bundled capture in place of those that are there.
+  void unpack(const std::string& name) const {
+    for (const std::string& file : {trace_, image_}) std::filesystem::remove(file);
+    const auto done = test::run(
+        {E4REPLAY, "trace", "convert", TRACES "/" + name + ".e4c", trace_, "--image", image_});
+    EXPECT_EQ(done.status, 0) << done.err;
   }
 
   static test::Outcome shell(const std::string& script) { return test::run({"sh", "-c", script}); }
@@ -260,11 +263,9 @@ TEST_F(SweepCommand, ACaptureThatHasChangedIsRefused) {
   const std::string points = text("out", "points.jsonl");
   std::ofstream(dir_.file("t.tunables"), std::ios::app) << "mb_order2_req:5\n";
   EXPECT_NE(refusal().find("is no longer what it was"), std::string::npos);
-  std::filesystem::copy_file(TRACES "/delalloc-4k-6.12.tunables", dir_.file("t.tunables"),
-                             std::filesystem::copy_options::overwrite_existing);
+  unpack("delalloc-4k-6.12");
   EXPECT_EQ(test::run(sweep("out", 4, {"--resume"})).status, 0);
-  std::filesystem::copy_file(TRACES "/delalloc-4k-7.3.e4t.zst", trace_,
-                             std::filesystem::copy_options::overwrite_existing);
+  unpack("delalloc-4k-7.3");
   EXPECT_NE(refusal().find("is no longer what it was"), std::string::npos);
   EXPECT_EQ(text("out", "points.jsonl"), points);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records one workload from before mount until after sync. $NAME.*: the layout of traces/.
+# Records one workload from before mount until after sync. $NAME.*: the layout of capture.sh.
 # From the host: NAME MOUNT KNOBS RUN (program and arguments) PRE (0/1: load all groups first).
 discards=
 if [[ ,$MOUNT, == *,discard,* || $RUN == *--fitrim* ]]; then

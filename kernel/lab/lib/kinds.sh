@@ -57,11 +57,11 @@ make_start_image() {
         --mke2fs "-t ext4 $(kind_field "$1" mke2fs)" --seed "$2" ${fill:---skip-percent 100}
 }
 
-# unpack_start_image NAME FILE: of a bundled capture.
+# unpack_start_image NAME FILE: of kernel/lab/images.
 unpack_start_image() {
     local into
     into=$(mktemp -d "$E4R_LAB/unpack.XXXXXX")
-    zstd -dcq "$top_dir/traces/$1.image.tar.zst" | tar -xS -C "$into"
+    zstd -dcq "$lab_dir/images/$1.image.tar.zst" | tar -xS -C "$into"
     mv "$into/$1.img" "$2"
     rmdir "$into"
 }
