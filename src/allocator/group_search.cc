@@ -266,10 +266,7 @@ bool GroupSearch::good_enough(const Rung& rung, std::uint32_t number) {
 }
 
 void GroupSearch::load(std::uint32_t group) {
-  if (search_.trial) return;
-  const auto made = state_.load(group);
-  search_.counters.buddies_generated += made;
-  if (made > 0) search_.tell(&SearchObserver::loaded, group);
+  if (!search_.trial) search_.load(group);
 }
 
 void GroupSearch::scan(const Rung& rung, Group& group) {

@@ -48,7 +48,7 @@ class SearchObserver {
   virtual void scanned(const state::Group&, std::uint32_t /*found*/) {}
   // The search took clusters out of the buddy: during a scan, or after tried_goal or came_back.
   virtual void took(const Extent&) {}
-  // The buddies of the group, and of those that share a page with it, were generated.
+  // The group's buddy was generated. Groups that share a page are loaded one after the other.
   virtual void loaded(std::uint32_t /*group*/) {}
   // The search reached its limit and returns to the group of its best candidate.
   virtual void came_back(const state::Group&) {}

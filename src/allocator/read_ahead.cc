@@ -51,11 +51,7 @@ void ReadAhead::finish() {
     const std::uint32_t previous = number == 0 ? state.group_count() - 1 : number - 1;
     const state::Group& judged = state.group(rules_.uninit ? previous : number);
     const bool skip_uninit = !rules_.uninit && geometry.desc_csum && judged.block_uninit;
-    if (state.group(previous).need_init && judged.disk_free > 0 && !skip_uninit) {
-      const auto made = state.load(previous);
-      search_.counters.buddies_generated += made;
-      if (made > 0) search_.tell(&SearchObserver::loaded, previous);
-    }
+    if (judged.disk_free > 0 && !skip_uninit) search_.load(previous);
     number = previous;
   }
 }

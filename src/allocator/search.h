@@ -70,6 +70,13 @@ struct Search {
   // Resets this search to `begun`, the state from which it started.
   void restart(const Search& begun);
 
+  // Loads the group, and the groups that share its page, if it has no buddy yet.
+  void load(std::uint32_t group) {
+    if (!state.group(group).need_init) return;
+    counters.buddies_generated +=
+        state.load(group, [this](std::uint32_t loaded) { tell(&SearchObserver::loaded, loaded); });
+  }
+
   // Reports a step to the observer, if there is one.
   template <class... P, class... A>
   void tell(void (SearchObserver::*step)(P...), A&&... what) const {

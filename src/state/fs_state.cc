@@ -59,7 +59,8 @@ bitmap::Words FsState::own_words(Group& group) {
   return {group.own.get(), count};
 }
 
-std::uint32_t FsState::load(std::uint32_t number) {
+std::uint32_t FsState::load(std::uint32_t number,
+                            const std::function<void(std::uint32_t group)>& loaded) {
   if (!groups_[number].need_init) return 0;
   const std::uint32_t per_page = groups_per_page(geometry_);
   const std::uint32_t first = number / per_page * per_page;
@@ -68,6 +69,7 @@ std::uint32_t FsState::load(std::uint32_t number) {
   for (std::uint32_t at = first; at < end; ++at) {
     if (!groups_[at].need_init || groups_[at].corrupt) continue;
     load_one(groups_[at]);
+    if (loaded) loaded(at);
     ++count;
   }
   return count;

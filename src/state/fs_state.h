@@ -83,9 +83,10 @@ class FsState {
   [[nodiscard]] const FreeIndex& free_index() const { return free_index_; }
 
   // Generates the group's counters and puts the group on its lists. Does the same for the groups
-  // whose bitmaps share its page when blocks are smaller than half a page. Returns how many groups
-  // were loaded.
-  std::uint32_t load(std::uint32_t number);
+  // whose bitmaps share its page when blocks are smaller than half a page. Tells `loaded` each
+  // group that was loaded, in the kernel's order, and returns how many there were.
+  std::uint32_t load(std::uint32_t number,
+                     const std::function<void(std::uint32_t group)>& loaded = {});
 
   // Sorts every list of the array by the rank of its groups. For a state with an unknown past,
   // whose lists may be in any order.

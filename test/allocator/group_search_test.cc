@@ -20,6 +20,11 @@ std::string loaded(const state::FsState& state) {
   return out;
 }
 
+struct LoadOrder : allocator::SearchObserver {
+  void loaded(std::uint32_t group) override { order += std::to_string(group) + " "; }
+  std::string order;
+};
+
 ModelShape shape(std::uint32_t log_flex, std::uint32_t block_bits = 12) {
   return {.name = "plain",
           .groups = 20,
@@ -33,10 +38,11 @@ struct SearchTest : testing::Test {
     fs.emplace(s);
     tunables = allocator::defaults_for(fs->geometry());
   }
-  Decision ask(std::uint32_t len, std::uint32_t group, std::string_view policy = "legacy") {
+  Decision ask(std::uint32_t len, std::uint32_t group, std::string_view policy = "legacy",
+               allocator::SearchObserver* observer = nullptr) {
     if (!rig) rig.emplace(policy, *fs, tunables);
-    return rig->allocator.allocate(metadata_request(len, fs->geometry().first_block(group)),
-                                   nullptr);
+    rig->allocator.observe(observer);
+    return rig->allocator.allocate(metadata_request(len, fs->geometry().first_block(group)));
   }
   std::optional<ModelFs> fs;
   allocator::Tunables tunables;
@@ -81,8 +87,10 @@ TEST_F(SearchTest, TheFirstGroupOfAFlexGroupIsAlwaysLoaded) {
 TEST_F(SearchTest, SmallBlocksLoadTwoGroupsAtATime) {
   make(shape(0, 10));
   tunables.mb_prefetch = 0;
-  (void)ask(3, 7);
+  LoadOrder loads;
+  (void)ask(3, 7, "legacy", &loads);
   EXPECT_EQ(loaded(rig->state), "6 7 ");
+  EXPECT_EQ(loads.order, "6 7 ") << "the order in which the kernel locks them";
   make(shape(0, 11));
   tunables.mb_prefetch = 0;
   rig.reset();
