@@ -31,19 +31,21 @@ static struct console e4r_console = {
 };
 
 /* ---- A timer interrupts code that never returns. This kernel ends with the process that started
- * it, and an operation that takes long shows on the console where it is. */
+ * it, and an operation that takes long shows on the console which function it is in. UML cannot
+ * trace the stack that a timer interrupts. */
 
 #define E4R_LOOKS_PER_SECOND 10
 #define E4R_LONG_LOOKS (2 * E4R_LOOKS_PER_SECOND)
 
 static void e4r_look(struct timer_list *timer)
 {
+	struct pt_regs *regs = get_irq_regs();
+
 	if (syscall(E4R_HOST_GETPPID) != e4r.parent)
 		syscall(E4R_HOST_KILL, 0, E4R_HOST_SIGKILL); /* all of this kernel's processes */
-	if (READ_ONCE(e4r.at_work) && ++e4r.looks == E4R_LONG_LOOKS) {
-		pr_warn("e4replay: this operation takes long; the kernel is here:\n");
-		dump_stack();
-	}
+	if (READ_ONCE(e4r.at_work) && ++e4r.looks == E4R_LONG_LOOKS)
+		pr_warn("e4replay: this operation takes long: the kernel is in %pS\n",
+			regs ? (void *)instruction_pointer(regs) : NULL);
 	mod_timer(timer, jiffies + HZ / E4R_LOOKS_PER_SECOND);
 }
 

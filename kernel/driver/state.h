@@ -11,6 +11,7 @@
 #include <linux/reboot.h>
 #include <linux/timer.h>
 #include <linux/version.h>
+#include <asm/irq_regs.h>
 #include <linux/xarray.h>
 #include <generated/utsrelease.h>
 

@@ -14,8 +14,13 @@ namespace e4r::guest {
 namespace {
 
 // What a line tells of what went wrong, the most telling first.
-constexpr std::array<std::string_view, 6> kTelling = {
-    "EXT4-fs error", "kernel BUG", "BUG: ", "WARNING: ", "Kernel mode fault", "Kernel panic"};
+constexpr std::array<std::string_view, 7> kTelling = {"EXT4-fs error",
+                                                      "kernel BUG",
+                                                      "BUG: ",
+                                                      "WARNING: ",
+                                                      "Kernel mode fault",
+                                                      "Kernel panic",
+                                                      "this operation takes long"};
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
@@ -29,13 +34,14 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
-// The function of a line of a backtrace, " [<60012345>] ? ext4_mb_new_blocks+0x1a/0x20"; "": it is
-// none, or the unwinder is not sure of it.
+// The function of a line of a backtrace, " [<60012345>] ? ext4_mb_new_blocks+0x1a/0x20". Empty when
+// the line has no function, or not surely the right one: the unwinder marks its guesses with "?",
+// and the return address of a call that never returns can be the start of the next function.
 std::string_view call_of(std::string_view line) {
   const std::size_t at = line.find(">] ");
   if (at == line.npos) return {};
   const std::string_view name = line.substr(at + 3);
-  if (name.starts_with("? ")) return {};
+  if (name.starts_with("? ") || name.find("+0x0/") != name.npos) return {};
   return name.substr(0, name.find('+'));
 }
 

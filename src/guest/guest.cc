@@ -18,13 +18,33 @@
 #include <vector>
 
 #include "guest/console.h"
-#include "guest/lasting_thread.h"
 #include "util/interrupt.h"
 
 namespace e4r::guest {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Runs in a process of its own, as one of the kernel's process group. Ends the group when `parent`
+// ends, however that happens. The kernel cannot do so itself: a host thread of it that waits for
+// disk requests outlives its first process.
+[[noreturn]] void guard(pid_t parent, pid_t group) {
+  ::setpgid(0, group);
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::close_range(0, ~0U, 0);
+  // The signal also comes when only the thread that forked has ended.
+  ::prctl(PR_SET_PDEATHSIG, SIGHUP);
+  while (::getppid() == parent) ::sigwaitinfo(&all, nullptr);
+  ::kill(-group, SIGKILL);
+  ::_exit(0);
+}
+
+void reap(pid_t pid) {
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
 
 std::atomic_ref<std::uint32_t> atomic(std::uint32_t& value) {
   return std::atomic_ref<std::uint32_t>(value);
@@ -107,11 +127,13 @@ Status Guest::spawn() {
     return error("{}: cannot be run: {}: chmod +x makes a kernel a program again", boot_.kernel,
                  errno_text(errno));
   const pid_t parent = ::getpid();
-  pid_ = fork_in_lasting_thread([&] {
+  pid_ = ::fork();
+  if (pid_ < 0) return error("cannot start {}: {}", boot_.kernel, errno_text(errno));
+  if (pid_ == 0) {
     ::setpgid(0, 0);
-    // It ends with this program, however that ends.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) return;
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);  // a thread may have blocked some
     const int null = ::open("/dev/null", O_RDWR);
     ::dup2(null, 0);
     ::dup2(log_.get(), 1);
@@ -119,17 +141,22 @@ Status Guest::spawn() {
     for (const int fd : {boot_.disk, boot_.journal, memory_.get()})
       if (fd >= 0) ::fcntl(fd, F_SETFD, 0);  // the kernel has it too
     ::execv(words.front(), const_cast<char**>(words.data()));
-  });
-  if (pid_ < 0) return error("cannot start {}: {}", boot_.kernel, errno_text(errno));
-  return {};
+    ::_exit(127);
+  }
+  ::setpgid(pid_, pid_);  // whichever of the two runs first
+  guard_ = ::fork();
+  if (guard_ == 0) guard(parent, pid_);
+  if (guard_ > 0) return {};
+  Error out = error("cannot start a process beside {}: {}", boot_.kernel, errno_text(errno));
+  end();
+  return out;
 }
 
 bool Guest::has_ended() {
   if (pid_ < 0) return true;
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
-  ::kill(-pid_, SIGKILL);  // what it has started
-  pid_ = -1;
+  end_group();
   return true;
 }
 
@@ -141,11 +168,16 @@ bool Guest::floods() const {
 
 void Guest::end() {
   if (pid_ < 0) return;
-  ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  reap(pid_);
+  end_group();
+}
+
+// Ends what the kernel has started, and the guard.
+void Guest::end_group() {
+  ::kill(-pid_, SIGKILL);
+  if (guard_ > 0) reap(guard_);
+  pid_ = guard_ = -1;
 }
 
 // The last of what it printed.

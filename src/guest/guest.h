@@ -85,11 +85,13 @@ class Guest {
   [[nodiscard]] std::string log() const;
   [[nodiscard]] std::string wrong_with(const e4r_op& op, const e4r_answer& answer);
   void end();
+  void end_group();
 
   Boot boot_;
   Fd memory_, log_;
   e4r_shared* shared_ = nullptr;
-  int pid_ = -1;
+  int pid_ = -1;    // of the kernel, which is also its process group
+  int guard_ = -1;  // of the process that ends the group with this program
   Listener listener_;
   e4r_answer answer_ = {};                      // of ask(): what both map can change at any time
   std::uint32_t errors_ = 0;                    // that the file system had met when it was mounted

@@ -67,7 +67,9 @@ TEST_F(KernelCommand, AWarningFailsAReplayAndNamesTheDecision) {
   const std::string log = dir_.file("console");
   const test::Outcome done = e4replay(
       {"replay", capture_, "--force", "-p", "kernel:" + kernel("warns"), "--kernel-log", log});
-  expect_refused(done, "at fs/ext4/mballoc.c:5571 ext4_mb_new_blocks+0x1a/0x20; called by ");
+  expect_refused(done,
+                 "at fs/ext4/mballoc.c:5571 ext4_mb_new_blocks+0x1a/0x20; called by "
+                 "ext4_mb_regular_allocator < ");
   const std::size_t at = done.err.find("(--explain ");
   ASSERT_NE(at, std::string::npos) << done.err;
   const std::string number = done.err.substr(at + 11, done.err.find(')', at) - at - 11);

@@ -73,6 +73,7 @@ constexpr const char* kWarning =
     " [<60012345>] ? _printk+0x0/0x94\n"
     " [<60012346>] show_stack+0x10/0x20\n"
     " [<60012347>] __warn+0xb0/0xd0\n"
+    " [<60012347>] ext4_free_blocks.cold+0x0/0x40\n"
     " [<60012348>] ext4_mb_regular_allocator+0x10/0x20\n"
     " [<60012349>] ext4_mb_new_blocks+0x1a/0x20\n"
     " [<6001234a>] e4r_allocate+0x99/0x100\n"
@@ -106,8 +107,10 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
         std::_Exit(1);
       }
       if (name == "hangs") pause();
-      if (name == "deaf")
+      if (name == "deaf") {
+        (void)fork();  // a host process of the kernel, which does not end with the first one
         for (;;) usleep(100000);
+      }
       if (name == "warns" && next_block >= 5005) {
         std::fputs(kWarning, stderr);
         std::_Exit(1);
