@@ -31,6 +31,19 @@ prints() {
     fi
 }
 
+# A script that prints its usage from its header finds it there.
+usages() {
+    local script words found=0
+    while IFS=: read -r script words; do
+        words=${words#*^#   }
+        words=${words%/usage}
+        grep -q "^#   $words" "$script" && continue
+        echo "lint.sh: $script: no line of its header begins with '$words', so it prints no usage" >&2
+        found=1
+    done < <(git grep -oE "sed -n 's/\^#   [^/]+/usage")
+    return $found
+}
+
 # The files that the build compiles, of those that have changed since $1; all of them: "all". Fuzzers are
 # compiled by a preset of their own, which needs clang.
 changed() {
@@ -91,5 +104,6 @@ esac
 format
 scripts
 prints
+usages
 [ -z "${1:-}" ] || tidy "${files[@]}"
 echo "lint.sh: no complaint"

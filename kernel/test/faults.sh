@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
     --on) tree=$2 && shift ;;
     --target | --variant) how+=("$1" "$2") && shift ;;
     --seeds) seeds=$2 && shift ;;
-    -*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;;
+    -*) sed -n 's/^#   kernel/usage: kernel/p' "$0" >&2 && exit 2 ;;
     *) names+=("$1") ;;
     esac
     shift
