@@ -30,7 +30,7 @@ std::string field(const void* bytes, std::size_t size) {
 }
 
 // Everything that a table must not overlap with, and the tables.
-std::vector<GroupBlocks> metadata(const Superblock& super, const Descriptors& descriptors) {
+std::vector<GroupBlocks> metadata_blocks(const Superblock& super, const Descriptors& descriptors) {
   const bool meta_bg = super.has_incompat(EXT2_FEATURE_INCOMPAT_META_BG);
   const std::uint32_t in_a_row =
       meta_bg ? std::min(super.raw.s_first_meta_bg, super.desc_blocks) : super.desc_blocks;
@@ -131,7 +131,7 @@ Status Ext4Tables::check_bitmaps() const {
 
 // No table may share a block with another or with other metadata: zeroing it would destroy that.
 Status Ext4Tables::check_overlaps() const {
-  std::vector<GroupBlocks> all = metadata(super_, descriptors_);
+  std::vector<GroupBlocks> all = metadata_blocks(super_, descriptors_);
   std::sort(all.begin(), all.end(),
             [](const GroupBlocks& a, const GroupBlocks& b) { return a.first < b.first; });
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -161,6 +161,14 @@ Table Ext4Tables::make_table(std::uint32_t group) const {
   const std::uint64_t used_bytes = (used * super_.inode_size + size - 1) / size * size;
   table.unused_part = {table.whole.offset + used_bytes, table.whole.length - used_bytes};
   return table;
+}
+
+std::vector<ByteRange> Ext4Tables::metadata() const {
+  const std::uint64_t size = super_.block_size();
+  std::vector<ByteRange> all;
+  for (const GroupBlocks& blocks : metadata_blocks(super_, descriptors_))
+    all.push_back({blocks.first * size, (blocks.end() - blocks.first) * size});
+  return all;
 }
 
 FileSystem Ext4Tables::file_system() const {

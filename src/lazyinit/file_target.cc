@@ -168,9 +168,11 @@ Result<bool> FileTarget::by_zeroout(Piece piece) {
   return false;
 }
 
+// Steps end at whole pages: to write a part of a page, the kernel may have to read the rest.
 Status FileTarget::write_zeros(Piece piece) {
   while (piece.offset < piece.end) {
-    const std::size_t step = std::min<std::uint64_t>(kChunk, piece.end - piece.offset);
+    const std::size_t step =
+        std::min<std::uint64_t>(kChunk - piece.offset % kChunk, piece.end - piece.offset);
     E4R_CHECK(write(piece.offset, {zeros(), step}));
     piece.offset += step;
   }

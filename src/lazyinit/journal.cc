@@ -14,7 +14,7 @@ struct JournalBlocks {
 
   void add(std::uint64_t block) {
     const ByteRange one{block * block_size, block_size};
-    if (!ranges.empty() && ranges.back().offset + ranges.back().length == one.offset)
+    if (!ranges.empty() && ranges.back().end() == one.offset)
       ranges.back().length += one.length;
     else
       ranges.push_back(one);

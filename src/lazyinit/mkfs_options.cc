@@ -113,6 +113,7 @@ class Parser {
     E4R_CHECK(look_at_rest());
     if (journal_dev_)
       return error("a journal device (-O journal_dev) has no inode tables: leave out {}", first_);
+    E4R_CHECK(check_write_unreadable(line));
     if (result_.offset != 0 && !result_.undo_file.empty())
       return error("-z and -E offset: libext2fs cannot go on with such an undo file: leave out {}",
                    first_);
@@ -145,6 +146,9 @@ class Parser {
     } else if (token.name == "trust_discard") {
       if (token.value) return error("trust_discard={}: it takes no value", value);
       result_.trust_discard = true;
+    } else if (token.name == "write_unreadable") {
+      if (token.value) return error("write_unreadable={}: it takes no value", value);
+      result_.write_unreadable = true;
     } else if (token.name == "init_itable" || token.name == "noinit_itable") {
       E4R_CHECK(set_init_itable(token.whole));
     } else if (token.name.starts_with("itable_")) {
@@ -195,6 +199,33 @@ class Parser {
       return error("verify needs itable_init=prezeroed");
     if (result_.trust_discard && !believes_zeros(result_))
       return error("trust_discard needs itable_init=probe or prezeroed");
+    return {};
+  }
+
+  Status check_write_unreadable(const CommandLine& line) const {
+    if (!result_.write_unreadable) return {};
+    const bool writes = result_.init == TableInit::zero || result_.init == TableInit::write ||
+                        result_.init == TableInit::probe;
+    if (!writes) return error("write_unreadable needs itable_init=zero, write or probe");
+    if (result_.trust_discard || result_.discard_word == true)
+      return error(
+          "write_unreadable and {}: what is discarded may be unreadable again: leave out one of "
+          "them",
+          result_.trust_discard ? "trust_discard" : "discard");
+    if (result_.journal_word == true)
+      return error(
+          "lazy_journal_init=1 and write_unreadable contradict each other: the journal would be "
+          "unreadable: give one");
+    for (const Option& option : line.options) {
+      if (option.letter == 'c')
+        return error(
+            "-c and write_unreadable: every block that was never written would be called bad: "
+            "leave out one of them");
+      if (option.letter == 'z')
+        return error(
+            "-z and write_unreadable: an undo file cannot keep what cannot be read: leave out one "
+            "of them");
+    }
     return {};
   }
 
@@ -289,12 +320,17 @@ class Parser {
     for (const Option& option : line.options) {
       result_.arguments.push_back({'-', option.letter});
       if (is_extended(option)) result_.extended = result_.arguments.size();
+      if (option.letter == 'd') result_.root_at = result_.arguments.size();
       if (option.has_value) result_.arguments.push_back(option.value);
     }
-    if (!line.operands.empty()) result_.device = line.operands.front();
+    result_.options_end = result_.arguments.size();
     const bool dashed = std::ranges::any_of(
         line.operands, [](const std::string& word) { return word.starts_with('-'); });
     if (dashed) result_.arguments.emplace_back("--");
+    if (!line.operands.empty()) {
+      result_.device = line.operands.front();
+      result_.device_at = result_.arguments.size();
+    }
     result_.arguments.insert(result_.arguments.end(), line.operands.begin(), line.operands.end());
   }
 
@@ -318,7 +354,7 @@ std::vector<std::string> mkfs_keys() {
   out.reserve(std::size(kInits) + 6);
   for (const auto& [name, init] : kInits) out.push_back("itable_init=" + std::string(name));
   for (const char* key : {"itable_threads=", "verify=full", "verify=sample", "trust_discard",
-                          "init_itable=", "noinit_itable"})
+                          "write_unreadable", "init_itable=", "noinit_itable"})
     out.emplace_back(key);
   return out;
 }
@@ -350,6 +386,8 @@ Status add_for_storage(MkfsOptions& options, const Storage& storage) {
           "later: leave out discard, or add trust_discard if zeros last on this device",
           name_of(options.init), options.device);
     if (!options.discard_word) words += ",nodiscard";
+  } else if (options.write_unreadable && !options.discard_word) {
+    words += ",nodiscard";
   }
   std::string& list = options.arguments.at(options.extended.value());
   list += (list.empty() ? "" : ",") + words;

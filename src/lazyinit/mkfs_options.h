@@ -29,6 +29,7 @@ struct MkfsOptions {
   unsigned threads = 0;  // itable_threads; 0: not given
   bool verify_all = false;
   bool trust_discard = false;
+  bool write_unreadable = false;
   std::optional<InitItable> init_itable;
   bool journal = false;              // mke2fs was told to leave the journal, which reads as zeros
   std::optional<bool> journal_word;  // lazy_journal_init as given
@@ -40,6 +41,9 @@ struct MkfsOptions {
   std::vector<std::string> arguments;
   // Which of them is the value of -E, if they have one.
   std::optional<std::size_t> extended;
+  // The same for the device, and for the value of -d (a directory whose files are copied).
+  std::optional<std::size_t> device_at, root_at;
+  std::size_t options_end = 0;  // how many of the words belong to options
   bool ours = false;      // at least one key of ours was given
   bool quiet = false;     // -q
   bool dry_run = false;   // -n
@@ -56,6 +60,7 @@ struct MkfsOptions {
 //   itable_init=lazy|zero|write|probe|prezeroed
 //   itable_threads=N (with zero, write, probe or prezeroed)
 //   verify=full|sample (with prezeroed)     trust_discard (with probe or prezeroed)
+//   write_unreadable (with zero, write or probe)
 //   init_itable[=N] or noinit_itable
 //
 // With a key of ours, what is left of all -E becomes one: mke2fs 1.47.4 heeds all of them, 1.47.0
@@ -63,7 +68,7 @@ struct MkfsOptions {
 //
 // An Error is for exit status 2: a key that starts with itable_ and is none, a value that will not
 // do, keys that contradict each other, and what makes our part impossible: -S, -O journal_dev,
-// -E android_sparse, -z with -E offset. A command line that mke2fs itself would refuse is handed
+// -E android_sparse, -z with -E offset, and -c and -z with write_unreadable. A command line that mke2fs itself would refuse is handed
 // on as it is.
 [[nodiscard]] Result<MkfsOptions> parse_mkfs_options(std::span<const std::string> arguments);
 
@@ -74,7 +79,8 @@ struct MkfsOptions {
 //                          0: a journal must not hold old blocks at any instant, and if mke2fs
 //                          left it until mke2fs-lazy does it, that could be killed in between
 //   nodiscard              for probe and prezeroed where zeros may not last and trust_discard was
-//                          not given. An Error if the command line has discard
+//                          not given, and for write_unreadable: a discard could make blocks
+//                          unreadable again. An Error if the command line has discard
 [[nodiscard]] Status add_for_storage(MkfsOptions& options, const Storage& storage);
 
 // The keys of -E above, with each value where there are few: "itable_init=lazy", "itable_threads=".

@@ -16,6 +16,7 @@ namespace e4r::lazyinit {
 struct ByteRange {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  [[nodiscard]] std::uint64_t end() const { return offset + length; }
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 

@@ -24,13 +24,9 @@ struct Todo {
 // Groups whose ranges lie behind each other without a gap.
 using Job = std::span<const Todo>;
 
-std::uint64_t end_of(const ByteRange& range) {
-  return range.offset + range.length;
-}
-
 ByteRange range_of(Job job) {
   const std::uint64_t begin = job.front().range.offset;
-  return {begin, end_of(job.back().range) - begin};
+  return {begin, job.back().range.end() - begin};
 }
 
 Result<std::vector<Todo>> plan(const Tables& tables, std::span<const std::uint32_t> groups,
@@ -60,7 +56,7 @@ std::vector<Job> jobs_of(std::span<const Todo> parts, const ZeroOptions& options
     const std::uint64_t start = parts[begin].range.offset;
     for (end = begin + 1; end < parts.size() && !singly; ++end) {
       const ByteRange& next = parts[end].range;
-      if (next.offset != end_of(parts[end - 1].range) || end_of(next) - start > most) break;
+      if (next.offset != parts[end - 1].range.end() || next.end() - start > most) break;
     }
     jobs.push_back(parts.subspan(begin, end - begin));
   }
@@ -136,7 +132,7 @@ class Run {
       E4R_TRY(const Probed probed, target_.probe(rest.offset, rest.length));
       std::size_t bad = at;
       while (bad < job.size() &&
-             (probed.content == Content::zeros || end_of(job[bad].range) <= probed.first)) {
+             (probed.content == Content::zeros || job[bad].range.end() <= probed.first)) {
         ++done.found_zero;
         done.bytes_avoided += job[bad++].range.length;
       }

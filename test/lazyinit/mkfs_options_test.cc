@@ -71,7 +71,8 @@ TEST(MkfsOptions, EveryKeyThatIsCompletedIsTaken) {
   for (const std::string& key : mkfs_keys()) {
     const std::string word = key.ends_with('=') ? key + "5" : key;
     const bool is_init = key.starts_with("itable_init=");
-    const Words words = {"-E", is_init ? word : "itable_init=prezeroed," + word, "x"};
+    const char* init = word == "write_unreadable" ? "zero" : "prezeroed";
+    const Words words = {"-E", is_init ? word : fmt::format("itable_init={},{}", init, word), "x"};
     EXPECT_TRUE(parsed(words).ours) << word;
     const std::string left = "," + handed_on(words)[1] + ",";
     EXPECT_EQ(left.find("," + word + ","), std::string::npos) << word;
@@ -137,6 +138,19 @@ TEST(MkfsOptions, WhatIsBelievedIsNotDiscardedFirst) {
 }
 
 // systemd-repart and osbuild give lazy_itable_init to every mke2fs.
+TEST(MkfsOptions, WhatIsMadeReadableIsNotDiscarded) {
+  for (const std::string init : {"zero", "write", "probe"})
+    EXPECT_EQ(handed_on({"-E", fmt::format("itable_init={},write_unreadable", init), "x"}),
+              (Words{"-E", kLazy + ",nodiscard", "x"}));
+  EXPECT_EQ(handed_on({"-K", "-E", "itable_init=zero,write_unreadable", "x"}),
+            (Words{"-K", "-E", kLazy, "x"}));
+  const MkfsOptions options =
+      parsed({"-d", "root", "-E", "itable_init=zero,write_unreadable", "-q", "--", "-x", "1G"});
+  EXPECT_EQ(options.arguments.at(options.root_at.value()), "root");
+  EXPECT_EQ(options.arguments.at(options.device_at.value()), "-x");
+  EXPECT_EQ(options.arguments.at(options.options_end), "--");
+}
+
 TEST(MkfsOptions, Mke2fssOwnWordMayAgree) {
   for (const std::string init : {"lazy", "zero", "write", "probe", "prezeroed"})
     for (const std::string word : {"lazy_itable_init", "lazy_itable_init=1"})
@@ -223,6 +237,24 @@ TEST(MkfsOptions, RefusesInOneLine) {
       {{"-E", "itable_init=zero,trust_discard", "x"},
        "trust_discard needs itable_init=probe or prezeroed"},
       {{"-E", "itable_init=probe,trust_discard=1", "x"}, "trust_discard=1: it takes no value"},
+      {{"-E", "itable_init=lazy,write_unreadable", "x"},
+       "write_unreadable needs itable_init=zero, write or probe"},
+      {{"-E", "itable_init=zero,write_unreadable=1", "x"}, "write_unreadable=1: it takes no value"},
+      {{"-E", "itable_init=zero,write_unreadable,discard", "x"},
+       "write_unreadable and discard: what is discarded may be unreadable again: leave out one of "
+       "them"},
+      {{"-E", "itable_init=probe,write_unreadable,trust_discard", "x"},
+       "write_unreadable and trust_discard: what is discarded may be unreadable again: leave out "
+       "one of them"},
+      {{"-E", "itable_init=zero,write_unreadable,lazy_journal_init=1", "x"},
+       "lazy_journal_init=1 and write_unreadable contradict each other: the journal would be "
+       "unreadable: give one"},
+      {{"-c", "-E", "itable_init=zero,write_unreadable", "x"},
+       "-c and write_unreadable: every block that was never written would be called bad: leave out "
+       "one of them"},
+      {{"-z", "u", "-E", "itable_init=zero,write_unreadable", "x"},
+       "-z and write_unreadable: an undo file cannot keep what cannot be read: leave out one of "
+       "them"},
       {{"-S", "-E", "itable_init=zero", "x"},
        "-S writes only superblock and descriptors anew, and inodes may be in use anywhere: leave "
        "out itable_init=zero"},

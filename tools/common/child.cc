@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/child.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <sstream>
+
+#include "util/fd.h"
 
 namespace e4r::tools {
 namespace {
@@ -86,10 +89,33 @@ int wait_for(pid_t pid) {
   return exit_status(status);
 }
 
+// The environment, with messages in English.
+std::vector<std::string> english_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!text.starts_with("LC_ALL=")) all.push_back(text);
+  }
+  all.emplace_back("LC_ALL=C");
+  return all;
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  std::array<char, 4096> buffer = {};
+  for (;;) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
 }  // namespace
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
+  result.reserve(words.size() + 1);
   for (std::string& word : words) result.push_back(word.data());
   result.push_back(nullptr);
   return result;
@@ -99,7 +125,7 @@ std::string find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream places(std::string(path == nullptr ? "" : path) + ":/usr/sbin:/sbin");
   for (std::string place; std::getline(places, place, ':');) {
-    const std::string candidate = place + "/" + name;
+    std::string candidate = fmt::format("{}/{}", place, name);
     struct stat st = {};
     if (place.empty() || ::stat(candidate.c_str(), &st) != 0 || same_as_this(st)) continue;
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
@@ -142,6 +168,29 @@ Result<int> run_child(const std::string& program, std::vector<std::string> argv)
   }
   if (status == 0 && last_signal != 0) ::raise(last_signal);
   return status;
+}
+
+Result<Captured> run_captured(const std::string& program, std::vector<std::string> argv) {
+  std::vector<std::string> variables = english_environment();
+  std::array<int, 2> ends = {};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return error("pipe: {}", errno_text(errno));
+  Fd from(ends[0]);
+  Fd to(ends[1]);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, to.get(), 1);
+  ::posix_spawn_file_actions_adddup2(&actions, to.get(), 2);
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(argv).data(),
+                                   pointers(variables).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return cannot_run(program, failed);
+  (void)to.close();
+  Captured out;
+  out.text = read_all(from.get());
+  out.status = wait_for(pid);
+  return out;
 }
 
 Result<Child> Child::start(std::vector<std::string> argv) {

@@ -32,6 +32,17 @@ namespace e4r::tools {
 // it succeeds all the same, the signal reaches this program then.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
 
+// What a program printed, standard error included, and how it ended (as run_child() says it).
+struct Captured {
+  int status = 0;
+  std::string text;
+};
+
+// Runs the program with LC_ALL=C and nothing on its standard input, keeps what it prints, and waits
+// for it.
+[[nodiscard]] Result<Captured> run_captured(const std::string& program,
+                                            std::vector<std::string> argv);
+
 // A program that runs beside this one, on the same standard input, output and error. What the
 // terminal sends goes to both.
 class Child {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <charconv>
@@ -22,8 +23,10 @@
 #include "lazyinit/mmp_target.h"
 #include "lazyinit/place.h"
 #include "lazyinit/undo_target.h"
+#include "lazyinit/unreadable.h"
 #include "mke2fs-lazy/completion.h"
 #include "mke2fs-lazy/mkfs_summary.h"
+#include "mke2fs-lazy/rehearsal.h"
 #include "mke2fs-lazy/undo_file.h"
 #include "util/progress.h"
 #include "util/units.h"
@@ -51,6 +54,8 @@ constexpr const char* kHelp =
     "  itable_threads=N       with zero, write, probe and prezeroed\n"
     "  trust_discard          with probe and prezeroed: what the device discards reads as\n"
     "                         zeros for good, so mke2fs may discard\n"
+    "  write_unreadable       with zero, write and probe: blocks that cannot be read before they\n"
+    "                         were written (dm-integrity without wipe) get zeros first\n"
     "  init_itable=N          how slowly the kernel zeroes, kept in the superblock:\n"
     "                         it sleeps N times as long as it works\n"
     "  noinit_itable          the kernel leaves the tables alone\n"
@@ -91,6 +96,7 @@ std::uint64_t choose_seed() {
 }
 
 Result<MkfsOutcome> finish(Target& target, const MkfsOptions& options) {
+  if (options.write_unreadable) E4R_CHECK(lazyinit::write_unused_bitmaps(target));
   E4R_TRY(const std::unique_ptr<Tables> tables, Tables::open(target, Target::Access::write));
   std::vector<lazyinit::ByteRange> journal;
   if (options.changes_tables() && !options.journal_word) {
@@ -198,6 +204,18 @@ int refuse(const Error& why, int status) {
   return status;
 }
 
+// What to say when something failed on a device that cannot be read, as far as that can be told.
+void advise(const MkfsOptions& options) {
+  if (!options.changes_tables() || options.write_unreadable) return;
+  const auto target = Target::open(options.device, Target::Access::read);
+  if (!target.ok()) return;
+  if (const auto byte = lazyinit::find_unreadable(**target))
+    complain(fmt::format(
+        "{} cannot be read at byte {}: if its blocks can be read only after they were written "
+        "(dm-integrity without wipe), give -E itable_init=zero,write_unreadable",
+        options.device, *byte));
+}
+
 // mke2fs itself: its exit status.
 int run_mke2fs(const std::string& mke2fs, const std::string& name, const MkfsOptions& options) {
   std::vector<std::string> command = {name};
@@ -205,6 +223,22 @@ int run_mke2fs(const std::string& mke2fs, const std::string& name, const MkfsOpt
   if (!options.ours || options.version) return refuse(become(mke2fs, command), kFailed);
   const auto status = run_child(mke2fs, command);
   return status.ok() ? *status : refuse(status.error(), kFailed);
+}
+
+// What write_unreadable asks for before mke2fs starts.
+Status prepare(const std::string& mke2fs, const std::string& name, const MkfsOptions& options) {
+  E4R_TRY(const MadeReadable made, make_readable(mke2fs, name, options));
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (made.block_size != 0 && made.block_size < page)
+    complain(fmt::format(
+        "warning: blocks of {} bytes are smaller than a page of {}: e2fsck reads whole pages, and "
+        "cannot read one that has a block without data: give -b {}",
+        made.block_size, page, page));
+  if (!options.quiet)
+    print_line("mke2fs-lazy: {} could not be read, and got zeros before mke2fs",
+               format_size(made.written));
+  std::fflush(stdout);
+  return {};
 }
 
 int make(const std::string& name, MkfsOptions options) {
@@ -221,12 +255,21 @@ int make(const std::string& name, MkfsOptions options) {
       print_line("mke2fs-lazy: -n: nothing was made, so nothing to initialise");
     return status;
   }
+  if (options.write_unreadable) {
+    const Status ready = prepare(*mke2fs, name, options);
+    if (!ready.ok()) return refuse(ready.error(), kFailed);
+  }
   const UndoFile undo(options);
   const int status = run_mke2fs(*mke2fs, name, options);
-  if (status != 0) return status;
+  if (status != 0) {
+    advise(options);
+    return status;
+  }
   const auto done = after_mke2fs(options, *std::move(lock), undo);
   if (done.ok()) return *done;
-  return refuse(error("{} (mke2fs itself was done)", done.error().message), kFailed);
+  const int failed = refuse(error("{} (mke2fs itself was done)", done.error().message), kFailed);
+  advise(options);
+  return failed;
 }
 
 int run(int argc, char** argv) {

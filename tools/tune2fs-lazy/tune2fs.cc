@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tune2fs-lazy/tune2fs.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "common/child.h"
@@ -17,28 +12,6 @@
 
 namespace e4r::tools {
 namespace {
-
-// The environment, with messages in English.
-std::vector<std::string> environment() {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (!text.starts_with("LC_ALL=")) all.push_back(text);
-  }
-  all.emplace_back("LC_ALL=C");
-  return all;
-}
-
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 4096> buffer = {};
-  for (;;) {
-    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  }
-}
 
 // What a tool printed, on one line, without its version.
 std::string one_line(const std::string& text) {
@@ -57,27 +30,10 @@ std::string one_line(const std::string& text) {
 Result<std::string> run_tune2fs(const std::string& features, const std::string& image) {
   std::vector<std::string> arguments = {find_program("tune2fs"), "-O", features, image};
   if (arguments.front().empty()) return error("tune2fs is not installed (Debian: e2fsprogs)");
-  std::vector<std::string> variables = environment();
-  std::array<int, 2> pipe = {};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return error("pipe: {}", errno_text(errno));
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, pipe[1], 1);
-  ::posix_spawn_file_actions_adddup2(&actions, pipe[1], 2);
-  pid_t child = 0;
-  const int failed = ::posix_spawn(&child, arguments.front().c_str(), &actions, nullptr,
-                                   pointers(arguments).data(), pointers(variables).data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::close(pipe[1]);
-  const std::string text = failed == 0 ? read_all(pipe[0]) : "";
-  ::close(pipe[0]);
-  if (failed != 0) return error("cannot run {}: {}", arguments.front(), errno_text(failed));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return one_line(text);
-  return error("tune2fs -O {} {} failed: {}", features, image, one_line(text));
+  const std::string program = arguments.front();
+  E4R_TRY(const Captured ran, run_captured(program, std::move(arguments)));
+  if (ran.status == 0) return one_line(ran.text);
+  return error("tune2fs -O {} {} failed: {}", features, image, one_line(ran.text));
 }
 
 Result<std::vector<bool>> flagged_groups(const std::string& image) {
