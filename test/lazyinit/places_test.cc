@@ -103,6 +103,33 @@ TEST_F(Places, TablesGiveTheirBlocksBack) {
   expect_clean(other);
 }
 
+// A loop device on ext4 or xfs gives blocks back to its file; one on tmpfs has no such means.
+TEST_F(Places, ADeviceGivesItsBlocksBack) {
+  make("default_1k");
+  expect_done(tool({"rearm", path_}));
+  const std::string backing = "punched.img";  // here, since the temporary directory may be tmpfs
+  expect_done(run({"cp", "--sparse=never", path_, backing}));
+  const std::string before = run({"stat", "-c", "%b", backing}).out;
+  {
+    const LoopDevice loop(backing);
+    if (loop.path().empty()) {
+      std::filesystem::remove(backing);
+      GTEST_SKIP() << "no leave to attach a loop device";
+    }
+    const auto punched = tool({"finish", loop.path(), "--punch"});
+    if (punched.status == 0) {
+      EXPECT_LT(std::stol(run({"stat", "-c", "%b", backing}).out), std::stol(before));
+      expect_done(tool({"verify", loop.path()}));
+    } else {
+      expect_status(punched, 1,
+                    "the device cannot give blocks back in a way that leaves zeros (PUNCH_HOLE): "
+                    "leave out --punch");
+    }
+    expect_clean(loop.path());
+  }
+  std::filesystem::remove(backing);
+}
+
 class MultipleMountProtection : public ToolTest {
  protected:
   void SetUp() override {

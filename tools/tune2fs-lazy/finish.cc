@@ -127,8 +127,11 @@ Result<int> run(const Options& options) {
   how.by = options.punch ? lazyinit::ZeroBy::punching : lazyinit::ZeroBy::cheapest;
   how.flagged_too = options.punch;
   how.pace = *pace;
-  E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
-  return report(options, session, outcome);
+  const auto outcome = zero_with_progress(session, groups, how, progress);
+  if (!outcome.ok() && options.punch)
+    return error("{}: leave out --punch", outcome.error().message);
+  if (!outcome.ok()) return outcome.error();
+  return report(options, session, *outcome);
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {
