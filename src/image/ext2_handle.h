@@ -15,8 +15,13 @@
 
 namespace e4r::image {
 
-// Bitmaps and checksums are used in their on-disk byte order.
-static_assert(std::endian::native == std::endian::little, "needs a little-endian machine");
+// libext2fs swaps what it reads itself on big-endian machines. This project also reads the disk
+// past it: superblocks and inodes with their checksums (image/superblock.cc,
+// lazyinit/superblock.cc), group descriptors (lazyinit/descriptors.cc), undo files
+// (lazyinit/undo_target.cc) and bitmaps as words (image/bitmap_reader.cc). Those swap nothing.
+static_assert(std::endian::native == std::endian::little,
+              "superblocks, descriptors and bitmaps are read in little-endian order: "
+              "see docs/installing.md");
 
 struct Ext2Closer {
   void operator()(ext2_filsys fs) const { ext2fs_free(fs); }  // never flushes
