@@ -24,10 +24,10 @@ struct Descriptor {
 // All descriptors, and which of their blocks changed. Not thread-safe.
 class Descriptors {
  public:
-  // None yet, of a superblock that must outlive the object.
+  // Has no descriptors yet. The superblock must outlive the object.
   explicit Descriptors(const Superblock& super);
-  // Reads them in as few calls as their places allow (all in one, or with meta_bg one for each
-  // block), 2 MiB at a time at most.
+  // Reads them in as few calls as possible, at most 2 MiB at a time: all in one call, or one call
+  // for each block with meta_bg.
   [[nodiscard]] static Result<Descriptors> read(Target& target, const Superblock& super);
 
   [[nodiscard]] std::uint32_t count() const { return super_->groups; }
@@ -39,7 +39,7 @@ class Descriptors {
   // Change memory only. Each recomputes the checksum and marks the block, unless nothing changes.
   void set_flags(std::uint32_t group, std::uint16_t flags);
   void set_itable_unused(std::uint32_t group, std::uint32_t unused);
-  // As the superblock's features have it now; for when these have changed.
+  // Recomputes the checksum after the features of the superblock have changed.
   void recompute_checksum(std::uint32_t group);
 
   // Writes the blocks that changed, neighbours in one call; not synced.

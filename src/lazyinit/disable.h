@@ -9,21 +9,21 @@
 
 namespace e4r::lazyinit {
 
-// Whether write_out_groups() will be able to read every bitmap: an Error if not. Comes before
-// anything is written.
+// Refuses unless write_out_groups() can read every bitmap. Call it before anything is written.
 [[nodiscard]] Status bitmaps_readable(Target& target);
 
-// The steps of taking lazy initialisation out of a file system, in this order; it is consistent
-// between any two of them and after a crash within one. First of all every table must be zero
-// where it is unused (zero_tables()) and every flag true (verify_tables()).
+// The steps that take lazy initialisation out of a file system, in this order. The file system is
+// consistent between any two steps, and after a crash within one. Before the first step, every
+// unused part of a table must be zero (zero_tables()) and every flag true (verify_tables()).
 
-// Zeroes the never-used inodes that share a block with the last one in use: neither the kernel nor
-// zero_tables() touches them, and whoever reads the block whole would take them for real. Whole
-// blocks are written back. Returns the number of groups where there was something.
+// Zeroes the never-used inodes that share a block with the last used inode. The kernel and
+// zero_tables() do not touch them, but whoever reads the whole block would take them for real.
+// Writes whole blocks. Returns the number of groups that had something to zero.
 [[nodiscard]] Result<std::uint64_t> zero_slack(Target& target, const Tables& tables);
 
-// Writes the bitmaps of groups that had none (INODE_UNINIT, BLOCK_UNINIT), then clears these flags
-// and bg_itable_unused everywhere, with checksums, copies of the descriptors included.
+// Writes the bitmaps of groups that have no bitmap on disk (INODE_UNINIT, BLOCK_UNINIT). Then
+// clears these flags and bg_itable_unused everywhere and renews the checksums, also in the copies
+// of the descriptors.
 [[nodiscard]] Status write_out_groups(Target& target);
 
 // Takes uninit_bg out of the superblocks, then flags and checksums out of the descriptors.

@@ -9,28 +9,29 @@
 
 namespace e4r::lazyinit {
 
-// Trusting bitmaps, or rewriting what hangs on them, asks for a check since the last mount: an
-// Error when there was none (s_lastcheck < s_mtime; tune2fs asks for the same).
+// Refuses a file system that was not checked since its last mount (s_lastcheck < s_mtime), as
+// tune2fs does. Trusting bitmaps requires such a check.
 [[nodiscard]] Status freshly_checked(Target& target);
 
-// Whether record_unused() will take every inode bitmap, before anything is written for it: the
-// Error that it would give if not. A file system without descriptor checksums has no flags,
-// whatever its descriptors hold.
+// Refuses if record_unused() would refuse an inode bitmap, with the same Error. Call it before
+// anything is written. A file system without descriptor checksums has no flags, whatever its
+// descriptors hold.
 [[nodiscard]] Status inode_bitmaps_agree(Target& target);
 
-// Turns on uninit_bg: valid checksums in every descriptor, no flag set, nothing counted as unused;
-// then the feature in all superblocks. Consistent at every instant: a checksum without the feature
-// is not looked at. Nothing is done to a file system that has descriptor checksums.
+// Turns on uninit_bg. First every descriptor gets a valid checksum, with no flag set and no inode
+// counted as unused. Then all superblocks get the feature. The file system is consistent at every
+// instant, since nobody looks at a checksum without the feature. Does nothing to a file system that
+// has descriptor checksums.
 [[nodiscard]] Status add_group_checksums(Target& target);
 
 // tune2fs flags every table ITABLE_ZEROED when it turns on checksums, and counts no inode as
-// unused; e2fsck then finds unused ones, and with them inodes that were deleted. So: which groups
-// are flagged before (all false without group checksums), ...
+// unused. e2fsck then finds unused inodes, and deleted inodes among them. So flagged_zeroed() says
+// before tune2fs which groups are flagged (no group is, without group checksums).
 [[nodiscard]] Result<std::vector<bool>> flagged_zeroed(Target& target);
-// ... and afterwards no other group keeps the flag. Durable. The file system may be one that is not
-// clean, since tune2fs may ask for e2fsck ...
+// After tune2fs, takes the flag from all other groups, durably. The file system may be unclean,
+// since tune2fs may ask for e2fsck.
 [[nodiscard]] Status keep_flags(Target& target, const std::vector<bool>& flagged);
-// ... as this tells.
+// Whether tune2fs has asked for e2fsck.
 [[nodiscard]] Result<bool> unclean(Target& target);
 
 struct Enabled {
@@ -40,13 +41,13 @@ struct Enabled {
   std::uint64_t to_zero = 0;        // bytes of table that are left to zero
 };
 
-// Works INODE_UNINIT and bg_itable_unused of every group out of its inode bitmap: unused is what
-// lies behind the last inode in use, reserved inodes being in use. ITABLE_ZEROED is taken from
-// groups whose unused part grows, since deleted inodes lie there; with `probe` it is given to
-// those that read as zeros. BLOCK_UNINIT stays. The file system needs descriptor checksums.
+// Derives INODE_UNINIT and bg_itable_unused of every group from its inode bitmap: the inodes behind
+// the last used or reserved one are unused. Takes ITABLE_ZEROED from groups whose unused part
+// grows, since deleted inodes lie there. With `probe`, sets it for groups that read as zeros. Keeps
+// BLOCK_UNINIT. The file system needs descriptor checksums.
 //
-// Refuses a bitmap whose checksum is wrong or that has another number of free inodes than the
-// descriptor. Until then nothing has been written; inode_bitmaps_agree() says so beforehand.
+// Refuses a bitmap with a wrong checksum, or with another number of free inodes than its
+// descriptor. Nothing has been written then. inode_bitmaps_agree() says so beforehand.
 [[nodiscard]] Result<Enabled> record_unused(Target& target, bool probe);
 
 }  // namespace e4r::lazyinit

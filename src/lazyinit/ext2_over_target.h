@@ -11,17 +11,17 @@ namespace e4r::lazyinit {
 
 class Ext2OverTarget {
  public:
-  // For writing. The superblock must have passed Superblock::read(). Multiple-mount protection is
-  // the target's affair (mmp_target.h).
+  // Opens for writing. The superblock must have passed Superblock::read(). The target takes care of
+  // multiple-mount protection (mmp_target.h).
   [[nodiscard]] static Result<std::unique_ptr<Ext2OverTarget>> open(Target& target);
 
   [[nodiscard]] ext2_filsys fs() const { return fs_.get(); }
-  // An Error that says what libext2fs was about, unless `code` is 0.
+  // Makes an Error that says what libext2fs tried to do, unless `code` is 0.
   [[nodiscard]] Status checked(errcode_t code, const char* about) const;
-  // Descriptors and superblock, the copies of both included; then sync. The primary superblock
-  // goes last, behind a sync of its own (ext2fs_flush2).
+  // Writes descriptors and superblock with their copies, then syncs. The primary superblock goes
+  // last, after a sync of its own (ext2fs_flush2).
   [[nodiscard]] Status flush_all();
-  // The same without descriptors.
+  // Writes the superblocks only, in the same way.
   [[nodiscard]] Status flush_superblocks();
 
  private:

@@ -37,7 +37,7 @@ class Ext4Tables final : public Tables {
   [[nodiscard]] Descriptor descriptor(std::uint32_t group) const { return descriptors_.get(group); }
   // Where the tables lie, the bitmaps, and the superblock and the descriptors with their copies.
   [[nodiscard]] std::vector<ByteRange> metadata() const;
-  // In memory: flags (EXT2_BG_*) and unused inodes of a group.
+  // Changes memory only: flags (EXT2_BG_*) and unused inodes of a group.
   void set_group(std::uint32_t group, std::uint16_t flags, std::uint32_t unused);
 
  private:

@@ -10,24 +10,24 @@
 
 namespace e4r::lazyinit {
 
-// The means of zeroing that are tried, in this order; a test or a benchmark turns some off.
+// The means of zeroing, tried in this order. A test or a benchmark turns some off.
 //
-//   file    holes are left alone, since they read as zeros and shall stay holes. Data becomes zero
-//           by FALLOC_FL_ZERO_RANGE, which keeps the file's blocks, else by FALLOC_FL_PUNCH_HOLE
-//           (tmpfs has only that), else by writing.
-//   device  BLKZEROOUT. The kernel sends WRITE ZEROES where the device has it and writes zero pages
-//           itself where not (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c), which is the same
-//           ioctl; queue/write_zeroes_max_bytes in sysfs says which, and is what Zeroed reports.
+//   file    Holes are left alone: they read as zeros and should stay holes. Data becomes zero
+//           by FALLOC_FL_ZERO_RANGE, which keeps the file's blocks, else by
+//           FALLOC_FL_PUNCH_HOLE (tmpfs has only that), else by writing.
+//   device  BLKZEROOUT. The kernel sends WRITE ZEROES if the device has it, else it writes
+//           zero pages (__blkdev_issue_zeroout, Linux 6.1 block/blk-lib.c). Zeroed reports
+//           which, as queue/write_zeroes_max_bytes in sysfs says.
 //
-// Punching is FALLOC_FL_PUNCH_HOLE on both: on a device the kernel sends WRITE ZEROES that may
-// unmap, and fails where the device has none (blkdev_fallocate, Linux 6.1 block/fops.c).
+// FALLOC_FL_PUNCH_HOLE punches both. For a device the kernel sends WRITE ZEROES that may unmap, and
+// fails if the device has no such command (blkdev_fallocate, Linux 6.1 block/fops.c).
 struct Means {
   bool zero_range = true;
   bool punch_hole = true;
   bool zeroout = true;
 };
 
-// Target on a descriptor of its own: what Target::open() makes.
+// A Target with its own file descriptor: what Target::open() makes.
 class FileTarget : public Target {
  public:
   [[nodiscard]] static Result<std::unique_ptr<FileTarget>> open(const std::string& path,

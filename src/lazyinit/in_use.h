@@ -7,20 +7,19 @@
 
 namespace e4r::lazyinit {
 
-// Whether a device, or the file behind a loop device, is mounted, as libext2fs finds out
-// (ext2fs_check_if_mounted): in the mount namespace of this process. A path that does not exist is
-// not.
+// Whether a device, or the file behind a loop device, is mounted in the mount namespace of this
+// process (ext2fs_check_if_mounted). False for a path that does not exist.
 [[nodiscard]] Result<bool> is_mounted(const std::string& path);
 
-// An Error that says by whom the file system is used and what to do: it is mounted, or a loop
-// device shows its bytes as well, mounted or not. For a loop device that is another one on the same
-// file.
+// Refuses a file system that is mounted, or whose bytes a loop device shows (for a loop device:
+// another one on the same file). The Error says who uses it and what to do.
 [[nodiscard]] Status check_not_in_use(const std::string& path);
 
-// An Error when somebody has the block device exclusively, as a mount has in whichever mount
-// namespace. The kernel tells by an open with O_EXCL, so the device must not be open that way here.
+// Refuses a block device that somebody has opened exclusively. A mount does so in every mount
+// namespace. The check opens the device with O_EXCL, so this process must not have it open that
+// way.
 [[nodiscard]] Status check_not_held(const std::string& path);
-// What to say of it.
+// The Error of such a device.
 [[nodiscard]] Error held_error(const std::string& path);
 
 }  // namespace e4r::lazyinit

@@ -11,7 +11,7 @@
 
 namespace e4r::lazyinit {
 
-// How far the inode tables of a file system are, from its descriptors alone. Bytes of tables.
+// How many inode tables are initialised, by the descriptors alone. Bytes are bytes of tables.
 struct Inventory {
   std::uint64_t groups = 0;
   std::uint64_t inode_uninit = 0, block_uninit = 0, zeroed = 0;  // groups with the flag
@@ -25,7 +25,7 @@ struct Inventory {
 
 [[nodiscard]] Inventory take_inventory(std::span<const Table> tables);
 
-// Neighbouring groups that are alike in everything but their place.
+// Neighbouring groups that differ only in their place.
 struct GroupRun {
   std::uint32_t first = 0, last = 0;
   Table like;                     // the first one
@@ -40,19 +40,19 @@ struct GroupRun {
 //   '+'  some of them flagged, some not
 [[nodiscard]] std::string map_of_groups(std::span<const Table> tables, std::size_t width);
 
-// What zeroing takes on a storage.
+// What zeroing costs on a storage.
 struct ZeroCost {
   std::uint64_t bytes_per_second = 100u << 20;
-  // Of each group besides its bytes: a seek, and the flush of the disk's cache.
+  // Cost of a group besides its bytes: a seek, and a flush of the disk's cache.
   std::chrono::duration<double> per_group{0.035};
 };
 // The longest that the kernel's timer adds to a sleep, with HZ=250 as in Debian's kernels.
 inline constexpr std::chrono::duration<double> kTick{0.004};
 
-// How long the kernel's thread takes for `inventory`: after each group it sleeps `multiplier` times
-// as long as the first group took, its flush included, in whole ticks (ext4_run_li_request, Linux
-// 6.1 super.c). So (multiplier + 1) x (bytes / rate + what each group costs besides), and a tick
-// for each group unless it never sleeps.
+// How long the kernel's thread takes for `inventory`. After each group it sleeps `multiplier` times
+// as long as the first group took, flush included, in whole ticks (ext4_run_li_request, Linux 6.1
+// super.c). So the time is (multiplier + 1) x (bytes / rate + cost of each group), and a tick for
+// each group unless the thread never sleeps.
 [[nodiscard]] std::chrono::duration<double> estimate(const Inventory& inventory,
                                                      std::uint32_t multiplier,
                                                      const ZeroCost& cost);

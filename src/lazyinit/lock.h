@@ -8,23 +8,22 @@
 
 namespace e4r::lazyinit {
 
-// Keeps others from changing a file system at the same time, as far as they lock it too, by two
-// locks on the image's own file: flock(2), and all bytes by fcntl(2) (F_OFD_SETLK), which QEMU
-// takes and heeds. So the name under which it was given does not matter. For a block device it is
-// the node that the kernel names it by (DEVNAME in sysfs), and for a partition flock(2) on the
-// node of its whole disk comes first: that is how systemd wants block devices to be locked
-// (https://systemd.io/BLOCK_DEVICE_LOCKING), and udev leaves the disk alone meanwhile. A disk whose
-// node is not there, or may not be opened, is passed over.
+// Keeps others from changing a file system at the same time, if they lock it too. Two locks are
+// taken on the image's inode, so the name of the image does not matter: flock(2), and fcntl(2)
+// (F_OFD_SETLK) on all bytes, which QEMU takes and heeds. For a block device, the node that DEVNAME
+// in sysfs names is locked. For a partition, flock(2) on its whole disk comes first, as systemd's
+// convention wants it (https://systemd.io/BLOCK_DEVICE_LOCKING); udev leaves the disk alone
+// meanwhile. A disk without a node, or whose node may not be opened, is passed over.
 //
-// What a process locked that this one descends from is locked for this one: `flock DEV` and
-// `udevadm lock -d DEV` run commands so.
+// A lock of an ancestor process counts as ours: `flock DEV` and `udevadm lock -d DEV` run commands
+// under a lock of theirs.
 //
-// The programs that are started meanwhile have the lock too: it ends with the last of them.
+// Programs that are started meanwhile inherit the lock. It ends with the last of them.
 class ImageLock {
  public:
-  // Holds no lock: for commands that change nothing.
+  // Holds no lock, for commands that change nothing.
   ImageLock() = default;
-  // The Error says which process has the lock, as far as /proc tells.
+  // The Error names the process that has the lock, if /proc shows it.
   [[nodiscard]] static Result<ImageLock> take(const std::string& path);
   [[nodiscard]] bool held() const { return fd_.is_open(); }
 

@@ -16,12 +16,12 @@ namespace e4r::lazyinit {
 
 struct MkfsOutcome {
   std::uint32_t groups = 0;
-  bool group_checksums = false;   // without them mke2fs zeroed all tables: nothing was done to them
-  ZeroOutcome zeroing;            // of tables, by zero and probe
-  Checked checked;                // by prezeroed: tables and journal
-  std::uint64_t seed = 0;         // of the sample
-  std::uint32_t lazy = 0;         // tables left for later
-  std::uint32_t believed = 0;     // marked because what was checked read as zeros
+  bool group_checksums = false;  // without them mke2fs zeroed all tables, and nothing was done here
+  ZeroOutcome zeroing;           // of tables, by zero and probe
+  Checked checked;               // by prezeroed: tables and journal
+  std::uint64_t seed = 0;        // of the sample
+  std::uint32_t lazy = 0;        // tables left for later
+  std::uint32_t believed = 0;    // marked because what was checked read as zeros
   std::uint64_t table_bytes = 0;  // all tables, used parts too
   std::uint64_t table_bytes_avoided = 0;
   std::uint64_t table_bytes_later = 0;  // unused parts of lazy tables
@@ -29,17 +29,17 @@ struct MkfsOutcome {
   std::uint64_t journal_written = 0, journal_zeroed = 0, journal_avoided = 0;
 };
 
-// What follows mke2fs, when that was told to leave the tables alone.
+// The work after mke2fs, which was told to leave the tables alone.
 //
-// No flag that mke2fs set is taken over: what is marked in the end was zeroed, found zero or
-// checked here. That costs nothing where mke2fs was right, since holes are passed over. Where
-// `prezeroed` finds something else than zeros, every flag goes, so that the tables are done later.
+// Flags that mke2fs set are not taken over: a marked table was zeroed, found zero or checked here.
+// That costs nothing where mke2fs was right, since holes are passed over. If `prezeroed` finds
+// something else than zeros, all flags are cleared, so that the tables are done later.
 //
-// `journal` is journal_ranges(), or nothing if the command line has a word on it. It is sound
-// already (add_for_storage()): mke2fs has zeroed it, or everything read as zeros. In the second
-// case that is checked again, with the tables under prezeroed. `write` writes it, since a copy that
-// leaves out holes would leave out the journal too. If mke2fs had a file punched and then gave the
-// journal blocks, they are given back.
+// `journal` is journal_ranges(), or empty if the command line has a word on the journal. It is
+// sound already (add_for_storage()): either mke2fs has zeroed it, or everything read as zeros. In
+// the second case it is checked again, under prezeroed together with the tables. `write` writes it,
+// since a copy without holes would leave out the journal too. If mke2fs has punched a file and then
+// given the journal blocks, the blocks are punched again.
 //
 // Everything is durable afterwards. `stop` ends zeroing of tables early and leaves the rest lazy.
 [[nodiscard]] Result<MkfsOutcome> finish_mkfs(

@@ -19,7 +19,7 @@ enum class TableInit : std::uint8_t {
   lazy,       // no table is marked zeroed
   zero,       // all are made zero and marked
   write,      // all are written with zeros, holes too, and marked
-  probe,      // those that read as zeros are marked, the others made zero and marked
+  probe,      // tables that read as zeros are marked, the others made zero and marked
   prezeroed,  // all are marked once a sample, or everything, has read as zeros
 };
 
@@ -36,20 +36,20 @@ struct MkfsOptions {
   std::optional<bool> discard_word;  // discard, or nodiscard and -K
   std::uint64_t offset = 0;          // -E offset: where the file system starts in the file
 
-  // For mke2fs, argv[0] not among them: our keys taken out. If any were there, options stand in
-  // front of operands, each in a word of its own; without them the words are what they were.
+  // The words for mke2fs without argv[0] and without our keys. If there were such keys, options
+  // come before operands, each in a word of its own. Else the words are unchanged.
   std::vector<std::string> arguments;
-  // Which of them is the value of -E, if they have one.
+  // The index of the value of -E, if there is one.
   std::optional<std::size_t> extended;
-  // The same for the device, and for the value of -d (a directory whose files are copied).
+  // The indexes of the device and of the value of -d (a directory whose files are copied).
   std::optional<std::size_t> device_at, root_at;
-  std::size_t options_end = 0;  // how many of the words belong to options
-  bool ours = false;      // at least one key of ours was given
-  bool quiet = false;     // -q
-  bool dry_run = false;   // -n
-  bool version = false;   // -V
-  std::string undo_file;  // -z
-  std::string device;     // empty: none given, of which mke2fs will complain
+  std::size_t options_end = 0;  // number of words that belong to options
+  bool ours = false;            // at least one key of ours was given
+  bool quiet = false;           // -q
+  bool dry_run = false;         // -n
+  bool version = false;         // -V
+  std::string undo_file;        // -z
+  std::string device;           // empty if not given: mke2fs will complain
 
   [[nodiscard]] bool changes_tables() const { return init != TableInit::keep; }
 };
@@ -63,13 +63,13 @@ struct MkfsOptions {
 //   write_unreadable (with zero, write or probe)
 //   init_itable[=N] or noinit_itable
 //
-// With a key of ours, what is left of all -E becomes one: mke2fs 1.47.4 heeds all of them, 1.47.0
-// only the last. lazy_itable_init beside itable_init goes too, if both want the same.
+// With a key of ours, the rest of all -E becomes one: mke2fs 1.47.4 reads all of them, 1.47.0 only
+// the last. lazy_itable_init beside itable_init is dropped if both want the same.
 //
-// An Error is for exit status 2: a key that starts with itable_ and is none, a value that will not
-// do, keys that contradict each other, and what makes our part impossible: -S, -O journal_dev,
-// -E android_sparse, -z with -E offset, and -c and -z with write_unreadable. A command line that mke2fs itself would refuse is handed
-// on as it is.
+// An Error is for exit status 2: an unknown key that starts with itable_, a wrong value, keys that
+// contradict each other, and options that make our part impossible: -S, -O journal_dev, -E
+// android_sparse, -z with -E offset, and -c or -z with write_unreadable. A command line that mke2fs
+// will refuse is handed on unchanged.
 [[nodiscard]] Result<MkfsOptions> parse_mkfs_options(std::span<const std::string> arguments);
 
 // Adds what mke2fs has to be told for itable_init, as the storage is before it starts:
@@ -83,13 +83,14 @@ struct MkfsOptions {
 //                          unreadable again. An Error if the command line has discard
 [[nodiscard]] Status add_for_storage(MkfsOptions& options, const Storage& storage);
 
-// The keys of -E above, with each value where there are few: "itable_init=lazy", "itable_threads=".
+// The keys of -E above. A key with few values is listed with each: "itable_init=lazy",
+// "itable_threads=".
 [[nodiscard]] std::vector<std::string> mkfs_keys();
 
-// The options of mke2fs, as getopt(3) wants them.
+// The options of mke2fs in getopt(3)'s form.
 [[nodiscard]] std::string_view mkfs_letters();
 
-// "lazy", "zero", ...; "keep" has no name and is empty.
+// "lazy", "zero", ...; empty for "keep".
 [[nodiscard]] std::string_view name_of(TableInit init);
 
 }  // namespace e4r::lazyinit

@@ -7,14 +7,14 @@
 
 namespace e4r::lazyinit {
 
-// For writing to a file system that other hosts may see: with multiple-mount protection (feature
-// mmp) the target marks its MMP block as a checker does, by libext2fs, for as long as it exists.
-// That takes twice the block's check interval, 11 seconds by default. Each sync() makes sure that
-// no other host has marked it meanwhile. Other file systems, and what has no valid superblock, are
-// handed back as they are.
+// Wraps a target for writing where other hosts may see the file system. With multiple-mount
+// protection (feature mmp) the MMP block is marked as a checker marks it, by libext2fs, as long as
+// the object lives. That takes twice the block's check interval, 11 seconds by default. Each sync()
+// checks that no other host has marked the block meanwhile. Without mmp, or without a valid
+// superblock, returns `below`.
 //
-// An Error says who uses it: a mount on another host, or a checker (which may have been killed:
-// tune2fs -f -E clear_mmp).
+// The Error says who uses the file system: a mount on another host, or a checker, which may have
+// been killed (tune2fs -f -E clear_mmp).
 [[nodiscard]] Result<std::unique_ptr<Target>> hold_mmp(std::unique_ptr<Target> below);
 
 }  // namespace e4r::lazyinit

@@ -13,10 +13,10 @@ namespace e4r::lazyinit {
 // (parse_apply_sb_mount_options) refuses to mount when the last is not NUL.
 inline constexpr std::size_t kMountOptionsMax = 63;
 
-// What the mount options in a superblock say of the kernel's lazy inode-table thread.
+// What the mount options in a superblock say about the kernel's lazy inode-table thread.
 struct InitItable {
   enum class Kind : std::uint8_t {
-    unset,  // no word of it: the thread runs with the kernel's own multiplier, 10
+    unset,  // not mentioned: the thread runs with the kernel's own multiplier, 10
     off,    // noinit_itable: no thread
     wait,   // init_itable=N: after each group, sleep N x the time that the first one took
   };
@@ -33,19 +33,19 @@ struct InitItable {
   friend bool operator==(const InitItable&, const InitItable&) = default;
 };
 
-// A multiplier as text. `name` is what the Error calls it: "init_itable", "--mult".
+// Parses a multiplier. The Error calls it `name`: "init_itable", "--mult".
 [[nodiscard]] Result<std::uint32_t> parse_multiplier(std::string_view name, std::string_view text);
 
-// Takes what InitItable::text() gives, and "init_itable" alone. The kernel warns of a word that it
-// cannot parse, and then ignores all options of the superblock: so nothing else is let through.
+// Parses what InitItable::text() gives, and "init_itable" alone. Anything else is refused: the
+// kernel ignores all options of the superblock if it cannot parse one word.
 [[nodiscard]] Result<InitItable> parse_init_itable(std::string_view text);
 
-// What a comma-separated list of options says; of several words the last counts, as at mount. A
-// word that the kernel would not parse is an Error, since it makes the whole list void.
+// What a comma-separated list of options says. The last word counts, as at mount. A word that the
+// kernel cannot parse is an Error, since it makes the whole list void.
 [[nodiscard]] Result<InitItable> init_itable_of(std::string_view mount_options);
 
-// `mount_options` with every such word taken out and `wanted` put at the end (Kind::unset: none).
-// An Error if the text gets longer than kMountOptionsMax.
+// Takes all such words out of `mount_options` and puts `wanted` at the end (nothing for
+// Kind::unset). An Error if the text gets longer than kMountOptionsMax.
 [[nodiscard]] Result<std::string> with_init_itable(std::string_view mount_options,
                                                    const InitItable& wanted);
 

@@ -8,7 +8,7 @@
 
 namespace e4r::lazyinit {
 
-// What lies in `file` behind place.offset bytes. An Error if the file ends before.
+// The part of `file` from byte place.offset on. An Error if the file ends before that.
 [[nodiscard]] Result<std::unique_ptr<Target>> behind_offset(std::unique_ptr<Target> file,
                                                             const Place& place);
 

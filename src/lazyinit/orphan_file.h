@@ -6,17 +6,17 @@
 
 namespace e4r::lazyinit {
 
-// The orphan file (feature orphan_file) has a checksum in each of its blocks where the file system
-// has metadata_csum, and none elsewhere. tune2fs to 1.47.0 leaves them as they are when it sets or
-// drops metadata_csum: the kernel then refuses to mount ("orphan file block 0: bad checksum",
-// ext4_init_orphan_info()), and e2fsck calls the blocks not clean.
+// With metadata_csum, each block of the orphan file (feature orphan_file) has a checksum. tune2fs
+// up to 1.47.0 leaves these checksums as they are when it sets or drops metadata_csum. The kernel
+// then refuses to mount ("orphan file block 0: bad checksum", ext4_init_orphan_info()), and e2fsck
+// calls the blocks not clean.
 
-// Whether renew_orphan_checksums() will take every block, before anything is written: an Error if
-// not. A file system without an orphan file is all right.
+// Refuses if renew_orphan_checksums() would refuse a block. Call it before anything is written. A
+// file system without an orphan file passes.
 [[nodiscard]] Status orphan_file_readable(Target& target);
 
-// Gives each block of the orphan file the checksum that the features ask for, or none; then sync.
-// Refuses blocks that are no orphan file's.
+// Gives each block of the orphan file the checksum that the features ask for, or clears it; then
+// syncs. Refuses blocks that do not look like an orphan file.
 [[nodiscard]] Status renew_orphan_checksums(Target& target);
 
 }  // namespace e4r::lazyinit

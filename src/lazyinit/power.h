@@ -5,9 +5,9 @@
 
 namespace e4r::lazyinit {
 
-// Whether the machine lives on its battery: a battery of its own (not a mouse's: scope "Device")
-// says "Discharging", and no mains or USB supply is online. False where there is no such directory
-// or nothing can be read. (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
+// Whether the machine runs on its battery: a battery of the machine (scope "Device" is a mouse's)
+// says "Discharging", and no mains or USB supply is online. False if there is no such directory, or
+// nothing can be read. (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
 [[nodiscard]] bool on_battery(const std::string& supplies = "/sys/class/power_supply");
 
 }  // namespace e4r::lazyinit

@@ -11,9 +11,9 @@
 
 namespace e4r::lazyinit {
 
-// What a command would do, without doing it (--dry-run): reads go through to `below`, which may be
-// open read-only; writes stay in memory and are seen by later reads. Memory: 4 KiB for each 4 KiB
-// written, next to nothing for zeroed ranges.
+// Runs a command without effect (--dry-run). Reads go through to `below`, which may be open
+// read-only. Writes stay in memory, and later reads see them. It needs 4 KiB of memory for each 4
+// KiB written, and next to nothing for zeroed ranges.
 class ScratchTarget final : public Target {
  public:
   explicit ScratchTarget(std::unique_ptr<Target> below) : below_(std::move(below)) {}
@@ -23,7 +23,7 @@ class ScratchTarget final : public Target {
   [[nodiscard]] bool is_block_device() const override { return below_->is_block_device(); }
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  // Counted as written, since only the real target knows its means.
+  // Zeroed ranges count as written, since only the real target knows its means.
   using Target::zero;
   [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length, ZeroBy by) override;
   [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override;

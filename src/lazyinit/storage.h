@@ -8,22 +8,22 @@
 
 namespace e4r::lazyinit {
 
-// What is known of a file or device before anything is written to it.
+// What is known about a file or device before anything is written to it.
 struct Storage {
-  // There is nothing but zeros: the file does not exist yet, is empty, or is all holes. Always
-  // false for a device, which would have to be read.
+  // Everything reads as zeros: the file does not exist yet, is empty, or is all holes. Always false
+  // for a device, since it would have to be read.
   bool reads_as_zeros = false;
-  // What reads as zeros does so until it is written. A regular file, a loop device on one, and a
-  // device that cannot discard. Any other device may show zeros where a block was discarded and
-  // something else later: no attribute of Linux's block devices promises otherwise
+  // Zeros stay zeros until they are written: on a regular file, on a loop device on one, and on a
+  // device that cannot discard. Any other device may show zeros where a block was discarded, and
+  // something else later. No attribute of Linux's block devices promises otherwise
   // (queue/discard_zeroes_data has been 0 since 4.12).
   bool zeros_last = false;
 };
 
 [[nodiscard]] Storage look_at_storage(const std::string& path);
 
-// A block device's file in sysfs, such as "queue/discard_max_bytes", or its disk's for a partition:
-// the text without its newline.
+// Reads a block device's file in sysfs, such as "queue/discard_max_bytes"; for a partition also its
+// disk's. The text has no newline at its end.
 [[nodiscard]] std::optional<std::string> device_attribute(dev_t device, const std::string& name);
 
 }  // namespace e4r::lazyinit

@@ -11,8 +11,8 @@
 
 namespace e4r::lazyinit {
 
-// The superblock in its form on disk, to be changed and written back, and sizes worked out of it.
-// (What can be read of one without ext2fs.h is image::SuperblockInfo.)
+// The superblock as it is on disk, which can be changed and written back, and sizes that follow
+// from it. (image::SuperblockInfo is for users that do not include ext2fs.h.)
 class Superblock : public Geometry {
  public:
   // Refuses what image::check_superblock() refuses: a wrong checksum, and counts that contradict
@@ -21,9 +21,10 @@ class Superblock : public Geometry {
   // Writes the 1,024 bytes, with their checksum under metadata_csum.
   [[nodiscard]] Status write(Target& target);
 
-  // Features of which writing needs to know more than is known here: none, or an Error.
+  // Refuses features that make writing unsafe, because this program does not know them.
   [[nodiscard]] Status known_features(const std::string& path) const;
-  // Cleanly unmounted, no errors on record, no journal to replay: or an Error.
+  // Refuses a file system that was not cleanly unmounted, has errors on record, or a journal to
+  // replay.
   [[nodiscard]] Status at_rest(const std::string& path) const;
 
   [[nodiscard]] bool has_ro_compat(std::uint32_t bit) const {
@@ -40,28 +41,27 @@ class Superblock : public Geometry {
   }
   // Whether the group has a copy of the superblock (sparse_super, sparse_super2).
   [[nodiscard]] bool has_copy(std::uint32_t group) const;
-  // Where the primary copy of the descriptor block lies: behind the superblock, or with meta_bg
-  // in the first group of those that it describes.
+  // The primary place of a descriptor block: behind the superblock, or with meta_bg in the first
+  // group that the block describes.
   [[nodiscard]] std::uint64_t descriptor_block(std::uint32_t index) const;
-  // The checksum that bg_checksum is to hold for these `desc_size` bytes; 0 without the features.
-  // (ext4_group_desc_csum, Linux 6.1 super.c.)
+  // The value for bg_checksum of these `desc_size` bytes; 0 without the features
+  // (ext4_group_desc_csum, Linux 6.1 super.c).
   [[nodiscard]] std::uint16_t descriptor_checksum(std::uint32_t group,
                                                   std::span<const std::byte> descriptor) const;
 
-  // Whether `bitmap`, a group's inode bitmap without its padding, has the checksum that its
-  // descriptor holds (ext4_inode_bitmap_csum_verify, Linux 6.1 bitmap.c). True without
-  // metadata_csum.
+  // Whether `bitmap`, a group's inode bitmap without its padding, has the checksum in its
+  // descriptor (ext4_inode_bitmap_csum_verify, Linux 6.1 bitmap.c). True without metadata_csum.
   [[nodiscard]] bool inode_bitmap_checksum_ok(std::span<const std::byte> bitmap,
                                               std::uint32_t stored) const;
 
-  // Whether an inode of this number has the checksum that it holds (ext4_inode_csum_verify, Linux
-  // 6.1 inode.c). True without metadata_csum.
+  // Whether the inode of this number has the right checksum (ext4_inode_csum_verify, Linux 6.1
+  // inode.c). True without metadata_csum.
   [[nodiscard]] bool inode_checksum_ok(std::uint32_t number,
                                        std::span<const std::byte> inode) const;
-  // Whether e2fsck takes the bytes for an inode that is not in use, and has nothing to say of them:
-  // no links, and a time of deletion or nothing but a checksum, which is right. (e2fsck_pass1,
-  // 1.47.0: a time below s_inodes_count is a link of the orphan list, unless the file system's own
-  // times are as low.)
+  // Whether e2fsck takes the bytes for an unused inode and does not complain: it has no links, a
+  // right checksum, and either a time of deletion or nothing else. (e2fsck_pass1, 1.47.0: a time
+  // below s_inodes_count is a link of the orphan list, unless the file system's own times are as
+  // low.)
   [[nodiscard]] bool is_deleted_inode(std::uint32_t number, std::span<const std::byte> inode) const;
 
   ext2_super_block raw = {};

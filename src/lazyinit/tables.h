@@ -20,10 +20,10 @@ struct ByteRange {
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
-// One block group's inode table and what the descriptor says of it. Inodes are counted from the
-// start of the table. Without descriptor checksums the flags and the count of unused inodes mean
-// nothing to the kernel (ext4_itable_unused_count is only believed under ext4_has_group_desc_csum,
-// Linux 6.1): then all flags are false, `unused` is 0 and `unused_part` is empty.
+// One block group's inode table and what its descriptor says about it. Inodes are counted from the
+// start of the table. Without descriptor checksums the kernel believes neither the flags nor the
+// count of unused inodes (ext4_has_group_desc_csum, Linux 6.1). Then all flags are false, `unused`
+// is 0 and `unused_part` is empty.
 struct Table {
   std::uint32_t group = 0;
   ByteRange whole;            // all blocks of the table
@@ -31,39 +31,38 @@ struct Table {
   bool inode_uninit = false;  // EXT4_BG_INODE_UNINIT: no inode was ever used, whatever `unused` is
   bool block_uninit = false;  // EXT4_BG_BLOCK_UNINIT
   bool zeroed = false;        // EXT4_BG_INODE_ZEROED
-  // What may be zeroed: the whole blocks behind the one with the last used inode; all of the table
-  // under inode_uninit (ext4_init_inode_table, Linux 6.1 ialloc.c).
+  // The part that may be zeroed: the whole blocks behind the block of the last used inode, or all
+  // of the table under inode_uninit (ext4_init_inode_table, Linux 6.1 ialloc.c).
   ByteRange unused_part;
 };
 
-// The file system as a whole. Sizes in bytes unless it says blocks.
+// The file system as a whole. Sizes are in bytes unless the name says blocks.
 struct FileSystem {
   enum class Checksums : std::uint8_t { none, uninit_bg, metadata_csum };
   std::string label, uuid;
   std::uint64_t blocks = 0;
   std::uint32_t block_size = 0, inode_size = 0, inodes_per_group = 0, groups = 0;
   Checksums checksums = Checksums::none;  // of group descriptors
-  bool needs_recovery = false;            // the journal holds what is not here yet
+  bool needs_recovery = false;            // the journal holds changes that are not in place yet
   // Whether the inodes of a group end within a block of their table. The kernel counts whole blocks
-  // only (s_itb_per_group, Linux 6.1 super.c): it leaves the last one as it is and flags the table,
+  // only (s_itb_per_group, Linux 6.1 super.c). It does not zero the last block but flags the table,
   // and reports an error for a group whose used inodes reach into that block.
   [[nodiscard]] bool ends_within_block() const {
     return block_size != 0 && std::uint64_t{inodes_per_group} * inode_size % block_size != 0;
   }
-  bool at_rest = false;  // cleanly unmounted, no errors on record, no such journal
+  bool at_rest = false;  // cleanly unmounted, no errors on record, no journal to replay
 };
 
-// The inode tables of an ext4 file system and its descriptors, read from `target` (which must
-// outlive the object). Changes are kept in memory until flush(), which writes changed descriptor
-// blocks (with new checksums) and the superblock, and nothing else: the primary ones. Copies are
-// left alone, as the kernel's thread leaves them: from a copy libext2fs takes no inode for unused.
+// The inode tables of an ext4 file system and its descriptors, read from `target`, which must
+// outlive the object. Changes stay in memory until flush(). It writes changed descriptor blocks
+// with new checksums, and the superblock. Copies of both are left alone, as the kernel's thread
+// leaves them: libext2fs ignores unused counts in a copy.
 //
-// open() refuses, with one line that says what to do: no ext4, wrong superblock or descriptor
-// checksum, tables outside of the file system, flags that contradict the counts beside them; for
-// Access::write also unknown features, a journal to be replayed, recorded errors, a file system
-// that was not cleanly unmounted, bitmaps outside of the file system, metadata that overlaps a
-// table. Whether somebody uses the target is for callers to ask (in_use.h), once and under their
-// lock.
+// open() refuses with one line that says what to do: not ext4, wrong checksum of the superblock or
+// a descriptor, tables outside of the file system, flags that contradict the counts beside them.
+// Access::write also refuses unknown features, a journal to replay, recorded errors, a file system
+// that was not cleanly unmounted, bitmaps outside of the file system, and metadata that overlaps a
+// table. Callers check once, under their lock, whether somebody uses the target (in_use.h).
 class Tables {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Tables>> open(Target& target, Target::Access access);
@@ -74,22 +73,22 @@ class Tables {
   [[nodiscard]] virtual std::uint32_t inode_size() const = 0;
   [[nodiscard]] virtual std::uint32_t inodes_per_group() const = 0;
   [[nodiscard]] virtual std::uint32_t block_size() const = 0;
-  // Descriptor checksums (uninit_bg or metadata_csum): without them flags mean nothing.
+  // Whether there are descriptor checksums (uninit_bg or metadata_csum). Without them flags mean
+  // nothing.
   [[nodiscard]] virtual bool has_group_checksums() const = 0;
 
-  // Whether the bytes, found where the inode of this number (1 for the first) has its place in an
-  // unused part, are one that was deleted here: e2fsck and the kernel pass it over, as they do
-  // zeros.
+  // Whether the bytes in the place of this inode (numbers start at 1) are a deleted inode. e2fsck
+  // and the kernel ignore it in an unused part, as they ignore zeros.
   [[nodiscard]] virtual bool is_deleted_inode(std::uint32_t number,
                                               std::span<const std::byte> inode) const = 0;
 
-  // Thread-safe, in memory. Nothing happens without descriptor checksums.
+  // Thread-safe; changes memory only. Does nothing without descriptor checksums.
   virtual void set_zeroed(std::uint32_t group, bool zeroed) = 0;
-  // Descriptor blocks that changed since the last flush, then the superblock if it changed; not
-  // synced. Callers sync the tables before and the descriptors after.
+  // Writes descriptor blocks that changed since the last flush, then the superblock if it changed.
+  // It does not sync: callers sync the tables before and the descriptors after.
   [[nodiscard]] virtual Status flush() = 0;
 
-  // s_mount_opts: the options text that the kernel reads at mount; at most 63 bytes.
+  // The text of s_mount_opts, which the kernel reads at mount; at most 63 bytes.
   [[nodiscard]] virtual std::string mount_options() const = 0;
   [[nodiscard]] virtual Status set_mount_options(const std::string& text) = 0;
 };

@@ -11,14 +11,14 @@
 
 namespace e4r::lazyinit {
 
-// How a range was made to read as zeros, from cheap to dear.
+// How a range was made to read as zeros, from cheap to expensive.
 enum class ZeroMethod : std::uint8_t {
   zero_range,    // FALLOC_FL_ZERO_RANGE or FALLOC_FL_PUNCH_HOLE on a file; no data goes anywhere
   write_zeroes,  // BLKZEROOUT on a block device
   write,         // zeros written like any data
 };
 
-// By which means a range is to be made zero.
+// How to make a range zero.
 enum class ZeroBy : std::uint8_t {
   cheapest,  // the cheapest that the target has; holes stay holes
   writing,   // zeros written like any data, into holes too: the range has blocks of its own
@@ -45,36 +45,36 @@ struct Probed {
   std::uint64_t read = 0;   // bytes that had to be read: what is in holes is not
 };
 
-// The bytes that a file system lies on, by offset and length in bytes: a regular file or a block
-// device. The one door through which src/lazyinit reads and writes, libext2fs included
-// (target_io.h), so that a test can put a recorder in its place and drop what was not synced.
+// The bytes of a file system on a regular file or a block device, by offset and length in bytes.
+// src/lazyinit reads and writes only through this class, libext2fs included (target_io.h). So a
+// test can put a recorder in its place and drop what was not synced.
 //
 // All functions may be called from several threads at once. Nothing is durable before sync().
 class Target {
  public:
   enum class Access : std::uint8_t { read, write };
 
-  // `write` takes the device exclusively (O_EXCL), so that a mounted one is refused. The path may
-  // end in "?offset=N" (place.h).
+  // `write` opens the device exclusively (O_EXCL), so a mounted device is refused. The path may end
+  // in "?offset=N" (place.h).
   [[nodiscard]] static Result<std::unique_ptr<Target>> open(const std::string& path, Access access);
   virtual ~Target() = default;
 
   [[nodiscard]] virtual const std::string& path() const = 0;
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   [[nodiscard]] virtual bool is_block_device() const = 0;
-  // Whole range or Error (names path, offset and errno's text).
+  // Reads or writes the whole range. The Error names path, offset and errno's text.
   [[nodiscard]] virtual Status read(std::uint64_t offset, std::span<std::byte> bytes) = 0;
   [[nodiscard]] virtual Status write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-  // Makes the range read as zeros. Means that the target lacks are found out once and not tried
-  // again.
+  // Makes the range read as zeros. A means that the target lacks is tried only once.
   [[nodiscard]] virtual Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length,
                                             ZeroBy by) = 0;
   [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length) {
     return zero(offset, length, ZeroBy::cheapest);
   }
-  // Holes first (SEEK_DATA), then the data. A failing read is an answer, not an Error.
+  // Looks for holes first (SEEK_DATA), then reads the data. A failing read is an answer, not an
+  // Error.
   [[nodiscard]] virtual Result<Probed> probe(std::uint64_t offset, std::uint64_t length) = 0;
-  // fdatasync: what was written or zeroed before is durable afterwards.
+  // Makes durable what was written or zeroed before (fdatasync).
   [[nodiscard]] virtual Status sync() = 0;
   // Bytes that the file has on its own disk (st_blocks); 0 for a device.
   [[nodiscard]] virtual Result<std::uint64_t> allocated() = 0;

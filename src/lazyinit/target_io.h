@@ -10,9 +10,9 @@
 
 namespace e4r::lazyinit {
 
-// Lends a Target to libext2fs for as long as the object lives: open name() with manager(). Every
-// read, write, zeroing and flush of libext2fs then goes through the target; nothing is cached
-// here. flush is sync(); discard is refused.
+// Lets libext2fs use a Target as long as the object lives: open name() with manager(). Every read,
+// write, zeroing and flush of libext2fs then goes to the target, without a cache. A flush is
+// sync(). A discard is refused.
 class TargetIo {
  public:
   explicit TargetIo(Target& target);
@@ -22,9 +22,9 @@ class TargetIo {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] static io_manager manager();
-  // The text of the target's last Error; what libext2fs itself gives is but a number.
+  // The text of the target's last Error. libext2fs itself only returns a number.
   [[nodiscard]] std::string last_error() const;
-  // How the target made the last range zero that libext2fs asked for.
+  // How the target zeroed the last range for libext2fs.
   [[nodiscard]] Zeroed last_zeroed() const;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace e4r::lazyinit {
 
-// Time as a throttle sees it; a test has its own.
+// The time that a throttle sees. A test has its own clock.
 class Clock {
  public:
   using Duration = std::chrono::nanoseconds;
@@ -24,19 +24,20 @@ class Clock {
 // The clock of the machine.
 [[nodiscard]] Clock& system_clock();
 
-// Holds threads to a Pace. Sleeps are cut into slices of at most 100 ms, between which `stop` is
-// looked at. Thread-safe; `pace`, `stop` and `clock` must outlive the object.
+// Holds threads to a Pace. Sleeps are slices of at most 100 ms, and `stop` is checked between them.
+// Thread-safe; `pace`, `stop` and `clock` must outlive the object.
 class Throttle {
  public:
   Throttle(const Pace& pace, const std::atomic<bool>* stop, Clock& clock = system_clock());
 
-  // Before `bytes` of table: waits while pace.paused() says so, calling `on_pause` once first, then
-  // until max_rate allows. Unused time is not saved up: after a pause there is no burst.
+  // Call it before `bytes` of a table. It waits while pace.paused() says so, after one call of
+  // `on_pause`, and then until max_rate allows the bytes. Unused time is not saved up, so there is
+  // no burst after a pause.
   void before(std::uint64_t bytes, const std::function<void()>& on_pause);
-  // Gives back what before() was told of and what was not written after all: holes, and tables that
-  // were zero.
+  // Returns bytes that before() has counted and that were not written after all: holes, and tables
+  // that were zero.
   void give_back(std::uint64_t bytes);
-  // After a group that took `time`: sleeps wait_multiplier times that.
+  // Call it after a group that took `time`: it sleeps wait_multiplier times as long.
   void after(Clock::Duration time);
 
   [[nodiscard]] bool stopped() const { return stop_ != nullptr && *stop_; }
@@ -56,8 +57,8 @@ class Throttle {
   Clock::Duration next_{0};  // when the bytes admitted so far will have been paid for
 };
 
-// Puts the calling thread, and those that it starts, into the idle class of I/O and at the lowest
-// CPU priority.
+// Puts the calling thread, and the threads that it will start, into the idle class of I/O and at
+// the lowest CPU priority.
 void become_idle();
 
 }  // namespace e4r::lazyinit

@@ -25,27 +25,27 @@ struct Verified {
   std::uint64_t bytes = 0;    // of their unused parts
   std::uint64_t read = 0;     // bytes that had to be read for that: holes are not
   std::vector<Lie> lies;      // by group
-  // Groups whose flag tells the truth but for inodes that were deleted here, and these inodes. A
-  // table has them when e2fsck or resize2fs finds more inodes unused than before.
+  // Groups with deleted inodes and nothing else in their unused part, and the number of these
+  // inodes. Such groups appear when e2fsck or resize2fs finds more unused inodes than before.
   std::vector<std::uint32_t> with_deleted;
   std::uint64_t deleted_inodes = 0;
-  bool stopped = false;  // `stop` was set before all were looked at
+  bool stopped = false;  // `stop` was set before all groups were checked
 };
 
 struct VerifyProgress {
   std::uint64_t bytes_done = 0, bytes_total = 0;
 };
 
-// Reads the unused part of the table of each group in `groups`, a part of tables.tables(), that is
-// flagged ITABLE_ZEROED: the kernel relies on it when it lets inodes there be used (and e2fsck when
-// it skips them). Bytes behind the last inode of a table are nobody's. Writes nothing. `progress`
-// is called by one thread at a time.
+// Reads the unused part of each table in `groups`, a part of tables.tables(), that is flagged
+// ITABLE_ZEROED. The kernel relies on the flag when it uses inodes there, and e2fsck when it skips
+// them. Bytes behind the last inode of a table belong to nobody. Writes nothing. One thread at a
+// time calls `progress`.
 [[nodiscard]] Result<Verified> verify_tables(
     Target& target, const Tables& tables, std::span<const Table> groups, unsigned threads,
     const std::atomic<bool>* stop = nullptr,
     const std::function<void(const VerifyProgress&)>& progress = {});
 
-// Takes the flag from these groups, durably: the kernel, or zero_tables(), will then do their
+// Takes the flag from these groups, durably. The kernel or zero_tables() will then zero their
 // tables again.
 [[nodiscard]] Status retract(Target& target, Tables& tables, std::span<const std::uint32_t> groups);
 [[nodiscard]] std::vector<std::uint32_t> groups_of(std::span<const Lie> lies);

@@ -12,7 +12,7 @@
 
 namespace e4r::lazyinit {
 
-// How fast zero_tables() goes.
+// The speed of zero_tables().
 struct Pace {
   std::uint32_t wait_multiplier = 0;  // after each group, sleep N x the time it took; 0: no sleep.
                                       // Per group and measured each time, unlike Linux 6.1's
@@ -22,7 +22,7 @@ struct Pace {
   std::function<bool()> paused;       // asked before each group; true: wait a second, ask again
 };
 
-// Bytes of tables in one request: `stop` is looked at between two.
+// The most bytes of tables in one request. `stop` is checked between two requests.
 inline constexpr std::uint64_t kMostAtOnce = 256u << 20;
 
 struct ZeroOptions {
@@ -51,20 +51,19 @@ struct ZeroOutcome {
 };
 
 // Makes the unused part of each given group's table zero and sets its ZEROED flag. A flag reaches
-// the target only after its table is durable: zero, sync, flush the descriptors (which the next
-// sync makes durable, the last one at the end); so the file system is consistent after a crash at
-// any instant and another call finishes the rest. A table that was found zero is synced too: the
-// zeros may be another process's, not yet written. Groups that have the flag are passed over unless
-// the options say otherwise. On an Error the groups flushed before stay done.
+// the target only after its table is durable: the order is zero, sync, descriptors, and the next
+// sync makes the descriptors durable. So the file system is consistent after a crash at any
+// instant, and another call finishes the rest. A table that was found zero is synced too, since
+// another process may have written the zeros just now. Groups that have the flag are passed over
+// unless the options say otherwise. After an Error the groups that were flushed before stay done.
 //
-// Tables that lie behind each other (all of a flex_bg) are one request, up to sync_every or
-// kMostAtOnce, whichever is less. With a pace each table is one by itself.
+// Neighbouring tables (all of a flex_bg) are one request, up to sync_every or kMostAtOnce,
+// whichever is less. With a pace, each table is a request of its own.
 //
-// With a wait multiplier every group is synced within the time that is measured, as Linux does
-// (ext4_init_inode_table() flushes the device, 6.1 fs/ext4/ialloc.c); else the page cache would
-// take all of it at once and nothing would be slowed down. `progress` and `paused` are called by
-// one thread at a time. A file system without group checksums, or a group that does not exist, is
-// an Error.
+// With a wait multiplier every group is synced within the measured time, as in Linux
+// (ext4_init_inode_table() flushes the device, 6.1 fs/ext4/ialloc.c). Else the page cache would
+// take everything at once and nothing would be slowed down. One thread at a time calls `progress`
+// and `paused`. A file system without group checksums, or a group that does not exist, is an Error.
 [[nodiscard]] Result<ZeroOutcome> zero_tables(
     Target& target, Tables& tables, std::span<const std::uint32_t> groups,
     const ZeroOptions& options, const std::function<void(const ZeroProgress&)>& progress = {});
