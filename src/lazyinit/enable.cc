@@ -14,7 +14,7 @@ namespace {
 
 struct Use {
   std::uint32_t used = 0;  // inodes in use
-  std::uint32_t last = 0;  // the last of them, 1 for the first; 0: none
+  std::uint32_t last = 0;  // the last used inode, counted from 1; 0 if no inode is used
 };
 
 Use count_use(std::span<const std::byte> bitmap, std::uint32_t inodes) {
@@ -29,7 +29,7 @@ Use count_use(std::span<const std::byte> bitmap, std::uint32_t inodes) {
   return use;
 }
 
-// What becomes of one group.
+// The new flags and count of one group.
 struct Change {
   std::uint16_t flags = 0;
   std::uint32_t unused = 0;
@@ -84,7 +84,7 @@ class Recorder {
   std::vector<std::byte> bitmap_;
 };
 
-// What becomes of every group.
+// The changes of all groups.
 Result<std::vector<Change>> work_out_all(Target& target, Ext4Tables& tables) {
   Recorder recorder(target, tables);
   std::vector<Change> changes;
@@ -95,7 +95,8 @@ Result<std::vector<Change>> work_out_all(Target& target, Ext4Tables& tables) {
   return changes;
 }
 
-// Flags tables that read as zeros. Their content is not of this run: it is synced first.
+// Flags tables that read as zeros. Another process may have written the zeros, so they are synced
+// first.
 Status flag_zeros(Target& target, Ext4Tables& tables) {
   std::vector<std::uint32_t> zero;
   for (const Table& table : tables.tables()) {

@@ -23,7 +23,7 @@ std::string uuid_text(const Superblock& super) {
   return text;
 }
 
-// A text of at most `size` bytes that ends at its first NUL, if it has one.
+// A text that ends at its first NUL, or after `size` bytes.
 std::string field(const void* bytes, std::size_t size) {
   const char* text = static_cast<const char*>(bytes);
   return {text, ::strnlen(text, size)};
@@ -114,8 +114,8 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
   return {};
 }
 
-// As the kernel at mount (ext4_check_descriptors, Linux 6.1): nothing is written to what it
-// refuses.
+// Refuses what the kernel refuses at mount (ext4_check_descriptors, Linux 6.1), before anything is
+// written.
 Status Ext4Tables::check_bitmaps() const {
   const auto inside = [this](std::uint64_t block) {
     return block >= super_.first_data_block && block < super_.blocks_count;

@@ -28,7 +28,7 @@ const std::byte* zeros() {
   return block.data();
 }
 
-// This kernel or file system does not have the call at all.
+// Whether this kernel or file system lacks the call altogether.
 bool lacking(int errnum) {
   return errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == ENOTTY || errnum == ENODEV;
 }
@@ -127,13 +127,13 @@ Status FileTarget::write(std::uint64_t offset, std::span<const std::byte> bytes)
   return {};
 }
 
-// The first range of data at or behind `offset`; empty, at `end`, when there are only holes. What
-// cannot tell holes from data counts as data.
+// The first range of data at or behind `offset`. Empty, at `end`, if there are only holes. A file
+// system that cannot tell holes from data has data only.
 FileTarget::Piece FileTarget::next_data(std::uint64_t offset, std::uint64_t end) const {
   if (device_) return {offset, end};
   const off_t data = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
   if (data < 0) {
-    // ENXIO is also what a file says that has become shorter meanwhile.
+    // ENXIO also comes from a file that was truncated meanwhile.
     const bool hole = errno == ENXIO && ::lseek(fd_, 0, SEEK_END) >= static_cast<off_t>(end);
     return hole ? Piece{end, end} : Piece{offset, end};
   }
@@ -142,7 +142,7 @@ FileTarget::Piece FileTarget::next_data(std::uint64_t offset, std::uint64_t end)
   return {begin, hole <= data ? end : std::min(static_cast<std::uint64_t>(hole), end)};
 }
 
-// Makes the piece zero with fallocate(mode) unless that is known to be lacking: done or not.
+// Makes the piece zero with fallocate(mode). False if this means is lacking.
 Result<bool> FileTarget::by_fallocate(std::atomic<bool>& usable, int mode, Piece piece) {
   while (usable) {
     if (::fallocate(fd_, mode | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset),
@@ -155,7 +155,7 @@ Result<bool> FileTarget::by_fallocate(std::atomic<bool>& usable, int mode, Piece
   return false;
 }
 
-// A range that does not fit the device's sectors (EINVAL) is written instead, that one only.
+// Writes zeros to a range that does not fit the device's sectors (EINVAL), but only to that range.
 Result<bool> FileTarget::by_zeroout(Piece piece) {
   while (zeroout_) {
     std::array<std::uint64_t, 2> range = {piece.offset, piece.end - piece.offset};
@@ -225,7 +225,7 @@ Result<Zeroed> FileTarget::zero(std::uint64_t offset, std::uint64_t length, Zero
   return total;
 }
 
-// False: what was looked for (a byte that is not zero, or cannot be read) was found.
+// False if it has found a byte that is not zero, or cannot be read.
 bool FileTarget::scan_piece(Piece piece, std::span<std::byte> buffer, Probed& probed) const {
   while (piece.offset < piece.end) {
     const std::size_t want = std::min<std::uint64_t>(buffer.size(), piece.end - piece.offset);
@@ -259,7 +259,7 @@ Result<Probed> FileTarget::probe(std::uint64_t offset, std::uint64_t length) {
     if (!memory) memory = std::make_unique_for_overwrite<std::byte[]>(room);
     if (!scan_piece(piece, {memory.get(), room}, probed)) break;
   }
-  // What was read here is not read again; the cache is for others.
+  // These bytes will not be read again, so they are dropped from the page cache.
   if (probed.read > 0)
     (void)::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length),
                           POSIX_FADV_DONTNEED);

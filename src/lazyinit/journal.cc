@@ -7,7 +7,7 @@ namespace e4r::lazyinit {
 namespace {
 
 struct JournalBlocks {
-  std::uint64_t blocks = 0;  // of the file system
+  std::uint64_t blocks = 0;  // in the file system
   std::uint64_t block_size = 0;
   std::vector<ByteRange> ranges;
   bool is_foreign = false;

@@ -57,7 +57,7 @@ MountLine parse_mount(const std::string& line) {
 
 Status failed(const MountedAt& mounted, int fd) {
   const int why = errno;
-  // What the file system itself has to say of it, as "e text".
+  // The file system's own message, as "e text".
   std::array<char, 512> text = {};
   const ssize_t n = fd >= 0 ? ::read(fd, text.data(), text.size()) : -1;
   std::string detail =

@@ -21,12 +21,12 @@
 namespace e4r::lazyinit {
 namespace {
 
-// How long what ends soon is waited for.
+// How long to wait for a lock that will soon be gone.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr std::chrono::milliseconds kPause{20};
 
-// The node in /dev that the kernel calls a device by, from the directory of that device in sysfs;
-// empty where there is none.
+// The device's node in /dev by the kernel's name for it, read from the device's directory in sysfs.
+// Empty if there is no such node.
 std::string node_of(const std::string& sysfs) {
   const auto text = read_file(sysfs + "/uevent");
   if (!text.ok()) return {};
@@ -42,13 +42,13 @@ std::string sysfs_of(const struct stat& st) {
   return fmt::format("/sys/dev/block/{}:{}", major(st.st_rdev), minor(st.st_rdev));
 }
 
-// The device's node, or `path` where that is no node of this device.
+// The device's node, or `path` if that node belongs to another device.
 std::string kernels_node(const std::string& path, const struct stat& st) {
   const std::string node = node_of(sysfs_of(st));
   return !node.empty() && file_id(node) == file_id(st) ? node : path;
 }
 
-// The disk that the partition lies on; empty for what is no partition.
+// The disk of a partition; empty if the device is not a partition.
 std::string whole_disk(const struct stat& st) {
   const std::string sysfs = sysfs_of(st);
   std::error_code gone;
@@ -56,15 +56,15 @@ std::string whole_disk(const struct stat& st) {
   return node_of(sysfs + "/..");
 }
 
-// To be locked only, and the programs that are started have it too. A range can be locked for
-// writing only through what is open for writing, which some network file systems want for any lock.
+// Opens for locking only. Started programs inherit the descriptor. A write lock on a range needs a
+// file open for writing; some network file systems ask that for any lock.
 Fd open_to_lock(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK));
   if (fd.is_open()) return fd;
   return Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK));
 }
 
-// 0, or the errno of why not.
+// Returns 0, or the errno of the failure.
 int lock_whole(int fd) {
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0)
     if (errno != EINTR) return errno;
@@ -78,8 +78,8 @@ int lock_range(int fd) {
   if (::fcntl(fd, F_OFD_SETLK, &all) == 0) return 0;
   const int why = errno;
   if (why == EAGAIN || why == EACCES) return EWOULDBLOCK;
-  // It is open for reading, or its file system has no such locks: then nobody's shows either, but
-  // where one is seen all the same.
+  // The file is open for reading only, or its file system has no such locks. Other holders may
+  // still be visible.
   all.l_pid = 0;
   if (::fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK) return EWOULDBLOCK;
   return 0;
@@ -123,7 +123,7 @@ Result<ImageLock> ImageLock::take(const std::string& name) {
     return error("cannot open {}: {}", path, errno_text(errno));
   E4R_CHECK(lock(taken.fd_, path, path, LockKind::whole));
   E4R_CHECK(lock(taken.fd_, path, path, LockKind::range));
-  // It may have been replaced before it was locked.
+  // Another file may have taken its name before it was locked.
   if (file_id(path) != file_id(st))
     return error("{}: has become another file meanwhile: try again", path);
   return taken;

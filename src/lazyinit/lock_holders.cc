@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kMostOfCommand = 200;
 constexpr int kMostAncestors = 1000;
 
-// A line of /proc/locks and, behind "lock:", of /proc/PID/fdinfo/FD:
-// "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF", with the numbers of the device in hexadecimal.
+// A line of /proc/locks, or (behind "lock:") of /proc/PID/fdinfo/FD, with device numbers in
+// hexadecimal: "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF".
 struct LockLine {
   std::string kind, access, pid, where, first, last;
 
@@ -42,7 +42,7 @@ LockLine parse_lock(const std::string& text) {
   return line;
 }
 
-// The words of a process's command line.
+// A process's command line.
 std::string command_of(const std::string& pid) {
   auto text = read_file(fmt::format("/proc/{}/cmdline", pid));
   if (!text.ok()) return {};
@@ -89,8 +89,8 @@ bool is_number(const std::string& text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// By what each process has open: finds who has a lock that its first owner left to others, and the
-// owner of a lock of an open file description, which /proc/locks does not name.
+// Searches the open files of all processes. Finds a process that inherited a lock, and the owner of
+// an OFD lock, which /proc/locks does not name.
 LockHolder search_all(const struct stat& st, LockKind kind) {
   const std::string self = std::to_string(::getpid());
   std::error_code gone;

@@ -11,7 +11,7 @@
 namespace e4r::lazyinit {
 namespace {
 
-// More do not make one device faster; some hide the wait for descriptors and syncs.
+// More threads do not make one device faster. A few hide the wait for descriptors and syncs.
 constexpr unsigned kDefaultThreads = 4;
 
 std::uint64_t bytes_of(std::span<const ByteRange> ranges) {
@@ -28,7 +28,7 @@ class Finish {
     outcome_.group_checksums = tables.has_group_checksums();
     for (const Table& table : tables.tables()) {
       outcome_.table_bytes += table.whole.length;
-      // mke2fs flags what it leaves only when it has discarded, and zeros are sure to follow.
+      // mke2fs flags tables that it skips only if it has discarded and relies on zeros.
       discarded_ |= table.zeroed;
     }
   }
@@ -97,7 +97,7 @@ class Finish {
     zeroing.threads = threads();
     zeroing.by = options_.init == TableInit::write ? ZeroBy::writing : ZeroBy::cheapest;
     zeroing.probe = options_.init == TableInit::probe;
-    zeroing.sync_every = ~std::uint64_t{0};  // nobody waits for a flag before the end
+    zeroing.sync_every = ~std::uint64_t{0};  // no flag is written before the end
     zeroing.stop = stop;
     E4R_TRY(outcome_.zeroing, zero_tables(target_, tables_, groups, zeroing, progress));
     outcome_.table_bytes_avoided = outcome_.zeroing.bytes_avoided;
@@ -145,7 +145,7 @@ class Finish {
     outcome_.table_bytes_later += table.unused_part.length;
   }
 
-  // In memory: zeros that are marked have been synced.
+  // Changes memory only. The zeros have been synced before.
   void mark_all(bool zeroed) {
     for (std::uint32_t group = 0; group < outcome_.groups; ++group)
       tables_.set_zeroed(group, zeroed);
@@ -159,7 +159,7 @@ class Finish {
   Tables& tables_;
   std::span<const ByteRange> journal_;
   const MkfsOptions& options_;
-  bool discarded_ = false;  // by mke2fs
+  bool discarded_ = false;  // mke2fs has discarded
   bool durable_ = false;    // zero_tables() has flushed everything
   MkfsOutcome outcome_;
 };

@@ -35,7 +35,7 @@ struct CommandLine {
   std::vector<std::string> operands;
 };
 
-// Nothing when getopt finds fault: then mke2fs shall say so.
+// Returns nothing if getopt finds a fault: mke2fs will report it.
 std::optional<CommandLine> split(std::span<const std::string> arguments) {
   std::vector<std::string> words = {"mke2fs"};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -84,7 +84,7 @@ std::vector<Token> tokens_of(const std::string& list) {
   return tokens;
 }
 
-// As mke2fs reads a number (strtoull with any base), which may stand alone.
+// Parses a number that is the whole text, as mke2fs does (strtoull with any base).
 std::optional<std::uint64_t> number_of(const std::optional<std::string>& text) {
   if (!text || text->empty()) return std::nullopt;
   char* end = nullptr;
@@ -97,7 +97,7 @@ bool is_extended(const Option& option) {
   return option.letter == 'E' || option.letter == 'R';
 }
 
-// Whether zeros that were not written here are taken for good.
+// Whether the mode trusts zeros that this program has not written.
 bool believes_zeros(const MkfsOptions& options) {
   return options.init == TableInit::probe || options.init == TableInit::prezeroed;
 }
@@ -123,7 +123,7 @@ class Parser {
   }
 
  private:
-  // Ours are acted upon, what is left of all lists goes into rest_.
+  // Acts upon our keys. All other keys go into rest_.
   Status take_keys(const std::string& list) {
     for (Token& token : tokens_of(list)) {
       E4R_TRY(const bool taken, take(token));
@@ -229,7 +229,7 @@ class Parser {
     return {};
   }
 
-  // What mke2fs is asked for besides.
+  // Looks at mke2fs's options that matter here.
   Status look_at(const Option& option) {
     switch (option.letter) {
       case 'q':
@@ -269,7 +269,7 @@ class Parser {
     }
   }
 
-  // Keys of mke2fs's own.
+  // Looks at mke2fs's own keys of -E.
   Status look_at_rest() {
     for (const Token& token : rest_) {
       if (token.name == "android_sparse")
@@ -286,7 +286,7 @@ class Parser {
     return result_.changes_tables() ? drop_mke2fss_word() : Status();
   }
 
-  // What mke2fs is told of the tables beside itable_init: gone if it wants the same.
+  // Drops mke2fs's key for the tables if it agrees with itable_init, and refuses it otherwise.
   Status drop_mke2fss_word() {
     for (const Token& token : rest_) {
       const bool on = !token.value || number_of(token.value) != 0;
@@ -302,7 +302,7 @@ class Parser {
     return {};
   }
 
-  // All lists become one, where the last of them stood.
+  // Joins all lists in the place of the last one.
   void join_extended(std::vector<Option>& options) const {
     std::string words;
     for (const Token& token : rest_) words += (words.empty() ? "" : ",") + token.whole;

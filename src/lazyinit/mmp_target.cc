@@ -23,7 +23,7 @@ class MmpTarget final : public Target {
   Status start() {
     E4R_TRY(over_, Ext2OverTarget::open(*below_));
     ext2_filsys fs = over_->fs();
-    // libext2fs reads the MMP block past all caches, through the name of the device.
+    // libext2fs would read the MMP block from the device by this name, past all caches.
     ext2fs_free_mem(&fs->device_name);
     fs->device_name = ::strdup(path().c_str());
     fs->flags &= ~EXT2_FLAG_SKIP_MMP;

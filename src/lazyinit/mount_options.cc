@@ -24,7 +24,7 @@ std::vector<std::string_view> split(std::string_view list) {
   return words;
 }
 
-// Whether the word is of this option, its value right or wrong.
+// Whether the word names this option, even with a wrong value.
 bool concerns(std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));
   return name == kOn || name == kOff;

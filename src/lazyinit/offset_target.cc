@@ -38,7 +38,7 @@ class OffsetTarget final : public Target {
   [[nodiscard]] Result<std::uint64_t> allocated() override { return file_->allocated(); }
 
  private:
-  // A sum that wraps must not pass for a place in the file.
+  // The sum of offsets must not wrap around to a place in the file.
   [[nodiscard]] Status check(std::uint64_t offset, std::uint64_t length) const {
     if (offset <= size() && length <= size() - offset) return {};
     return error("{}: {} bytes at {} lie past the end at {}", path_, length, offset, size());

@@ -20,7 +20,7 @@ bool ScratchTarget::touched(std::uint64_t offset, std::uint64_t length) const {
   return zeros != zeros_.end() && zeros->first < end;
 }
 
-// Puts the zeroed ranges over what was read from below.
+// Zeroes the parts of `bytes` that lie in zeroed ranges.
 void ScratchTarget::blank(std::uint64_t offset, std::span<std::byte> bytes) const {
   const std::uint64_t end = offset + bytes.size();
   auto range = zeros_.upper_bound(offset);

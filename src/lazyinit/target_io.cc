@@ -16,7 +16,7 @@ struct Lent {
   Zeroed last_zeroed;
 };
 
-// libext2fs opens by name, so lent targets are found by theirs.
+// libext2fs opens by name, so this registry finds lent targets by name.
 std::mutex registry_mutex;
 std::map<std::string, Lent>& registry() {
   static std::map<std::string, Lent> all;
@@ -50,8 +50,8 @@ std::uint64_t offset_of(io_channel channel, unsigned long long block) {
   return block * static_cast<std::uint64_t>(channel->block_size);
 }
 
-// The undo manager opens its file with the manager of what is to be undone: any other name is a
-// file's.
+// The undo manager opens its own file through this manager. A name that is not in the registry is a
+// file.
 errcode_t open_channel(const char* name, int flags, io_channel* out) {
   Lent* found = find(name);
   if (found == nullptr) return unix_io_manager->open(name, flags, out);

@@ -14,7 +14,7 @@ namespace {
 constexpr Clock::Duration kSlice = std::chrono::milliseconds(100);
 constexpr Clock::Duration kAskAgain = std::chrono::seconds(1);
 
-// <linux/ioprio.h> of 6.1 is no C++: it names a parameter `class`.
+// <linux/ioprio.h> of 6.1 does not compile as C++: it names a parameter `class`.
 constexpr int kIoprioWhoProcess = 1;
 constexpr int kIoprioIdle = 3 << 13;
 
@@ -44,7 +44,7 @@ bool Throttle::paused() {
   return pace_.paused && pace_.paused();
 }
 
-// When the bytes may start.
+// Returns the time at which the bytes may start.
 Clock::Duration Throttle::admit(std::uint64_t bytes) {
   const std::lock_guard lock(rate_mutex_);
   const auto start = std::max(clock_.now(), next_);

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 1u << 20;  // in one call
 
-// libext2fs 1.47's undo_close() leaves its map of written blocks behind, once for each undo file:
-// LeakSanitizer is told.
+// undo_close() of libext2fs 1.47 leaks its map of written blocks, once for each undo file.
+// LeakSanitizer must ignore that.
 #ifdef __SANITIZE_ADDRESS__
 using LeakAllowed = __lsan::ScopedDisabler;
 #else
@@ -94,7 +94,7 @@ class UndoTarget final : public Target {
     return error("cannot keep {} for undoing: {}", file_, image::ext2_text(code));
   }
 
-  // What reads as zeros does not change, so its old contents need not be kept.
+  // Zeros stay zeros, so the undo file need not keep them.
   Result<Zeroed> zero_locked(std::uint64_t offset, std::uint64_t length, ZeroBy by) {
     E4R_TRY(const Probed probed, below_->probe(offset, length));
     if (probed.content == Content::zeros) return below_->zero(offset, length, by);
@@ -144,8 +144,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40);
 
-// libext2fs 1.47 writes a key behind the end of its block when it goes on with a file whose last
-// block of keys is full (undo_write_tdb() after try_reopen_undo_file()).
+// libext2fs 1.47 writes a key behind the end of its block if it continues a file whose last block
+// of keys is full (undo_write_tdb() after try_reopen_undo_file()).
 Status has_room(const std::string& file) {
   Header header = {};
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);

@@ -61,8 +61,8 @@ class Check {
     if (progress_) progress_(state_);
   }
 
-  // Goes on from the first byte that is not zero, an inode at a time. Zeros: nothing but deleted
-  // inodes.
+  // Continues from the first byte that is not zero, an inode at a time. Returns zeros if there are
+  // only deleted inodes.
   Probed look_at_inodes(const Table& table, Probed probed, std::uint64_t& deleted) {
     const std::uint64_t size = tables_.inode_size();
     const std::uint64_t inodes = tables_.inodes_per_group();
@@ -80,7 +80,7 @@ class Check {
     return {Content::zeros, 0, probed.read};
   }
 
-  // The first byte of an inode that is neither zero nor a deleted one.
+  // The first byte of an inode that is neither zero nor deleted.
   std::optional<std::uint64_t> first_foreign(std::uint32_t number,
                                              std::span<const std::byte> inodes,
                                              std::uint64_t& deleted) {
@@ -103,7 +103,7 @@ class Check {
   const std::vector<Table> flagged_;
   const std::atomic<bool>* stop_;
   const std::function<void(const VerifyProgress&)>& progress_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   Verified verified_;
   VerifyProgress state_;
   std::optional<Error> failure_;

@@ -11,7 +11,7 @@
 namespace e4r::lazyinit {
 namespace {
 
-// Parts in a row, as if there were nothing between them.
+// Joins parts to one range without gaps.
 class Row {
  public:
   explicit Row(std::span<const Part> parts) : parts_(parts) {
@@ -20,7 +20,7 @@ class Row {
   }
 
   [[nodiscard]] std::uint64_t total() const { return ends_.empty() ? 0 : ends_.back(); }
-  // The part with the byte at `position`, from that byte on.
+  // The part with the byte at `position`, cut to begin there.
   [[nodiscard]] Part at(std::uint64_t position) const {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), position);
     Part part = parts_[static_cast<std::size_t>(end - ends_.begin())];
@@ -34,7 +34,7 @@ class Row {
   std::vector<std::uint64_t> ends_;
 };
 
-// What was found in the part, if it is not zero.
+// Finds the first byte of the part that is not zero.
 Result<std::optional<NotZero>> look(Target& target, const Part& part) {
   E4R_TRY(const Probed probed, target.probe(part.range.offset, part.range.length));
   std::optional<NotZero> bad;
@@ -43,8 +43,8 @@ Result<std::optional<NotZero>> look(Target& target, const Part& part) {
   return bad;
 }
 
-// Parts are handed out in order and none before a finding is skipped, so that the answer is the
-// same for any number of threads.
+// Hands out parts in order, and skips no part before a finding. So the answer does not depend on
+// the number of threads.
 class CheckAll {
  public:
   CheckAll(Target& target, std::span<const Part> parts) : target_(target), parts_(parts) {}

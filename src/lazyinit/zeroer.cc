@@ -14,14 +14,14 @@
 namespace e4r::lazyinit {
 namespace {
 
-// What is to be done for a group, copied: the flags in Tables change while threads work.
+// A group to zero. It is a copy, since the flags in Tables change while threads work.
 struct Todo {
   std::uint32_t group = 0;
   ByteRange range;
   std::uint64_t used_bytes = 0;
 };
 
-// Groups whose ranges lie behind each other without a gap.
+// Groups whose ranges follow each other without a gap.
 using Job = std::span<const Todo>;
 
 ByteRange range_of(Job job) {
@@ -63,8 +63,8 @@ std::vector<Job> jobs_of(std::span<const Todo> parts, const ZeroOptions& options
   return jobs;
 }
 
-// Groups go from a queue through zeroing into `pending`; whoever fills it commits it while the
-// others go on.
+// Takes groups from a queue, zeroes them and puts them into `pending`. The thread that fills
+// `pending` commits it while the others go on.
 class Run {
  public:
   Run(Target& target, Tables& tables, std::span<const Todo> parts, const ZeroOptions& options,
@@ -123,10 +123,10 @@ class Run {
     return record(job, done, done.bytes_written + done.bytes_zeroed);
   }
 
-  // Reads to the first table that is not zero, and so on behind it. Those that are not, and lie
-  // behind each other, are one request again.
+  // Reads up to the first table that is not zero, then continues behind it. Neighbouring tables
+  // that are not zero become one request.
   Status probe_and_zero(Job job, ZeroOutcome& done) {
-    std::size_t dirty = 0;  // first of those that are not zero, up to `at`
+    std::size_t dirty = 0;  // the first table that is not zero, up to `at`
     for (std::size_t at = 0; at < job.size();) {
       const ByteRange rest = range_of(job.subspan(at));
       E4R_TRY(const Probed probed, target_.probe(rest.offset, rest.length));
@@ -184,7 +184,7 @@ class Run {
     outcome_.bytes_avoided += part.bytes_avoided;
   }
 
-  // The one place where flags reach the target, and the sync stands before it.
+  // Flags reach the target only here, after a sync.
   Status commit() {
     const std::lock_guard one_at_a_time(commit_mutex_);
     std::vector<std::uint32_t> groups;
@@ -207,9 +207,9 @@ class Run {
   Throttle throttle_;
 
   std::mutex commit_mutex_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::size_t next_ = 0;
-  std::vector<std::uint32_t> pending_;  // zero, perhaps not durable
+  std::vector<std::uint32_t> pending_;  // zeroed, perhaps not durable yet
   std::uint64_t pending_bytes_ = 0;
   ZeroProgress state_;
   ZeroOutcome outcome_;
@@ -226,7 +226,7 @@ Result<ZeroOutcome> zero_tables(Target& target, Tables& tables,
   checked.threads = std::max(1u, options.threads);
   Run run(target, tables, parts, checked, progress);
   if (!options.pace.idle) return run.all();
-  // Priorities cannot be raised again, so they are lowered in a thread that ends.
+  // A thread cannot raise its priority again, so a thread that ends afterwards lowers it.
   return std::async(std::launch::async,
                     [&run] {
                       become_idle();
