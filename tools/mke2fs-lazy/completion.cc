@@ -9,7 +9,7 @@ namespace {
 using completion::Value;
 using completion::Word;
 
-// What is known of mke2fs's own options: which are files, and types of file systems.
+// How to complete the values of mke2fs's own options: files, and types of file systems.
 Value value_of(char letter) {
   Value out;
   switch (letter) {

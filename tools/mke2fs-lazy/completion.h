@@ -5,7 +5,7 @@
 
 namespace e4r::tools {
 
-// The options that the command line is read with, for completion: mke2fs's letters, our keys of -E.
+// The options of the command line, for completion: mke2fs's letters, and our keys of -E.
 [[nodiscard]] completion::Node mkfs_options_node();
 
 }  // namespace e4r::tools

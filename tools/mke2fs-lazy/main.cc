@@ -79,7 +79,7 @@ void complain(const std::string& message) {
   print_line(stderr, "mke2fs-lazy: {}", message);
 }
 
-// mkfs.ext4-lazy is mkfs.ext4 to mke2fs, which takes the file-system type from its name.
+// mke2fs takes the file-system type from its name, so mkfs.ext4-lazy calls it mkfs.ext4.
 std::string name_for_mke2fs(const char* argv0) {
   std::string name = argv0;
   name.erase(0, name.find_last_of('/') + 1);
@@ -111,7 +111,7 @@ Result<MkfsOutcome> finish(Target& target, const MkfsOptions& options) {
       });
 }
 
-// What keeps the outcome from being what was asked for.
+// Why the outcome is not what was asked for; empty if it is.
 std::string shortcoming(const MkfsOptions& options, const MkfsOutcome& outcome,
                         const std::string& path) {
   if (outcome.zeroing.stopped)
@@ -144,8 +144,8 @@ void print_outcome(const MkfsOptions& options, const MkfsOutcome& outcome, Targe
       {target.path(), target.is_block_device(), target.size(), allocated.ok() ? *allocated : 0}));
 }
 
-// Before mke2fs and to the end, when there is something at that name already; mke2fs complains of
-// what is neither an image nor a device.
+// Locks the device from before mke2fs to the end, if it exists already. mke2fs complains if it is
+// neither an image nor a device.
 Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
   std::error_code failed;
   const auto type = std::filesystem::status(options.device, failed).type();
@@ -157,7 +157,7 @@ Result<lazyinit::ImageLock> lock_device(const MkfsOptions& options) {
   return lock;
 }
 
-// What mke2fs has made, to be written to as it would write: with its undo file, and as the only
+// Opens the new file system for writing as mke2fs would: with the same undo file, and as its only
 // host.
 Result<std::unique_ptr<Target>> open_made(const MkfsOptions& options, const UndoFile& undo) {
   E4R_TRY(std::unique_ptr<Target> target,
@@ -204,7 +204,7 @@ int refuse(const Error& why, int status) {
   return status;
 }
 
-// What to say when something failed on a device that cannot be read, as far as that can be told.
+// After a failure: names write_unreadable if the device cannot be read.
 void advise(const MkfsOptions& options) {
   if (!options.changes_tables() || options.write_unreadable) return;
   const auto target = Target::open(options.device, Target::Access::read);
@@ -216,7 +216,7 @@ void advise(const MkfsOptions& options) {
         options.device, *byte));
 }
 
-// mke2fs itself: its exit status.
+// Runs mke2fs and returns its exit status.
 int run_mke2fs(const std::string& mke2fs, const std::string& name, const MkfsOptions& options) {
   std::vector<std::string> command = {name};
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
@@ -225,7 +225,7 @@ int run_mke2fs(const std::string& mke2fs, const std::string& name, const MkfsOpt
   return status.ok() ? *status : refuse(status.error(), kFailed);
 }
 
-// What write_unreadable asks for before mke2fs starts.
+// Makes the device readable before mke2fs starts, for write_unreadable.
 Status prepare(const std::string& mke2fs, const std::string& name, const MkfsOptions& options) {
   E4R_TRY(const MadeReadable made, make_readable(mke2fs, name, options));
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -8,7 +8,7 @@
 
 namespace e4r::tools {
 
-// Where the file system lies, after all is done.
+// The file or device of the file system, after all is done.
 struct Place {
   std::string path;
   bool device = false;
@@ -16,7 +16,7 @@ struct Place {
   std::uint64_t allocated = 0;  // bytes on the disk of a sparse file
 };
 
-// What mke2fs-lazy says when it is done: a few lines that all start with "mke2fs-lazy: ".
+// The summary at the end: a few lines that all start with "mke2fs-lazy: ".
 [[nodiscard]] std::string mkfs_summary(const lazyinit::MkfsOptions& options,
                                        const lazyinit::MkfsOutcome& outcome, const Place& place);
 

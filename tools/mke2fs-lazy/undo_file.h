@@ -11,18 +11,20 @@
 
 namespace e4r::tools {
 
-// The file for e2undo(8) that mke2fs may make: with -z; or on its own account, when a file system
-// is overwritten, in the directory that E2FSPROGS_UNDO_DIR or undo_dir in mke2fs.conf(5) names
-// (mke2fs_setup_tdb() in misc/mke2fs.c of 1.47). Made before mke2fs starts, asked afterwards.
+// The file for e2undo(8) that mke2fs may make. It does so with -z, and also without when it
+// overwrites a file system, in the directory that E2FSPROGS_UNDO_DIR or undo_dir in mke2fs.conf(5)
+// names (mke2fs_setup_tdb() in misc/mke2fs.c of 1.47). Make the object before mke2fs starts, and
+// ask it afterwards.
 class UndoFile {
  public:
-  // Puts the directory into the environment, so that mke2fs takes the one that is watched here.
+  // Puts the directory into the environment, so that mke2fs uses the directory that is watched
+  // here.
   explicit UndoFile(const lazyinit::MkfsOptions& options);
-  // Its name, if mke2fs has made it or written to it.
+  // The file's name, if mke2fs has made it or written to it.
   [[nodiscard]] std::optional<std::string> made() const;
 
  private:
-  // Tells a file from what was there before under its name.
+  // Tells a file from an earlier file of the same name.
   struct Identity {
     ino_t inode = 0;
     timespec changed = {};

@@ -27,8 +27,8 @@ struct Options {
   bool no_progress = false;
 };
 
-// Flags of tables that are not zero go first, then every table without one is zeroed if it is not
-// zero already.
+// Takes the flags from tables that are not zero. Then zeroes every table without a flag, unless it
+// is zero already.
 Status make_all_zero(const Options& options, const Session& session) {
   const unsigned threads = thread_count(options.threads);
   E4R_TRY(const auto verified,

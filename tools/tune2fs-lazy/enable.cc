@@ -24,7 +24,7 @@ struct Options {
   bool trust_discard = false;
 };
 
-// Features for tune2fs -O on the way to what is wanted; empty when it is not needed.
+// The features that tune2fs -O has to set; empty if tune2fs is not needed.
 Result<std::string> features_to_set(const Options& options, const lazyinit::ImageLock& lock) {
   E4R_TRY(const Session session, open_to_write(options.image, lock));
   const auto now = session.tables->file_system().checksums;

@@ -72,7 +72,7 @@ int report(const Options& options, const Session& session, const lazyinit::ZeroO
   return kFailed;
 }
 
-// The kernel has no such means.
+// Refuses options that the kernel's thread cannot heed.
 Status refuse_mounted(const Options& options) {
   const std::array<std::pair<bool, const char*>, 7> refused = {
       {{!options.max_rate.empty(), "--max-rate"},
@@ -110,7 +110,7 @@ Result<int> run(const Options& options) {
   auto pace = make_pace(options, progress);
   if (!pace.ok()) return usage_error(pace.error().message);
   if (lazyinit::find_mount(options.image.image).ok()) return run_mounted(options, *pace);
-  if (options.image.dry_run) *pace = {};  // there is nobody to be kind to
+  if (options.image.dry_run) *pace = {};  // a dry run disturbs nobody
   if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));
   E4R_TRY(const Session session, open_to_write(options.image, lock));

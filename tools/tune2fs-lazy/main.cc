@@ -9,7 +9,7 @@
 
 namespace e4r::tools {
 
-// One per file of theirs.
+// Each file of this directory with a command defines one of these.
 const Command& disable_command();
 const Command& enable_command();
 const Command& finish_command();
@@ -37,7 +37,7 @@ constexpr const char* kExamples =
     "`tune2fs-lazy SUBCOMMAND --help` has more, tune2fs-lazy(8) all. Exit status: 0 done,\n"
     "1 could not, 2 wrong command line, 3 verify found a flag that lies.\n";
 
-// What completes a value, by its placeholder.
+// How to complete a value, by its placeholder.
 completion::Value value_of(std::string_view placeholder) {
   using completion::Value;
   if (placeholder == "IMAGE" || placeholder == "FILE") return {Value::Kind::file};
@@ -63,7 +63,8 @@ const Program& program() {
 namespace e4r::tools {
 namespace {
 
-// mke2fs-lazy takes what mke2fs takes, so one may expect the same here.
+// Names the mistake of a user who expects tune2fs's options, since mke2fs-lazy takes those of
+// mke2fs.
 int run(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.size() < 2 || first[0] != '-' || first == "-h" || first.starts_with("--"))

@@ -25,10 +25,10 @@ namespace {
 constexpr int kTries = 50;
 constexpr auto kTryAgain = std::chrono::milliseconds(20);
 constexpr auto kLookAgain = std::chrono::milliseconds(500);
-// The thread starts within 5 s, and looks at all groups' block bitmaps first.
+// The thread starts within 5 s, and first looks at the block bitmaps of all groups.
 constexpr std::chrono::seconds kPatience{60};
 
-// Until then, or until a signal.
+// Sleeps until `end`, or until a signal comes.
 void sleep_until(std::chrono::steady_clock::time_point end) {
   const auto& stop = stop_on_signals(SecondSignal::nothing);
   while (!stop && std::chrono::steady_clock::now() < end)
@@ -95,7 +95,7 @@ Result<int> watch_mounted(const std::string& path, std::uint64_t seconds) {
 
 namespace {
 
-// Has one option for as long as it lives, and puts back what was.
+// Sets another option as long as the object lives, and then restores the old one.
 class OtherOption {
  public:
   [[nodiscard]] static Result<OtherOption> set(const MountedAt& mounted, const InitItable& wanted) {
@@ -113,7 +113,7 @@ class OtherOption {
   InitItable before_;
 };
 
-// Waits for the kernel: what is left in the end.
+// Waits for the kernel. Returns what is left in the end.
 Result<Inventory> wait_for_kernel(const std::string& path, Target& target, Progress& progress) {
   const auto& stop = stop_on_signals(SecondSignal::nothing);
   Pacer pacer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// What the kernel's thread does to a mounted file system, looked at from here.
+// The kernel's thread on a mounted file system, watched and driven from here.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -12,8 +12,9 @@
 
 namespace e4r::tools {
 
-// How far the tables are by the descriptors that the kernel has in memory, which a device shows as
-// its content. The kernel may be at a descriptor: a wrong checksum is read again.
+// Counts the tables that are done, by the descriptors that the kernel has in memory: the device
+// shows these as its content. A wrong checksum is read again, since the kernel may be writing to
+// the descriptor.
 [[nodiscard]] Result<lazyinit::Inventory> look_at_mounted(lazyinit::Target& target);
 
 // The pace of the kernel's thread, measured since the first call.
@@ -21,9 +22,9 @@ class Pacer {
  public:
   // "1,234 groups with 2.4 GiB left; 12 groups in 10 s; 17 min 8 s left at that pace"
   [[nodiscard]] std::string text(const lazyinit::Inventory& now);
-  // How long ago the last group was done.
+  // The time since the last group was done.
   [[nodiscard]] std::chrono::duration<double> idle() const;
-  // Groups without the flag when it began.
+  // Groups without the flag at the first call.
   [[nodiscard]] std::uint64_t left_at_first() const { return first_left_; }
 
  private:
@@ -38,8 +39,8 @@ class Pacer {
   return i.groups - i.zeroed;
 }
 
-// status --watch: a line every `seconds`, until nothing is left or a signal comes. Returns the exit
-// status.
+// For status --watch: prints a line every `seconds`, until nothing is left or a signal comes.
+// Returns the exit status.
 [[nodiscard]] Result<int> watch_mounted(const std::string& path, std::uint64_t seconds);
 
 struct MountedFinish {
@@ -47,8 +48,8 @@ struct MountedFinish {
   bool dry_run = false;
   bool no_progress = false;
 };
-// finish: lets the kernel zero tables without a pause, or with this multiplier, waits for it, and
-// puts the mount's option back, also when it is stopped. Returns the exit status.
+// For finish: lets the kernel zero tables without a pause, or with this multiplier. Waits for it,
+// and restores the mount's option even when it is stopped. Returns the exit status.
 [[nodiscard]] Result<int> finish_mounted(const std::string& path, const MountedFinish& options);
 
 }  // namespace e4r::tools

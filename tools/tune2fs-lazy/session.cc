@@ -79,7 +79,7 @@ Result<std::unique_ptr<Target>> open_target(const ImageOptions& options,
 
 namespace {
 
-// A refusal must not leave an undo file behind.
+// Checks everything before the undo file is made, since a refusal must not leave one behind.
 Status check_first(const ImageOptions& options) {
   E4R_TRY(const auto target, Target::open(options.image, Target::Access::read));
   E4R_TRY(const auto tables, Tables::open(*target, Target::Access::write));

@@ -13,48 +13,49 @@ namespace e4r::tools {
 
 class CommandLine;
 
-// What every subcommand is given.
+// The arguments that every subcommand has.
 struct ImageOptions {
   std::string image;
-  bool dry_run = false;  // of those that write
-  std::string undo;      // file for e2undo; empty: none
+  bool dry_run = false;  // for subcommands that write
+  std::string undo;      // file for e2undo; empty without --undo
 };
 
-// IMAGE; with `writes` also --dry-run and --undo FILE.
+// Declares IMAGE, and with `writes` also --dry-run and --undo FILE.
 void declare_image(CommandLine& app, ImageOptions& options, bool writes);
 
-// An image that is open, and its tables.
+// An open image and its tables.
 struct Session {
   std::unique_ptr<lazyinit::Target> target;
   std::unique_ptr<lazyinit::Tables> tables;
 };
 
-// Read-only; a mounted device will do, with a warning that the kernel knows better.
+// Opens for reading only. A mounted device is allowed, with a warning that the kernel may know
+// better.
 [[nodiscard]] Result<Session> open_to_read(const ImageOptions& options);
-// What a command that writes begins with, and keeps to its end: nobody else changes the image
-// meanwhile. An Error when it is in use. --dry-run: reads only, and holds no lock.
+// Keeps others from changing the image while a command writes. Refuses an image that is in use.
+// With --dry-run it only reads, and holds no lock.
 [[nodiscard]] Result<lazyinit::ImageLock> lock_image(const ImageOptions& options);
-// Refuses what Tables::open() refuses for writing. --dry-run: reads only, and what is written goes
-// into memory. --undo: what is overwritten goes to that file first.
+// Refuses what Tables::open() refuses for writing. With --dry-run, writes stay in memory. With
+// --undo, that file first gets what is overwritten.
 [[nodiscard]] Result<Session> open_to_write(const ImageOptions& options,
                                             const lazyinit::ImageLock& lock);
-// The target alone, as open_to_write() opens it.
+// Opens the target alone, as open_to_write() does.
 [[nodiscard]] Result<std::unique_ptr<lazyinit::Target>> open_target(
     const ImageOptions& options, const lazyinit::ImageLock& lock);
 
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
 [[nodiscard]] std::string describe(const Session& session);
-// Warns where the kernel's thread does its work wrong, since a group's inodes fill no whole block.
+// Warns if the inodes of a group fill no whole block: the kernel's thread then does its work wrong.
 void warn_of_partial_block(const Session& session);
-// An Error for a file system whose groups have no flags.
+// Refuses a file system whose groups have no flags.
 [[nodiscard]] Status need_checksums(const Session& session);
-// Groups "7", "3-9", "100-" of a file system that has `count` of them; all for "".
+// Parses groups: "7", "3-9", "100-"; "" is all of `count` groups.
 struct GroupRange {
   std::uint32_t first = 0, last = 0;
 };
 [[nodiscard]] Result<GroupRange> parse_groups(const std::string& text, std::uint32_t count);
 
-// "would have " for --dry-run, else nothing: the first words of a summary.
+// The first words of a summary: "would have " with --dry-run, else nothing.
 [[nodiscard]] inline const char* would(const ImageOptions& options) {
   return options.dry_run ? "would have " : "";
 }

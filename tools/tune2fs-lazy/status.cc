@@ -28,7 +28,7 @@ using lazyinit::GroupRun;
 using lazyinit::InitItable;
 using lazyinit::Inventory;
 
-// What a group costs besides its bytes where nothing rotates.
+// Cost of a group besides its bytes on a storage that does not rotate.
 constexpr std::chrono::duration<double> kFlashGroup{0.002};
 constexpr std::size_t kMapWidth = 64;
 constexpr std::uint64_t kMostSeconds = 86400;
@@ -40,10 +40,10 @@ struct Options {
   std::string mult;
   std::string rate;
   std::string group_cost;
-  std::string watch;  // seconds; empty: no watch
+  std::string watch;  // in seconds; empty without --watch
 };
 
-// At which pace the estimate is made, and where its numbers come from.
+// The pace of the estimate, and the source of its numbers.
 struct Basis {
   std::uint32_t multiplier = InitItable::kDefaultMultiplier;
   const char* multiplier_from = "the kernel's default";
@@ -53,7 +53,7 @@ struct Basis {
   [[nodiscard]] double group_ms() const { return cost.per_group.count() * 1000; }
 };
 
-// Whether the device says so. A file says nothing.
+// Whether the device says that it does not rotate. False for a file.
 bool does_not_rotate(const std::string& path) {
   const auto file = file_id(path);
   if (!file || !file->is_block_device) return false;
@@ -106,8 +106,8 @@ struct View {
   const Session& session;
   Inventory inventory;
   InitItable stored;
-  std::string stored_problem;         // why the mount options do not count
-  std::optional<InitItable> mounted;  // how it is mounted, if that can be seen from here
+  std::string stored_problem;         // why the kernel ignores the mount options
+  std::optional<InitItable> mounted;  // the option of the mount, if it is visible from here
   Basis basis;
 };
 

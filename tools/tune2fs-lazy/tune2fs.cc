@@ -13,7 +13,7 @@
 namespace e4r::tools {
 namespace {
 
-// What a tool printed, on one line, without its version.
+// The output of a tool without its version, as one line.
 std::string one_line(const std::string& text) {
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
@@ -26,7 +26,7 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
-// tune2fs -O FEATURES IMAGE: what it printed, in one line. That becomes the Error when it fails.
+// Runs tune2fs -O FEATURES IMAGE. Returns its output as one line, also in the Error when it fails.
 Result<std::string> run_tune2fs(const std::string& features, const std::string& image) {
   std::vector<std::string> arguments = {find_program("tune2fs"), "-O", features, image};
   if (arguments.front().empty()) return error("tune2fs is not installed (Debian: e2fsprogs)");

@@ -8,18 +8,18 @@
 
 namespace e4r::tools {
 
-// Runs the installed tune2fs with "-O FEATURES IMAGE" (PATH, then /usr/sbin and /sbin), nothing on
-// its standard input, its output kept; FEATURES set or drop metadata_csum. Then gives the orphan
-// file its checksums, which tune2fs forgets (lazyinit/orphan_file.h), and takes ITABLE_ZEROED from
-// the groups that had no such flag before. With --dry-run says so, and that is all.
+// Runs the installed tune2fs (PATH, then /usr/sbin and /sbin) with "-O FEATURES IMAGE", which sets
+// or drops metadata_csum. Then gives the orphan file its checksums, which tune2fs forgets
+// (lazyinit/orphan_file.h), and takes ITABLE_ZEROED from groups that had no such flag before. With
+// --dry-run it only says so.
 //
-// What tune2fs says is printed. It may ask for e2fsck -fD, when a block of a directory has no room
-// for a checksum; the file system is then marked as not clean, and that is an Error. An Error of
-// tune2fs's has what it printed. The image must not be open here: tune2fs takes a device for itself
-// alone. It runs under the lock, and has it too.
+// Prints what tune2fs says. tune2fs may ask for e2fsck -fD if a directory block has no room for a
+// checksum. The file system is then marked as unclean, and that is an Error. If tune2fs fails, the
+// Error has its output. The image must not be open here, since tune2fs opens a device exclusively.
+// tune2fs inherits the lock.
 //
-// Turning metadata_csum on or off rewrites inodes, directories, extents and attributes. tune2fs
-// knows how, and there is no reason to know it twice.
+// Turning metadata_csum on or off rewrites inodes, directories, extents and attributes. tune2fs can
+// do that, so this program need not.
 [[nodiscard]] Status change_metadata_csum(const ImageOptions& options, const std::string& features,
                                           const lazyinit::ImageLock& lock);
 

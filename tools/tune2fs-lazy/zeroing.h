@@ -11,22 +11,22 @@
 
 namespace e4r::tools {
 
-// Before tables are taken for zero because they read so: an Error on a device where what was
-// discarded may read otherwise later, unless --trust-discard was given.
+// Refuses to take tables for zero because they read as zeros, on a device where discarded blocks
+// may read otherwise later. --trust-discard allows it.
 [[nodiscard]] Status may_believe_zeros(const ImageOptions& options, bool trust_discard);
 
 // Groups without ITABLE_ZEROED.
 [[nodiscard]] std::vector<std::uint32_t> groups_to_do(const lazyinit::Tables& tables);
 
-// Groups whose tables have blocks that no inode was ever in.
+// Groups whose tables have blocks without any used inode.
 [[nodiscard]] std::vector<std::uint32_t> groups_with_unused(const lazyinit::Tables& tables);
 
-// zero_tables() with a progress line and time left on a terminal, stopping on signals.
+// Runs zero_tables() with a progress line and the time left, if on a terminal. Signals stop it.
 [[nodiscard]] Result<lazyinit::ZeroOutcome> zero_with_progress(
     const Session& session, std::span<const std::uint32_t> groups, lazyinit::ZeroOptions options,
     Progress& progress);
 
-// What came of it, a line for each thing that happened.
+// Prints the outcome, a line for each thing that happened.
 void print_outcome(const lazyinit::ZeroOutcome& outcome, bool dry_run);
 
 }  // namespace e4r::tools
