@@ -15,6 +15,8 @@ namespace e4r::allocator {
 class Guide;
 
 inline constexpr std::uint32_t kNoGroup = UINT32_MAX;
+// The start of a goal that names a group alone: the goals of streams since 6.17. Printed as -1.
+inline constexpr std::uint32_t kNoStart = UINT32_MAX;
 
 // One allocation request on its way through the ladder (struct ext4_allocation_context).
 struct Search {

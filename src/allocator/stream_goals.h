@@ -56,7 +56,6 @@ class StreamGoals {
   }
 
  private:
-  static constexpr std::uint32_t kNoStart = UINT32_MAX;  // printed as -1
   struct Goal {
     std::uint32_t group = 0;
     std::uint32_t start = 0;

@@ -49,11 +49,17 @@ std::string_view call_of(std::string_view line) {
 // and as far as the driver.
 std::vector<std::string> calls_behind(const std::vector<std::string_view>& lines, std::size_t at) {
   constexpr std::size_t kMost = 12;
-  constexpr std::array<std::string_view, 10> kTellers = {"show_stack",   "dump_stack",
-                                                         "__warn",       "warn_slowpath",
-                                                         "panic",        "dump_stack_lvl",
-                                                         "_printk",      "ext4_handle_error",
-                                                         "__ext4_error", "__ext4_grp_locked_error"};
+  constexpr std::array<std::string_view, 11> kTellers = {"show_stack",
+                                                         "dump_stack",
+                                                         "__warn",
+                                                         "warn_slowpath",
+                                                         "panic",
+                                                         "vpanic",
+                                                         "dump_stack_lvl",
+                                                         "_printk",
+                                                         "ext4_handle_error",
+                                                         "__ext4_error",
+                                                         "__ext4_grp_locked_error"};
   std::vector<std::string> out;
   while (at < lines.size() && lines[at].find("Call Trace") == std::string_view::npos) ++at;
   for (++at; at < lines.size() && out.size() < kMost; ++at) {

@@ -263,7 +263,9 @@ std::string Kernel::wrong_with(const e4r_op& op, const e4r_answer& answer) const
                        answer.block, op.len);
   if ((answer.what & E4R_CLOSED) == 0) return {};
   const Geometry& geometry = state_.geometry();
-  for (const e4r_extent& extent : {answer.orig, answer.goal, answer.result})
+  e4r_extent goal = answer.goal;
+  if (goal.start == allocator::kNoStart) goal.start = 0;
+  for (const e4r_extent& extent : {answer.orig, goal, answer.result})
     if (extent.group >= geometry.groups || extent.start >= geometry.clusters_per_group ||
         extent.len > geometry.clusters_per_group)
       return fmt::format("its decision has clusters {}+{} of group {}, which are not there",

@@ -92,9 +92,10 @@ constexpr Odd kAnswers[] = {
     {"odd-block", [](e4r_answer& a) { a.block = ~0ULL - 3; }},
     {"odd-end", [](e4r_answer& a) { a.block = 32766; }},
     {"odd-group", [](e4r_answer& a) { a.result.group = 1U << 31; }},
-    {"odd-goal", [](e4r_answer& a) { a.goal.start = ~0U; }},
+    {"odd-goal", [](e4r_answer& a) { a.goal.start = ~0U - 1; }},
     {"odd-orig", [](e4r_answer& a) { a.orig.len = ~0U; }},
     {"odd-buddy", [](e4r_answer& a) { a.buddy = 77; }},
+    {"stream-goal", [](e4r_answer& a) { a.goal.start = ~0U; }},
     {"odd-criterion", [](e4r_answer& a) { a.criterion = ~0U; }},
 };
 
