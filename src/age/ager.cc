@@ -5,6 +5,8 @@
 #include <bit>
 #include <numeric>
 
+#include "util/interrupt.h"
+
 namespace e4r::age {
 namespace {
 
@@ -197,6 +199,7 @@ Result<std::uint64_t> Ager::new_node(std::uint32_t slot, const ExtentTree::NodeG
 
 Result<allocator::Decision> Ager::decide(const allocator::Request& request, std::string_view what,
                                          bool may_be_refused) {
+  if (stop_asked()) return error("stopped");
   ++tally_.requests;
   const allocator::Decision decision = decider_.allocate(request, nullptr);
   E4R_CHECK(decider_.status());

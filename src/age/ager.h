@@ -70,7 +70,8 @@ class Ager {
   // the object. The file system must map files by extents and must not be bigalloc.
   Ager(allocator::Decider& decider, const state::Source& source, AgerOptions options);
 
-  // The Error: the file system is full, the slot does not exist, or the decider cannot go on.
+  // The Error: the file system is full, the slot does not exist, the decider cannot go on, or
+  // "stopped" (util/interrupt.h).
   [[nodiscard]] Status apply(const Operation& operation);
 
   [[nodiscard]] const state::FsState& state() const { return decider_.state(); }

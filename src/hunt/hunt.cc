@@ -20,6 +20,7 @@ std::vector<Choice> choices_of(const Space& space, const Levels& levels) {
 
 std::string times_text(const Trial* trial) {
   if (trial == nullptr || trial->score <= 0) return "no worse";
+  if (!trial->failed[1].empty()) return "its kernel fails";
   if (!std::isinf(trial->times())) return fmt::format("{:.4g} times", trial->times());
   return trial->higher_is_better ? "nothing is left" : "new";
 }
@@ -28,6 +29,7 @@ Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& 
                   const std::atomic<bool>& stop) {
   using Clock = std::chrono::steady_clock;
   SearchOptions wanted = options.search;
+  const Stoppable stoppable(stop_of(wanted));
   Clock::time_point end = Clock::now() + options.most * 3 / 4;
   if (options.most.count() > 0) wanted.enough = [&end] { return Clock::now() >= end; };
   E4R_TRY(const Space space, Space::create(options.largest, options.tunables));
@@ -51,7 +53,9 @@ Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& 
   out.choices = choices_of(space, out.shrunk->levels);
   const Scene& scene = out.shrunk->scene;
   const Trial& trial = out.shrunk->trial;
-  out.figures = review::figures_of(trial.base, trial.with, scene.start->superblock().block_size());
+  if (!trial.has_failed())
+    out.figures =
+        review::figures_of(trial.base, trial.with, scene.start->superblock().block_size());
   E4R_TRY(out.events,
           write_case(scene, wanted.base, {options.program, options.command}, options.output));
   E4R_TRY(out.replayed, replay_case(options.output.path(), wanted, listener));

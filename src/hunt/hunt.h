@@ -50,8 +50,8 @@ struct Hunt {
 [[nodiscard]] Result<Hunt> hunt(const Options& options, ImageMaker make,
                                 const app::Listener& listener, const std::atomic<bool>& stop);
 
-// How much worse a case is, for a person: "12.5 times", "new" where there was nothing before, or
-// "no worse"; also where there is none.
+// How much worse a case is, for a person: "12.5 times", "new" where there was nothing before, "its
+// kernel fails", or "no worse"; also where there is none.
 [[nodiscard]] std::string times_text(const Trial* trial);
 
 // Who hunted, and by which command.

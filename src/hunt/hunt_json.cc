@@ -12,7 +12,13 @@ namespace {
 namespace json = boost::json;
 
 json::object values_json(const Trial& trial) {
-  json::object out = {{"base", trial.base_value}, {"with", trial.with_value}, {"times", nullptr}};
+  json::object out = {
+      {"base", nullptr}, {"with", nullptr}, {"times", nullptr}, {"failed", nullptr}};
+  for (const std::string& failed : trial.failed)
+    if (!failed.empty()) out["failed"] = failed;
+  if (trial.has_failed() || trial.alike) return out;
+  out["base"] = trial.base_value;
+  out["with"] = trial.with_value;
   if (std::isfinite(trial.times())) out["times"] = trial.times();
   return out;
 }
@@ -62,6 +68,9 @@ std::string hunt_json(const Hunt& hunt, const Made& made) {
                                {"worse", tally.worse},
                                {"better", tally.better},
                                {"impossible", tally.impossible},
+                               {"alike", tally.alike},
+                               {"failed_base", tally.failed[0]},
+                               {"failed_with", tally.failed[1]},
                                {"shrinking", hunt.shrunk ? hunt.shrunk->trials : 0}};
   doc["found"] = nullptr;
   doc["case"] = nullptr;

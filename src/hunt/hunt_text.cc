@@ -6,6 +6,7 @@
 #include "hunt/hunt.h"
 #include "report/rows.h"
 #include "review/words.h"
+#include "util/escaped.h"
 #include "util/text_table.h"
 #include "util/units.h"
 
@@ -17,7 +18,14 @@ std::string number_text(double value) {
   return format_count(static_cast<std::uint64_t>(value));
 }
 
+// How a kernel failed; empty: none did. In one line, for all that kernels print.
+std::string failure_text(const Trial& trial) {
+  return escaped(trial.failed[0].empty() ? trial.failed[1] : trial.failed[0]);
+}
+
 std::string values_text(const Trial& trial) {
+  if (trial.has_failed()) return failure_text(trial);
+  if (trial.alike) return "decided alike: there are no times to compare";
   return fmt::format("{} to {}, {}", number_text(trial.base_value), number_text(trial.with_value),
                      times_text(&trial));
 }
@@ -35,9 +43,21 @@ std::string choices_text(const Hunt& hunt, bool plain) {
 
 std::string searched_text(const Hunt& hunt) {
   const SearchTally& tally = hunt.found.tally;
-  return fmt::format("searched  {} trials, seed {}: {} worse, {} better, {} impossible\n",
-                     format_count(tally.trials), hunt.search.seed, format_count(tally.worse),
-                     format_count(tally.better), format_count(tally.impossible));
+  std::string out =
+      fmt::format("searched  {} trials, seed {}: {} worse, {} better, {} impossible\n",
+                  format_count(tally.trials), hunt.search.seed, format_count(tally.worse),
+                  format_count(tally.better), format_count(tally.impossible));
+  if (tally.alike > 0)
+    out += fmt::format("alike     {}: of these there are no times to compare\n",
+                       format_count(tally.alike));
+  if (tally.failed[1] > 0)
+    out += fmt::format("failed    {} in {}, of which nothing is worse\n",
+                       hunt.search.with.policy->name, format_count(tally.failed[1]));
+  if (tally.failed[0] > 0)
+    out += fmt::format("failed    {} in {}, which say nothing of the other one: {}\n",
+                       hunt.search.base.policy->name, format_count(tally.failed[0]),
+                       escaped(tally.base_failure));
+  return out;
 }
 
 std::string figures_text(const Hunt& hunt) {
@@ -127,8 +147,8 @@ std::string hunt_text(const Hunt& hunt, const Made& made) {
                      format_count(small.base.requests));
   out += fmt::format("it takes  {}\n", choices_text(hunt, false));
   out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
-  out += figures_text(hunt);
-  out += fmt::format("\ncapture   {}: {} events; {}\n", made.output, format_count(hunt.events),
+  if (!hunt.figures.empty()) out += figures_text(hunt) + "\n";
+  out += fmt::format("capture   {}: {} events; {}\n", made.output, format_count(hunt.events),
                      followed_text(hunt.replayed));
   out += fmt::format("replayed  {}\n", values_text(hunt.replayed.trial));
   return out + parting_text(hunt);

@@ -6,6 +6,7 @@
 #include "allocator/decision.h"
 #include "app/fidelity.h"
 #include "app/setups.h"
+#include "guest/guest.h"
 #include "replay/engine.h"
 
 namespace e4r::hunt {
@@ -34,6 +35,22 @@ Told told(std::uint64_t decision, const std::vector<replay::Run>& runs) {
   return out;
 }
 
+// One run of each setup; fewer if a kernel fails, and then the trial says which one, and how.
+Result<std::vector<replay::Run>> what_if(const replay::Session& session,
+                                         const std::vector<replay::Setup>& setups, Trial& trial) {
+  std::vector<replay::Run> out;
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    auto run = session.what_if(setups[i]);
+    if (!run.ok()) {
+      if (!guest::is_kernels_fault(run.error())) return run.error();
+      trial.failed[i] = run.error().message;
+      return out;
+    }
+    out.push_back(*std::move(run));
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Replayed> replay_case(const std::string& path, const SearchOptions& search,
@@ -57,12 +74,13 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
       return true;
     };
   }
-  E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
   Replayed out;
   if (report.recorded) {
     out.decisions = report.recorded->requests;
     out.followed = report.recorded->identical;
   }
+  E4R_TRY(const std::vector<replay::Run> runs, what_if(session, setups, out.trial));
+  if (out.trial.has_failed()) return out;
   const report::RunReport base = report::summarize(runs[0]), with = report::summarize(runs[1]);
   out.trial.base = review::outcome_of(base);
   out.trial.with = review::outcome_of(with);
@@ -76,7 +94,8 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
       if (number != 0) setup.explain.push_back(number);
     std::ranges::sort(setup.explain);
   }
-  E4R_TRY(const std::vector<replay::Run> again, session.what_if(setups));
+  E4R_TRY(const std::vector<replay::Run> again, what_if(session, setups, out.trial));
+  if (out.trial.has_failed()) return out;
   out.parting = told(parting, again);
   out.dearest = told(dearest, again);
   listener.progress.wipe();

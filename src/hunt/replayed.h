@@ -20,7 +20,7 @@ struct Told {
 struct Replayed {
   std::uint64_t decisions = 0;
   std::uint64_t followed = 0;  // of these, as the model of the recorded policy makes them
-  Trial trial;                 // the objective on it
+  Trial trial;                 // the objective on it; or which kernel failed, and at which decision
   Told parting;                // the first one for which the second policy finds another place
   Told dearest;                // the one that costs the second policy most steps
 };

@@ -14,8 +14,6 @@ namespace {
 
 // However many threads there are: the answer depends on it.
 constexpr std::size_t kIslands = 4;
-// Of a candidate that is no answer.
-constexpr double kNoScore = -100;
 
 struct Closed {
   void operator()(nlopt_opt opt) const { nlopt_destroy(opt); }
@@ -40,6 +38,7 @@ class Island {
   Island(Shared& shared, std::uint64_t trials) : shared_(shared), most_(trials) {}
 
   Status run(std::uint64_t seed) {
+    const Stoppable stoppable(stop_of(shared_.options));
     const auto dimensions = static_cast<unsigned>(shared_.space.parameters().size());
     optimizer_.reset(nlopt_create(NLOPT_GN_CRS2_LM, dimensions));
     if (!optimizer_) return error("NLopt has no memory for {} dimensions", dimensions);
@@ -81,7 +80,7 @@ class Island {
     ++tally_.trials;
     const double score = count(levels, *std::move(tried));
     known_.emplace(levels, score);
-    if (!tell()) return stop();
+    if (!tell() || score == kWorstScore) return stop();
     return score;
   }
 
@@ -102,6 +101,13 @@ class Island {
       return kNoScore;
     }
     const double score = trial->score;
+    for (std::size_t side = 0; side < trial->failed.size(); ++side)
+      if (!trial->failed[side].empty()) ++tally_.failed[side];
+    if (!trial->failed[0].empty()) {
+      if (tally_.base_failure.empty()) tally_.base_failure = trial->failed[0];
+      return score;
+    }
+    if (trial->alike) ++tally_.alike;
     if (score > 0) ++tally_.worse;
     if (score < 0) ++tally_.better;
     if (score > 0 && (!best_ || score > best_->trial.score))
@@ -157,7 +163,11 @@ Result<SearchResult> search(const Space& space, Starts& starts, const SearchOpti
     out.tally.trials += tally.trials;
     out.tally.worse += tally.worse;
     out.tally.better += tally.better;
+    out.tally.alike += tally.alike;
     out.tally.impossible += tally.impossible;
+    for (std::size_t side = 0; side < tally.failed.size(); ++side)
+      out.tally.failed[side] += tally.failed[side];
+    if (out.tally.base_failure.empty()) out.tally.base_failure = tally.base_failure;
     const auto& best = island->best();
     if (best && (!out.best || best->trial.score > out.best->trial.score)) out.best = *best;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -27,7 +28,11 @@ struct SearchTally {
   std::uint64_t trials = 0;
   std::uint64_t worse = 0;  // of these
   std::uint64_t better = 0;
+  std::uint64_t alike = 0;       // times are compared, and both decided alike
   std::uint64_t impossible = 0;  // ran out of space, made too few requests, had no such figure
+  // In which a policy's kernel failed: base, with. Those of --with are among the worse ones.
+  std::array<std::uint64_t, 2> failed = {};
+  std::string base_failure;  // how that of --base failed first
 };
 struct SearchResult {
   std::optional<Found> best;  // the worst case; none: none is worse
@@ -36,7 +41,8 @@ struct SearchResult {
 
 // Looks for the candidate with the highest score: several searches by controlled random search
 // (NLopt's CRS2 with local mutation: Kaelo and Ali, 2006) go on beside each other, each from a seed
-// of its own. `told` hears of each trial how many there were and which one is the worst case by now
+// of its own. One that finds a case in which the second policy's kernel fails has ended: nothing is
+// worse. `told` hears of each trial how many there were and which one is the worst case by now
 // (null: none is worse); false stops the search. Errors: those of a trial; "stopped".
 using SearchTold = std::function<bool(std::uint64_t trials, const Trial* worst)>;
 [[nodiscard]] Result<SearchResult> search(const Space& space, Starts& starts,

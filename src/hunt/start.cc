@@ -98,6 +98,7 @@ Result<std::shared_ptr<const Start>> Starts::make(const Origin& origin) {
   std::vector<std::vector<std::uint64_t>> bitmaps;
   if (origin.turnover > 0) {
     auto old = aged(*image, origin);
+    if (!old.ok() && old.error().message == "stopped") return old.error();
     if (!old.ok()) return std::shared_ptr<const Start>();
     bitmaps = *std::move(old);
   }

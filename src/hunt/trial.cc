@@ -7,8 +7,8 @@
 #include "app/ageing.h"
 #include "app/deciders.h"
 #include "app/setups.h"
+#include "guest/guest.h"
 #include "guest/kernel_file.h"
-#include "util/interrupt.h"
 
 namespace e4r::hunt {
 namespace {
@@ -106,7 +106,9 @@ bool measure(const Objective& objective, std::uint32_t block_size, Trial& trial)
   trial.higher_is_better = values.higher_is_better;
   trial.base_value = *values.base;
   trial.with_value = *values.with;
-  trial.score = score_of(objective, trial, values.higher_is_better);
+  trial.alike = is_time(objective) && trial.base.requests == trial.with.requests &&
+                trial.base.decisions_hash == trial.with.decisions_hash;
+  trial.score = trial.alike ? 0 : score_of(objective, trial, values.higher_is_better);
   return true;
 }
 
@@ -153,10 +155,7 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
   options.writing = scene.writing;
   options.inodes = scene.inodes;
   age::Ager ager(asked, source, std::move(options));
-  for (const age::Operation& operation : scene.operations) {
-    if (stop_asked()) return error("stopped");
-    E4R_CHECK(ager.apply(operation));
-  }
+  for (const age::Operation& operation : scene.operations) E4R_CHECK(ager.apply(operation));
   E4R_CHECK(asked.finish());
   app::AgedFigures figures;
   app::add_figures(ager, source, figures);
@@ -166,44 +165,64 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
 
 namespace {
 
+// Plays both. False: it is no case.
+Result<bool> play_both(const Scene& scene, const Match& match, Trial& trial) {
+  const std::array<std::pair<const review::Side*, Outcome*>, 2> sides = {
+      {{&match.base, &trial.base}, {&match.with, &trial.with}}};
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    auto outcome = play(scene, *sides[i].first);
+    if (!outcome.ok() && guest::is_kernels_fault(outcome.error())) {
+      trial.failed[i] = outcome.error().message;
+      trial.score = i == 0 ? kNoScore : kWorstScore;
+      return true;
+    }
+    if (!outcome.ok()) {
+      if (outcome.error().message.starts_with("no space is left")) return false;
+      return outcome.error();
+    }
+    *sides[i].second = *std::move(outcome);
+    // Few requests show no cost, but a kernel may fail at the first one.
+    if (trial.base.requests < match.least_requests && !guest::is_kernel(*match.with.policy))
+      return false;
+  }
+  return std::min(trial.base.requests, trial.with.requests) >= match.least_requests &&
+         measure(match.objective, scene.start->superblock().block_size(), trial);
+}
+
 // Plays both once more, twice, in turn: times differ from run to run, and the worst of many trials
 // would be the one that was disturbed most. Of each side the run in the middle stays.
 Status settle(const Scene& scene, const Match& match, Trial& trial) {
   constexpr int kMore = 2;
   std::vector<Trial> all = {trial};
-  const std::uint32_t block_size = scene.start->superblock().block_size();
   for (int turn = 0; turn < kMore; ++turn) {
     Trial& again = all.emplace_back();
-    E4R_TRY(again.base, play(scene, match.base));
-    E4R_TRY(again.with, play(scene, match.with));
-    if (!measure(match.objective, block_size, again)) all.pop_back();
+    E4R_TRY(const bool is_case, play_both(scene, match, again));
+    if (again.has_failed()) {
+      trial = std::move(again);
+      return {};
+    }
+    if (!is_case) all.pop_back();
   }
   std::ranges::stable_sort(all, {}, &Trial::base_value);
   trial.base = all[all.size() / 2].base;
   std::ranges::stable_sort(all, {}, &Trial::with_value);
   trial.with = all[all.size() / 2].with;
-  static_cast<void>(measure(match.objective, block_size, trial));
+  static_cast<void>(measure(match.objective, scene.start->superblock().block_size(), trial));
   return {};
 }
 
 }  // namespace
 
+Stoppable::Asked stop_of(const Match& match) {
+  return [stop = match.stop] { return stop != nullptr && stop->load(); };
+}
+
 Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match) {
   Trial trial;
-  const Stoppable stoppable([&match] { return match.stop != nullptr && match.stop->load(); });
-  for (const auto& [side, out] :
-       {std::pair(&match.base, &trial.base), std::pair(&match.with, &trial.with)}) {
-    auto outcome = play(scene, *side);
-    if (!outcome.ok()) {
-      if (outcome.error().message.starts_with("no space is left")) return std::optional<Trial>();
-      return outcome.error();
-    }
-    *out = *std::move(outcome);
-    if (out->requests < match.least_requests) return std::optional<Trial>();
-  }
-  if (!measure(match.objective, scene.start->superblock().block_size(), trial))
-    return std::optional<Trial>();
-  if (is_time(match.objective) && trial.score > 0) E4R_CHECK(settle(scene, match, trial));
+  E4R_TRY(const bool is_case, play_both(scene, match, trial));
+  if (!is_case) return std::optional<Trial>();
+  if (is_time(match.objective) && trial.score > 0 && !trial.has_failed())
+    E4R_CHECK(settle(scene, match, trial));
   return std::optional<Trial>(std::move(trial));
 }
 

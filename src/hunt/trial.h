@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "hunt/start.h"
 #include "review/figures.h"
 #include "review/review.h"
+#include "util/interrupt.h"
 
 namespace e4r::hunt {
 
@@ -27,12 +29,19 @@ struct Objective {
 // One candidate under both policies.
 struct Trial {
   review::Outcome base, with;
+  // How the kernel of each side failed: it met an error, hung or ended; empty: it did not. Then
+  // there are no values.
+  std::array<std::string, 2> failed;
+  // Times are compared, and both decided every request alike: they differ by noise alone. The
+  // score is 0.
+  bool alike = false;
   double base_value = 0, with_value = 0;  // of the objective
   bool higher_is_better = false;          // of its values
   // By how many powers of two the second is worse; below 0: it is better. What a search costs
   // counts from a tenth of a step a request on, so that nothing is not infinitely better than
   // little.
   double score = 0;
+  [[nodiscard]] bool has_failed() const { return !failed[0].empty() || !failed[1].empty(); }
   // How many times worse the second value is; infinite when it is nothing on one side.
   [[nodiscard]] double times() const {
     return higher_is_better ? base_value / with_value : with_value / base_value;
@@ -62,13 +71,20 @@ struct Scene {
 struct Match {
   review::Side base, with;
   Objective objective;
-  std::uint64_t least_requests = 0;  // to the allocator: a case with fewer is none
-  // True: a trial under way ends with the Error "stopped". Null: nobody stops it.
-  const std::atomic<bool>* stop = nullptr;
+  std::uint64_t least_requests = 0;         // to the allocator: a case with fewer is none
+  const std::atomic<bool>* stop = nullptr;  // true: all is to end; null: nobody stops it
 };
+// For a Stoppable around what may take long in a thread, such as ageing and trials.
+[[nodiscard]] Stoppable::Asked stop_of(const Match& match);
+
+// The scores of a case in which the kernel of the second policy failed, of which nothing can be
+// worse, and of one in which that of the first policy did, which says nothing of the second.
+inline constexpr double kWorstScore = 1e6, kNoScore = -100;
+
 // Plays it under both. None: it is no case, one of them ran out of space, or they have no such
-// figure. Where times are compared and the second one is worse, both are played three times in
-// turn, and the run in the middle stands for its side.
+// figure. A kernel that fails is no Error: the Trial says so, however few requests it made. Where
+// times are compared and the second one is worse, both are played three times in turn, and the run
+// in the middle stands for its side.
 [[nodiscard]] Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match);
 
 // The tunables under which a side decides.

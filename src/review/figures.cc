@@ -68,6 +68,17 @@ void add_searches(const Outcome& base, const Outcome& with, Adder& add) {
       [](const Outcome& o) { return value_of(o.times.percentile(0.99)); });
 }
 
+void add_guesses(const Outcome& base, const Outcome& with, Adder& add) {
+  if (base.guessed_sizes + with.guessed_sizes > 0)
+    add(
+        std::string(kGuessedSizes), "by a guessed size", Better::none,
+        [](const Outcome& o) -> Value { return o.guessed_sizes; }, Place::cases);
+  if (base.guessed_writers + with.guessed_writers > 0)
+    add(
+        std::string(kGuessedWriters), "by guessed writers", Better::none,
+        [](const Outcome& o) -> Value { return o.guessed_writers; }, Place::cases);
+}
+
 void add_files(Adder& add) {
   add("files/count", "files", Better::none,
       [](const Outcome& o) -> Value { return o.files.files; });
@@ -119,6 +130,8 @@ Outcome outcome_of(const report::RunReport& run) {
   out.layout = run.layout;
   out.free = run.free_extents;
   out.decisions_hash = run.decisions_hash;
+  out.guessed_sizes = run.tally.guessed_sizes;
+  out.guessed_writers = run.tally.guessed_writers;
   return out;
 }
 
@@ -143,6 +156,7 @@ std::vector<Figure> figures_of(const Outcome& base, const Outcome& with, std::ui
   add("requests", "requests", Better::none, [](const Outcome& o) -> Value { return o.requests; });
   add("failed", "failed, no space", Better::lower,
       [](const Outcome& o) { return value_of(o.failed); });
+  add_guesses(base, with, add);
   add_searches(base, with, add);
   add_files(add);
   add_free_space(block_size / 1024, add);

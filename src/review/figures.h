@@ -21,9 +21,14 @@ struct Outcome {
   stats::FileLayoutScore layout;
   stats::FreeExtents free;
   std::uint64_t decisions_hash = 0;
+  // Requests whose answer hung on a value that the trace does not show (allocator::Decision).
+  std::uint64_t guessed_sizes = 0, guessed_writers = 0;
 };
 // The key of the mean time of a request.
 inline constexpr std::string_view kMeanTime = "decision_ns/mean";
+// Those of guesses, which only cases with such requests have.
+inline constexpr std::string_view kGuessedSizes = "guessed_sizes",
+                                  kGuessedWriters = "guessed_writers";
 
 [[nodiscard]] Outcome outcome_of(const report::RunReport& run);
 [[nodiscard]] Outcome outcome_of(const app::AgedFigures& aged);

@@ -8,7 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "review/figures.h"
 #include "review/review.h"
+#include "util/units.h"
 
 namespace e4r::review {
 namespace {
@@ -76,7 +78,62 @@ void gather_caveats(Review& review) {
     }
 }
 
+// How much of what a policy decided hung on values that e4replay chose.
+struct Guesses {
+  std::uint64_t requests = 0, sizes = 0, writers = 0;
+  std::vector<std::size_t> of;  // the cases
+};
+
+Guesses guesses_of(const Review& review, report::Value Figure::*side) {
+  Guesses out;
+  for (std::size_t i = 0; i < review.cases.size(); ++i) {
+    const auto count = [&](std::string_view key) {
+      const std::vector<Figure>& figures = review.cases[i].figures;
+      const auto found = std::ranges::find(figures, key, &Figure::key);
+      if (found == figures.end()) return std::uint64_t{0};
+      return static_cast<std::uint64_t>(report::number_of((*found).*side).value_or(0));
+    };
+    const std::uint64_t sizes = count(kGuessedSizes), writers = count(kGuessedWriters);
+    if (sizes + writers == 0) continue;
+    out.requests += count("requests");
+    out.sizes += sizes;
+    out.writers += writers;
+    out.of.push_back(i);
+  }
+  return out;
+}
+
+void tell_guesses(Review& review) {
+  std::vector<Caveat> told;
+  for (const auto& [side, value] :
+       {std::pair(&review.base, &Figure::base), std::pair(&review.with, &Figure::with)}) {
+    Guesses guesses = guesses_of(review, value);
+    if (guesses.of.empty()) continue;
+    std::string text = fmt::format(
+        "{}: of {} requests, {} were decided by a file size that was not recorded, and {} by "
+        "whether the file was open for writing: e4replay chose values that go with the trace. A "
+        "change that looks closer at them may decide otherwise by the true ones, which `e4replay "
+        "record --events full` records",
+        side->policy->name, format_count(guesses.requests), format_count(guesses.sizes),
+        format_count(guesses.writers));
+    told.push_back({std::move(text), std::move(guesses.of)});
+  }
+  if (told.size() == 2 && told[0].text == told[1].text) told.pop_back();
+  std::ranges::move(told, std::back_inserter(review.caveats));
+}
+
 }  // namespace
+
+Failures failures_of(const Review& review) {
+  Failures out;
+  for (std::size_t i = 0; i < review.cases.size(); ++i) {
+    const auto& [base, with] = review.cases[i].failed;
+    if (!with.empty()) out.with.push_back(i);
+    if (!base.empty() && with.empty()) out.base_alone.push_back(i);
+    out.both += !base.empty() && !with.empty() ? 1 : 0;
+  }
+  return out;
+}
 
 Change change_of(const Figure& figure) {
   const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
@@ -106,6 +163,7 @@ void conclude(Review& review) {
   }
   find_bands(review);
   gather_caveats(review);
+  tell_guesses(review);
 }
 
 std::vector<Told> told(const Review& review, Change change) {

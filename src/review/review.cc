@@ -106,8 +106,19 @@ void compare(const Runs& runs, Case& out) {
   }
 }
 
-// Runs both sides in turn. `run` makes one run of a side. The Error's message begins with the
-// policy's name.
+// Why a case has no answer: each policy that failed, and how.
+std::string refusal(const Options& options, const Case& one) {
+  std::string out;
+  for (std::size_t side = 0; side < one.failed.size(); ++side) {
+    if (one.failed[side].empty()) continue;
+    const Side& of = side == 0 ? options.base : options.with;
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", of.policy->name, one.failed[side]);
+  }
+  return out;
+}
+
+// Runs both sides in turn, until one of them fails. `run` makes one run of a side. The Error ends
+// all.
 template <class Run>
 Status run_in_turn(const Options& options, Case& out, Run run) {
   Runs runs;
@@ -117,7 +128,8 @@ Status run_in_turn(const Options& options, Case& out, Run run) {
       Result<Outcome> made = run(of);
       if (!made.ok()) {
         if (ends_all(made.error())) return made.error();
-        return error("{}: {}", of.policy->name, made.error().message);
+        out.failed[side] = made.error().message;
+        continue;
       }
       if (turn > 0 && made->decisions_hash != runs.of[side].front().decisions_hash)
         note(out, fmt::format("{} decides otherwise when it is asked again: its figures are those "
@@ -125,6 +137,8 @@ Status run_in_turn(const Options& options, Case& out, Run run) {
                               of.policy->name));
       runs.of[side].push_back(*std::move(made));
     }
+    out.refused = refusal(options, out);
+    if (!out.refused.empty()) return {};
     if (turn == 0) turns = repeats_for(runs, options);
   }
   compare(runs, out);
@@ -161,8 +175,7 @@ Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
     E4R_TRY(const report::RunReport run, followed.run(*side.policy, side.settings));
     return outcome_of(run);
   });
-  if (!ran.ok() && ends_all(ran.error())) return ran.error();
-  if (!ran.ok()) out.refused = ran.error().message;
+  if (!ran.ok()) return ran.error();
   return out;
 }
 
@@ -190,8 +203,7 @@ Result<Case> review_ageing(const AgeingCase& wanted, const Options& options,
     E4R_CHECK(one->run(noted, {}));
     return outcome_of(one->figures());
   });
-  if (!ran.ok() && ends_all(ran.error())) return ran.error();
-  if (!ran.ok()) out.refused = ran.error().message;
+  if (!ran.ok()) return ran.error();
   return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -88,7 +89,9 @@ struct Case {
   std::vector<Figure> alike_times;   // the times of such a case: they show what noise is
   unsigned repeats = 1;              // runs that times are the medians of
   std::vector<std::string> caveats;  // what is doubtful of the input, or of the answers
-  std::string refused;               // why there is no answer; empty: there is one
+  std::string refused;               // why it is not compared; empty: it is
+  // How base and with failed: a kernel that hung or met an error, or a policy that gave an error.
+  std::array<std::string, 2> failed = {};  // empty: it did not
 };
 
 // How far a time of a kernel differs from that of another one that decides alike.
@@ -113,18 +116,30 @@ struct Review {
 };
 
 // Puts what the cases say together: bands of noise, which become the noise of the times of cases
-// that were decided differently, and caveats.
+// that were decided differently, and caveats, among them how many answers hung on guesses.
 void conclude(Review& review);
 
-// Replays and ages under both. A capture that the model does not follow, or that a policy cannot
-// decide for, is a case that is refused. What inputs warn of becomes a caveat. Errors: an input
-// that cannot be read; a setting that is none; a policy's file that changed meanwhile; "stopped".
+// Replays and ages under both. A capture that the model does not follow, or for which a policy
+// fails, is a case that is refused. Where one policy fails, the other one is run all the same. What
+// inputs warn of becomes a caveat. Errors: an input that cannot be read; a policy's file that
+// changed meanwhile; "stopped".
 [[nodiscard]] Result<Review> review(const Options& options, const app::Listener& listener);
 
 // A change of this size and more is listed. Times differ from run to run by a few percent.
 inline constexpr double kWorthTelling = 0.01;
 inline constexpr double kWorthTellingOfTimes = 0.1;
 [[nodiscard]] bool is_time(const Figure& figure);
+
+// The cases in which a policy failed.
+struct Failures {
+  std::vector<std::size_t> with;        // that of --with: nothing is worse
+  std::vector<std::size_t> base_alone;  // that of --base, and not that of --with
+  std::size_t both = 0;                 // of the first ones
+  [[nodiscard]] const std::vector<std::size_t>& of(Change change) const {
+    return change == Change::worse ? with : base_alone;
+  }
+};
+[[nodiscard]] Failures failures_of(const Review& review);
 
 // A figure of a case, by their places.
 struct Told {

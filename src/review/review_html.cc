@@ -35,11 +35,25 @@ std::string link(const Review& review, std::size_t of) {
   return fmt::format("<a href=\"#case-{}\">{}</a>", of, html_escape(review.cases[of].name));
 }
 
+// Nothing is worse than a policy that fails.
+std::string failures_html(const Review& review, Change change) {
+  const std::string head = failures_text(review, change);
+  if (head.empty()) return {};
+  std::string out = fmt::format("<p><b>{}:</b></p>\n<ul>\n", html_escape(head));
+  const Failures failures = failures_of(review);
+  for (const std::size_t i : failures.of(change)) {
+    const Case& one = review.cases[i];
+    out += fmt::format("<li>{}: {}</li>\n", html_escape(one.name),
+                       html_escape(one.failed[change == Change::worse ? 1 : 0]));
+  }
+  return out + "</ul>\n";
+}
+
 // A line a figure, and then the cases in which it changed most.
 std::string changes(const Review& review, Change change, std::string_view title) {
-  const std::string out = fmt::format("<h2>{}</h2>\n", title);
+  const std::string out = fmt::format("<h2>{}</h2>\n", title) + failures_html(review, change);
   const std::vector<Told> some = largest(review, change);
-  if (some.empty()) return out + "<p>Nothing by 1 % or more.</p>\n";
+  if (some.empty()) return out + fmt::format("<p>{}</p>\n", nothing_changed(review, change));
   std::string lines, rows;
   for (const Summary& summary : summaries_of(review, change))
     lines += fmt::format("<li><b>{}</b>: {}</li>\n", html_escape(summary.label),
@@ -141,12 +155,12 @@ std::string cases(const Review& review) {
 std::string headline(const Review& review) {
   std::size_t answered = 0;
   for (const Case& one : review.cases) answered += one.refused.empty() ? 1 : 0;
+  const std::string failed = failures_text(review, Change::worse);
   return fmt::format(
-      "{} against {}: of {} cases, {} are decided alike; {} figures got worse by 1 % or more in "
-      "some "
-      "case, {} got better",
-      side_text(review.with), side_text(review.base), format_count(answered),
-      format_count(alike_cases(review).size()),
+      "{}{} against {}: of {} cases, {} are decided alike; {} figures got worse by 1 % or more in "
+      "some case, {} got better",
+      failed.empty() ? failed : failed + "; ", side_text(review.with), side_text(review.base),
+      format_count(answered), format_count(alike_cases(review).size()),
       format_count(summaries_of(review, Change::worse).size()),
       format_count(summaries_of(review, Change::better).size()));
 }

@@ -15,6 +15,9 @@ namespace {
 
 namespace json = boost::json;
 
+// In the place of a figure's key: the policy failed there.
+constexpr std::string_view kFailed = "policy_failed";
+
 std::string_view name_of(Change change) {
   switch (change) {
     case Change::same:
@@ -45,6 +48,13 @@ std::string_view name_of(report::Better better) {
   return "none";
 }
 
+json::object failed_json(const Case& one) {
+  json::object out = {{"base", nullptr}, {"with", nullptr}};
+  if (!one.failed[0].empty()) out["base"] = one.failed[0];
+  if (!one.failed[1].empty()) out["with"] = one.failed[1];
+  return out;
+}
+
 json::object case_json(const Case& one) {
   json::object out = {{"name", one.name},
                       {"kind", one.aged ? "aged" : "capture"},
@@ -53,7 +63,8 @@ json::object case_json(const Case& one) {
                       {"block_size", one.block_size},
                       {"kernel", nullptr},
                       {"followed", nullptr},
-                      {"refused", nullptr}};
+                      {"refused", nullptr},
+                      {"failed", failed_json(one)}};
   if (!one.aged) {
     out["kernel"] = one.kernel;
     out["followed"] = json::object{
@@ -77,6 +88,9 @@ json::object case_json(const Case& one) {
 
 json::array told_json(const Review& review, Change change) {
   json::array out;
+  const Failures failures = failures_of(review);
+  for (const std::size_t i : failures.of(change))
+    out.push_back(json::object{{"name", review.cases[i].name}, {"key", kFailed}});
   for (const Told& one : told(review, change)) {
     const Case& of = review.cases[one.of];
     out.push_back(json::object{{"name", of.name}, {"key", of.figures[one.figure].key}});

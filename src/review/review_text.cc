@@ -76,11 +76,28 @@ std::string figure_line(const std::string& where, const Figure& figure) {
                              change_cell(figure)));
 }
 
+// Nothing is worse than a policy that fails.
+std::string failures_list(const Review& review, Change change) {
+  constexpr std::size_t kMost = 5;  // cases
+  const std::string head = failures_text(review, change);
+  if (head.empty()) return {};
+  std::string out = wrapped("", words_of(head + ":"), 2);
+  const Failures all = failures_of(review);
+  const std::vector<std::size_t>& of = all.of(change);
+  for (std::size_t i = 0; i < std::min(of.size(), kMost); ++i) {
+    const Case& one = review.cases[of[i]];
+    const std::string& why = one.failed[change == Change::worse ? 1 : 0];
+    out += wrapped("  ", words_of(escaped(one.name + ": " + why)), 4);
+  }
+  if (of.size() > kMost) out += fmt::format("  and in {} more, below\n", of.size() - kMost);
+  return out + "\n";
+}
+
 // A line a figure, and then the cases in which it changed most.
 std::string changes_text(const Review& review, Change change) {
   const std::vector<Told> some = largest(review, change);
-  if (some.empty()) return "Nothing by 1 % or more.\n";
-  std::string out;
+  std::string out = failures_list(review, change);
+  if (some.empty()) return out + nothing_changed(review, change) + "\n";
   for (const Summary& summary : summaries_of(review, change))
     out += wrapped(summary.label + ": ", words_of(way_text(review, summary, change)), 2);
   out += fmt::format("\n{:<18} {:<22} {:>10} {:>10} {:>8}\n", "where", "figure", "base", "with",

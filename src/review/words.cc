@@ -131,6 +131,25 @@ std::string way_text(const Review& review, const Summary& summary, Change change
   return out;
 }
 
+std::string failures_text(const Review& review, Change change) {
+  const Failures failures = failures_of(review);
+  const std::size_t count = failures.of(change).size();
+  if (count == 0) return {};
+  const bool worse = change == Change::worse;
+  std::string out = fmt::format("{} failed in {} of {}",
+                                escaped((worse ? review.with : review.base).policy->name),
+                                format_count(count), counted(review.cases.size(), "case", "cases"));
+  if (!worse) return out + ", and --with did not";
+  if (failures.both == count) return out + ", and --base as well";
+  if (failures.both > 0) return out + fmt::format(", --base in {} of these", failures.both);
+  return out + ", and --base did not";
+}
+
+std::string nothing_changed(const Review& review, Change change) {
+  return failures_of(review).of(change).empty() ? "Nothing by 1 % or more."
+                                                : "Of the figures, none by 1 % or more.";
+}
+
 std::string noise_text(const Figure& figure) {
   const bool differ = report::number_of(figure.base) != report::number_of(figure.with);
   return is_time(figure) && differ && change_of(figure) == Change::same

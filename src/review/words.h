@@ -19,6 +19,11 @@ namespace e4r::review {
 [[nodiscard]] std::string times_note(const Review& review);
 // "worse in 42 of 88, median +1.2 %, most +67.0 % in git-1k-aged; better in 3".
 [[nodiscard]] std::string way_text(const Review& review, const Summary& summary, Change change);
+// "kernel:mine.uml failed in 2 of 93 cases, kernel:stock.uml in 1 of these too"; empty: it did not,
+// and for what got better: only where --with failed, too.
+[[nodiscard]] std::string failures_text(const Review& review, Change change);
+// What to say where no figure changed by as much as is told.
+[[nodiscard]] std::string nothing_changed(const Review& review, Change change);
 // How a figure of a case changed; "noise" of a time that differs by no more than that.
 [[nodiscard]] std::string noise_text(const Figure& figure);
 // The plot of the page: a row a figure, a dot a case; empty when there is nothing to compare.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -104,6 +105,83 @@ TEST_F(KernelCommand, GuessesAreCounted) {
   EXPECT_LE(guessed, run.at("requests").to_number<std::uint64_t>());
   EXPECT_NE(done.out.find("decided by a file size not recorded"), std::string::npos) << done.out;
   EXPECT_NE(read_file(html)->find("was open for writing were not recorded for"), std::string::npos);
+}
+
+// A review in which a kernel fails is not clean, and has a status of its own.
+TEST_F(KernelCommand, AReviewSaysThatAKernelFailed) {
+  const std::string policy = "kernel:" + kernel("warns");
+  const test::Outcome done = e4replay({"review", "--force", "--no-progress", "--base", "legacy",
+                                       "--with", policy, capture_, "--json", "-"});
+  EXPECT_EQ(done.status, 4) << done.err;
+  EXPECT_NE(done.err.find("e4replay: kernel:warns failed in 1 of 1 case, and --base did not\n"),
+            std::string::npos)
+      << done.err;
+  const auto document = boost::json::parse(done.out);
+  EXPECT_EQ(document.at("worse").at(0).at("key").as_string(), "policy_failed");
+}
+
+// The worst case that there is, made as small as it goes, and written with what failed in it.
+TEST_F(KernelCommand, AHuntTakesAKernelThatFailsForTheWorstCase) {
+  ::setenv("E4R_GUEST_PATIENCE", "1", 1);
+  for (const char* name : {"dies", "hangs"}) {
+    const std::string out = dir_.file(std::string(name) + ".e4c");
+    const bool hangs = name == std::string("hangs");
+    const test::Outcome done =
+        e4replay({"hunt", "--base", "legacy", "--with", "kernel:" + kernel(name), "-o", out,
+                  "--trials", "8", "--shrink-trials", hangs ? "2" : "60", "--largest", "64M",
+                  "--tunables", "", "--no-progress", "--json", "-"});
+    EXPECT_EQ(done.status, 4) << done.err;
+    const std::string why = hangs ? "it has not answered for 1 s" : "it ended at an allocation";
+    EXPECT_NE(done.err.find(why), std::string::npos) << done.err;
+    const auto document = boost::json::parse(done.out);
+    EXPECT_GT(document.at("trials").at("failed_with").to_number<int>(), 0);
+    EXPECT_EQ(document.at("trials").at("failed_base").to_number<int>(), 0);
+    for (const auto& told : {document.at("found"), document.at("case").at("objective"),
+                             document.at("capture").at("objective")}) {
+      EXPECT_NE(told.at("failed").as_string().find(why), std::string::npos) << told;
+      EXPECT_TRUE(told.at("with").is_null());
+    }
+    // The capture says at which decision, and a replay of it fails there.
+    const std::string replayed(document.at("capture").at("objective").at("failed").as_string());
+    EXPECT_NE(replayed.find("(--explain "), std::string::npos) << replayed;
+    expect_refused(e4replay({"replay", out, "-p", "kernel:" + dir_.file(name)}), why);
+    if (!hangs) {
+      EXPECT_LE(document.at("case").at("operations").as_array().size(), 2u);
+    }
+  }
+  ::unsetenv("E4R_GUEST_PATIENCE");
+}
+
+// What --base does wrong says nothing of --with.
+TEST_F(KernelCommand, AHuntSaysThatTheBaseFailed) {
+  const std::string out = dir_.file("none.e4c");
+  const test::Outcome done =
+      e4replay({"hunt", "--base", "kernel:" + kernel("dies"), "--with", "legacy", "-o", out,
+                "--trials", "4", "--largest", "64M", "--tunables", "", "--no-progress"});
+  EXPECT_EQ(done.status, 4) << done.err;
+  EXPECT_NE(done.out.find("kernel:dies in 4, which say nothing of the other one"),
+            std::string::npos)
+      << done.out;
+  EXPECT_NE(done.out.find("nothing in which it is worse"), std::string::npos) << done.out;
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+// Whatever a kernel answers, and wherever it writes: a line that says so, or an answer.
+TEST_F(KernelCommand, NothingThatAKernelSaysDoesHarm) {
+  ::setenv("E4R_GUEST_PATIENCE", "1", 1);
+  int refused = 0;
+  for (int seed = 1; seed <= 12; ++seed)
+    for (const char* kind : {"random-", "scribbles-"}) {
+      const std::string name = kind + std::to_string(seed);
+      const test::Outcome done =
+          e4replay({"replay", capture_, "--force", "-p", "kernel:" + kernel(name)});
+      EXPECT_LE(done.status, 1) << name << ": " << done.err;
+      if (done.status != 1) continue;
+      ++refused;
+      expect_refused(done, "the kernel failed: ");
+    }
+  EXPECT_GT(refused, 12);
+  ::unsetenv("E4R_GUEST_PATIENCE");
 }
 
 // No kernel outlives the program that has started it, whatever it is at.

@@ -4,11 +4,12 @@
 // never-ready, twice, free-fails. One that is picky takes no `commit=` and no mb_group_prealloc,
 // which is 512 already. One that is confused notes locks as no kernel does. One whose name begins
 // with "far" decides otherwise than the others, and takes 350 ns, or 900 when it is far-slow; what
-// a noisy one takes is as its process is. One that warns, or
-// meets errors, does so at the sixth request; others answer what cannot be (kAnswers), make the
-// shared file shorter, count answers that nobody asked for, print without end, or look at nothing
-// any more (deaf). One that is full has no space. One that says-sizes prints the size and the
-// writers of the inode of each request.
+// a noisy one takes is as its process is. far-dies-again ends when it is run for the second time.
+// One that warns, or meets errors, does so at the sixth request; others answer what cannot be
+// (kAnswers), make the shared file shorter, count answers that nobody asked for, print without end,
+// or look at nothing any more (deaf). random-N answers at random, by that seed; scribbles-N writes
+// at random where it and its caller meet. One that is full has no space. One that says-sizes prints
+// the size and the writers of the inode of each request.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -99,6 +100,37 @@ constexpr Odd kAnswers[] = {
     {"odd-criterion", [](e4r_answer& a) { a.criterion = ~0U; }},
 };
 
+// The seed of "random-7"; 0: the name is another one.
+std::uint32_t seed_of(const std::string& name, const std::string& kind) {
+  return name.starts_with(kind) ? static_cast<std::uint32_t>(std::atoi(&name[kind.size()])) : 0;
+}
+
+std::uint32_t drawn(std::uint32_t& state) {
+  state = state * 1664525 + 1013904223;
+  return state >> 8;
+}
+
+// A quarter of it may be what a kernel would say.
+std::int32_t random_answer(std::uint32_t& state, e4r_answer& answer) {
+  for (std::size_t i = 0; i < sizeof(answer); ++i)
+    reinterpret_cast<unsigned char*>(&answer)[i] = static_cast<unsigned char>(drawn(state));
+  if (drawn(state) % 2 == 0) answer.what &= 3;
+  if (drawn(state) % 2 == 0) answer.len = drawn(state) % 100000;
+  if (drawn(state) % 4 != 0) answer.errors = 0;
+  return drawn(state) % 4 == 0 ? static_cast<std::int32_t>(drawn(state)) : 0;
+}
+
+void scribble(std::uint32_t& state, e4r_shared& shared) {
+  constexpr std::size_t kHead = 16;  // what both look at first
+  auto* const bytes = reinterpret_cast<char*>(&shared);
+  for (int i = 0; i < 1000; ++i) {
+    const std::size_t at =
+        kHead + (std::size_t{drawn(state)} * 4) % (sizeof(e4r_shared) - kHead - 4);
+    const std::uint32_t value = drawn(state) << 8 | drawn(state);
+    std::memcpy(bytes + at, &value, sizeof(value));
+  }
+}
+
 std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared,
                    e4r_answer& answer) {
   switch (op.kind) {
@@ -131,7 +163,7 @@ std::int32_t serve(const std::string& name, const e4r_op& op, e4r_shared& shared
       answer.found = 1;
       answer.considered = 3;
       if (op.locks != 0) note_locks(shared.locks, name == "confused");
-      if (name == "full") return -ENOSPC;
+      if (name.starts_with("full")) return -ENOSPC;
       if (name != "twice") next_block += op.len;
       for (const Odd& odd : kAnswers)
         if (name == odd.name) odd.make(answer);
@@ -170,6 +202,11 @@ int main(int argc, char** argv) {
     if (std::strncmp(argv[i], "e4replay=", 9) == 0) file = argv[i] + 9;
   if (name == "never-ready") pause();
   if (name.starts_with("far")) next_block = 9000;
+  if (name == "far-dies-again") {
+    const std::string mark = std::string(argv[0]) + ".ran";
+    if (access(mark.c_str(), F_OK) == 0) name = "dies";
+    close(open(mark.c_str(), O_CREAT | O_WRONLY, 0600));
+  }
   const int fd = open(file.c_str(), O_RDWR);
   void* at = mmap(nullptr, sizeof(e4r_shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) return std::puts(e4r_identity);
@@ -178,6 +215,7 @@ int main(int argc, char** argv) {
   const auto value = [](__u32& v) { return std::atomic_ref<__u32>(v); };
   shared.criteria = 4;
   value(shared.ready).store(1);
+  std::uint32_t random = seed_of(name, "random-"), scribbles = seed_of(name, "scribbles-");
   for (__u32 done = 0;;) {
     while (value(shared.asked.value).load() == done) {
       if (getppid() != parent) return 0;
@@ -189,6 +227,8 @@ int main(int argc, char** argv) {
     const bool asked = shared.ops[done % E4R_SLOTS].kind == E4R_ALLOCATE;
     // The file is the other one's too: this must not be possible.
     if (asked && name == "shrinks" && ftruncate(fd, 0) == 0) std::fputs("it is shorter\n", stderr);
+    if (asked && random != 0) answer.error = random_answer(random, answer);
+    if (asked && scribbles != 0) scribble(scribbles, shared);
     if (asked && name == "runs-ahead") done += 7;
     if (asked && name == "runs-back") done -= 3;
     value(shared.answered.value).store(++done);

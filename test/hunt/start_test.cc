@@ -6,6 +6,7 @@
 
 #include "hunt/images.h"
 #include "support/process.h"
+#include "util/interrupt.h"
 
 namespace e4r::hunt {
 namespace {
@@ -44,6 +45,19 @@ TEST_F(HuntStart, NewFileSystemsAreMadeOnce) {
     EXPECT_EQ((*start)->free_blocks(), all);
   }
   EXPECT_EQ(images_.made(), 1);
+}
+
+// Ageing is what takes longest in a hunt: it ends as soon as somebody asks for it.
+TEST_F(HuntStart, AgeingEndsWhenItIsAskedTo) {
+  Origin origin = origin_of(4096);
+  origin.turnover = 100'000'000;  // percent
+  origin.utilisation = 80;
+  int asked = 0;
+  const Stoppable stoppable([&asked] { return ++asked == 1000; });
+  const auto start = starts_.make(origin);
+  ASSERT_FALSE(start.ok());
+  EXPECT_EQ(start.error().message, "stopped");
+  EXPECT_EQ(asked, 1000);
 }
 
 TEST_F(HuntStart, PiecesAreNoLongerThanAskedFor) {

@@ -2,9 +2,12 @@
 // Reviews of two kernels, with programs that stand in for them (test/guest/fake_kernel.cc).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "app/deciders.h"
 #include "hunt/case_capture.h"
@@ -55,6 +58,14 @@ class KernelReview : public ::testing::Test {
       if (one.key == key) return one;
     ADD_FAILURE() << "no figure " << key;
     return kNone;
+  }
+
+  // With a blank in the place of each end of a line.
+  static std::string unwrapped(const std::string& text) {
+    std::istringstream words(text);
+    std::string out;
+    for (std::string word; words >> word;) out += " " + word;
+    return out;
   }
 
   test::TempDir dir_;
@@ -128,6 +139,81 @@ TEST_F(KernelReview, NamesTheKernelsThatWereCompared) {
   }
   const std::string page = review_html(*review, {"e4replay 1", {"a"}});
   EXPECT_NE(page.find("commit 0123456789ab"), std::string::npos);
+}
+
+// Nothing is worse than a kernel that fails, however it does so.
+TEST_F(KernelReview, AKernelThatFailsIsTheFirstThatGotWorse) {
+  ::setenv("E4R_GUEST_PATIENCE", "1", 1);
+  const std::pair<const char*, const char*> kernels[] = {
+      {"dies-later", "the kernel failed: it ended at an allocation: EXT4-fs error"},
+      {"hangs", "the kernel failed: it has not answered for 1 s at an allocation"},
+      {"warns", "mballoc.c:5571 ext4_mb_new_blocks+0x1a/0x20; called by "},
+      {"meets-errors", "the kernel failed: ext4 met an error at an allocation"}};
+  options_.base = kernel("good");
+  for (const auto& [name, why] : kernels) {
+    options_.with = kernel(name);
+    const auto review = review::review(options_, {silent_, [](const std::string&) {}});
+    ASSERT_TRUE(review.ok()) << review.error().message;
+    const Case& one = review->cases.front();
+    EXPECT_EQ(one.failed[0], "");
+    EXPECT_NE(one.failed[1].find(why), std::string::npos) << one.failed[1];
+    EXPECT_NE(one.failed[1].find("(--explain "), std::string::npos) << one.failed[1];
+    EXPECT_NE(one.refused.find(why), std::string::npos) << one.refused;
+    const std::string head =
+        fmt::format("{} failed in 1 of 1 case, and --base did not", options_.with.policy->name);
+    const std::string text = unwrapped(review_text(*review, {"e4replay 1", {"a"}}));
+    EXPECT_NE(text.find(" What got worse -------------- " + head + ": case: "), std::string::npos)
+        << text;
+    const std::string page = review_html(*review, {"e4replay 1", {"a"}});
+    EXPECT_NE(page.find("<h2>What got worse</h2>\n<p><b>" + head), std::string::npos) << page;
+    const auto doc = boost::json::parse(review_json(*review, {"e4replay 1", {"a"}}));
+    EXPECT_EQ(doc.at("worse").at(0).at("key").as_string(), "policy_failed");
+    EXPECT_EQ(doc.at("worse").at(0).at("name").as_string(), "case");
+    EXPECT_EQ(doc.at("cases").at(0).at("failed").at("with").as_string(), one.failed[1]);
+    EXPECT_TRUE(doc.at("cases").at(0).at("failed").at("base").is_null());
+  }
+  ::unsetenv("E4R_GUEST_PATIENCE");
+}
+
+TEST_F(KernelReview, AFailureOfTheBaseIsOfTheBase) {
+  const auto alone = run("dies", "good");
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+  EXPECT_EQ(failures_text(*alone, Change::worse), "");
+  EXPECT_EQ(failures_text(*alone, Change::better),
+            std::string(options_.base.policy->name) + " failed in 1 of 1 case, and --with did not");
+  const auto both = run("dies-later", "warns");
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  EXPECT_EQ(failures_text(*both, Change::worse),
+            std::string(options_.with.policy->name) + " failed in 1 of 1 case, and --base as well");
+  EXPECT_EQ(failures_text(*both, Change::better), "");
+}
+
+// A kernel that fails in one run of several has failed.
+TEST_F(KernelReview, AKernelThatFailsWhenItIsAskedAgainHasFailed) {
+  const auto review = run("good", "far-dies-again");
+  ASSERT_TRUE(review.ok()) << review.error().message;
+  EXPECT_NE(review->cases.front().failed[1].find("the kernel failed"), std::string::npos);
+}
+
+// The capture has neither sizes nor writers: what hung on them is said, in one caveat a policy.
+TEST_F(KernelReview, GuessesAreACaveat) {
+  options_.captures = {*app::parse_capture(TRACES "/cr5-64m.e4c")};
+  options_.force = true;
+  const auto review = run("full", "full-too");
+  ASSERT_TRUE(review.ok()) << review.error().message;
+  ASSERT_EQ(review->cases.front().refused, "");
+  const auto told = std::ranges::find_if(review->caveats, [](const Caveat& caveat) {
+    return caveat.text.find("full: of ") != std::string::npos &&
+           caveat.text.find("were decided by a file size that was not recorded") !=
+               std::string::npos;
+  });
+  ASSERT_NE(told, review->caveats.end());
+  EXPECT_EQ(told->of, std::vector<std::size_t>{0});
+  EXPECT_GT(report::number_of(figure(*review, "guessed_sizes").base).value_or(0), 0);
+  const Made made = {"e4replay 1", {"a"}};
+  for (const std::string& document : {unwrapped(review_text(*review, made)),
+                                      review_json(*review, made), review_html(*review, made)})
+    EXPECT_NE(document.find("full: of "), std::string::npos) << document;
 }
 
 TEST_F(KernelReview, AFileThatIsBuiltAnewMeanwhileIsRefused) {

@@ -126,6 +126,18 @@ Result<Outputs> declare_files(const Options& options, const hunt::Options& chose
   return outputs;
 }
 
+// The exit status, with the line that says why it is not 0.
+int status_of(const hunt::Hunt& hunt) {
+  const auto& [base, with] = hunt.found.tally.failed;
+  if (with > 0)
+    print_line(stderr, "e4replay: {} failed: {}", hunt.search.with.policy->name,
+               hunt.found.best->trial.failed[1]);
+  if (base > 0)
+    print_line(stderr, "e4replay: {} failed: {}", hunt.search.base.policy->name,
+               hunt.found.tally.base_failure);
+  return with + base > 0 ? kPolicyFailed : kDone;
+}
+
 Result<int> run(const Options& options) {
   hunt::Options chosen;
   if (const Status status = choose(options, chosen); !status.ok())
@@ -153,7 +165,7 @@ Result<int> run(const Options& options) {
   if (!options.json.empty())
     E4R_CHECK(write_output(hunt_json(*hunted, made), outputs.named(options.json)));
   if (options.json != "-") print_report(hunt_text(*hunted, made));
-  return kDone;
+  return status_of(*hunted);
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {

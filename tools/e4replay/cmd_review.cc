@@ -144,6 +144,22 @@ Status print(const review::Review& review, const Options& options, const Outputs
   return {};
 }
 
+// The exit status, with the line that says why it is not 0.
+Result<int> status_of(const review::Review& review) {
+  bool failed = false;
+  for (const review::Change change : {review::Change::worse, review::Change::better}) {
+    const std::string text = review::failures_text(review, change);
+    if (text.empty()) continue;
+    failed = true;
+    print_line(stderr, "e4replay: {}", text);
+  }
+  if (failed) return kPolicyFailed;
+  if (std::ranges::all_of(review.cases, [](const auto& one) { return !one.refused.empty(); }))
+    return error("nothing was compared: {}: {}", review.cases.front().name,
+                 review.cases.front().refused);
+  return kDone;
+}
+
 Result<int> run(const Options& options) {
   review::Options chosen;
   if (const Status status = choose(options, chosen); !status.ok())
@@ -172,7 +188,7 @@ Result<int> run(const Options& options) {
   Progress progress(!options.no_progress);
   E4R_TRY(const review::Review result, review::review(chosen, {progress, warn}));
   E4R_CHECK(print(result, options, outputs));
-  return kDone;
+  return status_of(result);
 }
 
 std::function<Result<int>()> declare(CommandLine& app) {
