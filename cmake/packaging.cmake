@@ -10,6 +10,8 @@ foreach(section 1 5 8)
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
 install(DIRECTORY docs/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY traces/corpus DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay
+  FILES_MATCHING PATTERN "*.e4c" PATTERN MANIFEST)
 install(FILES packaging/magic/e4replay DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay/magic)
 
 set(CPACK_GENERATOR DEB)

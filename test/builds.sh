@@ -25,7 +25,8 @@ installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-l
            include/e4replay/{allocator,criterion,e4replay,event,export,free_extents,image,listener,own_policy,plugin}.h
            include/e4replay/{policy,recording,replay,report,result,version}.h
            share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
-           share/e4replay/magic/e4replay share/e4replay/schema/{common,replay.schema,verify.schema}.json
+            share/e4replay/magic/e4replay share/e4replay/corpus/MANIFEST
+            share/e4replay/schema/{common,replay.schema,verify.schema}.json
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
            share/fish/vendor_completions.d/{e4replay,mke2fs-lazy,tune2fs-lazy}.fish)
 # Below the directory of libraries, which packagers choose.

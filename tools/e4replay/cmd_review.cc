@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
-#include <filesystem>
 
 #include "app/capture_name.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/version.h"
+#include "e4replay/corpus.h"
 #include "e4replay/kernel_log.h"
 #include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
@@ -34,19 +34,6 @@ struct Options : SideArguments {
   bool no_progress = false;
   std::string kernel_log;
 };
-
-// The captures in one file each that lie in the directory, by name.
-Result<std::vector<std::string>> captures_in(const std::string& directory) {
-  std::error_code failed;
-  std::vector<std::string> out;
-  for (std::filesystem::directory_iterator at(directory, failed), end; !failed && at != end;
-       at.increment(failed))
-    if (at->path().extension() == ".e4c") out.push_back(at->path());
-  if (failed) return error("{}: {}", directory, failed.message());
-  if (out.empty()) return error("{}: has no capture: give a directory of .e4c files", directory);
-  std::ranges::sort(out);
-  return out;
-}
 
 std::vector<std::string> names_of(const std::string& list) {
   std::vector<std::string> out;
@@ -86,7 +73,9 @@ Status choose(const Options& options, review::Options& chosen) {
     return error("--aged {}: give how many times the file system is written, up to 1000",
                  options.aged);
   if (options.captures.empty() && options.corpus.empty() && options.aged == 0)
-    return error("there is nothing to review: give captures, --corpus DIR or --aged N");
+    return error(
+        "there is nothing to review: give captures, --corpus DIR or --aged N (the corpus is not "
+        "installed with this program)");
   if (options.repeats == 0 || options.repeats > 100)
     return error("--repeats {}: give 1 to 100 runs", options.repeats);
   chosen.repeats = options.repeats;
@@ -198,7 +187,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .takes_the_rest()
       .type_name("FILE.e4c|IMAGE:TRACE");
   declare_sides(app, *o, "the policy with the change");
-  app.add_option("--corpus", o->corpus, "review all captures of this directory").type_name("DIR");
+  app.add_option("--corpus", o->corpus,
+                 "review all captures of this directory (the corpus of e4replay, if nothing else "
+                 "is given to review)")
+      .type_name("DIR");
   declare_side_settings(app, *o);
   app.add_option("--aged", o->aged,
                  "age file systems as well, until they have been written so many times (0)")
@@ -221,7 +213,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
   declare_kernel_log(app, o->kernel_log);
-  return [o] { return with_kernel_log(o->kernel_log, [&] { return run(*o); }); };
+  return [o] {
+    if (o->captures.empty() && o->corpus.empty() && o->aged == 0) o->corpus = find_corpus();
+    return with_kernel_log(o->kernel_log, [&] { return run(*o); });
+  };
 }
 
 }  // namespace
@@ -231,6 +226,7 @@ const Command& review_command() {
   static const Command kCommand = {
       "review", "one policy against another, as a section for a cover letter",
       "  e4replay review --base linux-6.12 --with linux-7.3 run.e4c\n"
+      "  e4replay review --base kernel:stock.uml --with kernel:mine.uml\n"
       "  e4replay review --base kernel:stock.uml --with kernel:mine.uml --corpus captures\n"
       "  e4replay review --base legacy --with cr1.5 --corpus captures --aged 5 --html review.html\n"
       "  e4replay review --base linux-7.3 --with linux-7.3 --aged 2 \\\n"
