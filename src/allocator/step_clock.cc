@@ -121,7 +121,9 @@ void StepClock::passed(std::uint32_t, std::uint32_t count, std::uint32_t) {
 
 // 6.1 to 6.16 share a list's lock while they walk the list. Later kernels take no lock.
 void StepClock::asked_index(mb::Criterion, std::uint32_t len, std::optional<std::uint32_t>) {
-  const bool lists = policy_.kernel.groups.index == state::GroupIndex::lists;
+  const state::GroupIndex index = policy_.kernel.groups.index;
+  const bool lists =
+      index == state::GroupIndex::lists || index == state::GroupIndex::lists_keep_full;
   if (lists) add_step(index_lock(len), index_, What::share);
   ns_ += costs_.ask;
   if (lists) add_step(index_lock(len), index_, What::let_go);

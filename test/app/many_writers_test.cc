@@ -107,6 +107,7 @@ TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
     const auto& rows = run->engine->rows().all();
     const allocator::LockNotes& notes = run->engine->locks();
     ASSERT_EQ(notes.size(), rows.size());
+    bool shares = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].block == 0) continue;
       const std::uint64_t group = inputs.source.geometry.group_of(rows[i].block);
@@ -115,11 +116,16 @@ TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
       };
       EXPECT_TRUE(std::ranges::any_of(notes[i].steps, held)) << policy->name << ", " << i;
       EXPECT_GT(notes[i].ns, 0u);
+      shares = shares || std::ranges::any_of(notes[i].steps, [](const allocator::LockStep& step) {
+                 return step.what == allocator::LockStep::What::share;
+               });
       const bool tried = std::ranges::any_of(notes[i].steps, [](const allocator::LockStep& step) {
         return step.what == allocator::LockStep::What::tries;
       });
       EXPECT_TRUE(policy->kernel.groups.tries_lock || !tried);
     }
+    // Lists are walked with their lock shared, and sets without one.
+    EXPECT_EQ(shares, run->engine->state().has_lists()) << policy->name;
   }
 }
 
