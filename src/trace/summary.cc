@@ -99,16 +99,20 @@ std::vector<std::string> not_understood(const TraceSummary& s) {
                                       fmt::format_string<std::string, A...> text, A&&... args) {
     if (count > 0) out.push_back(fmt::format(text, format_count(count), std::forward<A>(args)...));
   };
-  std::uint64_t lines = s.skipped_lines, flags = s.unknown_flags;
+  std::uint64_t lines = s.skipped_lines, flags = s.unknown_flags, fields = s.unknown_fields;
   for (std::size_t i = 0; i < s.malformed.size(); ++i) {
     const std::string_view name = event_name(static_cast<EventKind>(i));
     say(s.malformed[i], "{} malformed {} events were skipped", name);
     say(s.unknown_flags_of[i], "{} flags of {} have unknown names and were left out", name);
+    say(s.unknown_fields_of[i],
+        "{} {} events have fields that this program does not know, which were left out", name);
     lines -= std::min(lines, s.malformed[i]);
+    fields -= std::min(fields, s.unknown_fields_of[i]);
     flags -= std::min(flags, s.unknown_flags_of[i]);
   }
   say(lines, "{} malformed lines were skipped");
   say(flags, "{} flag names are unknown and were left out");
+  say(fields, "{} events have fields that this program does not know, which were left out");
   say(s.unknown_criteria, "{} searches name a criterion that this program does not know");
   say(s.damaged, "at {} places data are damaged or missing, and were passed over");
   say(s.without_cpu,

@@ -59,6 +59,7 @@ struct TraceSummary {
   std::vector<NameCount> unknown_events;                     // events of other kinds, by name
   std::uint64_t unknown_flags = 0, unknown_criteria = 0, unknown_fields = 0;
   KindCounts unknown_flags_of = {};   // the same by kind; older .e4t files have the sum alone
+  KindCounts unknown_fields_of = {};  // likewise
   std::uint64_t skipped_lines = 0;    // malformed lines or records that were passed over
   KindCounts malformed = {};          // those of them whose kind is known
   std::uint64_t damaged = 0;          // places where data could not be read and were passed over

@@ -162,6 +162,7 @@ TEST(E4t, KeepsWhatTheSummaryKnows) {
   s.unknown_fields = 3;
   s.skipped_lines = 4;
   s.unknown_flags_of[static_cast<std::size_t>(EventKind::free_blocks)] = 1;
+  s.unknown_fields_of[static_cast<std::size_t>(EventKind::request_blocks)] = 3;
   s.malformed[static_cast<std::size_t>(EventKind::es_lookup_exit)] = 3;
   s.damaged = 5;
   s.without_cpu = 6;
@@ -180,6 +181,7 @@ TEST(E4t, KeepsWhatTheSummaryKnows) {
   EXPECT_EQ(back.unknown_fields, s.unknown_fields);
   EXPECT_EQ(back.skipped_lines, s.skipped_lines);
   EXPECT_EQ(back.unknown_flags_of, s.unknown_flags_of);
+  EXPECT_EQ(back.unknown_fields_of, s.unknown_fields_of);
   EXPECT_EQ(back.malformed, s.malformed);
   EXPECT_EQ(back.damaged, s.damaged);
   EXPECT_EQ(back.without_cpu, s.without_cpu);

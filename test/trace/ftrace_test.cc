@@ -139,6 +139,9 @@ TEST(FtraceText, UnknownFieldsAreToleratedAnywhere) {
     EXPECT_EQ(read.error, "") << body;
     EXPECT_EQ(read.events, plain) << body;
     EXPECT_EQ(read.summary.unknown_fields, 1u) << body;
+    EXPECT_EQ(not_understood(read.summary),
+              std::vector<std::string>{"1 ext4_request_blocks events have fields that this program "
+                                       "does not know, which were left out"});
   }
 }
 

@@ -39,6 +39,7 @@ enum Fact : std::uint64_t {
   kCountOfKind = 44,  // of the event that the text behind it names
   kMalformed = 45,
   kUnknownFlagsOf = 47,
+  kUnknownFieldsOf = 49,
 };
 
 class FactWriter {
@@ -165,6 +166,7 @@ std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary&
   w.number(kWithoutCpu, s.without_cpu);
   w.counts(kMalformed, s.malformed);
   w.counts(kUnknownFlagsOf, s.unknown_flags_of);
+  w.counts(kUnknownFieldsOf, s.unknown_fields_of);
   for (const NameCount& unknown : s.unknown_events) {
     w.number(kUnknownCount, unknown.count);
     w.text(kUnknownEvent, unknown.name);
@@ -200,6 +202,9 @@ bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSu
         break;
       case kUnknownFlagsOf:
         set_count(s.unknown_flags_of, text, count);
+        break;
+      case kUnknownFieldsOf:
+        set_count(s.unknown_fields_of, text, count);
         break;
       case kUnknownEvent:
         s.unknown_events.push_back({std::move(text), count});

@@ -184,7 +184,7 @@ RecordDecoder::Outcome RecordDecoder::decode(const RawRecord& record, Event& out
                  context_))
     return malformed(layout, "a value is out of range");
   out.pid = static_cast<std::uint32_t>(pid);
-  context_.unknown_fields += layout.strangers;
+  unknown_fields(context_, out) += layout.strangers;
   return Outcome::event;
 }
 

@@ -197,7 +197,9 @@ void report_bodies(const BodyContext& context, TraceSummary& summary) {
   summary.unknown_flags_of = context.unknown_flags;
   summary.unknown_flags = std::reduce(context.unknown_flags.begin(), context.unknown_flags.end());
   summary.unknown_criteria = context.unknown_criteria;
-  summary.unknown_fields = context.unknown_fields;
+  summary.unknown_fields_of = context.unknown_fields;
+  summary.unknown_fields =
+      std::reduce(context.unknown_fields.begin(), context.unknown_fields.end());
 }
 
 }  // namespace e4r::trace

@@ -24,7 +24,7 @@ struct BodyContext {
   CriterionReader criterion;
   KindCounts unknown_flags = {};       // flag names that are not in our tables
   std::uint64_t unknown_criteria = 0;  // search criteria with neither a known number nor name
-  std::uint64_t unknown_fields = 0;    // bodies with words that no field of the event accounts for
+  KindCounts unknown_fields = {};      // bodies with words that no field of the event accounts for
   OlderThan older_than = OlderThan::unknown;  // by words that later kernels print otherwise
   std::string_view problem_key;  // after a failure: the field, and what is wrong with it
   std::string_view problem;
@@ -36,6 +36,10 @@ inline void show_older(BodyContext& context, OlderThan release) {
 }
 inline std::uint64_t& unknown_flags(BodyContext& context, const Event& event) {
   return context.unknown_flags[static_cast<std::size_t>(event.kind)];
+}
+
+inline std::uint64_t& unknown_fields(BodyContext& context, const Event& event) {
+  return context.unknown_fields[static_cast<std::size_t>(event.kind)];
 }
 
 // How a kind's events lie in the kernel's binary records; lost_events has none.

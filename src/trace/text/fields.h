@@ -376,11 +376,11 @@ struct Body {
       if (!read_field(field, s, e, c) || !(s.at_end() || *s.p == ' '))
         return fail(c, word, "has no proper value");
     }
-    c.unknown_fields += strangers;
     std::size_t at = 0;
     (((seen >> at++ & 1) == 0 ? say_lacking<Fields>(c) : void()), ...);
     for (std::size_t i = 0; i < sizeof...(Fields); ++i)
       if (kRequired[i] && (seen >> i & 1) == 0) return fail(c, kKeys[i], "is missing");
+    unknown_fields(c, e) += strangers;
     return true;
   }
 
