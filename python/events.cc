@@ -101,9 +101,10 @@ void define_events(py::module_& module) {
       .def_static(
           "open",
           [](const std::string& path, const std::string& device, const std::string& generation,
-             const std::optional<std::string>& buffer, bool lenient) {
+             const std::optional<std::string>& buffer, bool lenient, bool any_ratio) {
             return std::make_unique<Events>(long_call([&](const Listener&) {
-              return EventReader::open(path, {device, generation, buffer, lenient});
+              const auto open = any_ratio ? EventReader::open_any_ratio : EventReader::open;
+              return open(path, {device, generation, buffer, lenient});
             }));
           })
       .def("__iter__", [](py::object self) { return self; })

@@ -26,9 +26,11 @@ Listener listener_of_calls() {
 }
 
 Recording open(const std::string& image, const std::string& trace, const std::string& tunables,
-               const TraceOptions& events, bool strict, unsigned threads) {
+               const TraceOptions& events, bool any_ratio, bool strict, unsigned threads) {
   return long_call([&](const Listener& listener) {
-    return Recording::open({image, trace, tunables, events, strict, threads}, listener);
+    const RecordingOptions options = {image, trace, tunables, events, strict, threads};
+    return any_ratio ? Recording::open_any_ratio(options, listener)
+                     : Recording::open(options, listener);
   });
 }
 
@@ -80,9 +82,9 @@ void define_recordings(py::module_& module) {
                   [](const std::string& image, const std::string& trace,
                      const std::string& tunables, const std::string& device,
                      const std::string& generation, const std::optional<std::string>& buffer,
-                     bool lenient, bool strict, unsigned threads) {
+                     bool lenient, bool any_ratio, bool strict, unsigned threads) {
                     return open(image, trace, tunables, {device, generation, buffer, lenient},
-                                strict, threads);
+                                any_ratio, strict, threads);
                   })
       .def("image", &Recording::image)
       .def("events", [](const Recording& of) { return std::make_unique<Events>(of.events()); })

@@ -75,6 +75,9 @@ class EventReader {
   // an invalid option.
   [[nodiscard]] E4REPLAY_API static Result<EventReader> open(const std::string& path,
                                                              const TraceOptions& options = {});
+  // Reads also what unpacks to more than 500 times its size, which no recording does.
+  [[nodiscard]] E4REPLAY_API static Result<EventReader> open_any_ratio(
+      const std::string& path, const TraceOptions& options = {});
   E4REPLAY_API EventReader(EventReader&&) noexcept;
   E4REPLAY_API EventReader& operator=(EventReader&&) noexcept;
   E4REPLAY_API ~EventReader();

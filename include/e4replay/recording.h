@@ -37,6 +37,9 @@ class Recording {
   // The same for a capture.
   [[nodiscard]] E4REPLAY_API static Result<Recording> open(const std::string& capture,
                                                            const Listener& listener = {});
+  // Reads also what unpacks to more than 500 times its size, which no recording does.
+  [[nodiscard]] E4REPLAY_API static Result<Recording> open_any_ratio(
+      const RecordingOptions& options, const Listener& listener = {});
   E4REPLAY_API Recording(const Recording&);
   E4REPLAY_API Recording(Recording&&) noexcept;
   E4REPLAY_API Recording& operator=(const Recording&);

@@ -144,9 +144,11 @@ class EventReader:
     """The events of a trace of any format, in their order."""
 
     def __init__(self, path: Path, *, device: str = "", generation: str = "", buffer: str | None = None,
-                 lenient: bool = False) -> None:
+                 lenient: bool = False, any_ratio: bool = False) -> None:
+        """any_ratio reads also what unpacks to more than 500 times its size, which no recording does."""
         self._named = os.fsdecode(path)
-        self._reader: Any = _e4replay.EventReader.open(os.fsencode(path), device, generation, buffer, lenient)
+        self._reader: Any = _e4replay.EventReader.open(
+            os.fsencode(path), device, generation, buffer, lenient, any_ratio)
 
     def __repr__(self) -> str:
         return f"<e4replay.EventReader of {self._named}>"
@@ -162,12 +164,13 @@ class Capture(_Closable):
     """A capture, or an image and the trace of what happened to it: what replays are made of."""
 
     def __init__(self, path: Path, trace: Path = "", *, tunables_file: Path = "", device: str = "",
-                 generation: str = "", buffer: str | None = None, lenient: bool = False, strict: bool = False,
-                 threads: int = 0) -> None:
+                 generation: str = "", buffer: str | None = None, lenient: bool = False, any_ratio: bool = False,
+                 strict: bool = False, threads: int = 0) -> None:
+        """any_ratio reads also what unpacks to more than 500 times its size, which no recording does."""
         self._named = os.fsdecode(trace or path)
         self._recording: Any = _e4replay.Recording.open(
             os.fsencode(path), os.fsencode(trace), os.fsencode(tunables_file), device, generation, buffer, lenient,
-            strict, threads)
+            any_ratio, strict, threads)
 
     def __repr__(self) -> str:
         return f"<e4replay.Capture {self._named}{' (closed)' if self._recording is None else ''}>"

@@ -4,15 +4,9 @@
 #include "library/data.h"
 
 namespace e4replay {
+namespace {
 
-Recording::Recording(std::shared_ptr<Data> data) : data_(std::move(data)) {}
-Recording::Recording(const Recording&) = default;
-Recording::Recording(Recording&&) noexcept = default;
-Recording& Recording::operator=(const Recording&) = default;
-Recording& Recording::operator=(Recording&&) noexcept = default;
-Recording::~Recording() = default;
-
-Result<Recording> Recording::open(const RecordingOptions& options, const Listener& listener) {
+e4r::app::InputOptions wanted_of(const RecordingOptions& options) {
   e4r::app::InputOptions wanted;
   wanted.image = options.image;
   wanted.trace = options.trace;
@@ -23,8 +17,34 @@ Result<Recording> Recording::open(const RecordingOptions& options, const Listene
   wanted.lenient = options.events.lenient;
   wanted.strict = options.strict;
   wanted.threads = options.threads;
+  return wanted;
+}
+
+Result<e4r::app::Inputs> inputs_of(const e4r::app::InputOptions& wanted, const Listener& listener) {
   const Hearing hearing(listener);
-  E4R_TRY(e4r::app::Inputs inputs, e4r::app::open_inputs(wanted, hearing.listener()));
+  return e4r::app::open_inputs(wanted, hearing.listener());
+}
+
+}  // namespace
+
+Recording::Recording(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+Recording::Recording(const Recording&) = default;
+Recording::Recording(Recording&&) noexcept = default;
+Recording& Recording::operator=(const Recording&) = default;
+Recording& Recording::operator=(Recording&&) noexcept = default;
+Recording::~Recording() = default;
+
+Result<Recording> Recording::open(const RecordingOptions& options, const Listener& listener) {
+  e4r::app::InputOptions wanted = wanted_of(options);
+  E4R_TRY(e4r::app::Inputs inputs, inputs_of(wanted, listener));
+  return Recording(std::make_shared<Data>(Data{std::move(wanted), std::move(inputs)}));
+}
+
+Result<Recording> Recording::open_any_ratio(const RecordingOptions& options,
+                                            const Listener& listener) {
+  e4r::app::InputOptions wanted = wanted_of(options);
+  wanted.any_ratio = true;
+  E4R_TRY(e4r::app::Inputs inputs, inputs_of(wanted, listener));
   return Recording(std::make_shared<Data>(Data{std::move(wanted), std::move(inputs)}));
 }
 

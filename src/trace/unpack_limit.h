@@ -23,7 +23,7 @@ class UnpackLimit {
     return error(
         "{}: its first {} bytes unpack to {} or more, {} times their size, which no recording "
         "does: "
-        "--any-ratio reads it all the same",
+        "--any-ratio (in Python: any_ratio=True) reads it all the same",
         name, stored_, plain_, plain_ / (stored_ == 0 ? 1 : stored_));
   }
 

@@ -8,6 +8,7 @@
 #include "capture/container.h"
 #include "capture/writer.h"
 #include "support/temp_dir.h"
+#include "util/rng.h"
 
 namespace e4r::capture {
 namespace {
@@ -74,6 +75,44 @@ TEST(Capture, GivesBackWhatWasWritten) {
   EXPECT_EQ(count(*capture), 10000u);
   ASSERT_EQ(capture->notes().size(), 1u);
   EXPECT_NE(capture->notes().front().find("5 events were lost"), std::string::npos);
+}
+
+// The same few events again and again: no recording unpacks to so many times its size.
+TEST(Capture, ThatUnpacksToFarMoreThanARecordingIsRefused) {
+  const test::TempDir dir;
+  Rng rng(1);
+  std::vector<Event> few = some_events(1000);
+  for (Event& e : few) e.ino = rng.next();
+  std::vector<Event> many;
+  constexpr std::size_t kTimes = 8000;
+  const std::string path = dir.file("bomb.e4c");
+  auto writer = CaptureWriter::create(path);
+  ASSERT_TRUE(writer.ok() && (*writer)->start({}).ok());
+  trace::TraceSummary summary;
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    ASSERT_TRUE((*writer)->events(few, trace::Generation::v6_1).ok());
+    for (const Event& e : few) summary.add(e, nullptr);
+  }
+  ASSERT_TRUE((*writer)->end_events(summary).ok() && (*writer)->finish({}).ok());
+  const auto capture = Capture::open(path);
+  ASSERT_TRUE(capture.ok()) << capture.error().message;
+  trace::OpenOptions options;
+  const auto refused = capture->load_trace(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("times their size, which no recording does: --any-ratio"),
+            std::string::npos)
+      << refused.error().message;
+  options.any_ratio = true;
+  const auto all = capture->open_trace(options);
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  std::size_t count = 0;
+  for (;;) {
+    const auto batch = (*all)->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().message;
+    if (batch->empty()) break;
+    count += batch->size();
+  }
+  EXPECT_EQ(count, kTimes * few.size());
 }
 
 TEST(Capture, OfAKilledRecorderHasWhatWasFlushed) {

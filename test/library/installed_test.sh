@@ -4,7 +4,7 @@
 # examples are built through pkg-config and through find_package, and they say what the tool says. The
 # names that the library exports are those of a file.
 #   installed_test.sh PART SOURCE-DIRECTORY PREFIX LIBDIR COMPILER [FLAGS...]
-#   PART: headers, pkg-config, cmake, symbols, plugin or guide
+#   PART: headers, pkg-config, cmake, symbols, plugin, guide or corpus
 set -euo pipefail
 part=$1 source=$2 prefix=$3 libdir=$4 compiler=$5
 flags=("${@:6}")
@@ -205,6 +205,16 @@ guide)
     grep -qE '^ +start .* legacy +roomy ' "$work/log" && grep -qE '^  roomy +- ' "$work/log" ||
         fail "there is no column or no row: $(<"$work/log")"
     grep -qE '^roomy: [0-9]+ checks passed' "$work/log" || fail "no check ran: $(<"$work/log")"
+    ;;
+corpus)
+    # The program that is installed finds the captures that are installed with it, wherever one is.
+    cd "$work"
+    "$prefix/bin/e4replay" review --base linux-7.3 --with linux-7.3 --set-with mb_max_to_scan=199 --json review.json \
+        --no-progress >/dev/null 2>&1 || fail "there is no review"
+    python3 -c 'import json; [print(case["input"]) for case in json.load(open("review.json"))["cases"]]' >inputs
+    diff <(find "$prefix/share/e4replay/corpus" -name '*.e4c' | LC_ALL=C sort) <(LC_ALL=C sort inputs) ||
+        fail "it has reviewed other captures than are installed"
+    [ "$(wc -l <inputs)" = "$(find "$source/traces/corpus" -name '*.e4c' | wc -l)" ] || fail "some are not installed"
     ;;
 *) fail "no part '$part'" ;;
 esac

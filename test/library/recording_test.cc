@@ -46,6 +46,39 @@ TEST_F(LibraryRecording, HasImageEventsAndKernel) {
   EXPECT_NE(std::ranges::find(tunables, "mb_max_to_scan=200"), tunables.end());
 }
 
+// One line a million times: it is read only by who asks for it.
+TEST_F(LibraryRecording, OfAnyRatioIsReadWhenAskedFor) {
+  const std::string path = file("bomb.trace.zst");
+  const std::string line =
+      "kworker/u8:1-77 [000] ..... 1.000000: ext4_free_inode: dev 8,1 ino 12 uid 0 gid 0 blocks 0 "
+      "mode 0100644";
+  ASSERT_EQ(
+      e4r::test::run({"sh", "-c", "yes \"$1\" | head -n 1000000 | zstd -q >\"$0\"", path, line})
+          .status,
+      0);
+  const auto all = [](e4replay::Result<EventReader> events) {
+    std::string out;
+    if (!events.ok()) return events.error().message;
+    Event event;
+    for (std::uint64_t count = 0;; ++count) {
+      const auto more = events->next(event);
+      if (!more.ok()) return more.error().message;
+      if (!*more) return std::to_string(count);
+    }
+  };
+  EXPECT_NE(all(EventReader::open(path)).find("which no recording does"), std::string::npos);
+  EXPECT_EQ(all(EventReader::open_any_ratio(path)), "1000000");
+  e4replay::RecordingOptions options;
+  options.image = image();
+  options.trace = path;
+  const auto refused = Recording::open(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("which no recording does"), std::string::npos);
+  const auto read = Recording::open_any_ratio(options);
+  EXPECT_TRUE(read.ok() || read.error().message.find("ratio") == std::string::npos)
+      << read.error().message;
+}
+
 TEST_F(LibraryRecording, OfImageAndTraceIsThatOfTheirCapture) {
   const auto whole = Recording::open(capture());
   e4replay::RecordingOptions options;
