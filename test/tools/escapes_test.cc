@@ -15,6 +15,7 @@
 #include "trace/output.h"
 #include "trace/trace.h"
 #include "util/escaped.h"
+#include "util/file.h"
 #include "util/output.h"
 
 namespace e4r::test {
@@ -186,6 +187,13 @@ class Escapes : public testing::Test {
         {e4replay, "sweep", n.capture, "--where", n.out},
         {e4replay, "sweep", "--merge", n.out + ".d", "-o", n.out + ".e"},
         {e4replay, "sweep", "--merge", n.out, "-o", n.out + ".f"},
+        {e4replay, "replay", n.capture, "--force", "--perfetto", n.out + ".pftrace"},
+        {e4replay, "replay", n.capture, "--force", "--decisions", n.out + ".csv"},
+        {e4replay, "replay", n.capture, "--force", "--decisions", n.out + ".sqlite"},
+        hunt(n, {}),
+        hunt(n, {"--json", "-"}),
+        hunt(n, {"--base", n.out}),
+        {e4replay, "info", n.out + "-h.e4c"},
         {e4replay, "record", n.out},
         {e4replay, "record", "/", "-o", n.out, "--", n.out},
         {tune2fs_lazy, "status", n.image, "--groups"},
@@ -206,6 +214,15 @@ class Escapes : public testing::Test {
     };
   }
 
+  static Words hunt(const Names& n, const Words& more) {
+    Words out = {
+        E4REPLAY, "hunt",      "--with", "linux-6.12",       "-o", n.out + "-h.e4c",  "--trials",
+        "40",     "--largest", "64M",    "--least-requests", "20", "--shrink-trials", "5"};
+    if (more.empty() || more[0] != "--base") out.insert(out.end(), {"--base", "legacy"});
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+
   TempDir dir_;
 };
 
@@ -219,9 +236,9 @@ TEST_F(Escapes, NoCommandLosesItsReportWithoutAWord) {
     const Outcome before = run(words);
     if (before.out.empty() || (before.status != 0 && before.status != 3)) continue;
     // What has written a file or changed an image does not do it twice.
-    const bool once =
-        std::ranges::any_of(Words{"age", "sweep", "rearm", "set", "finish", "disable", "enable"},
-                            [&](const std::string& command) { return words.at(1) == command; });
+    const bool once = std::ranges::any_of(
+        Words{"age", "sweep", "rearm", "set", "finish", "disable", "enable", "--decisions"},
+        [&](const std::string& word) { return std::ranges::find(words, word) != words.end(); });
     if (once) continue;
     ++printing;
     Words closed = {"bash", "-c", "exec \"$0\" \"$@\" >&-"};
@@ -254,6 +271,17 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     }
     EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escaped_lines(outcome.err);
     if ((outcome.out + outcome.err).find("\\x1b[2J\\xc2\\x9b31m\\n") != std::string::npos) ++named;
+  }
+  // What other programs show goes into these files.
+  for (const char* ending : {".csv", ".sqlite", ".pftrace"}) {
+    const auto read = read_file(hostile.out + ending);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    const std::string& text = *read;
+    EXPECT_GT(text.size(), 100u) << ending;
+    EXPECT_EQ(text.find("\x1b[2J"), std::string::npos) << ending;
+    if (ending == std::string(".csv")) {
+      EXPECT_EQ(obeyed_in(text), "") << escaped_lines(text);
+    }
   }
   EXPECT_GT(named, as_hostile.size() / 2) << "hardly a command has named what it was given";
 }

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
+#include "support/process.h"
 #include "support/temp_dir.h"
 #include "util/output.h"
 
@@ -78,6 +80,47 @@ TEST_F(Stop, NoSecondSignalEndsWhoHasThingsToPutBack) {
         std::exit(stop ? 7 : 8);
       },
       testing::ExitedWithCode(7), "");
+}
+
+// The signal comes when file systems are aged and tried. What ends the test is a hunt that goes on.
+TEST_F(Stop, TheFirstSignalEndsAHunt) {
+  const std::string out = dir_.file("case.e4c");
+  for (const char* wait : {"0", "0.5", "2"}) {
+    const test::Outcome done = test::run(
+        {"timeout", "-k", "1", "300", "sh", "-c",
+         "\"$0\" hunt --base legacy --with linux-6.12 -o \"$1\" --trials 10000000 --largest 64G "
+         "--no-progress & "
+         "until ls -l /proc/$!/fd 2>&1 | grep -q deleted; do sleep 0.01; done; "
+         "sleep $2; kill -TERM $!; wait $!",
+         E4REPLAY, out, wait});
+    EXPECT_EQ(done.status, 130) << done.err;
+    EXPECT_EQ(done.err, "e4replay: stopped: no capture was written\n");
+    EXPECT_EQ(files(), 0);
+  }
+}
+
+// However little memory there is: one line, or an answer.
+TEST_F(Stop, WantOfMemoryIsOneLine) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take the memory of all addresses";
+#endif
+  constexpr std::string_view kLine =
+      "e4replay: out of memory: raise the limit (ulimit -v), or give a smaller input\n";
+  constexpr int kNotLoaded = 127;
+  bool said = false, answered = false;
+  for (int kb = 16384; kb < 4 << 20 && !answered; kb += kb / 8) {
+    const test::Outcome done =
+        test::run({"sh", "-c", "ulimit -v $2; exec \"$0\" replay \"$1\" --force --threads 1",
+                   E4REPLAY, TRACES "/full.e4c", std::to_string(kb)});
+    if (done.status == kNotLoaded) continue;
+    answered = done.status == 0;
+    EXPECT_TRUE(done.status <= 1) << kb << ": " << done.status << done.err;
+    if (!answered) {
+      EXPECT_EQ(std::ranges::count(done.err, '\n'), 1) << kb << ": " << done.err;
+    }
+    said = said || done.err == kLine;
+  }
+  EXPECT_TRUE(said && answered);
 }
 
 }  // namespace
