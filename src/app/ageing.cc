@@ -2,6 +2,7 @@
 #include "app/ageing.h"
 
 #include <algorithm>
+#include <array>
 
 #include "app/deciders.h"
 #include "app/setups.h"
@@ -20,19 +21,6 @@ Status check_shape(const image::Image& image, const std::string& name) {
   if (!image.bad_groups().empty())
     return error("{}: has damaged groups: repair it with e2fsck first", name);
   return {};
-}
-
-// log2 of the blocks in 64 KiB; 0 where a block is larger.
-std::uint32_t order_of_64k(std::uint32_t block_bits) {
-  return block_bits < 16 ? 16 - block_bits : 0;
-}
-
-// The file's extents as those of a replay.
-std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
-  std::vector<FileExtent> out;
-  for (const BlockRange& run : file.extents())
-    out.push_back({out.empty() ? 0 : out.back().end(), run.first, run.count});
-  return out;
 }
 
 }  // namespace
@@ -67,11 +55,10 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
   ager.tunables = tunables;
   ager.inodes = wanted.inodes.empty() ? spread_inodes(superblock, source.geometry) : wanted.inodes;
   out->slots_ = static_cast<std::uint32_t>(ager.inodes.size());
-  AgedFigures& figures = out->figures_;
-  figures.before = stats::source_free(source, stats::mebibyte_bits(source.geometry.block_bits));
+  out->start_ = results::outcome_of(source);
   age::WorkloadOptions workload;
   workload.blocks = source.geometry.blocks_count;
-  workload.used = source.geometry.blocks_count - figures.before.extents.blocks;
+  workload.used = source.geometry.blocks_count - out->start_.free.extents.blocks;
   workload.block_size = superblock.block_size();
   workload.slots = out->slots_;
   workload.until = wanted.until;
@@ -86,47 +73,31 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
 Status Ageing::run(const Listener& listener,
                    const std::function<void(const age::Operation&)>& each) {
   age::Operation operation;
+  std::array<std::uint64_t, 4> operations = {};
   const Stopwatch watch;
   for (std::uint64_t count = 0; workload_->next(operation); ++count) {
     E4R_CHECK(ager_->apply(operation));
-    ++figures_.operations[static_cast<std::size_t>(operation.kind)];
+    ++operations[static_cast<std::size_t>(operation.kind)];
     if (each) each(operation);
     if (listener.progress.active() && count % 4096 == 0)
       listener.progress.show(
           fmt::format("{} of {} written, {} files", format_size(workload_->bytes_written()),
                       format_size(workload_->bytes_wanted()), format_count(workload_->files())));
   }
-  figures_.elapsed_s = watch.seconds();
+  const double elapsed_s = watch.seconds();
   listener.progress.wipe();
   E4R_CHECK(decider_->finish());
-  finish();
+  outcome_ = results::outcome_of(*ager_, source_.geometry);
+  outcome_.policy = options_.policy;
+  outcome_.elapsed_s = elapsed_s;
+  outcome_.aged->operations = operations;
+  outcome_.aged->bytes_written = workload_->bytes_written();
   if (workload_->out_of_slots())
     listener.warn(fmt::format(
         "all {} files that there can be are there before so much is in use as was asked "
         "for; a file system with more inodes (mke2fs -i) holds more of them",
         format_count(slots_)));
   return {};
-}
-
-void add_figures(const age::Ager& ager, const state::Source& source, AgedFigures& out) {
-  out.tally = ager.tally();
-  out.times = ager.times();
-  out.counters = ager.counters();
-  const std::uint32_t block_bits = source.geometry.block_bits;
-  out.after = stats::settled_free(ager.state(), stats::mebibyte_bits(block_bits));
-  out.ever_used = ager.ever_used().blocks();
-  out.ever_used_64k = ager.ever_used().pieces(order_of_64k(block_bits));
-  for (const age::ExtentTree& file : ager.files()) {
-    const std::vector<FileExtent> extents = extents_of(file);
-    if (extents.empty()) continue;
-    stats::add_file(extents, out.layout);
-    out.files.add(extents, source.geometry);
-  }
-}
-
-void Ageing::finish() {
-  figures_.bytes_written = workload_->bytes_written();
-  add_figures(*ager_, source_, figures_);
 }
 
 std::span<const std::uint64_t> Ageing::bitmap(GroupNumber group) {

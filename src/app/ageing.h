@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,8 +14,7 @@
 #include "allocator/decider.h"
 #include "app/listener.h"
 #include "image/image.h"
-#include "stats/layout.h"
-#include "stats/settled.h"
+#include "results/outcome.h"
 
 // What `e4replay age` does: files are written to a file system and removed from it until it is old.
 namespace e4r::app {
@@ -31,24 +29,6 @@ struct AgeingOptions {
   std::uint32_t pid = 0;              // of the writer
   std::vector<std::uint32_t> inodes;  // of the files; empty: spread over the disk
 };
-
-struct AgedFigures {
-  std::array<std::uint64_t, 4> operations = {};  // by age::Operation::Kind
-  std::uint64_t bytes_written = 0;
-  double elapsed_s = 0;
-  age::AgerTally tally;
-  allocator::Counters counters;    // of all searches
-  allocator::DecisionTimes times;  // of a kernel's code; empty of a model
-  stats::FileFragmentation files;
-  stats::FileLayoutScore layout;    // but for its median
-  std::uint64_t ever_used = 0;      // blocks
-  std::uint64_t ever_used_64k = 0;  // pieces of 64 KiB
-  stats::SettledFree before, after;
-};
-
-// Adds what a decider and an ager have come to by now: all but what was asked for, the time, and
-// what was free before.
-void add_figures(const age::Ager& ager, const state::Source& source, AgedFigures& out);
 
 // Inodes that are no directories', spread over the flex groups as directories would be.
 [[nodiscard]] std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& superblock,
@@ -71,15 +51,15 @@ class Ageing {
   [[nodiscard]] Status run(const Listener& listener,
                            const std::function<void(const age::Operation&)>& each);
 
-  // Of what run() has done.
-  [[nodiscard]] const AgedFigures& figures() const { return figures_; }
+  // The file system at the start, and what run() has made of it.
+  [[nodiscard]] const results::Outcome& start() const { return start_; }
+  [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
   // The group's bitmap, a bit for a cluster, set when it is in use: good until the next call.
   [[nodiscard]] std::span<const std::uint64_t> bitmap(GroupNumber group);
 
  private:
   Ageing(state::Source source, AgeingOptions options)
       : source_(std::move(source)), options_(std::move(options)) {}
-  void finish();
 
   const state::Source source_;
   AgeingOptions options_;
@@ -87,7 +67,7 @@ class Ageing {
   std::unique_ptr<allocator::Decider> decider_;
   std::unique_ptr<age::Workload> workload_;
   std::unique_ptr<age::Ager> ager_;
-  AgedFigures figures_;
+  results::Outcome start_, outcome_;
   std::vector<std::uint64_t> words_;
 };
 

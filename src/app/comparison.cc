@@ -36,7 +36,7 @@ class Watches {
                                                           const state::FsState& state) {
       for (const auto& [every, history] : watches) {
         if (decision % every != 0) continue;
-        if (decision == every) *history = stats::SpaceHistory(report.space_before.groups);
+        if (decision == every) *history = stats::SpaceHistory(report.start.free.space.groups);
         history->add(decision, state);
       }
     };
@@ -98,8 +98,8 @@ Status explain_slowest(const replay::Session& session, std::vector<replay::Setup
 }
 
 // The request at which the run `log` parts from the `first` one.
-report::Parting parting_of(const replay::DecisionLog& first, const replay::DecisionLog& log) {
-  report::Parting out;
+results::Parting parting_of(const replay::DecisionLog& first, const replay::DecisionLog& log) {
+  results::Parting out;
   out.requests = first.entries().size();
   out.alike = first.alike(log);
   const bool more = out.alike < log.entries().size();
@@ -115,7 +115,7 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
   std::vector<replay::Setup> again = {setups.front()};
   std::vector<std::size_t> parted;
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    report::Parting parting = parting_of(runs.front().engine->log(), runs[i].engine->log());
+    results::Parting parting = parting_of(runs.front().engine->log(), runs[i].engine->log());
     parting.from = report.runs.front().policy->name;
     if (parting.decision != 0) {
       parted.push_back(i);
@@ -129,7 +129,7 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
   for (replay::Setup& setup : again) setup = for_another_run(std::move(setup));
   E4R_TRY(const std::vector<replay::Run> told, session.what_if(again));
   for (std::size_t i = 0; i < parted.size(); ++i) {
-    report::Parting& parting = *report.runs[parted[i]].parting;
+    results::Parting& parting = *report.runs[parted[i]].parting;
     parting.theirs = told.front().engine->log().text(parting.alike);
     parting.made = told[i + 1].engine->log().text(parting.alike);
   }
@@ -183,7 +183,7 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
   }
   E4R_TRY(out.runs, session.what_if(setups));
   for (std::size_t i = 0; i < out.runs.size(); ++i) {
-    report.runs.push_back(report::summarize(out.runs[i]));
+    report.runs.push_back(results::outcome_of(out.runs[i]));
     E4R_TRY(report.runs.back().explanation, explained(options, out.runs[i]));
     report.runs.back().history = std::move(histories[i]);
     if (wanted.files > 0) pieces.push_back(stats::file_pieces(out.runs[i].engine->files()));

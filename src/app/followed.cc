@@ -24,14 +24,14 @@ Status Followed::follow(bool force, std::span<const allocator::Policy* const> po
   return {};
 }
 
-Result<report::RunReport> Followed::run(const allocator::Policy& policy,
-                                        const std::vector<std::string>& settings,
-                                        replay::DecisionWatch decided) const {
+Result<results::Outcome> Followed::run(const allocator::Policy& policy,
+                                       const std::vector<std::string>& settings,
+                                       replay::DecisionWatch decided) const {
   replay::Setup setup = make_setup(policy, inputs_.recorded, inputs_);
   setup.decided = std::move(decided);
   E4R_CHECK(apply_settings(setup.tunables, settings));
   E4R_TRY(const replay::Run run, session_.what_if(setup));
-  return report::summarize(run);
+  return results::outcome_of(run);
 }
 
 }  // namespace e4r::app

@@ -26,9 +26,9 @@ class Followed {
   // One replay, under the recorded tunables with the settings. May be called from several threads
   // at once. `decided` is called as a Setup's is. Errors: a setting that is none; a kernel that
   // ended; "stopped".
-  [[nodiscard]] Result<report::RunReport> run(const allocator::Policy& policy,
-                                              const std::vector<std::string>& settings,
-                                              replay::DecisionWatch decided = nullptr) const;
+  [[nodiscard]] Result<results::Outcome> run(const allocator::Policy& policy,
+                                             const std::vector<std::string>& settings,
+                                             replay::DecisionWatch decided = nullptr) const;
 
   [[nodiscard]] const replay::Session& session() const { return session_; }
   // Its head: image, trace, and how far the model follows.

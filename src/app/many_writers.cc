@@ -176,10 +176,10 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
       if (outcome.deadlocked)
         return error("{}: {} writers would wait for each other for ever: its locks deadlock",
                      setup.policy->name, writers);
-      const replay::FileLayouts& files = replay.engine().files();
-      report.runs[i].by_writers.push_back(
-          {std::move(outcome), stats::file_fragmentation(files, replay.engine().state().geometry()),
-           stats::file_layout_score(files)});
+      results::Outcome& told =
+          report.runs[i].by_writers.emplace_back(results::outcome_of(replay.engine()));
+      told.tally.requests = outcome.requests;
+      told.writers = std::move(outcome);
     }
   }
   return {};

@@ -71,7 +71,7 @@ report::KernelStats recorded_stats(const InputOptions& options, const Inputs& in
   Result<std::optional<Stats>> read = read_kernel_stats("", options, inputs);
   if (!read.ok()) return {{}, read.error().message};
   if (!*read) return {{}, "mb_stats was not recorded"};
-  return {*std::move(read), {}};
+  return {stats::known_counters(**read), {}};
 }
 
 }  // namespace e4r::app

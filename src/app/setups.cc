@@ -98,10 +98,7 @@ report::ReplayReport start_report(const InputOptions& options, const Inputs& inp
     out.not_modelled.push_back({"discard",
                                 "how long blocks are in use while the device is told of them "
                                 "(discard, FITRIM)"});
-  const std::uint32_t block_bits = inputs.source.geometry.block_bits;
-  stats::SettledFree before = stats::source_free(inputs.source, stats::mebibyte_bits(block_bits));
-  out.before = before.extents;
-  out.space_before = std::move(before.space);
+  out.start = results::outcome_of(inputs.source);
   return out;
 }
 

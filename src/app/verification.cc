@@ -33,7 +33,7 @@ Result<KernelsAccount> read_account(const VerificationOptions& wanted, const Inp
   return out;
 }
 
-Status compare(const KernelsAccount& kernel, const replay::Run& run, report::RunReport& report) {
+Status compare(const KernelsAccount& kernel, const replay::Run& run, results::Outcome& report) {
   if (kernel.groups) {
     if (const allocator::KernelAccount* account = run.engine->account()) {
       E4R_TRY(const std::vector<state::MbGroup> own, stats::parse_mb_groups(account->mb_groups));
@@ -42,7 +42,10 @@ Status compare(const KernelsAccount& kernel, const replay::Run& run, report::Run
       report.groups = stats::compare_mb_groups(*kernel.groups, run.engine->state());
     }
   }
-  if (kernel.stats) report.kernel_stats = stats::compare_mb_stats(*kernel.stats, report.mb_stats);
+  if (!kernel.stats) return {};
+  const auto own = results::kernels_stats(*run.engine);
+  report.kernel_stats = stats::compare_mb_stats(
+      *kernel.stats, own ? *own : stats::mb_stats(run.engine->policy(), run.engine->counters()));
   return {};
 }
 
@@ -103,7 +106,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   const replay::Run& told = told_alone ? alone : followed;
   // As the look at them did. The account of a kernel that decides has its own.
   if (kernel.groups && told.engine->account() == nullptr) told.engine->load_all_groups();
-  report::RunReport run = report::summarize(told);
+  results::Outcome run = results::outcome_of(told);
   if (!told_alone) run.agreement = followed.engine->agreement();
   run.free_run = alone.engine->agreement();
   E4R_CHECK(compare(kernel, told, run));

@@ -112,7 +112,7 @@ class Meta {
   Statement statement_;
 };
 
-Status fill_run(Meta& meta, std::uint64_t number, const report::RunReport& run) {
+Status fill_run(Meta& meta, std::uint64_t number, const results::Outcome& run) {
   E4R_CHECK(meta.add(number, "policy", run.policy->name));
   for (const allocator::TunableInfo& tunable : allocator::tunable_table())
     if (allocator::has_tunable(*run.policy, tunable))

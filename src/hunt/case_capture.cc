@@ -74,7 +74,7 @@ Status write_all_parts(capture::CaptureWriter& writer, const Scene& scene, const
 Result<std::uint64_t> write_case(const Scene& scene, const review::Side& side, const Maker& maker,
                                  const OutputName& output) {
   std::vector<trace::Event> events;
-  E4R_TRY(const review::Outcome played, play(scene, side, &events));
+  E4R_TRY(const results::Outcome played, play(scene, side, &events));
   E4R_TRY(auto file, trace::OutputFile::create(output));
   E4R_TRY(const auto writer, capture::CaptureWriter::create(std::move(file)));
   E4R_CHECK(write_all_parts(*writer, scene, side, maker, events));

@@ -53,9 +53,7 @@ Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& 
   out.choices = choices_of(space, out.shrunk->levels);
   const Scene& scene = out.shrunk->scene;
   const Trial& trial = out.shrunk->trial;
-  if (!trial.has_failed())
-    out.figures =
-        review::figures_of(trial.base, trial.with, scene.start->superblock().block_size());
+  if (!trial.has_failed()) out.figures = review::figures_of(trial.base, trial.with);
   E4R_TRY(out.events,
           write_case(scene, wanted.base, {options.program, options.command}, options.output));
   E4R_TRY(out.replayed, replay_case(options.output.path(), wanted, listener));

@@ -48,7 +48,7 @@ json::object case_json(const Hunt& hunt) {
     operations.push_back(json::value(age::text_of(operation)));
   for (const review::Figure& figure : hunt.figures) figures.push_back(review::figure_json(figure));
   return {{"objective", values_json(trial)},     {"needed", std::move(needed)},
-          {"plain", std::move(parameters)},      {"requests", trial.base.requests},
+          {"plain", std::move(parameters)},      {"requests", trial.base.tally.requests},
           {"operations", std::move(operations)}, {"figures", std::move(figures)}};
 }
 
@@ -62,7 +62,7 @@ std::string hunt_json(const Hunt& hunt, const Made& made) {
   doc["command"] = made.command;
   doc["base"] = review::side_json(hunt.search.base);
   doc["with"] = review::side_json(hunt.search.with);
-  doc["objective"] = hunt.search.objective.key;
+  doc["objective"] = hunt.search.objective->key;
   doc["seed"] = hunt.search.seed;
   doc["trials"] = json::object{{"all", tally.trials},
                                {"worse", tally.worse},

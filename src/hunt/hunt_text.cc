@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "hunt/hunt.h"
-#include "report/rows.h"
 #include "review/words.h"
 #include "util/escaped.h"
 #include "util/text_table.h"
@@ -66,8 +65,8 @@ std::string figures_text(const Hunt& hunt) {
              std::string(hunt.search.with.policy->name), "change"});
   table.rule();
   for (const review::Figure& figure : hunt.figures)
-    table.row({figure.label, report::text_of(figure.base), report::text_of(figure.with),
-               report::change_text(figure.base, figure.with)});
+    table.row({figure.row->label, results::text_of(figure.base), results::text_of(figure.with),
+               results::change_text(figure.base, figure.with)});
   return table.text();
 }
 
@@ -134,7 +133,7 @@ std::string parting_text(const Hunt& hunt) {
 
 std::string hunt_text(const Hunt& hunt, const Made& made) {
   const SearchOptions& search = hunt.search;
-  std::string out = fmt::format("e4replay hunt: {}, {} against {}\n\n", search.objective.label,
+  std::string out = fmt::format("e4replay hunt: {}, {} against {}\n\n", search.objective->label,
                                 review::side_text(search.with), review::side_text(search.base));
   out += searched_text(hunt);
   if (!hunt.shrunk) return out + "found     nothing in which it is worse\n";
@@ -144,7 +143,7 @@ std::string hunt_text(const Hunt& hunt, const Made& made) {
   out += fmt::format("smaller   {}, by {} trials; {} operations, {} requests\n", values_text(small),
                      format_count(hunt.shrunk->trials),
                      format_count(hunt.shrunk->scene.operations.size()),
-                     format_count(small.base.requests));
+                     format_count(small.base.tally.requests));
   out += fmt::format("it takes  {}\n", choices_text(hunt, false));
   out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
   if (!hunt.figures.empty()) out += figures_text(hunt) + "\n";

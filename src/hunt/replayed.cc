@@ -81,12 +81,11 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
   }
   E4R_TRY(const std::vector<replay::Run> runs, what_if(session, setups, out.trial));
   if (out.trial.has_failed()) return out;
-  const report::RunReport base = report::summarize(runs[0]), with = report::summarize(runs[1]);
-  out.trial.base = review::outcome_of(base);
-  out.trial.with = review::outcome_of(with);
-  if (!measure(search.objective, report.superblock.block_size(), out.trial)) return out;
+  out.trial.base = results::outcome_of(runs[0]);
+  out.trial.with = results::outcome_of(runs[1]);
+  if (!measure(*search.objective, out.trial)) return out;
   const std::uint64_t parting = parting_of(places[0], places[1]);
-  const auto slowest = with.costs.slowest();
+  const auto slowest = out.trial.with.costs.slowest();
   const std::uint64_t dearest = slowest.empty() ? 0 : slowest.front().number;
   for (replay::Setup& setup : setups) {
     setup.decided = nullptr;

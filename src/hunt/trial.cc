@@ -13,9 +13,7 @@
 namespace e4r::hunt {
 namespace {
 
-using review::Outcome;
-
-constexpr std::string_view kSteps = "steps";
+using results::Outcome;
 
 // All that files can have.
 std::vector<std::uint32_t> inodes_of(const Start& start, bool one_directory) {
@@ -36,79 +34,40 @@ std::size_t slots_of(const std::vector<age::Operation>& operations) {
   return out;
 }
 
-// All figures that there can be.
-std::vector<review::Figure> all_figures() {
-  allocator::Decision timed;
-  timed.ns = 1;
-  Outcome any;
-  any.groups_considered = any.extents_scanned = 0;
-  any.times.add(timed);
-  any.files = {.files = 1, .extents = 1, .blocks = 1, .best_extents = 1};
-  any.layout.successors = any.layout.following = 1;
-  return review::figures_of(any, any, 4096);
-}
-
-// Whether a figure is the sum of what searches cost.
-bool is_cost(const std::string& key) {
-  return key == kSteps || key == "groups_considered" || key == "extents_scanned";
-}
-
-std::optional<double> steps_of(const Outcome& outcome) {
-  if (!outcome.groups_considered || !outcome.extents_scanned) return std::nullopt;
-  return static_cast<double>(*outcome.groups_considered + *outcome.extents_scanned);
-}
-
-struct Values {
-  std::optional<double> base, with;
-  bool higher_is_better = false;
-};
-
-Values values_of(const Objective& objective, const Trial& trial, std::uint32_t block_size) {
-  if (objective.key == kSteps) return {steps_of(trial.base), steps_of(trial.with), false};
-  for (const review::Figure& figure : review::figures_of(trial.base, trial.with, block_size))
-    if (figure.key == objective.key)
-      return {report::number_of(figure.base), report::number_of(figure.with),
-              figure.better == report::Better::higher};
-  return {};
-}
-
-double score_of(const Objective& objective, const Trial& trial, bool higher_is_better) {
+double score_of(const results::Row& objective, const Trial& trial) {
   constexpr double kLeastSteps = 0.1;  // a request
-  const bool cost = is_cost(objective.key);
-  const double more = cost ? kLeastSteps * static_cast<double>(trial.base.requests) : 0;
-  const double least = cost ? 1 : 0.001;  // of what is divided by
+  const bool steps = objective.unit == results::Unit::steps;
+  const double more = steps ? kLeastSteps * static_cast<double>(trial.base.tally.requests) : 0;
+  const double least = steps ? 1 : 0.001;  // of what is divided by
   const double base = std::max(trial.base_value + more, least);
   const double with = std::max(trial.with_value + more, least);
-  return higher_is_better ? std::log2(base / with) : std::log2(with / base);
-}
-
-bool is_time(const Objective& objective) {
-  return objective.key.starts_with("decision_ns/");
+  return trial.higher_is_better ? std::log2(base / with) : std::log2(with / base);
 }
 
 }  // namespace
 
-Result<Objective> find_objective(const std::string& key) {
-  if (key == kSteps) return Objective{key, "groups considered and extents scanned"};
-  const std::string wanted = key == "ns" ? "decision_ns/mean" : key;
-  std::string known = std::string(kSteps) + ", ns";
-  for (const review::Figure& figure : all_figures()) {
-    if (figure.better == report::Better::none) continue;
-    if (figure.key == wanted) return Objective{figure.key, figure.label};
-    known += ", " + figure.key;
+Result<const results::Row*> find_objective(std::string_view key) {
+  const std::string_view wanted = key == "ns" ? review::kMeanTime : key;
+  std::string known = "steps, ns";
+  for (const results::Row& row : results::rows(results::Teller::hunt)) {
+    if (row.better == results::Better::none) continue;
+    if (row.key == wanted) return &row;
+    if (row.key != "steps") known += ", " + row.key;
   }
   return error("unknown objective '{}': known are {}", key, known);
 }
 
-bool measure(const Objective& objective, std::uint32_t block_size, Trial& trial) {
-  const Values values = values_of(objective, trial, block_size);
-  if (!values.base || !values.with) return false;
-  trial.higher_is_better = values.higher_is_better;
-  trial.base_value = *values.base;
-  trial.with_value = *values.with;
-  trial.alike = is_time(objective) && trial.base.requests == trial.with.requests &&
+bool measure(const results::Row& objective, Trial& trial) {
+  const auto base = results::number_of(objective.of(trial.base));
+  const auto with = results::number_of(objective.of(trial.with));
+  if (!base || !with) return false;
+  trial.higher_is_better = objective.better == results::Better::higher;
+  trial.base_value = *base;
+  trial.with_value = *with;
+  trial.alike = objective.unit == results::Unit::ns &&
+                trial.base.tally.requests == trial.with.tally.requests &&
                 trial.base.decisions_hash == trial.with.decisions_hash;
-  trial.score = trial.alike ? 0 : score_of(objective, trial, values.higher_is_better);
+  trial.score = trial.alike ? 0 : score_of(objective, trial);
   return true;
 }
 
@@ -157,10 +116,8 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
   age::Ager ager(asked, source, std::move(options));
   for (const age::Operation& operation : scene.operations) E4R_CHECK(ager.apply(operation));
   E4R_CHECK(asked.finish());
-  app::AgedFigures figures;
-  app::add_figures(ager, source, figures);
   if (recorder) *events = recorder->events();
-  return review::outcome_of(figures);
+  return results::outcome_of(ager, source.geometry);
 }
 
 namespace {
@@ -182,11 +139,11 @@ Result<bool> play_both(const Scene& scene, const Match& match, Trial& trial) {
     }
     *sides[i].second = *std::move(outcome);
     // Few requests show no cost, but a kernel may fail at the first one.
-    if (trial.base.requests < match.least_requests && !guest::is_kernel(*match.with.policy))
+    if (trial.base.tally.requests < match.least_requests && !guest::is_kernel(*match.with.policy))
       return false;
   }
-  return std::min(trial.base.requests, trial.with.requests) >= match.least_requests &&
-         measure(match.objective, scene.start->superblock().block_size(), trial);
+  return std::min(trial.base.tally.requests, trial.with.tally.requests) >= match.least_requests &&
+         measure(*match.objective, trial);
 }
 
 // Plays both once more, twice, in turn: times differ from run to run, and the worst of many trials
@@ -207,7 +164,7 @@ Status settle(const Scene& scene, const Match& match, Trial& trial) {
   trial.base = all[all.size() / 2].base;
   std::ranges::stable_sort(all, {}, &Trial::with_value);
   trial.with = all[all.size() / 2].with;
-  static_cast<void>(measure(match.objective, scene.start->superblock().block_size(), trial));
+  static_cast<void>(measure(*match.objective, trial));
   return {};
 }
 
@@ -221,7 +178,7 @@ Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match) {
   Trial trial;
   E4R_TRY(const bool is_case, play_both(scene, match, trial));
   if (!is_case) return std::optional<Trial>();
-  if (is_time(match.objective) && trial.score > 0 && !trial.has_failed())
+  if (match.objective->unit == results::Unit::ns && trial.score > 0 && !trial.has_failed())
     E4R_CHECK(settle(scene, match, trial));
   return std::optional<Trial>(std::move(trial));
 }

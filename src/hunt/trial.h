@@ -11,24 +11,18 @@
 #include "hunt/candidate.h"
 #include "hunt/recorder.h"
 #include "hunt/start.h"
-#include "review/figures.h"
 #include "review/review.h"
 #include "util/interrupt.h"
 
 namespace e4r::hunt {
 
-// What is to become worse.
-struct Objective {
-  std::string key;    // of a figure of a review; or "steps", the groups considered and the extents
-                      // scanned together
-  std::string label;  // for a person
-};
-// "ns" is decision_ns/mean. The Error lists those there are.
-[[nodiscard]] Result<Objective> find_objective(const std::string& key);
+// The figure of that key that is to become worse; "ns" is decision_ns/mean. The Error lists those
+// there are.
+[[nodiscard]] Result<const results::Row*> find_objective(std::string_view key);
 
 // One candidate under both policies.
 struct Trial {
-  review::Outcome base, with;
+  results::Outcome base, with;
   // How the kernel of each side failed: it met an error, hung or ended; empty: it did not. Then
   // there are no values.
   std::array<std::string, 2> failed;
@@ -48,9 +42,8 @@ struct Trial {
   }
 };
 
-// Fills in values and score of two outcomes. False: they have no such figure. `block_size` in
-// bytes.
-[[nodiscard]] bool measure(const Objective& objective, std::uint32_t block_size, Trial& trial);
+// Fills in values and score of two outcomes. False: they have no such figure.
+[[nodiscard]] bool measure(const results::Row& objective, Trial& trial);
 
 // What is tried: a start, and operations on it.
 struct Scene {
@@ -64,13 +57,13 @@ struct Scene {
 
 // What one policy makes of the scene; with `recorder`, its trace is put there. Errors: a setting
 // that is none; the file system is full, or has too few inodes; a kernel that does not start.
-[[nodiscard]] Result<review::Outcome> play(const Scene& scene, const review::Side& side,
-                                           std::vector<trace::Event>* events = nullptr);
+[[nodiscard]] Result<results::Outcome> play(const Scene& scene, const review::Side& side,
+                                            std::vector<trace::Event>* events = nullptr);
 
 // Who is compared, and by what.
 struct Match {
   review::Side base, with;
-  Objective objective;
+  const results::Row* objective = nullptr;
   std::uint64_t least_requests = 0;         // to the allocator: a case with fewer is none
   const std::atomic<bool>* stop = nullptr;  // true: all is to end; null: nobody stops it
 };

@@ -99,7 +99,7 @@ Result<Report> Sweep::decisions(const std::string& policy, const std::vector<std
       return visit({decided.decision, decided.event, decided.request.ino, decided.request.logical,
                     decided.request.len, public_decision(decided.made)});
     };
-  E4R_TRY(e4r::report::RunReport run, data_->followed.run(*decides, settings, std::move(watch)));
+  E4R_TRY(e4r::results::Outcome run, data_->followed.run(*decides, settings, std::move(watch)));
   e4r::report::ReplayReport report = data_->followed.report();
   report.runs.push_back(std::move(run));
   return Access::report(std::move(report), false);

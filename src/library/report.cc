@@ -2,17 +2,19 @@
 #include <e4replay/report.h>
 
 #include "library/data.h"
-#include "report/rows.h"
+#include "report/columns.h"
+#include "results/rows.h"
 
 namespace e4replay {
 namespace {
 
 namespace report = e4r::report;
+namespace results = e4r::results;
 
-static_assert(static_cast<int>(Better::none) == static_cast<int>(report::Better::none));
-static_assert(static_cast<int>(Better::lower) == static_cast<int>(report::Better::lower));
-static_assert(static_cast<int>(Better::higher) == static_cast<int>(report::Better::higher));
-static_assert(std::is_same_v<Value, report::Value>);
+static_assert(static_cast<int>(Better::none) == static_cast<int>(results::Better::none));
+static_assert(static_cast<int>(Better::lower) == static_cast<int>(results::Better::lower));
+static_assert(static_cast<int>(Better::higher) == static_cast<int>(results::Better::higher));
+static_assert(std::is_same_v<Value, results::Value>);
 
 Agreement public_agreement(const e4r::replay::Agreement& agreement) {
   Agreement out;
@@ -46,13 +48,13 @@ std::vector<Column> Report::columns() const {
 
 std::vector<Row> Report::rows() const {
   std::vector<Row> out;
-  for (const report::Row& row : report::rows()) {
+  for (const results::Row& row : results::rows()) {
     Row& made = out.emplace_back();
     made.key = row.key;
     made.section = row.section;
     made.label = row.label;
     made.better = static_cast<Better>(row.better);
-    if (row.start) made.start = row.start(data_->report);
+    if (row.start) made.start = row.of(data_->report.start);
     made.values = report::values_of(row, data_->report);
     made.shown = report::shown(row, made.values);
   }
@@ -60,25 +62,25 @@ std::vector<Row> Report::rows() const {
 }
 
 Value Report::value(std::string_view key, std::size_t column) const {
-  const report::Row* row = report::find_row(key);
+  const results::Row* row = results::find_row(key);
   const std::vector<report::Column> columns = report::columns(data_->report);
   if (row == nullptr || column >= columns.size()) return {};
-  return row->run(*columns[column].run, data_->report);
+  return row->of(*columns[column].run);
 }
 
 std::optional<FreeExtents> Report::free_extents(std::size_t column) const {
   const std::vector<report::Column> columns = report::columns(data_->report);
   if (column >= columns.size()) return std::nullopt;
-  return public_extents(columns[column].run->free_extents);
+  return public_extents(columns[column].run->free.extents);
 }
 
 FreeExtents Report::free_extents_before() const {
-  return public_extents(data_->report.before);
+  return public_extents(data_->report.start.free.extents);
 }
 
 Agreement Report::agreement() const {
   if (!data_->verified) return public_agreement(data_->report.recorded.value());
-  const report::RunReport& run = data_->report.runs.front();
+  const results::Outcome& run = data_->report.runs.front();
   return public_agreement(run.agreement ? *run.agreement : run.free_run.value());
 }
 

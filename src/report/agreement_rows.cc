@@ -40,7 +40,7 @@ std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
   return out;
 }
 
-std::string groups_text(const RunReport& run) {
+std::string groups_text(const results::Outcome& run) {
   if (!run.groups) return {};
   const stats::MbGroupsComparison& g = *run.groups;
   return g.equal() ? fmt::format("mb_groups: all {} groups equal", format_count(g.compared))
@@ -48,7 +48,7 @@ std::string groups_text(const RunReport& run) {
                                  format_count(g.differing), format_count(g.compared), g.first);
 }
 
-std::string stats_text(const RunReport& run) {
+std::string stats_text(const results::Outcome& run) {
   if (!run.kernel_stats) return {};
   const stats::MbStatsComparison& s = *run.kernel_stats;
   std::string text =

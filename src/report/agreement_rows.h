@@ -22,7 +22,7 @@ struct AgreementRow {
 [[nodiscard]] std::vector<AgreementRow> agreement_rows(const replay::Agreement& agreement);
 
 // What it says of mb_groups, and of mb_stats, in a line; empty when they were not compared.
-[[nodiscard]] std::string groups_text(const RunReport& run);
-[[nodiscard]] std::string stats_text(const RunReport& run);
+[[nodiscard]] std::string groups_text(const results::Outcome& run);
+[[nodiscard]] std::string stats_text(const results::Outcome& run);
 
 }  // namespace e4r::report

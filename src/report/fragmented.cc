@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "report/columns.h"
 #include "report/headline.h"
 #include "report/page.h"
-#include "report/rows.h"
 #include "util/escaped.h"
 #include "util/text_table.h"
 #include "util/units.h"

@@ -10,14 +10,13 @@ namespace e4r::report {
 namespace {
 
 // Groups considered and extents examined for one request.
-Value steps_per_request(const RunReport& run, const ReplayReport& report) {
-  const auto groups = number_of(find_row("groups_considered")->run(run, report));
-  const auto extents = number_of(find_row("mb_stats/extents_scanned")->run(run, report));
+results::Value steps_per_request(const results::Outcome& run) {
+  const auto groups = run.searches.groups_considered(), extents = run.searches.extents_scanned;
   if (!groups || !extents || run.tally.requests == 0) return {};
-  return (*groups + *extents) / static_cast<double>(run.tally.requests);
+  return static_cast<double>(*groups + *extents) / static_cast<double>(run.tally.requests);
 }
 
-Value extents_per_file(const RunReport& run) {
+results::Value extents_per_file(const results::Outcome& run) {
   if (run.files.files == 0) return {};
   return run.files.extents_per_file();
 }
@@ -25,7 +24,8 @@ Value extents_per_file(const RunReport& run) {
 // What a policy's figure is against the first policy's; empty when either has none.
 std::string against_first(const Figure& figure, std::size_t first, std::size_t column) {
   constexpr double kSame = 0.0005, kManyTimes = 3;
-  const auto from = number_of(figure.values[first]), to = number_of(figure.values[column]);
+  const auto from = results::number_of(figure.values[first]),
+             to = results::number_of(figure.values[column]);
   if (!from || *from <= 0 || !to) return {};
   const double times = *to / *from;
   if (std::abs(times - 1) < kSame) return figure.lead + " " + figure.same;
@@ -60,12 +60,12 @@ struct Told {
 };
 
 std::string of_one(const ReplayReport& report, const std::vector<Figure>& figures) {
-  const auto text = [&](std::size_t i) { return text_of(figures[i].values.back()); };
+  const auto text = [&](std::size_t i) { return results::text_of(figures[i].values.back()); };
   return fmt::format(
       "Under {}, a request takes {} steps on average, a file lies in {} extents, and a free extent "
       "is {} KB long ({} KB at the start).",
       report.runs.front().policy->name, text(0), text(1), text(2),
-      format_count(report.before.average() * (report.superblock.block_size() / 1024)));
+      format_count(report.start.free.extents.average() * (report.superblock.block_size() / 1024)));
 }
 
 }  // namespace
@@ -81,10 +81,10 @@ std::vector<Figure> key_figures(const ReplayReport& report) {
                     "more extents",     "as many extents", {}};
   Figure free = {"Average free extent, KB", "free extents are", "shorter", "longer", "as long", {}};
   for (const Column& column : columns(report)) {
-    const RunReport& run = *column.run;
-    steps.values.push_back(steps_per_request(run, report));
+    const results::Outcome& run = *column.run;
+    steps.values.push_back(steps_per_request(run));
     extents.values.push_back(extents_per_file(run));
-    free.values.emplace_back(run.free_extents.average() * (report.superblock.block_size() / 1024));
+    free.values.emplace_back(run.free.extents.average() * (report.superblock.block_size() / 1024));
   }
   return {steps, extents, free};
 }
@@ -109,7 +109,7 @@ std::string wrapped(std::string_view sentence) {
 
 std::string guesses_text(const ReplayReport& report) {
   std::vector<std::string> counts;
-  for (const RunReport& run : report.runs)
+  for (const results::Outcome& run : report.runs)
     if (run.policy->name.starts_with("kernel:") && run.tally.guessed_sizes > 0)
       counts.push_back(fmt::format("{} of {} requests of {}", format_count(run.tally.guessed_sizes),
                                    format_count(run.tally.requests), run.policy->name));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/rows.h"
+#include "report/columns.h"
 
 namespace e4r::report {
 
@@ -13,7 +13,7 @@ namespace e4r::report {
 struct Figure {
   std::string label;
   std::string lead, fewer, more, same;
-  std::vector<Value> values;  // of each column
+  std::vector<results::Value> values;  // of each column
 };
 
 // The three that say most: what searches cost, in how many pieces files lie, how long free extents

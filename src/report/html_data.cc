@@ -7,9 +7,9 @@
 #include <cmath>
 #include <set>
 
+#include "report/columns.h"
 #include "report/json_parts.h"
 #include "report/page.h"
-#include "report/rows.h"
 #include "report/writers.h"
 
 namespace e4r::report {
@@ -24,8 +24,8 @@ double rounded(double value) {
 
 // The start image's and each column's.
 std::vector<const FreeExtents*> free_columns(const ReplayReport& report) {
-  std::vector<const FreeExtents*> out = {&report.before};
-  for (const Column& column : columns(report)) out.push_back(&column.run->free_extents);
+  std::vector<const FreeExtents*> out = {&report.start.free.extents};
+  for (const Column& column : columns(report)) out.push_back(&column.run->free.extents);
   return out;
 }
 
@@ -58,22 +58,18 @@ json::object histogram(const ReplayReport& report) {
           {"percent", std::move(percent)}};
 }
 
-std::optional<std::uint64_t> of_criterion(const RunReport& run, mb::Criterion criterion,
-                                          std::string_view counter) {
-  if (criterion == mb::Criterion::past_last)
-    return counter == "hits" ? run.past_last : std::nullopt;
-  return stats::find_stat(run.mb_stats, stats::stat_name(criterion, counter));
-}
+using Counters = stats::KnownCounters::PerCriterion;
+using Counter = stats::KnownCounters::Count Counters::*;
 
 // Of each column; null where it is known of no criterion.
 json::array per_criterion(const ReplayReport& report, const std::vector<mb::Criterion>& criteria,
-                          std::string_view counter) {
+                          Counter counter) {
   json::array out;
   for (const Column& column : columns(report)) {
     json::array values;
     bool known = false;
     for (const mb::Criterion c : criteria) {
-      const auto value = of_criterion(*column.run, c, counter);
+      const auto value = column.run->searches[c].*counter;
       known = known || value;
       values.emplace_back(value.value_or(0));
     }
@@ -83,16 +79,16 @@ json::array per_criterion(const ReplayReport& report, const std::vector<mb::Crit
 }
 
 json::object criteria(const ReplayReport& report) {
-  constexpr std::array<std::string_view, 3> kCounters = {"hits", "groups_considered",
-                                                         "extents_scanned"};
+  constexpr std::array<Counter, 3> kCounters = {&Counters::hits, &Counters::groups_considered,
+                                                &Counters::extents_scanned};
   std::vector<mb::Criterion> used;
   json::array names;
   std::vector<mb::CriterionRow> all = mb::ladder_criteria();
   all.push_back(mb::row_of(mb::Criterion::past_last));
   for (const mb::CriterionRow& row : all) {
     const auto any = [&](const Column& column) {
-      return std::ranges::any_of(kCounters, [&](std::string_view counter) {
-        return of_criterion(*column.run, row.criterion, counter).value_or(0) > 0;
+      return std::ranges::any_of(kCounters, [&](Counter counter) {
+        return (column.run->searches[row.criterion].*counter).value_or(0) > 0;
       });
     };
     if (std::ranges::none_of(columns(report), any)) continue;
@@ -108,7 +104,7 @@ json::object criteria(const ReplayReport& report) {
 // Of each policy: what one decision took the recorded kernel does not show.
 json::array costs(const ReplayReport& report) {
   json::array out;
-  for (const RunReport& run : report.runs) {
+  for (const results::Outcome& run : report.runs) {
     json::array requests, steps, most;
     for (const replay::CostProfile::Bucket& bucket : run.costs.course().buckets()) {
       requests.emplace_back(bucket.requests);
@@ -166,7 +162,7 @@ CellFree sum_of(const std::vector<stats::GroupFree>& groups, std::size_t cell,
 }
 
 // The cells that change from frame to frame, in the order of the frames.
-json::array history(const RunReport& run, const std::vector<stats::GroupFree>& start,
+json::array history(const results::Outcome& run, const std::vector<stats::GroupFree>& start,
                     std::size_t per_cell) {
   std::vector<stats::GroupFree> now = start;
   json::array out;
@@ -193,7 +189,7 @@ json::array history(const RunReport& run, const std::vector<stats::GroupFree>& s
 
 json::object map(const ReplayReport& report) {
   const image::SuperblockInfo& g = report.superblock;
-  const std::size_t groups = report.space_before.groups.size();
+  const std::size_t groups = report.start.free.space.groups.size();
   const std::size_t per_cell = std::max<std::size_t>((groups + kMostCells - 1) / kMostCells, 1);
   json::array free, runs;
   const auto add = [&](const stats::FreeSpace& space) {
@@ -207,10 +203,10 @@ json::object map(const ReplayReport& report) {
     runs.push_back(std::move(fragments));
   };
   json::array histories;
-  add(report.space_before);
+  add(report.start.free.space);
   for (const Column& column : columns(report)) {
-    add(column.run->space);
-    histories.push_back(history(*column.run, report.space_before.groups, per_cell));
+    add(column.run->free.space);
+    histories.push_back(history(*column.run, report.start.free.space.groups, per_cell));
   }
   const std::uint64_t ratio = 1ull << g.cluster_bits;
   return {{"groups", groups},
@@ -226,10 +222,10 @@ json::object map(const ReplayReport& report) {
 // Of each policy, by its outcomes.
 json::array writers(const ReplayReport& report) {
   json::array out;
-  for (const RunReport& run : report.runs) {
+  for (const results::Outcome& run : report.runs) {
     json::array outcomes;
-    for (const ByWriters& by : run.by_writers) {
-      const contention::Outcome& outcome = by.outcome;
+    for (const results::Outcome& by : run.by_writers) {
+      const contention::Outcome& outcome = *by.writers;
       json::array locks;
       for (const auto& [name, waits] : outcome.waits)
         locks.push_back({{"name", name}, {"percent", rounded(100 * outcome.share_waited(waits))}});
@@ -247,7 +243,7 @@ json::array writers(const ReplayReport& report) {
 
 std::string html_data(const ReplayReport& report) {
   json::array policies;
-  for (const RunReport& run : report.runs) policies.emplace_back(run.policy->name);
+  for (const results::Outcome& run : report.runs) policies.emplace_back(run.policy->name);
   json::object data = {{"recorded", first_policy(report) > 0},
                        {"policies", std::move(policies)},
                        {"criteria", criteria(report)},

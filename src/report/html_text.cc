@@ -5,9 +5,9 @@
 #include <cctype>
 
 #include "report/agreement_rows.h"
+#include "report/columns.h"
 #include "report/json_parts.h"
 #include "report/page.h"
-#include "report/rows.h"
 #include "util/units.h"
 
 namespace e4r::report {
@@ -78,7 +78,7 @@ std::string html_facts(const ReplayReport& report) {
     text.front() = static_cast<char>(std::toupper(text.front()));
     out += fact(text);
   }
-  for (const RunReport& run : report.runs)
+  for (const results::Outcome& run : report.runs)
     if (run.unverified())
       out += fact(fmt::format("{} is unverified: it was held against no kernel", run.policy->name));
   return out;
@@ -87,17 +87,17 @@ std::string html_facts(const ReplayReport& report) {
 std::string html_rows(const ReplayReport& report) {
   std::string out = "<table class=\"all\">\n" + table_head(report) + "<tbody>\n";
   std::string section;
-  for (const Row& row : rows()) {
-    const std::vector<Value> values = values_of(row, report);
+  for (const results::Row& row : results::rows()) {
+    const std::vector<results::Value> values = values_of(row, report);
     if (!shown(row, values)) continue;
     if (row.section != section)
       out += fmt::format("<tr class=\"section\"><td colspan=\"{}\">{}</td></tr>\n",
                          columns(report).size() + 3, html_escape(section = row.section));
-    out +=
-        "<tr class=\"row\">" + cell(row.label) + cell(row.start ? text_of(row.start(report)) : "");
-    for (const Value& value : values) out += cell(text_of(value));
+    out += "<tr class=\"row\">" + cell(row.label) +
+           cell(row.start ? results::text_of(row.of(report.start)) : "");
+    for (const results::Value& value : values) out += cell(results::text_of(value));
     if (report.runs.size() == 2)
-      out += cell(change_text(values[first_policy(report)], values.back()));
+      out += cell(results::change_text(values[first_policy(report)], values.back()));
     out += "</tr>\n";
   }
   return out + "</tbody></table>\n";
@@ -105,9 +105,10 @@ std::string html_rows(const ReplayReport& report) {
 
 std::string html_histogram(const ReplayReport& report) {
   using stats::FreeExtents;
-  std::vector<std::pair<std::string, const FreeExtents*>> columns = {{"start", &report.before}};
+  std::vector<std::pair<std::string, const FreeExtents*>> columns = {
+      {"start", &report.start.free.extents}};
   for (const Column& column : report::columns(report))
-    columns.emplace_back(column.name, &column.run->free_extents);
+    columns.emplace_back(column.name, &column.run->free.extents);
   std::string out =
       "<table class=\"bars\">\n<thead><tr><th>size</th><th></th><th>extents</th>"
       "<th>of free blocks</th></tr></thead>\n";
@@ -135,7 +136,7 @@ std::string html_histogram(const ReplayReport& report) {
 
 std::string html_slowest(const ReplayReport& report) {
   std::string out;
-  for (const RunReport& run : report.runs) {
+  for (const results::Outcome& run : report.runs) {
     if (run.costs.slowest().empty()) continue;
     out += fmt::format(
         "<div><h3>{}</h3>\n<table class=\"slow\"><thead><tr><th>decision</th><th>groups "

@@ -39,18 +39,17 @@ void put(json::object& into, std::string_view key, json::value value) {
 
 }  // namespace
 
-void put_rows(json::object& into, const RunReport& run, const ReplayReport& report) {
-  for (const Row& row : rows()) {
-    const Value value = row.run(run, report);
-    if (!std::holds_alternative<std::monostate>(value)) put(into, row.key, json_of(value));
-  }
+void put_rows(json::object& into, const results::Outcome& run, results::Teller teller) {
+  for (const results::Row& row : results::rows(teller))
+    if (const results::Value value = row.of(run); !results::is_none(value))
+      put(into, row.key, json_of(value));
 }
 
-void put_start_rows(json::object& into, const ReplayReport& report) {
-  for (const Row& row : rows()) {
+void put_start_rows(json::object& into, const results::Outcome& start, results::Teller teller) {
+  for (const results::Row& row : results::rows(teller)) {
     if (!row.start) continue;
-    const Value value = row.start(report);
-    if (!std::holds_alternative<std::monostate>(value)) put(into, row.key, json_of(value));
+    if (const results::Value value = row.of(start); !results::is_none(value))
+      put(into, row.key, json_of(value));
   }
 }
 
@@ -70,7 +69,7 @@ std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb) {
   return bucket == 0 ? 0 : block_kb << (bucket - 1);
 }
 
-json::value json_of(const Value& value) {
+json::value json_of(const results::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value)) return *count;
   if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
   return nullptr;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "image/fs_info.h"
-#include "report/rows.h"
+#include "results/rows.h"
 #include "stats/free_aligned.h"
 #include "stats/free_extents.h"
 
@@ -14,13 +14,14 @@
 namespace e4r::report {
 
 // A number, or null for none.
-[[nodiscard]] boost::json::value json_of(const Value& value);
+[[nodiscard]] boost::json::value json_of(const results::Value& value);
 
-// Puts the figure of every row that the run has at its key, levels as objects within each other:
-// what the document of a replay has for a run.
-void put_rows(boost::json::object& into, const RunReport& run, const ReplayReport& report);
-// The same for the rows for which the start image has figures.
-void put_start_rows(boost::json::object& into, const ReplayReport& report);
+// Puts each figure that the run has at the key of its row, levels as objects within each other.
+void put_rows(boost::json::object& into, const results::Outcome& run,
+              results::Teller teller = results::Teller::replay);
+// The same for the rows that the image at the start has.
+void put_start_rows(boost::json::object& into, const results::Outcome& start,
+                    results::Teller teller = results::Teller::replay);
 // Puts "free_extents/histogram", beside the rows that are there: buckets without an extent are left
 // out, percent is of the free blocks that the extents have.
 void put_histogram(boost::json::object& into, const stats::FreeExtents& extents,

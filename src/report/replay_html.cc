@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The comparison as one self-contained page. Headline, facts and tables are there without a script;
 // plots are drawn by html/replay.js from html_data().
+#include "report/columns.h"
 #include "report/fragmented.h"
 #include "report/headline.h"
 #include "report/html_data.h"
@@ -8,7 +9,6 @@
 #include "report/page.h"
 #include "report/page_assets.h"
 #include "report/replay_report.h"
-#include "report/rows.h"
 #include "report/writers.h"
 
 namespace e4r::report {
@@ -19,9 +19,10 @@ std::string card(const ReplayReport& report, const Figure& figure) {
   const std::size_t first = first_policy(report);
   const std::vector<Column> all = columns(report);
   for (std::size_t i = 0; i < all.size(); ++i)
-    lines.push_back({all[i].recorded ? kRecordedSeries : i - first + 1, all[i].name,
-                     text_of(figure.values[i]),
-                     i <= first ? "" : change_text(figure.values[first], figure.values[i])});
+    lines.push_back(
+        {all[i].recorded ? kRecordedSeries : i - first + 1, all[i].name,
+         results::text_of(figure.values[i]),
+         i <= first ? "" : results::change_text(figure.values[first], figure.values[i])});
   return html_card(figure.label, lines);
 }
 

@@ -5,7 +5,6 @@
 #include "report/fragmented.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
-#include "report/rows.h"
 
 namespace e4r::report {
 namespace {
@@ -75,7 +74,7 @@ json::object agreement_json(const replay::Agreement& a) {
 }
 
 // The `agreement` of a run: null in a replay.
-json::value verification_json(const RunReport& run) {
+json::value verification_json(const results::Outcome& run) {
   if (!run.agreement && !run.free_run) return nullptr;
   json::object out = agreement_json(run.agreement ? *run.agreement : *run.free_run);
   // Once it has gone astray a free run differs everywhere: only what was put right is worth a list.
@@ -99,13 +98,13 @@ json::value verification_json(const RunReport& run) {
 }
 
 // What a run did, and in the same words what the recorded kernel did.
-void put_figures(json::object& into, const RunReport& run, const ReplayReport& report) {
-  put_rows(into, run, report);
+void put_figures(json::object& into, const results::Outcome& run, const ReplayReport& report) {
+  put_rows(into, run);
   into["decisions_hash"] = fmt::format("{:016x}", run.decisions_hash);
-  put_histogram(into, run.free_extents, report.superblock.block_size());
+  put_histogram(into, run.free.extents, report.superblock.block_size());
 }
 
-json::object parting_json(const Parting& p) {
+json::object parting_json(const results::Parting& p) {
   json::object out = {{"from", p.from}, {"requests", p.requests}, {"alike", p.alike}};
   out["decision"] = nullptr;
   if (p.decision == 0) return out;
@@ -115,26 +114,18 @@ json::object parting_json(const Parting& p) {
   return out;
 }
 
-json::object outcome_json(const ByWriters& by, std::uint32_t block_size) {
-  const contention::Outcome& outcome = by.outcome;
-  json::object locks;
-  for (const auto& [name, waits] : outcome.waits)
-    locks[name] = {
-        {"waits", waits.count}, {"ns", waits.ns}, {"percent", 100 * outcome.share_waited(waits)}};
-  return {{"writers", outcome.writers},
-          {"cpus", outcome.cpus},
-          {"requests", outcome.requests},
-          {"seconds", static_cast<double>(outcome.ns) / 1e9},
-          {"requests_per_s", outcome.requests_per_second()},
-          {"waiting_percent", 100 * outcome.share_waited(outcome.all_waits())},
-          {"cpu_wait_ns", outcome.cpu_wait_ns},
-          {"evasions", outcome.evasions},
-          {"extents_per_file", by.files.extents_per_file()},
-          {"seek_kb_per_file", by.layout.distance_kb(by.layout.files, block_size)},
-          {"locks", std::move(locks)}};
+json::object writers_json(const results::Outcome& run) {
+  json::object out, locks;
+  put_rows(out, run, results::Teller::writers);
+  for (const auto& [name, waits] : run.writers->waits)
+    locks[name] = {{"waits", waits.count},
+                   {"ns", waits.ns},
+                   {"percent", 100 * run.writers->share_waited(waits)}};
+  out["locks"] = std::move(locks);
+  return out;
 }
 
-json::object run_json(const RunReport& run, const ReplayReport& report) {
+json::object run_json(const results::Outcome& run, const ReplayReport& report) {
   json::object out = {{"policy", run.policy->name},
                       {"verified", !run.unverified()},
                       {"tunables", tunables_json(run.tunables)}};
@@ -143,8 +134,7 @@ json::object run_json(const RunReport& run, const ReplayReport& report) {
   if (run.parting) out["first_difference"] = parting_json(*run.parting);
   if (!run.by_writers.empty()) {
     json::array by_writers;
-    for (const ByWriters& by : run.by_writers)
-      by_writers.push_back(outcome_json(by, report.superblock.block_size()));
+    for (const results::Outcome& by : run.by_writers) by_writers.push_back(writers_json(by));
     out["by_writers"] = std::move(by_writers);
   }
   out["ready_s"] = run.ready_s;
@@ -193,7 +183,7 @@ json::array not_modelled_json(const ReplayReport& report) {
 }
 
 json::string_view schema_of(const ReplayReport& report) {
-  for (const RunReport& run : report.runs)
+  for (const results::Outcome& run : report.runs)
     if (run.agreement || run.free_run) return "e4replay-verify/1";
   return "e4replay-replay/1";
 }
@@ -203,10 +193,10 @@ json::string_view schema_of(const ReplayReport& report) {
 std::string replay_json(const ReplayReport& report) {
   json::object image = image_json(report.image_path, report.superblock);
   image["bad_groups"] = report.bad_groups;
-  put_start_rows(image, report);
-  put_histogram(image, report.before, report.superblock.block_size());
+  put_start_rows(image, report.start);
+  put_histogram(image, report.start.free.extents, report.superblock.block_size());
   json::array runs;
-  for (const RunReport& run : report.runs) runs.push_back(run_json(run, report));
+  for (const results::Outcome& run : report.runs) runs.push_back(run_json(run, report));
   json::object document = {
       {"schema", schema_of(report)}, {"image", std::move(image)}, {"trace", trace_json(report)}};
   document["not_modelled"] = not_modelled_json(report);

@@ -10,18 +10,14 @@
 
 namespace e4r::report {
 
-bool RunReport::agrees() const {
-  const auto all = [](const std::optional<replay::Agreement>& a) { return !a || a->complete(); };
-  return all(agreement) && all(free_run) && (!groups || groups->equal()) &&
-         (!kernel_stats || kernel_stats->equal());
-}
-
 std::string kernel_text(const ReplayReport& report) {
   return report.release.empty() ? std::string(trace::kernel_of(report.trace)) : report.release;
 }
 
 std::string past_last_text(const ReplayReport& report) {
-  const auto any = [](const RunReport& run) { return run.past_last.value_or(0) > 0; };
+  const auto any = [](const results::Outcome& run) {
+    return run.searches[mb::Criterion::past_last].hits.value_or(0) > 0;
+  };
   if (std::ranges::none_of(report.runs, any) &&
       !(report.kernel && report.kernel->run && any(*report.kernel->run)))
     return {};
@@ -29,44 +25,6 @@ std::string past_last_text(const ReplayReport& report) {
          "Linux "
          "6.12.77 and later, and 6.17 and later, count these apart; other kernels count them as "
          "CR3's.";
-}
-
-RunReport summarize(const replay::Run& run) {
-  const replay::Engine& engine = *run.engine;
-  const Geometry& geometry = engine.state().geometry();
-  constexpr std::uint32_t kMiBBits = 20;
-  RunReport out;
-  out.policy = &engine.policy();
-  out.tunables = engine.tunables();
-  out.tally = engine.tally();
-  out.mb_stats = stats::mb_stats(engine.policy(), engine.counters());
-  // A kernel counts for itself; what it measures is no count.
-  if (const allocator::KernelAccount* account = engine.account())
-    if (auto shown = stats::parse_mb_stats(account->mb_stats); shown.ok()) {
-      out.mb_stats = *std::move(shown);
-      std::erase_if(out.mb_stats,
-                    [](const stats::MbStat& stat) { return stat.name == "buddies_time_used"; });
-    }
-  out.past_last = engine.counters()[mb::Criterion::past_last].hits;
-  stats::SettledFree free =
-      stats::settled_free(engine.state(), kMiBBits - std::min(geometry.block_bits, kMiBBits));
-  out.free_extents = free.extents;
-  out.space = std::move(free.space);
-  out.files = stats::file_fragmentation(engine.files(), engine.state().geometry());
-  out.layout = stats::file_layout_score(engine.files());
-  out.costs = engine.costs();
-  out.times = engine.times();
-  out.decisions_hash = engine.hash().value();
-  out.write_order = engine.write_order();
-  if (engine.discards() != nullptr) out.discards = engine.discards()->counts();
-  out.ready_s = run.ready_s;
-  out.elapsed_s = run.elapsed_s;
-  return out;
-}
-
-double RunReport::requests_per_s() const {
-  const double took = elapsed_s - ready_s;
-  return took > 0 ? static_cast<double>(tally.requests) / took : 0;
 }
 
 namespace {
@@ -87,17 +45,11 @@ std::string cannot_show(const replay::Engine& followed) {
 }
 
 // Why the kernel's mb_stats is not what the trace recorded; empty when it is.
-std::string other_requests(const std::vector<stats::MbStat>& stats, std::uint64_t closed) {
-  const auto requests = stats::find_stat(stats, "reqs");
+std::string other_requests(const stats::KnownCounters& stats, std::uint64_t closed) {
+  const auto requests = stats.requests;
   if (requests == closed) return {};
   return fmt::format("mb_stats counts {} requests, the trace closes {}",
                      requests ? format_count(*requests) : "no", format_count(closed));
-}
-
-// Adds the counters that `into` lacks.
-void add_missing(const std::vector<stats::MbStat>& from, std::vector<stats::MbStat>& into) {
-  for (const stats::MbStat& stat : from)
-    if (!stats::find_stat(into, stat.name)) into.push_back(stat);
 }
 
 }  // namespace
@@ -108,7 +60,7 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   RecordedKernel out;
   out.absent = cannot_show(engine);
   if (!out.absent.empty()) return out;
-  RunReport run = summarize(followed);
+  results::Outcome run = results::outcome_of(followed);
   run.costs = {};
   run.discards.reset();  // the model's are no record
   if (engine.discards() != nullptr && engine.recorded_discards().issued > 0)
@@ -120,11 +72,8 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   out.why_not = std::move(kernel.why_not);
   if (kernel.stats) out.why_not = other_requests(*kernel.stats, closings.requests);
   out.by_mb_stats = out.why_not.empty();
-  run.mb_stats = out.by_mb_stats ? *std::move(kernel.stats) : std::vector<stats::MbStat>();
-  add_missing(stats::closing_stats(engine.policy(), closings), run.mb_stats);
-  run.past_last.reset();
-  if (closings.nameless == 0)
-    run.past_last = closings.hits[static_cast<std::size_t>(mb::Criterion::past_last)];
+  run.searches = out.by_mb_stats ? *std::move(kernel.stats) : stats::KnownCounters();
+  run.searches.add_missing(stats::known_counters(engine.policy(), closings));
   out.run = std::move(run);
   return out;
 }

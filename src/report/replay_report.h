@@ -5,95 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "allocator/decision_times.h"
-#include "allocator/discards.h"
-#include "allocator/policy.h"
-#include "contention/simulation.h"
 #include "image/fs_info.h"
 #include "replay/agreement.h"
-#include "replay/cost_profile.h"
 #include "replay/intake.h"
 #include "replay/session.h"
-#include "replay/tally.h"
 #include "replay/warm_start.h"
-#include "replay/write_order.h"
-#include "stats/free_chunks.h"
-#include "stats/free_extents.h"
-#include "stats/layout.h"
-#include "stats/mb_files.h"
-#include "stats/settled.h"
-#include "stats/space_history.h"
+#include "results/outcome.h"
 #include "trace/summary.h"
 
 namespace e4r::report {
-
-// Where a run parts from the first one (replay --first-difference).
-struct Parting {
-  std::string_view from;       // the first one's policy
-  std::uint64_t requests = 0;  // that one made
-  std::uint64_t alike = 0;     // from the first on, that came to the same in both
-  std::uint64_t decision = 0;  // of the trace, where they part; 0: nowhere
-  std::string theirs, made;    // what the first one and this one made of it; "": no request
-};
-
-// What became of the requests with many writers, and of their files.
-struct ByWriters {
-  contention::Outcome outcome;
-  stats::FileFragmentation files;
-  stats::FileLayoutScore layout;
-};
-
-// How a replay ended, ready to be told.
-struct RunReport {
-  const allocator::Policy* policy = nullptr;
-  allocator::Tunables tunables;
-  replay::Tally tally;
-  // As kernels count; of the recorded kernel's column: those that are known. Rows show what they
-  // mean.
-  std::vector<stats::MbStat> mb_stats;
-  // Searches that ended past the last criterion. Kernels that have them count each as a useless
-  // loop of their first criterion. None: the criteria of the trace have no names that we know.
-  std::optional<std::uint64_t> past_last;
-  stats::FreeExtents free_extents;
-  stats::FileFragmentation files;
-  stats::FileLayoutScore layout;
-  stats::FreeSpace space;
-  stats::SpaceHistory history;         // of replay --html
-  std::vector<std::string> explained;  // of replay --html: those of costs.slowest(), in their order
-  replay::CostProfile costs;
-  allocator::DecisionTimes times;    // of a kernel's code; empty of a model
-  std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
-  replay::WriteOrder write_order;
-  // Of a mount with discard; none where nobody knows.
-  std::optional<allocator::DiscardCounts> discards;
-  double ready_s = 0;  // as in replay::Run, and how fast it was from then on
-  double elapsed_s = 0;
-  [[nodiscard]] double requests_per_s() const;
-  std::optional<Parting> parting;  // of replay --first-difference, but for the first run
-  // Of replay --writers: what became of the requests with so many of them, by the numbers asked
-  // for.
-  std::vector<ByWriters> by_writers;
-  std::string explanation;  // of the decision that was asked for, or of the first divergence
-
-  // verify only
-  std::optional<replay::Agreement> agreement;
-  std::optional<replay::Agreement> free_run;
-  std::optional<stats::MbGroupsComparison> groups;       // against the kernel's mb_groups
-  std::optional<stats::MbStatsComparison> kernel_stats;  // against its mb_stats
-
-  // The policy was compared with no kernel's decisions.
-  [[nodiscard]] bool unverified() const { return policy->verified.empty(); }
-
-  // True when there were decisions, and every decision, group and counter equals the kernel's.
-  [[nodiscard]] bool agrees() const;
-};
 
 // What the recorded kernel did itself, told by the same figures as a run. Each recorded result was
 // put in place, so files and free space are the recorded ones however well the model decides; what
 // searches took is what the kernel counted, or what the trace shows of it. A run's costs and
 // explanations are empty here.
 struct RecordedKernel {
-  std::optional<RunReport> run;  // none where the trace does not say: `absent` tells why
+  std::optional<results::Outcome> run;  // none where the trace does not say: `absent` tells why
   std::string absent;
   bool by_mb_stats = false;  // the searches: by the kernel's mb_stats, else by the closing events
   std::string why_not;       // not by mb_stats
@@ -128,9 +55,8 @@ struct ReplayReport {
   std::string trace_path;
   std::string device;
   trace::TraceSummary trace;
-  std::string release;        // of the recorded kernel, as `uname -r`; empty: not known
-  stats::FreeExtents before;  // of the start image
-  stats::FreeSpace space_before;
+  std::string release;                    // of the recorded kernel, as `uname -r`; empty: not known
+  results::Outcome start;                 // the image at the start
   std::vector<NotModelled> not_modelled;  // empty when nothing is known of the mount
   // What a file system that had been mounted before held in memory, as far as the trace shows it.
   std::optional<replay::WarmStart> warm;
@@ -140,19 +66,16 @@ struct ReplayReport {
   std::string recorded_policy;
   std::optional<RecordedKernel> kernel;   // of replay
   replay::Contradictions contradictions;  // of the trace, as following it found them
-  std::vector<RunReport> runs;
+  std::vector<results::Outcome> runs;
   std::optional<FragmentedFiles> fragmented;  // of replay --files
 };
 
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
 [[nodiscard]] std::string kernel_text(const ReplayReport& report);
 
-// Takes from a run what is to be told.
-[[nodiscard]] RunReport summarize(const replay::Run& run);
-
 // The kernel's mb_stats of the recorded run, or why there is none.
 struct KernelStats {
-  std::optional<std::vector<stats::MbStat>> stats;
+  std::optional<stats::KnownCounters> stats;
   std::string why_not;
 };
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "report/agreement_rows.h"
+#include "report/columns.h"
 #include "report/fragmented.h"
 #include "report/headline.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
-#include "report/rows.h"
 #include "report/writers.h"
 #include "trace/trace.h"
 #include "util/escaped.h"
@@ -73,7 +73,7 @@ std::string fidelity(const ReplayReport& report) {
 // Which of the policies nobody has seen a kernel decide like.
 std::string unverified(const ReplayReport& report) {
   std::string text;
-  for (const RunReport& run : report.runs)
+  for (const results::Outcome& run : report.runs)
     if (run.unverified())
       text +=
           fmt::format("       {} is unverified: it was held against no kernel\n", run.policy->name);
@@ -101,9 +101,9 @@ std::string alike(const ReplayReport& report) {
 // Where policies part from the first one.
 std::string partings(const ReplayReport& report) {
   std::string text;
-  for (const RunReport& run : report.runs) {
+  for (const results::Outcome& run : report.runs) {
     if (!run.parting) continue;
-    const Parting& p = *run.parting;
+    const results::Parting& p = *run.parting;
     if (p.decision == 0) {
       text += fmt::format("alike  {}, {}: each search of {} requests, too\n", p.from,
                           run.policy->name, format_count(p.requests));
@@ -128,19 +128,19 @@ std::vector<std::string> head(const ReplayReport& report) {
   return cells;
 }
 
-std::vector<std::string> row_cells(const ReplayReport& report, const Row& row,
-                                   const std::vector<Value>& values) {
+std::vector<std::string> row_cells(const ReplayReport& report, const results::Row& row,
+                                   const std::vector<results::Value>& values) {
   std::vector<std::string> cells = {row.label};
-  cells.push_back(row.start ? text_of(row.start(report)) : "");
-  for (const Value& value : values) cells.push_back(text_of(value));
+  cells.push_back(row.start ? results::text_of(row.of(report.start)) : "");
+  for (const results::Value& value : values) cells.push_back(results::text_of(value));
   if (report.runs.size() == 2)
-    cells.push_back(change_text(values[first_policy(report)], values.back()));
+    cells.push_back(results::change_text(values[first_policy(report)], values.back()));
   return cells;
 }
 
 void add_rows(const ReplayReport& report, const RowChoice& choice, TextTable& table) {
   std::string section;
-  for (const Row* row : choice.rows) {
+  for (const results::Row* row : choice.rows) {
     if (row->section != section) table.heading(section = row->section);
     table.row(row_cells(report, *row, values_of(*row, report)));
   }
@@ -162,9 +162,10 @@ std::string size_kb(std::uint64_t kb) {
 std::string histograms(const ReplayReport& report) {
   TextTable table;
   const std::uint64_t block_kb = report.superblock.block_size() / 1024;
-  std::vector<std::pair<std::string, const FreeExtents*>> columns = {{"start", &report.before}};
+  std::vector<std::pair<std::string, const FreeExtents*>> columns = {
+      {"start", &report.start.free.extents}};
   for (const Column& column : report::columns(report))
-    columns.emplace_back(column.name, &column.run->free_extents);
+    columns.emplace_back(column.name, &column.run->free.extents);
   std::vector<std::string> cells = {"free extent size"};
   for (const auto& [name, extents] : columns) {
     cells.push_back(name);
@@ -192,7 +193,8 @@ std::string histograms(const ReplayReport& report) {
 }
 
 bool asks_a_kernel(const ReplayReport& report) {
-  return std::ranges::any_of(report.runs, [](const RunReport& run) { return !run.times.empty(); });
+  return std::ranges::any_of(report.runs,
+                             [](const results::Outcome& run) { return !run.times.empty(); });
 }
 
 // How long each run took. A kernel has to boot first.
@@ -204,11 +206,11 @@ void add_speed(const ReplayReport& report, TextTable& table) {
     table.row(cells);
   };
   table.heading("");
-  row("time, s", [](const RunReport& run) { return fmt::format("{:.3f}", run.elapsed_s); });
+  row("time, s", [](const results::Outcome& run) { return fmt::format("{:.3f}", run.elapsed_s); });
   if (!asks_a_kernel(report)) return;
   row("  until the first request",
-      [](const RunReport& run) { return fmt::format("{:.3f}", run.ready_s); });
-  row("  requests per second after that", [](const RunReport& run) {
+      [](const results::Outcome& run) { return fmt::format("{:.3f}", run.ready_s); });
+  row("  requests per second after that", [](const results::Outcome& run) {
     return format_count(static_cast<std::uint64_t>(run.requests_per_s()));
   });
 }
@@ -233,7 +235,7 @@ std::string replay_text(const ReplayReport& report, const TextOptions& options) 
   if (report.fragmented) text += "\n" + fragmented_text(report);
   text += writers_text(report);
   if (options.histogram) text += fmt::format("\n{}", histograms(report));
-  for (const RunReport& run : report.runs)
+  for (const results::Outcome& run : report.runs)
     if (!run.explanation.empty())
       text += fmt::format("\nunder {}, {}", run.policy->name, escaped_lines(run.explanation));
   return text;
@@ -260,7 +262,7 @@ std::string divergence(const replay::Agreement& a) {
       race.empty() ? "" : fmt::format("  a race: {}\n", race));
 }
 
-std::string kernel_files(const RunReport& run) {
+std::string kernel_files(const results::Outcome& run) {
   std::string text;
   for (const std::string& line : {groups_text(run), stats_text(run)})
     if (!line.empty()) text += line + "\n";
@@ -273,7 +275,7 @@ std::string kernel_files(const RunReport& run) {
 
 std::string verify_text(const ReplayReport& report) {
   std::string text = header(report);
-  for (const RunReport& run : report.runs) {
+  for (const results::Outcome& run : report.runs) {
     TextTable table;
     text += fmt::format("\npolicy {}{}\n", run.policy->name,
                         run.agreement ? ", following the recorded kernel" : ", free-running");

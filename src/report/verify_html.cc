@@ -25,14 +25,14 @@ struct Way {
   const Agreement* agreement;
 };
 
-std::vector<Way> ways_of(const RunReport& run) {
+std::vector<Way> ways_of(const results::Outcome& run) {
   std::vector<Way> out;
   if (run.agreement) out.push_back({"following the kernel", &*run.agreement});
   if (run.free_run) out.push_back({"free-running", &*run.free_run});
   return out;
 }
 
-std::string headline(const RunReport& run) {
+std::string headline(const results::Outcome& run) {
   const std::vector<Way> ways = ways_of(run);
   if (ways.empty()) return "Nothing was compared.";
   const Agreement& first = *ways.front().agreement;
@@ -57,7 +57,7 @@ std::string headline(const RunReport& run) {
                                  : ", following it and left to itself from start to end.");
 }
 
-std::string summary(const ReplayReport& report, const RunReport& run) {
+std::string summary(const ReplayReport& report, const results::Outcome& run) {
   std::string out = "<div class=\"cards\">\n";
   std::vector<CardLine> lines;
   std::size_t series = 0;
@@ -78,7 +78,7 @@ std::string summary(const ReplayReport& report, const RunReport& run) {
   return out + "</div>\n" + html_facts(report);
 }
 
-std::string table(const RunReport& run) {
+std::string table(const results::Outcome& run) {
   std::string out = "<div class=\"wide\"><table>\n<thead><tr><th></th>";
   std::vector<std::vector<AgreementRow>> columns;
   for (const Way& way : ways_of(run)) {
@@ -108,7 +108,7 @@ std::string table(const RunReport& run) {
   return out + "</tbody></table></div>\n";
 }
 
-std::string kernel_account(const RunReport& run) {
+std::string kernel_account(const results::Outcome& run) {
   std::string out;
   for (const std::string& line : {groups_text(run), stats_text(run)})
     if (!line.empty()) out += fmt::format("<p>{}</p>\n", html_escape(line));
@@ -173,7 +173,7 @@ std::string divergences(const Way& way) {
   return out;
 }
 
-std::string body(const RunReport& run) {
+std::string body(const results::Outcome& run) {
   const std::vector<Way> ways = ways_of(run);
   std::string out =
       "<h2>Decisions</h2>\n" +
@@ -190,7 +190,7 @@ std::string body(const RunReport& run) {
   return out;
 }
 
-std::string data(const RunReport& run) {
+std::string data(const results::Outcome& run) {
   json::array ways;
   for (const Way& way : ways_of(run)) {
     json::array requests, identical;
@@ -210,7 +210,7 @@ std::string data(const RunReport& run) {
 }  // namespace
 
 std::string verify_html(const ReplayReport& report) {
-  const RunReport& run = report.runs.front();
+  const results::Outcome& run = report.runs.front();
   return html_page({.title = "e4replay verify: " + report.trace_path,
                     .heading = "Model against kernel",
                     .headline = headline(run),

@@ -38,7 +38,7 @@ std::string dearest(const contention::Outcome& outcome) {
 
 bool has_writers(const ReplayReport& report) {
   return std::ranges::any_of(report.runs,
-                             [](const RunReport& run) { return !run.by_writers.empty(); });
+                             [](const results::Outcome& run) { return !run.by_writers.empty(); });
 }
 
 std::string writers_text(const ReplayReport& report) {
@@ -47,17 +47,19 @@ std::string writers_text(const ReplayReport& report) {
   table.row({"many writers", "writers", "CPUs", "requests/s", "of the first", "extents per file",
              "seek, KB", "waiting", "for"});
   table.rule();
-  for (const RunReport& run : report.runs) {
+  for (const results::Outcome& run : report.runs) {
     std::string name(run.policy->name);
-    for (const auto& [outcome, files, layout] : run.by_writers) {
-      const double first = run.by_writers.front().outcome.requests_per_second();
+    for (const results::Outcome& by : run.by_writers) {
+      const contention::Outcome& outcome = *by.writers;
+      const double first = run.by_writers.front().writers->requests_per_second();
       const double rate = outcome.requests_per_second();
-      table.row({std::exchange(name, {}), format_count(outcome.writers), format_count(outcome.cpus),
-                 format_count(static_cast<std::uint64_t>(rate)),
-                 first == 0 ? "-" : fmt::format("x{:.2f}", rate / first),
-                 fmt::format("{:.2f}", files.extents_per_file()),
-                 format_count(layout.distance_kb(layout.files, report.superblock.block_size())),
-                 percent(outcome.share_waited(outcome.all_waits())), dearest(outcome)});
+      table.row(
+          {std::exchange(name, {}), format_count(outcome.writers), format_count(outcome.cpus),
+           format_count(static_cast<std::uint64_t>(rate)),
+           first == 0 ? "-" : fmt::format("x{:.2f}", rate / first),
+           fmt::format("{:.2f}", by.files.extents_per_file()),
+           format_count(by.layout.distance_kb(by.layout.files, report.superblock.block_size())),
+           percent(outcome.share_waited(outcome.all_waits())), dearest(outcome)});
     }
   }
   return "\n" + table.text() + std::string(kLeftOut);

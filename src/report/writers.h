@@ -5,7 +5,7 @@
 
 #include "report/replay_report.h"
 
-// What many writers would have made of the requests (RunReport::by_writers).
+// What many writers would have made of the requests (results::Outcome::by_writers).
 namespace e4r::report {
 
 // Whether the report has any.

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "review/figures.h"
 #include "review/review.h"
 #include "util/units.h"
 
@@ -21,7 +20,7 @@ double factor_of(double base, double with) {
 }
 
 double with_of(const Figure& figure) {
-  return report::number_of(figure.with).value_or(0);
+  return results::number_of(figure.with).value_or(0);
 }
 
 const Figure& figure_at(const Review& review, const Told& told) {
@@ -54,15 +53,15 @@ void find_bands(Review& review) {
   std::map<std::string, std::vector<double>> factors;
   for (const Case& one : review.cases)
     for (const Figure& figure : one.alike_times) {
-      const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
+      const auto base = results::number_of(figure.base), with = results::number_of(figure.with);
       if (base && with && *base > 0 && *with > 0)
-        factors[figure.key].push_back(factor_of(*base, *with));
+        factors[figure.row->key].push_back(factor_of(*base, *with));
     }
   review.bands.clear();
   for (const auto& [key, all] : factors) review.bands.push_back({key, all.size(), width_of(all)});
   for (Case& one : review.cases)
     for (Figure& figure : one.figures) {
-      const auto band = std::ranges::find(review.bands, figure.key, &Band::key);
+      const auto band = std::ranges::find(review.bands, figure.row->key, &Band::key);
       if (band != review.bands.end()) figure.noise = std::max(figure.noise, band->width);
     }
 }
@@ -84,14 +83,15 @@ struct Guesses {
   std::vector<std::size_t> of;  // the cases
 };
 
-Guesses guesses_of(const Review& review, report::Value Figure::*side) {
+Guesses guesses_of(const Review& review, results::Value Figure::*side) {
   Guesses out;
   for (std::size_t i = 0; i < review.cases.size(); ++i) {
     const auto count = [&](std::string_view key) {
       const std::vector<Figure>& figures = review.cases[i].figures;
-      const auto found = std::ranges::find(figures, key, &Figure::key);
+      const auto found = std::ranges::find(
+          figures, key, [](const Figure& figure) -> std::string_view { return figure.row->key; });
       if (found == figures.end()) return std::uint64_t{0};
-      return static_cast<std::uint64_t>(report::number_of((*found).*side).value_or(0));
+      return static_cast<std::uint64_t>(results::number_of((*found).*side).value_or(0));
     };
     const std::uint64_t sizes = count(kGuessedSizes), writers = count(kGuessedWriters);
     if (sizes + writers == 0) continue;
@@ -124,6 +124,22 @@ void tell_guesses(Review& review) {
 
 }  // namespace
 
+std::vector<Figure> figures_of(const results::Outcome& base, const results::Outcome& with) {
+  const auto is_nothing = [](const results::Value& value) {
+    return results::number_of(value).value_or(0) == 0;
+  };
+  std::vector<Figure> out;
+  for (const results::Row& row : results::rows(results::Teller::review)) {
+    Figure figure = {&row, row.of(base), row.of(with)};
+    if (results::is_none(figure.base) && results::is_none(figure.with)) continue;
+    // Such as a rung that nobody's search ended in.
+    if (row.show == results::Show::nonzero && is_nothing(figure.base) && is_nothing(figure.with))
+      continue;
+    out.push_back(std::move(figure));
+  }
+  return out;
+}
+
 Failures failures_of(const Review& review) {
   Failures out;
   for (std::size_t i = 0; i < review.cases.size(); ++i) {
@@ -136,24 +152,24 @@ Failures failures_of(const Review& review) {
 }
 
 Change change_of(const Figure& figure) {
-  const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
+  const auto base = results::number_of(figure.base), with = results::number_of(figure.with);
   if (!base || !with) return Change::unknown;
   if (*base == *with || (figure.noise > 0 && factor_of(*base, *with) - 1 <= figure.noise))
     return Change::same;
-  if (figure.better == report::Better::none) return Change::unknown;
-  return (*with < *base) == (figure.better == report::Better::lower) ? Change::better
-                                                                     : Change::worse;
+  if (figure.row->better == results::Better::none) return Change::unknown;
+  return (*with < *base) == (figure.row->better == results::Better::lower) ? Change::better
+                                                                           : Change::worse;
 }
 
 double size_of(const Figure& figure) {
-  const auto base = report::number_of(figure.base), with = report::number_of(figure.with);
+  const auto base = results::number_of(figure.base), with = results::number_of(figure.with);
   if (!base || !with || *base == *with) return 0;
   if (*base == 0) return std::numeric_limits<double>::infinity();
   return std::abs(*with - *base) / *base;
 }
 
 bool is_time(const Figure& figure) {
-  return figure.key.starts_with("decision_ns/");
+  return figure.row->unit == results::Unit::ns;
 }
 
 void conclude(Review& review) {
@@ -171,7 +187,7 @@ std::vector<Told> told(const Review& review, Change change) {
   for (std::size_t of = 0; of < review.cases.size(); ++of)
     for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
       const Figure& figure = review.cases[of].figures[i];
-      if (figure.place != Place::lists) continue;
+      if (figure.row->place != results::Place::lists) continue;
       const double least = is_time(figure) ? kWorthTellingOfTimes : kWorthTelling;
       if (change_of(figure) == change && size_of(figure) >= least) out.push_back({of, i});
     }
@@ -186,7 +202,8 @@ std::vector<Told> largest(const Review& review, Change change) {
   for (const Summary& summary : summaries_of(review, change)) {
     std::size_t count = 0;
     for (const Told& one : all)
-      if (figure_at(review, one).key == summary.key && count++ < kMost) out.push_back(one);
+      if (figure_at(review, one).row->key == summary.row->key && count++ < kMost)
+        out.push_back(one);
   }
   return out;
 }
@@ -197,21 +214,22 @@ std::vector<Summary> summaries(const Review& review) {
   for (std::size_t of = 0; of < review.cases.size(); ++of)
     for (std::size_t i = 0; i < review.cases[of].figures.size(); ++i) {
       const Figure& figure = review.cases[of].figures[i];
-      if (figure.place != Place::lists || figure.better == report::Better::none) continue;
-      auto known = std::ranges::find(out, figure.key, &Summary::key);
-      if (known == out.end())
-        known = out.insert(out.end(), Summary{figure.key, figure.label, 0, {}, {}});
+      if (figure.row->place != results::Place::lists || figure.row->better == results::Better::none)
+        continue;
+      auto known = std::ranges::find(out, figure.row->key,
+                                     [](const Summary& summary) { return summary.row->key; });
+      if (known == out.end()) known = out.insert(out.end(), Summary{figure.row, 0, {}, {}});
       const Change change = change_of(figure);
       if (change == Change::unknown) continue;  // one of the two has no such figure
       ++known->cases;
-      changes[figure.key][change].push_back({of, i});
+      changes[figure.row->key][change].push_back({of, i});
     }
   for (Summary& summary : out) {
-    summary.worse = way_of(review, std::move(changes[summary.key][Change::worse]));
-    summary.better = way_of(review, std::move(changes[summary.key][Change::better]));
+    summary.worse = way_of(review, std::move(changes[summary.row->key][Change::worse]));
+    summary.better = way_of(review, std::move(changes[summary.row->key][Change::better]));
   }
-  const auto is_time = [](const Summary& s) { return s.key.starts_with("decision_ns/"); };
-  std::stable_partition(out.begin(), out.end(), std::not_fn(is_time));
+  const auto is_no_time = [](const Summary& s) { return s.row->unit != results::Unit::ns; };
+  std::stable_partition(out.begin(), out.end(), is_no_time);
   return out;
 }
 
@@ -219,7 +237,7 @@ std::vector<Summary> summaries_of(const Review& review, Change change) {
   std::vector<Summary> out = summaries(review);
   std::erase_if(out, [&](const Summary& summary) {
     return std::ranges::none_of(told(review, change), [&](const Told& one) {
-      return figure_at(review, one).key == summary.key;
+      return figure_at(review, one).row->key == summary.row->key;
     });
   });
   return out;

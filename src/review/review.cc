@@ -11,7 +11,6 @@
 #include "app/setups.h"
 #include "guest/kernel_file.h"
 #include "report/replay_report.h"
-#include "review/figures.h"
 
 namespace e4r::review {
 namespace {
@@ -55,10 +54,10 @@ void note_cold_kernels(const Options& options, const app::Inputs& inputs, Case& 
 
 // What both sides made of a case, in as many runs as there were.
 struct Runs {
-  std::array<std::vector<Outcome>, 2> of;  // base, with
+  std::array<std::vector<results::Outcome>, 2> of;  // base, with
   [[nodiscard]] bool alike() const {
-    const Outcome &base = of[0].front(), &with = of[1].front();
-    return base.requests == with.requests && base.decisions_hash == with.decisions_hash;
+    const results::Outcome &base = of[0].front(), &with = of[1].front();
+    return base.tally.requests == with.tally.requests && base.decisions_hash == with.decisions_hash;
   }
 };
 
@@ -72,36 +71,31 @@ unsigned repeats_for(const Runs& runs, const Options& options) {
 
 // The times of all runs become their median, and how far those of one side differ is noise. A time
 // that one request has at the most is not known better than to a tick of the guest's clock.
-void settle_time(Figure& figure, const Runs& runs, std::uint32_t block_size) {
-  std::array<std::vector<double>, 2> times;
-  for (std::size_t i = 0; i < runs.of[0].size(); ++i)
-    for (const Figure& one : figures_of(runs.of[0][i], runs.of[1][i], block_size)) {
-      if (one.key != figure.key) continue;
-      if (const auto base = report::number_of(one.base)) times[0].push_back(*base);
-      if (const auto with = report::number_of(one.with)) times[1].push_back(*with);
-    }
-  report::Value* const values[] = {&figure.base, &figure.with};
-  for (std::size_t side = 0; side < times.size(); ++side) {
-    std::vector<double>& all = times[side];
+void settle_time(Figure& figure, const Runs& runs) {
+  results::Value* const values[] = {&figure.base, &figure.with};
+  for (std::size_t side = 0; side < runs.of.size(); ++side) {
+    std::vector<double> all;
+    for (const results::Outcome& one : runs.of[side])
+      if (const auto time = results::number_of(figure.row->of(one))) all.push_back(*time);
     if (all.empty()) continue;
     std::ranges::sort(all);
     *values[side] = static_cast<std::uint64_t>(all[all.size() / 2]);
     if (all.front() > 0) figure.noise = std::max(figure.noise, all.back() / all.front() - 1);
   }
-  const auto least = std::min(report::number_of(figure.base).value_or(0),
-                              report::number_of(figure.with).value_or(0));
-  if (figure.key != kMeanTime && least > 0)
+  const auto least = std::min(results::number_of(figure.base).value_or(0),
+                              results::number_of(figure.with).value_or(0));
+  if (figure.row->key != kMeanTime && least > 0)
     figure.noise = std::max(figure.noise, static_cast<double>(allocator::kGuestTick) / least);
 }
 
 void compare(const Runs& runs, Case& out) {
-  const Outcome &base = runs.of[0].front(), &with = runs.of[1].front();
-  out.free_base = base.free;
-  out.free_with = with.free;
+  const results::Outcome &base = runs.of[0].front(), &with = runs.of[1].front();
+  out.free_base = base.free.extents;
+  out.free_with = with.free.extents;
   out.alike = runs.alike();
   out.repeats = static_cast<unsigned>(runs.of[0].size());
-  for (Figure& figure : figures_of(base, with, out.block_size)) {
-    if (is_time(figure)) settle_time(figure, runs, out.block_size);
+  for (Figure& figure : figures_of(base, with)) {
+    if (is_time(figure)) settle_time(figure, runs);
     (is_time(figure) && out.alike ? out.alike_times : out.figures).push_back(std::move(figure));
   }
 }
@@ -125,7 +119,7 @@ Status run_in_turn(const Options& options, Case& out, Run run) {
   for (unsigned turn = 0, turns = 1; turn < turns; ++turn) {
     for (std::size_t side = 0; side < runs.of.size(); ++side) {
       const Side& of = side == 0 ? options.base : options.with;
-      Result<Outcome> made = run(of);
+      Result<results::Outcome> made = run(of);
       if (!made.ok()) {
         if (ends_all(made.error())) return made.error();
         out.failed[side] = made.error().message;
@@ -170,10 +164,9 @@ Result<Case> review_capture(const app::CaptureName& name, const Options& wanted,
     return out;
   }
   note_cold_kernels(wanted, inputs, out);
-  const Status ran = run_in_turn(wanted, out, [&](const Side& side) -> Result<Outcome> {
+  const Status ran = run_in_turn(wanted, out, [&](const Side& side) -> Result<results::Outcome> {
     listener.progress.show(fmt::format("{}: {}", out.name, side.policy->name));
-    E4R_TRY(const report::RunReport run, followed.run(*side.policy, side.settings));
-    return outcome_of(run);
+    return followed.run(*side.policy, side.settings);
   });
   if (!ran.ok()) return ran.error();
   return out;
@@ -191,7 +184,7 @@ Result<Case> review_ageing(const AgeingCase& wanted, const Options& options,
   out.bytes = image.superblock().blocks_count * image.superblock().block_size();
   out.block_size = image.superblock().block_size();
   const app::Listener noted = noting(out, listener);
-  const Status ran = run_in_turn(options, out, [&](const Side& side) -> Result<Outcome> {
+  const Status ran = run_in_turn(options, out, [&](const Side& side) -> Result<results::Outcome> {
     app::AgeingOptions ageing;
     ageing.profile = wanted.profile;
     ageing.until = wanted.until;
@@ -201,7 +194,7 @@ Result<Case> review_ageing(const AgeingCase& wanted, const Options& options,
     E4R_TRY(const auto one,
             app::Ageing::begin(image, wanted.image_path, wanted.image_name, std::move(ageing)));
     E4R_CHECK(one->run(noted, {}));
-    return outcome_of(one->figures());
+    return one->outcome();
   });
   if (!ran.ok()) return ran.error();
   return out;

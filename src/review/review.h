@@ -12,7 +12,7 @@
 #include "app/capture_name.h"
 #include "app/deciders.h"
 #include "app/listener.h"
-#include "report/rows.h"
+#include "results/rows.h"
 #include "stats/free_extents.h"
 
 // What `e4replay review` does: one policy against another, on captures of real kernels and on file
@@ -44,23 +44,20 @@ struct Options {
   unsigned repeats = 3;  // runs of each of two kernels, in turn, where they decide differently
 };
 
-// Where a figure is told of. One that says what another one says, in other units, is not in the
-// lists: with the same files, their extents say what extents per file says.
-enum class Place : std::uint8_t {
-  lists,     // what got worse and what got better, and all that follows
-  cases,     // the figures of its case, and the document
-  document,  // that alone
-};
-
-// One figure of both policies. Which way it is better says what is worse.
+// One figure of both policies.
 struct Figure {
-  std::string key;    // in the JSON document, levels separated by '/'
-  std::string label;  // with its unit, up to 22 bytes
-  report::Better better = report::Better::none;
-  report::Value base, with;
-  Place place = Place::lists;
+  const results::Row* row = nullptr;  // of results::rows(Teller::review)
+  results::Value base, with;
   double noise = 0;  // a time: by what part of it times differ that should be alike
 };
+// Those that one of the two has, in the order of the rows.
+[[nodiscard]] std::vector<Figure> figures_of(const results::Outcome& base,
+                                             const results::Outcome& with);
+// The key of the mean time of a request.
+inline constexpr std::string_view kMeanTime = "decision_ns/mean";
+// Those of guesses, which only cases with such requests have.
+inline constexpr std::string_view kGuessedSizes = "guessed_sizes",
+                                  kGuessedWriters = "guessed_writers";
 
 enum class Change : std::uint8_t {
   unknown,  // one of the two has no such figure, or no way is better
@@ -154,7 +151,7 @@ struct Told {
 
 // One figure over all cases that have it.
 struct Summary {
-  std::string key, label;
+  const results::Row* row = nullptr;
   std::size_t cases = 0;
   struct Way {
     std::size_t count = 0;  // of the cases, however small the change is

@@ -26,8 +26,8 @@ std::string table(std::string_view label, std::string_view head, const std::stri
 }
 
 std::string figure_cells(const Figure& figure) {
-  return fmt::format("<td>{}</td><td>{}</td><td>{}</td>", report::text_of(figure.base),
-                     report::text_of(figure.with), noise_text(figure));
+  return fmt::format("<td>{}</td><td>{}</td><td>{}</td>", results::text_of(figure.base),
+                     results::text_of(figure.with), noise_text(figure));
 }
 
 // A link to the case below.
@@ -56,12 +56,12 @@ std::string changes(const Review& review, Change change, std::string_view title)
   if (some.empty()) return out + fmt::format("<p>{}</p>\n", nothing_changed(review, change));
   std::string lines, rows;
   for (const Summary& summary : summaries_of(review, change))
-    lines += fmt::format("<li><b>{}</b>: {}</li>\n", html_escape(summary.label),
+    lines += fmt::format("<li><b>{}</b>: {}</li>\n", html_escape(summary.row->label),
                          html_escape(way_text(review, summary, change)));
   for (const Told& one : some) {
     const Figure& figure = review.cases[one.of].figures[one.figure];
     rows += fmt::format("<tr class=\"row\"><td>{} <span class=\"of\">{}</span></td>{}</tr>\n",
-                        html_escape(figure.label), link(review, one.of), figure_cells(figure));
+                        html_escape(figure.row->label), link(review, one.of), figure_cells(figure));
   }
   const std::size_t all = told(review, change).size();
   return out + "<ul>\n" + lines + "</ul>\n" +
@@ -141,9 +141,9 @@ std::string cases(const Review& review) {
     if (!one.refused.empty() || one.alike) continue;
     std::string rows;
     for (const Figure& figure : one.figures)
-      if (figure.place != Place::document)
-        rows += fmt::format("<tr class=\"row\"><td>{}</td>{}</tr>\n", html_escape(figure.label),
-                            figure_cells(figure));
+      if (figure.row->place != results::Place::document)
+        rows += fmt::format("<tr class=\"row\"><td>{}</td>{}</tr>\n",
+                            html_escape(figure.row->label), figure_cells(figure));
     out += fmt::format("<h3 id=\"case-{}\">{}</h3>\n", i, html_escape(one.name));
     out += "<div class=\"pair\"><div>" +
            table("figures", "<th>figure</th><th>base</th><th>with</th><th>change</th>", rows) +

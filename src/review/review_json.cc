@@ -33,16 +33,16 @@ std::string_view name_of(Change change) {
 }
 
 bool with_is_more(const Figure& figure) {
-  return report::number_of(figure.with).value_or(0) > report::number_of(figure.base).value_or(0);
+  return results::number_of(figure.with).value_or(0) > results::number_of(figure.base).value_or(0);
 }
 
-std::string_view name_of(report::Better better) {
+std::string_view name_of(results::Better better) {
   switch (better) {
-    case report::Better::lower:
+    case results::Better::lower:
       return "lower";
-    case report::Better::higher:
+    case results::Better::higher:
       return "higher";
-    case report::Better::none:
+    case results::Better::none:
       break;
   }
   return "none";
@@ -93,7 +93,7 @@ json::array told_json(const Review& review, Change change) {
     out.push_back(json::object{{"name", review.cases[i].name}, {"key", kFailed}});
   for (const Told& one : told(review, change)) {
     const Case& of = review.cases[one.of];
-    out.push_back(json::object{{"name", of.name}, {"key", of.figures[one.figure].key}});
+    out.push_back(json::object{{"name", of.name}, {"key", of.figures[one.figure].row->key}});
   }
   return out;
 }
@@ -119,8 +119,8 @@ json::object way_json(const Review& review, const Summary::Way& way) {
 json::array summaries_json(const Review& review) {
   json::array out;
   for (const Summary& summary : summaries(review))
-    out.push_back(json::object{{"key", summary.key},
-                               {"label", summary.label},
+    out.push_back(json::object{{"key", summary.row->key},
+                               {"label", summary.row->label},
                                {"cases", summary.cases},
                                {"worse", way_json(review, summary.worse)},
                                {"better", way_json(review, summary.better)}});
@@ -165,9 +165,9 @@ json::object side_json(const Side& side) {
 }
 
 json::object figure_json(const Figure& figure) {
-  json::object out = {{"key", figure.key},
-                      {"label", figure.label},
-                      {"better", name_of(figure.better)},
+  json::object out = {{"key", figure.row->key},
+                      {"label", figure.row->label},
+                      {"better", name_of(figure.row->better)},
                       {"base", report::json_of(figure.base)},
                       {"with", report::json_of(figure.with)},
                       {"change", name_of(change_of(figure))}};

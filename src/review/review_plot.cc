@@ -17,11 +17,11 @@ namespace {
 // How many times worse a figure is, less one: 0.5 for half as much again, -0.5 for the other way
 // round; infinite from or to nothing.
 double worse_by(const Figure& figure) {
-  const double base = report::number_of(figure.base).value_or(0);
-  const double with = report::number_of(figure.with).value_or(0);
+  const double base = results::number_of(figure.base).value_or(0);
+  const double with = results::number_of(figure.with).value_or(0);
   if (base == with) return 0;
   const double by = std::max(base, with) / std::min(base, with) - 1;
-  return (with > base) == (figure.better == report::Better::lower) ? by : -by;
+  return (with > base) == (figure.row->better == results::Better::lower) ? by : -by;
 }
 
 // From the middle, on a scale that is a line near 0 and logarithmic far from it.
@@ -63,12 +63,13 @@ std::vector<Dot> dots_of(const Review& review, const std::string& key, const Sca
   std::vector<Dot> out;
   for (std::size_t of = 0; of < review.cases.size(); ++of)
     for (const Figure& figure : review.cases[of].figures) {
-      if (figure.key != key || !report::number_of(figure.base) || !report::number_of(figure.with))
+      if (figure.row->key != key || !results::number_of(figure.base) ||
+          !results::number_of(figure.with))
         continue;
       out.push_back(
           {scale.at(worse_by(figure)), of,
-           fmt::format("{}: {} to {}, {}", review.cases[of].name, report::text_of(figure.base),
-                       report::text_of(figure.with), noise_text(figure)),
+           fmt::format("{}: {} to {}, {}", review.cases[of].name, results::text_of(figure.base),
+                       results::text_of(figure.with), noise_text(figure)),
            change_of(figure)});
     }
   std::ranges::stable_sort(out, {}, &Dot::at);
@@ -115,8 +116,8 @@ double most_of(const Review& review) {
   for (const Case& one : review.cases)
     for (const Figure& figure : one.figures) {
       const double by = std::abs(worse_by(figure));
-      if (figure.place == Place::lists && figure.better != report::Better::none &&
-          std::isfinite(by))
+      if (figure.row->place == results::Place::lists &&
+          figure.row->better != results::Better::none && std::isfinite(by))
         out = std::max(out, by);
     }
   return out;
@@ -130,11 +131,11 @@ std::string plot_html(const Review& review) {
   std::string rows;
   for (const Summary& summary : summaries(review)) {
     std::size_t lanes = 1;
-    const std::string dots = dots_html(dots_of(review, summary.key, scale), lanes);
+    const std::string dots = dots_html(dots_of(review, summary.row->key, scale), lanes);
     rows += fmt::format(
         "<div class=\"dots-name\">{} <span class=\"small\">{} worse, {} better of {}</span></div>"
         "<div class=\"dots\" style=\"--lanes:{}\">{}{}</div>\n",
-        report::html_escape(summary.label), summary.worse.count, summary.better.count,
+        report::html_escape(summary.row->label), summary.worse.count, summary.better.count,
         summary.cases, lanes, marks, dots);
   }
   if (rows.empty()) return {};

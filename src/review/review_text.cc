@@ -57,22 +57,23 @@ std::string cut(const std::string& text, std::size_t most) {
 }
 
 // Up to ten columns.
-std::string cell(const report::Value& value) {
-  std::string text = report::text_of(value);
+std::string cell(const results::Value& value) {
+  std::string text = results::text_of(value);
   if (text.size() <= 10) return text;
-  return fmt::format("{:.4g}", report::number_of(value).value_or(0));
+  return fmt::format("{:.4g}", results::number_of(value).value_or(0));
 }
 
 // Up to eight columns.
 std::string change_cell(const Figure& figure) {
   std::string text = noise_text(figure);
   if (text.size() <= 8) return text;
-  return fmt::format("x{:.1e}", *report::number_of(figure.with) / *report::number_of(figure.base));
+  return fmt::format("x{:.1e}",
+                     *results::number_of(figure.with) / *results::number_of(figure.base));
 }
 
 std::string figure_line(const std::string& where, const Figure& figure) {
   return trimmed(fmt::format("{:<18} {:<22} {:>10} {:>10} {:>8}", cut(where, 18),
-                             cut(figure.label, 22), cell(figure.base), cell(figure.with),
+                             cut(figure.row->label, 22), cell(figure.base), cell(figure.with),
                              change_cell(figure)));
 }
 
@@ -99,7 +100,7 @@ std::string changes_text(const Review& review, Change change) {
   std::string out = failures_list(review, change);
   if (some.empty()) return out + nothing_changed(review, change) + "\n";
   for (const Summary& summary : summaries_of(review, change))
-    out += wrapped(summary.label + ": ", words_of(way_text(review, summary, change)), 2);
+    out += wrapped(summary.row->label + ": ", words_of(way_text(review, summary, change)), 2);
   out += fmt::format("\n{:<18} {:<22} {:>10} {:>10} {:>8}\n", "where", "figure", "base", "with",
                      "change");
   for (const Told& one : some)
@@ -156,9 +157,9 @@ std::string histogram_text(const Case& one) {
 std::string case_text(const Case& one) {
   std::string out = escaped(one.name) + "\n";
   for (const Figure& figure : one.figures)
-    if (figure.place != Place::document)
-      out += trimmed(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.label,
-                                 report::text_of(figure.base), report::text_of(figure.with),
+    if (figure.row->place != results::Place::document)
+      out += trimmed(fmt::format("  {:<24} {:>14} {:>14} {:>10}", figure.row->label,
+                                 results::text_of(figure.base), results::text_of(figure.with),
                                  noise_text(figure)));
   return out + histogram_text(one) + "\n";
 }

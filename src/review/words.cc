@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "report/json_parts.h"
-#include "review/figures.h"
 #include "util/escaped.h"
 #include "util/units.h"
 
@@ -115,8 +114,8 @@ std::string way_text(const Review& review, const Summary& summary, Change change
   const bool worse = change == Change::worse;
   const auto by = [&review](const Told& told) {
     const Figure& figure = review.cases[told.of].figures[told.figure];
-    if (std::isinf(size_of(figure))) return "from 0 to " + report::text_of(figure.with);
-    return report::change_text(figure.base, figure.with);
+    if (std::isinf(size_of(figure))) return "from 0 to " + results::text_of(figure.with);
+    return results::change_text(figure.base, figure.with);
   };
   std::string out = fmt::format("{} in {} of {}", worse ? "worse" : "better",
                                 format_count(way.count), format_count(summary.cases));
@@ -151,10 +150,10 @@ std::string nothing_changed(const Review& review, Change change) {
 }
 
 std::string noise_text(const Figure& figure) {
-  const bool differ = report::number_of(figure.base) != report::number_of(figure.with);
+  const bool differ = results::number_of(figure.base) != results::number_of(figure.with);
   return is_time(figure) && differ && change_of(figure) == Change::same
              ? std::string("noise")
-             : report::change_text(figure.base, figure.with);
+             : results::change_text(figure.base, figure.with);
 }
 
 std::string names_text(const Review& review, const std::vector<std::size_t>& of) {

@@ -107,54 +107,60 @@ std::string difference(const MbGroup& kernel, const Group& group) {
 
 }  // namespace
 
-std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c) {
-  using allocator::StatNames;
-  const StatNames names = policy.kernel.stats;
-  const bool v6_1 = names == StatNames::v6_1;
-  std::vector<MbStat> out = {
-      {"reqs", c.requests}, {"success", c.success}, {"groups_scanned", c.groups_scanned}};
-  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
-    if (!has_rung(policy, row.criterion)) continue;
-    const Counters::PerCriterion& of = c[row.criterion];
-    const auto add = [&](std::string_view name, std::uint64_t value, bool later = false) {
-      out.push_back({stat_name(row.criterion, name), value, later});
-    };
-    add("hits", of.hits);
-    add("groups_considered", of.groups_considered);
-    add("extents_scanned", of.extents_scanned, v6_1);
-    add("useless_loops", of.useless_loops);
-    if (row.suggests && (v6_1 || names == StatNames::v6_5))
-      add("bad_suggestions", of.bad_suggestions);
-  }
-  out.push_back({"extents_scanned", c.extents_scanned});
-  out.push_back({"goal_hits", c.goal_hits});
-  if (names == StatNames::v6_17) out.push_back({"stream_goal_hits", c.stream_goal_hits});
-  out.push_back({"len_goal_hits", c.len_goal_hits, v6_1});
-  for (const auto& [name, value] :
-       {std::pair{"2^n_hits", c.order2_hits}, std::pair{"breaks", c.breaks},
-        std::pair{"lost", c.lost}, std::pair{"buddies_generated", c.buddies_generated},
-        std::pair{"preallocated", c.preallocated}, std::pair{"discarded", c.discarded}})
-    out.push_back({name, value});
-  return out;
-}
+namespace {
 
-std::vector<MbStat> closing_stats(const allocator::Policy& policy, const replay::ClosingCounts& c) {
-  std::vector<MbStat> out = {
-      {"reqs", c.requests}, {"success", c.success}, {"groups_scanned", c.groups_scanned}};
-  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
-    const std::uint64_t hits = c.hits[static_cast<std::size_t>(row.criterion)];
-    if (c.nameless == 0 && (hits > 0 || has_rung(policy, row.criterion)))
-      out.push_back({stat_name(row.criterion, "hits"), hits});
-  }
-  out.push_back({"extents_scanned", c.extents_scanned});
-  out.push_back({"goal_hits", c.goal_hits});
-  if (c.goals_hidden == 0) out.push_back({"len_goal_hits", c.len_goal_hits});
-  return out;
-}
+using Count = KnownCounters::Count;
+using PerCriterion = KnownCounters::PerCriterion;
 
-std::string stat_name(mb::Criterion criterion, std::string_view counter) {
-  const std::string_view section = mb::row_of(criterion).section;
-  return section.empty() ? std::string() : fmt::format("{}/{}", section, counter);
+// The kernel's name for a counter, its place, and that of the model's.
+template <class Known, class Model>
+struct Named {
+  std::string_view name;
+  Count Known::*member;
+  std::uint64_t Model::*modelled;
+  bool later = false;  // than Linux 6.1
+};
+using OfAll = Named<KnownCounters, Counters>;
+using OfCriterion = Named<PerCriterion, Counters::PerCriterion>;
+
+// In the order of ext4_seq_mb_stats_show(), Linux 6.1 and 7.3: before the sections of the criteria,
+// in each of them, and behind them.
+constexpr auto kBefore = std::to_array<OfAll>({
+    {"reqs", &KnownCounters::requests, &Counters::requests},
+    {"success", &KnownCounters::success, &Counters::success},
+    {"groups_scanned", &KnownCounters::groups_scanned, &Counters::groups_scanned},
+});
+constexpr auto kOfSection = std::to_array<OfCriterion>({
+    {"hits", &PerCriterion::hits, &Counters::PerCriterion::hits},
+    {"groups_considered", &PerCriterion::groups_considered,
+     &Counters::PerCriterion::groups_considered},
+    {"extents_scanned", &PerCriterion::extents_scanned, &Counters::PerCriterion::extents_scanned,
+     true},
+    {"useless_loops", &PerCriterion::useless_loops, &Counters::PerCriterion::useless_loops},
+    {"bad_suggestions", &PerCriterion::bad_suggestions, &Counters::PerCriterion::bad_suggestions},
+});
+constexpr auto kBehind = std::to_array<OfAll>({
+    {"extents_scanned", &KnownCounters::extents_scanned, &Counters::extents_scanned},
+    {"goal_hits", &KnownCounters::goal_hits, &Counters::goal_hits},
+    {"stream_goal_hits", &KnownCounters::stream_goal_hits, &Counters::stream_goal_hits},
+    {"len_goal_hits", &KnownCounters::len_goal_hits, &Counters::len_goal_hits, true},
+    {"2^n_hits", &KnownCounters::order2_hits, &Counters::order2_hits},
+    {"breaks", &KnownCounters::breaks, &Counters::breaks},
+    {"lost", &KnownCounters::lost, &Counters::lost},
+    {"buddies_generated", &KnownCounters::buddies_generated, &Counters::buddies_generated},
+    {"preallocated", &KnownCounters::preallocated, &Counters::preallocated},
+    {"discarded", &KnownCounters::discarded, &Counters::discarded},
+});
+
+// Calls each(name, counter, later) for all that mb_stats can have, in the kernel's order.
+template <class Known, class Each>
+void for_each_counter(Known&& counters, Each each) {
+  for (const OfAll& of : kBefore) each(of.name, counters.*of.member, of.later);
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    for (const OfCriterion& of : kOfSection)
+      each(fmt::format("{}/{}", row.section, of.name), counters[row.criterion].*of.member,
+           of.later);
+  for (const OfAll& of : kBehind) each(of.name, counters.*of.member, of.later);
 }
 
 std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats, std::string_view name) {
@@ -162,12 +168,84 @@ std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats, std::st
   return found == stats.end() ? std::nullopt : std::optional(found->value);
 }
 
-std::optional<std::uint64_t> groups_considered(const std::vector<MbStat>& stats) {
-  std::optional<std::uint64_t> total;
-  for (const mb::CriterionRow& row : mb::ladder_criteria())
-    if (const auto of = find_stat(stats, stat_name(row.criterion, "groups_considered")))
-      total = total.value_or(0) + *of;
+}  // namespace
+
+Count KnownCounters::groups_considered() const {
+  Count total;
+  for (const PerCriterion& of : by_criterion)
+    if (of.groups_considered) total = total.value_or(0) + *of.groups_considered;
   return total;
+}
+
+void KnownCounters::add_missing(const KnownCounters& other) {
+  std::vector<Count> theirs;
+  for_each_counter(other, [&](auto&&, const Count& count, bool) { theirs.push_back(count); });
+  std::size_t at = 0;
+  const auto take = [](Count& ours, const Count& from) {
+    if (!ours) ours = from;
+  };
+  for_each_counter(*this, [&](auto&&, Count& ours, bool) { take(ours, theirs[at++]); });
+  take((*this)[mb::Criterion::past_last].hits, other[mb::Criterion::past_last].hits);
+}
+
+KnownCounters known_counters(const Counters& c) {
+  KnownCounters out;
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    for (const OfCriterion& of : kOfSection)
+      out[row.criterion].*of.member = c[row.criterion].*of.modelled;
+  out[mb::Criterion::past_last].hits = c[mb::Criterion::past_last].hits;
+  for (const OfAll& of : kBefore) out.*of.member = c.*of.modelled;
+  for (const OfAll& of : kBehind) out.*of.member = c.*of.modelled;
+  return out;
+}
+
+KnownCounters known_counters(const allocator::Policy& policy, const Counters& c) {
+  using allocator::StatNames;
+  const StatNames names = policy.kernel.stats;
+  const bool suggestions = names == StatNames::v6_1 || names == StatNames::v6_5;
+  KnownCounters out = known_counters(c);
+  for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+    if (!has_rung(policy, row.criterion)) out[row.criterion] = {};
+    if (!row.suggests || !suggestions) out[row.criterion].bad_suggestions.reset();
+  }
+  if (names != StatNames::v6_17) out.stream_goal_hits.reset();
+  return out;
+}
+
+KnownCounters known_counters(const allocator::Policy& policy, const replay::ClosingCounts& c) {
+  KnownCounters out;
+  out.requests = c.requests;
+  out.success = c.success;
+  out.groups_scanned = c.groups_scanned;
+  out.extents_scanned = c.extents_scanned;
+  out.goal_hits = c.goal_hits;
+  if (c.goals_hidden == 0) out.len_goal_hits = c.len_goal_hits;
+  if (c.nameless > 0) return out;
+  const auto hits = [&c](mb::Criterion criterion) {
+    return c.hits[static_cast<std::size_t>(criterion)];
+  };
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    if (hits(row.criterion) > 0 || has_rung(policy, row.criterion))
+      out[row.criterion].hits = hits(row.criterion);
+  out[mb::Criterion::past_last].hits = hits(mb::Criterion::past_last);
+  return out;
+}
+
+KnownCounters known_counters(const std::vector<MbStat>& stats) {
+  KnownCounters out;
+  for_each_counter(
+      out, [&](std::string_view name, Count& count, bool) { count = find_stat(stats, name); });
+  return out;
+}
+
+std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c) {
+  const bool v6_1 = policy.kernel.stats == allocator::StatNames::v6_1;
+  std::vector<MbStat> out;
+  for_each_counter(known_counters(policy, c),
+                   [&](std::string_view name, const Count& count, bool later) {
+                     if (count) out.push_back({std::string(name), *count, later && v6_1});
+                   });
+  return out;
 }
 
 namespace {
@@ -187,13 +265,10 @@ std::size_t indentation(std::string_view line) {
   return column;
 }
 
-// Where a counter of a section stands among the others (ext4_seq_mb_stats_show(), Linux 6.1 and
-// 7.3); 0: it is none of them.
+// Where a counter of a section stands among the others; 0: it is none of them.
 std::size_t place_in_section(std::string_view name) {
-  static constexpr std::array<std::string_view, 5> kPlaces = {
-      "hits", "groups_considered", "extents_scanned", "useless_loops", "bad_suggestions"};
-  const auto found = std::ranges::find(kPlaces, name);
-  return found == kPlaces.end() ? 0 : static_cast<std::size_t>(found - kPlaces.begin()) + 1;
+  const auto found = std::ranges::find(kOfSection, name, &OfCriterion::name);
+  return found == kOfSection.end() ? 0 : static_cast<std::size_t>(found - kOfSection.begin()) + 1;
 }
 
 // Whether lines belong to the section before them. What is indented further does. Where all
@@ -249,12 +324,11 @@ Result<std::vector<StatLine>> stat_lines(std::string_view text) {
   return out;
 }
 
-// Counters that the kernel of any policy prints.
 bool any_known(const std::vector<MbStat>& stats) {
-  for (const allocator::Policy* policy : allocator::policies())
-    for (const MbStat& known : mb_stats(*policy, Counters{}))
-      if (find_stat(stats, known.name)) return true;
-  return false;
+  bool out = false;
+  const KnownCounters known = known_counters(stats);
+  for_each_counter(known, [&](auto&&, const Count& count, bool) { out = out || count; });
+  return out;
 }
 
 }  // namespace

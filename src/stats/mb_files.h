@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "allocator/counters.h"
 #include "allocator/policy.h"
 #include "replay/closing_counts.h"
 #include "state/fs_state.h"
@@ -25,25 +27,42 @@ struct MbStat {
   bool later = false;  // the policy's kernel does not print it, later ones do
 };
 
+// allocator::Counters, each of them known or not: a kernel prints some, and a trace shows fewer.
+struct KnownCounters {
+  using Count = std::optional<std::uint64_t>;
+  struct PerCriterion {
+    Count hits, groups_considered, extents_scanned, useless_loops, bad_suggestions;
+  };
+  // Criterion::past_last has hits alone. No mb_stats prints them.
+  std::array<PerCriterion, mb::kCriteria> by_criterion = {};
+  Count requests, success, groups_scanned, extents_scanned, goal_hits, stream_goal_hits,
+      len_goal_hits, order2_hits, breaks, lost, buddies_generated, preallocated, discarded;
+
+  // The sum over all criteria of which it is known; none: of no criterion.
+  [[nodiscard]] Count groups_considered() const;
+  // Takes over what only `other` knows.
+  void add_missing(const KnownCounters& other);
+  PerCriterion& operator[](mb::Criterion c) { return by_criterion[static_cast<std::size_t>(c)]; }
+  const PerCriterion& operator[](mb::Criterion c) const {
+    return by_criterion[static_cast<std::size_t>(c)];
+  }
+};
+
+// All of them; those that the policy's kernel has, of the rungs that the policy has; those that the
+// closing events of a trace show; those that are in a text.
+[[nodiscard]] KnownCounters known_counters(const allocator::Counters& counters);
+[[nodiscard]] KnownCounters known_counters(const allocator::Policy& policy,
+                                           const allocator::Counters& counters);
+[[nodiscard]] KnownCounters known_counters(const allocator::Policy& policy,
+                                           const replay::ClosingCounts& counts);
+[[nodiscard]] KnownCounters known_counters(const std::vector<MbStat>& stats);
+
 // The replay's counters under mb_stats names, in the kernel's order, for the rungs that the policy
 // has. A criterion has one name on all kernels, that of 6.1 (cr0_stats, not cr_p2_aligned_stats).
 // Counters that 6.1 does not print (extents scanned per criterion, len_goal_hits) are named as in
 // later kernels.
 [[nodiscard]] std::vector<MbStat> mb_stats(const allocator::Policy& policy,
                                            const allocator::Counters& counters);
-
-// The counters that the closing events of a trace show, under the same names.
-[[nodiscard]] std::vector<MbStat> closing_stats(const allocator::Policy& policy,
-                                                const replay::ClosingCounts& counts);
-
-// The name of a criterion's counter, such as "hits": "cr0_stats/hits".
-[[nodiscard]] std::string stat_name(mb::Criterion criterion, std::string_view counter);
-// The value of the counter of that name.
-[[nodiscard]] std::optional<std::uint64_t> find_stat(const std::vector<MbStat>& stats,
-                                                     std::string_view name);
-
-// Groups that all criteria together have considered; none: not counted.
-[[nodiscard]] std::optional<std::uint64_t> groups_considered(const std::vector<MbStat>& stats);
 
 // Parses the text of mb_stats, however it is indented; sections get the names of mb_stats(). Of
 // "32/32" it takes the first number. The Error says that the text is no mb_stats, or has no counter

@@ -24,9 +24,9 @@ struct Candidate {
 // `files`: some point leaves files.
 std::optional<Candidate> candidate(const Plan& plan, const Figures& figures, std::size_t index,
                                    bool files) {
-  const auto cost = report::number_of(search_cost(figures, index));
-  const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
-  const auto requests = report::number_of(figure_of(figures, index, "requests"));
+  const auto cost = results::number_of(search_cost(figures, index));
+  const auto pieces = results::number_of(figure_of(figures, index, kFragmentationRow));
+  const auto requests = results::number_of(figure_of(figures, index, "requests"));
   if (!cost || !pieces || !requests || (files && *pieces == 0)) return std::nullopt;
   return Candidate{changes(plan, index), *cost, *pieces,
                    (*requests + *cost) * (files ? *pieces : 1)};
@@ -67,8 +67,8 @@ Advice choose(const Plan& plan, std::uint32_t capture, const std::vector<Candida
   return out;
 }
 
-report::Value ratio(const report::Value& above, const report::Value& below) {
-  const auto a = report::number_of(above), b = report::number_of(below);
+results::Value ratio(const results::Value& above, const results::Value& below) {
+  const auto a = results::number_of(above), b = results::number_of(below);
   if (!a || !b || *b == 0) return {};
   return *a / *b;
 }
@@ -77,17 +77,17 @@ report::Value ratio(const report::Value& above, const report::Value& below) {
 std::string figures_text(const Figures& figures, std::size_t index, bool files) {
   if (!files)
     return fmt::format("{} steps of search per request",
-                       report::text_of(steps_per_request(figures, index)));
+                       results::text_of(steps_per_request(figures, index)));
   return fmt::format("{} steps of search per request and {} extents per file",
-                     report::text_of(steps_per_request(figures, index)),
-                     report::text_of(extents_per_file(figures, index)));
+                     results::text_of(steps_per_request(figures, index)),
+                     results::text_of(extents_per_file(figures, index)));
 }
 
 // Such as ", 12.5 % fewer steps than legacy with the recorded settings".
 std::string against_recorded(const Plan& plan, const Figures& figures, const Advice& advice) {
   if (!advice.recorded || *advice.recorded == advice.balanced) return {};
-  const auto cost = report::number_of(search_cost(figures, advice.balanced));
-  const auto before = report::number_of(search_cost(figures, *advice.recorded));
+  const auto cost = results::number_of(search_cost(figures, advice.balanced));
+  const auto before = results::number_of(search_cost(figures, *advice.recorded));
   if (!cost || !before || *before == 0) return {};
   const std::string name =
       fmt::format("{} with the recorded settings", plan.points[*advice.recorded].policy->name);
@@ -107,18 +107,18 @@ std::string others(std::uint64_t as_good) {
 
 }  // namespace
 
-report::Value steps_per_request(const Figures& figures, std::size_t index) {
+results::Value steps_per_request(const Figures& figures, std::size_t index) {
   return ratio(search_cost(figures, index), figure_of(figures, index, "requests"));
 }
 
-report::Value extents_per_file(const Figures& figures, std::size_t index) {
+results::Value extents_per_file(const Figures& figures, std::size_t index) {
   // A ratio that was written without decimals reads as a count.
-  const auto value = report::number_of(figure_of(figures, index, "files/avg_extents"));
-  return value ? report::Value(*value) : report::Value();
+  const auto value = results::number_of(figure_of(figures, index, "files/avg_extents"));
+  return value ? results::Value(*value) : results::Value();
 }
 
 std::vector<Advice> advise(const Plan& plan, const Figures& figures) {
-  return advise(plan, figures, rank(plan, figures, *report::find_row(kFragmentationRow)));
+  return advise(plan, figures, rank(plan, figures, *results::find_row(kFragmentationRow)));
 }
 
 std::vector<Advice> advise(const Plan& plan, const Figures& figures,

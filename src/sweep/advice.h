@@ -37,9 +37,9 @@ struct Advice {
                                          const std::vector<Ranking>& rankings);
 
 // Groups considered plus extents examined, per request; empty if the point lacks the figures.
-[[nodiscard]] report::Value steps_per_request(const Figures& figures, std::size_t index);
+[[nodiscard]] results::Value steps_per_request(const Figures& figures, std::size_t index);
 // Extents per file.
-[[nodiscard]] report::Value extents_per_file(const Figures& figures, std::size_t index);
+[[nodiscard]] results::Value extents_per_file(const Figures& figures, std::size_t index);
 
 // "cr1.5 with mb_order2_req=3".
 [[nodiscard]] std::string point_name(const Plan& plan, std::size_t index);

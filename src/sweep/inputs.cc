@@ -53,7 +53,7 @@ Status OpenCapture::follow(bool force, std::span<const allocator::Policy* const>
 }
 
 Subject OpenCapture::subject() const {
-  return {followed_ ? &recording_.session() : nullptr, &recording_.report(), inputs_.recorded,
+  return {followed_ ? &recording_.session() : nullptr, inputs_.recorded,
           [this](const allocator::Policy& policy, const allocator::Tunables& tunables) {
             return app::make_setup(policy, tunables, inputs_);
           }};

@@ -57,7 +57,7 @@ std::optional<std::string_view> members_in(std::string_view line) {
   return body;
 }
 
-report::Value value_of(const json::value* value) {
+results::Value value_of(const json::value* value) {
   if (value == nullptr) return {};
   if (value->is_int64()) return static_cast<std::uint64_t>(value->get_int64());
   if (value->is_uint64()) return value->get_uint64();
@@ -71,10 +71,9 @@ std::uint32_t checksum(std::string_view bytes, std::uint32_t before) {
   return ~crc32c(~before, std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
-std::string point_line(const Plan& plan, std::size_t index, const report::RunReport& run,
-                       const report::ReplayReport& report) {
+std::string point_line(const Plan& plan, std::size_t index, const results::Outcome& run) {
   json::object object = head_of(plan, index);
-  report::put_rows(object, run, report);
+  report::put_rows(object, run);
   return line_of(members_of(object));
 }
 
@@ -95,13 +94,13 @@ std::optional<std::size_t> point_of(const Plan& plan, std::string_view line) {
   return number - 1;
 }
 
-std::vector<report::Value> figures_of(std::string_view line) {
+std::vector<results::Value> figures_of(std::string_view line) {
   boost::system::error_code failed;
   const json::value document = json::parse(line, failed);
-  std::vector<report::Value> out;
-  for (const report::Row& row : report::rows())
+  std::vector<results::Value> out;
+  for (const results::Row& row : results::rows())
     out.push_back(failed || !document.is_object()
-                      ? report::Value()
+                      ? results::Value()
                       : value_of(report::find_at(document.get_object(), row.key)));
   return out;
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/rows.h"
+#include "results/rows.h"
 #include "sweep/plan.h"
 
 // A finished point as one line of JSON, without a newline:
@@ -20,8 +20,7 @@
 namespace e4r::sweep {
 
 [[nodiscard]] std::string point_line(const Plan& plan, std::size_t index,
-                                     const report::RunReport& run,
-                                     const report::ReplayReport& report);
+                                     const results::Outcome& run);
 
 // The index of the plan's point on the line; nullopt if the checksum is wrong, the line is
 // incomplete, or the plan has no such point.
@@ -30,8 +29,9 @@ namespace e4r::sweep {
 // A line that point_of() accepts, with a "schema" added if it has none.
 [[nodiscard]] std::string named_line(std::string_view line);
 
-// The figures on a line that point_of() accepts, one for each of report::rows(), in the same order.
-[[nodiscard]] std::vector<report::Value> figures_of(std::string_view line);
+// The figures on a line that point_of() accepts, one for each of results::rows(), in the same
+// order.
+[[nodiscard]] std::vector<results::Value> figures_of(std::string_view line);
 
 // CRC-32C in the usual form: all bits set at the start, result inverted.
 [[nodiscard]] std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);

@@ -29,8 +29,8 @@ std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std:
   std::vector<Ranked> all;
   const bool files = leaves_files(figures, points);
   for (const std::size_t index : points) {
-    const auto price = report::number_of(search_cost(figures, index));
-    const auto pieces = report::number_of(figure_of(figures, index, kFragmentationRow));
+    const auto price = results::number_of(search_cost(figures, index));
+    const auto pieces = results::number_of(figure_of(figures, index, kFragmentationRow));
     if (price && pieces && (*pieces > 0 || !files)) all.push_back({*price, *pieces, index});
   }
   std::ranges::sort(all, [](const Ranked& a, const Ranked& b) {
@@ -48,16 +48,16 @@ std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std:
   return out;
 }
 
-std::string_view direction(const report::Row& metric) {
-  return metric.better == report::Better::lower ? "lower" : "higher";
+std::string_view direction(const results::Row& metric) {
+  return metric.better == results::Better::lower ? "lower" : "higher";
 }
 
 struct Column {
   std::string title;
-  std::function<report::Value(std::size_t index)> value;
+  std::function<results::Value(std::size_t index)> value;
 };
 
-std::vector<Column> columns_of(const Figures& figures, const report::Row& metric) {
+std::vector<Column> columns_of(const Figures& figures, const results::Row& metric) {
   std::vector<Column> out;
   const auto add = [&](std::string_view key) {
     if (std::ranges::any_of(out, [&](const Column& c) { return c.title == key; })) return;
@@ -78,7 +78,7 @@ void add_row(const Plan& plan, const EqualPoints& row, bool on_front,
                                     format_count(index + 1),
                                     row.count == 1 ? "" : format_count(row.count)};
   for (const auto& value : point.values) cells.push_back(value ? std::to_string(*value) : "-");
-  for (const Column& column : columns) cells.push_back(report::text_of(column.value(index)));
+  for (const Column& column : columns) cells.push_back(results::text_of(column.value(index)));
   table.row(std::move(cells));
 }
 
@@ -109,38 +109,43 @@ json::array numbers(const std::vector<std::size_t>& points) {
   return out;
 }
 
+// A figure that is better one way. Models take no time.
+bool is_metric(const results::Row& row) {
+  return row.better != results::Better::none && row.unit != results::Unit::ns;
+}
+
 }  // namespace
 
-std::vector<const report::Row*> metrics() {
-  std::vector<const report::Row*> out;
-  for (const report::Row& row : report::rows())
-    if (row.better != report::Better::none && report::has_model(row)) out.push_back(&row);
+std::vector<const results::Row*> metrics() {
+  std::vector<const results::Row*> out;
+  for (const results::Row& row : results::rows())
+    if (is_metric(row)) out.push_back(&row);
   return out;
 }
 
-Result<const report::Row*> find_metric(std::string_view key) {
-  const report::Row* row = report::find_row(key);
-  if (row != nullptr && row->better != report::Better::none && report::has_model(*row)) return row;
+Result<const results::Row*> find_metric(std::string_view key) {
+  const results::Row* row = results::find_row(key);
+  if (row != nullptr && is_metric(*row)) return row;
   std::string known;
-  for (const report::Row* metric : metrics())
+  for (const results::Row* metric : metrics())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", metric->key);
   if (row != nullptr) return error("'{}' is neither better low nor high: there are {}", key, known);
   return error("no figure '{}': there are {}", printable(key), known);
 }
 
-report::Value figure(const Figures& figures, std::size_t index, const report::Row& row) {
-  return row.place < figures[index].size() ? figures[index][row.place] : report::Value();
+results::Value figure(const Figures& figures, std::size_t index, const results::Row& row) {
+  return row.index < figures[index].size() ? figures[index][row.index] : results::Value();
 }
 
-report::Value figure_of(const Figures& figures, std::size_t index, std::string_view key) {
-  const report::Row* row = report::find_row(key);
-  return row == nullptr ? report::Value() : figure(figures, index, *row);
+results::Value figure_of(const Figures& figures, std::size_t index, std::string_view key) {
+  const results::Row* row = results::find_row(key);
+  return row == nullptr ? results::Value() : figure(figures, index, *row);
 }
 
-report::Value search_cost(const Figures& figures, std::size_t index) {
+results::Value search_cost(const Figures& figures, std::size_t index) {
   std::uint64_t sum = 0;
   for (const std::string_view key : kCostRows) {
-    const report::Value value = figure_of(figures, index, key);
+    const results::Value value = figure_of(figures, index, key);
     const auto* count = std::get_if<std::uint64_t>(&value);
     if (count == nullptr) return {};
     sum += *count;
@@ -150,11 +155,11 @@ report::Value search_cost(const Figures& figures, std::size_t index) {
 
 bool leaves_files(const Figures& figures, const std::vector<std::size_t>& points) {
   return std::ranges::any_of(points, [&](std::size_t index) {
-    return report::number_of(figure_of(figures, index, kFragmentationRow)).value_or(0) > 0;
+    return results::number_of(figure_of(figures, index, kFragmentationRow)).value_or(0) > 0;
   });
 }
 
-std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report::Row& metric) {
+std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const results::Row& metric) {
   std::vector<Ranking> out;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
     if (figures[i].empty()) continue;
@@ -162,17 +167,17 @@ std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report
       out.push_back({plan.points[i].capture, {}, {}});
     out.back().order.push_back(i);
   }
-  const double sign = metric.better == report::Better::higher ? -1 : 1;
+  const double sign = metric.better == results::Better::higher ? -1 : 1;
   for (Ranking& ranking : out) {
     ranking.front = front_of(figures, ranking.order);
     std::ranges::stable_sort(ranking.order, [&](std::size_t a, std::size_t b) {
-      const auto of_a = report::number_of(figure(figures, a, metric));
-      const auto of_b = report::number_of(figure(figures, b, metric));
+      const auto of_a = results::number_of(figure(figures, a, metric));
+      const auto of_b = results::number_of(figure(figures, b, metric));
       if (!of_a || !of_b) return of_a.has_value() && !of_b.has_value();
       if (*of_a != *of_b) return sign * *of_a < sign * *of_b;
       constexpr double kUnknown = std::numeric_limits<double>::infinity();
-      return report::number_of(search_cost(figures, a)).value_or(kUnknown) <
-             report::number_of(search_cost(figures, b)).value_or(kUnknown);
+      return results::number_of(search_cost(figures, a)).value_or(kUnknown) <
+             results::number_of(search_cost(figures, b)).value_or(kUnknown);
     });
   }
   return out;
@@ -181,7 +186,7 @@ std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const report
 std::vector<EqualPoints> equal_points(const Plan& plan, const Figures& figures,
                                       const Ranking& ranking) {
   std::vector<EqualPoints> out;
-  std::map<std::pair<const allocator::Policy*, std::vector<report::Value>>, std::size_t> seen;
+  std::map<std::pair<const allocator::Policy*, std::vector<results::Value>>, std::size_t> seen;
   for (const std::size_t index : ranking.order) {
     const auto [at, is_new] =
         seen.try_emplace({plan.points[index].policy, figures[index]}, out.size());
@@ -193,7 +198,7 @@ std::vector<EqualPoints> equal_points(const Plan& plan, const Figures& figures,
   return out;
 }
 
-std::string ranking_text(const Plan& plan, const Figures& figures, const report::Row& metric,
+std::string ranking_text(const Plan& plan, const Figures& figures, const results::Row& metric,
                          std::size_t most) {
   std::string text;
   const std::vector<Column> columns = columns_of(figures, metric);
@@ -211,7 +216,7 @@ std::string ranking_text(const Plan& plan, const Figures& figures, const report:
                     kCostRows[0], kCostRows[1], kFragmentationRow);
 }
 
-std::string summary_json(const Plan& plan, const Figures& figures, const report::Row& metric) {
+std::string summary_json(const Plan& plan, const Figures& figures, const results::Row& metric) {
   json::array captures;
   for (const Ranking& ranking : rank(plan, figures, metric)) {
     json::array front;

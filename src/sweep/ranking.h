@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "report/rows.h"
+#include "results/rows.h"
 #include "sweep/manifest.h"
 
 // Finds the best points of a sweep, by one figure and by two conflicting figures.
 namespace e4r::sweep {
 
 // The figures of points, by index, as from figures_of(). Empty for an unfinished point.
-using Figures = std::vector<std::vector<report::Value>>;
+using Figures = std::vector<std::vector<results::Value>>;
 
 // The cost of searches is the sum of kCostRows. Their benefit is files in few pieces.
 inline constexpr std::string_view kCostRows[] = {"mb_stats/extents_scanned", "groups_considered"};
@@ -20,18 +20,18 @@ inline constexpr std::string_view kFragmentationRow = "files/extents";
 
 // Finds a row by its key. Error: no such row, or one where neither lower nor higher is better; it
 // lists the others.
-[[nodiscard]] Result<const report::Row*> find_metric(std::string_view key);
-[[nodiscard]] std::vector<const report::Row*> metrics();
+[[nodiscard]] Result<const results::Row*> find_metric(std::string_view key);
+[[nodiscard]] std::vector<const results::Row*> metrics();
 
 // A point's figure in a row; empty if the point is not finished or has none.
-[[nodiscard]] report::Value figure(const Figures& figures, std::size_t index,
-                                   const report::Row& row);
+[[nodiscard]] results::Value figure(const Figures& figures, std::size_t index,
+                                    const results::Row& row);
 
 // The same by the row's key; also empty if there is no such row.
-[[nodiscard]] report::Value figure_of(const Figures& figures, std::size_t index,
-                                      std::string_view key);
+[[nodiscard]] results::Value figure_of(const Figures& figures, std::size_t index,
+                                       std::string_view key);
 // The sum of kCostRows; empty if one of them is missing.
-[[nodiscard]] report::Value search_cost(const Figures& figures, std::size_t index);
+[[nodiscard]] results::Value search_cost(const Figures& figures, std::size_t index);
 
 // Whether one of the points leaves files. Where one does, those that leave none have no answer to
 // how files lie: no piece at all is not few of them.
@@ -46,7 +46,7 @@ struct Ranking {
                                    // losing in the other
 };
 [[nodiscard]] std::vector<Ranking> rank(const Plan& plan, const Figures& figures,
-                                        const report::Row& metric);
+                                        const results::Row& metric);
 
 // Points of one policy with the same figures throughout.
 struct EqualPoints {
@@ -60,10 +60,10 @@ struct EqualPoints {
 // A table for a terminal. For each capture it has the `most` best rows (0: all) and those on the
 // front, which are marked with '*'. Equal points share a row that gives their number.
 [[nodiscard]] std::string ranking_text(const Plan& plan, const Figures& figures,
-                                       const report::Row& metric, std::size_t most);
+                                       const results::Row& metric, std::size_t most);
 
 // The same as a JSON document with all points.
 [[nodiscard]] std::string summary_json(const Plan& plan, const Figures& figures,
-                                       const report::Row& metric);
+                                       const results::Row& metric);
 
 }  // namespace e4r::sweep

@@ -9,7 +9,7 @@ namespace {
 
 using table::csv_cell;
 
-std::string csv_value(const report::Value& value) {
+std::string csv_value(const results::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value)) return std::to_string(*count);
   if (const auto* ratio = std::get_if<double>(&value)) return fmt::format("{}", *ratio);
   return {};
@@ -20,7 +20,8 @@ std::string csv_value(const report::Value& value) {
 Figures figures_of(const Lines& lines) {
   Figures out;
   for (const std::string& line : lines)
-    out.push_back(line.empty() ? std::vector<report::Value>() : figures_of(std::string_view(line)));
+    out.push_back(line.empty() ? std::vector<results::Value>()
+                               : figures_of(std::string_view(line)));
   return out;
 }
 
@@ -34,7 +35,7 @@ std::string points_jsonl(const Lines& lines) {
 std::string points_csv(const Plan& plan, const Figures& figures) {
   std::string out = "point,capture,policy";
   for (const Axis& axis : plan.spec.axes) out += fmt::format(",{}", axis.tunable->name);
-  for (const report::Row& row : report::rows()) out += "," + csv_cell(row.key);
+  for (const results::Row& row : results::rows()) out += "," + csv_cell(row.key);
   out += '\n';
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
     if (figures[i].empty()) continue;
@@ -42,14 +43,14 @@ std::string points_csv(const Plan& plan, const Figures& figures) {
     out += fmt::format("{},{},{}", i + 1, csv_cell(plan.spec.captures[point.capture]),
                        csv_cell(point.policy->name));
     for (const auto& value : point.values) out += value ? fmt::format(",{}", *value) : ",";
-    for (const report::Value& value : figures[i]) out += "," + csv_value(value);
+    for (const results::Value& value : figures[i]) out += "," + csv_value(value);
     out += '\n';
   }
   return out;
 }
 
 Status write_results(Store& store, const Plan& plan, const Figures& figures,
-                     const report::Row& metric) {
+                     const results::Row& metric) {
   const Lines& lines = store.finished().lines;
   E4R_CHECK(store.write("points.jsonl", points_jsonl(lines)));
   E4R_CHECK(store.write("points.csv", points_csv(plan, figures)));

@@ -26,6 +26,6 @@ namespace e4r::sweep {
 
 // Writes all these files and the summary to the store's directory, then removes the journal.
 [[nodiscard]] Status write_results(Store& store, const Plan& plan, const Figures& figures,
-                                   const report::Row& metric);
+                                   const results::Row& metric);
 
 }  // namespace e4r::sweep

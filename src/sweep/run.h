@@ -6,15 +6,14 @@
 #include <span>
 #include <vector>
 
-#include "report/replay_report.h"
+#include "replay/session.h"
 #include "sweep/plan.h"
 
 namespace e4r::sweep {
 
 // A capture that is open and has been followed. All its points share it and only read it.
 struct Subject {
-  const replay::Session* session = nullptr;      // null if none of its points needs to run
-  const report::ReplayReport* report = nullptr;  // with image and trace filled in
+  const replay::Session* session = nullptr;  // null if none of its points needs to run
   allocator::Tunables recorded;
   // Sets up the decider for the capture under a policy.
   std::function<replay::Setup(const allocator::Policy&, const allocator::Tunables&)> setup;

@@ -23,13 +23,13 @@ Sql sql_for(const Plan& plan) {
     out.insert += ", ?";
   };
   for (const Axis& axis : plan.spec.axes) add(axis.tunable->name, " INTEGER");
-  for (const report::Row& row : report::rows()) add(row.key, "");
+  for (const results::Row& row : results::rows()) add(row.key, "");
   out.create += ")";
   out.insert += ")";
   return out;
 }
 
-void add(Statement& statement, const report::Value& value) {
+void add(Statement& statement, const results::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value))
     statement.add(*count);
   else if (const auto* ratio = std::get_if<double>(&value))
@@ -39,14 +39,14 @@ void add(Statement& statement, const report::Value& value) {
 }
 
 Status insert(Statement& statement, const Plan& plan, std::size_t index,
-              const std::vector<report::Value>& figures) {
+              const std::vector<results::Value>& figures) {
   const Point& point = plan.points[index];
   statement.add(std::uint64_t{index + 1});
   statement.add(std::string_view(plan.spec.captures[point.capture]));
   statement.add(point.policy->name);
   for (const auto& value : point.values)
-    add(statement, value ? report::Value(*value) : report::Value());
-  for (const report::Value& value : figures) add(statement, value);
+    add(statement, value ? results::Value(*value) : results::Value());
+  for (const results::Value& value : figures) add(statement, value);
   return statement.run();
 }
 

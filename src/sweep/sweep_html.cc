@@ -30,7 +30,7 @@ constexpr std::size_t kMostRows = 20;  // rows of the table per capture, plus th
 struct Told {
   const Plan& plan;
   const Figures& figures;
-  const report::Row& metric;
+  const results::Row& metric;
   std::vector<Ranking> rankings;
   std::vector<Advice> advice;
 };
@@ -63,7 +63,7 @@ struct Drawn {
   std::string key;
   std::string label;
   bool higher = false;  // higher is better
-  std::function<report::Value(std::size_t index)> of;
+  std::function<results::Value(std::size_t index)> of;
 };
 
 std::vector<Drawn> all_drawn(const Figures& figures) {
@@ -72,18 +72,18 @@ std::vector<Drawn> all_drawn(const Figures& figures) {
                  [&](std::size_t i) { return search_cost(figures, i); }});
   out.push_back({"steps_per_request", "steps of search per request", false,
                  [&](std::size_t i) { return steps_per_request(figures, i); }});
-  for (const report::Row* row : metrics()) {
+  for (const results::Row* row : metrics()) {
     const std::size_t name = row->label.find_first_not_of(' ');
     const std::string label = row->label.substr(name == std::string::npos ? 0 : name);
     out.push_back({row->key, row->section.empty() ? label : row->section + ": " + label,
-                   row->better == report::Better::higher,
+                   row->better == results::Better::higher,
                    [&figures, row](std::size_t i) { return figure(figures, i, *row); }});
   }
   return out;
 }
 
 // Ratios, with the precision of a plot.
-report::Value rounded(const report::Value& value) {
+results::Value rounded(const results::Value& value) {
   const auto* ratio = std::get_if<double>(&value);
   if (ratio == nullptr || *ratio == 0) return value;
   const double unit = std::pow(10, 4 - std::floor(std::log10(std::abs(*ratio))));
@@ -92,7 +92,7 @@ report::Value rounded(const report::Value& value) {
 
 // The figures that differ between points. The first two are always included.
 json::array drawn_figures(const Figures& figures, const std::vector<std::size_t>& points,
-                          const report::Row& metric) {
+                          const results::Row& metric) {
   json::array out;
   for (const Drawn& drawn : all_drawn(figures)) {
     json::array values;
@@ -147,20 +147,20 @@ std::string data_of(const Told& told) {
 
 // ---- What the page shows without the script
 
-report::CardLine card_line(const Plan& plan, const char* name, const report::Value& value,
-                           const report::Value& balanced, std::size_t index) {
+report::CardLine card_line(const Plan& plan, const char* name, const results::Value& value,
+                           const results::Value& balanced, std::size_t index) {
   const auto policy =
       std::ranges::find(plan.spec.policies, plan.points[index].policy) - plan.spec.policies.begin();
-  return {static_cast<std::size_t>(policy) + 1, name, report::text_of(value),
-          report::change_text(balanced, value)};
+  return {static_cast<std::size_t>(policy) + 1, name, results::text_of(value),
+          results::change_text(balanced, value)};
 }
 
 std::string card(const Plan& plan, const Figures& figures, const std::string& title,
                  std::size_t index, std::size_t balanced) {
   std::vector<report::CardLine> lines;
-  const auto add = [&](const char* name, const std::function<report::Value(std::size_t)>& of) {
+  const auto add = [&](const char* name, const std::function<results::Value(std::size_t)>& of) {
     lines.push_back(card_line(plan, name, of(index),
-                              index == balanced ? report::Value() : of(balanced), index));
+                              index == balanced ? results::Value() : of(balanced), index));
   };
   add("steps per request", [&](std::size_t i) { return steps_per_request(figures, i); });
   add("extents per file", [&](std::size_t i) { return extents_per_file(figures, i); });
@@ -216,7 +216,7 @@ std::string summary(const Told& told) {
          "Changes are against the best balance; a free extent's size is the average.</p>\n";
 }
 
-std::string table_head(const Plan& plan, const report::Row& metric) {
+std::string table_head(const Plan& plan, const results::Row& metric) {
   std::string out = "<thead><tr><th>policy</th><th>point</th>";
   for (const Axis& axis : plan.spec.axes)
     out += fmt::format("<th>{}</th>", html_escape(axis.tunable->name));
@@ -226,17 +226,17 @@ std::string table_head(const Plan& plan, const report::Row& metric) {
                    html_escape(metric.key));
 }
 
-std::string table_row(const Plan& plan, const Figures& figures, const report::Row& metric,
+std::string table_row(const Plan& plan, const Figures& figures, const results::Row& metric,
                       std::size_t index, bool on_front) {
   const Point& point = plan.points[index];
   std::string out = fmt::format("<tr class=\"row\"><td>{} {}</td><td>{}</td>", on_front ? '*' : ' ',
                                 html_escape(point.policy->name), format_count(index + 1));
   for (const auto& value : point.values)
     out += fmt::format("<td>{}</td>", value ? std::to_string(*value) : "–");
-  for (const report::Value& value :
+  for (const results::Value& value :
        {figure(figures, index, metric), steps_per_request(figures, index),
         extents_per_file(figures, index)})
-    out += fmt::format("<td>{}</td>", report::text_of(value));
+    out += fmt::format("<td>{}</td>", results::text_of(value));
   return out + "</tr>\n";
 }
 
@@ -292,7 +292,7 @@ std::string plots(const Plan& plan) {
 
 }  // namespace
 
-std::string sweep_html(const Plan& plan, const Figures& figures, const report::Row& metric) {
+std::string sweep_html(const Plan& plan, const Figures& figures, const results::Row& metric) {
   Told told = {plan, figures, metric, rank(plan, figures, metric), {}};
   told.advice = advise(plan, figures, told.rankings);
   return report::html_page(

@@ -10,6 +10,6 @@ namespace e4r::sweep {
 // The finished points as a page: the advice (advice.h), every figure against one and two tunables,
 // and the cost of searches against the pieces of files. The page shows `metric` first.
 [[nodiscard]] std::string sweep_html(const Plan& plan, const Figures& figures,
-                                     const report::Row& metric);
+                                     const results::Row& metric);
 
 }  // namespace e4r::sweep

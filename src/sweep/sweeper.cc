@@ -19,7 +19,7 @@ std::string status_line(std::uint64_t done, std::uint64_t now, std::uint64_t all
 
 }  // namespace
 
-Sweeper::Sweeper(SweepOptions options, Plan plan, const Range& range, const report::Row& metric,
+Sweeper::Sweeper(SweepOptions options, Plan plan, const Range& range, const results::Row& metric,
                  const app::Listener& listener)
     : options_(std::move(options)),
       plan_(std::move(plan)),
@@ -30,7 +30,7 @@ Sweeper::Sweeper(SweepOptions options, Plan plan, const Range& range, const repo
 }
 
 Result<std::unique_ptr<Sweeper>> Sweeper::open(SweepOptions options, Plan plan, const Range& range,
-                                               const report::Row& metric,
+                                               const results::Row& metric,
                                                const app::Listener& listener) {
   std::unique_ptr<Sweeper> out(
       new Sweeper(std::move(options), std::move(plan), range, metric, listener));

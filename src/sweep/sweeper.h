@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/listener.h"
-#include "report/rows.h"
+#include "results/rows.h"
 #include "sweep/inputs.h"
 #include "sweep/line.h"
 #include "sweep/manifest.h"
@@ -37,7 +37,7 @@ class Sweeper {
   // Store::look().
   [[nodiscard]] static Result<std::unique_ptr<Sweeper>> open(SweepOptions options, Plan plan,
                                                              const Range& range,
-                                                             const report::Row& metric,
+                                                             const results::Row& metric,
                                                              const app::Listener& listener);
   Sweeper(const Sweeper&) = delete;
   Sweeper& operator=(const Sweeper&) = delete;
@@ -56,7 +56,7 @@ class Sweeper {
   [[nodiscard]] const Figures& figures() const { return figures_; }
 
  private:
-  Sweeper(SweepOptions options, Plan plan, const Range& range, const report::Row& metric,
+  Sweeper(SweepOptions options, Plan plan, const Range& range, const results::Row& metric,
           const app::Listener& listener);
   Status open_captures();
   Status look();
@@ -66,7 +66,7 @@ class Sweeper {
   const SweepOptions options_;
   Plan plan_;
   const Range range_;
-  const report::Row& metric_;
+  const results::Row& metric_;
   const app::Listener listener_;
   std::vector<std::unique_ptr<OpenCapture>> captures_;
   std::vector<Subject> subjects_;  // by capture

@@ -65,8 +65,8 @@ TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
     last = std::max(last, row.answered_ns);
   }
   std::vector<contention::Outcome> out;
-  for (const report::ByWriters& by : compared->report.runs[0].by_writers) {
-    out.push_back(by.outcome);
+  for (const results::Outcome& by : compared->report.runs[0].by_writers) {
+    out.push_back(by.writers.value());
     EXPECT_EQ(by.files.files, compared->report.runs[0].files.files);
     EXPECT_EQ(by.files.blocks, compared->report.runs[0].files.blocks);
   }

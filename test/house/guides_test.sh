@@ -111,8 +111,8 @@ done
 cp -R "$source/docs" "$work/tree"
 commands docs/adding-a-row.md "2. " "3. " >"$work/commands"
 bash -e "$work/commands"
-added=$(cat docs/schema/*.json | grep -c '"single_extent_percent": {')
-[ "$added" -ge 1 ] && [ "$added" = "$(cat docs/schema/*.json | grep -c '"single_extent": {')" ] ||
+added=$(cat docs/schema/*.json | grep -c '"blocks_per_extent": {')
+[ "$added" -ge 2 ] && [ "$added" = "$(cat docs/schema/*.json | grep -cE '"(avg|most)_extents": \{')" ] ||
     fail "step 2 of adding-a-row.md misses a schema"
 for schema in docs/schema/*.json; do python3 -m json.tool "$schema" >"$work/out" || fail "step 2 of adding-a-row.md spoils $schema"; done
 

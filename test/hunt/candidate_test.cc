@@ -92,9 +92,9 @@ TEST(HuntObjective, IsAFigureThatIsBetterOneWay) {
                           "decision_ns/p99", "files/e4defrag_score"}) {
     const auto found = find_objective(key);
     ASSERT_TRUE(found.ok()) << key;
-    EXPECT_EQ(found->key, key);
+    EXPECT_EQ((*found)->key, key);
   }
-  EXPECT_EQ(find_objective("ns")->key, "decision_ns/mean");
+  EXPECT_EQ((*find_objective("ns"))->key, "decision_ns/mean");
   for (const char* key : {"", "requests", "hits/cr0", "files"}) {
     const auto none = find_objective(key);
     ASSERT_FALSE(none.ok()) << key;
@@ -104,28 +104,28 @@ TEST(HuntObjective, IsAFigureThatIsBetterOneWay) {
 
 Trial trial_of(std::uint64_t base, std::uint64_t with) {
   Trial out;
-  out.base.requests = out.with.requests = 100;
-  out.base.groups_considered = base;
-  out.with.groups_considered = with;
-  out.base.extents_scanned = out.with.extents_scanned = 0;
-  out.base.free = {.count = 1, .blocks = base};
-  out.with.free = {.count = 1, .blocks = with};
+  out.base.tally.requests = out.with.tally.requests = 100;
+  out.base.searches[mb::Criterion::cr0].groups_considered = base;
+  out.with.searches[mb::Criterion::cr0].groups_considered = with;
+  out.base.searches.extents_scanned = out.with.searches.extents_scanned = 0;
+  out.base.free.extents = {.count = 1, .blocks = base};
+  out.with.free.extents = {.count = 1, .blocks = with};
   return out;
 }
 
 TEST(HuntObjective, ScoresAreAboveZeroForWhatIsWorse) {
-  const Objective steps = *find_objective("steps");
+  const results::Row& steps = **find_objective("steps");
   Trial more = trial_of(90, 390), less = trial_of(390, 90), same = trial_of(5, 5);
-  ASSERT_TRUE(measure(steps, 4096, more));
+  ASSERT_TRUE(measure(steps, more));
   EXPECT_DOUBLE_EQ(more.score, 2);  // of 90 + 10 and 390 + 10
-  ASSERT_TRUE(measure(steps, 4096, less));
+  ASSERT_TRUE(measure(steps, less));
   EXPECT_DOUBLE_EQ(less.score, -2);
-  ASSERT_TRUE(measure(steps, 4096, same));
+  ASSERT_TRUE(measure(steps, same));
   EXPECT_EQ(same.score, 0);
   Trial longer = trial_of(100, 400);
-  ASSERT_TRUE(measure(*find_objective("free_extents/avg_kb"), 4096, longer));
+  ASSERT_TRUE(measure(**find_objective("free_extents/avg_kb"), longer));
   EXPECT_DOUBLE_EQ(longer.score, -2);                          // longer free extents are better
-  EXPECT_FALSE(measure(*find_objective("ns"), 4096, longer));  // nobody took the time
+  EXPECT_FALSE(measure(**find_objective("ns"), longer));  // nobody took the time
 }
 
 }  // namespace

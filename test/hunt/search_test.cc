@@ -87,25 +87,25 @@ TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
 // The score has a tenth of a step a request on both sides; what a person is told has not.
 TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
   Trial trial;
-  trial.base.requests = trial.with.requests = 1000;
-  trial.base.groups_considered = 100;
-  trial.base.extents_scanned = 0;
-  trial.with.groups_considered = 590;
-  trial.with.extents_scanned = 0;
-  ASSERT_TRUE(measure(options_.objective, 4096, trial));
+  trial.base.tally.requests = trial.with.tally.requests = 1000;
+  trial.base.searches[mb::Criterion::cr0].groups_considered = 100;
+  trial.base.searches.extents_scanned = 0;
+  trial.with.searches[mb::Criterion::cr0].groups_considered = 590;
+  trial.with.searches.extents_scanned = 0;
+  ASSERT_TRUE(measure(*options_.objective, trial));
   EXPECT_DOUBLE_EQ(trial.times(), 5.9);
   EXPECT_DOUBLE_EQ(trial.score, std::log2(690.0 / 200));
   EXPECT_EQ(times_text(&trial), "5.9 times");
   EXPECT_EQ(times_text(nullptr), "no worse");
-  trial.base.groups_considered = 0;
-  ASSERT_TRUE(measure(options_.objective, 4096, trial));
+  trial.base.searches[mb::Criterion::cr0].groups_considered = 0;
+  ASSERT_TRUE(measure(*options_.objective, trial));
   EXPECT_EQ(times_text(&trial), "new");
   std::swap(trial.base, trial.with);
-  ASSERT_TRUE(measure(options_.objective, 4096, trial));
+  ASSERT_TRUE(measure(*options_.objective, trial));
   EXPECT_EQ(times_text(&trial), "no worse");
-  trial.base.free.add(0, 300);
-  trial.with.free.add(0, 100);
-  ASSERT_TRUE(measure(*find_objective("free_extents/max_kb"), 4096, trial));
+  trial.base.free.extents.add(0, 300);
+  trial.with.free.extents.add(0, 100);
+  ASSERT_TRUE(measure(**find_objective("free_extents/max_kb"), trial));
   EXPECT_EQ(times_text(&trial), "3 times");
 }
 
@@ -143,7 +143,7 @@ TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   ASSERT_TRUE(small.ok()) << small.error().message;
   EXPECT_LE(small->trials, 151u);
   EXPECT_GE(small->trial.score, found->best->trial.score * 0.75);
-  EXPECT_GE(small->trial.base.requests, options_.least_requests);
+  EXPECT_GE(small->trial.base.tally.requests, options_.least_requests);
   for (std::size_t i = 0; i < small->levels.size(); ++i)
     EXPECT_LE(small->levels[i], found->best->levels[i]) << space_.parameters()[i].name;
 
@@ -157,7 +157,7 @@ TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   Progress silent(false);
   const auto replayed = replay_case(path, options_, {silent, [](const std::string&) {}});
   ASSERT_TRUE(replayed.ok()) << replayed.error().message;
-  EXPECT_EQ(replayed->decisions, small->trial.base.requests);
+  EXPECT_EQ(replayed->decisions, small->trial.base.tally.requests);
   EXPECT_EQ(replayed->followed, replayed->decisions);
   EXPECT_EQ(replayed->trial.base_value, small->trial.base_value);
   // It is given the requests that the first one made, where it made its own before.

@@ -40,6 +40,15 @@ class Replay(unittest.TestCase):
         with self.assertRaises(KeyError):
             self.report["no such row"]
 
+    def test_rows_are_those_of_the_document(self):
+        runs = json.loads(self.report.json)["runs"]
+        for key, figures in self.report.rows.items():
+            for run, figure in zip(runs, figures[1:]):
+                found = run
+                for level in key.split("/"):
+                    found = found.get(level) if found is not None else None
+                self.assertEqual(found, figure, key)
+
     def test_a_table_is_what_pandas_takes(self):
         table = self.report.table()
         self.assertLess(len(table), len(self.report.table(all=True)))

@@ -18,22 +18,22 @@ namespace {
 namespace json = boost::json;
 
 // What the run's searches took.
-void set_steps(RunReport& run, std::uint64_t groups, std::uint64_t extents) {
+void set_steps(results::Outcome& run, std::uint64_t groups, std::uint64_t extents) {
   allocator::Counters counters;
   counters[mb::Criterion::cr0].groups_considered = groups;
   counters.extents_scanned = extents;
-  run.mb_stats = stats::mb_stats(*run.policy, counters);
+  run.searches = stats::known_counters(*run.policy, counters);
 }
 
-RunReport make_run(const char* policy) {
-  RunReport run;
+results::Outcome make_run(const char* policy) {
+  results::Outcome run;
   run.policy = allocator::find_policy(policy);
   run.tally.requests = 100;
   set_steps(run, 100, 300);
   run.files.files = 10;
   run.files.extents = 20;
-  run.free_extents.add(0, 64);
-  run.space.groups = {{40, 2}, {24, 1}};
+  run.free.extents.add(0, 64);
+  run.free.space.groups = {{40, 2}, {24, 1}};
   run.layout.by_extents[0] = 4;
   run.layout.by_extents[3] = 6;
   run.costs.add(1, 10, 20);
@@ -46,8 +46,8 @@ ReplayReport make_report(const std::vector<const char*>& policies) {
   report.superblock.blocks_count = 200;
   report.superblock.blocks_per_group = 100;
   report.superblock.groups = 2;
-  report.before.add(0, 128);
-  report.space_before.groups = {{100, 1}, {28, 3}};
+  report.start.free.extents.add(0, 128);
+  report.start.free.space.groups = {{100, 1}, {28, 3}};
   for (const char* policy : policies) report.runs.push_back(make_run(policy));
   return report;
 }
@@ -100,10 +100,11 @@ TEST(Html, DataHoldsWhatIsDrawn) {
 TEST(Html, DataHoldsTheRecordedKernelFirst) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   EXPECT_FALSE(json::parse(html_data(report)).at("recorded").as_bool());
-  RunReport run = make_run("legacy");
-  run.mb_stats = {{"cr0_stats/groups_considered", 70}};
+  results::Outcome run = make_run("legacy");
+  run.searches = {};
+  run.searches[mb::Criterion::cr0].groups_considered = 70;
   run.layout.by_extents[0] = 5;
-  run.space.groups = {{30, 2}, {24, 1}};
+  run.free.space.groups = {{30, 2}, {24, 1}};
   report.kernel = RecordedKernel{run, {}, true, {}};
   const json::value data = json::parse(html_data(report));
   EXPECT_TRUE(data.at("recorded").as_bool());
@@ -124,8 +125,8 @@ TEST(Html, DataHoldsTheRecordedKernelFirst) {
 // Each frame has the cells that changed since the one before it, as whole cells.
 TEST(Html, FramesHoldTheCellsThatChange) {
   ReplayReport report = make_report({"legacy"});
-  report.space_before.groups.assign(2 * kMostCells, {10, 1});
-  report.runs[0].space.groups.assign(2 * kMostCells, {4, 2});
+  report.start.free.space.groups.assign(2 * kMostCells, {10, 1});
+  report.runs[0].free.space.groups.assign(2 * kMostCells, {4, 2});
   stats::SpaceHistory& history = report.runs[0].history;
   EXPECT_EQ(json::parse(html_data(report)).at("map").at("history"), json::parse("[[]]"));
   history = stats::SpaceHistory(
@@ -138,8 +139,8 @@ TEST(Html, FramesHoldTheCellsThatChange) {
 // Many groups are summed up in cells.
 TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   ReplayReport report = make_report({"legacy"});
-  report.space_before.groups.assign(2 * kMostCells + 1, {3, 1});
-  report.runs[0].space.groups.assign(2 * kMostCells + 1, {2, 1});
+  report.start.free.space.groups.assign(2 * kMostCells + 1, {3, 1});
+  report.runs[0].free.space.groups.assign(2 * kMostCells + 1, {2, 1});
   const json::value map = json::parse(html_data(report)).at("map");
   EXPECT_EQ(map.at("per_cell").to_number<int>(), 3);
   const json::array& cells = map.at("free").at(0).as_array();
@@ -167,7 +168,7 @@ TEST(Html, SlowDecisionsAreExplained) {
 // freely, and one counter at the end.
 ReplayReport make_verified() {
   ReplayReport report = make_report({"legacy"});
-  RunReport& run = report.runs[0];
+  results::Outcome& run = report.runs[0];
   replay::Agreement same;
   for (std::uint64_t i = 1; i <= 4; ++i) same.course.at(i).join({1, 1});
   same.requests = same.identical = 4;
@@ -202,7 +203,7 @@ TEST(Html, VerifySaysWhatAnotherThreadDidMeanwhile) {
 
 TEST(Html, VerifySaysWhereModelAndKernelPart) {
   ReplayReport report = make_verified();
-  RunReport& run = report.runs[0];
+  results::Outcome& run = report.runs[0];
   EXPECT_EQ(headline_of(report),
             "Under legacy, 4 of 4 decisions (100.000 %) are the recorded kernel's; left to itself, "
             "the model parts from it at decision 2, in block.");
@@ -269,8 +270,8 @@ TEST(Headline, SaysHowFiguresDiffer) {
             "extents and free extents are as long.");
   set_steps(report.runs[1], 100, 100);
   report.runs[1].files.extents = 25;
-  report.runs[1].free_extents = {};
-  report.runs[1].free_extents.add(0, 640);
+  report.runs[1].free.extents = {};
+  report.runs[1].free.extents.add(0, 640);
   EXPECT_EQ(headline(report),
             "Under cr1.5, against legacy, searches take 50.0\u00a0% fewer steps, files lie in "
             "25.0\u00a0% more extents and free extents are 10.0\u00a0times as long.");
@@ -289,7 +290,7 @@ TEST(Headline, SaysOnceWhatIsTheSameOfSeveral) {
 TEST(Headline, LeavesOutWhatThereIsNot) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   report.runs[1].files = {};
-  report.runs[0].mb_stats = {};
+  report.runs[0].searches = {};
   EXPECT_EQ(headline(report), "Under cr1.5, against legacy, free extents are as long.");
 }
 

@@ -4,10 +4,10 @@
 #include <boost/json.hpp>
 
 #include "report/agreement_rows.h"
+#include "report/columns.h"
 #include "report/fragmented.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
-#include "report/rows.h"
 
 namespace e4r::report {
 namespace {
@@ -49,12 +49,14 @@ TEST(ReplayJson, CountsGroupsPassedOver) {
 // A column of the recorded kernel, of whose searches three counters are known.
 ReplayReport with_kernel() {
   ReplayReport report = followed_report();
-  RunReport run;
+  results::Outcome run;
   run.policy = report.runs[0].policy;
   run.tally.requests = 10;
   run.files.files = 4;
   run.files.extents = 6;
-  run.mb_stats = {{"reqs", 10}, {"cr0_stats/hits", 3}, {"extents_scanned", 20}};
+  run.searches.requests = 10;
+  run.searches[mb::Criterion::cr0].hits = 3;
+  run.searches.extents_scanned = 20;
   report.kernel = RecordedKernel{run, {}, false, "mb_stats was not recorded"};
   return report;
 }
@@ -77,28 +79,29 @@ TEST(ReplayJson, TheRecordedKernelHasTheKeysOfARun) {
 }
 
 // A run with a figure, and one of its own, in every row that can have one.
-RunReport full_run(std::uint64_t seed) {
-  RunReport run;
+results::Outcome full_run(std::uint64_t seed) {
+  results::Outcome run;
   run.policy = allocator::find_policy("linux-7.3");
-  for (const Row& row : rows())
-    if (row.key.starts_with("mb_stats/"))
-      run.mb_stats.push_back({row.key.substr(row.key.find('/') + 1), seed++});
-  run.past_last = seed++;
+  allocator::Counters counters;
+  for (allocator::Counters::PerCriterion& of : counters.by_criterion)
+    of = {seed++, seed++, seed++, seed++, seed++};
+  counters.requests = seed++;
+  counters.breaks = seed++;
+  run.searches = stats::known_counters(counters);
   run.tally = {.requests = seed++, .failed = seed++};
-  run.free_extents.add(0, 8 + seed % 16);
-  run.free_extents.add(100, 3);
+  run.free.extents.add(0, 8 + seed % 16);
+  run.free.extents.add(100, 3);
   run.files = {.files = 4, .extents = seed++, .blocks = 4000, .most_extents = 3, .one_extent = 2};
   run.layout = {.files = 4, .successors = 90, .following = 80, .distance = seed++, .median = 0.5};
   run.discards = {.issued = seed++, .blocks = 400};
-  run.space.chunks.count = {seed++, 5, 6};
+  run.free.space.chunks.count = {seed++, 5, 6};
   return run;
 }
 
-void expect_all_rows(const json::value& document, const RunReport& run,
-                     const ReplayReport& report) {
+void expect_all_rows(const json::value& document, const results::Outcome& run) {
   std::size_t known = 0;
-  for (const Row& row : rows()) {
-    const Value value = row.run(run, report);
+  for (const results::Row& row : results::rows()) {
+    const results::Value value = row.of(run);
     const json::value* const found = find_at(document.as_object(), row.key);
     if (std::holds_alternative<std::monostate>(value)) {
       EXPECT_EQ(found, nullptr) << row.key;
@@ -106,7 +109,7 @@ void expect_all_rows(const json::value& document, const RunReport& run,
     }
     ++known;
     ASSERT_NE(found, nullptr) << row.key << " is not in the document";
-    EXPECT_DOUBLE_EQ(found->to_number<double>(), *number_of(value)) << row.key;
+    EXPECT_DOUBLE_EQ(found->to_number<double>(), *results::number_of(value)) << row.key;
   }
   EXPECT_GT(known, 60u);
 }
@@ -114,20 +117,20 @@ void expect_all_rows(const json::value& document, const RunReport& run,
 // Whatever else an object of the document has, it does not take the place of a row.
 TEST(ReplayJson, HasEveryRowOfTheText) {
   ReplayReport report = followed_report();
-  report.before.add(0, 5);
-  report.before.add(50, 70);
+  report.start.free.extents.add(0, 5);
+  report.start.free.extents.add(50, 70);
   report.kernel = RecordedKernel{full_run(1000), {}, true, {}};
   report.runs = {full_run(2000), full_run(3000)};
   for (const bool verified : {false, true}) {
     if (verified) report.runs[0].agreement.emplace();
     const json::value document = json::parse(replay_json(report));
-    expect_all_rows(document.at("recorded"), *report.kernel->run, report);
+    expect_all_rows(document.at("recorded"), *report.kernel->run);
     for (std::size_t i = 0; i < 2; ++i)
-      expect_all_rows(document.at("runs").at(i), report.runs[i], report);
-    for (const Row& row : rows()) {
+      expect_all_rows(document.at("runs").at(i), report.runs[i]);
+    for (const results::Row& row : results::rows()) {
       if (!row.start) continue;
       const json::value* const found = find_at(document.at("image").as_object(), row.key);
-      const auto value = number_of(row.start(report));
+      const auto value = results::number_of(row.of(report.start));
       ASSERT_EQ(found != nullptr, value.has_value()) << row.key;
       EXPECT_DOUBLE_EQ(!found ? 0 : found->to_number<double>(), value.value_or(0)) << row.key;
     }
@@ -138,8 +141,8 @@ TEST(ReplayJson, HasEveryRowOfTheText) {
 
 // A key is a place: one that lies within another would take it away.
 TEST(ReplayJson, NoRowLiesWithinAnother) {
-  for (const Row& a : rows())
-    for (const Row& b : rows())
+  for (const results::Row& a : results::rows())
+    for (const results::Row& b : results::rows())
       EXPECT_FALSE(b.key.starts_with(a.key + "/")) << a.key << " " << b.key;
 }
 

@@ -11,7 +11,6 @@
 
 #include "app/deciders.h"
 #include "hunt/case_capture.h"
-#include "review/figures.h"
 #include "review/words.h"
 #include "support/ext2_images.h"
 #include "support/temp_dir.h"
@@ -55,7 +54,7 @@ class KernelReview : public ::testing::Test {
   static const Figure& figure(const Review& review, const std::string& key) {
     static const Figure kNone;
     for (const Figure& one : review.cases.front().figures)
-      if (one.key == key) return one;
+      if (one.row->key == key) return one;
     ADD_FAILURE() << "no figure " << key;
     return kNone;
   }
@@ -80,7 +79,7 @@ TEST_F(KernelReview, TimesOfTwoCopiesAreNoChange) {
   ASSERT_EQ(one.refused, "");
   EXPECT_TRUE(one.alike);
   EXPECT_EQ(one.repeats, 1u);
-  for (const Figure& figure : one.figures) EXPECT_FALSE(is_time(figure)) << figure.key;
+  for (const Figure& figure : one.figures) EXPECT_FALSE(is_time(figure)) << figure.row->key;
   EXPECT_TRUE(told(*review, Change::worse).empty());
   EXPECT_TRUE(told(*review, Change::better).empty());
   ASSERT_EQ(review->bands.size(), 3u);
@@ -99,7 +98,7 @@ TEST_F(KernelReview, ATimeOfOneThatDecidesOtherwiseIsTheMedianOfRunsInTurn) {
   ASSERT_EQ(one.refused, "");
   EXPECT_FALSE(one.alike);
   EXPECT_EQ(one.repeats, 5u);
-  EXPECT_EQ(report::number_of(figure(*review, "decision_ns/mean").with), 900);
+  EXPECT_EQ(results::number_of(figure(*review, "decision_ns/mean").with), 900);
   EXPECT_EQ(change_of(figure(*review, "decision_ns/p50")), Change::worse);
   EXPECT_TRUE(one.caveats.empty()) << one.caveats.front();
 }
@@ -209,7 +208,7 @@ TEST_F(KernelReview, GuessesAreACaveat) {
   });
   ASSERT_NE(told, review->caveats.end());
   EXPECT_EQ(told->of, std::vector<std::size_t>{0});
-  EXPECT_GT(report::number_of(figure(*review, "guessed_sizes").base).value_or(0), 0);
+  EXPECT_GT(results::number_of(figure(*review, "guessed_sizes").base).value_or(0), 0);
   const Made made = {"e4replay 1", {"a"}};
   for (const std::string& document : {unwrapped(review_text(*review, made)),
                                       review_json(*review, made), review_html(*review, made)})

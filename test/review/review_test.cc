@@ -7,16 +7,18 @@
 #include <cmath>
 #include <sstream>
 
-#include "review/figures.h"
 #include "review/words.h"
 
 namespace e4r::review {
 namespace {
 
-using report::Better;
+using results::Better;
+using results::Outcome;
 
-Figure figure(Better better, report::Value base, report::Value with) {
-  return {"key", "label", better, base, with};
+Figure figure(Better better, results::Value base, results::Value with) {
+  static const std::vector<results::Row> kRows = {
+      {.better = Better::none}, {.better = Better::lower}, {.better = Better::higher}};
+  return {&kRows[static_cast<std::size_t>(better)], base, with};
 }
 
 constexpr std::uint64_t kOne = 1, kTwo = 2;
@@ -43,11 +45,10 @@ TEST(ReviewFigure, SizesCountFromTheBase) {
 
 Outcome outcome(std::uint64_t scanned, std::uint64_t extents) {
   Outcome out;
-  out.requests = 1000;
-  out.failed = 0;
-  out.hits[static_cast<std::size_t>(mb::Criterion::cr1)] = 10;
-  out.groups_considered = 5;
-  out.extents_scanned = scanned;
+  out.tally.requests = 1000;
+  out.searches[mb::Criterion::cr1].hits = 10;
+  out.searches[mb::Criterion::cr1].groups_considered = 5;
+  out.searches.extents_scanned = scanned;
   out.files = {.files = 10,
                .extents = extents,
                .blocks = 1000,
@@ -56,27 +57,32 @@ Outcome outcome(std::uint64_t scanned, std::uint64_t extents) {
                .best_extents = 10};
   out.layout.successors = 990;
   out.layout.following = 900;
-  out.free.add(0, 100);
+  out.free.extents.add(0, 100);
   return out;
 }
 
+// A figure of a review, by its key.
+const results::Row* row_of(std::string_view key) {
+  return results::find_row(key, results::Teller::review);
+}
+
 TEST(ReviewFigures, AreThoseOfBothSides) {
-  const std::vector<Figure> figures = figures_of(outcome(100, 20), outcome(150, 20), 4096);
+  const std::vector<Figure> figures = figures_of(outcome(100, 20), outcome(150, 20));
   std::size_t worse = 0;
   for (const Figure& one : figures) {
-    EXPECT_LE(one.label.size(), 22u) << one.label;
+    EXPECT_LE(one.row->label.size(), 22u) << one.row->label;
     if (change_of(one) == Change::worse) {
       ++worse;
-      EXPECT_EQ(one.key, "extents_scanned");
+      EXPECT_EQ(one.row->key, "extents_scanned");
     }
     // Models are not timed, and nobody came to CR2.
-    EXPECT_FALSE(one.key.starts_with("decision_ns")) << one.key;
-    EXPECT_NE(one.key, "hits/cr2");
+    EXPECT_FALSE(one.row->key.starts_with("decision_ns")) << one.row->key;
+    EXPECT_NE(one.row->key, "hits/cr2");
     // e4defrag: 10 extents too many of 1,000 blocks are 1 %, which scores 8.
-    if (one.key == "files/e4defrag_score") {
+    if (one.row->key == "files/e4defrag_score") {
       EXPECT_DOUBLE_EQ(std::get<double>(one.base), 8);
     }
-    if (one.key == "free_extents/max_kb") {
+    if (one.row->key == "free_extents/max_kb") {
       EXPECT_EQ(std::get<std::uint64_t>(one.base), 400u);
     }
   }
@@ -85,24 +91,25 @@ TEST(ReviewFigures, AreThoseOfBothSides) {
 
 TEST(ReviewFigures, HaveSearchesThatEndedPastTheLastCriterion) {
   const auto label = [](std::string_view key, const std::vector<Figure>& figures) {
-    const auto found = std::ranges::find(figures, key, &Figure::key);
-    return found == figures.end() ? std::string() : found->label;
+    const auto found = std::ranges::find(
+        figures, key, [](const Figure& figure) -> std::string_view { return figure.row->key; });
+    return found == figures.end() ? std::string() : found->row->label;
   };
   const Outcome base = outcome(100, 20);
-  EXPECT_EQ(label("hits/past_cr3", figures_of(base, base, 4096)), "");
-  report::RunReport run;
-  run.past_last = 138;
+  EXPECT_EQ(label("hits/past_cr3", figures_of(base, base)), "");
   Outcome with = base;
-  with.hits = outcome_of(run).hits;
-  EXPECT_EQ(label("hits/past_cr3", figures_of(base, with, 4096)), "hits past CR3");
+  with.searches[mb::Criterion::past_last].hits = 138;
+  EXPECT_EQ(label("hits/past_cr3", figures_of(base, with)), "hits past CR3");
 }
 
 TEST(ReviewFigures, OfNothingAreNone) {
-  const std::vector<Figure> figures = figures_of({}, {}, 1024);
+  Outcome aged;
+  aged.aged.emplace();
+  const std::vector<Figure> figures = figures_of(aged, aged);
   for (const Figure& one : figures) {
-    EXPECT_NE(one.key, "files/avg_extents");
-    EXPECT_NE(one.key, "files/e4defrag_score");
-    EXPECT_NE(one.key, "failed");
+    EXPECT_NE(one.row->key, "files/avg_extents");
+    EXPECT_NE(one.row->key, "files/e4defrag_score");
+    EXPECT_NE(one.row->key, "failed");
   }
 }
 
@@ -121,11 +128,11 @@ Review hostile() {
   one.decisions = 1'000'000;
   one.followed = 999'999;
   const Outcome base = outcome(100, 20), with = outcome(123'456'789'012, 1020);
-  one.figures = figures_of(base, with, 4096);
-  one.free_base = base.free;
-  one.free_with = with.free;
+  one.figures = figures_of(base, with);
+  one.free_base = base.free.extents;
+  one.free_with = with.free.extents;
   out.cases.push_back(one);
-  one.figures = figures_of(outcome(0, 20), outcome(7, 20), 4096);
+  one.figures = figures_of(outcome(0, 20), outcome(7, 20));
   out.cases.push_back(one);
   one.refused = "a reason of many words " + std::string(60, 'w') + " and \x1b[0m</p>";
   out.cases.push_back(one);
@@ -152,8 +159,8 @@ Review of_extents(const std::vector<std::pair<double, double>>& values) {
     Case one = first;
     one.name = fmt::format("case-{}", out.cases.size());
     one.figures = {
-        {"files/avg_extents", "extents per file", Better::lower, base, with},
-        {"files/extents", "extents of files", Better::lower, base, with, Place::document}};
+        {row_of("files/avg_extents"), base, with},
+        {row_of("files/extents"), base, with}};
     out.cases.push_back(one);
   }
   return out;
@@ -185,7 +192,7 @@ TEST(Review, TellsALineAFigureOverAllCases) {
 TEST(Review, OneFigureDoesNotFillTheList) {
   Review review = of_extents(std::vector<std::pair<double, double>>(40, {10, 20}));
   review.cases.back().figures.push_back(
-      {"extents_scanned", "extents scanned", Better::lower, 100.0, 102.0});
+      {row_of("extents_scanned"), 100.0, 102.0});
   const std::vector<Told> some = largest(review, Change::worse);
   ASSERT_EQ(some.size(), 6u);
   EXPECT_EQ(some.back().of, 39u);
@@ -204,7 +211,7 @@ TEST(Review, OfThoseFromNothingTheLargestIsFirst) {
 TEST(Review, TimesOfCasesAlikeAreTheBandOfTheOthers) {
   Review review = of_extents({{10, 11}, {10, 11}, {10, 11}});
   const auto time = [](double base, double with) {
-    return Figure{"decision_ns/mean", "ns a request, mean", Better::lower, base, with};
+    return Figure{row_of("decision_ns/mean"), base, with};
   };
   for (std::size_t i = 0; i < 2; ++i) {
     review.cases[i].alike = true;
@@ -263,11 +270,11 @@ TEST(Review, TimesChangeByMoreToBeTold) {
   Review review = hostile();
   review.cases.resize(1);
   review.cases[0].figures = {
-      {"decision_ns/mean", "ns a request, mean", Better::lower, 100.0, 109.0}};
+      {row_of("decision_ns/mean"), 100.0, 109.0}};
   EXPECT_TRUE(told(review, Change::worse).empty());
   review.cases[0].figures.front().with = 111.0;
   EXPECT_EQ(told(review, Change::worse).size(), 1u);
-  review.cases[0].figures.front().key = "extents_scanned";
+  review.cases[0].figures.front().row = row_of("extents_scanned");
   review.cases[0].figures.front().with = 102.0;
   EXPECT_EQ(told(review, Change::worse).size(), 1u);
 }
@@ -276,8 +283,8 @@ TEST(Review, TellsTimesLast) {
   Review review = hostile();
   review.cases.resize(1);
   review.cases[0].figures = {
-      {"decision_ns/mean", "ns a request, mean", Better::lower, 100.0, 300.0},
-      {"extents_scanned", "extents scanned", Better::lower, 100.0, 102.0}};
+      {row_of("decision_ns/mean"), 100.0, 300.0},
+      {row_of("extents_scanned"), 100.0, 102.0}};
   const std::vector<Told> worse = told(review, Change::worse);
   ASSERT_EQ(worse.size(), 2u);
   EXPECT_EQ(worse[0].figure, 1u);

@@ -94,19 +94,61 @@ TEST(MbStats, ThoseThatATraceShows) {
   counts.len_goal_hits = 1;
   counts.hits[static_cast<std::size_t>(mb::Criterion::best_avail)] = 3;
   const allocator::Policy& legacy = *allocator::find_policy("legacy");
-  std::vector<MbStat> stats = closing_stats(legacy, counts);
-  EXPECT_EQ(value(stats, "reqs"), 5u);
-  EXPECT_EQ(value(stats, "goal_hits"), 2u);
-  EXPECT_EQ(value(stats, "len_goal_hits"), 1u);
-  EXPECT_EQ(value(stats, "cr0_stats/hits"), 0u);  // a rung of the policy
-  EXPECT_EQ(value(stats, stat_name(mb::Criterion::best_avail, "hits")), 3u);  // none, and seen
-  EXPECT_FALSE(find_stat(stats, "cr1.5_stats/hits"));
-  EXPECT_FALSE(find_stat(stats, "breaks"));
+  KnownCounters known = known_counters(legacy, counts);
+  EXPECT_EQ(known.requests, 5u);
+  EXPECT_EQ(known.goal_hits, 2u);
+  EXPECT_EQ(known.len_goal_hits, 1u);
+  EXPECT_EQ(known[mb::Criterion::cr0].hits, 0u);         // a rung of the policy
+  EXPECT_EQ(known[mb::Criterion::best_avail].hits, 3u);  // no rung of it, and seen
+  EXPECT_FALSE(known[mb::Criterion::cr1_5].hits);
+  EXPECT_FALSE(known.breaks);
   // What is uncertain is left out.
   counts.nameless = counts.goals_hidden = 1;
-  stats = closing_stats(legacy, counts);
-  EXPECT_FALSE(find_stat(stats, "cr0_stats/hits"));
-  EXPECT_FALSE(find_stat(stats, "len_goal_hits"));
+  known = known_counters(legacy, counts);
+  EXPECT_FALSE(known[mb::Criterion::cr0].hits);
+  EXPECT_FALSE(known.len_goal_hits);
+}
+
+// What one source lacks another one may know.
+TEST(KnownCounters, TakeOverWhatIsMissing) {
+  KnownCounters known = known_counters(*parse_mb_stats(kMbStats)), other;
+  const auto requests = known.requests;
+  ASSERT_TRUE(requests);
+  other.requests = *requests + 1;
+  other.stream_goal_hits = 4;
+  other[mb::Criterion::past_last].hits = 5;
+  known.add_missing(other);
+  EXPECT_EQ(known.requests, requests);
+  EXPECT_EQ(known.stream_goal_hits, 4u);
+  EXPECT_EQ(known[mb::Criterion::past_last].hits, 5u);
+}
+
+// What a kernel prints is read as what was printed, whichever kernel it is.
+TEST(KnownCounters, AreReadAsTheyWerePrinted) {
+  allocator::Counters counters;
+  std::uint64_t next = 1;
+  counters.requests = next++;
+  counters.extents_scanned = next++;
+  counters.order2_hits = next++;
+  counters.stream_goal_hits = next++;
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    counters[row.criterion] = {next++, next++, next++, next++, next++};
+  for (const allocator::Policy* policy : allocator::policies()) {
+    const KnownCounters made = known_counters(*policy, counters);
+    const KnownCounters read = known_counters(mb_stats(*policy, counters));
+    EXPECT_EQ(made.requests, read.requests);
+    EXPECT_EQ(made.extents_scanned, read.extents_scanned);
+    EXPECT_EQ(made.order2_hits, read.order2_hits);
+    EXPECT_EQ(made.stream_goal_hits, read.stream_goal_hits) << policy->name;
+    EXPECT_EQ(made.groups_considered(), read.groups_considered()) << policy->name;
+    for (const mb::CriterionRow& row : mb::ladder_criteria()) {
+      const auto &a = made[row.criterion], &b = read[row.criterion];
+      EXPECT_EQ(a.hits, b.hits) << policy->name << " " << row.name;
+      EXPECT_EQ(a.extents_scanned, b.extents_scanned) << policy->name << " " << row.name;
+      EXPECT_EQ(a.useless_loops, b.useless_loops) << policy->name << " " << row.name;
+      EXPECT_EQ(a.bad_suggestions, b.bad_suggestions) << policy->name << " " << row.name;
+    }
+  }
 }
 
 TEST(MbStats, ComparesWhatBothSidesHave) {
@@ -202,7 +244,7 @@ TEST(MbStats, EverySectionIsKnownByBothOfItsNames) {
       if (section.empty()) continue;
       const auto parsed = parse_mb_stats(fmt::format("mballoc:\n\t{}:\n\t\thits: 7\n", section));
       ASSERT_TRUE(parsed.ok()) << section;
-      EXPECT_EQ(find_stat(*parsed, stat_name(row.criterion, "hits")), 7u) << section;
+      EXPECT_EQ(known_counters(*parsed)[row.criterion].hits, 7u) << section;
     }
 }
 

@@ -24,15 +24,15 @@ class AdviceTest : public ::testing::Test {
     figures_.assign(plan_.points.size(), {});
   }
   void set(std::size_t index, std::uint64_t steps, std::uint64_t extents) {
-    figures_[index].resize(report::rows().size());
+    figures_[index].resize(results::rows().size());
     put(index, "requests", std::uint64_t{100});
     put(index, "mb_stats/extents_scanned", steps);
     put(index, "groups_considered", std::uint64_t{0});
     put(index, "files/extents", extents);
     put(index, "files/avg_extents", static_cast<double>(extents) / 10);
   }
-  void put(std::size_t index, std::string_view key, const report::Value& value) {
-    const auto at = static_cast<std::size_t>(report::find_row(key) - report::rows().data());
+  void put(std::size_t index, std::string_view key, const results::Value& value) {
+    const auto at = static_cast<std::size_t>(results::find_row(key) - results::rows().data());
     figures_[index][at] = value;
   }
   std::string words(std::size_t capture = 0) {

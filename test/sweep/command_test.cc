@@ -109,7 +109,7 @@ TEST_F(SweepCommand, EachPointIsAReplay) {
     const boost::json::value document = boost::json::parse(replayed.out);
     const auto& run = document.at("runs").at(0).get_object();
     int compared = 0;
-    for (const report::Row& row : report::rows()) {
+    for (const results::Row& row : results::rows()) {
       const auto* const of_point = report::find_at(point, row.key);
       const auto* const of_run = report::find_at(run, row.key);
       ASSERT_EQ(of_point == nullptr, of_run == nullptr) << row.key;

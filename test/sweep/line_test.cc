@@ -9,9 +9,9 @@
 namespace e4r::sweep {
 namespace {
 
-report::Value figure_of(std::string_view line, std::string_view key) {
+results::Value figure_of(std::string_view line, std::string_view key) {
   Figures figures = {figures_of(line)};
-  return figure(figures, 0, *report::find_row(key));
+  return figure(figures, 0, *results::find_row(key));
 }
 
 TEST(Line, BeginsWithThePointAndEndsWithASum) {
@@ -68,9 +68,9 @@ TEST(Line, OfAnEarlierVersionItIsReadAndGetsItsName) {
 TEST(Line, FiguresComeBack) {
   const Plan plan = small_plan();
   const std::string line = made_line(plan, 4, 12345);
-  EXPECT_EQ(figure_of(line, "requests"), report::Value(std::uint64_t{104}));
-  EXPECT_EQ(figure_of(line, "mb_stats/extents_scanned"), report::Value(std::uint64_t{12345}));
-  EXPECT_EQ(figure_of(line, "mb_stats/groups_scanned"), report::Value());
+  EXPECT_EQ(figure_of(line, "requests"), results::Value(std::uint64_t{104}));
+  EXPECT_EQ(figure_of(line, "mb_stats/extents_scanned"), results::Value(std::uint64_t{12345}));
+  EXPECT_EQ(figure_of(line, "mb_stats/groups_scanned"), results::Value());
   ASSERT_TRUE(std::holds_alternative<double>(figure_of(line, "files/avg_extents")));
   EXPECT_NEAR(std::get<double>(figure_of(line, "files/avg_extents")), 4.0 / 3, 1e-15);
 }
@@ -137,7 +137,7 @@ TEST(Results, CsvHasAColumnForEachKey) {
   const std::string head = csv.substr(0, csv.find('\n'));
   EXPECT_TRUE(head.starts_with("point,capture,policy,mb_cr1_5_max_trim_order,requests,")) << head;
   EXPECT_EQ(std::count(head.begin(), head.end(), ','),
-            static_cast<std::ptrdiff_t>(3 + report::rows().size()));
+            static_cast<std::ptrdiff_t>(3 + results::rows().size()));
   EXPECT_NE(csv.find("\n1,a.e4c,legacy,,100,"), std::string::npos) << csv;
   EXPECT_NE(csv.find("\n5,\"b \"\"c\"\",d\",cr1.5,3,104,"), std::string::npos) << csv;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);

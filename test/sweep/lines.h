@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "report/replay_report.h"
 #include "sweep/line.h"
 #include "sweep/manifest.h"
 
@@ -20,15 +19,13 @@ namespace e4r::sweep {
 // What a run of the point might have ended with.
 [[nodiscard]] inline std::string made_line(const Plan& plan, std::size_t index,
                                            std::uint64_t scanned = 7) {
-  report::RunReport run;
+  results::Outcome run;
   run.policy = plan.points[index].policy;
   run.tally.requests = 100 + index;
-  run.mb_stats = {{"extents_scanned", scanned}};
+  run.searches.extents_scanned = scanned;
   run.files.files = 3;
   run.files.extents = 4;
-  report::ReplayReport report;
-  report.superblock.block_bits = 12;
-  return point_line(plan, index, run, report);
+  return point_line(plan, index, run);
 }
 
 }  // namespace e4r::sweep

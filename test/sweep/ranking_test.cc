@@ -32,13 +32,13 @@ class RankingTest : public ::testing::Test {
 
   void set(std::size_t index, std::uint64_t scanned, std::uint64_t considered,
            std::uint64_t extents) {
-    figures_[index].resize(report::rows().size());
+    figures_[index].resize(results::rows().size());
     put(index, "mb_stats/extents_scanned", scanned);
     put(index, "groups_considered", considered);
     put(index, "files/extents", extents);
   }
-  void put(std::size_t index, std::string_view key, const report::Value& value) {
-    const auto at = static_cast<std::size_t>(report::find_row(key) - report::rows().data());
+  void put(std::size_t index, std::string_view key, const results::Value& value) {
+    const auto at = static_cast<std::size_t>(results::find_row(key) - results::rows().data());
     figures_[index][at] = value;
   }
   std::vector<Ranking> ranked(std::string_view metric) {
@@ -99,7 +99,7 @@ TEST_F(RankingTest, FrontIsThatOfTheDefinition) {
 }
 
 TEST_F(RankingTest, TableMarksTheFrontAndAlwaysHasIt) {
-  const report::Row& metric = **find_metric("files/extents");
+  const results::Row& metric = **find_metric("files/extents");
   const std::string text = ranking_text(plan_, figures_, metric, 2);
   const auto line_of = [&text](const char* begin) {
     const auto at = text.find(begin);
@@ -117,7 +117,7 @@ TEST_F(RankingTest, TableMarksTheFrontAndAlwaysHasIt) {
 // Also where only some rows are asked for.
 TEST_F(RankingTest, EqualPointsAreOneRowWithACount) {
   for (const std::size_t i : {0, 2, 3, 4}) set(i, 50, 50, 10);
-  const report::Row& metric = **find_metric("files/extents");
+  const results::Row& metric = **find_metric("files/extents");
   const auto rows = equal_points(plan_, figures_, ranked("files/extents")[0]);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].index, 2u) << "mb_order2_req=2 is the default";
@@ -155,11 +155,12 @@ TEST(Metric, IsARowWithADirection) {
 
 TEST(Metric, KeysAreEachARowsOwn) {
   std::set<std::string> keys;
-  for (const report::Row& row : report::rows()) EXPECT_TRUE(keys.insert(row.key).second) << row.key;
-  EXPECT_EQ(report::find_row("mb_stats/extents_scanned")->better, report::Better::lower);
-  EXPECT_EQ(report::find_row("free_extents/avg_kb")->better, report::Better::higher);
-  EXPECT_EQ(report::find_row("requests")->better, report::Better::none);
-  EXPECT_EQ(report::find_row("nothing"), nullptr);
+  for (const results::Row& row : results::rows())
+    EXPECT_TRUE(keys.insert(row.key).second) << row.key;
+  EXPECT_EQ(results::find_row("mb_stats/extents_scanned")->better, results::Better::lower);
+  EXPECT_EQ(results::find_row("free_extents/avg_kb")->better, results::Better::higher);
+  EXPECT_EQ(results::find_row("requests")->better, results::Better::none);
+  EXPECT_EQ(results::find_row("nothing"), nullptr);
 }
 
 }  // namespace

@@ -4,14 +4,15 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/ageing.h"
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "e4replay/aged_report.h"
 #include "e4replay/kernel_log.h"
 #include "e4replay/start_image.h"
 #include "image/write_bitmaps.h"
+#include "report/aged.h"
 #include "util/file.h"
 #include "util/units.h"
 
@@ -122,22 +123,22 @@ Result<int> run(Options options) {
   E4R_TRY(const image::Image image, image::Image::open(start.path(), open));
   for (const std::string& warning : image.warnings()) warn(warning);
   E4R_TRY(chosen.inodes, read_slots(options.slots, image.superblock()));
-  AgedReport report;
-  report.output = options.output;
-  report.superblock = image.superblock();
-  report.profile = chosen.profile.name;
-  report.profile_source = chosen.profile.source;
-  report.policy = chosen.policy->name;
-  report.seed = options.seed;
+  report::AgedReport aged;
+  aged.output = options.output;
+  aged.superblock = image.superblock();
+  aged.profile = chosen.profile.name;
+  aged.profile_source = chosen.profile.source;
+  aged.seed = options.seed;
   E4R_TRY(const auto ageing,
           app::Ageing::begin(image, start.path(), options.target, std::move(chosen)));
   E4R_CHECK(do_all(*ageing, options, outputs));
   E4R_CHECK(image::write_with_bitmaps(start.path(), outputs.named(options.output),
                                       [&](GroupNumber group) { return ageing->bitmap(group); }));
-  report.figures = ageing->figures();
+  aged.start = ageing->start();
+  aged.end = ageing->outcome();
   if (!options.json.empty())
-    E4R_CHECK(write_output(aged_json(report), outputs.named(options.json)));
-  if (options.json != "-") print_report(aged_text(report));
+    E4R_CHECK(write_output(report::aged_json(aged), outputs.named(options.json)));
+  if (options.json != "-") print_report(report::aged_text(aged));
   return kDone;
 }
 

@@ -62,7 +62,7 @@ Status write_image(const OutputName& out, const app::Inputs& inputs, const repla
 // The requests of the recorded kernel and of each policy. `names`: keeps the texts.
 std::vector<exports::Series> series_of(const app::Comparison& comparison,
                                        std::vector<std::string>& names) {
-  for (const report::RunReport& run : comparison.report.runs)
+  for (const results::Outcome& run : comparison.report.runs)
     names.push_back(valid_utf8(run.policy->name));
   std::vector<exports::Series> out = {{0, "recorded", &comparison.recorded}};
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -73,8 +73,8 @@ std::vector<exports::Series> series_of(const app::Comparison& comparison,
 
 // The free space of the groups that a series ended with; null: not known.
 const std::vector<stats::GroupFree>* end_of(const report::ReplayReport& report, std::size_t run) {
-  if (run > 0) return &report.runs[run - 1].space.groups;
-  return report.kernel && report.kernel->run ? &report.kernel->run->space.groups : nullptr;
+  if (run > 0) return &report.runs[run - 1].free.space.groups;
+  return report.kernel && report.kernel->run ? &report.kernel->run->free.space.groups : nullptr;
 }
 
 // The table of decisions, and the timeline.
@@ -93,7 +93,7 @@ Status write_exports(const Options& options, const app::Comparison& comparison,
     for (std::size_t i = 0; i < series.size(); ++i)
       timelines.push_back({series[i], &comparison.spaces[i], end_of(comparison.report, i)});
     E4R_CHECK(exports::write_perfetto(outputs.named(options.perfetto), timelines,
-                                      comparison.report.space_before.groups));
+                                      comparison.report.start.free.space.groups));
   }
   progress.wipe();
   return {};

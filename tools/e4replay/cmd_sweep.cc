@@ -47,7 +47,7 @@ struct Options {
 struct Wanted {
   sweep::Plan plan;
   sweep::Range range;
-  const report::Row* metric = nullptr;
+  const results::Row* metric = nullptr;
 };
 
 Result<Wanted> wanted_of(const Options& options) {

@@ -11,7 +11,7 @@
 
 #include "json/text.h"
 #include "report/json_parts.h"
-#include "report/rows.h"
+#include "results/value.h"
 #include "util/escaped.h"
 #include "util/text_table.h"
 #include "util/units.h"
@@ -23,7 +23,7 @@ using shrinker::Agreement;
 using shrinker::Compared;
 using shrinker::Outcome;
 
-report::Value ratio(std::uint64_t of, std::uint64_t to) {
+results::Value ratio(std::uint64_t of, std::uint64_t to) {
   if (to == 0) return std::monostate();
   return static_cast<double>(of) / static_cast<double>(to);
 }
@@ -32,33 +32,33 @@ report::Value ratio(std::uint64_t of, std::uint64_t to) {
 struct Row {
   const char* label;
   const char* key;
-  report::Value (*value)(const Outcome&);
+  results::Value (*value)(const Outcome&);
 };
 
 constexpr std::array kRows = {
     Row{"calls of the shrinker", "calls",
-        [](const Outcome& o) -> report::Value { return o.calls; }},
-    Row{"entries visited", "visited", [](const Outcome& o) -> report::Value { return o.visited; }},
+        [](const Outcome& o) -> results::Value { return o.calls; }},
+    Row{"entries visited", "visited", [](const Outcome& o) -> results::Value { return o.visited; }},
     Row{"entries reclaimed", "reclaimed",
-        [](const Outcome& o) -> report::Value { return o.reclaimed; }},
+        [](const Outcome& o) -> results::Value { return o.reclaimed; }},
     Row{"visits per reclaimed entry", "visits_per_reclaim",
-        [](const Outcome& o) -> report::Value { return ratio(o.visited, o.reclaimed); }},
+        [](const Outcome& o) -> results::Value { return ratio(o.visited, o.reclaimed); }},
     Row{"most visits in a call", "most_visited",
-        [](const Outcome& o) -> report::Value { return o.most_visited; }},
+        [](const Outcome& o) -> results::Value { return o.most_visited; }},
     Row{"calls that reclaimed nothing", "empty_calls",
-        [](const Outcome& o) -> report::Value { return o.empty_calls; }},
-    Row{"lookups", "lookups", [](const Outcome& o) -> report::Value { return o.lookups; }},
-    Row{"  answered", "hits", [](const Outcome& o) -> report::Value { return o.hits; }},
+        [](const Outcome& o) -> results::Value { return o.empty_calls; }},
+    Row{"lookups", "lookups", [](const Outcome& o) -> results::Value { return o.lookups; }},
+    Row{"  answered", "hits", [](const Outcome& o) -> results::Value { return o.hits; }},
     Row{"  not answered: reclaimed", "lost_hits",
-        [](const Outcome& o) -> report::Value { return o.lost_hits; }},
+        [](const Outcome& o) -> results::Value { return o.lost_hits; }},
     Row{"entries, at most", "most_entries",
-        [](const Outcome& o) -> report::Value { return o.most_entries; }},
+        [](const Outcome& o) -> results::Value { return o.most_entries; }},
     Row{"  reclaimable, at most", "most_reclaimable",
-        [](const Outcome& o) -> report::Value { return o.most_reclaimable; }},
+        [](const Outcome& o) -> results::Value { return o.most_reclaimable; }},
     Row{"entries at the end", "entries",
-        [](const Outcome& o) -> report::Value { return o.entries; }},
+        [](const Outcome& o) -> results::Value { return o.entries; }},
     Row{"  reclaimable", "reclaimable",
-        [](const Outcome& o) -> report::Value { return o.reclaimable; }},
+        [](const Outcome& o) -> results::Value { return o.reclaimable; }},
 };
 
 std::string of_all(const Compared& c) {
@@ -137,7 +137,7 @@ std::string shrinker_text(const ShrinkerReport& report) {
   table.rule();
   for (const Row& row : kRows) {
     cells = {row.label};
-    for (const Outcome& run : report.runs) cells.push_back(report::text_of(row.value(run)));
+    for (const Outcome& run : report.runs) cells.push_back(results::text_of(row.value(run)));
     table.row(cells);
   }
   return out + "\n" + table.text();

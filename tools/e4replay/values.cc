@@ -37,9 +37,9 @@ std::vector<Word> tunables() {
 
 std::vector<Word> metrics() {
   std::vector<Word> out;
-  for (const report::Row* row : sweep::metrics())
+  for (const results::Row* row : sweep::metrics())
     out.push_back(
-        {row->key, row->better == report::Better::lower ? "lower is better" : "higher is better"});
+        {row->key, row->better == results::Better::lower ? "lower is better" : "higher is better"});
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "report/rows.h"
+#include "results/rows.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "ext4/criterion.h"
 #include "util/file.h"
 
-namespace e4r::report {
+namespace e4r::results {
 namespace {
 
 Value whole(std::uint64_t n) {
@@ -54,88 +54,90 @@ TEST(Rows, EveryCriterionHasItsOwn) {
 
 // Of each counter, what one criterion has shows in its row and in no other's.
 TEST(Rows, ShowTheirOwnCriterion) {
-  ReplayReport report;
-  RunReport run;
+  Outcome run;
   std::uint64_t value = 1;
   for (const mb::CriterionRow& criterion : mb::ladder_criteria())
-    run.mb_stats.push_back({stats::stat_name(criterion.criterion, "groups_considered"), value++});
+    run.searches[criterion.criterion].groups_considered = value++;
   std::uint64_t all = 0;
   value = 1;
   for (const mb::CriterionRow& criterion : mb::ladder_criteria()) {
     const Row* row = find_row(fmt::format("mb_stats/{}/groups_considered", criterion.section));
-    EXPECT_EQ(row->run(run, report), whole(value)) << criterion.name;
+    EXPECT_EQ(row->of(run), whole(value)) << criterion.name;
     all += value++;
   }
-  EXPECT_EQ(find_row("groups_considered")->run(run, report), whole(all));
+  EXPECT_EQ(find_row("groups_considered")->of(run), whole(all));
 }
 
 // Kernels of 6.12.77 and 6.17 count a search that ended past the last criterion as a useless loop
 // of the first.
 TEST(Rows, ShowWhatFaultyCountersMean) {
-  ReplayReport report;
-  RunReport run;
+  Outcome run;
   run.policy = allocator::find_policy("linux-7.3");
-  run.mb_stats = {{"cr0_stats/useless_loops", 144}, {"cr3_stats/hits", 16}};
-  run.past_last = 138;
-  EXPECT_EQ(find_row("searches_past_cr3")->run(run, report), whole(138));
-  EXPECT_EQ(find_row("mb_stats/cr0_stats/useless_loops")->run(run, report), whole(6));
-  EXPECT_EQ(find_row("mb_stats/cr3_stats/hits")->run(run, report), whole(16));
-  run.past_last.reset();
-  EXPECT_EQ(find_row("searches_past_cr3")->run(run, report), Value());
-  EXPECT_EQ(find_row("mb_stats/cr0_stats/useless_loops")->run(run, report), whole(144));
+  run.searches[mb::Criterion::cr0].useless_loops = 144;
+  run.searches[mb::Criterion::cr3].hits = 16;
+  run.searches[mb::Criterion::past_last].hits = 138;
+  EXPECT_EQ(find_row("searches_past_cr3")->of(run), whole(138));
+  EXPECT_EQ(find_row("mb_stats/cr0_stats/useless_loops")->of(run), whole(6));
+  EXPECT_EQ(find_row("mb_stats/cr3_stats/hits")->of(run), whole(16));
+  run.searches[mb::Criterion::past_last].hits.reset();
+  EXPECT_EQ(find_row("searches_past_cr3")->of(run), Value());
+  EXPECT_EQ(find_row("mb_stats/cr0_stats/useless_loops")->of(run), whole(144));
 }
 
-// Two policies that differ in one part of one row.
-ReplayReport two_policies() {
-  ReplayReport report;
-  report.superblock.block_bits = 12;
-  report.runs.resize(2);
-  report.runs[0].policy = allocator::find_policy("legacy");
-  report.runs[1].policy = allocator::find_policy("cr1.5");
-  for (RunReport& run : report.runs) run.mb_stats = {{"breaks", 5}, {"goal_hits", 7}};
-  report.runs[0].space.chunks.count[1] = 3;
-  return report;
+constexpr Teller kAll[] = {Teller::replay, Teller::review, Teller::hunt, Teller::age,
+                           Teller::writers};
+
+// A key is a place in a document, so no row lies where another one is, or within it.
+TEST(Rows, HaveTheirOwnPlaceInEachDocument) {
+  for (const Teller teller : kAll) {
+    const auto all = rows(teller);
+    EXPECT_FALSE(all.empty());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(all[i].index, i);
+      EXPECT_EQ(find_row(all[i].key, teller), &all[i]) << all[i].key << " is there twice";
+      for (const Row& other : all) EXPECT_FALSE(other.key.starts_with(all[i].key + "/"));
+    }
+  }
 }
 
-std::vector<std::string> keys_of(const RowChoice& choice) {
-  std::vector<std::string> out;
-  for (const Row* row : choice.rows) out.push_back(row->key);
-  return out;
+// What a label says of the unit is the unit.
+TEST(Rows, HaveTheUnitOfTheirLabel) {
+  for (const Teller teller : kAll)
+    for (const Row& row : rows(teller)) {
+      const auto ends = [&row](std::string_view with) {
+        return row.label.ends_with(with) || row.key.ends_with(with);
+      };
+      EXPECT_EQ(row.unit == Unit::percent, ends(", %") || ends("percent")) << row.key;
+      EXPECT_EQ(row.unit == Unit::kib, ends(", KB") || ends("_kb") || ends("_kb_per_file"))
+          << row.key;
+    }
 }
 
-TEST(ChooseRows, TakesWhatDiffersAndWhatIsCommon) {
-  const ReplayReport report = two_policies();
-  const RowChoice some = choose_rows(report, false), all = choose_rows(report, true);
-  const auto keys = keys_of(some);
-  const auto has = [&](const char* key) { return std::ranges::find(keys, key) != keys.end(); };
-  EXPECT_TRUE(has("requests"));
-  EXPECT_TRUE(has("free_space/chunks_16m"));
-  EXPECT_FALSE(has("mb_stats/breaks")) << "alike";
-  EXPECT_FALSE(has("free_space/chunks_1m"));
-  EXPECT_EQ(all.left_out, 0u);
-  EXPECT_EQ(some.left_out, all.rows.size() - some.rows.size());
+// A review has 22 columns for a label.
+TEST(Rows, FitIntoALineOfAReview) {
+  for (const Row& row : rows(Teller::review)) {
+    EXPECT_LE(row.label.size(), 22u) << row.label;
+    EXPECT_FALSE(row.label.empty() || row.label.starts_with(' ')) << row.key;
+  }
 }
 
-TEST(ChooseRows, APartComesWithItsWhole) {
-  ReplayReport report = two_policies();
-  report.runs[0].tally.metadata = report.runs[1].tally.metadata = 4;
-  report.runs[0].tally.mapping = 1;
-  const auto keys = keys_of(choose_rows(report, false));
-  const auto part = std::ranges::find(keys, "mapping_requests");
-  ASSERT_NE(part, keys.end());
-  ASSERT_NE(part, keys.begin());
-  EXPECT_EQ(*(part - 1), "metadata_requests");
+// Of the start image there is free space, and nothing that a run does.
+TEST(Rows, OfTheStartAreOfFreeSpace) {
+  Outcome start;
+  start.free.extents.add(0, 100);
+  for (const Row& row : rows()) EXPECT_EQ(row.start, row.key.starts_with("free_")) << row.key;
+  EXPECT_EQ(find_row("free_extents/max_kb")->of(start), whole(400));
+  EXPECT_EQ(find_row("aged/max_kb", Teller::age)->of(start), whole(400));
 }
 
-TEST(ChooseRows, WhatWasNotRecordedIsNoDifference) {
-  ReplayReport report = two_policies();
-  report.kernel = RecordedKernel{report.runs[0], {}, false, {}};
-  report.kernel->run->mb_stats.clear();
-  const auto keys = keys_of(choose_rows(report, false));
-  EXPECT_EQ(std::ranges::find(keys, "mb_stats/breaks"), keys.end());
-  report.kernel->run->mb_stats = {{"breaks", 6}};
-  const auto now = keys_of(choose_rows(report, false));
-  EXPECT_NE(std::ranges::find(now, "mb_stats/breaks"), now.end());
+// What a replay counts is unknown of a file system that was aged, and the other way round.
+TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
+  Outcome replayed, aged;
+  aged.aged.emplace();
+  EXPECT_EQ(find_row("failed")->of(replayed), whole(0));
+  EXPECT_EQ(find_row("failed")->of(aged), Value());
+  EXPECT_EQ(find_row("freed/runs", Teller::age)->of(replayed), Value());
+  EXPECT_EQ(find_row("freed/runs", Teller::age)->of(aged), whole(0));
 }
 
 // docs/metrics.md names the key of each row beside its label. SECTION and CRITERION stand for
@@ -169,4 +171,4 @@ TEST(Rows, AreInTheDocumentation) {
 }
 
 }  // namespace
-}  // namespace e4r::report
+}  // namespace e4r::results

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/aged.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "json/text.h"
+#include "report/json_parts.h"
+#include "util/escaped.h"
+#include "util/units.h"
+
+namespace e4r::report {
+namespace {
+
+namespace json = boost::json;
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+std::uint64_t size_of(const AgedReport& r) {
+  return r.superblock.blocks_count * r.superblock.block_size();
+}
+
+// What is no row of free space.
+void put_lists(json::object& into, const results::Outcome& of) {
+  const stats::FreeExtents& free = of.free.extents;
+  into["histogram"] = free_extents_json(free, of.geometry.block_size(), free.blocks)["histogram"];
+  into["aligned"] = aligned_json(of.free.space.aligned, of.geometry, free.blocks);
+}
+
+// Empty when a model decided.
+std::string times_text(const allocator::DecisionTimes& times) {
+  if (times.empty()) return {};
+  return fmt::format(
+      "decisions    {} ns on average, {} in the middle, 99 % of them no more than {}\n"
+      "             (the kernel's code alone: no disk, one CPU, no other writer)\n",
+      format_count(*times.mean()), format_count(*times.percentile(0.5)),
+      format_count(*times.percentile(0.99)));
+}
+
+std::string files_text(const stats::FileFragmentation& files) {
+  if (files.files == 0) return "none";
+  return fmt::format("{}, {:.3f} extents in each, {:.1f} % in one, most {}",
+                     format_count(files.files), files.extents_per_file(),
+                     100 * share(files.one_extent, files.files), format_count(files.most_extents));
+}
+
+std::string free_text(const char* name, const results::Outcome& of) {
+  const stats::FreeExtents& free = of.free.extents;
+  const std::uint64_t block = of.geometry.block_size();
+  return fmt::format("{:<12} {} free extents, {} on average, the largest {}; {} whole MiB free\n",
+                     name, format_count(free.count), format_size(free.average() * block),
+                     format_size(free.max * block), format_count(free.free_chunks));
+}
+
+// Free pieces at the end, by size.
+std::string aligned_text(const results::Outcome& of) {
+  const stats::AlignedFree& aligned = of.free.space.aligned;
+  std::string out;
+  for (std::size_t i = 0; i < aligned.pieces.size(); ++i)
+    out += fmt::format("{}{} of {} ({:.1f} %)", i == 0 ? "" : ", ", format_count(aligned.pieces[i]),
+                       format_size(1ull << stats::AlignedFree::kSizeBits[i]),
+                       100 * share(aligned.blocks(of.geometry, i), of.free.extents.blocks));
+  return fmt::format("aligned      free pieces: {}\n", out);
+}
+
+// Empty when no file has an extsize.
+std::string extsize_text(const age::AgerTally& tally) {
+  if (tally.aligned == 0) return {};
+  return fmt::format("extsize      {} requests for aligned extents, {} refused; {} not written\n",
+                     format_count(tally.aligned), format_count(tally.refused),
+                     format_size(tally.lost_bytes));
+}
+
+}  // namespace
+
+std::string aged_text(const AgedReport& r) {
+  const results::Outcome& end = r.end;
+  const results::Aged& aged = *end.aged;
+  const auto& [writes, appends, removals, syncs] = aged.operations;
+  std::string out = fmt::format(
+      "{}: {}, {} blocks, {} groups; profile {}, seed {}, policy {}\n"
+      "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs\n"
+      "written      {}, {:.2f} times the file system; {} requests, {} of them for tree nodes\n"
+      "searches     {} groups considered, {} extents scanned\n"
+      "{}"
+      "utilisation  {:.1f} %\n"
+      "files        {}\n",
+      escaped(r.output), format_size(size_of(r)), format_size(r.superblock.block_size()),
+      format_count(r.superblock.groups), escaped(r.profile), r.seed, end.policy->name,
+      format_count(writes + appends + removals + syncs), end.elapsed_s, format_count(writes),
+      format_count(appends), format_count(removals), format_count(syncs),
+      format_size(aged.bytes_written), share(aged.bytes_written, size_of(r)),
+      format_count(end.tally.requests), format_count(aged.tally.tree_nodes),
+      format_count(*end.searches.groups_considered()), format_count(*end.searches.extents_scanned),
+      times_text(end.times), 100 * (1 - share(end.free.extents.blocks, r.superblock.blocks_count)),
+      files_text(end.files));
+  return out + free_text("start", r.start) + free_text("aged", end) + aligned_text(end) +
+         extsize_text(aged.tally) +
+         "Inodes are the start image's: e2fsck finds blocks in use that belong to nobody.\n";
+}
+
+std::string aged_json(const AgedReport& r) {
+  json::object doc = {{"schema", "e4replay-age/1"}, {"image", image_json(r.output, r.superblock)}};
+  doc["age"] = json::object{{"profile", r.profile},
+                            {"profile_source", r.profile_source},
+                            {"seed", r.seed},
+                            {"policy", r.end.policy->name},
+                            {"decisions_hash", fmt::format("{:016x}", r.end.decisions_hash)},
+                            {"elapsed_s", r.end.elapsed_s}};
+  put_rows(doc, r.end, results::Teller::age);
+  put_lists(doc["aged"].as_object(), r.end);
+  json::object start;
+  put_start_rows(start, r.start, results::Teller::age);
+  put_lists(start["aged"].as_object(), r.start);
+  doc["start"] = std::move(start["aged"]);
+  return json_text(doc);
+}
+
+}  // namespace e4r::report

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "results/outcome.h"
+
+#include "replay/engine.h"
+
+namespace e4r::results {
+namespace {
+
+// log2 of the blocks in 64 KiB; 0 where a block is larger.
+std::uint32_t order_of_64k(std::uint32_t block_bits) {
+  return block_bits < 16 ? 16 - block_bits : 0;
+}
+
+// The file's extents as those of a replay.
+std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
+  std::vector<FileExtent> out;
+  for (const BlockRange& run : file.extents())
+    out.push_back({out.empty() ? 0 : out.back().end(), run.first, run.count});
+  return out;
+}
+
+// A kernel counts for itself.
+stats::KnownCounters searches_of(const replay::Engine& engine) {
+  const auto own = kernels_stats(engine);
+  if (!own) return stats::known_counters(engine.policy(), engine.counters());
+  stats::KnownCounters out = stats::known_counters(*own);
+  out[mb::Criterion::past_last].hits = engine.counters()[mb::Criterion::past_last].hits;
+  return out;
+}
+
+}  // namespace
+
+double Outcome::requests_per_s() const {
+  const double took = elapsed_s - ready_s;
+  return took > 0 ? static_cast<double>(tally.requests) / took : 0;
+}
+
+bool Outcome::agrees() const {
+  const auto all = [](const std::optional<replay::Agreement>& a) { return !a || a->complete(); };
+  return all(agreement) && all(free_run) && (!groups || groups->equal()) &&
+         (!kernel_stats || kernel_stats->equal());
+}
+
+std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& engine) {
+  const allocator::KernelAccount* const account = engine.account();
+  if (account == nullptr) return std::nullopt;
+  auto shown = stats::parse_mb_stats(account->mb_stats);
+  if (!shown.ok()) return std::nullopt;
+  // A time is no count.
+  std::erase_if(*shown, [](const stats::MbStat& stat) { return stat.name == "buddies_time_used"; });
+  return *std::move(shown);
+}
+
+Outcome outcome_of(const replay::Engine& engine) {
+  Outcome out;
+  out.policy = &engine.policy();
+  out.tunables = engine.tunables();
+  out.geometry = static_cast<const Geometry&>(engine.state().geometry());
+  out.tally = engine.tally();
+  out.searches = searches_of(engine);
+  out.times = engine.times();
+  out.free = stats::settled_free(engine.state(), stats::mebibyte_bits(out.geometry.block_bits));
+  out.files = stats::file_fragmentation(engine.files(), out.geometry);
+  out.layout = stats::file_layout_score(engine.files());
+  out.write_order = engine.write_order();
+  if (engine.discards() != nullptr) out.discards = engine.discards()->counts();
+  out.decisions_hash = engine.hash().value();
+  out.costs = engine.costs();
+  return out;
+}
+
+Outcome outcome_of(const replay::Run& run) {
+  Outcome out = outcome_of(*run.engine);
+  out.ready_s = run.ready_s;
+  out.elapsed_s = run.elapsed_s;
+  return out;
+}
+
+Outcome outcome_of(const age::Ager& ager, const Geometry& geometry) {
+  Outcome out;
+  out.geometry = geometry;
+  out.tally.requests = ager.tally().requests;
+  out.searches = stats::known_counters(ager.counters());
+  out.times = ager.times();
+  out.free = stats::settled_free(ager.state(), stats::mebibyte_bits(geometry.block_bits));
+  for (const age::ExtentTree& file : ager.files()) {
+    const std::vector<FileExtent> extents = extents_of(file);
+    if (extents.empty()) continue;
+    stats::add_file(extents, out.layout);
+    out.files.add(extents, geometry);
+  }
+  out.decisions_hash = ager.tally().hash.value();
+  Aged& aged = out.aged.emplace();
+  aged.tally = ager.tally();
+  aged.ever_used = ager.ever_used().blocks();
+  aged.ever_used_64k = ager.ever_used().pieces(order_of_64k(geometry.block_bits));
+  return out;
+}
+
+Outcome outcome_of(const state::Source& source) {
+  Outcome out;
+  out.geometry = static_cast<const Geometry&>(source.geometry);
+  out.free = stats::source_free(source, stats::mebibyte_bits(source.geometry.block_bits));
+  return out;
+}
+
+}  // namespace e4r::results

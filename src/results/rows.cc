@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "results/rows.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+
+#include "results/table.h"
+
+namespace e4r::results {
+namespace {
+
+using Tables = std::array<std::vector<Row>, kTellers>;
+
+// Where one of the image's free space is in the document of `age`: "free_extents/count" is
+// "aged/count" there.
+std::string aged_key(const Row& row) {
+  return row.start ? "aged" + row.key.substr(row.key.find('/')) : row.key;
+}
+
+// Gives the row the teller's key and label.
+void rename(Row& row, Teller teller) {
+  if (teller == Teller::hunt) teller = Teller::review;
+  const auto name = std::ranges::find(row.names, teller, &Name::teller);
+  if (teller == Teller::age) row.key = aged_key(row);
+  if (teller != Teller::replay) row.label.erase(0, row.label.find_first_not_of(' '));
+  if (name == row.names.end()) return;
+  row.key = name->key;
+  if (!name->label.empty()) row.label = name->label;
+}
+
+Tables tables_of(const std::vector<Row>& all) {
+  Tables out;
+  for (std::size_t i = 0; i < kTellers; ++i)
+    for (const Row& row : all) {
+      if ((row.told & by(static_cast<Teller>(i))) == 0) continue;
+      Row& told = out[i].emplace_back(row);
+      rename(told, static_cast<Teller>(i));
+    }
+  // A review tells of free space last, and of the longest extent behind the average one.
+  const auto late = [](const Row& row) {
+    return row.start ? 1 + (row.key == "free_extents/max_kb" ? 1 : 0) : 0;
+  };
+  for (const Teller teller : {Teller::review, Teller::hunt})
+    std::ranges::stable_sort(out[static_cast<std::size_t>(teller)], {}, late);
+  for (std::vector<Row>& told : out)
+    for (std::size_t i = 0; i < told.size(); ++i) told[i].index = i;
+  return out;
+}
+
+struct Made {
+  std::mutex making;
+  std::vector<Row> added;
+  // By how many criteria files had named, and how many rows were added.
+  std::map<std::pair<std::size_t, std::size_t>, Tables> all;
+};
+
+Made& made() {
+  static Made out;
+  return out;
+}
+
+}  // namespace
+
+std::span<const Row> rows(Teller teller) {
+  Made& known = made();
+  const std::lock_guard lock(known.making);
+  const auto [at, is_new] =
+      known.all.try_emplace({mb::own_criteria(), known.added.size()}, Tables());
+  if (is_new) {
+    std::vector<Row> all = table();
+    all.insert(all.end(), known.added.begin(), known.added.end());
+    at->second = tables_of(all);
+  }
+  return at->second[static_cast<std::size_t>(teller)];
+}
+
+const Row* find_row(std::string_view key, Teller teller) {
+  const auto all = rows(teller);
+  const auto found = std::ranges::find(all, key, &Row::key);
+  return found == all.end() ? nullptr : &*found;
+}
+
+void add_row(Row row) {
+  Made& known = made();
+  const std::lock_guard lock(known.making);
+  known.added.push_back(std::move(row));
+}
+
+}  // namespace e4r::results

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/outcome.h"
+#include "results/value.h"
+
+// The figures of runs. Whoever tells of runs takes them from this one table: docs/adding-a-row.md.
+namespace e4r::results {
+
+// When a whole table has a row. Documents have it whenever there is a figure.
+enum class Show : std::uint8_t { always, nonzero /* in any column */, never };
+
+// Which way a figure is better; none: it tells what was done, not how well.
+enum class Better : std::uint8_t { none, lower, higher };
+
+// What a figure counts. A step is a group considered or an extent examined.
+enum class Unit : std::uint8_t { count, steps, blocks, clusters, bytes, kib, percent, seconds, ns };
+
+// Who tells of runs: replay, with sweep and the library; review; hunt, of what becomes worse; age;
+// and the simulation of many writers.
+enum class Teller : std::uint8_t { replay, review, hunt, age, writers };
+inline constexpr std::size_t kTellers = 5;
+[[nodiscard]] constexpr std::uint8_t by(Teller teller) {
+  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(teller));
+}
+inline constexpr std::uint8_t kOutcomes =
+    by(Teller::replay) | by(Teller::review) | by(Teller::hunt) | by(Teller::age);
+
+// Where a review tells of a figure. One that says what another one says, in other units, is not in
+// the lists: with the same files, their extents say what extents per file says.
+enum class Place : std::uint8_t {
+  lists,     // what got worse and what got better, and all that follows
+  cases,     // the figures of its case, and the document
+  document,  // that alone
+};
+
+// How a teller calls a figure that it does not call as a replay does. hunt has review's names.
+struct Name {
+  Teller teller;
+  std::string key;
+  std::string label = {};  // empty: none, or as a replay does
+};
+
+// One figure.
+struct Row {
+  std::string section = {};  // heading in the table of a replay
+  std::string label = {};    // below a heading it begins with two blanks
+  std::string key = {};      // in JSON documents, levels separated by '/'
+  std::function<Value(const Outcome&)> of = {};
+  Better better = Better::none;
+  Unit unit = Unit::count;
+  Show show = Show::always;
+  bool start = false;  // the image at the start has the figure, too
+  std::uint8_t told = kOutcomes;
+  std::vector<Name> names = {};
+  Place place = Place::lists;
+  bool common = false;  // most people ask for it: a short table has it whatever it says
+
+  std::size_t index = 0;  // in rows(teller) as they were when it was made
+};
+
+// The rows of a teller, with the keys and labels that it has for them, in the order in which they
+// are told: one for each criterion that there is now (mb::ladder_criteria()). Thread-safe; good for
+// as long as the program runs.
+[[nodiscard]] std::span<const Row> rows(Teller teller = Teller::replay);
+
+// The row of that key; null when there is none.
+[[nodiscard]] const Row* find_row(std::string_view key, Teller teller = Teller::replay);
+
+// Adds a row behind all others, for as long as the program runs. Rows that somebody holds stay.
+// Tests show with it that a row is all that a figure needs.
+void add_row(Row row);
+
+}  // namespace e4r::results

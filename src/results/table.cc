@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "results/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "age/workload.h"
+#include "util/units.h"
+
+namespace e4r::results {
+namespace {
+
+using replay::Tally;
+using stats::FreeChunks;
+using stats::KnownCounters;
+using Count = KnownCounters::Count;
+using PerCriterion = KnownCounters::PerCriterion;
+using Rows = std::vector<Row>;
+using Of = const Outcome&;
+
+constexpr std::uint8_t kReplay = by(Teller::replay), kReview = by(Teller::review),
+                       kHunt = by(Teller::hunt), kAge = by(Teller::age),
+                       kWriters = by(Teller::writers);
+
+Value value_of(Count count) {
+  return count ? Value(*count) : Value();
+}
+
+Value percent_of(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return {};
+  return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// 0 of nothing.
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+std::uint64_t kib(Of o, std::uint64_t blocks) {
+  return blocks * (o.geometry.block_size() / 1024);
+}
+
+Row common(Row row) {
+  row.common = true;
+  return row;
+}
+
+// What a replay counts beside the allocator's own counters.
+Row tallied(const char* label, const char* key, std::uint64_t Tally::*member,
+            Show show = Show::nonzero, Better better = Better::none) {
+  return {.label = label,
+          .key = key,
+          .of = [member](Of o) { return o.aged ? Value() : Value(o.tally.*member); },
+          .better = better,
+          .show = show,
+          .told = kReplay};
+}
+
+void add_tally(Rows& out) {
+  out.push_back(common({.label = "requests",
+                        .key = "requests",
+                        .of = [](Of o) -> Value { return o.tally.requests; },
+                        .told = std::uint8_t(kReplay | kReview | kAge | kWriters),
+                        .names = {{Teller::age, "age/requests"}}}));
+  out.push_back(common(
+      tallied("blocks allocated", "allocated_blocks", &Tally::allocated_blocks, Show::always)));
+  Row failed =
+      common(tallied("failed, no space", "failed", &Tally::failed, Show::always, Better::lower));
+  failed.told = kReplay | kReview;
+  out.push_back(failed);
+  out.push_back(tallied("metadata requests", "metadata_requests", &Tally::metadata));
+  out.push_back(
+      tallied("  for mappings of files, as recorded", "mapping_requests", &Tally::mapping));
+  out.push_back(tallied("requests more than recorded", "extra_requests", &Tally::extra,
+                        Show::nonzero, Better::lower));
+  out.push_back(tallied("recorded requests not needed", "absorbed_requests", &Tally::absorbed));
+  out.push_back(tallied("refused before the allocator", "refused_requests", &Tally::refused));
+  out.push_back(tallied("clusters freed", "freed_clusters", &Tally::freed_clusters));
+  out.push_back(tallied("frees of what is not in use", "bad_frees", &Tally::bad_frees));
+  out.push_back(tallied("requests outside the image", "bad_requests", &Tally::bad_requests));
+  const auto guessed = [&out](const char* label, const char* key, std::uint64_t Tally::*member,
+                              const char* review) {
+    Row& row = out.emplace_back(tallied(label, key, member));
+    row.told = kReplay | kReview;
+    row.names = {{Teller::review, key, review}};
+    row.place = Place::cases;
+  };
+  guessed("decided by a file size not recorded", "guessed_sizes", &Tally::guessed_sizes,
+          "by a guessed size");
+  guessed("decided by writers not recorded", "guessed_writers", &Tally::guessed_writers,
+          "by guessed writers");
+}
+
+// A counter of mb_stats; `name`: the kernel's.
+Row counter(const char* section, const char* label, const char* name, Count KnownCounters::*member,
+            Show show = Show::always, Better better = Better::none) {
+  return {.section = section,
+          .label = label,
+          .key = fmt::format("mb_stats/{}", name),
+          .of = [member](Of o) { return value_of(o.searches.*member); },
+          .better = better,
+          .show = show,
+          .told = kReplay};
+}
+
+// A counter that each criterion has. `of`: its value of a criterion.
+template <class OfCriterion>
+void add_per_criterion(Rows& out, const char* section, const char* name, Better better,
+                       OfCriterion of) {
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    out.push_back({.section = section,
+                   .label = fmt::format("  {}", row.title),
+                   .key = fmt::format("mb_stats/{}/{}", row.section, name),
+                   .of = [of, criterion = row.criterion](Of o) { return of(o, criterion); },
+                   .better = better,
+                   .show = Show::nonzero,
+                   .told = kReplay});
+}
+
+template <Count PerCriterion::*Member>
+Value of_criterion(Of o, mb::Criterion criterion) {
+  return value_of(o.searches[criterion].*Member);
+}
+
+// A kernel counts a search that ended past the last criterion among the useless loops of its first
+// one (GroupRules::counts_past_last). Those have a row of their own.
+Value useless_loops(Of o, mb::Criterion criterion) {
+  Count loops = o.searches[criterion].useless_loops;
+  const mb::Criterion first = o.policy ? o.policy->ladder.front().criterion : mb::Criterion::cr0;
+  if (loops && criterion == first)
+    *loops -= std::min(*loops, o.searches[mb::Criterion::past_last].hits.value_or(0));
+  return value_of(loops);
+}
+
+void add_hits(Rows& out) {
+  constexpr const char* kSection = "searches ended by";
+  const auto from = static_cast<std::ptrdiff_t>(out.size());
+  add_per_criterion(out, kSection, "hits", Better::none, of_criterion<&PerCriterion::hits>);
+  const mb::CriterionRow& past = mb::row_of(mb::Criterion::past_last);
+  out.push_back(
+      {.section = kSection,
+       .label = fmt::format("  {}", past.title),
+       .key = "searches_past_cr3",
+       .of = [](Of o) { return of_criterion<&PerCriterion::hits>(o, mb::Criterion::past_last); },
+       .show = Show::nonzero});
+  std::vector<mb::CriterionRow> ends = mb::ladder_criteria();
+  ends.push_back(past);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    Row& row = *(out.begin() + from + static_cast<std::ptrdiff_t>(i));
+    row.told = kReplay | kReview;
+    row.names = {{Teller::review, fmt::format("hits/{}", ends[i].key),
+                  fmt::format("hits {}", ends[i].title)}};
+  }
+}
+
+// What searches cost. hunt knows the sum of both, too.
+void add_steps(Rows& out) {
+  constexpr const char *kGroups = "groups considered", *kExtents = "extents scanned";
+  out.push_back(common({.section = kGroups,
+                        .label = "  all",
+                        .key = "groups_considered",
+                        .of = [](Of o) { return value_of(o.searches.groups_considered()); },
+                        .better = Better::lower,
+                        .unit = Unit::steps,
+                        .names = {{Teller::review, "groups_considered", kGroups},
+                                  {Teller::age, "age/groups_considered"}}}));
+  add_per_criterion(out, kGroups, "groups_considered", Better::lower,
+                    of_criterion<&PerCriterion::groups_considered>);
+  out.push_back(counter("groups scanned", "  all", "groups_scanned", &KnownCounters::groups_scanned,
+                        Show::always, Better::lower));
+  out.push_back(counter("groups scanned", "  buddies generated", "buddies_generated",
+                        &KnownCounters::buddies_generated, Show::nonzero, Better::lower));
+  Row scanned = common(counter(kExtents, "  all", "extents_scanned",
+                               &KnownCounters::extents_scanned, Show::always, Better::lower));
+  scanned.unit = Unit::steps;
+  scanned.told = kOutcomes;
+  scanned.names = {{Teller::review, "extents_scanned", kExtents},
+                   {Teller::age, "age/extents_scanned"}};
+  out.push_back(scanned);
+  add_per_criterion(out, kExtents, "extents_scanned", Better::lower,
+                    of_criterion<&PerCriterion::extents_scanned>);
+  out.push_back({.label = "groups considered and extents scanned",
+                 .key = "steps",
+                 .of = [](Of o) -> Value {
+                   const Count groups = o.searches.groups_considered();
+                   if (!groups || !o.searches.extents_scanned) return {};
+                   return *groups + *o.searches.extents_scanned;
+                 },
+                 .better = Better::lower,
+                 .unit = Unit::steps,
+                 .told = kHunt});
+}
+
+// What a kernel's code took; models have none of these.
+void add_times(Rows& out) {
+  using Times = allocator::DecisionTimes;
+  const auto add = [&out](const std::string& label, std::string_view key, auto of,
+                          const char* review = nullptr) {
+    Row& row = out.emplace_back(Row{.section = "time of a decision, ns",
+                                    .label = label,
+                                    .key = fmt::format("decision_ns/{}", key),
+                                    .of = [of](Of o) { return value_of(of(o.times)); },
+                                    .better = Better::lower,
+                                    .unit = Unit::ns,
+                                    .show = Show::nonzero,
+                                    .told = review == nullptr ? kReplay : kOutcomes});
+    if (review != nullptr) row.names = {{Teller::review, row.key, review}};
+  };
+  add(
+      "  mean", "mean", [](const Times& times) { return times.mean(); }, "ns a request, mean");
+  add(
+      "  median", "p50", [](const Times& times) { return times.percentile(0.5); },
+      "ns a request, median");
+  add(
+      "  99 % took no more", "p99", [](const Times& times) { return times.percentile(0.99); },
+      "ns a request, 99 %");
+  add("  mean, from a preallocation", "preallocation",
+      [](const Times& times) { return times.mean_of(mb::Criterion::unknown); });
+  for (const mb::CriterionRow& row : mb::ladder_criteria())
+    add(fmt::format("  mean, {}", row.title), row.key,
+        [of = row.criterion](const Times& times) { return times.mean_of(of); });
+}
+
+void add_outcome_of_searches(Rows& out) {
+  constexpr const char *kHits = "outcome of searches", *kPrealloc = "preallocation, clusters";
+  using Known = KnownCounters;
+  out.push_back(counter(kHits, "  at the goal", "goal_hits", &Known::goal_hits, Show::always,
+                        Better::higher));
+  out.push_back(counter(kHits, "  full goal length", "len_goal_hits", &Known::len_goal_hits,
+                        Show::always, Better::higher));
+  out.push_back(
+      counter(kHits, "  whole buddy chunk", "2^n_hits", &Known::order2_hits, Show::nonzero));
+  out.push_back(counter(kHits, "  ended by mb_max_to_scan", "breaks", &Known::breaks, Show::always,
+                        Better::lower));
+  out.push_back(counter(kHits, "  lost to another writer", "lost", &Known::lost, Show::nonzero));
+  out.push_back(counter(kPrealloc, "  preallocated", "preallocated", &Known::preallocated));
+  out.push_back(counter(kPrealloc, "  discarded", "discarded", &Known::discarded, Show::always,
+                        Better::lower));
+}
+
+// What the device is told of, where the mount does that.
+void add_discards(Rows& out) {
+  const auto add = [&out](const char* label, const char* key, Better better, auto of) {
+    out.push_back({.section = "discards",
+                   .label = label,
+                   .key = key,
+                   .of = [of](Of o) { return o.discards ? of(*o.discards) : Value(); },
+                   .better = better,
+                   .show = Show::nonzero,
+                   .told = kReplay});
+  };
+  using Discards = const allocator::DiscardCounts&;
+  add("  issued", "discards/issued", Better::lower, [](Discards d) -> Value { return d.issued; });
+  add("  blocks", "discards/blocks", Better::none, [](Discards d) -> Value { return d.blocks; });
+  add("  average length, blocks", "discards/avg_blocks", Better::higher, [](Discards d) -> Value {
+    if (d.issued == 0) return {};
+    return static_cast<double>(d.blocks) / static_cast<double>(d.issued);
+  });
+}
+
+void add_free_extents(Rows& out) {
+  const auto add = [&out](const char* label, const char* key, Better better, auto of,
+                          const char* review = nullptr) -> Row& {
+    Row& row =
+        out.emplace_back(Row{.section = "free extents at the end",
+                             .label = label,
+                             .key = key,
+                             .of = [of](Of o) -> Value { return of(o); },
+                             .better = better,
+                             .start = true,
+                             .told = review == nullptr ? std::uint8_t(kReplay | kAge) : kOutcomes});
+    if (review != nullptr) row.names = {{Teller::review, key, review}};
+    return row;
+  };
+  add(
+      "  count", "free_extents/count", Better::lower, [](Of o) { return o.free.extents.count; },
+      "free extents")
+      .common = true;
+  add("  smallest, KB", "free_extents/min_kb", Better::none, [](Of o) {
+    return kib(o, o.free.extents.min);
+  }).unit = Unit::kib;
+  add(
+      "  largest, KB", "free_extents/max_kb", Better::higher,
+      [](Of o) { return kib(o, o.free.extents.max); }, "max free extent, KB")
+      .unit = Unit::kib;
+  Row& average = add(
+      "  average, KB", "free_extents/avg_kb", Better::higher,
+      [](Of o) { return kib(o, o.free.extents.average()); }, "avg free extent, KB");
+  average.unit = Unit::kib;
+  average.common = true;
+  average.place = Place::document;
+}
+
+void add_files(Rows& out) {
+  const auto add = [&out](const char* label, const char* key, Better better, std::uint8_t told,
+                          auto of) -> Row& {
+    return out.emplace_back(Row{.section = "files written",
+                                .label = label,
+                                .key = key,
+                                .of = [of](Of o) -> Value { return of(o.files); },
+                                .better = better,
+                                .told = told});
+  };
+  using Files = const stats::FileFragmentation&;
+  Row& count =
+      add("  count", "files/count", Better::none, kOutcomes, [](Files f) { return f.files; });
+  count.common = true;
+  count.names = {{Teller::review, "files/count", "files"}};
+  Row& extents = add("  extents", "files/extents", Better::lower, kOutcomes,
+                     [](Files f) { return f.extents; });
+  extents.common = true;
+  extents.names = {{Teller::review, "files/extents", "extents of files"}};
+  extents.place = Place::document;
+  Row& average = add("  extents per file", "files/avg_extents", Better::lower,
+                     kReplay | kReview | kHunt | kWriters, [](Files f) -> Value {
+                       if (f.files == 0) return {};
+                       return f.extents_per_file();
+                     });
+  average.common = true;
+  average.names = {{Teller::writers, "extents_per_file"}};
+  Row& most = add("  most extents in one", "files/max_extents", Better::lower, kReplay | kAge,
+                  [](Files f) { return f.most_extents; });
+  most.common = true;
+  most.names = {{Teller::age, "files/most_extents"}};
+  add("  in one extent", "files/single_extent", Better::higher, kReplay | kAge, [](Files f) {
+    return f.one_extent;
+  }).names = {{Teller::age, "files/one_extent"}};
+  add("  in one extent, %", "files/single_extent_percent", Better::higher, kReview | kHunt,
+      [](Files f) { return percent_of(f.one_extent, f.files); })
+      .unit = Unit::percent;
+  Row& score = add("  score of e4defrag", "files/e4defrag_score", Better::lower,
+                   kReplay | kReview | kHunt, [](Files f) -> Value {
+                     const auto of = f.defrag_score();
+                     return of ? Value(*of) : Value();
+                   });
+  score.show = Show::never;
+  score.place = Place::cases;
+  add("  blocks", "files/blocks", Better::none, kAge, [](Files f) { return f.blocks; }).unit =
+      Unit::blocks;
+}
+
+// Distances of all seeks, spread over `among`; whole KiB.
+Value distance_kb(Of o, std::uint64_t among) {
+  if (among == 0) return {};
+  return o.layout.distance_kb(among, o.geometry.block_size());
+}
+
+void add_layout(Rows& out) {
+  const auto add = [&out](const char* label, const char* key, Better better, Unit unit,
+                          std::uint8_t told, auto of) -> Row& {
+    return out.emplace_back(Row{.section = "layout of files written",
+                                .label = label,
+                                .key = key,
+                                .of = [of](Of o) -> Value { return of(o); },
+                                .better = better,
+                                .unit = unit,
+                                .told = told});
+  };
+  Row& score =
+      add("  layout score, %", "layout/score_percent", Better::higher, Unit::percent, kOutcomes,
+          [](Of o) { return percent_of(o.layout.following, o.layout.successors); });
+  score.common = true;
+  score.names = {{Teller::age, "files/score_percent"}};
+  add("  score of the median file, %", "layout/median_score_percent", Better::higher, Unit::percent,
+      kReplay, [](Of o) -> Value {
+        if (o.layout.successors == 0) return {};
+        return 100 * o.layout.median;
+      });
+  add("  seeks to read each once", "layout/seeks", Better::lower, Unit::count, kReplay | kAge,
+      [](Of o) { return o.layout.seeks(); })
+      .names = {{Teller::age, "files/seeks"}};
+  add("  average seek, KB", "layout/avg_seek_kb", Better::lower, Unit::kib, kReplay,
+      [](Of o) { return distance_kb(o, o.layout.seeks()); });
+  add("  seeks of a file, KB", "layout/seek_kb_per_file", Better::lower, Unit::kib,
+      kReplay | kWriters, [](Of o) { return distance_kb(o, o.layout.files); })
+      .names = {{Teller::writers, "seek_kb_per_file"}};
+  // Neither rounded nor left out where there is no seek.
+  add("", "files/avg_seek_kb", Better::lower, Unit::kib, kAge, [](Of o) {
+    return share(o.layout.distance * o.geometry.block_size() / kKiB, o.layout.seeks());
+  });
+}
+
+void add_write_order(Rows& out) {
+  const auto add = [&out](const char* label, const char* key, Better better, auto of) {
+    out.push_back({.section = "order of allocations",
+                   .label = label,
+                   .key = key,
+                   .of = [of](Of o) -> Value { return of(o.write_order); },
+                   .better = better,
+                   .unit = Unit::percent,
+                   .told = kReplay});
+  };
+  using Order = const replay::WriteOrder&;
+  add("  next to the one before, %", "write_order/adjacent_percent", Better::higher,
+      [](Order w) { return percent_of(w.adjacent, w.allocations > 0 ? w.allocations - 1 : 0); });
+  add("  blocks in file order, %", "write_order/in_order_percent", Better::higher,
+      [](Order w) { return percent_of(w.in_order, w.neighbours); });
+  add("  joints interrupted, %", "write_order/interrupted_percent", Better::lower,
+      [](Order w) { return percent_of(w.interrupted, w.continued); });
+}
+
+// What devices discard at once (docs/metrics.md).
+struct Granule {
+  const char *name, *key;
+  std::uint64_t bytes;
+};
+constexpr auto kGranules = std::to_array<Granule>(
+    {{"64 KiB", "64k", 64 * kKiB}, {"1 MiB", "1m", kMiB}, {"16 MiB", "16m", 16 * kMiB}});
+
+// The blocks in so many bytes; 1 where a block is larger.
+std::uint64_t blocks_in(Of o, std::uint64_t bytes) {
+  return std::max<std::uint64_t>(bytes / o.geometry.block_size(), 1);
+}
+
+void add_free_space(Rows& out) {
+  const auto add = [&out](const std::string& label, const std::string& key, Unit unit,
+                          std::uint8_t told, auto of) {
+    out.push_back({.section = "free space at the end",
+                   .label = label,
+                   .key = key,
+                   .of = [of](Of o) -> Value { return of(o); },
+                   .better = Better::higher,
+                   .unit = unit,
+                   .start = true,
+                   .told = told});
+  };
+  for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {
+    const std::uint64_t bytes = 1ull << FreeChunks::kSizeBits[i];
+    const std::string key = fmt::format("free_space/chunks_{}m", bytes >> 20);
+    add(fmt::format("  chunks of {} MiB", bytes >> 20), key, Unit::count, kReplay | kAge,
+        [i](Of o) { return o.free.space.chunks.count[i]; });
+    add("    of free space, %", key + "_percent", Unit::percent, kReplay, [i, bytes](Of o) {
+      return percent_of(o.free.space.chunks.count[i] * (bytes / o.geometry.block_size()),
+                        o.free.extents.blocks);
+    });
+  }
+  add("", "free_space/whole_mib", Unit::count, kAge,
+      [](Of o) { return o.free.extents.free_chunks; });
+  for (const Granule& granule : kGranules)
+    add(fmt::format("  in extents >= {}, %", granule.name),
+        fmt::format("free_space/in_{}_percent", granule.key), Unit::percent, kReplay | kAge,
+        [bytes = granule.bytes](Of o) {
+          const stats::FreeExtents& free = o.free.extents;
+          return percent_of(free.blocks_in(blocks_in(o, bytes)), free.blocks);
+        });
+}
+
+// What only the document of `age` has.
+void add_ageing(Rows& out) {
+  const auto add = [&out](const std::string& key, Unit unit, auto of) {
+    out.push_back({.key = key,
+                   .of = [of](Of o) { return o.aged ? Value(of(o, *o.aged)) : Value(); },
+                   .unit = unit,
+                   .told = kAge});
+  };
+  using Old = const Aged&;
+  for (const auto& [key, kind] : {std::pair("age/writes", age::Operation::Kind::write),
+                                  std::pair("age/appends", age::Operation::Kind::append),
+                                  std::pair("age/removals", age::Operation::Kind::remove),
+                                  std::pair("age/syncs", age::Operation::Kind::sync)})
+    add(key, Unit::count,
+        [at = static_cast<std::size_t>(kind)](Of, Old a) { return a.operations[at]; });
+  add("age/bytes_written", Unit::bytes, [](Of, Old a) { return a.bytes_written; });
+  const auto bytes_of = [](Of o) { return o.geometry.blocks_count * o.geometry.block_size(); };
+  add("age/turnover", Unit::count,
+      [=](Of o, Old a) { return share(a.bytes_written, bytes_of(o)); });
+  add("age/utilisation", Unit::count,
+      [](Of o, Old) { return 1 - share(o.free.extents.blocks, o.geometry.blocks_count); });
+  add("age/tree_nodes", Unit::count, [](Of, Old a) { return a.tally.tree_nodes; });
+  add("age/aligned_requests", Unit::count, [](Of, Old a) { return a.tally.aligned; });
+  add("age/aligned_refused", Unit::count, [](Of, Old a) { return a.tally.refused; });
+  add("age/refused_bytes", Unit::bytes, [](Of, Old a) { return a.tally.lost_bytes; });
+  add("freed/runs", Unit::count, [](Of, Old a) { return a.tally.freed.runs; });
+  add("freed/blocks", Unit::blocks, [](Of, Old a) { return a.tally.freed.blocks_in(0); });
+  for (const Granule& granule : kGranules)
+    add(fmt::format("freed/in_{}_percent", granule.key), Unit::percent,
+        [bytes = granule.bytes](Of o, Old a) {
+          const age::FreedRuns& freed = a.tally.freed;
+          const auto order = static_cast<std::uint32_t>(std::bit_width(blocks_in(o, bytes))) - 1;
+          return 100 * share(freed.blocks_in(order), freed.blocks_in(0));
+        });
+  add("ever_used/blocks", Unit::blocks, [](Of, Old a) { return a.ever_used; });
+  add("ever_used/percent", Unit::percent,
+      [](Of o, Old a) { return 100 * share(a.ever_used, o.geometry.blocks_count); });
+  add("ever_used/pieces_64k", Unit::count, [](Of, Old a) { return a.ever_used_64k; });
+  add("ever_used/pieces_64k_percent", Unit::percent, [=](Of o, Old a) {
+    return 100 * share(a.ever_used_64k, (bytes_of(o) + 64 * kKiB - 1) / (64 * kKiB));
+  });
+}
+
+// What only many writers have.
+void add_writers(Rows& out) {
+  const auto add = [&out](const char* key, Unit unit, auto of) {
+    out.push_back({.key = key,
+                   .of = [of](Of o) { return o.writers ? Value(of(*o.writers)) : Value(); },
+                   .unit = unit,
+                   .told = kWriters});
+  };
+  using Many = const contention::Outcome&;
+  add("writers", Unit::count, [](Many m) { return std::uint64_t{m.writers}; });
+  add("cpus", Unit::count, [](Many m) { return std::uint64_t{m.cpus}; });
+  add("seconds", Unit::seconds, [](Many m) { return static_cast<double>(m.ns) / 1e9; });
+  add("requests_per_s", Unit::count, [](Many m) { return m.requests_per_second(); });
+  add("waiting_percent", Unit::percent, [](Many m) { return 100 * m.share_waited(m.all_waits()); });
+  add("cpu_wait_ns", Unit::ns, [](Many m) { return m.cpu_wait_ns; });
+  add("evasions", Unit::count, [](Many m) { return m.evasions; });
+}
+
+}  // namespace
+
+std::vector<Row> table() {
+  Rows out;
+  add_tally(out);
+  out.push_back(
+      counter("", "calls of the allocator", "reqs", &KnownCounters::requests, Show::never));
+  out.push_back(counter("", "served in full", "success", &KnownCounters::success, Show::nonzero));
+  add_hits(out);
+  add_steps(out);
+  add_per_criterion(out, "rungs left with nothing after all groups", "useless_loops", Better::lower,
+                    useless_loops);
+  add_per_criterion(out, "bad suggestions", "bad_suggestions", Better::lower,
+                    of_criterion<&PerCriterion::bad_suggestions>);
+  add_times(out);
+  add_outcome_of_searches(out);
+  add_discards(out);
+  add_free_extents(out);
+  add_files(out);
+  add_layout(out);
+  add_write_order(out);
+  add_free_space(out);
+  add_ageing(out);
+  add_writers(out);
+  return out;
+}
+
+}  // namespace e4r::results

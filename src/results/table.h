@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <vector>
+
+#include "results/rows.h"
+
+namespace e4r::results {
+
+// Every figure of every teller, one entry for each, in the order of the table of a replay.
+[[nodiscard]] std::vector<Row> table();
+
+}  // namespace e4r::results
