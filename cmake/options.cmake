@@ -12,7 +12,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
 endif()
 # The layers make a shared library too (src/library), and are compiled once. Tools and tests are
 # compiled alike, so that all of them can have the same precompiled headers. With hidden symbols this
-# costs a replay nothing (docs/design.md).
+# costs a replay nothing (docs/design-tools.md).
 target_compile_options(e4r_options INTERFACE -fPIC -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 # Ours, and those of them that the build makes.
