@@ -53,7 +53,7 @@ class MappedSource final : public ByteSource {
   bool done_ = false;
 };
 
-// Reads a descriptor; takes it over.
+// Reads a descriptor and takes ownership of it.
 class FdDecoder final : public Decoder {
  public:
   FdDecoder(int fd, std::string name, bool own) : fd_(fd), name_(std::move(name)), own_(own) {}
@@ -79,7 +79,7 @@ class FdDecoder final : public Decoder {
   std::uint64_t offset_ = 0;
 };
 
-// Delivers `head` first: the chunk that raw delivered last, or a copy of several.
+// Delivers `head` first, then the rest. `head` is raw's last chunk, or a copy of several chunks.
 class PushedBackSource final : public ByteSource {
  public:
   PushedBackSource(std::string_view head, std::string copy, std::unique_ptr<ByteSource> rest)
@@ -100,8 +100,8 @@ class PushedBackSource final : public ByteSource {
   bool started_ = false;
 };
 
-// The whole of a regular file with a size; nothing when it cannot be mapped (the files of tracefs
-// say that they are empty).
+// Maps a whole regular file of non-zero size. Returns nullptr if that is impossible: files of
+// tracefs claim to be empty.
 std::unique_ptr<ByteSource> map_file(int fd, std::string warning = {}) {
   struct stat st = {};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) return nullptr;

@@ -13,50 +13,53 @@ namespace e4r::trace {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // The next chunk; empty at the end (and on every call after that). It stays valid until the next
-  // call. An Error names the input and the offset.
+  // Returns the next chunk, valid until the next call. Returns an empty chunk at the end and on
+  // every later call. An Error names the input and the offset.
   [[nodiscard]] virtual Result<std::string_view> next() = 0;
-  // Set at the end of a lenient source whose input was damaged: what was, and where.
+  // Describes the damage and its place. Set only at the end of a lenient source whose input was
+  // damaged.
   [[nodiscard]] virtual std::string warning() const { return {}; }
-  // All bytes, delivered or not, when they lie in memory in one piece while the source lives; else
-  // nothing.
+  // Returns all bytes, delivered or not, if they lie in memory in one piece for as long as the
+  // source lives; otherwise nothing.
   [[nodiscard]] virtual std::string_view whole() const { return {}; }
 };
 
 struct ByteOptions {
-  // Compressed data that ends early or is damaged is an end of input with a warning(), no Error.
+  // Treat truncated or damaged compressed data as the end of the input, with a warning(), instead
+  // of an Error.
   bool lenient = false;
-  // Decompress in a thread of its own, ahead of the consumer.
+  // Decompress in a separate thread, ahead of the consumer.
   bool read_ahead = true;
-  // Decompress what unpacks to more than a recording does (UnpackLimit), too.
+  // Accept data whose compression ratio exceeds that of real recordings (UnpackLimit).
   bool any_ratio = false;
 };
 
-// The name under which messages speak of an input: `path`, or "standard input" for "-".
+// The name of an input in messages: `path`, or "standard input" for "-".
 [[nodiscard]] std::string input_name(const std::string& path);
 
-// Opens a file, or standard input for "-". A plain file is mapped and arrives as one chunk; gzip
-// and zstd data (any number of members or frames) are recognised by their first bytes and arrive
-// decompressed.
+// Opens a file, or standard input for "-". Maps a plain file and delivers it as one chunk.
+// Recognises gzip and zstd data (any number of members or frames) by their first bytes and
+// decompresses them.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path,
                                                              const ByteOptions& options);
 
-// Bytes in memory, which must outlive the source: one chunk, or chunks of at most `chunk_size`.
+// Delivers bytes in memory as one chunk, or in chunks of at most `chunk_size`. The bytes must
+// outlive the source.
 [[nodiscard]] std::unique_ptr<ByteSource> memory_bytes(std::string_view bytes,
                                                        std::size_t chunk_size = SIZE_MAX);
 
-// What `raw` holds, decompressed when its first bytes say that it is gzip or zstd.
+// Decompresses `raw` if its first bytes are those of gzip or zstd; otherwise returns it unchanged.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> decompress(std::unique_ptr<ByteSource> raw,
                                                              const std::string& name,
                                                              const ByteOptions& options);
 
-// The same bytes with a whole(): what does not lie in memory in one piece goes to a file in $TMPDIR
-// (or /tmp) that has no name any more. An Error names the input, or that directory.
+// Returns a source of the same bytes that has a whole(). Bytes that do not lie in memory in one
+// piece go to an unlinked file in $TMPDIR (or /tmp). An Error names the input or that directory.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> in_one_piece(std::unique_ptr<ByteSource> bytes,
                                                                const std::string& name);
 
-// A look ahead: `head` holds at least `wanted` bytes, or all that there are, and `source` delivers
-// everything from the beginning.
+// The result of peek(). `head` holds at least `wanted` bytes, or the whole input if it is shorter.
+// `source` delivers everything from the beginning.
 struct Peeked {
   std::string_view head;  // valid until the source's second next()
   std::unique_ptr<ByteSource> source;

@@ -31,7 +31,7 @@ class ChunkSource final : public ByteSource {
 };
 
 // A ring of buffers between one producer thread and one consumer. Slots [taken_, filled_) hold
-// data; the consumer holds slot taken_ - 1 until it asks for the next.
+// data; the consumer holds slot taken_ - 1 until it asks for the next one.
 class ReadAhead final : public ByteSource {
  public:
   explicit ReadAhead(std::unique_ptr<Decoder> decoder)
@@ -71,14 +71,14 @@ class ReadAhead final : public ByteSource {
     std::size_t size = 0;
   };
 
-  // Waits for a free slot; nullptr when the consumer is gone.
+  // Waits for a free slot; returns nullptr when the consumer is gone.
   Slot* free_slot() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stop_ || filled_ - released_ < kSlots; });
     return stop_ ? nullptr : &slots_[filled_ % kSlots];
   }
 
-  // Publishes a filled slot, or the end when `got` is empty or an Error. True to go on.
+  // Publishes a filled slot, or the end if `got` is empty or an Error. Returns true to continue.
   bool publish(Slot& slot, const Result<std::size_t>& got) {
     {
       const std::lock_guard lock(mutex_);
@@ -94,7 +94,8 @@ class ReadAhead final : public ByteSource {
     return got.ok() && *got > 0;
   }
 
-  // An exception that leaves a thread ends the program without a word.
+  // Turns exhausted memory into an Error: an exception that escaped the thread would end the
+  // program without a message.
   void produce() {
     Slot none;
     try {
@@ -116,7 +117,7 @@ class ReadAhead final : public ByteSource {
   std::size_t filled_ = 0, taken_ = 0, released_ = 0;
   bool finished_ = false, stop_ = false;
   Status status_;
-  std::thread thread_;  // last: starts when everything above is there
+  std::thread thread_;  // last: the thread uses every member above
 };
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace e4r::trace {
 namespace {
 
-// What both decompressors share: compressed input by chunks, its offset, and how damage is told.
+// The common part of both decompressors: compressed input by chunks, its offset, and reports of
+// damage.
 class Decompressor : public Decoder {
  public:
   Decompressor(std::unique_ptr<ByteSource> in, std::string name, const ByteOptions& options)
@@ -32,11 +33,11 @@ class Decompressor : public Decoder {
   std::string warning() const final { return warning_; }
 
  protected:
-  // As read(). Data decoded before damage must be delivered first: a call that made some returns
-  // it and fails when called again.
+  // As read(). Data decoded before damage must be delivered first: a call that produced data
+  // returns it, and the next call fails.
   virtual Result<std::size_t> decode(std::span<char> out) = 0;
 
-  // Makes input() non-empty if there is more; false at the end of the input.
+  // Makes input() non-empty; returns false at the end of the input.
   Result<bool> more_input() {
     if (!input_.empty()) return true;
     E4R_TRY(input_, in_->next());
@@ -104,7 +105,7 @@ class ZstdDecoder final : public Decompressor {
 
   std::unique_ptr<ZSTD_DStream, Free> stream_{ZSTD_createDStream()};
   bool within_frame_ = false;
-  const char* failed_ = nullptr;  // the stream must not be used again
+  const char* failed_ = nullptr;  // the stream failed and must not be used again
 };
 
 class GzipDecoder final : public Decompressor {
@@ -118,7 +119,7 @@ class GzipDecoder final : public Decompressor {
   ~GzipDecoder() override { inflateEnd(&stream_); }
 
  private:
-  // Between members: gzip allows zero bytes of padding.
+  // Moves past the zero padding that gzip allows between members.
   Result<bool> next_member() {
     for (;;) {
       E4R_TRY(const bool more, more_input());
@@ -156,7 +157,7 @@ class GzipDecoder final : public Decompressor {
 
   int inflate_some() {
     const std::size_t given = std::min<std::size_t>(input().size(), UINT_MAX);
-    // zlib does not write through next_in; its type lacks the const
+    // zlib does not write through next_in, but its type lacks const.
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input().data()));
     stream_.avail_in = static_cast<uInt>(given);
     const int code = inflate(&stream_, Z_NO_FLUSH);

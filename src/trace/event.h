@@ -10,7 +10,7 @@
 
 namespace e4r::trace {
 
-// What kinds of events there are: those of events.def, which says what each is.
+// The kinds of events. events.def lists and explains them.
 enum class EventKind : std::uint8_t {
 #define E4R_EVENT(kind, tag, name, body, model, want) kind,
 #include "trace/events.def"
@@ -20,17 +20,16 @@ inline constexpr int kEventKinds = 0
 #include "trace/events.def"
     ;
 
-// A count for each kind of events.
+// A counter for each kind of event.
 using KindCounts = std::array<std::uint64_t, kEventKinds>;
 
 // The tracepoint's name, as in "ext4_request_blocks"; "lost_events" for the marker.
 [[nodiscard]] std::string_view event_name(EventKind kind);
-// The subsystem that a tracepoint belongs to, its directory in events/ of tracefs: "ext4" or
-// "jbd2".
+// The tracepoint's subsystem, which is its directory in events/ of tracefs: "ext4" or "jbd2".
 [[nodiscard]] std::string_view event_system(EventKind kind);
 
-// Which kernel's trace text this is. v6_5: the trace prints criterion names or five rungs.
-// cr1_5: 6.1 with the CR1.5 series of this project (five rungs, own names).
+// The kernel whose trace text this is. v6_5: the trace prints criterion names or five rungs. cr1_5:
+// 6.1 with the CR1.5 series of this project (five rungs, own names).
 enum class Generation : std::uint8_t { unknown, v6_1, cr1_5, v6_5 };
 [[nodiscard]] std::string_view generation_name(Generation generation);
 
@@ -44,20 +43,19 @@ inline constexpr std::uint32_t nofree_first_cluster = 0x0010;
 inline constexpr std::uint32_t nofree_last_cluster = 0x0020;
 }  // namespace fb
 
-// Of an entry of an extent status tree (EXTENT_STATUS_*, fs/ext4/extents_status.h, 6.1). The trace
-// prints a letter for each: W U D H R.
+// Flags of an entry in an extent status tree (EXTENT_STATUS_*, fs/ext4/extents_status.h, 6.1). The
+// trace prints a letter for each: W U D H R.
 namespace es {
 inline constexpr std::uint32_t written = 0x01;
 inline constexpr std::uint32_t unwritten = 0x02;
 inline constexpr std::uint32_t delayed = 0x04;
 inline constexpr std::uint32_t hole = 0x08;
-inline constexpr std::uint32_t referenced =
-    0x10;  // found by a lookup since it was last passed over
+inline constexpr std::uint32_t referenced = 0x10;  // found since the shrinker last passed it
 }  // namespace es
 
-// A run of clusters in one group as a trace has it, "group/start/len@logical": any numbers, with a
-// start of -1 where the kernel has none. start and len are in clusters, logical is the file's block
-// number. What exists, and the model works on, is an Extent.
+// A run of clusters in one group as a trace prints it, "group/start/len@logical". The numbers are
+// unchecked; start is -1 where the kernel has no start. start and len are in clusters, logical is
+// the file's block number. The model works on checked Extents.
 struct RecordedExtent {
   std::uint32_t group = 0;
   std::int32_t start = 0;
@@ -66,8 +64,8 @@ struct RecordedExtent {
   friend bool operator==(const RecordedExtent&, const RecordedExtent&) = default;
 };
 
-// One event, plain data, the same for every trace format. Fields that a kind does not have are 0.
-// Which kind uses which field:
+// One event as plain data, the same for every trace format. Fields that a kind does not use are 0.
+// The fields of each kind:
 //   request_blocks, allocate_blocks   ino flags count(len, blocks) logical goal lleft lright pleft
 //                                     pright; block (result, allocate only); i_size and
 //                                     i_writecount when has_inputs
@@ -90,26 +88,26 @@ struct RecordedExtent {
 //   es_remove_extent                  ino logical count(len)
 //   es_lookup_enter                   ino logical
 //   es_lookup_exit                    ino found(0 or 1) logical count(len) block flags(es::)
-//   es_shrink_scan_enter              needed(entries to scan) count(reclaimable entries there are)
+//   es_shrink_scan_enter              needed(entries to scan) count(reclaimable entries)
 //   es_shrink_scan_exit               found(entries reclaimed) count(as above)
 //   es_shrink                         found(entries reclaimed) count(microseconds) needed(inodes
 //                                     passed over) tail(1: a second round was made); groups(entries
-//                                     visited) when has_inputs (kernels with the series
-//                                     es-shrinker)
+//                                     visited) when has_inputs (kernels with the es-shrinker
+//                                     series)
 //   discard_blocks                    block count
-//   trim_all_free                     group logical(start, clusters) count(the last cluster: the
-//                                     trace calls it len)
+//   trim_all_free                     group logical(first cluster) count(last cluster, which
+//                                     the trace calls len)
 //   lost_events                       count
 struct Event {
   EventKind kind = EventKind::lost_events;
   mb::Criterion criterion = mb::Criterion::unknown;
-  bool has_inputs = false;  // what only kernels of this project print is present
+  bool has_inputs = false;  // the fields that only this project's kernels print are set
   std::uint16_t cpu = 0;
   std::uint16_t mode = 0;
   std::uint32_t pid = 0;
   std::uint32_t dev = 0;      // major << 20 | minor
   std::uint32_t flags = 0;    // mb::, fb:: or es::
-  std::uint64_t time_ns = 0;  // of the recorder's clock
+  std::uint64_t time_ns = 0;  // by the recorder's clock
   std::uint64_t ino = 0;
   std::uint64_t block = 0;
   std::uint64_t count = 0;
@@ -122,17 +120,16 @@ struct Event {
   std::uint64_t parent = 0;
   RecordedExtent orig, goal_ex, result;
   std::uint32_t found = 0;   // 16 bits in the trace: compare modulo 65536
-  std::uint32_t groups = 0;  // likewise
+  std::uint32_t groups = 0;  // 16 bits as well
   std::uint32_t tail = 0;
   std::uint32_t broken = 0;
-  std::uint32_t orig_goal_len =
-      0;  // clusters; of goal_ex before a criterion trimmed it; 0: unknown
+  std::uint32_t orig_goal_len = 0;  // clusters of goal_ex before its trimming; 0: unknown
   std::uint64_t i_size = 0;
   std::int32_t i_writecount = 0;
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-// major and minor of Event::dev.
+// The parts of Event::dev.
 [[nodiscard]] constexpr std::uint32_t dev_major(std::uint32_t dev) {
   return dev >> 20;
 }

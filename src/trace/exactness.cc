@@ -10,7 +10,7 @@
 namespace e4r::trace {
 namespace {
 
-// More threads than this cannot be inside the allocator; a trace that says so is damaged.
+// The maximum of threads inside the allocator at once. A trace with more is damaged.
 constexpr std::size_t kMaxOpen = 256;
 
 std::uint64_t key_of(const Event& e) {
@@ -23,7 +23,7 @@ void ExactnessCheck::add(std::span<const Event> events) {
   for (const Event& e : events) add_one(e);
 }
 
-// Every other request of the same device that is under way has seen an event of this thread.
+// Marks every other open request of the same device as interleaved with this thread.
 void ExactnessCheck::disturb_others(std::uint64_t key) {
   for (auto& [other, request] : open_)
     if (other != key && other >> 32 == key >> 32) request.interleaved = true;
@@ -52,7 +52,7 @@ void ExactnessCheck::add_one(const Event& e) {
 
 namespace {
 
-// A trace of the extent status shrinker, and of nothing else (docs/shrinker.md).
+// Whether this is a trace of the extent status shrinker alone (docs/shrinker.md).
 bool is_of_shrinker(const TraceSummary& s) {
   using enum EventKind;
   return s.count(request_blocks) == 0 &&
@@ -80,7 +80,7 @@ std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
   return out;
 }
 
-// Kinds of events that may have been left out of the recording.
+// The kinds of events that may be missing from the recording.
 std::vector<std::string> missing_kinds(const TraceSummary& s) {
   std::vector<std::string> out;
   const auto none = [&s](EventKind kind) { return s.count(kind) == 0; };

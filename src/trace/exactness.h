@@ -12,27 +12,28 @@
 
 namespace e4r::trace {
 
-// What is known of a recording beside its events.
+// Facts about a recording that its events do not show.
 struct KnownOfRecording {
-  bool every_event = false;     // wanted_events() was on: what is not there did not happen
-  bool buddies_loaded = false;  // each group's, before the trace began, as reading mb_groups does
+  bool every_event = false;     // wanted_events() were on: an absent event did not happen
+  bool buddies_loaded = false;  // every group's buddy was loaded before the trace began, for
+                                // example by reading mb_groups
 };
 
-// Watches the events of one device and tells what stands in the way of replaying them exactly.
+// Examines the events of one device for obstacles to an exact replay.
 class ExactnessCheck {
  public:
   void add(std::span<const Event> events);
 
-  // One line for each thing that is missing or in the way; empty when nothing is. docs/fidelity.md
-  // says why each of them matters.
+  // Returns one line for each obstacle, such as a missing kind of event; empty if there is none.
+  // docs/fidelity.md explains why each matters.
   [[nodiscard]] std::vector<std::string> obstacles(const TraceSummary& summary,
                                                    const KnownOfRecording& known = {}) const;
-  // What the replay has to work out for itself, though it can: one line each.
+  // Returns one line for each fact that is not recorded but that the replay can work out.
   [[nodiscard]] std::vector<std::string> remarks(const TraceSummary& summary) const;
 
-  // Requests during which another thread of the same file system asked or was answered.
+  // Requests during which another thread of the same file system sent a request or got an answer.
   [[nodiscard]] std::uint64_t interleaved() const { return interleaved_; }
-  // Requests that were answered without a closing event (refused before the search).
+  // Requests that were answered without a closing event, that is, refused before the search.
   [[nodiscard]] std::uint64_t unclosed() const { return unclosed_; }
 
  private:
@@ -43,7 +44,7 @@ class ExactnessCheck {
   void add_one(const Event& event);
   void disturb_others(std::uint64_t key);
 
-  std::unordered_map<std::uint64_t, Open> open_;  // requests without an answer, by dev and pid
+  std::unordered_map<std::uint64_t, Open> open_;  // unanswered requests by dev and pid
   std::uint64_t interleaved_ = 0;
   std::uint64_t unclosed_ = 0;
 };

@@ -11,7 +11,7 @@ namespace e4r::trace {
 namespace {
 
 std::uint32_t crc(std::uint32_t start, std::string_view bytes) {
-  if (bytes.empty()) return start;  // a null pointer means something else
+  if (bytes.empty()) return start;  // crc32 returns its initial value for a null pointer
   return static_cast<std::uint32_t>(
       crc32(start, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }

@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <string_view>
 
-// The checksums of the frames that .e4t and .e4c files are made of (docs/trace-format.md,
-// docs/capture-format.md).
+// Checksums of the frames in .e4t and .e4c files (docs/trace-format.md, docs/capture-format.md).
 namespace e4r::trace {
 
-// A frame's head: what it says of itself, and in the last four bytes its checksum.
+// The size of a frame's head. Its last four bytes are the checksum.
 inline constexpr std::size_t kFrameBytes = 16;
 
-// Of a head of kFrameBytes without its last four, and of what it stands before.
+// The checksum of a frame: over the first kFrameBytes - 4 bytes of `head`, then over `stored`, the
+// payload as stored.
 [[nodiscard]] std::uint32_t frame_sum(std::string_view head, std::string_view stored);
-// The checksum of all frames so far, and one more. It begins at 0.
+// Extends the checksum of all frames so far by one more frame's checksum. The first `chain` is 0.
 [[nodiscard]] std::uint32_t extend_chain(std::uint32_t chain, std::uint32_t sum);
 
 }  // namespace e4r::trace

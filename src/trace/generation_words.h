@@ -9,7 +9,7 @@
 
 namespace e4r::trace {
 
-// What parse_generation() takes.
+// The words that parse_generation() accepts.
 inline constexpr std::array<std::pair<std::string_view, Generation>, 3> kGenerationWords = {{
     {"6.1", Generation::v6_1},
     {"6.5", Generation::v6_5},

@@ -6,10 +6,10 @@
 namespace e4r::trace {
 namespace {
 
-// As many as a summary tells apart.
+// As many devices as a summary tells apart.
 constexpr std::size_t kMostInspected = 256;
 
-// What was seen of one device. Markers of lost events belong to every device.
+// The events seen of one device. lost_events markers count for every device.
 struct Seen {
   TraceSummary delivered;
   ExactnessCheck check;
@@ -46,8 +46,8 @@ class ByDevice {
   }
 
   std::map<std::uint32_t, Seen> devices_;
-  Seen lost_;    // with which each device begins
-  Seen others_;  // beyond kMostInspected
+  Seen lost_;    // markers so far; each new device starts with them
+  Seen others_;  // all devices beyond kMostInspected
   Seen* last_ = nullptr;
   std::uint32_t last_dev_ = 0;
 };

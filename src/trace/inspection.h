@@ -9,18 +9,18 @@
 
 namespace e4r::trace {
 
-// What is in a trace, and what stands in the way of an exact replay of one of its devices.
+// The contents of a trace and the obstacles to an exact replay of one of its devices.
 struct Inspection {
   std::string name;
-  TraceSummary summary;  // of that device's events
+  TraceSummary summary;  // of the events of `device`
   std::uint32_t device = 0;
   std::vector<std::string> notes;
   std::vector<std::string> obstacles;  // to an exact replay
   std::vector<std::string> remarks;
 };
 
-// Reads the trace to its end and keeps none of its events. It must have been opened with
-// late_generation. Errors: those of reading and of choose_device().
+// Reads the trace to its end without keeping its events. The trace must have been opened with
+// late_generation. Fails as reading and choose_device() do.
 [[nodiscard]] Result<Inspection> inspect(Trace& trace, std::optional<std::uint32_t> device,
                                          const KnownOfRecording& known);
 

@@ -11,16 +11,16 @@
 
 namespace e4r::trace {
 
-// Cuts a ByteSource into lines without copying, but for those that lie across two chunks.
+// Cuts a ByteSource into lines. Copies only the lines that span two chunks.
 class LineReader {
  public:
-  // No line of a trace comes near this; longer ones are cut into pieces of it.
+  // Longer lines are cut into pieces of this many bytes. No line of a real trace comes near it.
   static constexpr std::size_t kMaxLine = 1 << 20;
 
   explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-  // Moves to the next line: true, or false at the end. line() then is that line without its newline
-  // and carriage return, valid until the next call; the byte behind it can be read and is no digit.
+  // Moves to the next line; returns false at the end. line() is then that line without its newline
+  // and carriage return, valid until the next call. The byte after it is readable and not a digit.
   [[nodiscard]] Result<bool> next() {
     const std::string_view window = rest_.substr(0, kMaxLine);
     const char* newline =
@@ -49,9 +49,9 @@ class LineReader {
   Result<bool> next_across_chunks();
 
   std::unique_ptr<ByteSource> source_;
-  std::string_view rest_;  // of the current chunk
+  std::string_view rest_;  // the unread part of the current chunk
   std::string_view line_;
-  std::string carry_;  // a line that lies across chunks
+  std::string carry_;  // a line that spans two chunks
   std::size_t line_bytes_ = 0;
   std::uint64_t number_ = 0;
   bool terminated_ = true;

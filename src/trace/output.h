@@ -12,17 +12,18 @@ namespace e4r::trace {
 
 class OutputFile {
  public:
-  // An output (util/output.h). A file is complete before anybody sees it, and there is none without
-  // commit(). A name ending in ".zst" compresses.
+  // Creates an output (util/output.h). The file appears complete on commit(), or not at all. A name
+  // that ends in ".zst" is compressed.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>> create(const OutputName& name);
-  // A file that has its name from the beginning and is written as things come, for a reader of what
-  // was never finished; it stays when it is not committed. There must be none of that name.
+  // Creates a file that has its name from the beginning and grows with each write, so an unfinished
+  // file can be read. It stays if it is never committed. No file of that name may exist.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>> create_growing(const OutputName& name);
   virtual ~OutputFile() = default;
   [[nodiscard]] virtual Status write(std::string_view bytes) = 0;
-  // Ends the file, puts it on disk and gives it its name, in place of what had it.
+  // Ends the file, syncs it to disk and gives it its name, replacing any file of that name.
   [[nodiscard]] virtual Status commit() = 0;
-  // Removes a growing file that holds nothing to keep. Any other goes by itself.
+  // Removes a growing file that holds nothing worth keeping. Other files need no such call: they
+  // appear only on commit().
   virtual void abandon() {}
 };
 

@@ -11,7 +11,7 @@ struct PackedTrace::Data {
   std::string name;
   TraceSummary summary;
   std::uint32_t device = 0;
-  std::string chosen;  // why one of several devices was taken; empty: there was no choice
+  std::string chosen;  // why this one of several devices was chosen; empty if there was no choice
   std::shared_ptr<const e4t::Store> store;
 };
 
@@ -45,7 +45,7 @@ class Packer {
     return std::shared_ptr<const e4t::Store>(store);
   }
 
-  // A second pass over everything: keeps the chosen device, puts misread criteria right.
+  // Makes a second pass over all events: keeps the chosen device and corrects misread criteria.
   static Status repack(Data& data, EventSink* sink) {
     const auto source = e4t::Store::read(data.store);
     const auto store = std::make_shared<e4t::Store>();

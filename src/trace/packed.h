@@ -14,16 +14,16 @@ namespace e4r::trace {
 // use from several threads.
 class PackedTrace {
  public:
-  // An independent reader from the beginning; it keeps the data alive. Its next() cannot fail for
-  // any reason that load_packed() would not have found.
+  // Returns an independent reader from the beginning, which keeps the data alive. Its next() never
+  // fails on data that load_packed() accepted.
   [[nodiscard]] std::unique_ptr<EventSource> cursor() const;
 
-  // Of the chosen device's events; `devices` and `cpus` count all that the file holds.
+  // Summarises the chosen device's events. `devices` and `cpus` count the whole file.
   [[nodiscard]] const TraceSummary& summary() const;
   [[nodiscard]] std::uint32_t device() const;
   [[nodiscard]] std::uint64_t events() const { return summary().events; }
   [[nodiscard]] std::uint64_t packed_bytes() const;
-  // What a tool should say aloud: notes(summary()), and which of several devices was taken.
+  // The lines that a tool should print: notes(summary()), and which of several devices was chosen.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] const std::string& name() const;
 
@@ -34,14 +34,13 @@ class PackedTrace {
   std::shared_ptr<const Data> data_;
 };
 
-// Reads a whole trace. The device is options.device, else the only one, else the one that `sink`
-// prefers, else the busiest. Errors:
-// those of reading, a trace without events, a device that the trace does not have (the message
-// lists those it has). `sink`, if any, sees the events that the result has.
+// Reads a whole trace of one device: options.device, else the only one, else the one that `sink`
+// prefers, else the busiest. Fails on read errors, on a trace without events and on a device that
+// the trace lacks (the message lists its devices). `sink`, if any, sees the events of the result.
 [[nodiscard]] Result<PackedTrace> load_packed(const std::string& path,
                                               const OpenOptions& options = {},
                                               EventSink* sink = nullptr);
-// The same for a trace that was opened with late_generation.
+// Does the same for a trace that was opened with late_generation.
 [[nodiscard]] Result<PackedTrace> pack(Trace& trace, const OpenOptions& options = {},
                                        EventSink* sink = nullptr);
 [[nodiscard]] Result<PackedTrace> load_packed_bytes(std::string_view bytes, const std::string& name,

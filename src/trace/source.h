@@ -15,27 +15,29 @@ namespace e4r::trace {
 class EventSource {
  public:
   virtual ~EventSource() = default;
-  // The next batch; empty at the end of the trace (and on every call after that). The span stays
-  // valid until the next call. An Error names file and line (text) or offset (.e4t).
+  // Returns the next batch, valid until the next call. Returns an empty batch at the end of the
+  // trace and on every later call. An Error names file and line (text) or offset (.e4t).
   [[nodiscard]] virtual Result<std::span<const Event>> next() = 0;
 };
 
 struct TraceSummary;
 
-// One of several devices, and why it is taken: "the one that fits the image".
+// The choice of one of several devices, with its reason: "the one that fits the image".
 struct DeviceChoice {
   std::uint32_t dev = 0;
   std::string why;
 };
 
-// Looks at events in recorded order as somebody else reads them.
+// Watches the events that another reader reads, in recorded order.
 class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void see(std::span<const Event> events) = 0;
-  // What it has seen does not count: the events come again from the first, or others do.
+  // Discards everything seen so far. The reader then delivers the same events again from the first,
+  // or other events.
   virtual void restart() = 0;
-  // After all events of several devices: the device to take. Nothing: its reader chooses.
+  // Called after all events of several devices. Returns the device to take; nothing leaves the
+  // choice to the reader.
   [[nodiscard]] virtual std::optional<DeviceChoice> prefers(const TraceSummary& summary) const {
     (void)summary;
     return std::nullopt;

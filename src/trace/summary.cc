@@ -11,8 +11,8 @@
 namespace e4r::trace {
 namespace {
 
-// Distinct names and devices beyond these are counted with the last: a hostile trace must not
-// fill memory.
+// Distinct names and devices beyond these are counted with the last entry, so that a hostile trace
+// cannot fill memory.
 constexpr std::size_t kMaxNames = 1000;
 constexpr std::size_t kMaxNameLength = 64;
 constexpr std::size_t kMaxDevices = 256;

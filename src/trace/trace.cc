@@ -14,10 +14,10 @@
 namespace e4r::trace {
 namespace {
 
-// How far the recognition of a format looks: headers and some events.
+// The bytes that format detection examines: headers and some events.
 constexpr std::size_t kHead = 64 * kKiB;
 
-// Recorders' own files that are not read.
+// Rejects recorders' own files in formats that are not supported.
 Status reject_recordings(std::string_view head, const std::string& name) {
   if (head.starts_with("PERFILE2"))
     return error("{}: is a perf recording: convert it with 'perf script --ns -i {} > trace.txt'",
@@ -65,7 +65,7 @@ Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes, const st
 }
 
 Result<std::uint32_t> parse_device(std::string_view text) {
-  const std::string line(text);  // a Scan needs a byte behind the end
+  const std::string line(text);  // a Scan needs a readable byte after the end
   Scan scan(line);
   std::uint32_t major = 0, minor = 0;
   if (!scan.number(major) || !(scan.ch(':') || scan.ch(',')) || !scan.number(minor) ||

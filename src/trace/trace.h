@@ -22,38 +22,41 @@ class Store;
 }
 
 struct OpenOptions {
-  // Skip and count malformed lines, and end at damaged or truncated data, instead of failing.
+  // Skip and count malformed lines, and stop at damaged or truncated data, instead of failing.
   bool lenient = false;
-  // A malformed event of another kind is skipped and counted, lenient or not.
+  // Malformed events of kinds outside this set are always skipped and counted.
   KindSet needed = KindSet::all();
-  // Deliver the events of this device only (Event::dev); lost_events markers come through always.
+  // Deliver only this device's events (Event::dev). lost_events markers are always delivered.
   std::optional<std::uint32_t> device;
-  // Which kernel printed the trace; unknown: find out. Decides what bare "cr" digits mean.
+  // The kernel that printed the trace; unknown: detect it. Decides the meaning of bare "cr" digits.
   Generation generation = Generation::unknown;
-  // For callers that can go back: a criterion that disproves the guess of 6.1 is no Error; the
-  // first summary().reread_before events must be put right with reread_criterion().
+  // For callers that can revisit delivered events: a criterion that disproves the guess of 6.1 is
+  // not an Error. The caller must correct the first summary().reread_before events with
+  // reread_criterion().
   bool late_generation = false;
-  // Read as this format; unknown: find out.
+  // The format; unknown: detect it.
   Format format = Format::unknown;
-  // Of a trace-cmd recording, this buffer only: "" is the top one, else an instance's name.
+  // Read only this buffer of a trace-cmd recording: "" is the top one, otherwise an instance's
+  // name.
   std::optional<std::string> buffer;
-  // Decompress in a thread of its own.
+  // Decompress in a separate thread.
   bool read_ahead = true;
-  // Read what unpacks to more than a recording does, too.
+  // Accept data whose compression ratio exceeds that of real recordings.
   bool any_ratio = false;
 };
 
-// A trace that is being read: its events in recorded order, and what is known about it so far.
-// Without OpenOptions::device it delivers the events of every device.
+// A trace in the course of being read: its events in recorded order, and the facts known so far.
+// Delivers the events of every device unless OpenOptions::device selects one.
 class Trace : public EventSource {
  public:
-  // Complete once next() has returned an empty batch.
+  // The summary is complete once next() has returned an empty batch.
   [[nodiscard]] const TraceSummary& summary() const { return summary_; }
-  // The name that messages use.
+  // The trace's name in messages.
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  // Before the first next(). True: the file has the events as `store` would pack them, next() puts
-  // its blocks there, and nobody else must add to it. `store` must outlive the last next().
+  // Call before the first next(). Returns true if the file holds its events in the packed form of
+  // `store`. next() then adds its blocks there; nobody else may add to `store`, which must outlive
+  // the last next().
   [[nodiscard]] virtual bool keep_packed(e4t::Store& store) {
     (void)store;
     return false;
@@ -67,29 +70,29 @@ class Trace : public EventSource {
   std::string name_;
 };
 
-// Opens a trace of any format, compressed or not; "-" is standard input. Says which format when
-// none fits, and what to do with a perf.data file.
+// Opens a trace of any format, compressed or not; "-" is standard input. If no format fits, the
+// Error lists the formats; for a perf.data file it says how to convert it.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace(const std::string& path,
                                                         const OpenOptions& options = {});
 
-// The same for a trace in memory, which must outlive it. `name` is what messages call it.
+// Opens a trace in memory. `bytes` must outlive it. `name` is its name in messages.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes,
                                                               const std::string& name,
                                                               const OpenOptions& options = {});
 
-// The same for bytes from elsewhere, decompressed.
+// Opens a trace from a source of decompressed bytes.
 [[nodiscard]] Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> bytes,
                                                                const std::string& name,
                                                                const OpenOptions& options = {});
 
-// What a criterion that was taken for 6.1's is after all on a 6.5 or 6.6 kernel.
+// Converts a criterion that was read as one of 6.1 to that of a 6.5 or 6.6 kernel.
 [[nodiscard]] mb::Criterion reread_criterion(mb::Criterion criterion);
 
-// "8:1" or "8,1" as an Event::dev.
+// Parses "8:1" or "8,1" to an Event::dev.
 [[nodiscard]] Result<std::uint32_t> parse_device(std::string_view text);
-// "8,1", as the trace prints it.
+// Formats a device as the trace prints it, "8,1".
 [[nodiscard]] std::string device_name(std::uint32_t dev);
-// "6.1", "6.5" or "cr1.5".
+// Parses "6.1", "6.5" or "cr1.5".
 [[nodiscard]] Result<Generation> parse_generation(std::string_view text);
 
 }  // namespace e4r::trace

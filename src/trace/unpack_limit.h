@@ -8,14 +8,14 @@
 
 namespace e4r::trace {
 
-// How much more than its stored bytes a recording may unpack to. Real recordings unpack to at most
-// 81 times their size. A file that was made to fill memory reaches many thousand.
+// Limits the ratio of unpacked to stored bytes. Real recordings unpack to at most 81 times their
+// size. A file made to fill memory can reach many thousand times.
 class UnpackLimit {
  public:
-  // `any`: there is no limit.
+  // `any`: no limit.
   explicit UnpackLimit(bool any = false) : any_(any) {}
 
-  // Counts a piece. The Error says how to read it all the same.
+  // Counts a piece. The Error names the option that lifts the limit.
   [[nodiscard]] Status add(std::uint64_t stored, std::uint64_t plain, std::string_view name) {
     stored_ += stored;
     plain_ += plain;
@@ -28,7 +28,7 @@ class UnpackLimit {
   }
 
  private:
-  static constexpr std::uint64_t kFree = std::uint64_t{64} << 20;  // bytes that are no harm
+  static constexpr std::uint64_t kFree = std::uint64_t{64} << 20;  // bytes that are always accepted
   static constexpr std::uint64_t kRatio = 500;
 
   bool any_;

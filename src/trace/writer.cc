@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFlush = 256 * kKiB;
 
-// Collects bytes in buffer_ and hands them on in large pieces.
+// Collects bytes in buffer_ and writes them in large pieces.
 class BufferedWriter : public TraceWriter {
  public:
   explicit BufferedWriter(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
@@ -66,7 +66,7 @@ class TextWriter final : public BufferedWriter {
   Status finish(const TraceSummary&) override { return commit(); }
 };
 
-// The name without what says that it is compressed.
+// The name without the ".zst" of compressed files.
 std::string_view unpacked(std::string_view name) {
   if (name.ends_with(".zst")) name.remove_suffix(4);
   return name;

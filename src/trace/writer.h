@@ -11,22 +11,22 @@
 
 namespace e4r::trace {
 
-// Writes a trace file of the form that its name asks for: ".e4t" or ".txt" (ftrace text, without
-// the facts that a summary holds), either with ".zst" behind it. The file appears once finish() has
-// succeeded; until then, and after any failure, nothing of that name is touched.
+// Writes a trace file. The name selects the form: ".e4t", or ".txt" for ftrace text, which lacks
+// the facts of a summary; either may end in ".zst". The file appears only when finish() succeeds;
+// until then, and after any failure, an existing file of that name stays as it was.
 class TraceWriter {
  public:
   [[nodiscard]] static Result<std::unique_ptr<TraceWriter>> create(const OutputName& name);
-  // The Error for a name that asks for no such form: for who works before writing.
+  // Fails if the name selects no form. Lets callers validate a name before any work starts.
   [[nodiscard]] static Status check_name(const std::string& path);
   virtual ~TraceWriter() = default;
-  // `generation`: as far as it is known; it must be by the first search.
+  // `generation` is the generation as far as it is known. It must be known by the first search.
   [[nodiscard]] virtual Status add(std::span<const Event> events, Generation generation) = 0;
   [[nodiscard]] virtual Status finish(const TraceSummary& summary) = 0;
 };
 
-// Copies what `keep` wants of a trace to a writer and finishes it. `keep` is told each event and
-// its number, from 1. Returns how many events were written.
+// Copies the events that `keep` accepts to a writer and finishes it. `keep` gets each event and its
+// number, from 1. Returns the number of events written.
 using EventFilter = std::function<bool(const Event& event, std::uint64_t number)>;
 [[nodiscard]] Result<std::uint64_t> copy_trace(Trace& trace, TraceWriter& writer,
                                                const EventFilter& keep = nullptr);

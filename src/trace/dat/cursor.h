@@ -7,8 +7,8 @@
 
 namespace e4r::trace::dat {
 
-// Reads numbers and texts of a file's byte order one after the other. What does not lie inside the
-// bytes is 0 or empty, and good() is false from then on.
+// Reads consecutive numbers and strings in the file's byte order. A read past the end returns 0 or
+// an empty string, and good() is false from then on.
 class Cursor {
  public:
   Cursor(std::string_view bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
@@ -30,7 +30,7 @@ class Cursor {
     at_ += out.size();
     return out;
   }
-  // Up to a zero byte, which is passed.
+  // Reads a string and its terminating zero byte.
   std::string_view string() {
     const std::size_t end = good_ ? bytes_.find('\0', at_) : std::string_view::npos;
     if (end == std::string_view::npos) {

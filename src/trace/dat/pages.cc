@@ -8,16 +8,16 @@
 namespace e4r::trace::dat {
 namespace {
 
-// Chunks that trace-cmd writes hold ten pages.
+// The largest unpacked chunk that is accepted. Chunks of trace-cmd hold ten pages.
 constexpr std::uint32_t kMaxChunk = 1U << 26;
 
-// The word before a record.
+// The layout of the word before a record, and its special kinds.
 constexpr unsigned kKindBits = 5, kTimeBits = 27;
 constexpr unsigned kPadding = 29, kTimeExtend = 30, kTimeStamp = 31;
 constexpr std::size_t kWord = 4;
 
-// Of a page's committed bytes: their number, and that events were lost before the page (with the
-// number of those behind the committed bytes).
+// Parts of a page's commit word: the number of committed bytes; the flag for events lost before
+// this page; the flag that their number follows the committed bytes.
 constexpr std::uint64_t kCommitted = (1U << 27) - 1;
 constexpr std::uint64_t kLost = 1U << 31, kLostCount = 1U << 30;
 
@@ -101,14 +101,14 @@ Result<bool> CpuRecords::next_page() {
   return true;
 }
 
-// Reads one record, or what stands between records.
+// Reads one record, or one entry that only advances the time or fills space.
 Result<CpuRecords::Step> CpuRecords::step(BufferRecord& out) {
   if (records_.empty()) return Step::page_end;
   if (records_.size() < kWord) return damaged("a page ends within a record");
   const auto word = static_cast<std::uint32_t>(number(records_, 0, kWord));
   const unsigned kind = big_endian_ ? word >> kTimeBits : word & ((1U << kKindBits) - 1);
   const std::uint64_t time = big_endian_ ? word & ((1U << kTimeBits) - 1) : word >> kKindBits;
-  // Further down, every kind but those with their length in the word has a second one.
+  // Only records with their length in the first word lack a second word.
   const bool short_one = kind > 0 && kind < kPadding;
   if (kind == kPadding && time == 0) return Step::page_end;
   if (!short_one && records_.size() < 2 * kWord) return damaged("a page ends within a record");
@@ -120,7 +120,7 @@ Result<CpuRecords::Step> CpuRecords::step(BufferRecord& out) {
       length = 2 * kWord;
       break;
     case kTimeStamp: {
-      // 59 bits of it; the others are as they were.
+      // The record holds the lower 59 bits of the stamp; the others stay.
       constexpr std::uint64_t kHigh = ~std::uint64_t{0} << 59;
       stamp_ = (stamp_ & kHigh) | ((second << kTimeBits | time) & ~kHigh);
       length = 2 * kWord;

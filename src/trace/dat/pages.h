@@ -12,30 +12,30 @@
 
 namespace e4r::trace::dat {
 
-// A record of a ring buffer.
+// A record in a ring buffer.
 struct BufferRecord {
-  std::uint64_t stamp = 0;  // of the buffer's clock
+  std::uint64_t stamp = 0;  // by the buffer's clock
   std::span<const std::byte> data;
-  // Events that were lost right before it: how many, 0 for an unknown number; none: no loss.
+  // Events lost just before this record: their number, or 0 if it is unknown. No value: no loss.
   std::optional<std::uint64_t> lost;
 };
 
-// What one CPU has recorded, record by record. A page begins with a time and the number of bytes
-// committed; records follow, each with a word that holds its kind or length (5 bits) and the time
-// since the record before (27 bits), as include/linux/ring_buffer.h of Linux 6.1 describes them
-// and events/header_event of tracefs lists them.
+// Reads one CPU's records. A page begins with a time and the number of committed bytes. Records
+// follow, each with a word that holds its kind or length (5 bits) and the time since the previous
+// record (27 bits). Sources: include/linux/ring_buffer.h of Linux 6.1 and events/header_event in
+// tracefs.
 class CpuRecords {
  public:
   // `file` must outlive this; `part` must lie inside it.
   CpuRecords(std::string_view file, bool big_endian, const PageShape& shape, const Buffer& buffer,
              const CpuPart& part);
 
-  // The next record, valid until the next call; nothing at the end. An Error says where in the file
-  // (the page that holds it, or the chunk) and not which file; the next call goes on behind that.
+  // Returns the next record, valid until the next call; nothing at the end. An Error gives the
+  // offset of the page or chunk, but not the file's name; the next call continues after the damage.
   [[nodiscard]] Result<std::optional<BufferRecord>> next();
 
   [[nodiscard]] std::uint32_t cpu() const { return cpu_; }
-  // Bytes that are held unpacked.
+  // Bytes held in unpacked form.
   [[nodiscard]] std::size_t held() const { return chunk_.size(); }
 
  private:
@@ -54,13 +54,13 @@ class CpuRecords {
   std::uint32_t cpu_;
   std::uint32_t page_size_;
   Packing packing_;
-  std::uint64_t at_, end_;    // of the file, what is not read yet
-  std::uint32_t chunks_ = 0;  // left, when packed
-  bool counted_ = false;      // chunks_ was read
+  std::uint64_t at_, end_;    // the unread part of the file
+  std::uint32_t chunks_ = 0;  // chunks left, when packed
+  bool counted_ = false;      // chunks_ has been read
   std::vector<char> chunk_;   // unpacked
-  std::string_view pages_;    // what of the chunk, or of the file, is not read yet
-  std::uint64_t place_ = 0;   // of the page, or of its chunk, in the file
-  std::string_view records_;  // of the page, what is not read yet
+  std::string_view pages_;    // the unread pages of the chunk, or of the file
+  std::uint64_t place_ = 0;   // offset of the page, or of its chunk, in the file
+  std::string_view records_;  // the unread records of the page
   std::uint64_t stamp_ = 0;
   std::optional<std::uint64_t> lost_;
 };

@@ -15,11 +15,12 @@
 namespace e4r::trace::dat {
 namespace {
 
-// Of all CPUs together, unpacked: several hundred times what trace-cmd's chunks come to.
+// The limit on unpacked bytes of all CPUs together: several hundred times the total of trace-cmd's
+// chunks.
 constexpr std::size_t kMaxHeld = std::size_t{1} << 29;
 constexpr std::size_t kMaxWarnings = 20;
 
-// A kernel from 6.5 on prints five criteria, though 6.5 and 6.6 print them as digits.
+// Whether the release is 6.5 or later, which have five criteria. 6.5 and 6.6 print them as digits.
 bool has_five_rungs(std::string_view release) {
   unsigned major = 0, minor = 0;
   const char* end = release.data() + release.size();
@@ -80,7 +81,7 @@ class DatTrace final : public Trace {
  private:
   static constexpr std::size_t kBatch = 256;
 
-  // What one CPU has in one buffer, and the record whose turn comes.
+  // One CPU's part of one buffer, and its next record.
   struct Lane {
     CpuRecords records;
     std::size_t buffer = 0;
@@ -92,7 +93,7 @@ class DatTrace final : public Trace {
 
   Error named(const Error& e) const { return error("{}: {}", name(), e.message); }
 
-  // Damage: an Error, or a warning when lenient.
+  // Reports damage as an Error, or as a warning when lenient.
   Status damage(const Error& e) {
     if (!options_.lenient) return named(e);
     if (summary_.warnings.size() < kMaxWarnings) summary_.warnings.push_back(named(e).message);
@@ -119,7 +120,7 @@ class DatTrace final : public Trace {
     return {};
   }
 
-  // Makes a lane's next record its turn. Damage of a page or chunk is passed over when lenient.
+  // Queues a lane's next record. When lenient, skips damaged pages and chunks.
   Status advance(std::size_t index) {
     Lane& lane = lanes_[index];
     for (;;) {
@@ -138,7 +139,8 @@ class DatTrace final : public Trace {
     }
   }
 
-  // Puts what a lane's record stands for, an event or a loss and an event, into the batch.
+  // Adds a lane's record to the batch as an event, with a lost_events marker before it if events
+  // were lost.
   Status take(const Lane& lane, std::size_t& filled) {
     if (lane.record.lost) {
       Event lost;
@@ -166,7 +168,7 @@ class DatTrace final : public Trace {
     deliver(event, filled);
     return {};
   }
-  // A record that cannot be read. An event that nobody needs stops nothing.
+  // Handles a record that cannot be decoded. Events that are not needed never stop the reading.
   Status malformed() {
     const auto kind = decoder_->malformed_kind();
     if (!kind) return damage(error("{}", decoder_->problem()));
@@ -181,7 +183,7 @@ class DatTrace final : public Trace {
     filled += summary_.add(event, options_.device ? &*options_.device : nullptr);
   }
 
-  // Buffers that have recorded the same events would have them replayed twice.
+  // Warns of buffers that recorded the same events, which would be replayed twice.
   void look_for_doubles() {
     for (std::size_t a = 0; a < chosen_; ++a)
       for (std::size_t b = a + 1; b < chosen_; ++b) {
@@ -198,7 +200,7 @@ class DatTrace final : public Trace {
   void end() {
     if (std::exchange(ended_, true)) return;
     look_for_doubles();
-    // The kernel's own count has what the marks between the records have.
+    // The kernel's count includes the losses that markers between the records report.
     if (chosen_ == recording_.buffers.size() && recording_.overwritten > summary_.lost_events)
       summary_.overwritten = recording_.overwritten - summary_.lost_events;
   }
@@ -213,7 +215,7 @@ class DatTrace final : public Trace {
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> queue_;
   std::size_t chosen_ = 0;
   std::vector<std::string> chosen_names_;
-  std::vector<std::uint64_t> kinds_;  // by buffer: a bit for each kind
+  std::vector<std::uint64_t> kinds_;  // by buffer: one bit for each kind
   std::size_t held_ = 0;
   std::uint64_t last_time_ = 0;
   bool ended_ = false;

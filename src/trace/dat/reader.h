@@ -9,9 +9,9 @@
 
 namespace e4r::trace::dat {
 
-// A trace.dat of trace-cmd: the events of all CPUs and buffers in the order of time, as `trace-cmd
-// report` prints them. Input that does not lie in memory in one piece goes to an unlinked file in
-// $TMPDIR (or /tmp) first.
+// Opens a trace.dat of trace-cmd. Delivers the events of all CPUs and buffers in order of time, as
+// `trace-cmd report` prints them. Input that does not lie in memory in one piece first goes to an
+// unlinked file in $TMPDIR (or /tmp).
 [[nodiscard]] Result<std::unique_ptr<Trace>> dat_trace(std::unique_ptr<ByteSource> bytes,
                                                        std::string name,
                                                        const OpenOptions& options);

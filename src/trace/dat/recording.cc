@@ -12,16 +12,16 @@
 namespace e4r::trace::dat {
 namespace {
 
-// Far above what trace-cmd writes; what a damaged file may claim.
+// Limits on what a file may claim, far above what trace-cmd writes.
 constexpr std::uint32_t kMaxCpus = 4096;
 constexpr std::size_t kMaxBuffers = 256;
 constexpr std::size_t kMaxParts = 16384;
 constexpr std::size_t kMaxOptionSections = 256;
 constexpr std::uint32_t kMaxPage = 1U << 24;
 constexpr std::size_t kMaxUnpacked = 1U << 27;  // of all sections together
-constexpr std::size_t kTypeBytes = 10;          // "flyrecord" and its kin, in version 6
+constexpr std::size_t kTypeBytes = 10;          // "flyrecord" and similar words, in version 6
 
-// Options' numbers, and those of sections (version 7).
+// The numbers of options and, in version 7, of sections.
 enum Option : std::uint16_t {
   kDone = 0,
   kDate = 1,
@@ -51,7 +51,7 @@ std::int64_t signed_number(std::string_view text) {
   return static_cast<std::int64_t>(negative ? 0 - value : value);
 }
 
-// "mono" of "local global [mono] uptime", or the text itself.
+// Extracts "mono" from "local global [mono] uptime"; returns other text unchanged.
 std::string chosen_clock(std::string_view text) {
   while (text.ends_with('\0') || text.ends_with('\n')) text.remove_suffix(1);
   const std::size_t open = text.find('['), close = text.find(']');
@@ -60,7 +60,7 @@ std::string chosen_clock(std::string_view text) {
   return printable(text);
 }
 
-// "6.1.0" of "Linux host 6.1.0 #1 SMP ... x86_64".
+// Extracts "6.1.0" from "Linux host 6.1.0 #1 SMP ... x86_64".
 std::string release_of(std::string_view uname) {
   for (int i = 0; i < 2; ++i) {
     const std::size_t space = uname.find(' ');
@@ -70,7 +70,7 @@ std::string release_of(std::string_view uname) {
   return printable(uname.substr(0, uname.find(' ')));
 }
 
-// Events lost of one CPU, in what per_cpu/cpuN/stats said.
+// The events that one CPU lost, according to its per_cpu/cpuN/stats.
 std::uint64_t overwritten_in(std::string_view stats) {
   std::uint64_t sum = 0;
   for (const std::string_view key : {"\noverrun: ", "\ncommit overrun: ", "\ndropped events: "}) {
@@ -94,7 +94,7 @@ class Reader {
     head.take(kMagic.size());
     const std::string_view version = head.string();
     out_.big_endian = head.number(1) != 0;
-    head.number(1);  // bytes of a long
+    head.number(1);  // bytes in a long
     Cursor c(file_, out_.big_endian);
     c.seek(head.offset());
     page_size_ = c.u32();
@@ -109,7 +109,7 @@ class Reader {
   }
 
  private:
-  // ---- what both versions have
+  // ---- common to both versions
 
   Status read_page_shape(std::string_view text) {
     for (const EventFormat::Field& f : parse_format_fields(text)) {
@@ -185,7 +185,7 @@ class Reader {
     return {};
   }
 
-  // ---- version 6: everything in one row
+  // ---- version 6: all parts in a fixed sequence
 
   Status read_v6(Cursor& c) {
     E4R_CHECK(read_header_info(c));
@@ -212,7 +212,7 @@ class Reader {
     }
     return truncated("its options");
   }
-  // What follows the options: the places of the CPUs' data, and the clock.
+  // Reads the part after the options: the places of the CPUs' data, and the clock.
   Status read_data_v6(Cursor& c, std::string_view name) {
     std::string_view type = c.take(kTypeBytes);
     if (type.starts_with("options")) {
@@ -230,7 +230,7 @@ class Reader {
       buffer.cpus.push_back({cpu, offset, c.u64()});
     }
     if (!c.good()) return truncated("the places of the CPUs' data");
-    // The clock is a late addition: a file of an old trace-cmd has its pages here.
+    // The clock was added late: a file of an old trace-cmd has its pages here.
     Cursor clock = c;
     const std::uint64_t size = clock.u64();
     if (size > 0 && size < 1024) buffer.clock = chosen_clock(clock.take(size));
@@ -243,9 +243,9 @@ class Reader {
     return {};
   }
 
-  // ---- version 7: sections, which the options point to
+  // ---- version 7: sections, to which the options point
 
-  // The head of a section, and its content when that is wanted.
+  // A section's head and, on request, its content.
   struct Section {
     std::uint16_t id = 0;
     bool packed = false;
@@ -257,7 +257,7 @@ class Reader {
     c.seek(offset);
     s.id = c.u16();
     s.packed = (c.u16() & 1) != 0;
-    c.u32();  // what it is called
+    c.u32();  // the id of the section's description
     const std::uint64_t size = c.u64();
     if (!c.good())
       return error("section {} at byte {} is beyond the end: it is cut short", id, offset);
@@ -279,7 +279,7 @@ class Reader {
 
   Status read_v7(Cursor& c) {
     const std::string_view packing = c.string();
-    c.string();  // the version of that
+    c.string();  // the version of the compression library
     std::uint64_t options = c.u64();
     if (!c.good()) return truncated("its head");
     E4R_TRY(packing_, parse_packing(packing));
@@ -291,7 +291,7 @@ class Reader {
     if (out_.buffers.empty()) return no_records(text_);
     return {};
   }
-  // Returns where the next ones are; 0: there are none.
+  // Returns the offset of the next options; 0 if there are none.
   Result<std::uint64_t> read_options_v7(std::uint64_t offset) {
     Section section;
     E4R_CHECK(read_section(offset, kDone, true, section));
@@ -309,7 +309,7 @@ class Reader {
     constexpr std::uint16_t kText = 22;
     text_ |= id == kText;
     if (id != kHeaderInfo && id != kEventFormats) return {};
-    // More of a kind would be read over and over.
+    // Refuses repeated sections, which could make a small file endless work.
     if (std::exchange(seen_[id == kEventFormats], true)) return error("has section {} twice", id);
     Section section;
     E4R_CHECK(read_section(c.u64(), id, true, section));
@@ -331,7 +331,7 @@ class Reader {
       part.cpu = c.u32();
       part.offset = c.u64();
       part.size = c.u64();
-      // The number of chunks before the first is not counted.
+      // The stored size excludes the number of chunks (4 bytes) before the first chunk.
       if (buffer.packing != Packing::none && part.size > 0 && part.size < file_.size())
         part.size += 4;
       buffer.cpus.push_back(part);
@@ -341,7 +341,7 @@ class Reader {
     return {};
   }
 
-  // ---- the whole
+  // ---- the whole file
 
   static Error no_records(bool text) {
     if (text)
@@ -350,7 +350,7 @@ class Reader {
     return error("holds no buffer: was the recording finished?");
   }
 
-  // Every part inside the file, no byte read twice.
+  // Checks that every part lies inside the file and that no byte belongs to two parts.
   Status check_parts() {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
     for (Buffer& buffer : out_.buffers) {
@@ -392,7 +392,7 @@ class Reader {
   std::string clock_;
   Packing packing_ = Packing::none;
   std::size_t unpacked_ = 0;
-  std::vector<std::pair<std::string, std::uint64_t>> instances_;  // version 6: name and place
+  std::vector<std::pair<std::string, std::uint64_t>> instances_;  // version 6: name and offset
   bool seen_[2] = {};
   bool text_ = false;
 };

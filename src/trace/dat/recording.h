@@ -12,17 +12,17 @@
 
 namespace e4r::trace::dat {
 
-// The first bytes of every file of trace-cmd.
+// The first bytes of every trace-cmd file.
 inline constexpr std::string_view kMagic{"\x17\x08\x44tracing", 10};
 
-// Where a page of the kernel's ring buffer has its parts (events/header_page of tracefs).
+// The layout of a page in the kernel's ring buffer (events/header_page in tracefs).
 struct PageShape {
   std::uint32_t time = 0;  // eight bytes
   std::uint32_t commit = 8, commit_size = 8;
   std::uint32_t data = 16;
 };
 
-// What one CPU has recorded into one buffer: whole pages, packed or not.
+// One CPU's data in one buffer: whole pages, packed or not.
 struct CpuPart {
   std::uint32_t cpu = 0;
   std::uint64_t offset = 0, size = 0;  // bytes of the file
@@ -31,38 +31,38 @@ struct CpuPart {
 // A ring buffer: the top one, whose name is empty, or an instance.
 struct Buffer {
   std::string name;
-  std::string clock;  // as "mono"; empty: not said
+  std::string clock;  // such as "mono"; empty: unknown
   std::uint32_t page_size = 0;
   Packing packing = Packing::none;
   std::vector<CpuPart> cpus;
 };
 
-// How time stamps become nanoseconds: those of the clock x86-tsc, and the offset of `trace-cmd
-// record --date` or --ts-offset.
+// Converts time stamps to nanoseconds. Scales those of the clock x86-tsc and adds the offset of
+// `trace-cmd record --date` or --ts-offset.
 struct TimeRule {
-  std::uint32_t multiplier = 0, shift = 0;  // 0: they are nanoseconds
+  std::uint32_t multiplier = 0, shift = 0;  // 0: stamps are nanoseconds
   std::uint64_t start = 0;
   std::int64_t offset = 0;
   [[nodiscard]] std::uint64_t apply(std::uint64_t stamp) const;
 };
 
-// The head of a trace.dat of version 6 or 7: what there is, and where. Sources: trace-cmd.dat.v6(5)
-// and trace-cmd.dat.v7(5) of trace-cmd 3.1.6; what they do not say (the options of version 6, the
-// units of DATE) is from files that it has written.
+// The head of a trace.dat of version 6 or 7: its contents and their places. Sources:
+// trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1.6. Files written by it supplied what
+// these pages omit (the options of version 6, the units of DATE).
 struct Recording {
   unsigned version = 0;
   bool big_endian = false;
   PageShape page;
   std::vector<EventFormat> formats;
   std::vector<Buffer> buffers;
-  std::string release;  // of the kernel, as "6.1.0-18-amd64"; empty: not said
+  std::string release;  // the kernel's release, such as "6.1.0-18-amd64"; empty: unknown
   TimeRule time;
-  std::uint64_t overwritten = 0;  // events that the buffers had no room for, by the kernel's count
+  std::uint64_t overwritten = 0;  // events for which the buffers had no room, by the kernel's count
 };
 
-// Reads the head of a file in memory. The parts of the CPUs lie inside the file, or `lenient` has
-// shortened them, with a line for each in `warnings`; no two overlap. An Error does not name the
-// file.
+// Reads the head of a file in memory. Every CPU's part lies inside the file, and no two parts
+// overlap. If `lenient`, parts that reach past the end are shortened, with a line for each in
+// `warnings`. An Error does not name the file.
 [[nodiscard]] Result<Recording> read_recording(std::string_view file, bool lenient,
                                                std::vector<std::string>& warnings);
 

@@ -10,13 +10,13 @@
 
 namespace e4r::trace::dat {
 
-// How parts of a recording are compressed.
+// The compression of a recording's parts.
 enum class Packing : std::uint8_t { none, zlib, zstd };
 
-// The packing that a recording names; an Error for one that this program does not know.
+// Parses the name of a compression; an unknown name is an Error.
 [[nodiscard]] Result<Packing> parse_packing(std::string_view name);
 
-// Unpacks `packed` into `out`, which must come to exactly `size` bytes; false when it does not.
+// Unpacks `packed` into `out`. Returns false unless the result has exactly `size` bytes.
 [[nodiscard]] bool unpack(Packing packing, std::string_view packed, std::size_t size,
                           std::vector<char>& out);
 

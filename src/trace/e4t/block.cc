@@ -10,24 +10,24 @@
 namespace e4r::trace::e4t {
 namespace {
 
-// An event begins with a tag: its kind and which of three parts follow.
-constexpr std::uint8_t kContext = 0x20;  // pid, cpu or device differ from the event before
-constexpr std::uint8_t kTime = 0x40;     // the time differs
-constexpr std::uint8_t kFields = 0x80;   // fields differ from what the model expects
+// An event begins with a tag: its kind, and flags for the three parts that may follow.
+constexpr std::uint8_t kContext = 0x20;  // pid, cpu or device differ from the previous event
+constexpr std::uint8_t kTime = 0x40;     // the time differs from that of the previous event
+constexpr std::uint8_t kFields = 0x80;   // fields differ from the model's prediction
 constexpr std::uint8_t kPid = 1, kCpu = 2, kDev = 4;  // the mask of the context part
-// A time code that no difference has: the time itself follows.
+// A time code that no difference produces: the absolute time follows.
 constexpr std::uint64_t kAbsoluteTime = 1;
 constexpr std::uint64_t kMicrosecond = 1000;
 
-// Numbers that a kind may have.
+// The number of tags that kinds may use.
 constexpr std::size_t kMostKinds = 128;
 constexpr std::array<std::uint8_t, kEventKinds> kTags = {
 #define E4R_EVENT(kind, tag, name, body, model, want) tag,
 #include "trace/events.def"
 };
 
-// The kind of each tag; kEventKinds where there is none. Does not compile when a tag is out of
-// range or given twice.
+// The kind of each tag; kEventKinds for unused tags. Does not compile if a tag is out of range or
+// used twice.
 constexpr auto kKinds = [] {
   std::array<std::uint8_t, kMostKinds> kinds = {};
   kinds.fill(kEventKinds);
@@ -49,7 +49,7 @@ constexpr auto as_number(T value) {
     return static_cast<std::make_unsigned_t<T>>(value);
 }
 
-// The difference of two values of a field's width, as a small number when it is near zero.
+// The difference of two values of the same width, encoded so that it is small near zero.
 template <class U>
 constexpr std::uint64_t difference(U value, U expected) {
   using S = std::make_signed_t<U>;
@@ -57,7 +57,7 @@ constexpr std::uint64_t difference(U value, U expected) {
   return zigzag(static_cast<std::uint64_t>(static_cast<std::int64_t>(d)));
 }
 
-// Collects what differs.
+// Collects the fields that differ.
 struct EncodeFields {
   std::uint32_t mask = 0;
   int count = 0;
@@ -73,11 +73,11 @@ struct EncodeFields {
   }
 };
 
-// Sets a field from a number; what an enum or bool cannot be becomes what it can.
+// Sets a field from a number. Maps numbers that an enum or bool cannot hold to values that it can.
 template <class T, class U>
 void set(T& field, U value) {
   if constexpr (std::is_same_v<T, mb::Criterion>)
-    // Rungs of files have a name in the process alone that wrote them.
+    // The numbers of criteria from policy files mean something only in the process that wrote them.
     field = value < mb::kCriteria && !mb::is_own(static_cast<T>(value)) ? static_cast<T>(value)
                                                                         : mb::Criterion::unknown;
   else if constexpr (std::is_same_v<T, bool>)
@@ -86,7 +86,7 @@ void set(T& field, U value) {
     field = static_cast<T>(value);
 }
 
-// Every field is as expected.
+// Decodes an event whose fields are all as predicted.
 struct DecodeExpected {
   template <class T, class E>
   void operator()(int, T& field, E expected) {
@@ -94,8 +94,8 @@ struct DecodeExpected {
   }
 };
 
-// Fields under a bit of the mask differ. All of the calls are made in one place, where the position
-// is at hand.
+// Decodes an event whose masked fields differ from the prediction. All calls are inlined in one
+// place, where the position is at hand.
 struct DecodeFields {
   std::uint32_t mask;
   const std::uint8_t* at;
@@ -145,7 +145,7 @@ void get_context(const std::uint8_t*& p, Event& last) {
 }  // namespace
 
 void BlockEncoder::add(const Event& event) {
-  Event e = event;  // the model's interface is shared with the decoder, which writes
+  Event e = event;  // the model takes a mutable event, because the decoder writes to it
   std::uint8_t* p = bytes_.data() + size_;
   std::uint8_t& tag = *p;
   p = put_kind(p, kTags[static_cast<std::size_t>(e.kind)]);

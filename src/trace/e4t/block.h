@@ -12,19 +12,18 @@
 
 namespace e4r::trace::e4t {
 
-// Events are packed in blocks that know nothing of each other. docs/trace-format.md describes the
-// bytes.
-inline constexpr std::uint32_t kBlockEvents = 8192;       // at most, in a block
-inline constexpr std::size_t kBlockBytes = 16u << 10;     // a block that has these takes no more
-inline constexpr std::size_t kMaxEventBytes = 320;        // an event never needs more
-inline constexpr std::size_t kMaxBlockBytes = 64u << 10;  // that a reader accepts
+// Events are packed in independent blocks. docs/trace-format.md describes the bytes.
+inline constexpr std::uint32_t kBlockEvents = 8192;       // the most events in a block
+inline constexpr std::size_t kBlockBytes = 16u << 10;     // a block of this size is full
+inline constexpr std::size_t kMaxEventBytes = 320;        // an upper bound for one event
+inline constexpr std::size_t kMaxBlockBytes = 64u << 10;  // the largest block that a reader accepts
 
 class BlockEncoder {
  public:
   BlockEncoder() : bytes_(kBlockBytes + kMaxEventBytes) {}
   [[nodiscard]] bool full() const { return events_ == kBlockEvents || size_ >= kBlockBytes; }
   [[nodiscard]] bool empty() const { return events_ == 0; }
-  // Only while not full(). Fields that the event's kind does not have are lost.
+  // Must not be called when full(). Drops fields that the event's kind does not have.
   void add(const Event& event);
   [[nodiscard]] std::uint32_t events() const { return events_; }
   [[nodiscard]] std::span<const std::uint8_t> payload() const { return {bytes_.data(), size_}; }
@@ -39,15 +38,15 @@ class BlockEncoder {
   Model model_;
 };
 
-// Reads one block's payload, which must be followed by kMaxEventBytes readable bytes.
+// Reads one block's payload. kMaxEventBytes readable bytes must follow it.
 class BlockDecoder {
  public:
   BlockDecoder() = default;
   BlockDecoder(std::span<const std::uint8_t> payload, std::uint32_t events)
       : at_(payload.data()), end_(payload.data() + payload.size()), left_(events) {}
 
-  // Fills the front of `out` and returns how much; 0 at the end of the block. Fails when the
-  // payload is not what an encoder makes.
+  // Fills the front of `out` and returns the number of events; 0 at the end of the block. Fails if
+  // no encoder could have made the payload.
   [[nodiscard]] Result<std::size_t> read(std::span<Event> out);
 
  private:

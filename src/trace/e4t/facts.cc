@@ -11,7 +11,8 @@
 namespace e4r::trace::e4t {
 namespace {
 
-// A fact is its number and a value: a number when even, a length and that many bytes when odd.
+// A fact is a number and a value. The value of an even fact is a number; that of an odd fact is a
+// length and that many bytes.
 enum Fact : std::uint64_t {
   kBlocks = 0,
   kEvents = 2,
@@ -24,10 +25,10 @@ enum Fact : std::uint64_t {
   kOverwritten = 16,
   kLines = 18,
   kUnknownFlags = 20,
-  kUnnamedCriteria = 22,  // of older files: unknown or mb::Criterion::past_last
+  kUnnamedCriteria = 22,  // in older files: unknown or mb::Criterion::past_last
   kUnknownFields = 24,
   kSkippedLines = 26,
-  kUnknownCount = 28,  // how often the kUnknownEvent behind it was seen
+  kUnknownCount = 28,  // the count of the kUnknownEvent that follows it
   kUnknownEvent = 29,
   kWarning = 31,
   kKernel = 33,
@@ -36,7 +37,7 @@ enum Fact : std::uint64_t {
   kOlderThan = 38,
   kDamaged = 40,
   kWithoutCpu = 42,
-  kCountOfKind = 44,  // of the event that the text behind it names
+  kCountOfKind = 44,  // the count for the event that the next text names
   kMalformed = 45,
   kUnknownFlagsOf = 47,
   kUnknownFieldsOf = 49,
@@ -54,7 +55,7 @@ class FactWriter {
     put(value.size());
     out_.insert(out_.end(), value.begin(), value.end());
   }
-  // By the names of the events, which stay when kinds get other numbers.
+  // Uses event names, which stay when kinds are renumbered.
   void counts(Fact fact, const KindCounts& counts) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] == 0) continue;
@@ -117,7 +118,8 @@ void set_number(std::uint64_t fact, std::uint64_t value, Totals& totals, TraceSu
       s.unknown_flags = value;
       break;
     case kUnnamedCriteria:
-      // Behind kGeneration. What those kernels print and older writers did not know is past_last.
+      // kGeneration has been read before. On 6.5 kernels the criterion that older writers could not
+      // name is past_last, which is known now.
       if (s.generation != Generation::v6_5) s.unknown_criteria = value;
       break;
     case kUnknownCriteria:
@@ -178,7 +180,7 @@ std::vector<std::uint8_t> encode_facts(const Totals& totals, const TraceSummary&
 }
 
 bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals, TraceSummary& s) {
-  // a copy with room behind it: the last number may be cut
+  // Copies the payload with room after it, since the last number may be truncated.
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
   bytes.resize(bytes.size() + std::size_t{3} * kMaxVarint);
   const std::uint8_t* p = bytes.data();

@@ -9,8 +9,8 @@
 
 namespace e4r::trace::e4t {
 
-// The payload of an end frame: how much came before it, and what a summary holds that the events
-// do not say.
+// The payload of an end frame: counts of what precedes it, and the part of a summary that does not
+// follow from the events.
 struct Totals {
   std::uint64_t blocks = 0, events = 0;
   std::uint32_t chain = 0;
@@ -19,7 +19,7 @@ struct Totals {
 
 [[nodiscard]] std::vector<std::uint8_t> encode_facts(const Totals& totals,
                                                      const TraceSummary& summary);
-// Facts of later versions are passed over. False when the payload is damaged.
+// Skips facts of later versions. Returns false if the payload is damaged.
 [[nodiscard]] bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals,
                                 TraceSummary& summary);
 

@@ -13,9 +13,9 @@
 namespace e4r::trace::e4t {
 namespace {
 
-// A file is a header and frames: blocks ('B') and one end ('E'). A frame's head: type, generation,
-// two bytes of zero, payload bytes, events, checksum.
-constexpr std::size_t kHeaderBytes = 12;  // magic, version, two bytes of zero
+// A file is a header and frames: blocks ('B') and one end ('E'). A frame's head holds type,
+// generation, two zero bytes, the payload's size in bytes, the number of events, and the checksum.
+constexpr std::size_t kHeaderBytes = 12;  // magic, version, two zero bytes
 constexpr std::size_t kMaxEndBytes = 1 << 20;
 constexpr std::size_t kBatch = 256;
 constexpr std::size_t kMaxWarnings = 20;
@@ -24,12 +24,12 @@ std::string_view text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Cuts the file into pieces of known size, each copied into a buffer with room behind it.
+// Cuts the file into pieces of known size. Copies each into a buffer with room after it.
 class Pieces {
  public:
   explicit Pieces(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
 
-  // The next `size` bytes, or fewer at the end of the file; valid until the next call.
+  // Returns the next `size` bytes, or fewer at the end of the file; valid until the next call.
   Result<std::span<const std::uint8_t>> take(std::size_t size) {
     if (buffer_.size() < size + kMaxEventBytes) buffer_.resize(size + kMaxEventBytes);
     std::size_t have = 0;
@@ -88,7 +88,7 @@ class E4tTrace final : public Trace {
     return std::span<const Event>(batch_.data(), filled);
   }
 
-  // Not where some events of a block may be left out.
+  // Refuses if some events of a block may be left out.
   bool keep_packed(Store& store) override {
     if (options_.lenient || options_.device) return false;
     store_ = &store;
@@ -96,7 +96,7 @@ class E4tTrace final : public Trace {
   }
 
  private:
-  // Counts the batch's events and moves those to deliver to the front.
+  // Counts the batch's events and moves the wanted ones to the front.
   std::size_t keep_wanted(std::size_t count) {
     totals_.events += count;
     const std::uint32_t* only = options_.device ? &*options_.device : nullptr;
@@ -109,7 +109,7 @@ class E4tTrace final : public Trace {
     return kept;
   }
 
-  // Damage is an Error, or a warning when lenient.
+  // Reports damage as an Error, or as a warning when lenient.
   template <class... Args>
   Status damage(fmt::format_string<Args...> format, Args&&... args) {
     Error e = error("{}: {}", name(), fmt::format(format, std::forward<Args>(args)...));

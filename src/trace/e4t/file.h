@@ -20,17 +20,17 @@ inline constexpr std::string_view kMagic =
     "E4T\r\n\x1a\n";
 inline constexpr std::uint16_t kVersion = 1;
 
-// Makes the bytes of an .e4t file. Nothing needs seeking: each call appends to `out`, which the
-// caller may empty between calls.
+// Makes the bytes of an .e4t file without seeking. Each call appends to `out`, which the caller may
+// empty between calls.
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
   void begin();
-  // `generation`: what is known of it by now.
+  // `generation` is the generation as far as it is known.
   void add(std::span<const Event> events, Generation generation);
-  // Appends the events that are not yet in a block: for a reader of an unfinished file.
+  // Appends the events that are not yet in a block, so an unfinished file can be read.
   void flush();
-  // Ends the file; what `summary` knows beyond the events is kept with it.
+  // Ends the file. Stores the facts of `summary` that do not follow from the events.
   void finish(const TraceSummary& summary);
 
  private:
@@ -41,11 +41,11 @@ class Writer {
   BlockEncoder block_;
   std::uint64_t blocks_ = 0, events_ = 0;
   Generation generation_ = Generation::unknown;
-  std::uint32_t chain_ = 0;  // checksum of the blocks' checksums
+  std::uint32_t chain_ = 0;  // checksum over the blocks' checksums
 };
 
-// A trace in .e4t form. Errors name the offset within the (decompressed) file. Lenient: a damaged
-// block is left out with a warning, a missing end is a warning.
+// Opens a trace in .e4t form. An Error gives the offset within the decompressed file. A lenient
+// trace skips damaged blocks and accepts a missing end, with warnings.
 [[nodiscard]] std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
                                                const OpenOptions& options);
 

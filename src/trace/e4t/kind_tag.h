@@ -7,12 +7,12 @@
 
 namespace e4r::trace::e4t {
 
-// The kind of an event, in the first five bits of its first byte. The last of the 32 numbers is an
-// escape: what is more than it follows as a varint, before everything else.
+// The kind of an event occupies five bits of its first byte. The value 31 is an escape: a varint
+// with the kind minus 31 follows the first byte.
 inline constexpr std::uint8_t kKindBits = 0x1f;
 inline constexpr std::uint32_t kEscapedKind = 31;
 
-// Writes the first byte, and what escapes from it. Bits 5 to 7 are left clear.
+// Writes the first byte and, if needed, the escaped kind. Leaves bits 5 to 7 clear.
 inline std::uint8_t* put_kind(std::uint8_t* p, std::uint32_t kind) {
   if (kind < kEscapedKind) {
     *p++ = static_cast<std::uint8_t>(kind);
@@ -22,7 +22,8 @@ inline std::uint8_t* put_kind(std::uint8_t* p, std::uint32_t kind) {
   return put_varint(p, kind - kEscapedKind);
 }
 
-// `p`: behind the first byte. Of at most kMaxVarint bytes that follow.
+// Reads the kind. `p` points after the first byte and moves past the escaped kind. kMaxVarint bytes
+// must be readable at `p`.
 inline std::uint64_t get_kind(std::uint8_t first, const std::uint8_t*& p) {
   const std::uint32_t kind = first & kKindBits;
   return kind < kEscapedKind ? kind : kEscapedKind + get_varint(p);

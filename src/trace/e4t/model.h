@@ -8,22 +8,22 @@
 
 namespace e4r::trace::e4t {
 
-// What is expected of the next event, from those before it in the same block. Encoder and decoder
-// run the same code over the same events, so they always expect the same; only what differs is
-// stored. All arithmetic wraps around: any values survive.
+// Predicts the fields of the next event from the earlier events of the same block. Encoder and
+// decoder run the same code over the same events, so their predictions agree; only differences are
+// stored. All arithmetic wraps around, so any value survives.
 //
-// code(op, event) visits the fields of event.kind in a fixed order. For each it calls
-// op(BIT, field, expected): the encoder notes the difference under that bit of the event's mask,
-// the decoder sets the field. Bits below 7 are the fields that differ most often.
+// code(op, event) visits the fields of event.kind in a fixed order. For each it calls op(BIT,
+// field, expected): the encoder stores the difference under that bit of the event's mask, the
+// decoder sets the field. Bits below 7 belong to the fields that differ most often.
 class Model {
  public:
-  // The thread whose requests the next events belong to.
+  // Selects the thread that sends the next events.
   void select(std::uint32_t pid) { thread_ = (pid * 0x9e3779b1U) >> 28; }
 
   template <class Op>
   void code(Op& op, Event& e) {
     switch (e.kind) {
-// Some kinds are packed alike.
+// NOLINT below: some kinds share a model.
 #define E4R_EVENT(kind, tag, name, body, model, want)       \
   case EventKind::kind: /* NOLINT(bugprone-branch-clone) */ \
     return model(op, e);
@@ -32,19 +32,19 @@ class Model {
   }
 
  private:
-  // The last request of a thread and its answer.
+  // A thread's last request and its answer.
   struct Thread {
     std::uint64_t ino = 0, count = 1, logical = 0, goal = 0, pleft = 0, pright = 0;
     std::uint32_t flags = 0, lleft = 0, lright = 0;
     std::uint64_t block = 0, blocks = 0;  // the answer
-    RecordedExtent orig, result;          // of the closing event
-    bool closed = false;                  // the request has its closing event
+    RecordedExtent orig, result;          // from the closing event
+    bool closed = false;                  // the closing event has been seen
     bool has_inputs = false;
     std::uint64_t i_size = 0;
     std::int32_t i_writecount = 0;
   };
 
-  // Where groups lie, learned from answers: group g begins at base_ + g * per_group_.
+  // The layout of groups, learned from answers: group g begins at base_ + g * per_group_.
   std::uint64_t block_of(const RecordedExtent& x) const {
     return base_ + x.group * per_group_ + static_cast<std::uint32_t>(x.start);
   }
@@ -74,7 +74,7 @@ class Model {
     op(bit + 3, x.logical, expected.logical);
   }
 
-  // Each request goes on where the last answer ended.
+  // Expects each request to continue where the last answer ended.
   template <class Op>
   void request(Op& op, Event& e) {
     Thread& t = threads_[thread_];
@@ -95,7 +95,7 @@ class Model {
     t.closed = false;
   }
 
-  // The same words again, and the block that the closing event named.
+  // Expects the request's values again, and the block that the closing event named.
   template <class Op>
   void allocate(Op& op, Event& e) {
     Thread& t = threads_[thread_];
@@ -132,7 +132,7 @@ class Model {
     t.pright = e.pright;
   }
 
-  // i_size and i_writecount of trace-inputs kernels; both stay 0 without them.
+  // i_size and i_writecount of trace-inputs kernels; other kernels leave both 0.
   template <class Op>
   void inputs(Op& op, Event& e) {
     Thread& t = threads_[thread_];
@@ -144,7 +144,7 @@ class Model {
     t.i_writecount = e.i_writecount;
   }
 
-  // What the request asks for, in clusters of a group.
+  // The extent that the request asks for, in clusters of a group.
   RecordedExtent asked() const {
     RecordedExtent x;
     locate(threads_[thread_].goal, x);
@@ -159,8 +159,8 @@ class Model {
     t.closed = true;
   }
 
-  // A hit in the file's preallocation is at the goal; one in a locality group goes on behind the
-  // last of those.
+  // Expects a hit in the file's preallocation at the goal, and a hit in a locality group's
+  // preallocation just after the previous one.
   template <class Op>
   void prealloc(Op& op, Event& e) {
     op(6, e.ino, threads_[thread_].ino);
@@ -252,7 +252,7 @@ class Model {
     needed_ = e.count;
   }
 
-  // Discards go upwards.
+  // Expects discards in ascending order.
   template <class Op>
   void discard_blocks(Op& op, Event& e) {
     op(0, e.block, discarded_.block + discarded_.count);
@@ -260,7 +260,7 @@ class Model {
     discarded_ = {e.block, e.count, 0};
   }
 
-  // FITRIM goes from group to group, over the whole of each.
+  // Expects FITRIM to proceed from group to group and to cover each whole group.
   template <class Op>
   void trim_all_free(Op& op, Event& e) {
     op(0, e.group, trimmed_ + 1);
@@ -270,7 +270,7 @@ class Model {
     trimmed_to_ = e.count;
   }
 
-  // Transactions follow each other.
+  // Expects consecutive transactions.
   template <class Op>
   void begin_commit(Op& op, Event& e) {
     op(0, e.block, tid_ + 1);
@@ -314,7 +314,7 @@ class Model {
     loaded_ = e.group;
   }
 
-  // Batches follow each other.
+  // Expects adjacent batches.
   template <class Op>
   void prefetch(Op& op, Event& e) {
     op(0, e.group, prefetched_);
@@ -323,7 +323,7 @@ class Model {
     prefetched_ = static_cast<std::uint32_t>(e.count);
   }
 
-  // Entries of extent status trees follow each other in the file.
+  // Expects entries of an extent status tree to follow each other in the file.
   template <class Op>
   void status_extent(Op& op, Event& e) {
     op(2, e.ino, status_.ino);
@@ -342,7 +342,7 @@ class Model {
     status_.logical = e.logical;
   }
 
-  // The entry need not begin at the block that was looked for.
+  // The entry need not begin at the block that was looked up.
   template <class Op>
   void answer(Op& op, Event& e) {
     op(0, e.found, found_);
@@ -390,20 +390,20 @@ class Model {
     std::uint32_t flags = 0;
   };
   struct Search {
-    RecordedExtent result;  // where the next one is expected
+    RecordedExtent result;  // where the next result is expected
     std::uint32_t found = 0, groups = 0;
     mb::Criterion criterion = mb::Criterion::cr0;
     bool has_orig_goal_len = false;
   };
 
-  // The last entry of an extent status tree that was named: its inode, its end.
+  // The extent status entry named last: its inode, and the block after its end.
   struct StatusEntry {
     std::uint64_t ino = 0, logical = 0, count = 0;
     std::uint32_t flags = 0;
   };
 
   std::array<Thread, 16> threads_;
-  std::uint32_t thread_ = 0;  // no pointer: models are copied
+  std::uint32_t thread_ = 0;  // not a pointer: models are copied
   std::uint64_t base_ = 0, per_group_ = 32768, learned_begin_ = 0;
   std::uint32_t learned_group_ = 0;
   std::uint64_t first_goal_ = 0;

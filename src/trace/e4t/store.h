@@ -11,17 +11,18 @@
 
 namespace e4r::trace::e4t {
 
-// Packed events in memory: blocks as in a file, without its frames.
+// Packed events in memory: the blocks of a file without its frames.
 class Store {
  public:
   void add(std::span<const Event> events);
-  // A block of `events` events that a BlockEncoder has made. Not to mix with add().
+  // Adds a block of `events` events that a BlockEncoder has made. Must not be mixed with add().
   void add_packed(std::span<const std::uint8_t> payload, std::uint32_t events);
-  // After the last add(): makes all of it readable.
+  // Makes everything readable. Call it after the last add().
   void finish();
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
 
-  // Reads `store` from the beginning and shares in it. Several threads may each have their own.
+  // Returns a reader from the beginning that shares ownership of `store`. Several threads may each
+  // have a reader.
   [[nodiscard]] static std::unique_ptr<EventSource> read(std::shared_ptr<const Store> store);
 
  private:

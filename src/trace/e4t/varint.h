@@ -5,7 +5,7 @@
 
 namespace e4r::trace::e4t {
 
-// Numbers as bytes of seven bits, lowest first; the top bit says that more follow.
+// Varints hold seven bits per byte, lowest first; the top bit says that more bytes follow.
 inline constexpr int kMaxVarint = 10;
 
 inline std::uint8_t* put_varint(std::uint8_t* p, std::uint64_t value) {
@@ -17,7 +17,7 @@ inline std::uint8_t* put_varint(std::uint8_t* p, std::uint64_t value) {
   return p;
 }
 
-// The rest of a number whose first byte was `value`, and where it ends.
+// The value of a varint of several bytes, and the position after it.
 struct LongVarint {
   std::uint64_t value;
   const std::uint8_t* end;
@@ -32,8 +32,8 @@ inline LongVarint get_rest(const std::uint8_t* p, std::uint64_t value) {
   return {value, p};
 }
 
-// Reads at most kMaxVarint bytes, which the caller knows to be there; bits beyond 64 are dropped.
-// Most numbers have one byte.
+// Reads at most kMaxVarint bytes, which must be readable. Drops bits beyond 64. The first branch
+// serves most numbers: they have one byte.
 inline std::uint64_t get_varint(const std::uint8_t*& p) {
   const std::uint64_t first = *p++;
   if (first < 0x80) return first;
@@ -42,7 +42,7 @@ inline std::uint64_t get_varint(const std::uint8_t*& p) {
   return whole.value;
 }
 
-// Differences of either sign as small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
+// Maps differences of either sign to small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
 constexpr std::uint64_t zigzag(std::uint64_t difference) {
   return difference << 1 ^ (0 - (difference >> 63));
 }

@@ -10,7 +10,7 @@
 namespace e4r::trace {
 namespace {
 
-// More than any record has room for (a page), and more than the kernel numbers its events up to.
+// Limits above any real value: a record's size (at most a page) and the kernel's event numbers.
 constexpr int kMaxSize = 1 << 16;
 constexpr int kMaxId = 1 << 16;
 constexpr std::size_t kMaxEvents = UINT16_MAX;
@@ -29,7 +29,7 @@ const EventFormat::Field* find(const std::vector<EventFormat::Field>& list, std:
   return it == list.end() ? nullptr : &*it;
 }
 
-// How the kernel names the flags; nothing when all that it names is called so in `ours`, too.
+// The kernel's names of flags; empty if all of them mean the same bits in `ours`.
 std::vector<RecordNames::Flag> flags_of(const EventFormat& format, std::span<const FlagName> ours) {
   std::vector<RecordNames::Flag> out;
   bool same = true;
@@ -45,7 +45,7 @@ std::vector<RecordNames::Flag> flags_of(const EventFormat& format, std::span<con
   return out;
 }
 
-// The names of the criteria by number; an enumerator's number is its place.
+// The names of the criteria by number. An enumerator without a value counts by its place.
 std::vector<std::string> symbols_of(const EventFormat& format) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < format.symbols.size(); ++i) {
@@ -78,7 +78,7 @@ Result<RecordDecoder::Layout> RecordDecoder::layout_of(const EventFormat& format
     layout.strangers |= std::ranges::find(wanted, f.name, &RecordField::name) == wanted.end();
   layout.names.flags = flags_of(format, body.flag_names());
   if (kind != EventKind::mballoc_alloc) return layout;
-  // Without its print format nobody knows what the criteria mean.
+  // Without the print format the meaning of the criteria is unknown.
   if (!format.print_known) return error("the print format of {} cannot be read", format.name);
   layout.names.symbols = symbols_of(format);
   return layout;
@@ -89,7 +89,7 @@ Status RecordDecoder::add(const EventFormat& format, KindSet needed) {
   const auto kind = kind_of(format.name);
   Layout layout;
   layout.name = format.name;
-  // Who else names an event of his (a probe, say) like one of ours is not meant.
+  // Ignores events of other systems (a probe, say) that share a name with one of ours.
   if (kind && event_system(*kind) == format.system) {
     auto read = layout_of(format, *kind);
     if (read.ok())

@@ -22,41 +22,41 @@ struct tep_record;
 
 namespace e4r::trace {
 
-// A record as the kernel has written it: its place and time are the recorder's to say.
+// A record in the kernel's binary form. The recorder supplies its CPU and time.
 struct RawRecord {
   int cpu = 0;
   std::uint64_t time_ns = 0;
   std::span<const std::byte> data;
 };
 
-// Turns the kernel's binary records into events: those that the text reader makes of what the
-// kernel would have printed. Where a record has a field, and what flags and criteria are called, is
-// taken from the formats (events/SYSTEM/NAME/format in tracefs; the header of a trace.dat); it is
-// looked up once. One thread at a time.
+// Turns the kernel's binary records into the events that the text reader would make from the
+// kernel's output. Takes field offsets and the names of flags and criteria from the formats
+// (events/SYSTEM/NAME/format in tracefs; the header of a trace.dat). Looks them up once. For one
+// thread at a time.
 class RecordDecoder {
  public:
   enum class Outcome : std::uint8_t { event, other, malformed };
 
-  // Formats that are not there are no Error (see knows()); one of a needed event that lacks a field
-  // that every kernel we know has, or whose criteria cannot be told, is. The records of an event
-  // that is not needed are then malformed. `declared`: what the user says of the kernel, or
-  // unknown.
+  // Missing formats are not an Error (see knows()). The format of a needed event is an Error if it
+  // lacks a field that every known kernel has, or if its criteria cannot be determined. The
+  // records of an event that is not needed then count as malformed. `declared` is the kernel
+  // according to the user, or unknown.
   [[nodiscard]] static Result<RecordDecoder> create(std::span<const EventFormat> formats,
                                                     bool big_endian,
                                                     Generation declared = Generation::unknown,
                                                     KindSet needed = KindSet::all());
-  // The same with the formats that `tep` holds now; it is not needed afterwards.
+  // Does the same with the formats that `tep` holds now. `tep` is not needed afterwards.
   [[nodiscard]] static Result<RecordDecoder> create(tep_handle& tep,
                                                     Generation declared = Generation::unknown);
 
-  // Reads one record: all of `out` after `event`, nothing worth keeping after the others. `other`:
-  // an event of no kind of ours, other_name() says which. `malformed`: shorter than its format
-  // says, or with a value that its field cannot have; problem() says so.
+  // Decodes one record. After `event`, all of `out` is set; otherwise its contents are meaningless.
+  // `other`: an event of an unknown kind, named by other_name(). `malformed`: the record is shorter
+  // than its format requires, or a value is out of its field's range; problem() explains.
   [[nodiscard]] Outcome decode(const RawRecord& record, Event& out);
   [[nodiscard]] Outcome decode(const tep_record& record, Event& out);
 
-  // Of the last record: the name of another event ("" when the formats have none of that number),
-  // and what is wrong with a malformed one and its kind, if that much could be told.
+  // Facts about the last record: the name of an event of an unknown kind ("" if the formats do not
+  // have its number); the problem of a malformed record, and its kind if known.
   [[nodiscard]] std::string_view other_name() const { return other_name_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::optional<EventKind> malformed_kind() const { return malformed_kind_; }
@@ -64,21 +64,21 @@ class RecordDecoder {
   // Whether the kernel has the event.
   [[nodiscard]] bool knows(EventKind kind) const;
 
-  // As far as the searches read so far have shown it, which is what a trace's writer needs; just as
-  // in text. report_bodies(context(), summary) tells a summary.
+  // The generation that the searches so far have shown, as in the text reader. A trace's writer
+  // needs it. report_bodies(context(), summary) enters it in a summary.
   [[nodiscard]] Generation generation() const { return context_.criterion.generation(); }
   [[nodiscard]] const BodyContext& context() const { return context_; }
 
  private:
   // How to read the records of one event.
   struct Layout {
-    EventKind kind = EventKind::lost_events;  // of another event
-    bool strangers = false;                   // the format has fields that we do not know
-    std::size_t size = 0;                     // of the data that is looked at
+    EventKind kind = EventKind::lost_events;  // lost_events: an event of another kind
+    bool strangers = false;                   // the format has fields that are unknown here
+    std::size_t size = 0;                     // bytes of the data that decoding reads
     std::vector<RecordPlace> places;
     RecordNames names;
-    std::string name;     // as "ext4_request_blocks"
-    std::string problem;  // why no record can be read; empty: they can
+    std::string name;     // such as "ext4_request_blocks"
+    std::string problem;  // why no record of this event can be read; empty: it can
   };
 
   RecordDecoder() = default;
@@ -86,9 +86,9 @@ class RecordDecoder {
   [[nodiscard]] static Result<Layout> layout_of(const EventFormat& format, EventKind kind);
   [[nodiscard]] Outcome malformed(const Layout& layout, std::string_view what);
 
-  std::vector<std::uint16_t> by_id_;  // index of layouts_ + 1; 0: no event has this number
+  std::vector<std::uint16_t> by_id_;  // index in layouts_ + 1; 0: no event has this number
   std::vector<Layout> layouts_;
-  std::array<RecordPlace, 2> common_ = {};  // the event's number, the thread's
+  std::array<RecordPlace, 2> common_ = {};  // the event's number, and the thread's
   std::array<bool, kEventKinds> known_ = {};
   bool swapped_ = false;
   BodyContext context_;

@@ -19,7 +19,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-// Cuts off and returns what stands before `end`; all of it when that is not there.
+// Cuts off and returns the text before `end`; all of it if `end` does not occur. Drops `end`
+// itself.
 std::string_view cut(std::string_view& text, std::string_view end) {
   const std::size_t at = text.find(end);
   const std::string_view out = text.substr(0, at);
@@ -39,7 +40,7 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-// "4", "0x10", "(1 << 3)"; nothing for what the kernel has left as a word.
+// Parses "4", "0x10" or "(1 << 3)". Returns nothing for an enumerator's name.
 std::optional<std::uint64_t> value_of(std::string_view text) {
   text = trim(text);
   while (text.size() > 1 && text.front() == '(' && text.back() == ')')
@@ -51,7 +52,7 @@ std::optional<std::uint64_t> value_of(std::string_view text) {
   return *left << *shift;
 }
 
-// "offset:8" of "field:int a;\toffset:8;\tsize:4;\tsigned:1;"
+// Finds "offset:8" in "field:int a;\toffset:8;\tsize:4;\tsigned:1;".
 std::optional<std::int64_t> attribute(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<EventFormat::Field> parse_field(std::string_view line) {
   return EventFormat::Field{std::string(declaration.substr(name + 1)), *offset, *size};
 }
 
-// The "{ 0x1, "NAME" }, ..." of the first call of `function`.
+// Parses the "{ 0x1, "NAME" }, ..." in the first call of `function`.
 std::vector<EventFormat::Name> names_in(std::string_view print, std::string_view function) {
   std::vector<EventFormat::Name> out;
   const std::size_t at = print.find(function);

@@ -17,31 +17,32 @@ namespace e4r::trace {
 
 struct BodyContext;
 
-// A number in a kernel's record, by the name that the event's format gives it.
+// A number in a kernel's record, by its name in the event's format.
 struct RecordField {
   std::string_view name;
   bool required;
 };
 
-// Where a record has a number. The size is 1, 2, 4 or 8 bytes; 0: this kernel's records lack it.
+// The place of a number in a record. The size is 1, 2, 4 or 8 bytes; 0: this kernel's records lack
+// it.
 struct RecordPlace {
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
 };
 
-// What a kernel calls the values of an event's flags and criterion; empty where that needs no word:
-// flags that are ours bit by bit, numbers without names.
+// The kernel's names for the values of an event's flags and criterion. Empty if no translation is
+// needed: the flags equal ours bit by bit, or the numbers have no names.
 struct RecordNames {
   struct Flag {
     std::uint64_t mask;
-    std::uint32_t bits;  // ours; 0: a name that is not in our table
+    std::uint32_t bits;  // in our numbers; 0: the name is not in our table
   };
   std::vector<Flag> flags;
   std::vector<std::string> symbols;  // by number
 };
 
-// A record's numbers, one after the other: index 0 is the first of the field whose turn it is. The
-// places must lie inside the data.
+// The numbers of a record. skip() moves on to the next field, so index 0 is always the current
+// field's first number. Every place must lie inside the data.
 class Record {
  public:
   Record(const void* data, const RecordPlace* places, bool swapped, const RecordNames& names)
@@ -53,7 +54,7 @@ class Record {
   [[nodiscard]] bool has(std::size_t index) const { return places_[index].size != 0; }
   void skip(std::size_t count) { places_ += count; }
 
-  // False when the value does not fit T. A signed T takes the sign from the record's width.
+  // Returns false if the value does not fit T. A signed T is sign-extended from the record's width.
   template <class T>
   [[nodiscard]] bool number(std::size_t index, T& value) const {
     const std::uint64_t raw = load(places_[index]);
@@ -68,7 +69,8 @@ class Record {
     }
   }
 
-  // Flags in our numbers; a name that we do not know is counted and left out, as in text.
+  // Reads flags in our numbers. Counts and drops names that are not in our table, as the text
+  // reader does.
   [[nodiscard]] bool flags(std::size_t index, std::uint32_t& value, std::uint64_t& unknown) const {
     std::uint64_t raw = load(places_[index]);
     std::uint32_t bits = 0;
@@ -117,9 +119,9 @@ class Record {
   const RecordNames* names_;
 };
 
-// What body.cc knows of a kind's records: the numbers in them, whose flags those are (empty: it has
-// none), and how they become an event. take() wants a place for each of fields(); it is false when
-// a value is none that the text format could have shown.
+// The description of a kind's records: their numbers, the names of their flags (empty: no flags),
+// and the conversion to an event. take() needs a place for each of fields(). It returns false for a
+// value that the text format could not have shown.
 struct RecordBody {
   std::vector<RecordField> (*fields)();
   std::span<const FlagName> (*flag_names)();

@@ -33,7 +33,7 @@ using PaLen = Number<"len", &Event::count, "pa_len">;
 using Mapped = Number<"mapped", &Event::block, "pblk">;
 using Sync = Ignored<"sync", "sync_commit">;
 
-// What the bodies look like, by the names that events.def has for them.
+// The layouts of the bodies, under their names in events.def.
 using RequestBlocks = Body<Ending::space, Device, Ino, MbFlags, Len, Lblk, Goal, Lleft, Lright,
                            Pleft, Pright, InputSize, InputWriters>;
 using AllocateBlocks = Body<Ending::plain, Device, Ino, MbFlags, Len, Block, Lblk, Goal, Lleft,
@@ -89,7 +89,7 @@ template <class B>
 constexpr Functions functions = {
     &B::read_in_order, &B::read_by_key, &B::print, {&B::record_fields, &B::flag_names, &B::take}};
 
-// The marker of lost events has neither text nor records of this kind.
+// lost_events markers have neither a text body nor records.
 struct Nothing {};
 template <>
 constexpr Functions functions<Nothing> = {};
@@ -108,8 +108,8 @@ constexpr KindName kKindNames[] = {
 #include "trace/events.def"
 };
 
-// Kinds by a hash of their names without collisions: the length and two letters, each times a
-// factor.
+// A collision-free hash table of the kinds by name. The hash uses the length and two letters, each
+// multiplied by a factor.
 struct KindTable {
   static constexpr std::size_t kSlots = 128;
   static constexpr std::size_t kShortestName = 8;
@@ -123,7 +123,7 @@ struct KindTable {
            kSlots;
   }
 
-  // Whether each name has a slot of its own.
+  // Fills the table. Returns whether each name has its own slot.
   constexpr bool fill() {
     kinds.fill(-1);
     for (const auto& [kind, name] : kKindNames) {

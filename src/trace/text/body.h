@@ -16,10 +16,10 @@
 
 namespace e4r::trace {
 
-// The kind whose event_name() is `name`; lost_events is none of them.
+// Returns the kind whose event_name() is `name`; nothing for lost_events and unknown names.
 [[nodiscard]] std::optional<EventKind> kind_of(std::string_view name);
 
-// What the bodies of a whole trace have in common, and what was odd in them.
+// State shared by the bodies of a whole trace, and counts of their oddities.
 struct BodyContext {
   CriterionReader criterion;
   KindCounts unknown_flags = {};       // flag names that are not in our tables
@@ -30,7 +30,7 @@ struct BodyContext {
   std::string_view problem;
 };
 
-// A sign of a kernel before that release. The oldest counts.
+// Notes a sign of a kernel older than `release`. The oldest bound wins.
 inline void show_older(BodyContext& context, OlderThan release) {
   context.older_than = std::max(context.older_than, release);
 }
@@ -45,23 +45,24 @@ inline std::uint64_t& unknown_fields(BodyContext& context, const Event& event) {
 // How a kind's events lie in the kernel's binary records; lost_events has none.
 [[nodiscard]] const RecordBody& record_body(EventKind kind);
 
-// Writes what is common to the bodies read so far into a summary.
+// Copies the shared state to a summary.
 void report_bodies(const BodyContext& context, TraceSummary& summary);
 
-// After an mballoc_alloc: when its criterion has shown that earlier ones were misread, the Error
-// that says so at `where`, or, for callers that can go back, the summary's reread_before.
+// Call after each mballoc_alloc. If its criterion shows that earlier ones were misread, returns an
+// Error that names `where`; for callers that can revisit events, sets the summary's reread_before
+// instead.
 struct OpenOptions;
 [[nodiscard]] Status note_misread(const BodyContext& context, const OpenOptions& options,
                                   const std::string& where, TraceSummary& summary);
 
-// Reads an event's body, "dev 8,1 ino 12 ...", the same in every text format, into the fields of
-// `event` that its kind has; kind, cpu, pid and time are left alone, every other field must have
-// its default. The layout of Linux 6.1 is read straight; anything else by its keys, with words that
-// no field accounts for ignored. False when a field is missing or its value is not one.
+// Reads an event's body, "dev 8,1 ino 12 ...", which is the same in every text format. Sets the
+// fields of the event's kind and leaves kind, cpu, pid and time alone; every other field must have
+// its default. First tries the layout of Linux 6.1, then reads by keys and ignores words that
+// belong to no field. Returns false if a field is missing or its value is malformed.
 [[nodiscard]] bool parse_body(Scan scan, Event& event, BodyContext& context);
 
-// Appends the body as a kernel of that generation prints it (6.1 when unknown). What the neutral
-// event does not keep (uid, gid and blocks of an inode, sync and head of a commit) is printed as 0.
+// Appends the body as a kernel of that generation prints it (6.1 if unknown). Values that Event
+// does not hold (uid, gid and blocks of an inode, sync and head of a commit) are printed as 0.
 void print_body(std::string& out, const Event& event, Generation generation);
 
 }  // namespace e4r::trace

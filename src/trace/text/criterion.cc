@@ -9,7 +9,7 @@
 namespace e4r::trace {
 namespace {
 
-// The kernel has no name for the number after the last rung: its text is the number in hex.
+// The kernel has no name for the number after the last rung and prints it in hexadecimal.
 constexpr unsigned kPastLast =
     static_cast<unsigned>(mb::row_of(mb::Criterion::past_last).number_6_5);
 constexpr std::string_view kPastLastText = "0x5";
@@ -18,7 +18,7 @@ static_assert(kPastLast == 5);
 using Word = std::string_view mb::CriterionRow::*;
 using Number = std::int8_t mb::CriterionRow::*;
 
-// How a generation tells criteria: 6.1 has numbers alone.
+// The generations that print names for criteria. 6.1 prints only numbers.
 struct Words {
   Generation generation;
   Word word;
@@ -26,7 +26,7 @@ struct Words {
 constexpr std::array kWords = {Words{Generation::v6_5, &mb::CriterionRow::word_6_5},
                                Words{Generation::cr1_5, &mb::CriterionRow::word_cr1_5}};
 
-// The criteria of a generation by number; unknown where it has none.
+// The criteria of a generation by number; unknown for unused numbers.
 using ByNumber = std::array<mb::Criterion, mb::kTableCriteria>;
 template <Number Of>
 constexpr ByNumber kByNumber = [] {
@@ -116,7 +116,7 @@ void print_criterion(std::string& out, mb::Criterion criterion, Generation gener
     out += static_cast<char>('0' + row.number_6_1);
     return;
   }
-  // A criterion that the generation does not have keeps its name, whosever it is.
+  // A criterion that the generation lacks keeps its name from another generation.
   for (const bool same_generation : {true, false})
     for (const auto& [of, member] : kWords) {
       if ((row.*member).empty() || (same_generation && of != generation)) continue;

@@ -9,27 +9,28 @@
 
 namespace e4r::trace {
 
-// Turns what follows "cr" into a criterion, and finds out which kernel printed it. Names settle
-// that; digits mean 6.1 unless told otherwise or until a 4 shows up, which only five rungs have.
+// Turns the value after "cr" into a criterion and detects the kernel's generation. Names determine
+// the generation. Digits mean 6.1 unless the user says otherwise or a 4 appears, which only kernels
+// with five rungs print.
 class CriterionReader {
  public:
-  // `declared`: what the user says, or unknown.
+  // `declared` is the generation according to the user, or unknown.
   explicit CriterionReader(Generation declared = Generation::unknown) : generation_(declared) {}
 
-  // Reads one token; mb::Criterion::unknown for a number or "CR..." name that is none we know.
-  // False when it is neither.
+  // Reads one token. An unknown number or "CR..." name becomes mb::Criterion::unknown. Returns
+  // false for any other token.
   [[nodiscard]] bool read(Scan& scan, mb::Criterion& criterion);
-  // The same for a number.
+  // Does the same for a number.
   [[nodiscard]] mb::Criterion read_number(unsigned number);
-  // A number for which a kernel that prints names has none.
+  // Reads a number that has no name on a kernel that prints names.
   [[nodiscard]] mb::Criterion read_unnamed(unsigned number);
-  // The same for a word: false when it is no "CR..." name.
+  // Does the same for a word. Returns false if it does not begin with "CR".
   [[nodiscard]] bool read_name(std::string_view word, mb::Criterion& criterion);
 
   [[nodiscard]] Generation generation() const { return generation_; }
-  // Nothing but digits settled the generation: kernels 6.5 and 6.6 print digits, too.
+  // Whether the generation follows from digits alone, which 6.5 and 6.6 also print.
   [[nodiscard]] bool guessed() const { return guessed_; }
-  // The guess was 6.1 when a 2 or 3 was read, and a 4 has disproved it: those were misread.
+  // Whether a 2 or 3 was read under the guess of 6.1 and a 4 has then disproved the guess.
   [[nodiscard]] bool misread() const { return misread_; }
 
  private:
@@ -41,7 +42,7 @@ class CriterionReader {
   bool saw_high_digit_ = false;
 };
 
-// Appends the criterion as a kernel of that generation prints it (6.1 when unknown).
+// Appends the criterion as a kernel of that generation prints it (6.1 if unknown).
 void print_criterion(std::string& out, mb::Criterion criterion, Generation generation);
 
 }  // namespace e4r::trace

@@ -18,10 +18,10 @@
 #include "trace/text/flags.h"
 #include "trace/text/scan.h"
 
-// The vocabulary in which body.cc writes down what each event's body looks like, in text and in the
-// kernel's binary records. Every field type has: key; required; read(), which scans a value;
-// print(), which appends it; names, what the record calls the numbers behind it; take(), which
-// makes the value of those.
+// The vocabulary in which body.cc describes each event's body, in text and in the kernel's binary
+// records. Every field type has key; required; read(), which scans a value; print(), which appends
+// it; names, the record's names for the numbers of the value; take(), which builds the value from
+// those numbers.
 namespace e4r::trace::fields {
 
 template <std::size_t N>
@@ -74,7 +74,7 @@ struct Device : Required<"dev">, Names<"dev"> {
   static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.dev); }
 };
 
-// The same of a record that has major and minor apart.
+// The same for a record with separate major and minor.
 struct DeviceInParts : Device, Names<"dev_major", "dev_minor"> {
   using Names<"dev_major", "dev_minor">::names;
   static bool take(Record r, Event& e, BodyContext&) {
@@ -86,7 +86,7 @@ struct DeviceInParts : Device, Names<"dev_major", "dev_minor"> {
   }
 };
 
-// "KEY 123", into a member; in a record it is called NAME.
+// "KEY 123", stored in a member. The record calls it NAME.
 template <Key K, auto Member, Key Name = K>
 struct Number : Required<K>, Names<Name> {
   static bool read(Scan& s, Event& e, BodyContext&) { return s.number(e.*Member); }
@@ -94,7 +94,7 @@ struct Number : Required<K>, Names<Name> {
   static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.*Member); }
 };
 
-// "KEY -3", into an unsigned member.
+// "KEY -3", stored in an unsigned member.
 template <Key K, auto Member>
 struct SignedNumber : Required<K>, Names<K> {
   static bool read(Scan& s, Event& e, BodyContext&) {
@@ -112,7 +112,7 @@ struct SignedNumber : Required<K>, Names<K> {
   }
 };
 
-// "KEY 123", of no interest.
+// "KEY 123", which is read and dropped.
 template <Key K, Key Name = K>
 struct Ignored : Required<K>, Names<Name> {
   static constexpr bool required = false;
@@ -133,7 +133,7 @@ struct Mode : Required<"mode">, Names<"mode"> {
   static bool take(Record r, Event& e, BodyContext&) { return r.number(0, e.mode); }
 };
 
-// "flags HINT_DATA|0x8000", from one of the tables. Linux 3.x prints a number.
+// "flags HINT_DATA|0x8000", with names from a table. Linux 3.x prints a number.
 template <auto Table>
 struct Flags : Required<"flags">, Names<"flags"> {
   static constexpr auto flag_names = Table;
@@ -174,8 +174,8 @@ struct Rung : Required<"cr">, Names<"cr"> {
   }
 };
 
-// "KEY group/start/len@logical", without "@logical" when not Located.
-// In a record they are four, or three, numbers: NAME_group, NAME_start, ...
+// "KEY group/start/len@logical", without "@logical" unless Located. The record has three or four
+// numbers: NAME_group, NAME_start, ...
 template <Key N, bool Located>
 struct ExtentNames : Names<N + Key("_group"), N + Key("_start"), N + Key("_len")> {};
 template <Key N>
@@ -186,7 +186,7 @@ struct Extent : Required<K>, ExtentNames<Name, Located> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     RecordedExtent& x = e.*Member;
     if (!s.number(x.group) || !s.ch('/') || !s.number(x.start) || !s.ch('/')) return false;
-    std::int64_t len = 0;  // some events print it signed, some unsigned
+    std::int64_t len = 0;  // some events print it signed, others unsigned
     if (!s.number(len) || len < INT32_MIN || len > UINT32_MAX) return false;
     x.len = static_cast<std::uint32_t>(len);
     return !Located || (s.ch('@') && s.number(x.logical));
@@ -209,8 +209,8 @@ struct Extent : Required<K>, ExtentNames<Name, Located> {
   }
 };
 
-// "WR": a letter for each of es::, none for none. Bits without a letter follow in hexadecimal:
-// "W0x10" is the "WR" of kernels before 5.7.
+// "WR": a letter for each flag of es::, nothing for no flags. Bits without a letter follow in
+// hexadecimal: "W0x10" is "WR" on kernels before 5.7.
 inline bool scan_status(Scan& s, Event& e, BodyContext& c) {
   const ScannedLetters status = scan_letters(s, es_flag_names(), unknown_flags(c, e));
   e.flags = status.named | status.rest;
@@ -246,8 +246,8 @@ struct StatusLetters : Required<"status">, Names<"status"> {
   }
 };
 
-// "found 1 [12/8) 34304 WR": all of it after one key. The kernel prints 0 and no letter when it has
-// found nothing.
+// "found 1 [12/8) 34304 WR": all of it belongs to one key. When nothing is found, the kernel prints
+// 0 and no letter.
 struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status"> {
   static constexpr auto flag_names = es_flag_names;
   static bool read(Scan& s, Event& e, BodyContext& c) {
@@ -269,8 +269,8 @@ struct Answer : Required<"found">, Names<"found", "lblk", "len", "pblk", "status
   }
 };
 
-// "broken 16" of ext4_mballoc_alloc: the record has the order, of which 0 is none (TP_printk of
-// ext4_mballoc_alloc, Linux 6.1).
+// "broken 16" of ext4_mballoc_alloc. The record holds the order instead, and order 0 prints as 0
+// (TP_printk of ext4_mballoc_alloc, Linux 6.1).
 struct Broken : Number<"broken", &Event::broken, "buddy"> {
   static bool take(Record r, Event& e, BodyContext&) {
     unsigned order = 0;
@@ -280,7 +280,8 @@ struct Broken : Number<"broken", &Event::broken, "buddy"> {
   }
 };
 
-// "nr_shrunk 3," of ext4_es_shrink, "group 3," of ext4_trim_all_free: with a comma.
+// A number with a comma after it: "nr_shrunk 3," of ext4_es_shrink, "group 3," of
+// ext4_trim_all_free.
 template <Key K, auto Member>
 struct NumberAndComma : Number<K, Member> {
   static bool read(Scan& s, Event& e, BodyContext& c) {
@@ -292,7 +293,7 @@ struct NumberAndComma : Number<K, Member> {
   }
 };
 
-// A field that not every kernel prints. The event keeps its default without it.
+// A field that some kernels do not print. Without it the event keeps its default.
 template <class Field>
 struct Optional : Field {
   static constexpr bool required = false;
@@ -303,7 +304,7 @@ struct DiscardedCount : Optional<Number<"len:", &Event::count, "len">> {
   static void lacks(BodyContext& c) { show_older(c, OlderThan::v5_9); }
 };
 
-// "needed 0" of ext4_discard_preallocations, gone in later kernels.
+// "needed 0" of ext4_discard_preallocations, absent in later kernels.
 struct Needed : Optional<Number<"needed", &Event::needed>> {
   static bool present(const Event& e, Generation g) {
     return g != Generation::v6_5 || e.needed != 0;
@@ -315,7 +316,7 @@ struct OrigGoalLen : Optional<Number<"orig_goal_len", &Event::orig_goal_len>> {
   static bool present(const Event& e, Generation) { return e.orig_goal_len != 0; }
 };
 
-// "i_size 4096 i_writecount 1" of trace-inputs kernels: has_inputs when both are there.
+// "i_size 4096 i_writecount 1" of trace-inputs kernels, which set has_inputs.
 struct InputSize : Optional<Number<"i_size", &Event::i_size>> {
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
@@ -331,13 +332,13 @@ struct InputWriters : Optional<Number<"i_writecount", &Event::i_writecount>> {
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
 
-// What some kernels print and nobody here reads; it is not printed.
+// A value that some kernels print and that is neither read nor printed here.
 template <Key K>
 struct Absent : Ignored<K> {
   static bool present(const Event&, Generation) { return false; }
 };
 
-// "nr_visited 16" of ext4_es_shrink on kernels with the series es-shrinker.
+// "nr_visited 16" of ext4_es_shrink on kernels with the es-shrinker series.
 struct Visited : Optional<Number<"nr_visited", &Event::groups>> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     e.has_inputs = true;
@@ -350,11 +351,13 @@ struct Visited : Optional<Number<"nr_visited", &Event::groups>> {
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
 
-// An event's body: fields in the kernel's order, optional ones last, and whether a space follows.
+// An event's body: fields in the kernel's order, optional ones last. Ending::space: a space follows
+// the last field.
 enum class Ending { plain, space };
 template <Ending E, class... Fields>
 struct Body {
-  // In this order, with exactly one space between; false to have read_by_key() decide.
+  // Reads the fields in this order with exactly one space between them. On false the caller tries
+  // read_by_key().
   static bool read_in_order(Scan& s, Event& e, BodyContext& c) {
     if (!(read_next<Fields>(s, e, c) && ...)) return false;
     s.spaces();
@@ -390,7 +393,7 @@ struct Body {
     if (E == Ending::space) out += ' ';
   }
 
-  // The same from a record, whose places are those of all names of all fields, in this order.
+  // Reads a record whose places correspond to all names of all fields, in this order.
   static bool take(Record r, Event& e, BodyContext& c) {
     return (take_field<Fields>(r, e, c) && ...);
   }
@@ -404,7 +407,7 @@ struct Body {
     return out;
   }
 
-  // Of the flags in it, empty when it has none.
+  // The names of the body's flags; empty if it has none.
   static std::span<const FlagName> flag_names() {
     std::span<const FlagName> out;
     const auto look = [&out]<class Field>() {
@@ -434,7 +437,7 @@ struct Body {
     }
   }
 
-  // An optional field whose absence shows something says so.
+  // Notes the absence of an optional field if that absence tells something about the kernel.
   template <class Field>
   static void say_lacking(BodyContext& c) {
     if constexpr (requires { Field::lacks(c); }) Field::lacks(c);

@@ -10,7 +10,7 @@
 namespace e4r::trace {
 namespace {
 
-// An event of ours whose fields are printed as "dev=8388609 ino=12".
+// Whether the line is one of our events with raw fields: "dev=8388609 ino=12".
 bool is_raw_event(std::string_view line) {
   Prefix prefix;
   Scan scan(line);
@@ -19,7 +19,7 @@ bool is_raw_event(std::string_view line) {
   return scan.word().find('=') != std::string_view::npos;
 }
 
-// "0.000 dd/1234 ext4:ext4_request_blocks(dev: 8388609, ino: 12, ..."
+// Whether the line is like "0.000 dd/1234 ext4:ext4_request_blocks(dev: 8388609, ino: 12, ..."
 bool is_perf_trace(std::string_view line) {
   const std::size_t at = line.find(" ext4:ext4_");
   if (at == std::string_view::npos) return false;
@@ -27,7 +27,8 @@ bool is_perf_trace(std::string_view line) {
   return end != std::string_view::npos && line[end] == '(';
 }
 
-// "  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]"
+// Whether the line is like
+// "  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]".
 bool is_blkparse(std::string_view line) {
   Scan s(line);
   std::uint64_t number = 0;
@@ -61,7 +62,7 @@ constexpr std::array<Form, 3> kForms = {{
 }  // namespace
 
 std::string_view foreign_form(std::string_view head) {
-  // A packet of Perfetto's protocol buffers: field 1, its length, and a field of the packet.
+  // A packet of Perfetto's protocol buffers: field 1, its length, and the packet's first field.
   if (head.size() > 3 && head.front() == '\n' && static_cast<unsigned char>(head[1]) < 0xff &&
       head.substr(0, 4096).find('\0') != std::string_view::npos)
     return "looks like a trace of Perfetto: give the text of tracefs, trace-cmd report or perf "
@@ -72,7 +73,7 @@ std::string_view foreign_form(std::string_view head) {
     return "is JSON for Perfetto or Chrome: give the trace that it was made of";
   while (!head.empty()) {
     const std::size_t end = head.find('\n');
-    if (end == std::string_view::npos) break;  // perhaps a part of a line
+    if (end == std::string_view::npos) break;  // possibly a truncated line
     std::string_view line = head.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     for (const Form& form : kForms)

@@ -5,8 +5,8 @@
 
 namespace e4r::trace {
 
-// What these first bytes of a file are, and what to give in its place, for forms of traces that
-// lack what a replay needs; empty for all others.
+// Recognises trace forms that lack information a replay needs, by the first bytes of a file.
+// Returns a message that names the form and what to give instead; empty for all others.
 [[nodiscard]] std::string_view foreign_form(std::string_view head);
 
 }  // namespace e4r::trace

@@ -6,13 +6,13 @@
 namespace e4r::trace {
 namespace {
 
-// All three tools print the task name into this many columns, and it never has more.
+// All three tools pad the task name to this many columns. It is never longer.
 constexpr std::size_t kTaskColumns = 16;
 constexpr std::size_t kLatencyTaskColumns = 8;
-// Where else the task name may end, when something was put before it or its padding was stripped.
+// The task name may end up to this column if a prefix was added or its padding was stripped.
 constexpr std::size_t kSearchedColumns = 256;
 
-// "1417.067914", "1417.067914123" or a plain count ("3" with the counter clock).
+// Reads "1417.067914", "1417.067914123" or a plain count ("3" with the counter clock).
 bool read_time(Scan& s, std::uint64_t& ns) {
   std::uint64_t seconds = 0;
   if (!s.number(seconds)) return false;
@@ -33,7 +33,8 @@ bool read_time(Scan& s, std::uint64_t& ns) {
   return true;
 }
 
-// "114827us!" of the latency format, after the digits: microseconds, and a mark for long waits.
+// Reads the unit of the latency format, "114827us!", after the digits: microseconds, and a mark for
+// long waits.
 bool read_latency_unit(Scan& s, std::uint64_t& ns) {
   if (!s.literal("us")) return true;
   if (ns > UINT64_MAX / 1000) return false;
@@ -47,7 +48,7 @@ bool read_cpu(Scan& s, std::uint16_t& cpu) {
   return s.ch('[') && s.number(cpu) && s.ch(']');
 }
 
-// The event's name up to its colon; or a bare word, as function tracers print it.
+// Reads the event's name up to its colon, or a bare word as function tracers print it.
 bool read_name(Scan& s, Prefix& prefix) {
   const char* start = s.p;
   while (!s.at_end() && *s.p != ':' && *s.p != ' ') ++s.p;
@@ -57,7 +58,7 @@ bool read_name(Scan& s, Prefix& prefix) {
   return true;
 }
 
-// "(+12)   " of `trace-cmd report --ts-diff`, and the blanks that the first line has for it.
+// Skips "(+12)   " of `trace-cmd report --ts-diff`, or the blanks in its place on the first line.
 void skip_difference(Scan& s) {
   s.spaces();
   if (!s.literal("(+")) return;
@@ -66,7 +67,7 @@ void skip_difference(Scan& s) {
   s.spaces();
 }
 
-// From the pid on: "123  (456) [001] d..2. 1.000000: name: " or "123 1d..2. 1us : name: ".
+// Reads from the pid on: "123  (456) [001] d..2. 1.000000: name: " or "123 1d..2. 1us : name: ".
 bool read_after_dash(Scan& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || !s.ch(' ')) return false;
   s.spaces();
@@ -92,7 +93,7 @@ bool read_after_dash(Scan& s, Prefix& prefix) {
   return true;
 }
 
-// From the pid on: "123/124 [001] 1.000000: ext4:name: ".
+// Reads from the pid on: "123/124 [001] 1.000000: ext4:name: ".
 bool read_after_task(Scan& s, Prefix& prefix) {
   if (!s.number(prefix.pid) || (s.ch('/') && !s.number(prefix.pid)) || !s.ch(' ')) return false;
   s.spaces();
@@ -113,7 +114,7 @@ bool read_after_task(Scan& s, Prefix& prefix) {
   return true;
 }
 
-// Calls `rest` on the line from `column` on, and leaves the scan where that ended.
+// Calls `rest` on the line from `column` on. On success the scan continues where `rest` ended.
 template <class Rest>
 bool try_at(Scan& scan, std::size_t column, Prefix& prefix, Rest rest) {
   Scan attempt = scan;

@@ -13,7 +13,7 @@
 namespace e4r::trace {
 namespace {
 
-// A text format: how its lines begin, and how to know it by a line.
+// A text format: how to read the prefix of its lines, and how to recognise it by a line.
 struct TextFormat {
   Format format;
   bool (*read_prefix)(Scan&, Prefix&);
@@ -62,14 +62,14 @@ bool is_decoration(std::string_view line) {
   return line.find_first_not_of(" \t\f\v\r") == std::string_view::npos;
 }
 
-// How much there may be of what is no event: headers, comments, blank lines, stack traces and,
-// when lenient, lines that cannot be read. A recorder writes some lines at the start and a few for
-// an event, with a stack trace a few dozen. What is allowed is a thousand times that, so a trace
-// with long notes in it is still read; but not what a compressed file of some KiB can grow to.
+// Limits text that is not events: headers, comments, blank lines, stack traces and, when lenient,
+// unreadable lines. A recorder writes some lines at the start and a few for each event, or a few
+// dozen with a stack trace. The limit is a thousand times that: a trace with long notes is still
+// read, but a compressed file of some KiB cannot grow without bound.
 class NoiseLimit {
  public:
   void add_event() { allowed_ += kPerEvent; }
-  // False: that is too much.
+  // Returns false once the limit is exceeded.
   [[nodiscard]] bool add(std::string_view line) {
     ++lines_;
     seen_ += std::max<std::uint64_t>(line.size(), kLeastLine);
@@ -78,7 +78,7 @@ class NoiseLimit {
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
 
  private:
-  static constexpr std::uint64_t kLeastLine = 64;  // bytes: reading a line takes time by itself
+  static constexpr std::uint64_t kLeastLine = 64;  // bytes: reading even a short line takes time
   static constexpr std::uint64_t kAtFirst = std::uint64_t{1} << 30;  // 16,777,216 short lines
   static constexpr std::uint64_t kPerEvent = std::uint64_t{1} << 16;
 
@@ -119,7 +119,7 @@ class TextTrace final : public Trace {
  private:
   static constexpr std::size_t kBatch = 256;
 
-  // Turns a line into an event; false when it is none to deliver.
+  // Turns a line into an event. Returns false if the line holds no event to deliver.
   Result<bool> read_line(std::string_view line, Event& event) {
     Scan scan(line);
     Prefix prefix;
@@ -146,7 +146,7 @@ class TextTrace final : public Trace {
     return true;
   }
 
-  // An event of another kind; perf's report of losses looks like one.
+  // Handles an event of an unknown kind. perf's report of losses looks like one.
   Result<bool> read_unknown(const Prefix& prefix, Scan scan, Event& event) {
     if (!prefix.name.starts_with("PERF_RECORD_LOST")) {
       summary_.add_unknown(prefix.name);
@@ -159,7 +159,7 @@ class TextTrace final : public Trace {
     return true;
   }
 
-  // A line without the prefix of an event.
+  // Handles a line without an event's prefix.
   Result<bool> read_odd_line(std::string_view line, Event& event) {
     if (line.starts_with("# entries-in-buffer/entries-written:")) read_entries(line);
     if (const auto marker = read_lost_marker(line)) {
@@ -184,7 +184,7 @@ class TextTrace final : public Trace {
     event.time_ns = last_time_;
   }
 
-  // "# entries-in-buffer/entries-written: 10/12   #P:1"
+  // Reads "# entries-in-buffer/entries-written: 10/12   #P:1".
   void read_entries(std::string_view line) {
     Scan scan(line.substr(line.find(':') + 1));
     scan.spaces();
@@ -195,7 +195,7 @@ class TextTrace final : public Trace {
     summary_.overwritten = written > kept ? written - kept : 0;
   }
 
-  // An event that nobody needs stops nothing.
+  // Malformed events that are not needed never stop the reading.
   Result<bool> malformed_body(EventKind kind) {
     if (lines_.terminated() && (options_.lenient || !options_.needed.contains(kind))) {
       summary_.add_malformed(kind);
@@ -205,14 +205,15 @@ class TextTrace final : public Trace {
                      context_.problem);
   }
 
-  // The last line lacks its newline: it cannot be read, or the input is known to be cut.
+  // Leaves out a last line that lacks its newline and cannot be read, and any last line of
+  // truncated input.
   bool cut_short() {
     summary_.warnings.push_back(
         fmt::format("{}:{}: the last line is cut short and was left out", name(), lines_.number()));
     return false;
   }
 
-  // A line that cannot be read: a cut last one and, when lenient, any other is passed over.
+  // Handles an unreadable line. Skips a truncated last line and, when lenient, any line.
   template <class... Args>
   Result<bool> malformed(fmt::format_string<Args...> format, Args&&... args) {
     if (!lines_.terminated()) return cut_short();
@@ -260,7 +261,7 @@ Format recognise_text(std::string_view head) {
       if (row.recognise(line)) return row.format;
     text &= is_decoration(line);
   }
-  return text ? Format::ftrace : Format::unknown;  // headers only, or nothing: an empty trace
+  return text ? Format::ftrace : Format::unknown;  // only headers, or nothing: an empty trace
 }
 
 std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,

@@ -10,10 +10,10 @@
 
 namespace e4r::trace {
 
-// Which text format these first bytes of a trace are; unknown when they are none.
+// Detects the text format by the first bytes of a trace; unknown if they match none.
 [[nodiscard]] Format recognise_text(std::string_view head);
 
-// A trace of one of the text formats. Text that holds no event is a trace without events.
+// Opens a trace in a text format. Text without events is a trace without events.
 [[nodiscard]] std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,
                                                 std::string name, const OpenOptions& options);
 

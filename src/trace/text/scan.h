@@ -9,9 +9,9 @@
 
 namespace e4r::trace {
 
-// A place in a line. The byte at `end` can be read and is no digit (LineReader sees to it), so runs
-// of digits need no bound. Functions return whether they matched; after false, `p` is anywhere
-// between where it was and where the match failed.
+// A position in a line. The byte at `end` is readable and not a digit (LineReader ensures it), so
+// runs of digits need no bound check. Functions return whether they matched. After false, `p` lies
+// anywhere between its old place and the mismatch.
 struct Scan {
   const char* p;
   const char* end;
@@ -23,7 +23,7 @@ struct Scan {
   [[nodiscard]] std::string_view rest() const { return {p, left()}; }
   [[nodiscard]] static bool digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 
-  // Always inlined: the texts are constants, and comparing them then takes no call.
+  // Always inlined: the texts are constants, so the comparison needs no call.
   [[gnu::always_inline]] bool literal(std::string_view text) {
     if (left() < text.size() || std::memcmp(p, text.data(), text.size()) != 0) return false;
     p += text.size();
@@ -37,14 +37,14 @@ struct Scan {
   void spaces() {
     while (p < end && *p == ' ') ++p;
   }
-  // The characters up to the next space or the end.
+  // Returns the characters up to the next space or the end.
   std::string_view word() {
     const char* start = p;
     while (p < end && *p != ' ') ++p;
     return {start, static_cast<std::size_t>(p - start)};
   }
 
-  // A decimal number that fits T.
+  // Reads a decimal number that fits T.
   template <class T>
   bool number(T& value) {
     if constexpr (std::numeric_limits<T>::is_signed) {
@@ -62,7 +62,7 @@ struct Scan {
     }
   }
 
-  // An octal number, with or without leading zeros.
+  // Reads an octal number, with or without leading zeros.
   bool octal(std::uint16_t& value) {
     if (at_end() || !digit(*p)) return false;
     std::uint32_t sum = 0;
@@ -83,7 +83,7 @@ struct Scan {
     const auto count = p - start;
     return count > 0 && (count < 20 || twenty_digits_fit(start, p));
   }
-  // Numbers of twenty digits may pass 2^64.
+  // Numbers of twenty digits may exceed 2^64 - 1.
   static bool twenty_digits_fit(const char* start, const char* stop) {
     while (start < stop && *start == '0') ++start;
     const std::string_view text(start, static_cast<std::size_t>(stop - start));
