@@ -7,7 +7,7 @@
 
 namespace e4r::stats {
 
-// No more clusters join the run that is open.
+// Counts the pieces of the open run, which has ended.
 void FreeChunkScan::close() {
   if (end_ == start_) return;
   const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;
@@ -21,7 +21,7 @@ void FreeChunkScan::close() {
   }
 }
 
-// Clusters [from, to) of the group are free, their neighbours in it are not.
+// Adds clusters [from, to) of the group, a maximal free run in the group.
 void FreeChunkScan::run(std::uint32_t from, std::uint32_t to) {
   GroupFree& group = space_.groups.back();
   ++group.runs;
@@ -40,7 +40,7 @@ void FreeChunkScan::add(state::bitmap::ConstWords words, std::uint32_t clusters)
   std::uint32_t start = 0;
   for (std::uint32_t at = 0; at < clusters; at += 64) {
     const std::uint64_t used = words[at / 64];
-    // Where a cluster differs from the one before it.
+    // Marks each cluster that differs from the previous one.
     std::uint64_t edges = used ^ (used << 1 | (open ? 0 : 1));
     if (clusters - at < 64) edges &= (1ull << (clusters - at)) - 1;
     for (; edges != 0; edges &= edges - 1) {

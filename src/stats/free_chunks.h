@@ -10,16 +10,16 @@
 
 namespace e4r::stats {
 
-// Free space in pieces of 1, 16 and 128 MiB that begin at a multiple of their size, counted from
-// the first block of group 0. Up to the size of a group these are what the buddy system would call
-// chunks of that size; larger ones are whole groups in a row, which no single request can get.
+// Free space in pieces of 1, 16 and 128 MiB that begin at a multiple of their size from the first
+// block of group 0. Up to the size of a group, these are the buddy system's chunks of that size.
+// Larger pieces span several whole groups, so no single request can get one.
 struct FreeChunks {
   static constexpr std::array<std::uint32_t, 3> kSizeBits = {20, 24, 27};  // log2 of bytes
   std::array<std::uint64_t, kSizeBits.size()> count = {};
   friend bool operator==(const FreeChunks&, const FreeChunks&) = default;
 };
 
-// Free clusters of a group, and how many runs they are in that group.
+// A group's free clusters, and the number of free runs that they form.
 struct GroupFree {
   std::uint32_t clusters = 0;
   std::uint32_t runs = 0;
@@ -32,11 +32,11 @@ struct FreeSpace {
   std::vector<GroupFree> groups;
 };
 
-// Counts them, bitmap after bitmap, groups in ascending order.
+// Counts free space from the bitmaps of all groups, in ascending order of groups.
 class FreeChunkScan {
  public:
   explicit FreeChunkScan(const Geometry& geometry) : geometry_(geometry) {}
-  // The next `clusters` clusters; set bits are in use.
+  // Adds the next `clusters` clusters; set bits are in use.
   void add(state::bitmap::ConstWords words, std::uint32_t clusters);
   [[nodiscard]] FreeSpace finish();
 
@@ -47,7 +47,7 @@ class FreeChunkScan {
   const Geometry& geometry_;
   FreeSpace space_;
   std::uint64_t at_ = 0;               // clusters seen
-  std::uint64_t start_ = 0, end_ = 0;  // of the free run seen last
+  std::uint64_t start_ = 0, end_ = 0;  // the free run seen last
 };
 
 }  // namespace e4r::stats

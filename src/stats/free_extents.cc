@@ -47,7 +47,7 @@ FreeExtentScan::FreeExtentScan(const BlockSpace& space, std::uint32_t chunk_bits
   closed_.chunk_bits = chunk_bits;
 }
 
-// The block where a cluster begins, or blocks_count when it lies behind the end.
+// The first block of a cluster, or blocks_count if the cluster lies after the end.
 std::uint64_t FreeExtentScan::block_of(std::uint64_t cluster) const {
   const std::uint64_t last = (space_.blocks_count - space_.first_block) >> space_.cluster_bits;
   return cluster > last ? space_.blocks_count
@@ -60,7 +60,7 @@ void FreeExtentScan::count(FreeExtents& into, std::uint64_t from, std::uint64_t 
   if (end > first) into.add(first, end - first);
 }
 
-// The state of the clusters changes at cluster `at`.
+// Ends a run at cluster `at` and begins one of the opposite state.
 void FreeExtentScan::toggle(std::uint64_t at) {
   if (!open_)
     start_ = at;

@@ -7,17 +7,17 @@
 
 namespace e4r::stats {
 
-// How bits of block bitmaps stand for blocks: cluster c is the blocks from
-// first_block + (c << cluster_bits) on, cut off at blocks_count.
+// Maps bits of block bitmaps to blocks. Cluster c begins at block first_block + (c <<
+// cluster_bits); the last one ends at blocks_count.
 struct BlockSpace {
   std::uint64_t first_block = 0;
   std::uint64_t blocks_count = 0;
   std::uint32_t cluster_bits = 0;
 };
 
-// Sizes of free extents, counted as e2freefrag counts them. All sizes are in blocks. Bucket k
-// holds extents of 2^(k-1) to 2^k - 1 blocks, the last bucket all longer ones, the first none.
-// A *chunk* is an aligned run of 2^chunk_bits blocks; it is free when every block of it is.
+// Sizes of free extents as e2freefrag counts them, in blocks. Bucket 0 is empty. Bucket k holds
+// extents of 2^(k-1) to 2^k - 1 blocks; the last bucket also holds all longer ones. A *chunk* is an
+// aligned run of 2^chunk_bits blocks; it is free if all its blocks are.
 struct FreeExtents {
   static constexpr std::size_t kBuckets = 32;
   struct Bucket {
@@ -29,25 +29,24 @@ struct FreeExtents {
   std::uint32_t chunk_bits = 0;
   std::uint64_t count = 0;
   std::uint64_t blocks = 0;
-  std::uint64_t min = 0;  // 0 when there is no free extent
+  std::uint64_t min = 0;  // 0 if there is no free extent
   std::uint64_t max = 0;
   std::uint64_t free_chunks = 0;
   std::array<Bucket, kBuckets> buckets = {};
 
-  // Counts the free extent [first, first + length), which no free block touches; length > 0.
+  // Counts the maximal free extent [first, first + length); length > 0.
   void add(std::uint64_t first, std::uint64_t length);
-  // Adds what `other`, of the same chunk_bits, has counted elsewhere.
+  // Adds the counts of `other`, which must have the same chunk_bits.
   void merge(const FreeExtents& other);
-  // Whole blocks, rounded down; 0 when there is no free extent.
+  // Whole blocks, rounded down; 0 if there is no free extent.
   [[nodiscard]] std::uint64_t average() const { return count == 0 ? 0 : blocks / count; }
-  // In extents of at least that many, which is a power of two.
+  // Free blocks in extents of at least `least` blocks, which must be a power of two.
   [[nodiscard]] std::uint64_t blocks_in(std::uint64_t least) const;
   friend bool operator==(const FreeExtents&, const FreeExtents&) = default;
 };
 
-// Turns bitmaps into FreeExtents. Extents that cross from one add() to the next, or from one scan
-// to the one appended to it, count as one, so a file system may be scanned in parts and in
-// parallel:
+// Turns bitmaps into FreeExtents. An extent that crosses from one add() to the next, or into an
+// appended scan, counts as one extent. So a file system may be scanned in parts and in parallel:
 //
 //   FreeExtentScan low(space, bits, 0), high(space, bits, half);
 //   low.add(words of the first half...); high.add(words of the second half...);
@@ -55,15 +54,15 @@ struct FreeExtents {
 //   FreeExtents all = low.finish();
 class FreeExtentScan {
  public:
-  // A scan that starts at cluster `first_cluster`, counted over all groups.
+  // Starts a scan at cluster `first_cluster`, numbered across all groups.
   explicit FreeExtentScan(const BlockSpace& space, std::uint32_t chunk_bits,
                           std::uint64_t first_cluster = 0);
 
-  // The next `clusters` clusters: bit k of the words (least significant first) is set when the
-  // k-th of them is in use. Bits behind the last cluster do not matter.
+  // Adds the next `clusters` clusters. Bit k of the words (least significant first) is set if the
+  // k-th of them is in use. Bits after the last cluster are ignored.
   void add(std::span<const std::uint64_t> words, std::uint64_t clusters);
 
-  // Continues with a scan that started at the cluster where this one stands now.
+  // Appends a scan that started at the cluster where this scan ended.
   void append(const FreeExtentScan& next);
 
   [[nodiscard]] FreeExtents finish() const;
@@ -75,10 +74,10 @@ class FreeExtentScan {
   void count(FreeExtents& into, std::uint64_t from, std::uint64_t to) const;
 
   BlockSpace space_;
-  FreeExtents closed_;   // extents with a used cluster of this scan on either side
+  FreeExtents closed_;   // free extents with a used cluster of this scan on both sides
   std::uint64_t begin_;  // clusters [begin_, at_) have been seen
   std::uint64_t at_;
-  std::uint64_t head_ = 0;  // free clusters from begin_ on, once a used one ends them
+  std::uint64_t head_ = 0;  // length of the free run at begin_, set when a used cluster ends it
   std::uint64_t start_ = 0;
   bool open_ = false;  // clusters [start_, at_) are free
 };

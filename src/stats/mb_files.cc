@@ -14,7 +14,7 @@ using state::MbGroup;
 
 using allocator::Counters;
 
-// A section's name, whichever kernel it is from.
+// The section's name on 6.1, whichever kernel printed it.
 std::string section_name(std::string_view name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     if (!row.section_6_5.empty() && row.section_6_5 == name) return std::string(row.section);
@@ -26,7 +26,7 @@ bool has_rung(const allocator::Policy& policy, mb::Criterion criterion) {
                      [&](const allocator::Rung& rung) { return rung.criterion == criterion; });
 }
 
-// Lines of a text, without their ends.
+// The lines of a text, without their line ends.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -42,7 +42,7 @@ class Lines {
   std::string_view rest_;
 };
 
-// Takes a number off the front of `text`, blanks before it skipped.
+// Removes a number from the front of `text`, after any blanks.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   const auto from = text.find_first_not_of(" \t");
   if (from == std::string_view::npos) return std::nullopt;
@@ -61,7 +61,7 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// "#0    : 1234  5     6     [ 1 2 ... ]", or nothing.
+// Parses "#0    : 1234  5     6     [ 1 2 ... ]".
 std::optional<MbGroup> parse_group(std::string_view line) {
   MbGroup group;
   if (!take(line, '#')) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<MbGroup> parse_group(std::string_view line) {
   return group;
 }
 
-// What differs between the kernel's line and the state, or an empty text.
+// Describes how the kernel's line differs from the state; empty if it does not.
 template <class Group>
 std::string difference(const MbGroup& kernel, const Group& group) {
   const auto say = [&](std::string_view what, std::uint64_t theirs, std::uint64_t ours) {
@@ -250,7 +250,7 @@ std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c)
 
 namespace {
 
-// Columns before a line's first letter; a text that was quoted in a mail has '>' there.
+// Columns before a line's first letter. Counts '>' too, which quoted mail puts there.
 std::size_t indentation(std::string_view line) {
   constexpr std::size_t kTab = 8;
   std::size_t column = 0;
@@ -271,8 +271,8 @@ std::size_t place_in_section(std::string_view name) {
   return found == kOfSection.end() ? 0 : static_cast<std::size_t>(found - kOfSection.begin()) + 1;
 }
 
-// Whether lines belong to the section before them. What is indented further does. Where all
-// indentation is gone, the counters of a section are known by their names and their order.
+// Decides which lines belong to the section before them: the lines with deeper indentation. If the
+// text has lost all indentation, the names of counters and their order decide.
 class Section {
  public:
   void begin(std::string_view name, std::size_t indent) {
@@ -280,7 +280,7 @@ class Section {
     indent_ = indent;
     last_ = 0;
   }
-  // The prefix of a counter's name.
+  // Returns the prefix for a counter's name.
   const std::string& of(std::string_view counter, std::size_t indent, bool flat) {
     const std::size_t place = place_in_section(counter);
     const bool within = flat ? place > last_ : indent > indent_;
@@ -295,7 +295,7 @@ class Section {
   std::size_t last_ = 0;
 };
 
-// A line "NAME: VALUE", or "NAME:" that begins a section.
+// A line "NAME: VALUE", or "NAME:", which begins a section.
 struct StatLine {
   std::size_t indent = 0;
   std::string_view name;
@@ -392,7 +392,7 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
 
 namespace {
 
-// `ours`: the replay's group of a number below `count`, as difference() takes it.
+// `ours` returns the replay's group of a number below `count`, in a type that difference() accepts.
 template <class Ours>
 MbGroupsComparison compare_groups(const std::vector<MbGroup>& kernel, std::uint32_t count,
                                   const Ours& ours) {

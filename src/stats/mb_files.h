@@ -15,16 +15,16 @@
 #include "state/mb_group.h"
 #include "util/status.h"
 
-// The kernel's own account of the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1 to
-// 7.3), and how a replay's state compares with it.
+// The kernel's own figures about the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1
+// to 7.3), and their comparison with a replay's state.
 namespace e4r::stats {
 
-// One counter of mb_stats. `name` is the kernel's, with the section in front where it stands in
+// One counter of mb_stats. `name` is the kernel's name, after the name of its section if it has
 // one: "reqs", "cr0_stats/hits", "2^n_hits".
 struct MbStat {
   std::string name;
   std::uint64_t value = 0;
-  bool later = false;  // the policy's kernel does not print it, later ones do
+  bool later = false;  // only kernels later than the policy's print it
 };
 
 // allocator::Counters, each of them known or not: a kernel prints some, and a trace shows fewer.
@@ -69,15 +69,15 @@ struct KnownCounters {
 // that a kernel of any policy prints.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
 
-// Whether the kernel says there that it did not count.
+// Whether the text says that the kernel's counting was off.
 [[nodiscard]] bool stats_were_off(std::string_view text);
 
 struct MbStatsComparison {
   std::uint64_t compared = 0;
   std::vector<std::string> differing;     // "lost: kernel 2, replay 0"
-  std::vector<std::string> not_modelled;  // names that the replay has no counter for
-  std::vector<std::string> missing;  // names that the kernel prints and the kernel's text lacks
-  // True when something was compared, no counter is missing and none differs.
+  std::vector<std::string> not_modelled;  // counters that the replay lacks
+  std::vector<std::string> missing;  // counters that the policy's kernel prints but the text lacks
+  // True if something was compared, no counter is missing and none differs.
   [[nodiscard]] bool equal() const { return compared > 0 && missing.empty() && differing.empty(); }
 };
 [[nodiscard]] MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
@@ -87,13 +87,13 @@ struct MbStatsComparison {
 
 struct MbGroupsComparison {
   std::uint64_t compared = 0;
-  std::uint64_t differing = 0;  // groups that the text lacks included
-  std::string first;            // the first difference, for a person
+  std::uint64_t differing = 0;  // including groups that the text lacks
+  std::string first;            // a description of the first difference
   [[nodiscard]] bool equal() const { return compared > 0 && differing == 0; }
 };
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const state::FsState& state);
-// The same, with the files of a kernel that decided in the replay.
+// Compares with the mb_groups of a kernel that made the replay's decisions.
 [[nodiscard]] MbGroupsComparison compare_mb_groups(const std::vector<state::MbGroup>& kernel,
                                                    const std::vector<state::MbGroup>& replay);
 

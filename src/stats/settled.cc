@@ -10,7 +10,7 @@ BlockSpace space_of(const Geometry& g) {
   return {g.first_data_block, g.blocks_count, g.cluster_bits};
 }
 
-// `words_of` has the bitmap of a group, good until it is asked for the next.
+// `words_of` returns a group's bitmap, valid until its next call.
 template <class WordsOf>
 SettledFree scan(const Geometry& geometry, std::uint32_t chunk_bits, WordsOf words_of) {
   FreeExtentScan extents(space_of(geometry), chunk_bits);

@@ -9,8 +9,9 @@
 
 namespace e4r::stats {
 
-// Free space of the groups in the course of a replay, by the count of settled_free(). Each frame
-// has the groups that differ from the frame before it, the first from the start image.
+// The groups' free space over the course of a replay, counted as in settled_free(). The first frame
+// holds the groups that differ from the start image, each later one those that differ from the
+// previous frame.
 class SpaceHistory {
  public:
   struct Change {
@@ -18,18 +19,18 @@ class SpaceHistory {
     GroupFree now;
   };
   struct Frame {
-    std::uint64_t decision = 0;  // after this one
+    std::uint64_t decision = 0;  // the number of the decision before this frame
     std::vector<Change> changes;
   };
 
   SpaceHistory() = default;
-  // `start`: of every group of the start image.
+  // `start` holds every group of the start image.
   explicit SpaceHistory(std::vector<GroupFree> start) : now_(std::move(start)) {}
 
-  // One that was taken down before.
+  // Restores a recorded history.
   explicit SpaceHistory(std::vector<Frame> frames) : frames_(std::move(frames)) {}
 
-  // A frame; decisions come in ascending order. Reads the bitmaps of all groups that were changed.
+  // Adds a frame; decisions must ascend. Reads the bitmaps of all groups changed since the start.
   void add(std::uint64_t decision, const state::FsState& state);
 
   [[nodiscard]] const std::vector<Frame>& frames() const { return frames_; }

@@ -16,7 +16,7 @@ SpaceMap::SpaceMap(const Geometry& geometry, std::uint64_t cells) : geometry_(ge
   }
 }
 
-// The larger cells come first, so that no product is needed that could be too large.
+// The larger cells come first, so no product can overflow.
 std::uint64_t SpaceMap::first_of(std::uint64_t cell) const {
   return geometry_.first_data_block + cell * each_ + std::min(cell, larger_);
 }
