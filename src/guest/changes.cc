@@ -24,7 +24,7 @@ namespace {
 
 using FileNames = std::set<std::string>;
 
-// What git prints. The Error has what it complained of.
+// Runs git and returns its output. The Error is git's message.
 Result<std::string> git(const std::vector<std::string>& words) {
   std::string command = "{ git";
   for (const std::string& word : words) command += ' ' + shell_quoted(word);
@@ -42,7 +42,7 @@ Result<std::string> git(const std::vector<std::string>& words) {
   return out;
 }
 
-// Whether the name of a file leads out of the tree.
+// Whether a file name leads out of the tree.
 bool leads_out(const std::string& name) {
   const fs::path path(name);
   bool out = !path.is_relative();
@@ -57,7 +57,7 @@ Result<std::optional<std::string>> content_of(const fs::path& file) {
   return std::optional<std::string>(std::move(text));
 }
 
-// A directory that goes with the object.
+// A temporary directory that is removed with the object.
 class Scratch {
  public:
   Scratch() {
@@ -76,18 +76,18 @@ class Scratch {
   fs::path path_;
 };
 
-// Words with which git works on files of a directory that is in nobody's repository.
+// Options for git to patch files in a directory outside any repository.
 std::vector<std::string> apply_in(const fs::path& directory) {
   return {"-C", directory.string(), "-c", "core.autocrlf=false", "--git-dir=/nonexistent", "apply"};
 }
 
-// The files that a patch names.
+// Lists the files that a patch names.
 Result<FileNames> files_of(const fs::path& directory, const std::string& patch) {
   std::vector<std::string> words = apply_in(directory);
   words.insert(words.end(), {"--numstat", "-z", patch});
   const auto listed = git(words);
   if (!listed.ok()) return error("{}: is no patch: {}", patch, listed.error().message);
-  // "ADDED TAB REMOVED TAB NAME NUL", and of a renamed file "TAB NUL FROM NUL TO NUL".
+  // Entries are "ADDED TAB REMOVED TAB NAME NUL"; for a renamed file "TAB NUL FROM NUL TO NUL".
   FileNames out;
   std::istringstream entries(*listed);
   for (std::string entry; std::getline(entries, entry, '\0');) {
@@ -102,7 +102,7 @@ Result<FileNames> files_of(const fs::path& directory, const std::string& patch) 
   return out;
 }
 
-// The files in which two trees of git's differ; "": the files as they lie there.
+// Lists the files that differ between two commits. An empty `to` means the working tree.
 Result<FileNames> differing(const Tree& tree, const std::string& from, const std::string& to) {
   std::vector<std::string> words = {"-C", tree.path,      "diff",          "--name-only",
                                     "-z", "--no-renames", "--no-ext-diff", from};

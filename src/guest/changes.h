@@ -8,21 +8,22 @@
 #include "guest/overlay.h"
 #include "util/status.h"
 
-// Two kernels of one tree: without a change and with it.
+// Pairs of kernel trees: one without a change and one with it.
 namespace e4r::guest {
 
-// The two differ in the same files. What one of them does not have has no content there.
+// The differences of two trees, for the same files in both. A file that a tree lacks has no content
+// there.
 struct TwoTrees {
   Changes base, with;
-  std::string base_commit, with_commit;  // of with_commits()
+  std::string base_commit, with_commit;  // set by with_commits()
 };
 
-// The tree as it lies there, and the same with a patch, as `git diff` and `git format-patch` write
-// it. The Error says what of it does not apply.
+// Returns the tree as it is, and the tree with a patch in the format of `git diff` or `git
+// format-patch`. The Error names the part of the patch that does not apply.
 [[nodiscard]] Result<TwoTrees> with_patch(const Tree& tree, const std::string& patch);
 
-// The tree as it was at the first and as it was at the second commit of "A..B". The Error: the tree
-// is none of git's, or has no such commits.
+// Returns the tree at the first and at the second commit of "A..B". Fails if the tree is not a git
+// repository or lacks the commits.
 [[nodiscard]] Result<TwoTrees> with_commits(const Tree& tree, const std::string& range);
 
 }  // namespace e4r::guest

@@ -45,8 +45,8 @@ std::string_view call_of(std::string_view line) {
   return name.substr(0, name.find('+'));
 }
 
-// Those of the first backtrace at or behind a line, without those that only tell of the trouble,
-// and as far as the driver.
+// The calls of the first backtrace at or after a line, down to the driver's entry. Omits the
+// functions that only report the trouble.
 std::vector<std::string> calls_behind(const std::vector<std::string_view>& lines, std::size_t at) {
   constexpr std::size_t kMost = 12;
   constexpr std::array<std::string_view, 11> kTellers = {"show_stack",
@@ -103,7 +103,8 @@ Trouble trouble_of(std::string_view console) {
     return {escaped(at->substr(0, kMost)),
             calls_behind(lines, static_cast<std::size_t>(at - lines.begin()))};
   }
-  // Why it does not mount, or else what a program that is no kernel says first.
+  // Falls back to the reason of a failed mount, or to the first line of a program that is not a
+  // kernel.
   std::string_view said = lines.front();
   for (const std::string_view line : lines)
     if ((has(line, "EXT4-fs") || has(line, "ext4: ")) && !has(line, "mounted filesystem"))

@@ -5,7 +5,7 @@
 
 namespace e4r::guest {
 
-// kernel/driver/* and protocol.h, as the build has put them in.
+// The contents of kernel/driver/* and protocol.h, embedded by the build.
 extern const std::string_view kStateH, kHostC, kChecksumC, kCommitsC, kInodesC, kLocksC, kRequestsC,
     kFilesC, kDriverC;
 extern const std::string_view kMballocC, kExt4H, kSpinlocksH;

@@ -90,7 +90,7 @@ Guest::~Guest() {
 
 Status Guest::make_files() {
   memory_ = memory_file("e4replay guest", sizeof(e4r_shared));
-  // What is mapped here must not end under the reader's feet.
+  // Seals the size: if the kernel shrank the file, reading the mapping would crash.
   if (memory_.is_open() &&
       ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return error("cannot seal a file in memory: {}", errno_text(errno));
@@ -106,7 +106,7 @@ Status Guest::make_files() {
   return {};
 }
 
-// The kernel is the first of a group of processes of its own, which ends as one.
+// Runs the kernel in its own process group, so that its children end with it.
 Status Guest::spawn() {
   const auto file = [](std::string_view option, int fd) {
     return fmt::format("{}=/proc/self/fd/{}", option, fd);
@@ -118,7 +118,7 @@ Status Guest::spawn() {
                                       "ssl=null",
                                       "stderr=1",
                                       "oops=panic",
-                                      "lpj=4000000"};  // instead of measuring how long a loop takes
+                                      "lpj=4000000"};  // instead of measuring the speed of a loop
   if (boot_.journal >= 0) options.push_back(file("ubd1", boot_.journal));
   std::vector<const char*> words = {boot_.kernel.c_str()};
   for (const std::string& option : options) words.push_back(option.c_str());
@@ -139,7 +139,7 @@ Status Guest::spawn() {
     ::dup2(log_.get(), 1);
     ::dup2(log_.get(), 2);
     for (const int fd : {boot_.disk, boot_.journal, memory_.get()})
-      if (fd >= 0) ::fcntl(fd, F_SETFD, 0);  // the kernel has it too
+      if (fd >= 0) ::fcntl(fd, F_SETFD, 0);  // keep open across exec
     ::execv(words.front(), const_cast<char**>(words.data()));
     ::_exit(127);
   }
@@ -160,7 +160,7 @@ bool Guest::has_ended() {
   return true;
 }
 
-// A kernel that prints without end would fill the memory.
+// Whether the kernel has printed so much that its log could fill the memory.
 bool Guest::floods() const {
   constexpr off_t kMost = 64 << 20;
   return ::lseek(log_.get(), 0, SEEK_END) > kMost;
@@ -180,7 +180,7 @@ void Guest::end_group() {
   pid_ = guard_ = -1;
 }
 
-// The last of what it printed.
+// The end of the kernel's output.
 std::string Guest::log() const {
   constexpr off_t kMost = 1 << 20;
   const off_t size = ::lseek(log_.get(), 0, SEEK_END);
@@ -194,7 +194,7 @@ std::string Guest::last_words() const {
   return trouble_text(log());
 }
 
-// How many operations have been answered. The kernel can write anything there.
+// Reads the number of answers, which the kernel can set to any value.
 Result<std::uint32_t> Guest::look() {
   const std::uint32_t now = atomic(shared_->answered.value).load(std::memory_order_acquire);
   if (now - seen_ > asked_ - seen_)
@@ -203,7 +203,7 @@ Result<std::uint32_t> Guest::look() {
   return now;
 }
 
-// Waits a little: awake first, then asleep until the driver answers.
+// Waits briefly: spins first, then sleeps until the driver answers.
 Status Guest::pause(std::uint32_t& turns, std::uint32_t seen, Clock::time_point began) {
   constexpr timespec kMost = {0, 20'000'000};
   if (turns < E4R_SPINS) {
@@ -255,10 +255,10 @@ Status Guest::wait_for_driver() {
 }
 
 Status Guest::wait_for(std::uint32_t answered) {
-  // Somebody who waits for many operations does not want to be woken by each of them.
+  // While many answers are missing, sleeps for fixed times instead of waking for each answer.
   constexpr std::int32_t kMany = 32;
   constexpr timespec kNap = {0, 100'000};
-  constexpr std::uint32_t kMostNaps = 1000;  // without an answer
+  constexpr std::uint32_t kMostNaps = 1000;  // consecutive naps without an answer
   const auto began = Clock::now();
   std::uint32_t turns = 0, naps = 0, last = 0;
   for (;;) {
@@ -276,7 +276,7 @@ Status Guest::wait_for(std::uint32_t answered) {
   }
 }
 
-// What is wrong with what became of an operation; "": nothing.
+// Describes an unacceptable outcome of an operation; empty if it is acceptable.
 std::string Guest::wrong_with(const e4r_op& op, const e4r_answer& answer) {
   constexpr std::int32_t kLastErrno = 4095;
   const std::string_view asked = operation_name(op.kind);
@@ -288,7 +288,7 @@ std::string Guest::wrong_with(const e4r_op& op, const e4r_answer& answer) {
   return {};
 }
 
-// Looks at the answers that nobody has waited for.
+// Checks the answers that no caller has waited for.
 Status Guest::check_posted() {
   E4R_TRY(const std::uint32_t done, look());
   for (; checked_ != done; ++checked_) {
@@ -346,7 +346,7 @@ Result<const e4r_answer*> Guest::ask(const e4r_op& op) {
 
 Status Guest::tell(const e4r_op& op, std::string_view text, std::string_view message) {
   if (text.size() >= E4R_TEXT_BYTES) return error("{}: text too long", message);
-  E4R_CHECK(wait_for(asked_));  // one text at a time
+  E4R_CHECK(wait_for(asked_));  // the buffer holds one text at a time
   std::memcpy(shared_->text, text.data(), text.size());
   shared_->text[text.size()] = '\0';
   E4R_TRY(const e4r_answer* answer, ask(op));

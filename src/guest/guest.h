@@ -13,61 +13,61 @@
 #include "util/fd.h"
 #include "util/status.h"
 
-// A kernel of User Mode Linux with e4replay's driver (kernel/driver), as a process of this machine.
+// A kernel of User Mode Linux with e4replay's driver (kernel/driver), run as a process.
 namespace e4r::guest {
 
-// What the kernel's ubd disk `number` is called in st_rdev.
+// The st_rdev of the guest's ubd disk `number`.
 [[nodiscard]] constexpr std::uint32_t disk_device(std::uint32_t number) {
   constexpr std::uint32_t kMajor = 98, kPartitions = 16;
   return kMajor << 8 | number * kPartitions;
 }
 
 struct Boot {
-  std::string kernel;                 // file name, made by `e4replay kernel build`
-  int disk = -1;                      // of the file system
-  int journal = -1;                   // -1: none
-  std::uint32_t memory_mib = 512;     // that the kernel has at most
-  std::chrono::seconds patience{60};  // for one answer; after that the kernel hangs
+  std::string kernel;                 // path of a kernel made by `e4replay kernel build`
+  int disk = -1;                      // descriptor of the file system's image
+  int journal = -1;                   // descriptor of an external journal; -1: none
+  std::uint32_t memory_mib = 512;     // the guest's memory
+  std::chrono::seconds patience{60};  // for one answer; then the kernel counts as hung
 };
 
-// Whether an Error says that a kernel failed or hung on what it was asked: a fault of its code, and
-// none of what it was given.
+// Whether an Error blames the kernel: it failed or hung on an operation because of its own code,
+// not because of its input.
 [[nodiscard]] bool is_kernels_fault(const Error& error);
 [[nodiscard]] Error kernels_fault(std::string_view kernel, std::string_view what);
 
-// One guest. Operations are done in the order in which they are posted. Not thread-safe; ends its
-// kernel when it goes, however it goes.
+// One guest. Performs operations in the order of their posting. Not thread-safe. Ends its kernel
+// when destroyed.
 class Guest {
  public:
-  // Starts the kernel and waits until its driver has answered for the first time. The Error says
-  // what the file is when it is no such kernel, and what the kernel said when it does not boot.
+  // Starts the kernel and waits for its driver's first sign of life. The Error says what is wrong
+  // with the file, or what a kernel that does not boot printed.
   [[nodiscard]] static Result<std::unique_ptr<Guest>> start(const Boot& boot);
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
   ~Guest();
 
-  // Puts the operation into line. The Error is of this one or an earlier one that failed, or of a
-  // kernel that has ended or hangs; after it nothing more can be asked.
+  // Queues an operation. The Error belongs to this or to an earlier failed operation, or to a
+  // kernel that ended or hangs. After an Error no operation is possible.
   [[nodiscard]] Status post(const e4r_op& op);
-  // Waits until all that was posted is done. The Error as that of post().
+  // Waits until all posted operations are done. Errors are those of post().
   [[nodiscard]] Status settle();
-  // Whom to tell what became of each operation, in order, and no earlier than somebody waits.
+  // Receives the outcome of each operation, in order, and only while a caller waits.
   using Listener = std::function<void(const e4r_op&, const e4r_answer&)>;
   void listen(Listener listener) { listener_ = std::move(listener); }
-  // As post(), and waits until it is done. The answer is good until the next operation; its `error`
-  // is the caller's to look at: 0 or an errno's negative.
+  // Posts an operation and waits for its answer, which is valid until the next operation. The
+  // caller must check the answer's `error`: 0 or a negative errno.
   [[nodiscard]] Result<const e4r_answer*> ask(const e4r_op& op);
 
-  // Asks for an operation that wants a text (E4R_MOUNT, E4R_WRITE_FILE); an answer's error is the
-  // Error, as "MESSAGE: TEXT OF ERRNO".
+  // Performs an operation that takes a text (E4R_MOUNT, E4R_WRITE_FILE). An answer's error becomes
+  // an Error "MESSAGE: TEXT OF ERRNO".
   [[nodiscard]] Status tell(const e4r_op& op, std::string_view text, std::string_view message);
-  // A file of the guest's proc or sysfs.
+  // Access a file in the guest's proc or sysfs.
   [[nodiscard]] Result<std::string> read_file(const std::string& path);
   [[nodiscard]] Status write_file(const std::string& path, std::string_view value);
 
   [[nodiscard]] const std::string& kernel() const { return boot_.kernel; }
   [[nodiscard]] const e4r_shared& shared() const { return *shared_; }
-  // What the kernel printed that says most about what went wrong.
+  // The kernel's most telling output about its failure.
   [[nodiscard]] std::string last_words() const;
 
  private:
@@ -93,13 +93,13 @@ class Guest {
   int pid_ = -1;    // of the kernel, which is also its process group
   int guard_ = -1;  // of the process that ends the group with this program
   Listener listener_;
-  e4r_answer answer_ = {};                      // of ask(): what both map can change at any time
-  std::uint32_t errors_ = 0;                    // that the file system had met when it was mounted
-  std::array<e4r_op, E4R_SLOTS> waiting_ = {};  // as they were posted
-  bool asked_for_ = false;     // the last one is for ask(), which looks at its answer's error
-  std::uint32_t asked_ = 0;    // posted so far
-  std::uint32_t seen_ = 0;     // answered so far, as far as anybody has looked
-  std::uint32_t checked_ = 0;  // answers of posted operations that were looked at
+  e4r_answer answer_ = {};  // copy for ask(), since the kernel can change shared memory at any time
+  std::uint32_t errors_ = 0;  // errors that the file system had recorded at its mount
+  std::array<e4r_op, E4R_SLOTS> waiting_ = {};  // copies of the posted operations
+  bool asked_for_ = false;     // the last operation is from ask(): its caller checks the error
+  std::uint32_t asked_ = 0;    // operations posted
+  std::uint32_t seen_ = 0;     // answers seen by look()
+  std::uint32_t checked_ = 0;  // answers checked by check_posted()
 };
 
 }  // namespace e4r::guest

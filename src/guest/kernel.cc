@@ -13,8 +13,8 @@
 namespace e4r::guest {
 namespace {
 
-// Nothing happens on the mount but what it is asked for: no thread reads bitmaps or zeroes tables,
-// and no commit is due. An error of ext4 is a warning, which ends the kernel where it was given.
+// Keeps the mount quiet: no thread reads bitmaps or initialises tables, and no commit is due. An
+// ext4 error becomes a warning, which ends the kernel on the spot.
 constexpr std::string_view kMountOptions =
     "noinit_itable,no_prefetch_block_bitmaps,nobarrier,errors=continue,warn_on_error";
 constexpr std::string_view kJournalOptions = ",commit=1000000";
@@ -34,8 +34,8 @@ std::string sysfs_file(std::string_view tunable) {
   return fmt::format("/sys/fs/ext4/ubda/{}", tunable);
 }
 
-// What a lock is called, of the words with which the source takes it: the last name in
-// "&sbi->s_mb_locks[i]" that is no index.
+// The name of a lock: the last identifier outside an index in the source's expression, such as
+// "&sbi->s_mb_locks[i]".
 std::string_view lock_name(const char (&words)[E4R_LOCK_NAME_BYTES]) {
   const std::string_view text(words, ::strnlen(words, sizeof(words)));
   const auto in_name = [](char c) {
@@ -48,7 +48,7 @@ std::string_view lock_name(const char (&words)[E4R_LOCK_NAME_BYTES]) {
   return begin == end ? text : text.substr(begin, end - begin);
 }
 
-// Guests need room for the inodes that stand for the files, bitmaps and buddies.
+// The guest's memory in MiB: room for stand-in inodes, bitmaps and buddies.
 std::uint32_t memory_for(const state::Source& source) {
   constexpr std::uint64_t kBase = 512, kMost = 4096;
   const std::uint64_t per_group = 4ull << source.geometry.block_bits;
@@ -106,9 +106,9 @@ Status Kernel::mount(const state::Source& source) {
   return error("{} ({})", mounted.error().message, guest_->last_words());
 }
 
-// Writes the tunables that are no longer as they were; at first, as the kernel has them: of its own
-// values there are some that it does not take (mb_group_prealloc of small groups). What the kernel
-// does not have, it does not decide by.
+// Writes the tunables that differ from `before`, or initially from the kernel's own values. Skips
+// equal values because the kernel refuses some of its own defaults (mb_group_prealloc of small
+// groups). Skips tunables that the kernel lacks: its decisions cannot depend on them.
 Status Kernel::set_tunables(const allocator::Tunables* before) {
   constexpr std::string_view kNotInSysfs[] = {"mb_stripe", "mb_optimize_scan", "possible_cpus"};
   for (const allocator::TunableInfo& info : allocator::tunable_table()) {
@@ -141,7 +141,7 @@ void Kernel::post(const e4r_op& op) {
   if (status_.ok()) status_ = guest_->post(op);
 }
 
-// Size and writers of the stand-in.
+// Sets size and writers of the stand-in.
 void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
   const state::MountedGeometry& geometry = state_.geometry();
   op.mode = S_IFREG | 0600;
@@ -153,8 +153,8 @@ void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
   const std::uint64_t end = (request.logical + geometry.to_blocks(request.len))
                             << geometry.block_bits;
   const std::uint64_t least_stream = (options_.tunables.mb_stream_req + 1) << geometry.block_bits;
-  // The largest end that the trace has shown of the file, unless the request shows that the file
-  // has become smaller.
+  // The largest end of the file in the trace so far, unless the request shows that the file has
+  // shrunk.
   op.i_size = std::max(end, request.size_hint);
   if (known.size != allocator::SizeStep::unknown &&
       allocator::size_step(op.i_size, geometry) != known.size)
@@ -177,7 +177,8 @@ void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
   }
 }
 
-// The mode `noprealloc` shows both: the request ends where the file does, and nobody has it open.
+// Marks guessed inputs. The mode `noprealloc` needs no guess: the request ends at the file's end
+// and nobody has the file open.
 void Kernel::note_guesses(const allocator::Request& request, allocator::Decision& out) const {
   const bool data = (request.flags & mb::hint_data) != 0;
   if (request.inputs_exact || !data || request.inputs.mode == allocator::Mode::noprealloc) return;
@@ -231,7 +232,7 @@ allocator::Decision Kernel::allocate(const allocator::Request& request, allocato
   return out;
 }
 
-// What the last request did to locks.
+// Passes on what the last request did to locks.
 void Kernel::read_locks() {
   using What = allocator::LockStep::What;
   const e4r_locks& noted = guest_->shared().locks;
@@ -245,7 +246,7 @@ void Kernel::read_locks() {
     return static_cast<std::uint32_t>(std::min(static_cast<double>(cycles) * ns_per_cycle, kMost));
   };
   for (std::uint32_t i = 0; i < std::min(noted.events, E4R_LOCK_EVENTS); ++i) {
-    const e4r_lock_event event = noted.event[i];  // the kernel can change it meanwhile
+    const e4r_lock_event event = noted.event[i];  // a copy: the kernel can change it meanwhile
     if (event.name >= names || event.what < E4R_LOCK_TAKE || event.what > E4R_LOCK_LET_GO) continue;
     steps_.push_back({event.lock, ns_of(event.cycles), lock_names_[event.name],
                       static_cast<What>(event.what - E4R_LOCK_TAKE)});
@@ -253,8 +254,8 @@ void Kernel::read_locks() {
   notes_->add(steps_, ns_of(noted.cycles));
 }
 
-// What an allocation's answer says that cannot be; "": nothing. Nothing that the kernel says is
-// taken for a place in the file system before.
+// Describes an impossible answer to an allocation; empty if it is possible. The check comes before
+// any number of the answer is used as a place in the file system.
 std::string Kernel::wrong_with(const e4r_op& op, const e4r_answer& answer) const {
   if (answer.error != 0 && answer.error != -ENOSPC)
     return fmt::format("an allocation ended with: {}", errno_text(-answer.error));
@@ -290,7 +291,7 @@ allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer)
   out.flags = answer.flags;
   out.tail = answer.tail;
   out.broken = answer.buddy == 0 ? 0 : 1u << answer.buddy;
-  // Criteria that a patch has added, and no model, have no names.
+  // If a patch has added criteria and no model has as many, the criteria have no names.
   const auto ladder = options_.policy->ladder;
   const bool closed = (answer.what & E4R_CLOSED) != 0;
   const bool named = closed && ladder.size() == guest_->shared().criteria;
@@ -298,7 +299,7 @@ allocator::Decision Kernel::decision(const e4r_op& op, const e4r_answer& answer)
     out.criterion = mb::Criterion::past_last;
   else if (named && !out.prealloc && answer.criterion < ladder.size())
     out.criterion = ladder[answer.criterion].criterion;
-  // The closing event is not there for a request that was turned away before the allocator.
+  // A request refused before the allocator has no closing event.
   if (!closed) {
     const Geometry& geometry = state_.geometry();
     out.orig = {0, 0, op.len, op.logical};
@@ -316,9 +317,9 @@ void Kernel::count(const allocator::Decision& decision, std::uint64_t considered
   counters_.extents_scanned += decision.found;
   counters_.groups_scanned += decision.groups_scanned;
   if (decision.prealloc) return;
-  // A search that found its goal looked at no group, and no criterion ended it.
+  // A search that found its goal examined no group, and no criterion ended it.
   if (decision.result.len > 0 && decision.groups_scanned > 0) ++counters_[decision.criterion].hits;
-  // A search that has come past the last criterion looked at its last groups there.
+  // A search that went past the last criterion examined its last groups under that criterion.
   const bool is_rung = !mb::row_of(decision.criterion).section.empty();
   const mb::Criterion criterion =
       is_rung ? decision.criterion : options_.policy->ladder.back().criterion;
@@ -326,7 +327,7 @@ void Kernel::count(const allocator::Decision& decision, std::uint64_t considered
   considered_ = considered;
 }
 
-// What was handed out is in use. A kernel that hands out what is in use has lost its way.
+// Marks the allocated clusters as in use. A kernel that allocates used clusters is at fault.
 void Kernel::keep(const allocator::Decision& decision) {
   if (!decision.success) return;
   const Geometry& geometry = state_.geometry();

@@ -14,34 +14,36 @@
 namespace e4r::guest {
 
 struct KernelOptions {
-  const allocator::Policy* policy = nullptr;  // of kernel_policy()
-  std::string kernel;                         // its file
-  std::string mount_options;                  // more of them, for a tree that decides by one
-  std::vector<TreeTunable> own_tunables;      // that only this tree has
-  std::string image;                          // file of the start image
-  std::string named;                          // what messages call that
+  const allocator::Policy* policy = nullptr;  // from kernel_policy()
+  std::string kernel;                         // path of the kernel
+  std::string mount_options;              // extra options, for a tree whose decisions depend on one
+  std::vector<TreeTunable> own_tunables;  // tunables that only this tree has
+  std::string image;                      // path of the start image
+  std::string named;                      // the image's name in messages
   allocator::Tunables tunables;
-  bool loaded = false;  // every buddy was, when the trace began
+  bool loaded = false;  // all buddies were loaded when the trace began
 };
 
-// The block allocator of a kernel as a decider. It keeps what the kernel has handed out in a state
-// of its own, of which only the bitmaps are valid. Preallocations are in the kernel's memory.
+// The block allocator of a kernel as a decider. It records the kernel's allocations in a state of
+// its own, of which only the bitmaps are valid. Preallocations exist only in the kernel's memory.
 //
-// A request is made for a stand-in of its inode. Where size and writers of the file were not
-// recorded, the stand-in gets values with which the kernel serves the request in the mode, and
-// normalises it in the size step, of Inputs (ext4_mb_group_or_file and ext4_mb_normalize_request
-// look at i_size and i_writecount). Of such sizes it gets the largest end that the trace has shown
-// of the file. Code that looks at more than mode and step may decide otherwise by the true size:
-// its decisions are marked (Decision::size_guessed).
+// Each request goes to a stand-in for its inode. If the trace lacks the file's size and writers,
+// the stand-in gets values that lead the kernel to the mode and the size step of Inputs
+// (ext4_mb_group_or_file and ext4_mb_normalize_request read i_size and i_writecount). Among fitting
+// sizes it gets the largest end of the file that the trace has shown. Code that reads more than
+// mode and step may decide differently for the true size; its decisions are marked
+// (Decision::size_guessed).
 class Kernel final : public allocator::Decider {
  public:
-  // Boots and mounts. `source` is of the image, and must outlive the object.
+  // Boots the kernel and mounts the image. `source` describes the image and must outlive the
+  // object.
   [[nodiscard]] static Result<std::unique_ptr<Kernel>> start(const state::Source& source,
                                                              const KernelOptions& options);
 
-  // For who knows what to ask next whatever the kernel decides: from now on nothing waits for a
-  // decision, allocate() returns none, and each is told later, in order, with how many groups the
-  // kernel has considered by then. What is handed out is not kept: state() stays as it is.
+  // For callers whose next request does not depend on the last decision. From now on nothing waits
+  // for a decision, and allocate() returns an empty one. Instead `heard` gets each decision, in
+  // order, with the number of groups that the kernel has considered so far. Allocations are not
+  // recorded: state() does not change.
   using Heard = std::function<void(const allocator::Decision&, std::uint64_t considered)>;
   void run_ahead(Heard heard);
 
@@ -51,7 +53,7 @@ class Kernel final : public allocator::Decider {
   bool give_back(std::uint32_t group, std::uint32_t start, std::uint32_t clusters) override;
   void begin_commit() override;
   void end_commit() override;
-  // Nothing is known of what it sends.
+  // The kernel's discards are unknown.
   std::uint64_t send_discards(std::uint64_t) override {
     (void)state_.take_given_back();
     return 0;
@@ -59,7 +61,7 @@ class Kernel final : public allocator::Decider {
   void discard_inode(std::uint64_t ino, std::uint32_t needed) override;
   void make_inode(std::uint64_t ino) override;
   void drop_inode(std::uint64_t ino) override;
-  void load_group(std::uint32_t) override {}  // it does so itself
+  void load_group(std::uint32_t) override {}  // the kernel loads groups itself
   void load_by_others(std::uint32_t group) override;
   void note_reload() override {}
   void mark_read(std::uint32_t first, std::uint32_t next) override;
@@ -98,7 +100,7 @@ class Kernel final : public allocator::Decider {
   std::uint64_t considered_ = 0;     // groups, by the kernel's count
   std::vector<std::uint64_t> held_;  // scratch
   allocator::LockNotes* notes_ = nullptr;
-  std::vector<std::uint16_t> lock_names_;   // in the notes, of the kernel's numbers
+  std::vector<std::uint16_t> lock_names_;   // by the kernel's number: the number in notes_
   std::vector<allocator::LockStep> steps_;  // scratch
 };
 

@@ -18,10 +18,10 @@ namespace e4r::guest {
 namespace {
 
 constexpr std::string_view kElf = "\177ELF";
-// Before the name of a tunable among the options behind a file.
+// Prefix of a tree's tunable among the options after a file.
 constexpr std::string_view kSysfs = "sysfs.";
 
-// The value of "KEY=VALUE" in a line; `key` has the "=".
+// The value of "KEY=VALUE" in a line; `key` includes the "=".
 std::string_view value_of(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == line.npos) return {};
@@ -29,7 +29,7 @@ std::string_view value_of(std::string_view line, std::string_view key) {
   return line.substr(from, line.find_first_of(" \n", from) - from);
 }
 
-// The model of a release, or of the nearest one.
+// The model of a release, or of the nearest release.
 std::string_view model_of(std::string_view release) {
   for (const allocator::Policy* policy : allocator::policies())
     if (allocator::stands_for(*policy, release)) return policy->name;
@@ -40,8 +40,8 @@ std::string_view model_of(std::string_view release) {
   return parsed->major == 6 && parsed->minor < 17 ? "linux-6.12" : "linux-7.3";
 }
 
-// The model whose criteria and counters a kernel has. What a patch has added may have a model of
-// its own, with the same counters.
+// The model with the kernel's criteria and counters. A patch that adds criteria may have its own
+// model with the same counters.
 const allocator::Policy& model_of(const KernelFile& file) {
   const allocator::Policy& of_release = *allocator::find_policy(model_of(file.release));
   if (file.criteria == 0 || file.criteria == of_release.ladder.size()) return of_release;
@@ -56,7 +56,7 @@ struct KernelPolicy {
   std::unique_ptr<const allocator::Policy> policy;
 };
 
-// They stay where they are for as long as the program runs.
+// Kernel policies, kept until the program ends.
 std::mutex made_mutex;
 std::deque<KernelPolicy> made;
 
@@ -78,7 +78,7 @@ const allocator::Policy& make_policy(std::string name, std::string source, const
   return *out.policy;
 }
 
-// Whether a tunable can be the tree's own.
+// Checks a tunable of the tree's own.
 Status check(const TreeTunable& tunable, const std::string& text) {
   if (tunable.name.empty() || tunable.value.empty())
     return error("kernel:{}: a tunable of the tree's own reads sysfs.NAME=VALUE", text);
@@ -140,7 +140,7 @@ Result<const allocator::Policy*> kernel_policy(const std::string& text) {
   E4R_TRY(const KernelFile file, read_kernel_file(choice.path));
   for (const TreeTunable& tunable : choice.tunables) E4R_CHECK(check(tunable, text));
   const std::scoped_lock lock(made_mutex);
-  // Two files of one name are told apart by their paths.
+  // Files with the same name are distinguished by their paths.
   std::string name = std::string(kKernelPrefix) + text.substr(text.rfind('/') + 1);
   for (const KernelPolicy& old : made) {
     if (old.source == text) return old.policy.get();

@@ -10,53 +10,53 @@
 
 namespace e4r::guest {
 
-// What -p calls the code of a kernel: "kernel:FILE".
+// The prefix of -p for a kernel's code: "kernel:FILE".
 inline constexpr std::string_view kKernelPrefix = "kernel:";
 [[nodiscard]] inline bool is_kernel_name(std::string_view policy) {
   return policy.starts_with(kKernelPrefix);
 }
-// Whether the policy stands for the code of a kernel.
+// Whether the policy is the code of a kernel.
 [[nodiscard]] inline bool is_kernel(const allocator::Policy& policy) {
   return is_kernel_name(policy.name);
 }
 
-// A kernel that `e4replay kernel build` has made.
+// A kernel made by `e4replay kernel build`.
 struct KernelFile {
   std::string path;
-  std::string release;         // as `uname -r`
-  std::uint32_t criteria = 0;  // that its allocator has; 0: it does not say
-  std::string commit = {};     // that its tree was at; empty: git did not know the tree
-  bool dirty = false;          // the tree had changes that were not committed
+  std::string release;         // as printed by `uname -r`
+  std::uint32_t criteria = 0;  // number of its allocator's criteria; 0: unknown
+  std::string commit = {};     // its tree's commit; empty: the tree was not in git
+  bool dirty = false;          // the tree had uncommitted changes
 };
 
-// A tunable that only the tree has: a file of /sys/fs/ext4/DEV and what is written there.
+// A tunable that only this tree has: a file in /sys/fs/ext4/DEV and the value to write.
 struct TreeTunable {
   std::string name, value;
 };
 
-// What stands behind "kernel:": FILE, or FILE:OPTION:OPTION with options for its mount, for a tree
-// that decides by one, and tunables of its own ("sysfs.NAME=VALUE"). A file whose name has a colon
-// is that file.
+// The text after "kernel:": FILE or FILE:OPTION:OPTION. An option is a mount option, for trees
+// whose decisions depend on one, or a tunable of the tree ("sysfs.NAME=VALUE"). If a file with the
+// whole text as its name exists, the text is that file.
 struct KernelChoice {
   std::string path;
-  std::string mount_options;  // as mount takes them, with commas
+  std::string mount_options;  // comma-separated, as mount takes them
   std::vector<TreeTunable> tunables;
 };
 [[nodiscard]] KernelChoice parse_kernel(const std::string& text);
 
-// Looks at the file without starting it. The Error says what else it is, or which driver it has.
+// Examines the file without starting it. The Error says what the file is instead, or which driver
+// version it has.
 [[nodiscard]] Result<KernelFile> read_kernel_file(const std::string& path);
 
-// The kernel of parse_kernel(text) as a policy: its name is "kernel:" and the text without the
-// file's directory, its source is the text, its criteria and the names of its counters are those of
-// the model of that release, or, where a patch has added criteria, of a model with as many. It says
-// nothing of what the code decides. Good for as long as the program runs. The Error says what is
-// wrong with the file or with a tunable: that it has no value, or that every tree has it, so that
-// --set is for it.
+// Returns the kernel of parse_kernel(text) as a policy, valid until the program ends. Its name is
+// "kernel:" and the text without the file's directory; its source is the text. Its criteria and
+// counter names come from the model of the kernel's release, or, if a patch has added criteria,
+// from a model with as many. These say nothing about the code's decisions. Fails if the file is
+// unsuitable, if a tunable lacks a value, or if every tree has the tunable (--set is for those).
 [[nodiscard]] Result<const allocator::Policy*> kernel_policy(const std::string& text);
 
-// The same of a kernel whose file need not be there any more, under the name that it had; `path` is
-// its policy's source. Another program has read the file.
+// Returns the policy of a kernel that another program has read. The file need not exist any more.
+// `name` is the policy's earlier name; `file.path` is its source.
 [[nodiscard]] const allocator::Policy& noted_kernel_policy(const std::string& name,
                                                            const KernelFile& file);
 

@@ -21,21 +21,21 @@ namespace e4r::guest {
 namespace {
 
 constexpr std::string_view kExt4 = "fs/ext4";
-// A file of fs/ext4 in whose place one of the driver's stands, which includes the tree's own.
+// A file in fs/ext4 that a file of the driver replaces. The replacement includes the tree's own.
 struct Replaced {
   std::string_view name;
-  std::string_view trees;  // the tree's own in the overlay
+  std::string_view trees;  // the name of the tree's own file in the overlay
   const std::string_view& content;
 };
 constexpr Replaced kMballoc = {"mballoc.c", "mballoc-tree.c", kMballocC};
 constexpr Replaced kHeader = {"ext4.h", "ext4-tree.h", kExt4H};
 
-// What the compiler reads before each file.
+// A header that the compiler reads before each file.
 constexpr std::string_view kSpinlocks = "e4replay-spinlocks.h";
 
-// What the tree calls what the driver reads.
+// A header with the tree's names for what the driver reads.
 constexpr std::string_view kNames = "e4replay-tree.h";
-// What is put there beside them.
+// The driver's other files.
 struct DriverFile {
   std::string_view name;
   const std::string_view& content;
@@ -53,7 +53,7 @@ Error failed(std::string_view what, const std::error_code& ec) {
   return error("cannot write {}: {}", what, ec.message());
 }
 
-// The value of a line "NAME = VALUE" of a Makefile.
+// The value in a line "NAME = VALUE" of a Makefile.
 std::string make_variable(const std::string& text, std::string_view name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -66,7 +66,7 @@ std::string make_variable(const std::string& text, std::string_view name) {
   return {};
 }
 
-// Writes a file where it says something else.
+// Writes a file unless it already has this content.
 Status bring_up_to_date(const fs::path& path, std::string_view content) {
   std::error_code ec;
   if (fs::is_symlink(path, ec)) fs::remove(path, ec);
@@ -88,7 +88,7 @@ Status link(const fs::path& target, const fs::path& name) {
   return ec ? Status(failed(name.string(), ec)) : Status();
 }
 
-// Removes links of the overlay that lead nowhere, as after a file of the tree has gone.
+// Removes dangling links of the overlay, as left when a file of the tree was removed.
 void drop_dead_links(const fs::path& directory) {
   std::error_code ec;
   std::vector<fs::path> dead;
@@ -103,7 +103,7 @@ bool among(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Links everything in a directory but what is named.
+// Links every entry of a directory except those in `but`.
 Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   std::error_code ec;
   fs::create_directories(to, ec);
@@ -116,7 +116,8 @@ Status link_all(const fs::path& from, const fs::path& to, const Names& but) {
   return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
 }
 
-// Those in a directory, and in its own ones, but git's.
+// Links the files of a directory and its subdirectories one by one, except git's, changed ones and
+// those in `but`.
 Status link_files(const fs::path& from, const fs::path& to, const Changes& changed,
                   const Names& but) {
   std::error_code ec;
@@ -134,7 +135,8 @@ Status link_files(const fs::path& from, const fs::path& to, const Changes& chang
   return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
 }
 
-// What git prints about the tree; nothing where it does not know it. It writes nothing there.
+// Returns git's output about the tree; empty if git does not know the tree. Never writes to the
+// tree.
 std::string git(const Tree& tree, const std::string& words) {
   const std::string command =
       "git --no-optional-locks -C " + shell_quoted(tree.path) + " " + words + " 2>/dev/null";
@@ -149,7 +151,7 @@ std::string git(const Tree& tree, const std::string& words) {
   return out;
 }
 
-// A tree that was unpacked inside another repository has no commit.
+// Finds the tree's commit. A tree that was unpacked inside another repository has none.
 void find_commit(Tree& tree) {
   std::istringstream lines(git(tree, "rev-parse --show-toplevel HEAD"));
   std::string top, commit;
@@ -162,8 +164,8 @@ void find_commit(Tree& tree) {
   tree.dirty = !git(tree, "status --porcelain --untracked-files=no --ignore-submodules").empty();
 }
 
-// Links the files that git knows of, or does not ignore, one by one; but none of fs/ext4 that is
-// named, and none that is changed.
+// Links the files that git tracks or does not ignore, one by one. Skips changed files, and those of
+// fs/ext4 in `but`.
 Status link_sources(const Tree& tree, const fs::path& to, const Changes& changed,
                     const Names& but) {
   const std::string names = git(tree, "ls-files -z -co --exclude-standard");
@@ -183,7 +185,7 @@ Status link_sources(const Tree& tree, const fs::path& to, const Changes& changed
   return {};
 }
 
-// The identifier in a C source that begins with one text and ends with another, before "[".
+// The identifier before "[" in a C source that has the given beginning and end.
 std::string array_named(const std::string& source, std::string_view begin, std::string_view end) {
   const auto in_name = [](char c) {
     return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
@@ -198,10 +200,10 @@ std::string array_named(const std::string& source, std::string_view begin, std::
   return {};
 }
 
-// The tree as the driver finds it.
+// The tree from the driver's point of view.
 struct DriversView {
-  std::string macros;  // the tree's names for what the driver reads by stock's, and what it has
-  bool header;         // whether the driver's ext4.h stands in the place of the tree's
+  std::string macros;  // the tree's names for what the driver reads, and the tree's features
+  bool header;         // the driver's ext4.h replaces the tree's
 };
 
 Result<DriversView> drivers_view(const Tree& tree, const Changes& changes) {
@@ -225,7 +227,7 @@ Result<DriversView> drivers_view(const Tree& tree, const Changes& changes) {
   }
   if (mballoc.ok() && mballoc->find("ac_orig_goal_len;") != mballoc->npos)
     out += "#define E4R_REMEMBERS_GOAL\n";
-  // Older trees sum by an algorithm of the crypto API, newer ones call the library's function.
+  // Older trees compute checksums through the crypto API, newer ones call the library's function.
   const bool crypto = ext4.find("s_chksum_driver;") != ext4.npos;
   if (crypto) out += "#define E4R_SUMS_BY_CRYPTO\n";
   if (!tree.commit.empty())
@@ -234,8 +236,8 @@ Result<DriversView> drivers_view(const Tree& tree, const Changes& changes) {
   return DriversView{std::move(out), !crypto};
 }
 
-// The changes, and beside them the files that were changed here before: as the tree has them, with
-// the time at which they became so again. make goes by the times of files.
+// Adds the files that were changed in this directory before, with the tree's content. Such files
+// get a new time when they change back, because make compares the times of files.
 Result<Changes> with_earlier(const Tree& tree, const fs::path& noted, const Changes& changes) {
   Changes out = changes;
   std::error_code ec;
@@ -259,7 +261,7 @@ Status note_changes(const fs::path& noted, const Changes& changes) {
   return changes.empty() ? Status() : bring_up_to_date(noted, names);
 }
 
-// Where a file of the tree stands in the overlay.
+// The place of a tree's file in the overlay.
 fs::path place_of(const fs::path& overlay, const std::string& name,
                   const std::vector<Replaced>& replaced) {
   for (const Replaced& file : replaced)
@@ -322,14 +324,14 @@ Status make_overlay(const Tree& tree, const std::string& directory, const Change
   if (view.header) replaced.push_back(kHeader);
   Names own;
   for (const Replaced& file : replaced) own.push_back(file.name);
-  // The two ways do not mix: a directory is a link in one and none in the other.
+  // The two ways do not mix: a directory is a link in one and a real directory in the other.
   const fs::path mark = to / ".e4replay-sources";
   if (fs::exists(mark, ec) != by_file) {
     fs::remove_all(to, ec);
     fs::create_directories(to / kExt4, ec);
   }
   E4R_CHECK(note_changes(noted, changes));
-  // The driver's stood there when the tree was at another version.
+  // The driver's header may be left from another version of the tree.
   const fs::path header = to / kExt4 / kHeader.name;
   const bool ours = !view.header && !changes.contains(fmt::format("{}/{}", kExt4, kHeader.name));
   if (ours && !fs::is_symlink(header, ec)) fs::remove(header, ec);

@@ -7,43 +7,42 @@
 
 #include "util/status.h"
 
-// A kernel tree with the driver in it, beside the tree, which is not written to.
+// A copy of a kernel tree with the driver in it. The tree itself is never written.
 namespace e4r::guest {
 
 struct Tree {
   std::string path;       // absolute
-  std::string version;    // of its Makefile: "6.1.192", "7.3.4-rc1"
-  bool built_in = false;  // objects lie among the sources
-  std::string commit;     // that git has checked out there; empty: git knows of no tree there
-  bool dirty = false;     // files that git follows differ from the commit
+  std::string version;    // from its Makefile: "6.1.192", "7.3.4-rc1"
+  bool built_in = false;  // object files lie among the sources
+  std::string commit;     // the checked-out commit; empty: not a git repository
+  bool dirty = false;     // tracked files differ from the commit
 };
 
-// Files that are to be otherwise than they lie in the tree, by their names in it; without content:
-// there is to be none.
+// New contents of files, by their names in the tree. A file without content is removed.
 using Changes = std::map<std::string, std::optional<std::string>>;
 
-// Looks at a directory. The Error says what it lacks: it is no kernel tree, or one of before 6.1,
-// or of something else than ext4's allocator as it has been since.
+// Examines a directory. Fails if it is not a kernel tree, is older than 6.1, or lacks the allocator
+// code that the driver needs.
 [[nodiscard]] Result<Tree> look_at_tree(const std::string& path);
 
-// Makes `directory` a copy of the tree by symbolic links. Only fs/ext4/mballoc.c is a file: the
-// tree's with the driver behind it. An existing directory is brought up to date. What has not
-// changed keeps its time, so that make builds no more than it must. If the tree has objects among
-// its sources, the directory has the files that git knows or does not ignore. With `changes`, and
-// in a directory that was made with some before, the changed ones are files, too.
+// Makes `directory` a copy of the tree from symbolic links. fs/ext4/mballoc.c (and in newer trees
+// ext4.h) is the driver's file, which includes the tree's own. Updates an existing directory, and
+// keeps the times of unchanged files so that make rebuilds only what it must. If objects lie among
+// the tree's sources, links only files that git tracks or does not ignore. The files in `changes`,
+// and those changed in this directory before, are regular files.
 [[nodiscard]] Status make_overlay(const Tree& tree, const std::string& directory,
                                   const Changes& changes = {});
 
-// For make, as KCFLAGS: the compiler reads a header of the driver's before each file.
+// The KCFLAGS for make: the compiler reads one of the driver's headers before each file.
 [[nodiscard]] std::string compiler_flags();
 
-// Makes a directory the tree's to build in. The Error: it is another tree's. make goes by the times
-// of files, so of two trees in one directory the older file would not be compiled again.
+// Reserves a build directory for the tree. Fails if it belongs to another tree: make compares the
+// times of files, so it would not recompile an older file of a second tree.
 [[nodiscard]] Status claim_directory(const Tree& tree, const std::string& directory);
 
-// The configuration that the guest needs, as KCONFIG_ALLCONFIG takes it.
+// Writes the guest's configuration in the form of KCONFIG_ALLCONFIG.
 [[nodiscard]] Status write_config(const std::string& path);
-// The Error names a line of it that the .config of a build has not honoured.
+// Checks a build's .config. The Error names a line of the guest's configuration that it lacks.
 [[nodiscard]] Status check_config(const std::string& dot_config);
 
 }  // namespace e4r::guest
