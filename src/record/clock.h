@@ -8,11 +8,12 @@
 
 namespace e4r::record {
 
-// Clocks of a trace that this process can read as well: it needs to know what is over.
+// The trace clocks that this process can also read. It compares them with event times to know which
+// events are complete.
 enum class TraceClock : std::uint8_t { mono, mono_raw, boot };
 [[nodiscard]] Result<TraceClock> parse_clock(const std::string& name);
 [[nodiscard]] const char* clock_name(TraceClock clock);
-// Now, in nanoseconds.
+// The current time in nanoseconds.
 [[nodiscard]] std::uint64_t read_clock(TraceClock clock);
 
 }  // namespace e4r::record

@@ -21,17 +21,18 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = Freeze::Clock;
 
-// Another recorder, or a backup, may have frozen it for a moment.
+// Another recorder or a backup may have frozen the file system for a moment.
 constexpr milliseconds kPatience{2000};
 constexpr milliseconds kPause{20};
 
-// What the guard tells of FIFREEZE, once.
+// The guard's report on FIFREEZE, sent once.
 struct Outcome {
-  int failed = 0;  // its errno; ETIMEDOUT: it took longer than allowed, and is thawed again
+  int failed = 0;  // errno of FIFREEZE; ETIMEDOUT: it took too long and is thawed again
   Clock::time_point began;
 };
 
-// What the recorder has open must not stay so for the guard's sake: trace buffers, above all.
+// Closes all other descriptors: the guard must not keep the recorder's files open, above all trace
+// buffers.
 void close_others(int one, int other) {
   const auto low = static_cast<unsigned>(std::min(one, other));
   const auto high = static_cast<unsigned>(std::max(one, other));
@@ -45,7 +46,7 @@ int rounded_up(Clock::duration time) {
       std::min<std::int64_t>(std::chrono::ceil<milliseconds>(time).count(), INT32_MAX), 0));
 }
 
-// Waits for the recorder's word or end. Whether there was one or the other in time.
+// Waits for a message from the recorder or for its end. Returns whether either came in time.
 bool hears(int line, milliseconds most) {
   const Clock::time_point until = Clock::now() + most;
   pollfd wait = {line, POLLIN, 0};
@@ -55,7 +56,7 @@ bool hears(int line, milliseconds most) {
   }
 }
 
-// EINVAL: it is not frozen.
+// Thaws; EINVAL means that it is not frozen.
 bool thawed(int fd) {
   return ::ioctl(fd, FITHAW, 0) == 0 || errno == EINVAL;
 }
@@ -70,13 +71,13 @@ Outcome freeze(int fd, int line) {
   return out;
 }
 
-// What the guard does, in a process that was forked: only calls that are safe there. A byte on the
-// line means that the recorder has thawed it.
+// The guard's work, in a forked process that may only call async-signal-safe functions. A byte on
+// the line means that the recorder has thawed the file system.
 [[noreturn]] void guard(int fd, int line, milliseconds most) {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
-  ::setsid();  // not of the terminal's, which may be stopped
+  ::setsid();  // leaves the terminal's session, which may be stopped
   close_others(fd, line);
-  if (hears(line, milliseconds(0))) ::_exit(1);  // the recorder is gone already
+  if (hears(line, milliseconds(0))) ::_exit(1);  // the recorder has ended already
   Outcome outcome = freeze(fd, line);
   const Clock::time_point until = outcome.began + most;
   const bool late = outcome.failed == 0 && Clock::now() >= until;
@@ -114,7 +115,7 @@ Status Freeze::start_guard() {
   return guard_ < 0 ? error("cannot start a process: {}", errno_text(errno)) : Status();
 }
 
-// Waits for what has become of FIFREEZE. A guard that was stopped goes on.
+// Waits for the guard's report on FIFREEZE. Continues a guard that was stopped.
 Status Freeze::hear_of_guard() {
   while (!hears(line_.get(), most_ + std::chrono::seconds(1))) ::kill(guard_, SIGCONT);
   Outcome outcome;
@@ -134,7 +135,7 @@ Status Freeze::hear_of_guard() {
   return error("{}: the process that had to freeze and thaw it was killed: record again", point_);
 }
 
-// It ends at once, unless it was stopped.
+// The guard ends at once, unless it was stopped.
 void Freeze::wait_for_guard() {
   if (guard_ <= 0) return;
   ::kill(guard_, SIGCONT);
@@ -149,11 +150,11 @@ Result<Freeze> Freeze::begin(const std::string& mount_point, milliseconds most) 
   out.most_ = most;
   out.frozen_ = Fd(::open(mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.frozen_.is_open()) return error("{}: {}", mount_point, errno_text(errno));
-  ::syncfs(out.frozen_.get());  // what is written now need not be waited for then
+  ::syncfs(out.frozen_.get());  // writes back early, so that the freeze need not wait for it
   Status status = out.start_guard();
   if (status.ok()) status = out.hear_of_guard();
   if (status.ok()) return out;
-  out.frozen_ = Fd();  // nothing to thaw
+  out.frozen_ = Fd();  // nothing is frozen
   out.line_ = Fd();
   out.wait_for_guard();
   return std::move(status).error();
@@ -171,7 +172,7 @@ Status Freeze::end() {
   const int failed = errno;
   ended_ = Clock::now();
   frozen_ = Fd();
-  // A guard that hears nothing but the end of the line goes on trying.
+  // Closing the line without a message makes the guard keep trying.
   if (!done && failed != EINVAL) {
     line_ = Fd();
     guard_ = -1;

@@ -11,16 +11,16 @@
 
 namespace e4r::record {
 
-// A file system that takes no writes (FIFREEZE, ioctl_fsfreeze): its journal is flushed, and
-// writers wait. A process of its own, the guard, freezes it. So whatever becomes of this process,
-// and whenever, the guard knows whether there is something to thaw. It thaws when the time is up or
-// when this process is gone. Should the guard be gone, this process thaws. Movable.
+// A frozen file system (FIFREEZE, ioctl_fsfreeze): its journal is flushed, and writers wait. A
+// separate process, the guard, performs the freeze, so it always knows whether something must be
+// thawed, whatever happens to this process. The guard thaws when the time is up or when this
+// process has ended. If the guard is gone, this process thaws. Movable.
 class Freeze {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Freezes the file system that is mounted there, for `most` at the longest, the flush included.
-  // The Error of a flush that takes longer: it has been thawed then.
+  // Freezes the file system mounted at `mount_point` for at most `most`, including the flush. If
+  // the flush takes longer, thaws the file system and returns an Error.
   [[nodiscard]] static Result<Freeze> begin(const std::string& mount_point,
                                             std::chrono::milliseconds most);
   Freeze(Freeze&& other) noexcept { swap(other); }
@@ -30,10 +30,10 @@ class Freeze {
   }
   ~Freeze();
 
-  // Thaws it. The Error of writers that had to wait longer than `most`: what was read meanwhile
-  // need not be of one moment.
+  // Thaws the file system. Fails if writers had to wait longer than `most`: data read in the
+  // meantime may then be from different moments.
   [[nodiscard]] Status end();
-  // How long writers have waited so far, or had to.
+  // The time for which writers have waited so far, or waited in the end.
   [[nodiscard]] std::chrono::duration<double> lasted() const {
     return (frozen_.is_open() ? Clock::now() : ended_) - began_;
   }
@@ -46,15 +46,15 @@ class Freeze {
   [[nodiscard]] Error too_long() const;
   void wait_for_guard();
 
-  Fd frozen_;  // the mount point, while it is frozen
-  Fd line_;    // to the guard, which takes its end for the end of this process
+  Fd frozen_;  // the mount point; open while frozen
+  Fd line_;    // socket to the guard, which treats its closing as the end of this process
   pid_t guard_ = -1;
   std::string point_;
   std::chrono::milliseconds most_{};
   Clock::time_point began_, ended_;
 };
 
-// Thaws the file system that is mounted there, if it is frozen. Whether it was.
+// Thaws the file system mounted at `mount_point`. Returns whether it was frozen.
 [[nodiscard]] Result<bool> thaw(const std::string& mount_point);
 
 }  // namespace e4r::record

@@ -9,7 +9,7 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-// The two are made within microseconds of each other, unless the thread is put off in between.
+// Input and event are made within microseconds, unless the thread is preempted in between.
 constexpr std::uint64_t kApartNs = 100'000'000;
 
 std::uint32_t kind_of(const Event& event) {
@@ -45,7 +45,7 @@ bool InputJoin::take(const Event& event, e4r_input& input) {
                                   [&](const auto& other) { return is_of(other, event); });
   if (found == queue.end() || found->time_ns > event.time_ns + kApartNs) return false;
   input = *found;
-  queue.erase(found);  // those before it are of events that were lost, or that it overtook
+  queue.erase(found);  // earlier inputs stay: their events come later or were lost
   return true;
 }
 

@@ -12,30 +12,31 @@
 
 namespace e4r::record {
 
-// Puts what a BPF program has seen at the events of allocations into those events. Both are made on
-// the same CPU one right after the other, but either may lack some that the other has.
+// Adds the inputs that a BPF program saw to the events of allocations. Input and event are made on
+// the same CPU, one just after the other, but either may be missing.
 class InputJoin {
  public:
-  // In the order in which they were made on their CPU, before complete() sees their events. What
-  // cannot be true (a kind that there is none of) is dropped.
+  // Adds an input. Inputs must come in the order of their making on each CPU, before complete()
+  // sees their events. Drops inputs of an unknown kind.
   void add(const e4r_input& input);
 
-  // Gives requests file size and open writers (Event::has_inputs), and the CPU whose locality group
-  // served them where that is another than the event's; gives closing events the length of the goal
-  // before trimming. A request whose closing event comes with a later call keeps its CPU.
+  // Completes events. A request gets file size and open writers (Event::has_inputs). If another
+  // CPU's locality group served it, it also gets that CPU. A closing event gets the goal's length
+  // before trimming. A request keeps its own CPU if its closing event comes in a later call.
   void complete(std::span<trace::Event> events);
 
-  // Requests that were completed, and that were not, so far.
+  // The numbers of requests that got their inputs, and that did not.
   [[nodiscard]] std::uint64_t completed() const { return completed_; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
 
  private:
-  // A locality group is used on its own CPU, but by threads that were moved meanwhile.
+  // A locality group. Threads use the group of their CPU, but may be moved to another CPU
+  // meanwhile.
   struct Group {
-    std::uint32_t cpu = 0;  // on which it was used most
+    std::uint32_t cpu = 0;  // the CPU on which it was used most
     std::unordered_map<std::uint32_t, std::uint64_t> seen;
   };
-  // The input of that event, taken out with all before it that are too old to be another's.
+  // Removes the input of an event from its queue, together with inputs too old for any later event.
   bool take(const trace::Event& event, e4r_input& input);
   void set_group_cpu(std::span<trace::Event> events, const trace::Event& closing,
                      const e4r_input& input);

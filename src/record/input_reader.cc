@@ -16,7 +16,7 @@
 namespace e4r::record {
 namespace {
 
-// The first thing that libbpf complained of: what follows is of the consequences.
+// libbpf's first complaint. Later ones only report consequences.
 std::string& complaint() {
   static std::string text;
   return text;
@@ -75,7 +75,7 @@ class BpfReader final : public InputReader {
     return 0;
   }
 
-  // What libbpf leaves of a failure.
+  // Makes an Error from libbpf's failure.
   static Error failed(std::string_view what) {
     const int errnum = errno;
     const std::string why = complaint().empty() ? "" : " (" + complaint() + ")";

@@ -11,18 +11,19 @@
 
 namespace e4r::record {
 
-// A BPF program of ours in the running kernel that sees what the events of allocations do not print
-// (bpf/inputs.bpf.c). It goes with the object, and with the process.
+// Loads a BPF program into the running kernel that reads what the events of allocations do not
+// print (bpf/inputs.bpf.c). The kernel unloads it when this object or the process ends.
 class InputReader {
  public:
-  // `dev`: whose allocations. The Error says what is missing: support in this build, permission, a
-  // kernel with BTF, a clock that BPF programs can read (mono or boot).
+  // `dev` is the file system's device. The Error names what is missing: support in this build,
+  // permission, a kernel with BTF, or a clock that BPF programs can read (mono or boot).
   [[nodiscard]] static Result<std::unique_ptr<InputReader>> create(std::uint32_t dev,
                                                                    TraceClock clock);
   virtual ~InputReader() = default;
 
   using Sink = std::function<void(const e4r_input&)>;
-  // Hands over what has come since the last call. What found no room in between is missing.
+  // Passes the inputs since the last call to `sink`. Inputs for which the buffer had no room are
+  // lost.
   [[nodiscard]] virtual Status read(const Sink& sink) = 0;
 };
 

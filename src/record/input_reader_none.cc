@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// In place of input_reader.cc where the build found no libbpf, or no clang.
+// Replaces input_reader.cc in builds without libbpf or clang.
 #include "record/input_reader.h"
 
 namespace e4r::record {

@@ -35,7 +35,7 @@ Result<std::string> instances_place() {
   return std::string(root) + "/instances";
 }
 
-// The lock of a directory; not open: somebody has it, or there is no such directory.
+// Locks a directory. Returns a closed descriptor if it is locked elsewhere or does not exist.
 Fd lock(const std::string& directory, int how) {
   Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   while (fd.is_open() && ::flock(fd.get(), how) != 0)
@@ -45,10 +45,10 @@ Fd lock(const std::string& directory, int how) {
 
 struct Known {
   InstanceName name;
-  bool lives = false;  // its recorder has its lock
+  bool lives = false;  // its recorder holds its lock
 };
 
-// The recorders' instances, of this process too.
+// The instances of all recorders, including this process.
 Result<std::vector<Known>> known_instances(const std::string& place) {
   char** names = tracefs_instances(nullptr);
   if (names == nullptr && (errno == EACCES || errno == EPERM))
@@ -64,7 +64,7 @@ Result<std::vector<Known>> known_instances(const std::string& place) {
   return out;
 }
 
-// Whether the kernel counts for the sake of any recorder of the device.
+// Whether a recorder of the device has switched on the kernel's counting.
 bool counts_for(const std::vector<Known>& known, const std::string& device_name, bool living_only) {
   for (const Known& one : known)
     if (one.name.device_name == device_name && one.name.counts && (one.lives || !living_only))
@@ -72,7 +72,7 @@ bool counts_for(const std::vector<Known>& known, const std::string& device_name,
   return false;
 }
 
-// A recorder that was killed a moment ago may still have to let go of it.
+// Retries while busy: a recorder killed just before may not have released the instance yet.
 Status destroy(tracefs_instance* instance, const std::string& name) {
   tracefs_trace_off(instance);
   int failed = EBUSY;
@@ -84,7 +84,7 @@ Status destroy(tracefs_instance* instance, const std::string& name) {
   return failed == 0 ? Status() : error("tracefs: cannot remove {}: {}", name, errno_text(failed));
 }
 
-// The mount of a device that is frozen is thawed: nobody is left who would.
+// Thaws the device's mount if it is frozen, since its recorder no longer can.
 Status thaw_device(const std::string& device_name, std::vector<std::string>& done) {
   const auto dev = device_number(device_name);
   const auto mount = dev ? find_mount(*dev) : std::nullopt;
@@ -97,7 +97,7 @@ Status thaw_device(const std::string& device_name, std::vector<std::string>& don
 Status put_back(const InstanceName& gone, const std::string& place,
                 std::vector<std::string>& done) {
   E4R_TRY(const auto known, known_instances(place));
-  bool recorded = false;  // by another one, which may have frozen it
+  bool recorded = false;  // by a living recorder, which may have frozen it
   for (const Known& one : known) recorded |= one.lives && one.name.device_name == gone.device_name;
   if (!recorded) E4R_CHECK(thaw_device(gone.device_name, done));
   const std::string name = to_string(gone);
@@ -130,7 +130,7 @@ bool parse_instance_name(std::string_view text, InstanceName& name) {
 }
 
 Status find_tracefs() {
-  static Fd mount;  // what is mounted for this process alone
+  static Fd mount;  // a mount for this process alone
   if (mount.is_open() || is_mounted("tracefs")) return {};
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
   if (!context.is_open() ||
@@ -146,20 +146,20 @@ Status find_tracefs() {
 
 Result<Instance> Instance::create(const std::string& device_name) {
   E4R_TRY(const std::string place, instances_place());
-  // Recorders begin and end one after the other.
+  // Recorders start and end one at a time.
   const Fd turn = lock(place, LOCK_EX);
   E4R_TRY(const auto known, known_instances(place));
   Instance out({static_cast<int>(::getpid()), device_name,
                 is_stats_off(device_name) || counts_for(known, device_name, false)});
   E4R_CHECK(out.make(place));
-  // The name says it before it is done.
+  // The name announces the change before it is made, so it can be undone after a kill.
   if (out.name_.counts) switch_stats(device_name, true);
   return out;
 }
 
 Status Instance::make(const std::string& place) {
   const std::string name = to_string(name_);
-  // Asked first: the library leaves memory behind when it cannot make one.
+  // Checks access first: the library leaks memory if it cannot create an instance.
   if (::access(place.c_str(), W_OK | X_OK) == 0) instance_ = tracefs_instance_create(name.c_str());
   if (instance_ == nullptr)
     return error("{}/{}: cannot be made: {}: {}", place, name, errno_text(errno),

@@ -12,30 +12,30 @@ struct tracefs_instance;
 
 namespace e4r::record {
 
-// The name of a recorder's trace instance says whose it is and what is to be put back should the
-// recorder be killed: "e4replay-PID-DEVICE", and "+mb_stats" behind it when the kernel counts those
-// for its sake.
+// The name of a recorder's trace instance: "e4replay-PID-DEVICE", followed by "+mb_stats" if the
+// recorder made the kernel count those. It tells whose instance this is, and what to restore if the
+// recorder is killed.
 struct InstanceName {
   int pid = 0;
   std::string device_name;
   bool counts = false;
 };
 [[nodiscard]] std::string to_string(const InstanceName& name);
-// False when it is no name of ours.
+// Returns false if the text is not such a name.
 [[nodiscard]] bool parse_instance_name(std::string_view text, InstanceName& name);
 
-// Has libtracefs use tracefs where it is mounted. Where it is not, this process mounts it for
-// itself: nobody else sees that mount, and it ends with the process, however that goes.
+// Makes libtracefs use the mounted tracefs. If tracefs is not mounted, mounts it for this process
+// alone: no other process sees that mount, and it ends with the process.
 [[nodiscard]] Status find_tracefs();
 
-// A trace instance (Documentation/trace/ftrace.rst, "Instances"): its buffers, events and filters
-// are nobody else's. A lock on its directory (flock) says that its recorder lives. Movable; all
-// that it has changed is put back with the object.
+// A trace instance (Documentation/trace/ftrace.rst, "Instances") with its own buffers, events and
+// filters. A lock on its directory (flock) shows that its recorder lives. Movable. The destructor
+// restores everything that the instance changed.
 class Instance {
  public:
-  // Makes one, with tracing off. Where the kernel does not count what mb_stats shows of the device,
-  // it does from now on; the last recorder of a device has it stop again. The Error says what is
-  // missing: permission, tracefs.
+  // Creates an instance with tracing off. If the kernel does not count mb_stats for the device,
+  // switches the counting on; the device's last recorder switches it off again. The Error names
+  // what is missing: permission or tracefs.
   [[nodiscard]] static Result<Instance> create(const std::string& device_name);
   Instance(Instance&& other) noexcept;
   Instance& operator=(Instance&& other) = delete;
@@ -51,8 +51,8 @@ class Instance {
   Fd lock_;
 };
 
-// Puts back what recorders that are gone have left: thaws their file systems, removes their
-// instances, and stops the counting that they began. Returns a line for each thing that was done.
+// Restores what recorders that no longer live have left: thaws their file systems, removes their
+// instances, and stops the counting that they started. Returns one line for each action.
 [[nodiscard]] Result<std::vector<std::string>> put_back_stale();
 
 }  // namespace e4r::record

@@ -46,7 +46,7 @@ std::string read_tunables(const std::string& device_name) {
     if (name.starts_with("mb_"))
       lines.push_back(fmt::format("{}:{}\n", name, read_attribute(entry.path())));
   }
-  // Not among those files, but a mount option that the kernel chooses itself.
+  // mb_optimize_scan is not among the sysfs files. The kernel chooses this mount option itself.
   constexpr std::string_view kScan = "mb_optimize_scan=";
   std::istringstream options(read_or_empty(fmt::format("/proc/fs/ext4/{}/options", device_name)));
   for (std::string option; std::getline(options, option);)
@@ -84,7 +84,7 @@ CpuList possible_cpus() {
 
 bool is_rotational(const std::string& device_name) {
   const std::string base = fmt::format("/sys/class/block/{}", device_name);
-  // A partition has its disk's queue.
+  // A partition uses its disk's queue.
   return read_attribute(base + "/queue/rotational") == "1" ||
          read_attribute(base + "/../queue/rotational") == "1";
 }

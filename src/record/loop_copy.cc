@@ -13,7 +13,7 @@
 namespace e4r::record {
 namespace {
 
-// The file behind a loop device that shows all of it.
+// The file behind a loop device that shows the whole file.
 Result<std::string> whole_file_behind(const std::string& device_name) {
   const std::string loop = fmt::format("/sys/class/block/{}/loop/", device_name);
   std::string file = read_attribute(loop + "backing_file");

@@ -9,14 +9,14 @@
 
 namespace e4r::record {
 
-// A copy of a loop device's file that shares its blocks (FICLONE), without a name; it goes with the
+// An unnamed copy of a loop device's file that shares its blocks (FICLONE). It is deleted with the
 // object.
 class LoopCopy {
  public:
-  // `device_name`: as the kernel has it, "loop0". The Error: no loop device, a part of a file only,
-  // or a file system that cannot share blocks.
+  // `device_name` is the kernel's name, such as "loop0". Fails if it is not a loop device, shows
+  // only a part of its file, or lies on a file system that cannot share blocks.
   [[nodiscard]] static Result<LoopCopy> make(const std::string& device_name);
-  // Can be opened as long as this object lives.
+  // A path to open the copy, valid while this object lives.
   [[nodiscard]] std::string path() const { return fd_.path(); }
 
  private:

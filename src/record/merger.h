@@ -10,16 +10,15 @@
 
 namespace e4r::record {
 
-// Brings the events of several CPUs, each in the order of time, into one order: by time, then by
-// CPU.
+// Merges the events of several CPUs, each ordered by time, into one order: by time, then by CPU.
 class Merger {
  public:
   explicit Merger(std::size_t cpus) : queues_(cpus) {}
 
   void add(std::size_t cpu, const trace::Event& event) { queues_[cpu].push_back(event); }
 
-  // What happened before `until` on any CPU, all of which must have been added. Valid until the
-  // next call.
+  // Returns the events before `until` on all CPUs, valid until the next call. All of them must have
+  // been added.
   [[nodiscard]] std::span<trace::Event> take_before(std::uint64_t until);
 
  private:

@@ -31,7 +31,8 @@ Status OutputWatch::check() {
     return error("{}: was renamed while it was recorded{}{}", path_, now.empty() ? "" : ": it is ",
                  now);
   }
-  // What was cut off and written on has a hole. Where there are no holes, the end counts as one.
+  // A file that was truncated and then written on has a hole. SEEK_HOLE returns the end for a file
+  // without holes.
   const off_t hole = ::lseek(file_.get(), 0, SEEK_HOLE);
   const bool shrunk = st.st_size < std::exchange(largest_, std::max(largest_, st.st_size));
   if (shrunk || (hole >= 0 && hole < st.st_size))

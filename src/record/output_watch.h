@@ -10,19 +10,19 @@
 
 namespace e4r::record {
 
-// Whether the file that is written is still there, and whole: a command that is recorded may remove
-// or truncate it. Says nothing of what is no regular file.
+// Checks that the output file still exists and is whole: a recorded command may remove or truncate
+// it. Accepts anything that is not a regular file.
 class OutputWatch {
  public:
   OutputWatch() = default;
   explicit OutputWatch(const std::string& path);
-  // The Error: it is not there, or not whole.
+  // Fails if the file is gone or no longer whole.
   [[nodiscard]] Status check();
 
  private:
   std::string path_;
   Fd file_;
-  off_t largest_ = 0;  // that it was
+  off_t largest_ = 0;  // the largest size seen
 };
 
 }  // namespace e4r::record

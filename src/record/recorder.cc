@@ -35,21 +35,21 @@ namespace {
 using Steady = std::chrono::steady_clock;
 using KernelFiles = std::map<std::string, std::string>;
 
-// How much may be lost with a recorder that is killed.
+// The most that is lost if the recorder is killed.
 constexpr std::chrono::seconds kFlushEvery{1};
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-// Two states of a file system at one moment: its image's and the kernel's.
+// The state of a file system at one moment, in its image and in the kernel.
 struct Start {
   std::optional<capture::StartImage> image;
   KernelFiles files;
   double frozen_s = 0;
 };
 
-// The Error of an output on what is recorded: writing it would be recorded too. `note`: where that
-// cannot be told.
+// Refuses an output on the recorded file system, because writing it would be recorded too. Adds a
+// note if that cannot be determined.
 Status check_output(const RecorderOptions& options, const Volume& volume,
                     std::vector<std::string>& notes) {
   E4R_TRY(const std::string behind_links, output_target(options.output));
@@ -129,7 +129,7 @@ class FileRecorder final : public Recorder {
     E4R_CHECK(take_events(false));
     if (Steady::now() - last_flush_ >= kFlushEvery) {
       last_flush_ = Steady::now();
-      E4R_CHECK(output_.check());  // before what is written next hides a truncation
+      E4R_CHECK(output_.check());  // a later write would hide a truncation
       E4R_CHECK(writer_->flush());
       E4R_CHECK(output_.check());
       look_around();
@@ -177,7 +177,7 @@ class FileRecorder final : public Recorder {
     return {};
   }
 
-  // What has happened to the file system since the last look is noted, and kept with the capture.
+  // Notes what happened to the file system since the last look, and keeps it for the capture.
   void look_around() {
     for (std::string& change : watch_->look()) {
       notes_.push_back(fmt::format("{}: {}", options_.target, change));
@@ -185,7 +185,7 @@ class FileRecorder final : public Recorder {
     }
   }
 
-  // A recording without them is still one.
+  // Starts reading inputs. The recording goes on without them.
   void see_inputs() {
     auto reader = InputReader::create(volume_.dev, options_.clock);
     if (reader.ok())
@@ -195,7 +195,7 @@ class FileRecorder final : public Recorder {
                        ": recorded without file sizes and open writers");
   }
 
-  // What nobody uses goes from the cache of inodes, and their preallocations with them.
+  // Drops unused inodes from the cache, and with them their preallocations.
   [[nodiscard]] Status settle() const {
     const int fd = ::open(volume_.mount->point.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
@@ -220,7 +220,7 @@ class FileRecorder final : public Recorder {
 
   Result<Start> take_frozen() {
     if (snapshot_ == Snapshot::freeze) capture::StartImage::warm(volume_.device_path);
-    static_cast<void>(read_kernel_files(volume_.device_name));  // loads buddies
+    static_cast<void>(read_kernel_files(volume_.device_name));  // loads the buddies
     Start out;
     E4R_TRY(Freeze freeze, Freeze::begin(volume_.mount->point, options_.max_freeze));
     E4R_CHECK(tracer_->on());
@@ -276,7 +276,7 @@ class FileRecorder final : public Recorder {
     return out;
   }
 
-  // With the line of /proc/mounts, which holds settings as well.
+  // The tunables and the line of /proc/mounts, which also holds settings.
   [[nodiscard]] std::string tunables() const {
     std::string out = read_tunables(volume_.device_name);
     if (volume_.mount)
@@ -285,7 +285,7 @@ class FileRecorder final : public Recorder {
     return out;
   }
 
-  // Ends tracing, at a moment of which the kernel's files are as well, if there can be one.
+  // Stops tracing and reads the kernel's files, both at the same moment if a freeze is possible.
   Result<KernelFiles> stop(capture::EndFacts& facts) {
     KernelFiles files;
     const auto mount = find_mount(volume_.dev);
@@ -312,7 +312,8 @@ class FileRecorder final : public Recorder {
                     why.message));
   }
 
-  // What is dirty is written first, which can take long and makes events. None when it cannot be.
+  // Freezes the file system while taking events: the flush before it can take long and makes
+  // events. Returns nothing if the freeze fails.
   Result<std::optional<Freeze>> freeze_while_reading(const std::string& mount_point) {
     constexpr std::chrono::milliseconds kTick{20};
     auto frozen = std::async(std::launch::async,
@@ -329,7 +330,7 @@ class FileRecorder final : public Recorder {
     return std::optional<Freeze>(*std::move(freeze));
   }
 
-  // What the tracer hands over was over a while ago: its inputs are there.
+  // The tracer passes on events with a delay, so their inputs have arrived by then.
   Status take_events(bool all) {
     if (inputs_) E4R_CHECK(inputs_->read([this](const e4r_input& input) { join_.add(input); }));
     return tracer_->read(all, [this](std::span<trace::Event> events) {
@@ -344,7 +345,7 @@ class FileRecorder final : public Recorder {
   Snapshot snapshot_ = Snapshot::automatic;
   std::unique_ptr<capture::CaptureWriter> writer_;
   std::unique_ptr<Tracer> tracer_;
-  std::unique_ptr<InputReader> inputs_;  // null: none are seen
+  std::unique_ptr<InputReader> inputs_;  // null: inputs are not recorded
   InputJoin join_;
   OutputWatch output_;
   std::optional<VolumeWatch> watch_;

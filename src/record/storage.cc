@@ -47,7 +47,7 @@ class Search {
     return out;
   }
 
-  // A block device as sysfs shows it.
+  // Examines a block device listed in sysfs.
   Stored listed(const fs::path& place) {
     const auto dev = trace::parse_device(read_attribute(place / "dev"));
     return dev.ok() ? on_device(*dev) : Stored::elsewhere;
@@ -62,7 +62,7 @@ class Search {
     return on_device(trace::make_dev(major(shown->device), minor(shown->device)));
   }
 
-  // A file system without a block device of its own: an overlay, or Btrfs, say.
+  // Examines a file system without its own block device, such as an overlay or Btrfs.
   Stored below_mount(std::uint32_t dev) {
     const auto mount = find_mount(dev);
     if (!mount) return Stored::elsewhere;
@@ -72,7 +72,7 @@ class Search {
     std::istringstream options(mount->options);
     for (std::string option; std::getline(options, option, ',');)
       if (option.starts_with(kUpper)) return in_file(option.substr(kUpper.size()));
-    return Stored::elsewhere;  // it takes no writes
+    return Stored::elsewhere;  // without an upper directory it takes no writes
   }
 
   static Stored worse(Stored a, Stored b) {

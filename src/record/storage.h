@@ -8,10 +8,10 @@ namespace e4r::record {
 
 enum class Stored : std::uint8_t { elsewhere, there, unknown };
 
-// Whether what is written into that directory ends up on the device: because its file system is the
-// device's, or a loop device on a file there, or an overlay with its upper directory there, or on
-// what is made of such devices (dm, md, partitions). Unknown: an overlay's upper directory is not
-// to be seen from here.
+// Tells whether data written into the directory ends up on the device. It does if the directory's
+// file system is on the device itself, on a loop device backed by a file there, on an overlay with
+// its upper directory there, or on a device built from such devices (dm, md, partitions). Unknown
+// if an overlay's upper directory is not visible from here.
 [[nodiscard]] Stored stored_on(const std::string& directory, std::uint32_t dev);
 
 }  // namespace e4r::record

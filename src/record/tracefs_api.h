@@ -3,8 +3,8 @@
 #define E4R_RECORD_TRACEFS_API_H
 
 /*
- * What is used of libtracefs. Its own header (1.6) has inline functions that are no C++;
- * tracefs_api.c includes both, so that the compiler holds them against each other.
+ * The functions of libtracefs that are used here. Its own header (1.6) has inline functions that
+ * are not valid C++. tracefs_api.c includes both, so the compiler checks one against the other.
  */
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/tracer.h"
 
-extern "C" {  // which it does not say itself
+extern "C" {  // kbuffer.h lacks it
 #include <kbuffer.h>
 }
 
@@ -32,7 +32,8 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-// An event is in its buffer this long after its time stamp, or longer still if the machine stands.
+// The longest time between an event's time stamp and its arrival in the buffer, unless the machine
+// itself stands still.
 constexpr std::uint64_t kSlackNs = 200'000'000;
 
 // One CPU's buffer.
@@ -49,7 +50,7 @@ struct CpuBuffer {
   std::uint64_t last_ns = 0;
 };
 
-// "overrun: 12" of per_cpu/cpuN/stats.
+// The value of "overrun: 12" in per_cpu/cpuN/stats.
 std::uint64_t stat_value(std::string_view text, std::string_view name) {
   const std::size_t at = text.find(name);
   if (at == std::string_view::npos) return 0;
@@ -101,7 +102,7 @@ class TracefsTracer final : public Tracer {
   [[nodiscard]] std::size_t buffer_kb() const override { return buffer_kb_; }
 
  private:
-  // What libtracefs leaves of a failure.
+  // Makes an Error from libtracefs's failure.
   static Error failed(std::string_view what) {
     return error("cannot {}: {}", what, errno_text(errno));
   }
@@ -140,7 +141,7 @@ class TracefsTracer final : public Tracer {
     return write(directory + "enable", "1");
   }
 
-  // Passes the device alone. Some events have its numbers apart.
+  // A filter that passes only the device. Some events have separate major and minor numbers.
   [[nodiscard]] std::string filter_of(EventKind kind) const {
     tep_event* const event =
         tep_find_event_by_name(tep_, std::string(trace::event_system(kind)).c_str(),
@@ -152,15 +153,15 @@ class TracefsTracer final : public Tracer {
   }
 
   Status open_buffers() {
-    // Numbers may have gaps.
+    // CPU numbers may have gaps.
     for (std::uint32_t number = 0, last = possible_cpus().last; number <= last; ++number) {
       CpuBuffer cpu;
       cpu.number = static_cast<int>(number);
-      // Not to be held open by a command that is run meanwhile.
+      // O_CLOEXEC keeps a recorded command from holding it open.
       const std::string file = fmt::format("per_cpu/cpu{}/trace_pipe_raw", number);
       const int fd = tracefs_instance_file_open(instance_.get(), file.c_str(),
                                                 O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-      if (fd < 0) continue;  // none, or never online
+      if (fd < 0) continue;  // the CPU does not exist, or was never online
       cpu.file.reset(tracefs_cpu_alloc_fd(fd, tep_get_sub_buffer_size(tep_), true));
       if (!cpu.file) return failed("open the trace buffers");
       constexpr auto kEndian =
@@ -174,7 +175,7 @@ class TracefsTracer final : public Tracer {
     return {};
   }
 
-  // All that is in one CPU's buffer now.
+  // Reads everything that one CPU's buffer holds now.
   Status drain(std::size_t index) {
     CpuBuffer& cpu = buffers_[index];
     for (;;) {
@@ -189,7 +190,7 @@ class TracefsTracer final : public Tracer {
     }
   }
 
-  // The marker comes before the first event of the page that follows the gap.
+  // The marker precedes the first event of the page after the gap.
   Status note_losses(std::size_t index) {
     CpuBuffer& cpu = buffers_[index];
     const int missed = kbuffer_missed_events(cpu.page.get());
@@ -206,7 +207,7 @@ class TracefsTracer final : public Tracer {
     return grow();
   }
 
-  // The kernel's own count is exact, also where a marker knows no number.
+  // The kernel's own count is exact, even if a marker has no number.
   void add_losses(const CpuBuffer& cpu) {
     const std::string file = fmt::format("per_cpu/cpu{}/stats", cpu.number);
     char* text = tracefs_instance_file_read(instance_.get(), file.c_str(), nullptr);
@@ -254,9 +255,9 @@ class TracefsTracer final : public Tracer {
   Instance instance_;
   tep_handle* tep_ = nullptr;
   std::optional<trace::RecordDecoder> decoder_;
-  std::vector<CpuBuffer> buffers_;  // the instance cannot go while they are open
+  std::vector<CpuBuffer> buffers_;  // must close before the instance is removed
   std::optional<Merger> merger_;
-  std::vector<char> bytes_;  // a page
+  std::vector<char> bytes_;  // one page
   std::vector<capture::Losses> losses_;
   Event event_;
 };

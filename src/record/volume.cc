@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kMounts = "/proc/self/mountinfo";
 
-// Spaces and the like are written as "\040".
+// Decodes octal escapes such as "\040" for a space.
 std::string unescape(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -39,7 +39,7 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
-// The kernel's name of a block device, from where sysfs keeps it.
+// The kernel's name of a block device, from its link in sysfs.
 Result<std::string> name_of(std::uint32_t dev) {
   const std::string link =
       fmt::format("/sys/dev/block/{}:{}", trace::dev_major(dev), trace::dev_minor(dev));
@@ -84,7 +84,7 @@ bool is_mounted(std::string_view type) {
 
 std::optional<Mount> find_mount(std::uint32_t dev) {
   std::ifstream file(kMounts);
-  std::optional<Mount> part;  // a mount of a directory of it, for want of a better one
+  std::optional<Mount> part;  // fallback: a mount of one of its directories
   for (std::string line; std::getline(file, line);) {
     std::optional<Mount> mount = parse_mountinfo_line(line);
     if (!mount || mount->dev != dev) continue;

@@ -12,34 +12,34 @@ namespace e4r::record {
 
 // One line of /proc/self/mountinfo.
 struct Mount {
-  std::uint32_t dev = 0;  // as trace::make_dev() has it
-  std::string root;       // of the file system, that is mounted there
+  std::uint32_t dev = 0;  // encoded as by trace::make_dev()
+  std::string root;       // the directory of the file system that is mounted
   std::string point;
-  std::string type;  // of the file system
+  std::string type;  // the file system's type
   std::string source;
-  std::string options;  // of the mount and of the file system, comma-separated
+  std::string options;  // options of the mount and of the file system, comma-separated
 };
 [[nodiscard]] std::optional<Mount> parse_mountinfo_line(std::string_view line);
 
-// What is to be recorded: a file system on a block device.
+// The recorded object: a file system on a block device.
 struct Volume {
   std::uint32_t dev = 0;
-  std::string device_name;  // the kernel's: "sda1", "dm-0", "cciss!c0d0"
+  std::string device_name;  // the kernel's name: "sda1", "dm-0", "cciss!c0d0"
   std::string device_path;  // "/dev/sda1"
   std::optional<Mount> mount;
 };
 
-// `path`: a mount point, a file or directory in the file system, or a block device. The Error says
-// what it is instead.
+// Finds the volume of `path`: a mount point, a file or directory in the file system, or a block
+// device. The Error says what `path` is instead.
 [[nodiscard]] Result<Volume> find_volume(const std::string& path);
 
-// The number of the device that the kernel calls so ("sda1").
+// The number of the device with that kernel name ("sda1").
 [[nodiscard]] std::optional<std::uint32_t> device_number(const std::string& device_name);
 
-// Whether a file system of that type is mounted anywhere.
+// Whether a file system of that type is mounted.
 [[nodiscard]] bool is_mounted(std::string_view type);
 
-// Where the device is mounted now, if it is.
+// The device's current mount, if any.
 [[nodiscard]] std::optional<Mount> find_mount(std::uint32_t dev);
 
 }  // namespace e4r::record

@@ -27,7 +27,7 @@ std::set<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-// "-delalloc +nodelalloc"
+// Lists removed and added options: "-delalloc +nodelalloc".
 std::string difference(const std::string& before, const std::string& now) {
   const std::set<std::string> old_lines = lines_of(before), new_lines = lines_of(now);
   std::string out;
@@ -55,7 +55,7 @@ void read_superblock(std::string_view bytes, VolumeState& state) {
 
 VolumeState volume_state(const Volume& volume) {
   VolumeState out;
-  // sysfs gives each directory that it makes a number of its own.
+  // sysfs gives each new directory a new inode number.
   struct stat st = {};
   if (::stat(("/sys/fs/ext4/" + volume.device_name).c_str(), &st) == 0) out.mount = st.st_ino;
   if (auto options = read_file(fmt::format("/proc/fs/ext4/{}/options", volume.device_name));
@@ -87,7 +87,7 @@ std::vector<std::string> VolumeWatch::compare(const VolumeState& now) {
   return out;
 }
 
-// Where recording begins before the mount, the first mount and its end belong to it.
+// If recording began before the mount, the first mount and the unmount after it are expected.
 void VolumeWatch::compare_mounts(const VolumeState& now, std::vector<std::string>& out) {
   if (now.mount == last_.mount) {
     if (const std::string changed = difference(last_.options, now.options); !changed.empty())

@@ -10,26 +10,26 @@
 
 namespace e4r::record {
 
-// How a file system is at one moment.
+// The state of a file system at one moment.
 struct VolumeState {
-  std::uint64_t mount = 0;  // another one for each mount, wherever it is mounted; 0: nowhere
+  std::uint64_t mount = 0;  // differs for each mount, at any place; 0: not mounted
   std::string options;      // /proc/fs/ext4/DEVICE/options
-  bool is_ext4 = false;     // by its superblock, as are these:
+  bool is_ext4 = false;     // by its superblock, as are the following
   std::uint64_t blocks = 0;
-  std::uint32_t made = 0;  // time of mke2fs
+  std::uint32_t made = 0;  // time of creation by mke2fs
   std::string uuid;        // 16 bytes
 };
 [[nodiscard]] VolumeState volume_state(const Volume& volume);
-// Of the 1,024 bytes of a superblock (Documentation/filesystems/ext4/super.rst).
+// Parses the 1,024 bytes of a superblock (Documentation/filesystems/ext4/super.rst).
 void read_superblock(std::string_view bytes, VolumeState& state);
 
-// Finds what happens to a file system while it is recorded, after which its capture is not what it
-// says: an unmount, another mount, other options, another size, another file system.
+// Detects changes to a file system during its recording that make the capture inconsistent: an
+// unmount, another mount, other options, another size, another file system.
 class VolumeWatch {
  public:
   explicit VolumeWatch(const Volume& volume)
       : volume_(volume), last_(volume_state(volume)), began_mounted_(last_.mount != 0) {}
-  // What has changed since the last look, such as "was unmounted: ...".
+  // Returns the changes since the last look, such as "was unmounted: ...".
   [[nodiscard]] std::vector<std::string> look();
   [[nodiscard]] std::vector<std::string> compare(const VolumeState& now);
 

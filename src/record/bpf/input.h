@@ -3,8 +3,8 @@
 #define E4R_RECORD_BPF_INPUT_H
 
 /*
- * What the BPF program (inputs.bpf.c) hands to the recorder for each request and each closing
- * event. Compiled by both sides: fixed widths only.
+ * The message of the BPF program (inputs.bpf.c) to the recorder for each request and each closing
+ * event. Both sides compile it, so all members have fixed widths.
  */
 
 #ifdef __cplusplus
@@ -25,24 +25,24 @@ enum e4r_input_kind {
 };
 
 struct e4r_input {
-  e4r_u64 time_ns; /* of the recorder's clock */
+  e4r_u64 time_ns; /* by the recorder's clock */
   e4r_u64 ino;
   e4r_u64 i_size;       /* request: bytes */
-  e4r_u64 group_offset; /* closing: which CPU's locality group was used; 0: none */
+  e4r_u64 group_offset; /* closing: per-CPU offset of the locality group; 0: none was used */
   e4r_u32 kind;
-  e4r_u32 cpu; /* where the event was */
-  e4r_u32 pid; /* of the thread */
+  e4r_u32 cpu; /* the event's CPU */
+  e4r_u32 pid; /* the thread's id */
   e4r_u32 logical;
-  e4r_u32 len;           /* request: blocks; closing: clusters asked for */
-  e4r_u32 orig_goal_len; /* closing: clusters of the goal before trimming; 0: not kept */
+  e4r_u32 len;           /* request: blocks; closing: requested clusters */
+  e4r_u32 orig_goal_len; /* closing: clusters of the goal before trimming; 0: unknown */
   e4r_s32 i_writecount;  /* request */
   e4r_u32 unused;
 };
 
-/* Filled in before the program is loaded. */
+/* Set before the program is loaded. */
 struct e4r_input_settings {
   e4r_u32 dev;       /* major << 20 | minor */
-  e4r_u32 boot_time; /* clock: 1: CLOCK_BOOTTIME, 0: CLOCK_MONOTONIC */
+  e4r_u32 boot_time; /* 1: CLOCK_BOOTTIME, 0: CLOCK_MONOTONIC */
 };
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads, at the events that open and close an allocation, what they do not print: the file's size
- * and whether it is open for writing, the goal before trimming, the locality group. Relocated by
- * libbpf to the running kernel's own structures (its BTF); only the members that are named here are
- * looked at.
+ * Reads what the events that open and close an allocation do not print: the file's size and
+ * whether it is open for writing, the goal before trimming, and the locality group. libbpf
+ * relocates the program to the running kernel's structures (its BTF); the structures below declare
+ * only the members that it reads.
  */
 #include <linux/bpf.h>
 
@@ -60,12 +60,12 @@ struct {
   __uint(max_entries, 16 << 20);
 } inputs SEC(".maps");
 
-/* A record with what both kinds have; none when the event is another file system's. */
+/* Reserves a record and sets the members of both kinds; NULL for another file system's event. */
 static __always_inline struct e4r_input* begin(struct inode* inode, __u32 kind) {
   struct e4r_input* in;
   if (inode->i_sb->s_dev != settings.dev) return NULL;
   in = bpf_ringbuf_reserve(&inputs, sizeof(*in), 0);
-  if (!in) return NULL; /* the recorder sees which request has none */
+  if (!in) return NULL; /* the recorder notices that the record is missing */
   in->time_ns = settings.boot_time ? bpf_ktime_get_boot_ns() : bpf_ktime_get_ns();
   in->ino = inode->i_ino;
   in->kind = kind;
@@ -77,7 +77,7 @@ static __always_inline struct e4r_input* begin(struct inode* inode, __u32 kind) 
   return in;
 }
 
-/* Not woken up: the recorder looks by itself. */
+/* The recorder polls, so there is no wakeup. */
 static __always_inline int end(struct e4r_input* in) {
   bpf_ringbuf_submit(in, BPF_RB_NO_WAKEUP);
   return 0;

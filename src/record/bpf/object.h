@@ -5,7 +5,7 @@
 
 namespace e4r::record {
 
-// inputs.bpf.c as clang has compiled it: an ELF file. The build makes its source
+// The ELF object that clang compiled from inputs.bpf.c. The build generates the definition
 // (cmake/embed.cmake).
 extern const unsigned char kInputsObject[];
 extern const std::size_t kInputsObjectBytes;
