@@ -16,7 +16,7 @@
 #include "image/image.h"
 #include "results/outcome.h"
 
-// What `e4replay age` does: files are written to a file system and removed from it until it is old.
+// The use case of `e4replay age`: write and remove files until a file system is old.
 namespace e4r::app {
 
 struct AgeingOptions {
@@ -26,28 +26,28 @@ struct AgeingOptions {
   const allocator::Policy* policy = nullptr;
   std::vector<std::string> settings;  // tunables, each as NAME=VALUE
   age::Writing writing = age::Writing::delayed;
-  std::uint32_t pid = 0;              // of the writer
-  std::vector<std::uint32_t> inodes;  // of the files; empty: spread over the disk
+  std::uint32_t pid = 0;              // the writer's pid
+  std::vector<std::uint32_t> inodes;  // inodes for the files; empty: spread over the disk
 };
 
 // Inodes that are no directories', spread over the flex groups as directories would be.
 [[nodiscard]] std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& superblock,
                                                        const Geometry& geometry);
 
-// One file system that grows old, once.
+// One ageing of one file system.
 class Ageing {
  public:
-  // `image` is the file system at the start, and `path` where the code of a kernel can open it
-  // again. Errors: a file system that ageing does not do (bigalloc, files mapped by indirect
-  // blocks, damaged groups); a setting that is none; less room than the utilisation needs; a kernel
-  // that does not start.
+  // `image` is the file system at the start. A kernel's code opens it again under `path`. Fails for
+  // a file system that ageing does not support (bigalloc, files with indirect blocks, damaged
+  // groups), for an invalid setting, if there is too little room for the utilisation, or if a
+  // kernel does not start.
   [[nodiscard]] static Result<std::unique_ptr<Ageing>> begin(const image::Image& image,
                                                              const std::string& path,
                                                              const std::string& name,
                                                              AgeingOptions options);
 
-  // Does everything, and tells `each` of every operation, which may be empty. Warns when there are
-  // too few files. The Error: the file system is full, or who decides cannot go on.
+  // Performs the whole ageing. Calls `each`, which may be empty, for every operation. Warns if
+  // there are too few inodes. Fails if the file system is full or the decider fails.
   [[nodiscard]] Status run(const Listener& listener,
                            const std::function<void(const age::Operation&)>& each);
 

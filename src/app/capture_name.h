@@ -7,22 +7,22 @@
 #include "util/output.h"
 #include "util/status.h"
 
-// How commands that take several captures are told of each.
+// The names of captures in commands that take several.
 namespace e4r::app {
 
-// Image and trace behind one word of the command line: FILE.e4c, or IMAGE:TRACE at the one colon
-// that has a file on either side.
+// The image and trace behind one word of the command line: FILE.e4c, or IMAGE:TRACE, split at the
+// only colon with a file on either side.
 struct CaptureName {
-  std::string name;   // the word
-  std::string image;  // or the capture, and no trace
+  std::string name;   // the whole word
+  std::string image;  // the image, or a capture without a separate trace
   std::string trace;
 };
 [[nodiscard]] Result<CaptureName> parse_capture(const std::string& word);
 
-// It, to be opened.
+// The options to open it.
 [[nodiscard]] InputOptions input_options(const CaptureName& name, unsigned threads);
 
-// What it is read from.
+// Declares the files that it is read from.
 void declare_reads(const CaptureName& name, Outputs& outputs);
 
 }  // namespace e4r::app

@@ -15,7 +15,7 @@
 namespace e4r::app {
 namespace {
 
-// What a run writes down of the groups' free space.
+// Records the groups' free space during a run.
 class Watches {
  public:
   explicit Watches(const report::ReplayReport& report) : report_(report) {
@@ -23,7 +23,7 @@ class Watches {
     decisions_ = report.trace.count(EventKind::mballoc_alloc) +
                  report.trace.count(EventKind::mballoc_prealloc);
   }
-  // About `frames` times in all. A run that is done again, as following may be, begins anew.
+  // Records about `frames` frames. A run that starts again, as following may, starts a new history.
   void add(std::uint64_t frames, stats::SpaceHistory& history) {
     watches_.push_back({std::max<std::uint64_t>(decisions_ / frames, 1), &history});
   }
@@ -55,10 +55,10 @@ class Watches {
 constexpr std::uint64_t kPageFrames = 32;
 constexpr std::uint64_t kSpaceSteps = 256;
 
-// In how many pieces the files of each column lie.
+// The number of pieces of each file, by column.
 using Pieces = std::vector<std::vector<stats::FilePieces>>;
 
-// Follows the recorded kernel, and keeps what that one did. Free space is the recorded one in each
+// Follows the recorded kernel and keeps its results. The recorded free space is the same in each
 // pass of the following, whatever the policy.
 Status follow(replay::Session& session, const InputOptions& options,
               const ComparisonOptions& wanted, const Inputs& inputs, Comparison& out,
@@ -80,8 +80,8 @@ Status follow(replay::Session& session, const InputOptions& options,
   return {};
 }
 
-// The decisions with most steps, written down by runs of their own: which they are shows at the
-// end.
+// Explains the decisions with the most steps. Needs extra runs, because these decisions are known
+// only at the end.
 Status explain_slowest(const replay::Session& session, std::vector<replay::Setup> setups,
                        report::ReplayReport& report) {
   for (std::size_t i = 0; i < setups.size(); ++i) {
@@ -108,8 +108,8 @@ results::Parting parting_of(const replay::DecisionLog& first, const replay::Deci
   return out;
 }
 
-// Where each run parts from the first one. What they made of that request is written down by runs
-// of their own, one for each policy: which it is shows at the end.
+// Finds where each run first differs from the first run. Describing both decisions needs extra
+// runs, one for each policy, because the request is known only at the end.
 Status find_partings(const replay::Session& session, const std::vector<replay::Setup>& setups,
                      const std::vector<replay::Run>& runs, report::ReplayReport& report) {
   std::vector<replay::Setup> again = {setups.front()};
@@ -136,7 +136,7 @@ Status find_partings(const replay::Session& session, const std::vector<replay::S
   return {};
 }
 
-// The setup of each policy, all set alike.
+// Makes a setup for each policy, all with the same settings.
 Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::Policy*>& policies,
                                              const InputOptions& options, const Inputs& inputs,
                                              const Listener& listener) {

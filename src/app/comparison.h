@@ -10,31 +10,32 @@
 #include "report/replay_report.h"
 #include "stats/space_history.h"
 
-// What `e4replay replay` answers: what other policies would have made of a trace.
+// The use case of `e4replay replay`: what other policies would have done with a trace.
 namespace e4r::app {
 
 struct ComparisonOptions {
   std::vector<const allocator::Policy*> policies;  // empty: the recorded one and its neighbours
-  bool force = false;             // answer although the model does not follow the recorded kernel
-  bool first_difference = false;  // find where each policy parts from the first one
-  bool for_page = false;          // history of free space, and the slowest decisions explained
-  bool rows = false;              // keep what is told of each request
-  WriterOptions writers;          // whom to simulate
-  std::size_t files = 0;          // how many of the files with most extents to name
-  bool spaces = false;            // keep free space in the course of the runs (Comparison::spaces)
+  bool force = false;             // answer even if the model does not follow the recorded kernel
+  bool first_difference = false;  // find where each policy first differs from the first policy
+  bool for_page = false;  // record the history of free space and explain the slowest decisions
+  bool rows = false;      // keep a row for each request
+  WriterOptions writers;  // numbers of writers to simulate
+  std::size_t files = 0;  // how many of the most fragmented files to name
+  bool spaces = false;    // record free space over the course of the runs (Comparison::spaces)
 };
 
 struct Comparison {
   report::ReplayReport report;
-  std::vector<replay::Run> runs;  // in the order of the policies; the engines as they ended
-  replay::DecisionRows recorded;  // the recorded kernel's; those of a run are Engine::rows()
-  // Of the recorded kernel, then of each run, in up to 256 steps; empty unless asked for.
+  std::vector<replay::Run> runs;  // in the order of the policies; engines in their final state
+  replay::DecisionRows recorded;  // rows of the recorded kernel; those of a run are Engine::rows()
+  // The history of the recorded kernel, then of each run, in up to 256 steps. Empty unless
+  // requested.
   std::vector<stats::SpaceHistory> spaces;
 };
 
-// Follows the recorded kernel, and then replays under each policy. `inputs` must outlive the runs.
-// Errors: those of check_fidelity() unless `force`; a setting that is none; a decision to explain
-// that there is not; a kernel that ended.
+// Follows the recorded kernel, then replays under each policy. `inputs` must outlive the runs.
+// Fails as check_fidelity() does unless `force`, on an invalid setting, if the decision to explain
+// does not exist, or if a kernel ends.
 [[nodiscard]] Result<Comparison> compare(const InputOptions& options,
                                          const ComparisonOptions& wanted, const Inputs& inputs,
                                          const Listener& listener);

@@ -7,12 +7,12 @@
 namespace e4r::app {
 namespace {
 
-// A capture has its own image, the kernel's tunables and a count of lost events.
+// A capture includes its image, the kernel's tunables and a count of lost events.
 bool is_whole_capture(const report::ReplayReport& report) {
   return report.image_path == report.trace_path;
 }
 
-// "check A, B and C".
+// Formats "check A, B and C".
 std::string check_text(const std::vector<std::string>& checks) {
   std::string out = "check ";
   for (std::size_t i = 0; i < checks.size(); ++i)
@@ -20,7 +20,7 @@ std::string check_text(const std::vector<std::string>& checks) {
   return out;
 }
 
-// What else than the model can be at fault.
+// Lists possible causes other than the model.
 std::vector<std::string> doubts(const InputOptions& options, const Inputs& inputs) {
   std::vector<std::string> out;
   if (!options.generation.empty())
@@ -40,7 +40,7 @@ std::vector<std::string> doubts(const InputOptions& options, const Inputs& input
   return out;
 }
 
-// What a person can do about a model that does not follow the trace.
+// Advice for a model that does not follow the trace.
 std::string advice(const report::ReplayReport& report, const InputOptions& options,
                    const Inputs& inputs) {
   const bool modelled = replay::is_modelled(report.trace);

@@ -5,22 +5,22 @@
 #include "replay/session.h"
 #include "report/replay_report.h"
 
-// What a replay's answers are worth: how far the model follows the recorded kernel. The same for
-// one replay and for a sweep of them.
+// The trustworthiness of a replay: how far the model follows the recorded kernel. Shared by single
+// replays and sweeps.
 namespace e4r::app {
 
-// The Error of a model that does not follow the recorded kernel, or cannot be seen to; it names
-// the first divergence, what can be at fault, and --force. `report` has what
-// Session::follow_recorded found.
+// Fails if the model does not follow the recorded kernel, or if that cannot be determined. The
+// Error names the first divergence, possible causes, and --force. `report` holds the findings of
+// Session::follow_recorded.
 [[nodiscard]] Status check_fidelity(const report::ReplayReport& report, const InputOptions& options,
                                     const Inputs& inputs);
 
-// Warns of an answer that is worth less than it seems.
+// Warns if an answer is less reliable than it seems.
 void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener);
 
-// Follows the recorded kernel and puts into the report what that shows: agreement, policy, warm
-// start, contradictions. With it the session knows the inputs of each decision. Returns the run, at
-// whose end the file system is as the recorded kernel left it.
+// Follows the recorded kernel and puts the findings into the report: agreement, policy, warm start,
+// contradictions. Afterwards the session knows the inputs of each decision. Returns the run, which
+// ends with the file system as the recorded kernel left it.
 [[nodiscard]] Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
                                               report::ReplayReport& report);
 

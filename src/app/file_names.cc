@@ -11,7 +11,7 @@ namespace {
 
 using Inodes = std::set<std::uint64_t>;
 
-// Which of them the trace shows being made.
+// The wanted inodes whose creation the trace shows.
 Result<Inodes> made_in(const trace::PackedTrace& trace, const Inodes& wanted) {
   Inodes out;
   const auto events = trace.cursor();

@@ -6,8 +6,8 @@
 
 namespace e4r::app {
 
-// Adds the paths that the files have in the image. A file that was made while it was recorded has
-// none there, although its inode may have had another file before.
+// Adds the files' paths in the image. A file created during the recording gets no path, even if its
+// inode belonged to another file before.
 [[nodiscard]] Status name_files(const Inputs& inputs, const Listener& listener,
                                 report::FragmentedFiles& all);
 

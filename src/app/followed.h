@@ -11,15 +11,15 @@
 
 namespace e4r::app {
 
-// A recording that is followed once, and replayed as often as one likes: what the points of a sweep
-// share.
+// A recording that is followed once and replayed any number of times. The points of a sweep share
+// it.
 class Followed {
  public:
-  // `options` and `inputs` must outlive the object. `session`: as session_options() makes them.
+  // `options` and `inputs` must outlive the object. `session` comes from session_options().
   Followed(const InputOptions& options, const Inputs& inputs, replay::SessionOptions session);
 
-  // Follows the recorded kernel, before any replay. The Error is check_fidelity()'s unless `force`.
-  // Warns of what it means for the policies.
+  // Follows the recorded kernel; must come before any replay. Fails as check_fidelity() does,
+  // unless `force`. Warns of consequences for the policies.
   [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies,
                               const Listener& listener);
 
@@ -31,7 +31,7 @@ class Followed {
                                              replay::DecisionWatch decided = nullptr) const;
 
   [[nodiscard]] const replay::Session& session() const { return session_; }
-  // Its head: image, trace, and how far the model follows.
+  // The head of the report: image, trace, and how far the model follows.
   [[nodiscard]] const report::ReplayReport& report() const { return report_; }
 
  private:

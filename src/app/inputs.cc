@@ -18,7 +18,7 @@
 namespace e4r::app {
 namespace {
 
-// The line of a NAME.tunables that is a kernel's release; empty when there is none.
+// The first line of a NAME.tunables that is a kernel's release; empty if there is none.
 std::string release_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -35,7 +35,7 @@ struct RecordedKernel {
   replay::MountFacts mount;
 };
 
-// Takes the release too where nothing else has said it.
+// Reads the tunables. Also takes the release if it is not known yet.
 Status read_tunables(const InputOptions& options, const capture::Capture* capture,
                      std::uint32_t default_mount_options, RecordedKernel& recorded) {
   recorded.mount = replay::read_mount("", default_mount_options);
@@ -50,7 +50,8 @@ Status read_tunables(const InputOptions& options, const capture::Capture* captur
   return {};
 }
 
-// The capture that one of the two is, if any.
+// Opens the trace as a capture, or the image if there is no trace. Returns nothing for a trace that
+// is not a capture.
 Result<std::optional<capture::Capture>> open_capture(const InputOptions& options) {
   const std::string& path = options.trace.empty() ? options.image : options.trace;
   if (!capture::is_capture(path)) {
@@ -70,7 +71,7 @@ Result<std::optional<capture::Capture>> open_capture(const InputOptions& options
   return std::optional<capture::Capture>(std::move(capture));
 }
 
-// Whether there is a file system in that file.
+// Whether the file holds a file system.
 bool is_image(const std::string& path) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(path, failed)) return false;
@@ -79,8 +80,8 @@ bool is_image(const std::string& path) {
   return image::Image::open(path, open).ok();
 }
 
-// Kernels of 6.17 and later have as many stream goals as CPUs are possible. When nobody has noted
-// how many those are, the trace shows it.
+// Kernels from 6.17 on have one stream goal for each possible CPU. If the number of possible CPUs
+// was not recorded, derives it from the trace.
 Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace& trace,
                           std::uint32_t groups, const Listener& listener,
                           allocator::Tunables& recorded) {
@@ -98,7 +99,7 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
   return {};
 }
 
-// What the file system of a capture held in memory when recording began.
+// Deduces what the file system of a capture held in memory when recording began.
 Result<replay::WarmStart> find_warm_start(const Inputs& inputs) {
   std::vector<state::MbGroup> shown;
   if (const std::string* text = inputs.capture->text(capture::text_name::kStartGroups)) {

@@ -15,51 +15,50 @@
 #include "replay/mount.h"
 #include "replay/warm_start.h"
 
-// What is replayed: an image, a trace, and what the recorder noted beside the trace; or one file
-// (.e4c) that has all of it.
+// The inputs of a replay: an image, a trace, and the recorder's notes beside the trace; or one file
+// (.e4c) that contains all of these.
 namespace e4r::app {
 
 struct InputOptions : TraceOptions {
-  std::string image;          // or a capture, and no trace
-  std::string tunables_file;  // empty: what lies beside the trace
-  std::vector<std::string>
-      settings;               // NAME=VALUE, for the replays; what they set is not looked for
-  bool strict = false;        // a damaged group is an error, and not left out
-  bool check = false;         // replays verify the allocator's invariants on the way
-  unsigned threads = 0;       // 0: one per CPU
-  std::uint64_t explain = 0;  // the decision to write down; 0: none
+  std::string image;                  // the image, or a capture without a separate trace
+  std::string tunables_file;          // empty: the file beside the trace
+  std::vector<std::string> settings;  // NAME=VALUE for the replays; not derived from the inputs
+  bool strict = false;                // fail on damaged groups instead of leaving them out
+  bool check = false;                 // verify the allocator's invariants during replays
+  unsigned threads = 0;               // 0: one per CPU
+  std::uint64_t explain = 0;          // the decision to explain; 0: none
 };
 
-// Everything opened and read.
+// The opened and parsed inputs.
 struct Inputs {
-  std::optional<capture::Capture> capture;  // what the rest comes from, or all but the image
-  std::string image_path;                   // under which the image can be opened again
-  std::string image_name;                   // what messages call it
+  std::optional<capture::Capture> capture;  // the source of all members, or of all but the image
+  std::string image_path;                   // path to open the image again
+  std::string image_name;                   // the image's name in messages
   image::Image image;
   trace::PackedTrace trace;
   state::Source source;
-  allocator::Tunables recorded;  // of the recorded kernel
-  std::string tunables_from;     // where they were noted; empty: nowhere, they are the defaults
-  std::string release;           // its own, as `uname -r`; empty: not known
+  allocator::Tunables recorded;  // the recorded kernel's
+  std::string tunables_from;     // the source of `recorded`; empty: the values are defaults
+  std::string release;           // the recorded kernel's, as in `uname -r`; empty: unknown
   replay::MountFacts mount;
-  std::optional<replay::WarmStart> warm;  // of a file system that was mounted when it began
+  std::optional<replay::WarmStart> warm;  // set if the file system was mounted when recording began
 };
 
-// Opens image and trace, warns of what is wrong with them, and reads the tunables that were noted
-// in the capture, beside the trace ("NAME.tunables" beside "NAME.trace.zst") or in
-// `tunables_file`. Errors: what cannot be read, and a trace that is none of this image.
+// Opens image and trace and warns of their defects. Reads the recorded tunables from
+// `tunables_file`, the capture, or the file beside the trace ("NAME.tunables" beside
+// "NAME.trace.zst"). Fails on unreadable input and on a trace that does not belong to the image.
 [[nodiscard]] Result<Inputs> open_inputs(const InputOptions& options, const Listener& listener);
 
-// A command reads image, trace, and what lies beside the trace.
+// Declares that a command reads image, trace, and the files beside the trace.
 void declare_reads(const InputOptions& options, Outputs& outputs);
 
-// A text and where it is from, for messages.
+// A text and its source for messages.
 struct NotedText {
   std::string where;
   std::string text;
 };
-// What the recorder noted under that name: the file `given`, else the capture's `in_capture`, else
-// the file beside the trace.
+// Finds a text that the recorder noted: in the file `given`, else under `in_capture` in the
+// capture, else in the file beside the trace.
 [[nodiscard]] Result<std::optional<NotedText>> noted(const std::string& given,
                                                      const capture::Capture* capture,
                                                      std::string_view in_capture,

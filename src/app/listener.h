@@ -8,10 +8,10 @@
 
 namespace e4r::app {
 
-// Who is told things while a use case is at work.
+// Receives progress and warnings of a use case.
 struct Listener {
-  Progress& progress;  // how far it is
-  // What is doubtful of an input, or of the answer. Called from the thread of the use case alone.
+  Progress& progress;  // shows progress
+  // Receives doubts about an input or an answer. Called only from the use case's own thread.
   std::function<void(const std::string&)> warn;
 };
 

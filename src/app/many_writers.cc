@@ -15,18 +15,18 @@
 namespace e4r::app {
 namespace {
 
-constexpr unsigned kMostWriters = 1024;  // and CPUs
+constexpr unsigned kMostWriters = 1024;  // also the most CPUs
 constexpr std::uint64_t kLongestPauseNs = 86'400'000'000'000;
 
-// A number from 1 to kMostWriters.
+// Parses a number from 1 to kMostWriters.
 std::optional<unsigned> number_of(std::string_view text) {
   const auto value = parse_u64(text);
   if (!value.ok() || *value == 0 || *value > kMostWriters) return std::nullopt;
   return static_cast<unsigned>(*value);
 }
 
-// Deals pauses that are much longer than usual, as that of a commit, out to the others: they hold
-// up all writers alike. The sum stays the same.
+// Caps unusually long pauses, such as that of a commit, and spreads the excess over the other
+// pauses: such a pause holds up all writers alike. The sum stays the same.
 void deal_out(std::vector<std::uint64_t*>& pauses) {
   constexpr std::uint64_t kLong = 10;  // times the median
   if (pauses.empty()) return;
@@ -47,7 +47,8 @@ void deal_out(std::vector<std::uint64_t*>& pauses) {
   }
 }
 
-// Among those that are near each other: pauses within a file, and those before another file.
+// Spreads pauses among nearby requests, separately for pauses within a file and before another
+// file.
 void deal_out_pauses(Thinking& thinking) {
   constexpr std::size_t kAround = 1024;  // requests
   for (std::size_t from = 0; from < thinking.ns.size(); from += kAround) {
@@ -61,19 +62,19 @@ void deal_out_pauses(Thinking& thinking) {
   }
 }
 
-// Writers that think for equally long meet once, and never again: who waited is behind the other
-// from then on. On a machine nothing takes equally long, so each time is between half and one and a
-// half of what it was.
+// Makes each time random, between half and one and a half of itself. Writers with equal think times
+// would collide only once, because the one that waited stays behind the other. Times on a real
+// machine vary.
 void vary(std::vector<std::uint64_t>& think_ns) {
   constexpr std::uint64_t kSeed = 1;
   Rng rng(kSeed);
   for (std::uint64_t& ns : think_ns) ns = rng.between(ns / 2, ns / 2 + ns);
 }
 
-// The writers' requests are served by a replay.
+// Serves the writers' requests with a replay.
 class Replayed : public contention::Requests {
  public:
-  // `think_ns`: before each decision, by its number. Both must outlive the object.
+  // `think_ns` holds the pause before each decision, by its number. Both must outlive the object.
   Replayed(replay::SideBySide& replay, const std::vector<std::uint64_t>& think_ns)
       : replay_(replay), think_ns_(think_ns) {}
 
@@ -128,7 +129,7 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
   out.goes_on.resize(most + 1);
   std::ranges::stable_sort(by_time, {}, [](const auto* row) { return row->time_ns; });
   std::uint64_t since = by_time.empty() ? 0 : by_time.front()->time_ns;
-  std::uint64_t ino = 0;  // of the one before
+  std::uint64_t ino = 0;  // of the previous request
   for (const replay::DecisionRow* row : by_time) {
     out.goes_on[row->decision] = std::exchange(ino, row->ino) == row->ino;
     out.tick_ns = std::gcd(out.tick_ns, row->time_ns);
@@ -141,13 +142,13 @@ Thinking thinking_of(const replay::DecisionRows& recorded) {
   return out;
 }
 
-// One after the other: a kernel that is timed wants its processor for itself.
+// Runs one replay at a time: a timed kernel needs the processor for itself.
 Status simulate_writers(replay::Session& session, std::span<const replay::Setup> setups,
                         const replay::DecisionRows& recorded, const WriterOptions& options,
                         const Listener& listener, report::ReplayReport& report) {
   Thinking thinking = thinking_of(recorded);
-  // A few are writeback beside a writer.
-  constexpr std::uint64_t kFew = 20;  // one in so many
+  // Tolerates a few: writeback may run beside a single writer.
+  constexpr std::uint64_t kFew = 20;  // 1 of this many requests
   if (thinking.overlapping > recorded.all().size() / kFew)
     listener.warn(fmt::format(
         "--writers: {} of {} recorded requests came while others were served: several writers were "

@@ -11,13 +11,13 @@ namespace e4r::app {
 
 // An image alone, which may be a capture's start image.
 struct OpenedImage {
-  std::optional<capture::Capture> capture;  // what holds it
-  std::string path;                         // under which it can be opened again
+  std::optional<capture::Capture> capture;  // the capture that holds the image
+  std::string path;                         // path to open it again
   image::Image image;
 };
 
-// Opens an image, or a capture's; messages call it `name`, whatever `options` say. Errors: those of
-// either, and a capture without a start image.
+// Opens an image or a capture's start image. Messages call it `name`, whatever `options` say. Fails
+// as those do, and on a capture without a start image.
 [[nodiscard]] Result<OpenedImage> open_image(const std::string& name, image::OpenOptions options);
 
 }  // namespace e4r::app

@@ -18,8 +18,8 @@ Result<std::optional<T>> parse_noted(const std::optional<NotedText>& noted,
   return std::optional<T>(std::move(*parsed));
 }
 
-// A capture's count from when the kernel was told to, or from its mount; what counts here is what
-// was added since recording began.
+// Subtracts the counts at the capture's start. The kernel counts from its mount, or from when
+// counting was switched on, but only the recorded run matters here.
 Status take_off_start(const capture::Capture& capture, Stats& stats) {
   const std::string* text = capture.text(capture::text_name::kStartStats);
   if (text == nullptr) return {};

@@ -10,25 +10,28 @@
 #include "state/mb_group.h"
 #include "stats/mb_files.h"
 
-// The kernel's own account of the recorded run: given, in the capture, or beside the trace.
+// The kernel's own figures about the recorded run: from a given file, the capture, or a file beside
+// the trace.
 namespace e4r::app {
 
-// Why a capture's account of its end is of no moment: it was read while the file system was written
-// to. Empty where it is, or there is no capture.
+// Says why a capture's figures from its end are useless: the file system was written to while they
+// were read, or there is no end. Empty if they are usable or there is no capture.
 [[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
 
-// mb_groups at the end; `given`: a file that is named.
+// Reads mb_groups at the end of the run. `given` is a file that the user named.
 [[nodiscard]] Result<std::optional<std::vector<state::MbGroup>>> read_kernel_groups(
     const std::string& given, const InputOptions& options, const Inputs& inputs);
-// What mb_stats counted in the recorded run: at the end, less what a capture has of its start.
+// Reads the counts of mb_stats in the recorded run: those at the end minus those at the capture's
+// start.
 [[nodiscard]] Result<std::optional<std::vector<stats::MbStat>>> read_kernel_stats(
     const std::string& given, const InputOptions& options, const Inputs& inputs);
 
-// Where an mb_stats that nobody has named says that the kernel did not count; else empty.
+// Returns the source of the mb_stats found without the user's help if it says that the kernel did
+// not count; otherwise empty.
 [[nodiscard]] Result<std::string> uncounted_stats(const InputOptions& options,
                                                   const Inputs& inputs);
 
-// What mb_stats counted for the recorded kernel's column, which does without what cannot be read.
+// Returns the mb_stats for the recorded kernel's column, or the reason why there is none.
 [[nodiscard]] report::KernelStats recorded_stats(const InputOptions& options, const Inputs& inputs);
 
 }  // namespace e4r::app

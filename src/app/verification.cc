@@ -8,7 +8,7 @@
 namespace e4r::app {
 namespace {
 
-// The kernel's own account of its end, given or beside the trace.
+// The kernel's figures from the end of the run, given or found beside the trace.
 struct KernelsAccount {
   std::optional<std::vector<state::MbGroup>> groups;
   std::optional<std::vector<stats::MbStat>> stats;
@@ -56,8 +56,8 @@ Result<replay::Followed> follow_recorded(replay::Session& session,
   return out;
 }
 
-// The decision that was asked for, or else the first that differs. That one is known at the end
-// only, so a second run writes it down, as `told` was made.
+// Explains the requested decision, or else the first that differs. The latter is known only at the
+// end, so a second run explains it, made in the same way as `told`.
 Result<std::string> explain(replay::Session& session, replay::Setup setup,
                             const InputOptions& options, bool free_run, const replay::Run& told) {
   if (options.explain != 0) return explained(options, told);
@@ -84,7 +84,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
     warn_of_cold_kernel(*policy, inputs, listener);
     setup = make_setup(*policy, tunables, inputs);
   }
-  // The code of a kernel cannot be put right after a difference: it decides alone.
+  // A kernel's code cannot be corrected after a difference, so it only decides alone.
   const bool by_kernel = setup.make != nullptr;
   if (options.explain != 0) setup.explain = {options.explain};
   E4R_TRY(replay::Followed both,
@@ -104,7 +104,8 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   const replay::Run& alone = *both.alone;
   const bool told_alone = wanted.free_run || by_kernel;
   const replay::Run& told = told_alone ? alone : followed;
-  // As the look at them did. The account of a kernel that decides has its own.
+  // Reading mb_groups loaded all groups in the recorded kernel. A deciding kernel keeps its own
+  // account.
   if (kernel.groups && told.engine->account() == nullptr) told.engine->load_all_groups();
   results::Outcome run = results::outcome_of(told);
   if (!told_alone) run.agreement = followed.engine->agreement();
