@@ -15,7 +15,7 @@ namespace {
 
 using test::TemporaryDirectory;
 
-// With a checksum, as the command makes it.
+// Compresses with a checksum, as the zstd command does.
 std::string zstd(std::string_view text) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
@@ -62,7 +62,7 @@ Read decompressed(std::string_view bytes, const ByteOptions& options, std::size_
   return drain(**source);
 }
 
-// Text that compresses, but not to nothing, longer than one buffer of a decoder.
+// Text longer than one buffer of a decoder. It compresses, but not to almost nothing.
 std::string long_text() {
   std::string out;
   for (int i = 0; out.size() < 1'500'000; ++i) out += std::to_string(i * 7919 % 100003) + "\n";

@@ -13,7 +13,7 @@
 
 namespace e4r::trace::test {
 
-// Numbers of a byte order, one behind the other.
+// Appends numbers in one byte order.
 class Bytes {
  public:
   explicit Bytes(bool big_endian) : big_endian_(big_endian) {}
@@ -47,7 +47,7 @@ inline std::string packed(dat::Packing packing, const std::string& plain) {
   return out;
 }
 
-// A page of a ring buffer: records with the time since the one before.
+// A page of a ring buffer. Each record takes the time since the previous record.
 class PageBuilder {
  public:
   static constexpr std::size_t kSize = 4096;
@@ -80,7 +80,7 @@ class PageBuilder {
     records_.number(big_endian_ ? std::uint64_t{kind} << 27 | delta : delta << 5 | kind, 4);
     return *this;
   }
-  // `flags` of the committed bytes, and what stands behind those.
+  // Builds the page. `flags` are set in the commit word, `behind` follows the committed bytes.
   std::string build(std::uint64_t flags = 0, std::uint64_t behind = 0) const {
     Bytes page(big_endian_);
     page.number(time_, 8).number(records_.out.size() | flags, commit_size_).text(records_.out);
@@ -100,18 +100,18 @@ class PageBuilder {
   Bytes records_;
 };
 
-// Writes a trace.dat as trace-cmd.dat.v6(5) and v7(5) describe it.
+// Writes a trace.dat in the format of trace-cmd.dat.v6(5) and v7(5).
 struct DatBuilder {
   struct Part {
     std::string name;
-    std::vector<std::string> cpus;  // pages
+    std::vector<std::string> cpus;  // the pages of each CPU
   };
 
   int version = 7;
   bool big_endian = false;
   dat::Packing packing = dat::Packing::none;
   int commit_size = 8;
-  std::string packing_name;                                  // empty: that of `packing`
+  std::string packing_name;                                  // empty: the name of `packing`
   std::vector<std::pair<std::string, std::string>> formats;  // system, text
   std::vector<Part> buffers;
   std::vector<std::pair<int, std::string>> options;
@@ -155,7 +155,8 @@ struct DatBuilder {
     b.number(buffers.front().cpus.size(), 4).text(std::string_view("options  \0", 10));
     for (const auto& [id, data] : options) b.number(static_cast<unsigned>(id), 2).sized(data, 4);
     std::string out = b.out;
-    // An option for each instance, whose offset is known when the rest is.
+    // Each instance has an option with the offset of its data, which depends on the size of all
+    // options.
     std::size_t instances = 0;
     for (std::size_t i = 1; i < buffers.size(); ++i)
       instances += 2 + 4 + 9 + buffers[i].name.size();
@@ -172,14 +173,14 @@ struct DatBuilder {
     }
     out += Bytes(big_endian).number(0, 2).out;
     std::string top = places_v6(buffers.front(), place + tail.size());
-    // The top buffer's table stands here, its pages behind the instances.
+    // The top buffer's table stands here; its pages follow the instances.
     const std::size_t table = 10 + 16 * buffers.front().cpus.size() + 8 + 6;
     out += top.substr(0, table);
     out.resize(place);
     return out + tail + top;
   }
   static std::size_t page_aligned(std::size_t size) { return (size + 4095) / 4096 * 4096; }
-  // The table of a buffer's CPUs, which begins at `place`, and its pages.
+  // The table of a buffer's CPUs at offset `place`, and the pages of these CPUs.
   [[nodiscard]] std::string places_v6(const Part& part, std::size_t place) const {
     Bytes b(big_endian);
     b.text(std::string_view("flyrecord\0", 10));
@@ -209,7 +210,7 @@ struct DatBuilder {
         .text(data)
         .out;
   }
-  // One CPU's data; `size` is what the option says of it.
+  // One CPU's data. Sets `size` to the size that the option states.
   [[nodiscard]] std::string cpu_data(const std::string& pages, std::size_t& size) const {
     size = pages.size();
     if (packing == dat::Packing::none || pages.empty()) return pages;

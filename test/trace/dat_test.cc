@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// trace-cmd's recordings: real ones against what `trace-cmd report -t` prints of them, and made
-// ones for what is rare, foreign or damaged.
+// Tests recordings of trace-cmd: real ones against the output of `trace-cmd report -t`, and
+// synthetic ones for rare, foreign or damaged input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ ReadTrace read_file(const std::string& path, const OpenOptions& options = {}) {
 struct RecordingSample {
   const char* file;
   Generation generation;
-  std::size_t events;  // of kinds that we know, and markers
+  std::size_t events;  // known events and markers
   std::uint64_t lost;
   const char* kernel;
 };
@@ -56,7 +56,7 @@ TEST_P(Recordings, AreReadAsReportPrintsThem) {
   EXPECT_EQ(a.events, sample.events);
   EXPECT_EQ(a.lost_events, sample.lost);
   EXPECT_EQ(a.lost_uncounted, b.lost_uncounted);
-  EXPECT_EQ(a.overwritten, 0u);  // those are the lost ones
+  EXPECT_EQ(a.overwritten, 0u);  // lost_events counts them already
   EXPECT_EQ(a.by_kind, b.by_kind);
   EXPECT_EQ(a.devices, b.devices);
   EXPECT_EQ(a.cpus, b.cpus);
@@ -102,7 +102,7 @@ TEST(Recording, OneBufferOfSeveral) {
             data("ftrace.txt") + ": is no trace-cmd recording, so it has no buffer to choose");
 }
 
-// ---- made recordings
+// ---- synthetic recordings
 
 constexpr int kLoad = 301, kOther = 302, kAlloc = 303;
 
@@ -153,7 +153,7 @@ PageBuilder page(const DatBuilder& b, std::uint64_t time) {
   return {b.big_endian, time, b.commit_size};
 }
 
-// Two CPUs whose records alternate, and two pages of the second.
+// Two CPUs with alternating records, and two pages on the second CPU.
 std::string alternating(DatBuilder b) {
   const std::string other = b.bytes().number(kOther, 2).number(0, 2).number(7, 4).out;
   b.buffers = {
@@ -245,7 +245,7 @@ TEST(MadeRecording, SaysWhatWasLost) {
   EXPECT_EQ(read.events[3].count, 0u);
   EXPECT_EQ(read.summary.lost_events, 42u);
   EXPECT_EQ(read.summary.lost_uncounted, 1u);
-  EXPECT_EQ(read.summary.overwritten, 11u);  // of 53 that the kernel counted
+  EXPECT_EQ(read.summary.overwritten, 11u);  // the kernel counted 53, and markers report 42 of them
 }
 
 TEST(MadeRecording, HasTimesByItsRules) {
@@ -259,7 +259,7 @@ TEST(MadeRecording, HasTimesByItsRules) {
   EXPECT_EQ(test::read_text(b.build()).error, "t: its DATE or OFFSET makes no sense");
 }
 
-// The name of the kernel settles what digits mean: in text, 4 comes too late.
+// The kernel's name settles the meaning of digits. In text, a 4 comes too late for that.
 TEST(MadeRecording, KnowsTheKernelByItsName) {
   DatBuilder b = builder();
   b.buffers = {{"", {page(b, 1).record(0, search(b, 2)).record(1, search(b, 4)).build()}}};
@@ -319,7 +319,7 @@ TEST(DamagedRecording, IsReadAsFarAsItGoesWhenLenient) {
   DatBuilder b = builder();
   const std::string good = page(b, 1).record(0, load(b, 0)).build();
   std::string bad = page(b, 2).record(0, load(b, 1)).build();
-  bad[8] = '\x7f';  // committed bytes
+  bad[8] = '\x7f';  // the number of committed bytes
   bad[9] = '\x7f';
   const std::string short_one =
       page(b, 3).record(0, load(b, 2).substr(0, 12)).record(1, load(b, 3)).build();
@@ -338,7 +338,7 @@ TEST(DamagedRecording, IsReadAsFarAsItGoesWhenLenient) {
   EXPECT_EQ(not_understood(read.summary).size(), 2u);
 }
 
-// Whatever is done to a file: events, or one line, in no time.
+// Any damage must give events, or a one-line error, without excessive warnings.
 void expect_calm(const std::string& bytes, bool lenient) {
   OpenOptions options;
   options.lenient = lenient;
@@ -379,7 +379,7 @@ TEST(DamagedRecording, FlippedAnywhereIsToldInALine) {
   for (int i = 0; i < 3000; ++i) {
     std::string bytes = files[rng.below(files.size())];
     for (std::uint64_t flips = 1 + rng.below(8); flips > 0; --flips) {
-      // Half of them where the structure is.
+      // Half of the changes hit the first bytes, which hold the structure.
       const std::size_t at = 10 + rng.below(rng.chance(1, 2) ? 300 : bytes.size() - 10);
       bytes[std::min(at, bytes.size() - 1)] = static_cast<char>(rng.next());
     }

@@ -84,7 +84,7 @@ TEST(E4t, KindsBeyondTheirBitsEscape) {
   }
 }
 
-// What nobody has written yet is damage, however it is put.
+// Kinds that do not exist yet are damage, whatever their encoding.
 TEST(E4t, KindsThatThereAreNotEndABlock) {
   // Tags have no gaps.
   for (const std::uint64_t kind :
@@ -103,7 +103,7 @@ TEST(E4t, KindsThatThereAreNotEndABlock) {
   }
 }
 
-// Old files are read for ever.
+// Old files must stay readable.
 TEST(E4t, KindsKeepTheirTags) {
   using enum EventKind;
   const std::vector<EventKind> by_tag = {request_blocks,
@@ -206,7 +206,7 @@ TEST(E4t, EveryTruncationIsFound) {
 TEST(E4t, EveryDamagedByteIsFound) {
   const std::string whole = pack(random_events(6, 200, false));
   for (std::size_t at = e4t::kMagic.size(); at < whole.size(); ++at) {
-    if (at == 10 || at == 11) continue;  // two bytes of zero that nobody looks at
+    if (at == 10 || at == 11) continue;  // two zero bytes that no reader checks
     std::string bad = whole;
     bad[at] = static_cast<char>(bad[at] ^ 0x41);
     EXPECT_NE(read_text(bad).error, "") << at;
@@ -233,13 +233,13 @@ TEST(E4t, LenientLeavesOutADamagedBlock) {
   EXPECT_EQ(read.error, "");
   EXPECT_LT(read.events.size(), events.size());
   EXPECT_GT(read.events.size(), events.size() / 2);
-  EXPECT_EQ(read.summary.warnings.size(), 2u);  // the block, and the count at the end
+  EXPECT_EQ(read.summary.warnings.size(), 2u);  // one for the block, one for the count at the end
 }
 
-// A decoder is put in place by assignment; what it expects must come along.
+// Decoders are copied and assigned. The model must be copied with them.
 TEST(E4t, DecodersCanBeCopied) {
   std::vector<Event> events = random_events(10, 200, false);
-  for (Event& e : events) e.pid = 0;  // the thread that nobody has to name
+  for (Event& e : events) e.pid = 0;  // the initial thread, which needs no context part
   e4t::BlockEncoder encoder;
   encoder.clear();
   for (const Event& e : events) encoder.add(e);
@@ -256,7 +256,7 @@ TEST(E4t, DecodersCanBeCopied) {
   }
 }
 
-// What passes the checksums may still be anything: the decoder must end and stay in bounds.
+// A block with valid checksums can still hold anything. The decoder must end and stay in bounds.
 TEST(E4t, HostileBlocksEnd) {
   Rng rng(9);
   for (int round = 0; round < 2000; ++round) {

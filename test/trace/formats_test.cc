@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Excerpts of real recordings: Linux 6.1 and 6.18, each tool and several of its options, with task
-// names that hold spaces, dashes, brackets and colons.
+// Tests excerpts of real recordings: Linux 6.1 and 6.18, each tool with several of its options, and
+// task names that hold spaces, dashes, brackets and colons.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Sample {
   const char* file;
   Format format;
   Generation generation;
-  std::size_t events;  // of kinds that we know, and markers
+  std::size_t events;  // known events and markers
   std::uint64_t lost;
 };
 
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// Two views of one recording differ at most in what `blur` takes away.
+// Two views of one recording must be equal after `blur` has removed their known differences.
 void expect_same(const std::string& one, const std::string& other, void (*blur)(Event&)) {
   auto a = read_data(one).events, b = read_data(other).events;
   ASSERT_EQ(a.size(), b.size());
@@ -77,7 +77,7 @@ void expect_same(const std::string& one, const std::string& other, void (*blur)(
     EXPECT_EQ(a[i], b[i]) << one << " and " << other << ", event " << i;
   }
 }
-// trace-cmd rounds, perf cuts.
+// trace-cmd rounds times, perf truncates them.
 void round_time(Event& e) {
   e.time_ns = (e.time_ns + 500) / 1000;
 }
@@ -98,7 +98,8 @@ TEST(Samples, OptionsOfAToolDoNotChangeTheEvents) {
 TEST(Samples, TaskNamesDoNotHideThePid) {
   std::set<std::uint32_t> pids;
   for (const Event& e : read_data("ftrace.txt").events) pids.insert(e.pid);
-  // "a b-c [003] 1: -7782", "p-1 [000] ...-7790", "ends--7785", "-starts-7786", "has:colon-7784"
+  // Task names: "a b-c [003] 1: -7782", "p-1 [000] ...-7790", "ends--7785", "-starts-7786",
+  // "has:colon-7784".
   for (const std::uint32_t pid : {7782, 7783, 7784, 7785, 7786, 7787, 7788, 7789, 7790, 7791, 7792})
     EXPECT_TRUE(pids.contains(pid)) << pid;
 }

@@ -14,7 +14,7 @@ namespace {
 using test::read_text;
 using test::ReadTrace;
 
-// As Linux 6.1 prints it.
+// Printed in the format of Linux 6.1.
 constexpr std::string_view kShortTrace =
     "# tracer: nop\n"
     "#\n"
@@ -84,7 +84,7 @@ TEST(FtraceText, SummaryTellsFormatGenerationAndCounts) {
   EXPECT_EQ(s.lines, 8u);
 }
 
-// A line of ftrace text with this event and body.
+// Makes a line of ftrace text with this event and body.
 std::string line(std::string_view event, std::string_view body) {
   return fmt::format("           churn-57      [000] .....     0.910000: {}: {}\n", event, body);
 }
@@ -110,7 +110,8 @@ TEST(FtraceText, TraceInputsFieldsAreOptional) {
   EXPECT_FALSE(read_text(line("ext4_request_blocks", kRequest)).events[0].has_inputs);
 }
 
-// A compressed file of some KiB can hold blank lines for hours; a trace can have long notes in it.
+// A small compressed file can hold blank lines for hours, but a real trace can also have long
+// notes.
 TEST(FtraceText, LinesThatAreNoEventsHaveALimit) {
   const std::string event = line("ext4_request_blocks", kRequest);
   std::string notes;
@@ -150,7 +151,7 @@ TEST(FtraceText, EveryNameIsThatOfItsKind) {
     EXPECT_EQ(kind_of(event_name(static_cast<EventKind>(k))), static_cast<EventKind>(k)) << k;
 }
 
-// As Linux 6.1 prints them.
+// In the format of Linux 6.1.
 TEST(FtraceText, EventsOfExtentStatusTrees) {
   const auto read = read_text(
       line("ext4_es_cache_extent", "dev 98,0 ino 8 es [4/8192) mapped 131072 status WR") +
@@ -248,7 +249,8 @@ TEST(FtraceText, MalformedEventsNameFileLineAndField) {
         << body;
 }
 
-// As Linux 3.6 prints flags, Linux before 5.7 the mark of a lookup, and Linux before 5.9 a discard.
+// Linux 3.6 prints flags as a number, kernels before 5.7 print the referenced bit as a number, and
+// kernels before 5.9 print a discard without its length.
 TEST(OldKernels, AreReadInTheirWords) {
   const auto plain = read_text(line("ext4_request_blocks", kRequest));
   std::string decimal(kRequest);
@@ -277,7 +279,7 @@ TEST(OldKernels, AreReadInTheirWords) {
   EXPECT_EQ(later.summary.older_than, OlderThan::unknown);
 }
 
-// What the command does not need stops nothing, and is counted by event.
+// Malformed events that the command does not need never stop it. They are counted by event.
 TEST(FtraceText, EventsThatNobodyNeedsStopNothing) {
   const std::string text = line("ext4_request_blocks", kRequest) +
                            line("ext4_es_lookup_extent_exit", "dev 98,0 ino 12 found x") +
@@ -311,7 +313,7 @@ TEST(Recognition, NamesTheFormsThatAreNoUse) {
   says(std::string("\n\x20\x08\x00\x10\x00\n\x20\x08\x01\x10\x00", 12), "Perfetto");
 }
 
-// `trace-cmd report --ts-diff`
+// The output of `trace-cmd report --ts-diff`.
 TEST(Recognition, DifferencesOfTimesArePassedOver) {
   const auto read = read_text(
       "            dd-1234  [000]   123.456789:          ext4_mb_bitmap_load:  dev 98,0 group 1\n"
@@ -447,7 +449,7 @@ TEST(Generations, NamesSettleThem) {
   EXPECT_EQ(later.summary.unknown_criteria, 1u);
 }
 
-// __print_symbolic writes a number without a name in hex.
+// __print_symbolic prints a number without a name in hexadecimal.
 TEST(Generations, TheNumberBehindTheLastCriterionIsKept) {
   using enum mb::Criterion;
   const std::string text = search_line("CR_ANY_FREE") + search_line("0x5");

@@ -68,7 +68,7 @@ TEST(PackedTrace, CursorsAreIndependentAndOutliveIt) {
   for (const std::size_t count : counts) EXPECT_EQ(count, events.size());
 }
 
-// What a sink has seen since it was told to begin again.
+// Records what a sink has seen since its last restart().
 struct Seen final : EventSink {
   void see(std::span<const Event> batch) override {
     events.insert(events.end(), batch.begin(), batch.end());
@@ -90,8 +90,8 @@ std::string e4t_of(const std::vector<Event>& events) {
   return out;
 }
 
-// Blocks of a file that is packed already go into memory as they are, or event by event: where a
-// device is chosen, where damage may be left out.
+// Blocks of a packed file are copied into memory as they are. They are copied event by event if a
+// device is chosen or if damage may be left out.
 TEST(PackedTrace, APackedFileGivesBackEveryEvent) {
   std::vector<Event> events = test::random_events(3, 30'000, true);
   for (Event& e : events) e.dev = kQuiet;

@@ -31,7 +31,7 @@ class Generator {
   }
 
  private:
-  // Mostly small, sometimes anything.
+  // Fills a field, mostly with small values, sometimes with any value.
   template <class T>
   void fill(T& field, std::uint64_t small) {
     field = static_cast<T>(rng_.chance(9, 10) ? rng_.below(small + 1) : rng_.next());
@@ -149,7 +149,7 @@ class Generator {
     }
   }
 
-  // Of the events of extent status trees; lost_events has its own.
+  // Fills the fields of extent status events and of lost_events.
   void status_fields(Event& e) {
     switch (e.kind) {
       case EventKind::es_lookup_exit:

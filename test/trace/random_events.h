@@ -8,9 +8,9 @@
 
 namespace e4r::trace::test {
 
-// Events of all kinds with any values in the fields that their kind has: small, related to the
-// event before, or as wild as the field's width allows. `printable` keeps to what the text formats
-// can say: whole numbers of nanoseconds in the clock's range, criteria of Linux 6.5.
+// Makes events of all kinds with random values in the fields of their kind: small ones, ones
+// related to the previous event, and ones of the field's full width. `printable` limits them to
+// values that the text formats can express: times in the clock's range, criteria of Linux 6.5.
 [[nodiscard]] std::vector<Event> random_events(std::uint64_t seed, std::size_t count,
                                                bool printable);
 

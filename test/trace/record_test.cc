@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Binary records against what libtraceevent prints of them, with the formats of real kernels.
+// Tests binary records against libtraceevent's output, with the formats of real kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using test::Tep;
 using Outcome = RecordDecoder::Outcome;
 
-// A record of an event with numbers of any kind in its fields: mostly small, as in life.
+// A record with random numbers in its fields, mostly small as in real records.
 std::vector<unsigned char> random_record(const tep_event& event, Rng& rng) {
   std::vector<unsigned char> data(128);
   const auto put = [&](const tep_format_field& f, std::uint64_t value) {
@@ -28,7 +28,7 @@ std::vector<unsigned char> random_record(const tep_event& event, Rng& rng) {
     std::uint64_t value = rng.below(name == "cr" || name == "found" ? 6 : 40000);
     if (rng.chance(1, 8)) value = rng.next();
     if (rng.chance(1, 8)) value = UINT64_MAX;
-    if (name == "status" || name == "buddy") value = rng.below(32);  // bits, an order
+    if (name == "status" || name == "buddy") value = rng.below(32);  // flag bits, or an order
     if (name == "dev_major" || name == "dev_minor") value = rng.below(4096);
     put(*f, value);
   }
@@ -92,7 +92,7 @@ TEST_P(Kernels, RecordsSayWhatTheKernelPrints) {
       }
       ++compared;
       Event out;
-      // What cannot be read as text has not been decoded either: the counts stay comparable.
+      // Records whose text cannot be parsed are not decoded either, so the counts stay comparable.
       ASSERT_EQ(decoder->decode(record, out), Outcome::event) << decoder->problem() << "\n" << text;
       ASSERT_EQ(out, expected) << text;
       ASSERT_EQ(decoder->context().unknown_flags, context.unknown_flags) << text;
@@ -132,7 +132,7 @@ TEST_P(Kernels, NoRecordIsReadBeyondItsEnd) {
     std::size_t shortest = whole.size();
     for (std::size_t size = whole.size() + 1; size-- > 0;) {
       std::vector<unsigned char> data(whole.begin(), whole.begin() + static_cast<long>(size));
-      data.shrink_to_fit();  // so that sanitizers see a byte too many
+      data.shrink_to_fit();  // lets sanitizers detect a read past the end
       Event out;
       if (decoder->decode(record_of(data), out) == Outcome::event) shortest = size;
     }
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(All, Kernels,
                            return name;
                          });
 
-// A format that no kernel has, of an event with the given fields and what it prints.
+// A format that no kernel has, with the given event name, fields and print format.
 std::string format(const std::string& name, const std::string& fields, const std::string& print) {
   return "name: " + name +
          "\nID: 77\nformat:\n"
@@ -241,7 +241,7 @@ TEST(Records, OfACpuThatIsNoneAreMalformed) {
   EXPECT_EQ(decoder->problem(), "malformed ext4_mb_bitmap_load event: its CPU is none");
 }
 
-// Flags by name: a kernel may have other numbers for them.
+// Flags are matched by name, because a kernel may use other bits for them.
 TEST(Records, HaveFlagsByTheirNames) {
   const Tep tep = test::new_tep();
   auto decoder =
@@ -264,8 +264,7 @@ TEST(Records, HaveFlagsByTheirNames) {
   EXPECT_EQ(decoder->context().unknown_flags[static_cast<std::size_t>(out.kind)], 1u);
 }
 
-// An ext4_mballoc_alloc whose criterion is printed as `print` says, and one decoded with that
-// value.
+// Makes a decoder for an ext4_mballoc_alloc with the given print format of its criterion.
 Result<RecordDecoder> search_decoder(tep_handle& tep, const std::string& print,
                                      Generation declared = Generation::unknown) {
   std::string fields = field_line("dev", 8, 4) + field_line("ino", 12, 4);

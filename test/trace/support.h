@@ -15,7 +15,7 @@
 
 namespace e4r::trace::test {
 
-// A trace read to its end: the events before the first error, that error, and the summary.
+// A trace read to its end: the events before the first error, the error, and the summary.
 struct ReadTrace {
   std::vector<Event> events;
   std::string error;
@@ -54,7 +54,7 @@ inline std::string file_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A directory that is gone with the object.
+// A directory that is deleted with the object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

@@ -51,7 +51,7 @@ TEST(TraceWriter, TextSurvivesThePackedForm) {
   EXPECT_EQ(test::read_opened(open_trace(dir / "a.txt")).events, original.events);
 }
 
-// Bodies are printed as the kernel prints them, but for what the neutral event does not keep.
+// Bodies match the kernel's text, except for values that Event does not hold.
 TEST(TraceWriter, PrintsTheKernelsBodies) {
   const std::string text = test::file_bytes(TRACE_DATA "/ftrace-6.1.txt");
   const auto read = test::read_text(text);
