@@ -34,7 +34,7 @@ TEST(FitrimCount, MinlenIsOfBlocksAndThenOfWholeClusters) {
 }
 
 TEST(FitrimCount, CountsRunsThatAreLongEnough) {
-  // In use: 0 to 3, 10, and from 80 on; the group has 96 clusters.
+  // Clusters 0 to 3, 10, and those from 80 on are in use. The group has 96 clusters.
   const std::vector<std::uint64_t> words = {0b10000001111, 0xffff0000};
   const auto count = [&](std::uint64_t minlen) {
     FitrimCount out;

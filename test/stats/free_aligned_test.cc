@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Aligned free pieces against a count block by block, and against the free blocks of dumpe2fs.
+// Tests aligned free pieces against a count block by block, and against dumpe2fs's free blocks.
 #include "stats/free_aligned.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Pieces = std::array<std::uint64_t, 3>;
 
-// free[b]: block b of the device. A piece counts when all its blocks are free and of one group.
+// free[b] is block b of the device. A piece counts if all its blocks are free and in one group.
 Pieces pieces_one_by_one(const std::vector<bool>& free, const Geometry& g) {
   Pieces out = {};
   const std::array<std::uint64_t, 3> bytes = {16384, 65536, 262144};
@@ -41,7 +41,7 @@ Pieces pieces_one_by_one(const std::vector<bool>& free, const Geometry& g) {
 
 class AlignedFreeOf : public testing::TestWithParam<SpaceShape> {};
 
-// The last has groups that are no multiple of a piece.
+// The last shape has groups whose size is not a multiple of a piece.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, AlignedFreeOf,
     testing::Values(SpaceShape{12, 0, 32768, 2, 77}, SpaceShape{10, 0, 8192, 9, 17},
@@ -87,13 +87,13 @@ TEST(AlignedFree, PiecesLieInOneGroup) {
   const std::vector<std::uint64_t> words(128, 0);
   whole.add_group(g, 0, words);
   whole.add_group(g, 1, words);
-  // Of the blocks 1 to 16384, what is left of the first piece, of the one around 8192 and the last
-  // block are no pieces.
+  // Blocks 1 to 16384 are free. Three parts are not pieces: the first one lacks block 0, the one at
+  // block 8192 spans both groups, and block 16384 stands alone.
   EXPECT_EQ(whole.pieces, (Pieces{1024 - 2, 256 - 2, 64 - 2}));
   EXPECT_EQ(whole.blocks(g, 1), 64u * 254);
 }
 
-// "  Free blocks: 17-19, 25" of every group.
+// Parses "  Free blocks: 17-19, 25" of every group.
 std::vector<bool> free_by_dumpe2fs(const std::string& path, std::uint64_t blocks) {
   std::vector<bool> free(blocks);
   const std::string out = test::run({"dumpe2fs", path}).out;
@@ -129,7 +129,7 @@ TEST(AlignedFree, AreThoseOfTheFreeBlocksOfDumpe2fs) {
   }
 }
 
-// As many requests are served as there are pieces, and then one is refused.
+// As many requests succeed as there are pieces. The next one fails.
 TEST(AlignedFree, AreAsManyAsForcealignServes) {
   test::ModelFs fs({.name = "holes", .groups = 20, .block_bits = 12, .clusters_per_group = 2048});
   fs.fill();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Free chunks against counts cluster by cluster.
+// Tests free chunks against counts cluster by cluster.
 #include "stats/free_chunks.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace e4r::stats {
 namespace {
 
-// free[i]: block first_data_block + i.
+// free[i] is block first_data_block + i.
 FreeChunks one_by_one(const std::vector<bool>& free, std::uint32_t block_bits) {
   FreeChunks out;
   for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {
@@ -89,7 +89,7 @@ TEST(FreeChunks, GroupsAreCountedApart) {
   EXPECT_EQ(scan.finish().groups, want);
 }
 
-// One cluster in use at the start of each group: no whole group is free, the rest of each is.
+// The first cluster of each group is in use, so no whole group is free.
 TEST(FreeChunks, ChunksBeginAtMultiplesOfTheirSize) {
   const state::MountedGeometry g = geometry_of({12, 0, 32768, 2, 0});
   std::vector<std::uint64_t> words(512, 0);
@@ -100,7 +100,7 @@ TEST(FreeChunks, ChunksBeginAtMultiplesOfTheirSize) {
   EXPECT_EQ(scan.finish().chunks.count, (std::array<std::uint64_t, 3>{254, 14, 0}));
 }
 
-// With blocks of 4 KiB both count from block 0.
+// With blocks of 4 KiB, both tools count from block 0.
 TEST(FreeChunks, AreThoseOfE2freefrag) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Layout scores against counts block by block, and against what e2fsck reports.
+// Tests layout scores against counts block by block, and against e2fsck's report.
 #include "stats/layout.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(FileLayoutScore, RandomFilesAgreeWithOneByOne) {
 TEST(FileLayoutScore, ABlockBehindAHoleFollowsWhatTheFileHasBefore) {
   Files files;
   files[1].map({0, 100, 4});
-  files[1].map({8, 104, 4});  // right behind it
+  files[1].map({8, 104, 4});  // just after the previous extent
   files[1].map({20, 110, 1});
   const FileLayoutScore score = file_layout_score(files);
   EXPECT_EQ(score.successors, 8u);
@@ -102,10 +102,10 @@ TEST(FileLayoutScore, FilesAreCountedByExtents) {
   EXPECT_EQ(score.by_extents[3], 4u);  // 5 to 8
   EXPECT_EQ(score.by_extents[4], 1u);  // 9
   EXPECT_EQ(score.seeks(), 36u);
-  EXPECT_EQ(score.distance, 36u * 11);  // each ten blocks back, from behind the one before
+  EXPECT_EQ(score.distance, 36u * 11);  // ten blocks back, from the end of a one-block extent
 }
 
-// A file system whose free space is holes of a few blocks, with a large and a sparse file in them.
+// Makes a file system whose free space consists of small holes, with a large and a sparse file.
 void make_scattered(const test::TempDir& dir, const std::string& image) {
   test::make_image(image, 8 << 20, {"-t", "ext4", "-b", "1024", "-O", "^has_journal"});
   const auto write = [&](const char* name, std::size_t bytes, std::streamoff at) {
@@ -128,7 +128,7 @@ void make_scattered(const test::TempDir& dir, const std::string& image) {
   ASSERT_EQ(test::run({"debugfs", "-w", "-f", dir.file("commands"), image}).status, 0);
 }
 
-// The leaves of the file's extent tree, as debugfs prints them.
+// Parses the leaves of the file's extent tree from debugfs's output.
 replay::FileLayout layout_of(const std::string& image, const std::string& name) {
   std::istringstream lines(test::run({"debugfs", "-R", "ex -l /" + name, image}).out);
   replay::FileLayout layout;

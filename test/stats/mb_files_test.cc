@@ -32,7 +32,7 @@ TEST(MbStats, ReadsSectionsAndWhatFollowsThem) {
   EXPECT_FALSE(parse_mb_stats("reqs: 7\n").ok());
 }
 
-// As Linux 6.1 and 6.18 order the counters of a section.
+// The order of a section's counters in Linux 6.1 and 6.18.
 constexpr const char* kPasted[] = {
     kMbStats,
     "mballoc:\n\treqs: 7\n\tcr_p2_aligned_stats:\n\t\thits: 4\n\t\tgroups_considered: 3\n"
@@ -182,7 +182,7 @@ TEST(MbStats, WhatTheKernelsTextLacksIsNotEqual) {
   EXPECT_FALSE(none.equal()) << "nothing was compared";
 }
 
-// A group that the kernel's text leaves out is not an equal one.
+// A group that the kernel's text lacks counts as different.
 TEST(MbGroups, AGroupThatIsMissingDiffers) {
   state::Source source;
   source.geometry.groups = 2;
@@ -231,13 +231,13 @@ TEST(MbGroups, ComparesEachFigure) {
     EXPECT_FALSE(result.first.empty());
     EXPECT_FALSE(result.equal());
   }
-  // Fewer counters than the kernel prints, a group twice.
+  // Too few counters, then a repeated group.
   EXPECT_EQ(compare_mb_groups(*parse_mb_groups("#0: 1020 1 4 [ ]\n"), state).differing, 1u);
   EXPECT_EQ(compare_mb_groups(*parse_mb_groups(line + line), state).differing, 1u);
   EXPECT_FALSE(parse_mb_groups("nothing\n").ok());
 }
 
-// Whatever a kernel calls a criterion's section, its counters have one name.
+// A counter has the same name whatever the kernel calls its criterion's section.
 TEST(MbStats, EverySectionIsKnownByBothOfItsNames) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     for (const std::string_view section : {row.section, row.section_6_5}) {

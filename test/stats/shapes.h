@@ -7,13 +7,13 @@
 
 namespace e4r::stats {
 
-// A file system's shape, of which tests have several.
+// The shape of a file system.
 struct SpaceShape {
   std::uint32_t block_bits;
   std::uint32_t cluster_bits;
   std::uint32_t clusters_per_group;
   std::uint32_t groups;
-  std::uint32_t missing;  // blocks of the last group
+  std::uint32_t missing;  // blocks that the last group lacks
 };
 
 inline state::MountedGeometry geometry_of(const SpaceShape& c) {

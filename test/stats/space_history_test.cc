@@ -9,7 +9,7 @@
 namespace e4r::stats {
 namespace {
 
-// The groups as the frames leave them.
+// Applies a frame's changes to the groups.
 void apply(const SpaceHistory::Frame& frame, std::vector<GroupFree>& groups) {
   for (const SpaceHistory::Change& change : frame.changes) {
     EXPECT_NE(groups[change.group], change.now) << "group " << change.group << " is as before";
@@ -17,7 +17,8 @@ void apply(const SpaceHistory::Frame& frame, std::vector<GroupFree>& groups) {
   }
 }
 
-// Whatever lies between two frames, preallocations and frees that wait for a commit among it.
+// Frames must match a full count after any steps between them, including preallocations and frees
+// that wait for a commit.
 TEST(SpaceHistory, FramesAreWhatACountOfAllGroupsSays) {
   for (const test::ModelShape& shape : test::model_shapes()) {
     SCOPED_TRACE(shape.name);

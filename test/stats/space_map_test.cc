@@ -21,7 +21,7 @@ Geometry geometry(std::uint64_t blocks, std::uint32_t first, std::uint32_t clust
   return out;
 }
 
-// Bitmaps drawn at random, in runs.
+// Draws random bitmaps made of runs.
 std::vector<std::vector<std::uint64_t>> draw(const Geometry& geo, unsigned seed) {
   std::mt19937 rng(seed);
   std::vector<std::vector<std::uint64_t>> out;
@@ -38,7 +38,7 @@ std::vector<std::vector<std::uint64_t>> draw(const Geometry& geo, unsigned seed)
   return out;
 }
 
-// Block by block.
+// Counts block by block.
 std::vector<SpaceCell> expected(const Geometry& geo, const std::vector<SpaceCell>& shape,
                                 const std::vector<std::vector<std::uint64_t>>& bitmaps) {
   std::vector<SpaceCell> out;
