@@ -2,13 +2,13 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced by the proofs: the bundled captures (traces/MANIFEST).
 
-# captures_of AWK: names of the captures of which the condition holds; $2 name, $3 image, $4 kernel. The code
-# runs on pages of 4 KiB and mounts no larger blocks.
+# captures_of AWK: prints the names of the captures that meet the condition ($2 name, $3 image, $4 kernel). Skips
+# those with larger blocks: the code runs on pages of 4 KiB and cannot mount them.
 captures_of() {
     awk "\$1 == \"capture\" && \$5 != \"pages-of-64k\" && ($1) { print \$2 }" traces/MANIFEST
 }
 
-# unpack NAME: leaves the files of a capture's start image and of its trace in $image and $trace.
+# unpack NAME: unpacks a capture. Sets $image and $trace to the files of its start image and its trace.
 unpack() {
     test/support/unpack_captures.sh "$e4replay" "$dir/captures" "$1"
     # shellcheck disable=SC2034 # used by those who source this

@@ -33,7 +33,7 @@ class ChangesTest : public testing::Test {
     fs::create_directories(at.parent_path());
     std::ofstream(at) << text;
   }
-  // In the tree.
+  // Runs a command in the tree.
   void sh(const std::string& command) {
     const auto done = test::run(
         {"sh", "-c",
@@ -43,7 +43,7 @@ class ChangesTest : public testing::Test {
          tree_});
     ASSERT_EQ(done.status, 0) << done.err;
   }
-  // What a patch is made of, and it stays in the history of the tree, which is at the first commit.
+  // Makes a patch and keeps its commit in the tree's history, with the first commit checked out.
   void change() {
     write("fs/ext4/mballoc.c", "int one;\nint three;\n");
     write("fs/ext4/new.c", "int new_one;\n");
@@ -51,7 +51,7 @@ class ChangesTest : public testing::Test {
        "git format-patch -1 --stdout >../patch && git checkout -q first");
   }
   [[nodiscard]] Tree tree() const { return *look_at_tree(tree_); }
-  // A file of the overlay; "-": there is none.
+  // The content of a file in the overlay; "-" if it does not exist.
   [[nodiscard]] std::string made(const std::string& path) const {
     const auto text = read_file(overlay_ + "/" + path);
     return text.ok() ? *text : "-";
@@ -78,7 +78,7 @@ class ChangesTest : public testing::Test {
     }
     EXPECT_EQ(made("fs/ext4/super.c"), "int super;\n");
     EXPECT_NE(made("fs/ext4/mballoc.c").find("mballoc-tree.c"), std::string::npos);
-    // The tree is as it was.
+    // The tree itself must not change.
     EXPECT_EQ(test::run({"git", "-C", tree_, "status", "--porcelain"}).out, "");
     EXPECT_EQ(*read_file(tree_ + "/fs/ext4/mballoc.c"), "int one;\nint two;\n");
   }
@@ -115,7 +115,7 @@ TEST_F(ChangesTest, CommitsMakeTwoTreesWhateverIsCheckedOut) {
   expect_base();
 }
 
-// make goes by the times of files: what is as it was before has a new time nevertheless.
+// make compares the times of files, so a file that changes back must get a new time.
 TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   change();
   const auto trees = with_patch(tree(), patch_);
@@ -124,7 +124,7 @@ TEST_F(ChangesTest, WhatBecomesAsItWasIsNewer) {
   const fs::path file = overlay_ + "/fs/ext4/mballoc-tree.c";
   const auto changed = fs::last_write_time(file);
   const auto unchanged = fs::last_write_time(overlay_ + "/fs/ext4/super.c");
-  // Another patch, which leaves that file alone.
+  // Another patch, which does not touch that file.
   std::ofstream(patch_)
       << "--- a/fs/ext4/super.c\n+++ b/fs/ext4/super.c\n@@ -1 +1 @@\n-int super;\n"
          "+int superb;\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Commands whose -p names a kernel, with one that stands in for it.
+// Tests commands whose -p names a kernel, with a stand-in for the kernel.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 class KernelCommand : public testing::Test {
  protected:
-  // A kernel whose file has that name, which says what it does wrong (fake_kernel.cc).
+  // A stand-in whose file name selects its misbehaviour (fake_kernel.cc).
   std::string kernel(const std::string& name) {
     std::filesystem::copy_file(FAKE_KERNEL, dir_.file(name));
     return dir_.file(name);
@@ -28,7 +28,7 @@ class KernelCommand : public testing::Test {
     words.insert(words.begin(), E4REPLAY);
     return test::run(words);
   }
-  // It fails, and says so in one line that has the words. Warnings may stand before it.
+  // The command must fail with one error line that contains the words. Warnings may precede it.
   static void expect_refused(const test::Outcome& done, const std::string& words) {
     EXPECT_EQ(done.status, 1) << done.out;
     std::istringstream lines(done.err);
@@ -63,7 +63,7 @@ TEST_F(KernelCommand, NothingIsAgedByAKernelThatDies) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
-// A kernel that warns has failed: the error says where, and at which decision.
+// A kernel that prints a warning has failed. The error names the place and the decision.
 TEST_F(KernelCommand, AWarningFailsAReplayAndNamesTheDecision) {
   const std::string log = dir_.file("console");
   const test::Outcome done = e4replay(
@@ -92,7 +92,7 @@ TEST_F(KernelCommand, TheConsoleReplacesNoInput) {
   EXPECT_EQ(*read_file(good), before);
 }
 
-// Answers that hung on what the trace lacks are counted, in the text, in JSON and on the page.
+// Decisions that depended on guessed inputs are counted, in the text, in JSON and on the page.
 TEST_F(KernelCommand, GuessesAreCounted) {
   const std::string json = dir_.file("json"), html = dir_.file("html");
   const test::Outcome done = e4replay({"replay", capture_, "--force", "-p",

@@ -66,7 +66,7 @@ void note_locks(e4r_locks& to, bool confused) {
   to.events = E4R_LOCK_EVENTS + 9;
 }
 
-// What a kernel prints that warns, with the driver behind it and what is below.
+// The output of a kernel that warns, with the driver in the middle of the backtrace.
 constexpr const char* kWarning =
     "------------[ cut here ]------------\n"
     "WARNING: CPU: 0 PID: 1 at fs/ext4/mballoc-tree.c:5571 ext4_mb_new_blocks+0x1a/0x20\n"
@@ -81,7 +81,7 @@ constexpr const char* kWarning =
     " [<6001234b>] kernel_init+0x99/0x100\n"
     "Kernel panic - not syncing: kernel: panic_on_warn set ...\n";
 
-// An answer that cannot be, by the name of the kernel that gives it.
+// An impossible answer, with the name of the stand-in that gives it.
 struct Odd {
   const char* name;
   void (*make)(e4r_answer& answer);
@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
     answer = {};
     answer.error = serve(name, shared.ops[done % E4R_SLOTS], shared, answer);
     const bool asked = shared.ops[done % E4R_SLOTS].kind == E4R_ALLOCATE;
-    // The file is the other one's too: this must not be possible.
+    // The host has mapped the same file, so this must be impossible.
     if (asked && name == "shrinks" && ftruncate(fd, 0) == 0) std::fputs("it is shorter\n", stderr);
     if (asked && random != 0) answer.error = random_answer(random, answer);
     if (asked && scribbles != 0) scribble(scribbles, shared);

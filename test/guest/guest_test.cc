@@ -81,7 +81,7 @@ TEST_F(GuestTest, TellsWhatTheKernelSaidBeforeItEnded) {
   EXPECT_FALSE(next.ok());
 }
 
-// The console shows where a warning came from: the file, as the tree calls it, and who called it.
+// The message names the place of a warning, with the tree's own file name, and its callers.
 TEST_F(GuestTest, AWarningIsToldWithItsPlace) {
   const auto guest = Guest::start(boot(kernel("warns")));
   ASSERT_TRUE(guest.ok()) << guest.error().message;
@@ -110,7 +110,7 @@ TEST_F(GuestTest, ErrorsOfTheFileSystemEndIt) {
   EXPECT_FALSE((*guest)->post(op(E4R_ALLOCATE)).ok());
 }
 
-// What is not to be believed is an error, and no crash of ours.
+// An implausible answer must be an error, never a crash of this program.
 TEST_F(GuestTest, AnswersThatCannotBe) {
   for (const char* name : {"odd-error", "odd-errno", "runs-ahead", "runs-back", "shrinks"}) {
     SCOPED_TRACE(name);
@@ -239,7 +239,7 @@ TEST_F(GuestTest, KernelFilesSayWhatTheyAre) {
   EXPECT_EQ((*namesake)->name, "kernel:" + dir_.file("other/good"));
 }
 
-// What a patch has added may have a model of its own.
+// A patched kernel may have a model of its own.
 TEST_F(GuestTest, TheModelOfAKernelHasAsManyCriteria) {
   const auto ladder = [&](char criteria) {
     const std::string path = kernel(std::string("of-") + criteria);

@@ -77,7 +77,8 @@ TEST_F(KernelTest, NotesTheLocksOfItsRequests) {
   EXPECT_EQ(steps[5].ns, 950u);
 }
 
-// What it says of locks is put right: each is taken, and let go by who has it, in order.
+// Impossible lock operations are corrected: each lock is taken, then released by its holder, in
+// order.
 TEST_F(KernelTest, LocksThatMakeNoSenseAreNotNoted) {
   auto kernel = start("confused");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
@@ -153,8 +154,7 @@ TEST_F(KernelTest, OneThatHandsOutWhatIsInUseIsNotBelieved) {
   EXPECT_NE((*kernel)->status().error().message.find("handed out block 5000"), std::string::npos);
 }
 
-// Kernels refuse an option for a journal where there is none, and some of their own values.
-// Whatever it says, an answer is in the file system, or it is an error.
+// Every answer must name places inside the file system; otherwise it is an error.
 TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
   for (const char* name :
        {"odd-len", "odd-block", "odd-end", "odd-group", "odd-goal", "odd-orig", "odd-buddy"}) {
@@ -175,7 +175,7 @@ TEST_F(KernelTest, PlacesThatCannotBeAreNotBelieved) {
   }
 }
 
-// Size and writers of the inode that stands for the file of a request, as the kernel gets them.
+// The size and writers of a stand-in inode as the kernel receives them.
 TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   keep_consoles();
   using allocator::Mode;
@@ -184,8 +184,8 @@ TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   struct Case {
     Mode mode;
     SizeStep step;
-    std::uint64_t hint, logical;  // bytes seen of the file before; file block
-    std::uint64_t bytes;          // that it gets
+    std::uint64_t hint, logical;  // earlier end of the file in bytes; file block of the request
+    std::uint64_t bytes;          // the resulting size
     unsigned writers;
   };
   // Requests are for 4 blocks of 4 KiB.
@@ -229,13 +229,14 @@ TEST_F(KernelTest, AFileIsAsLargeAsTheTraceHasShown) {
   EXPECT_NE(kept_consoles().find(expected), std::string::npos) << kept_consoles();
 }
 
+// Kernels refuse journal options without a journal, and some of their own default values.
 TEST_F(KernelTest, IsAskedForNothingThatItMustRefuse) {
   source_.geometry.journal = false;
   const auto kernel = start("picky");
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   allocator::Tunables tunables = (*kernel)->tunables();
   tunables.mb_max_to_scan = 7;
-  tunables.mb_stripe = 99;  // is settled by the mount
+  tunables.mb_stripe = 99;  // fixed by the mount
   (*kernel)->retune(tunables);
   EXPECT_TRUE((*kernel)->status().ok());
   EXPECT_EQ((*kernel)->tunables().mb_max_to_scan, 7u);
@@ -255,10 +256,10 @@ TEST_F(KernelTest, WhoRunsAheadIsToldEachDecisionInItsTurn) {
     EXPECT_EQ(decision.orig.len, 2u);
     EXPECT_EQ(considered, 3u);
   });
-  constexpr std::uint32_t kMany = 2500;  // more than are under way at a time
+  constexpr std::uint32_t kMany = 2500;  // more than can be in flight at once
   for (std::uint32_t i = 0; i < kMany; ++i) {
     EXPECT_FALSE((*kernel)->allocate(request(2), nullptr).success);
-    EXPECT_TRUE((*kernel)->free(0, 5000, 1, true));  // is not looked at
+    EXPECT_TRUE((*kernel)->free(0, 5000, 1, true));  // not checked
   }
   ASSERT_TRUE((*kernel)->finish().ok());
   ASSERT_EQ(blocks.size(), kMany);

@@ -110,7 +110,7 @@ TEST_F(OverlayTest, SaysWhichCommitTheTreeIsAt) {
   EXPECT_NE(read_file(overlay_ + "/fs/ext4/e4replay-tree.h")
                 ->find("#define E4R_SOURCE \" commit=" + head + " dirty=1\""),
             std::string::npos);
-  // A tree inside another repository, which says nothing of it.
+  // A tree inside another repository has no commit of its own.
   fs::rename(tree_, dir_.file("outer"));
   tree_ = dir_.file("outer/linux");
   make_tree();

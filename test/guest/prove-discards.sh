@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What mounts with discard send, and FITRIM, in guests of the kernel lab: the block layer's discards, those of
-# the trace's ext4_discard_blocks, and what the model sends while it follows the trace must be the same, one by
-# one, in order.
+# Compares discards in guests of the kernel lab, for mounts with discard and for FITRIM. The block layer's
+# discards, the trace's ext4_discard_blocks and the model's discards while it follows the trace must be the same,
+# one by one, in order.
 #   test/guest/prove-discards.sh [--seed N] [--again] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the model of it (`e4replay policies`)
 #     --seed   of the workload; default: 1
 #     --again  takes captures anew
 #     KIND     of kernel/lab/kinds.table; default: every one whose name begins with "discard" or "fitrim"
-# Captures stay in $E4R_LAB/captures. Prints a line for each; exit status 3 when something differs.
+# Captures stay in $E4R_LAB/captures. Prints a line for each. Exit status 3 if any differs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -41,7 +41,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 worst=0
 
-# same WHAT A B: false, with the first line that differs, unless both are the same.
+# same WHAT A B: compares two files. Prints the first difference and returns false if there is one.
 same() {
     cmp -s "$2" "$3" && return
     echo "  $1: $(diff "$2" "$3" | sed -n '2p;/^>/{p;q}' | paste -sd' ')"
@@ -51,7 +51,7 @@ same() {
 
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    # Every group is loaded before: the disk answers at once, and a search then finishes no read-ahead.
+    # Loads every group first: the disk answers at once, so a search would not have to finish any read-ahead.
     name=$captures/$(capture_name "$kind" "$seed" 1 "$tree")
     if [ -n "$again" ] || [ ! -e "$name.discards" ]; then
         "$lab_dir/capture.sh" "$kind" --seed "$seed" --warm --kernel "$tree" -o "$captures" >/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fresh captures of every kind that has one writer (kernel/lab/kinds.table), taken in guests of the
-# kernel lab: recorded kernel, the code of its tree and the model must decide alike.
+# Takes fresh captures of every kind with one writer (kernel/lab/kinds.table) in guests of the kernel
+# lab. The recorded kernel, the code of its tree and the model must decide alike.
 #   test/guest/prove-kinds.sh [--seed N]... [--target T] [--longer N] [--only-verify] KERNEL POLICY [KIND...]
 #     KERNEL   base, 6.12, 7.3 or a series (kernel/lab/lab)
 #     POLICY   the model of it (`e4replay policies`)
@@ -11,8 +11,7 @@
 #              not: the kernel's own writeback would become a second writer
 #     --only-verify   takes no capture: those that are there
 # Builds what is missing. Captures stay in $E4R_LAB/captures (or captures-xN) and are not taken again.
-# Prints two tables, of the model and of the code; exit status 3 when either differs from what was
-# recorded.
+# Prints a table for the model and one for the code. Exit status 3 if either differs from the recording.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/../../kernel/lab/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -47,7 +46,7 @@ shift 2
 kinds=("$@")
 captures=$E4R_LAB/captures
 if [ -n "$longer" ]; then
-    # Kinds of their own: the same names, in a directory of their own.
+    # These are separate kinds with the same names, in their own directory.
     captures=$E4R_LAB/captures-x$longer
     mkdir -p "$captures"
     awk -v times="$longer" '
@@ -60,14 +59,14 @@ fi
 one_writer=()
 for kind in "${kinds[@]}"; do
     known_kind "$kind" || die "no kind '$kind' in kernel/lab/kinds.table"
-    # A kind without seeds is drawn for a purpose of its own.
+    # A kind without seeds serves another purpose.
     [ -n "$(kind_field "$kind" run)" ] && [ -n "$(kind_field "$kind" seeds)" ] || continue
     [ -n "$(kind_field "$kind" writers)" ] || one_writer+=("$kind")
 done
 [ ${#one_writer[@]} -gt 0 ] || die "none of these kinds has one writer"
 [ -d "$(tree_of "$tree")" ] || die "no $(tree_of "$tree"): run lab fetch, and lab apply for a series"
 
-# Counters of mb_stats that the sizes of files decide are not known of 6.5 and later (docs/fidelity.md).
+# For 6.5 and later, some counters of mb_stats depend on file sizes that are not known (docs/fidelity.md).
 open=()
 case $(tree_version "$(tree_of "$tree")") in
 6.[1-4].*) ;;
@@ -80,7 +79,7 @@ code=$E4R_LAB/$tree.uml
     --no-progress >&2
 worst=0
 
-# compare POLICY [OPTION]: a table of all captures under it.
+# compare POLICY [OPTION]: prints a table of all captures under the policy.
 compare() {
     local status=0
     "$lab_dir/agree.sh" --kernel "$tree" -p "$1" "${open[@]}" "${seeds[@]}" -o "$captures" \

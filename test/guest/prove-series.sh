@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The code of a patched tree against the policy that stands for the patches: both decide all bundled
-# captures alone, and every request must come to the same; so must counters, free space and files at
-# the end. What the patched kernel has recorded itself is held against its recordings as well.
+# Compares the code of a patched tree with the policy that models the patches. Both decide all bundled
+# captures alone. Every decision must be the same, and so must counters, free space and files at the
+# end. Captures that the patched kernel itself recorded are also compared with its recordings.
 #   test/guest/prove-series.sh [--mount OPTIONS] TREE POLICY [DIR]
 #     TREE     a tree with the patches (kernel/lab/lab apply SERIES)
 #     POLICY   as `e4replay policies` has it; captures of a kernel "VERSION+POLICY" are its own
 #     OPTIONS  of the mount, for a tree that decides by one; several with ":" between them
 #     DIR      where to build (default: build/guest/POLICY)
-# Prints a table. Needs build/release/tools/e4replay, jq, and what builds kernels (tools/setup.sh lab).
+# Prints a table. Needs build/release/tools/e4replay, jq, and the tools to build kernels (tools/setup.sh lab).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

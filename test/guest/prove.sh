@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The code of a kernel tree decides the bundled captures of that kernel as it did when they were
-# recorded, and locks the groups that the model locks, in the same order. It ages a file system and goes
-# through a sweep as its model does. A tree that does not build, or whose allocator oopses or hangs, is
-# refused.
+# Checks the code of a kernel tree. It must decide the bundled captures of that kernel as recorded, and
+# lock the same groups as the model in the same order. Ageing and a sweep must give the model's results.
+# A tree that does not build, or whose allocator oopses or hangs, must be refused.
 #   test/guest/prove.sh TREE VERSION [DIR]   VERSION: the tree's (6.1.192, 7.3.4, ...). The captures are those
 #                                            of that stable series in traces/MANIFEST. DIR: where to
 #                                            build (default: build/guest)
-# Needs build/release (with tests) and what builds kernels (tools/setup.sh lab).
+# Needs build/release (with tests) and the tools to build kernels (tools/setup.sh lab).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ $# = 2 ] || [ $# = 3 ] || { sed -n 's/^#   test/usage: test/p' "$0" >&2; exit 2; }
@@ -33,17 +32,17 @@ build() {
 # shellcheck source=test/guest/captures.sh
 source test/guest/captures.sh
 
-# Two writers raced in fill-4k-enospc: no decider alone is right about it.
+# Two writers raced in fill-4k-enospc, so no decider that runs alone can reproduce it.
 names() {
     captures_of "index(\$4, \"${version%.*}.\") == 1 && \$4 !~ /[+]/ && \$2 != \"fill-4k-enospc\""
 }
 
-# A tree of links with a mballoc.c of its own, which is always newer than what was built: as in TREE, or
-# with one more line in the function that decides.
+# edited [LINE]: makes a tree of links with its own mballoc.c, which is newer than everything built. It is the
+# tree's file, with LINE added to the function that decides.
 edited() {
     rm -rf "$dir/edited"
     mkdir -p "$dir/edited/fs/ext4"
-    ln -s "$tree"/* "$dir/edited/" 2>/dev/null || true # but fs, which is there
+    ln -s "$tree"/* "$dir/edited/" 2>/dev/null || true # fs exists already
     ln -s "$tree"/fs/* "$dir/edited/fs/" 2>/dev/null || true
     ln -s "$tree"/fs/ext4/* "$dir/edited/fs/ext4/"
     rm "$dir/edited/fs/ext4/mballoc.c"
@@ -73,7 +72,7 @@ for name in $(names); do
 done
 [ "$count" -gt 0 ] || die "no bundled capture is of $version"
 
-# What stands in an image, but for when it was written.
+# The content of an image without its times.
 contents() {
     dumpe2fs "$1" 2>/dev/null | grep -vE '^(Last write time|Checksum):'
 }
@@ -119,7 +118,7 @@ other=$(jq -rs '
 rm -rf "$dir/sweep"
 echo "sweep: 4 points of $first as by $model"
 
-# refused WORDS COMMAND...: it fails, with one line that has the words.
+# refused WORDS COMMAND...: the command must fail with one line that contains WORDS.
 refused() {
     local status=0
     "${@:2}" >"$log" 2>&1 || status=$?
@@ -143,7 +142,7 @@ edited 'while (sb_rdonly(ar->inode->i_sb) == 0) cpu_relax();'
 build "$dir/edited" "$dir/edited.uml"
 E4R_GUEST_PATIENCE=3 refused 'has not answered for 3 s .* the kernel is in ext4_mb_new_blocks+' replay
 
-# Whatever ends e4replay ends its guests, one in code that never returns too.
+# However e4replay ends, its guests end with it, even one that never returns.
 guests() {
     pgrep -f "^$dir/($version|edited).uml "
 }

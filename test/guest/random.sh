@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Holds the model against the code of a kernel without any recording: random file systems, on which both
-# decide the same random life. Where they part, the shortest life that parts is printed, which --case takes.
+# Compares the model with the code of a kernel without any recording: both decide the same random life of
+# random file systems. If they differ, prints the shortest life that shows it, for --case.
 #   test/guest/random.sh TREE|FILE [--decisions N] [--seed N] [--case FILE] [...]
-# TREE: a kernel tree, which is built in build/guest (E4R_GUEST_DIR); FILE: what `e4replay kernel build` has
-# made. The rest is for guest_random, which lists it. Needs build/release with its tests; a tree needs what
-# builds kernels (tools/setup.sh lab).
+# TREE: a kernel tree, which is built in build/guest (E4R_GUEST_DIR). FILE: a kernel made by `e4replay kernel
+# build`. Other options go to guest_random, which lists them. Needs build/release with its tests; a tree also
+# needs the tools to build kernels (tools/setup.sh lab).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || { sed -n 's/^#   test/usage: test/p' "$0" >&2; exit 2; }

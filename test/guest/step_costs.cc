@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the steps of decisions cost in the code of a kernel: the table of
-// src/allocator/step_clock.cc. Each capture is replayed by the kernel with its locks noted. The
-// figures are means, and where two steps are never apart, those of least squares. The model of the
-// kernel replays it too, and must lock the same groups in the same order.
+// Measures what the steps of decisions cost in the code of a kernel, for the table in
+// src/allocator/step_clock.cc. The kernel replays each capture with its locks recorded. The figures
+// are means, or least squares where two steps are never apart. The kernel's model replays it too,
+// and must lock the same groups in the same order.
 //   step_costs KERNEL MODEL CAPTURE...    captures: .e4c, or IMAGE,TRACE
-// Exit status 1 when a request locks other groups.
+// Exit status 1 if a request locks other groups.
 #include <cstdio>
 #include <numeric>
 
@@ -18,7 +18,7 @@
 namespace e4r {
 namespace {
 
-// y = constant + slope * x, by least squares.
+// A fit y = constant + slope * x, by least squares.
 struct Line {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   void add(double at, double value) { ++n, x += at, y += value, xx += at * at, xy += at * value; }
@@ -37,10 +37,10 @@ struct Hold {
 };
 
 struct Costs {
-  Line before_mark, mark, after_mark;  // of requests that a preallocation serves
+  Line before_mark, mark, after_mark;  // for requests served from a preallocation
   Line search, in_vain, take, mark_found, after_found;
 
-  // When the locks of groups were held.
+  // The times during which locks of groups were held.
   static std::vector<Hold> holds(const allocator::LockNotes::Request& request) {
     std::vector<Hold> out;
     for (const allocator::LockStep& step : request.steps) {
@@ -53,7 +53,7 @@ struct Costs {
     return out;
   }
 
-  // A buddy is made under the lock of its group, twice in a row.
+  // Whether a buddy was generated: the lock of its group is then taken twice in a row.
   static bool made_buddies(const std::vector<Hold>& held) {
     for (std::size_t i = 1; i + 1 < held.size(); ++i)
       if (held[i].group == held[i - 1].group) return true;
@@ -67,9 +67,9 @@ struct Costs {
       mark.add(0, held[0].ns());
       after_mark.add(0, static_cast<double>(request.ns - held[0].to));
     }
-    // Buddies that were made on the way take much longer.
+    // Skips requests that generated buddies, which take much longer.
     if (row.served != replay::ServedBy::search || held.size() < 2 || made_buddies(held)) return;
-    // The last hold marks, the one before it takes, all others looked in vain.
+    // The last hold marks, the one before it takes, all others searched without success.
     const Hold& marked = held.back();
     const Hold& taken = held[held.size() - 2];
     double lost = 0;
@@ -93,14 +93,14 @@ struct Costs {
     line("look", search.slope(), search.n);
     line("extent", take.slope(), take.n);
     line("take", take.constant(), take.n);
-    // An extent costs the same there. What is left is the way through the bitmap.
+    // An extent costs the same in an unsuccessful search. The rest is the walk through the bitmap.
     line("in_vain", in_vain.mean() - take.slope() * in_vain.mean_x(), in_vain.n);
     line("mark_found", mark_found.constant(), mark_found.n);
     line("after_found", after_found.constant(), after_found.n);
   }
 };
 
-// Requests, and those for which model and code lock the same groups in the same order.
+// Counts requests, and those for which model and code lock the same groups in the same order.
 struct Alike {
   std::size_t requests = 0, same = 0, told = 0;
 

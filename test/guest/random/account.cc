@@ -10,7 +10,7 @@ namespace e4r::test::random {
 
 Account::Account(const state::Source& source) : geometry_(source.geometry) {
   for (const state::GroupSource& group : source.groups) free_ += group.disk_free;
-  // ext4_set_resv_clusters: 2 %, at most 4,096, where files are mapped by extents.
+  // ext4_set_resv_clusters reserves 2 %, at most 4,096 clusters, on file systems with extents.
   constexpr std::uint64_t kShare = 50, kMost = 4096;
   if (geometry_.extents)
     reserved_ = std::min((geometry_.blocks_count >> geometry_.cluster_bits) / kShare, kMost);
@@ -44,7 +44,7 @@ std::optional<allocator::Request> Account::next_request(const Step& write,
   r.open_for_write = write.writers > 0;
   r.goal = geometry_.first_block(
       static_cast<std::uint32_t>((write.ino - 1) / geometry_.inodes_per_group));
-  // With bigalloc an extent may begin and end within a cluster.
+  // With bigalloc an extent may begin or end inside a cluster.
   const auto lacks = [&](std::uint32_t cluster) {
     return (cluster + static_cast<std::uint32_t>(write.ino)) % 3 == 0 ? cluster % ratio : 0;
   };
@@ -97,7 +97,7 @@ void Account::put(std::uint64_t ino, std::optional<std::uint32_t> logical,
   add_piece(file, *logical >> geometry_.cluster_bits, {decision.block, decision.len});
 }
 
-// Joins it with what lies before and behind it in the file as on the disk.
+// Joins a piece with its neighbours that are adjacent both in the file and on the disk.
 void Account::add_piece(File& file, std::uint32_t first, Piece piece) {
   const auto next = file.pieces.lower_bound(first + piece.len);
   if (next != file.pieces.end() && next->first == first + piece.len &&
@@ -117,7 +117,7 @@ void Account::add_piece(File& file, std::uint32_t first, Piece piece) {
   file.pieces[first] = piece;
 }
 
-// Cuts a run of clusters at the ends of groups.
+// Splits a run of clusters at the ends of groups.
 void Account::add_run(std::uint64_t block, std::uint32_t clusters, std::vector<FreedRun>& out) {
   free_ += clusters;
   while (clusters > 0) {
@@ -137,7 +137,7 @@ std::vector<FreedRun> Account::take(std::uint64_t ino, std::uint32_t at, std::ui
   const std::uint64_t end = std::uint64_t{at} + len;
   auto it =
       pieces.lower_bound(static_cast<std::uint32_t>(std::min<std::uint64_t>(end, UINT32_MAX)));
-  while (it != pieces.begin()) {  // the last one first
+  while (it != pieces.begin()) {  // from the last to the first
     --it;
     const auto [first, piece] = *it;
     const std::uint64_t piece_end = std::uint64_t{first} + piece.len;

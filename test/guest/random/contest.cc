@@ -29,7 +29,7 @@ std::string text(const Decision& d, std::uint64_t considered) {
                      d.block, d.len, considered);
 }
 
-// Which facts of two decisions differ; empty: none.
+// Lists the facts that differ between two decisions; empty if they agree.
 std::string differing(const Decision& a, const Decision& b) {
   std::string out;
   const auto add = [&](bool differs, const char* name) {
@@ -53,7 +53,7 @@ std::string differing(const Decision& a, const Decision& b) {
   return out;
 }
 
-// One life on both sides. After the first parting nothing more is done.
+// Runs one life on both sides, up to their first difference.
 class Contest {
  public:
   Contest(const StartImage& image, const Sides& sides, const Shape& shape, Other other)
@@ -93,7 +93,7 @@ class Contest {
       case Kind::metadata:
         return metadata(step);
       case Kind::free:
-        // Before it frees what a file has, ext4 discards the file's preallocations.
+        // ext4 discards a file's preallocations before it frees the file's blocks.
         both([&](Decider& side) { side.discard_inode(step.ino, 0); });
         return free(account_.take(step.ino, step.at, step.len), true);
       case Kind::free_metadata:
@@ -134,7 +134,7 @@ class Contest {
     if (!verdict_.parted) account_.put(step.ino, std::nullopt, decision);
   }
 
-  // What the model decides. Whether the other does the same is known now or later.
+  // Returns the model's decision. The other side's decision may come later.
   Decision decide(const Request& request) {
     ++verdict_.decisions;
     Request claimed = request;
@@ -152,12 +152,12 @@ class Contest {
     return asked.ours;
   }
 
-  // The other's answer to the oldest question that has none yet.
+  // Compares the other's next answer with the oldest open question.
   void judge(const Decision& theirs, std::uint64_t looks) {
     const Asked asked = std::move(asked_.front());
     asked_.pop_front();
     Decision ours = asked.ours;
-    // Turned away before the allocator: there is nothing but the request.
+    // A request refused before the allocator has no result to compare.
     if (asked.turned_away) ours.orig = theirs.orig;
     std::string what = differing(ours, theirs);
     if (asked.considered != looks)
@@ -192,7 +192,7 @@ class Contest {
     both([&](Decider& side) { side.retune(tunables); });
   }
 
-  // Somebody who is not allocating reads the bitmaps of a batch for a buddy that there is not yet.
+  // Reads a batch of bitmaps as a thread does that needs a missing buddy but allocates nothing.
   void load(std::uint32_t group) {
     const state::FsState& state = model_.state();
     if (group >= state.group_count() || !state.group(group).need_init) return;
@@ -214,7 +214,7 @@ class Contest {
     if (account == nullptr) return;
     compare_stats(account->mb_stats);
     for (std::uint32_t group = 0; group < model_.state().group_count(); ++group)
-      model_.load_group(group);  // as a look at mb_groups does
+      model_.load_group(group);  // as a read of mb_groups does
     const auto groups = stats::parse_mb_groups(account->mb_groups);
     if (!groups.ok()) return part(step_, "mb_groups", "", "", groups.error().message);
     const auto compared = stats::compare_mb_groups(*groups, model_.state());
@@ -243,11 +243,11 @@ class Contest {
                               std::move(theirs)};
   }
 
-  // A question that the other has not answered yet, and the model's answer.
+  // A question that the other has not answered yet, with the model's answer.
   struct Asked {
     std::size_t step;
     std::uint64_t number;
-    bool turned_away;  // nothing could be claimed for it
+    bool turned_away;  // no clusters could be claimed for it
     Request request;
     Decision ours;
     std::uint64_t considered;

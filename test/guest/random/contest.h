@@ -15,42 +15,42 @@
 
 namespace e4r::test::random {
 
-// What is told of the other's decisions: each in order, and how many groups it had considered by
-// then.
+// Receives the other's decisions in order, each with the number of groups considered so far.
 using Heard = std::function<void(const allocator::Decision&, std::uint64_t considered)>;
 
-// What is held against the model: a kernel, or another model.
+// The opponent of the model: a kernel or another model.
 struct Other {
   std::unique_ptr<allocator::Decider> decider;
-  // It tells its decisions so, and later than they are asked for; else allocate() returns them.
+  // If set, the other reports its decisions through this, with a delay. Otherwise allocate()
+  // returns them.
   std::function<void(Heard)> run_ahead;
 };
-// `loaded`: every buddy is to be.
+// `loaded`: load every buddy.
 using MakeOther = std::function<Result<Other>(const StartImage& image, bool loaded)>;
 
 struct Sides {
-  const allocator::Policy* policy = nullptr;  // of the model
+  const allocator::Policy* policy = nullptr;  // the model's policy
   MakeOther other;
 };
 
-// Where two deciders part for the first time.
+// The first difference between two deciders.
 struct Parting {
-  std::size_t step = 0;        // of the life; behind the last one: at the end
+  std::size_t step = 0;        // the step of the life; one past the last step: at the end
   std::uint64_t decision = 0;  // counted from 1
-  std::string what;            // which facts differ
-  std::string request;         // empty: at the end
+  std::string what;            // the facts that differ
+  std::string request;         // empty: the difference showed at the end
   std::string ours, theirs;
 };
 
 struct Verdict {
   std::uint64_t decisions = 0;
-  std::uint64_t failed = 0;                                // of them, that found nothing
-  std::uint64_t preallocs = 0;                             // of them, served from a preallocation
+  std::uint64_t failed = 0;                                // decisions that found nothing
+  std::uint64_t preallocs = 0;                             // decisions served from a preallocation
   std::array<std::uint64_t, mb::kCriteria> found_by = {};  // searches, by criterion
   std::optional<Parting> parted;
 };
 
-// Takes the model and the other through a life, step by step. The Error: one of them cannot begin.
+// Runs the model and the other through a life, step by step. Fails if one of them cannot start.
 [[nodiscard]] Result<Verdict> hold(const Life& life, const StartImage& image, const Sides& sides);
 
 }  // namespace e4r::test::random

@@ -17,7 +17,7 @@ std::uint32_t small(Rng& rng, std::uint64_t low, std::uint64_t high) {
   return static_cast<std::uint32_t>(rng.between(low, high));
 }
 
-// Often near 1, now and then near `most`: as many of each order of magnitude.
+// Draws a number up to `most` that is often near 1 and now and then near `most`.
 std::uint32_t some(Rng& rng, std::uint32_t most) {
   std::uint32_t limit = most;
   while (limit > 1 && rng.chance(3, 5)) limit /= 2;
@@ -37,7 +37,7 @@ Fill draw_fill(Rng& rng, std::uint32_t clusters) {
   return fill;
 }
 
-// Of those that may change while a file system is mounted.
+// Draws a tunable that may change while a file system is mounted.
 std::string draw_tunable(Rng& rng, std::uint32_t groups, std::uint32_t clusters) {
   const auto value = [&](const char* name, std::uint64_t number) {
     return fmt::format("{}={}", name, number);
@@ -78,7 +78,7 @@ Shape draw_shape(Rng& rng) {
   std::uint32_t clusters = most;
   if (rng.chance(2, 3)) s.group_clusters = clusters = 8 * some(rng, most / 8 - 32) + 256;
   s.groups = rng.chance(1, 8) ? small(rng, 60, 300) : small(rng, 1, 40);
-  // A journal's inode takes 1,024 blocks at least; one megabyte of them is mke2fs's least.
+  // A journal takes at least 1,024 blocks, and mke2fs makes none below one megabyte.
   const std::uint64_t all = std::uint64_t{s.groups} * clusters;
   s.journal = rng.chance(2, 3) && all > 12000;
   s.short_by = rng.chance(1, 2) ? static_cast<std::uint32_t>(rng.below(clusters / 2)) : 0;
@@ -95,7 +95,7 @@ Shape draw_shape(Rng& rng) {
   if (rng.chance(1, 3)) s.tunables.push_back(fmt::format("mb_optimize_scan={}", rng.below(2)));
   if (rng.chance(1, 6)) {
     s.tunables.push_back(fmt::format("mb_stripe={}", some(rng, 256) + 1));
-    // Else it is what mke2fs's stripe makes of it, which may be too much for the kernel.
+    // Without this, mke2fs's stripe decides the value, which can be too large for the kernel.
     s.tunables.push_back(
         fmt::format("mb_group_prealloc={}", rng.between(1, std::min(clusters, 700u))));
   }
@@ -105,7 +105,7 @@ Shape draw_shape(Rng& rng) {
 
 namespace {
 
-// Writes the steps. Of its files it knows how far they go, and not what they were given.
+// Draws the steps. Knows the extent of its files, but not their blocks.
 class Steps {
  public:
   Steps(Rng& rng, const state::Source& source)
@@ -150,9 +150,9 @@ class Steps {
     kActions
   };
   struct File {
-    std::uint32_t end = 0;    // cluster behind the last one
+    std::uint32_t end = 0;    // the first cluster after the last one
     std::uint64_t size = 0;   // bytes
-    std::uint64_t holds = 0;  // clusters, about
+    std::uint64_t holds = 0;  // clusters, approximately
   };
 
   Step& add(Kind kind, std::uint64_t ino = 0) {
@@ -225,7 +225,7 @@ class Steps {
     File& file = files_[ino];
     const std::uint64_t unit = 1ull << (geometry_.block_bits + geometry_.cluster_bits);
     const std::uint64_t before = file.size;
-    // Of the last cluster a part may be behind the end of the file.
+    // The last cluster may extend beyond the end of the file.
     file.size = std::max(file.size, (std::uint64_t{at} + len) * unit - rng_.below(unit));
     file.end = std::max(file.end, at + len);
     file.holds += len;

@@ -10,11 +10,11 @@
 
 namespace e4r::test::random {
 
-// A file system that is often small, odd or nearly full.
+// Draws a file system that is often small, odd or nearly full.
 [[nodiscard]] Shape draw_shape(Rng& rng);
 
-// What is done on it: files that are written, grown, cut and removed in ways and to sizes that are
-// drawn first, so that lives differ.
+// Draws the steps: files are written, grown, truncated and removed. Their sizes and the mix of
+// actions are drawn first, so that lives differ.
 [[nodiscard]] std::vector<Step> draw_steps(Rng& rng, const state::Source& source,
                                            std::uint32_t count);
 

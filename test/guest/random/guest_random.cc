@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Random lives of random file systems, decided by the model and by the code of a kernel alike,
-// until they part or enough has been decided (test/guest/random.sh). Lives are numbered: --seed S
-// is the first, and a life is the same wherever it is run.
+// Runs random lives of random file systems through the model and a kernel's code until they differ
+// or enough has been decided (test/guest/random.sh). Lives are numbered from --seed S on. A number
+// gives the same life on every machine.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -25,8 +25,8 @@ namespace {
 struct Options {
   std::string kernel, model, case_file;
   std::uint64_t seed = 1, decisions = 100000, steps = 0, lives = UINT64_MAX, tries = 1500;
-  std::uint64_t partings = 1;  // to look for before the end
-  std::uint64_t progress = 0;  // not 0: a line for each life
+  std::uint64_t partings = 1;  // number of differences to find before the end
+  std::uint64_t progress = 0;  // not 0: print a line for each life
 };
 
 constexpr const char* kUsage =
@@ -70,7 +70,7 @@ Result<Options> parse(int argc, char** argv) {
   return out;
 }
 
-// The model that stands for the release of the kernel, and what asks that kernel.
+// The model for the kernel's release, and a way to ask that kernel.
 Result<Sides> sides_of(const Options& options) {
   E4R_TRY(const guest::KernelFile file, guest::read_kernel_file(options.kernel));
   E4R_TRY(const allocator::Policy* kernel, guest::kernel_policy(options.kernel));
@@ -96,7 +96,7 @@ Result<Sides> sides_of(const Options& options) {
   return out;
 }
 
-// The image of the last shape is kept: most lives that are tried differ in steps alone.
+// Keeps the image of the last shape, since most lives under trial differ only in steps.
 class Holder {
  public:
   explicit Holder(const Sides& sides) : sides_(sides) {}
@@ -129,7 +129,7 @@ void print(const Life& life, const Verdict& verdict) {
   std::fflush(stdout);
 }
 
-// Prints the shortest life that parts in the same facts.
+// Prints the shortest life with a difference in the same facts.
 Status report(const Life& life, const Verdict& found, const Sides& sides, const Options& options) {
   Holder holder(sides);
   Life start = life;
@@ -147,7 +147,7 @@ Status report(const Life& life, const Verdict& found, const Sides& sides, const 
 }
 
 Result<Life> draw_life(std::uint64_t seed, const Options& options, Holder& holder) {
-  constexpr int kShapes = 100;  // mke2fs does not make every one
+  constexpr int kShapes = 100;  // mke2fs refuses some shapes
   Rng rng(seed * 0x9e3779b97f4a7c15ull + 1);
   Life life;
   for (int tried = 1;; ++tried) {
@@ -169,7 +169,7 @@ void add(const Verdict& verdict, Verdict& all) {
   for (std::size_t i = 0; i < all.found_by.size(); ++i) all.found_by[i] += verdict.found_by[i];
 }
 
-// How many each criterion has found: "CR0 12,000, CR1 ...". A goal that was free counts for CR0.
+// Formats the allocations by criterion: "CR0 12,000, CR1 ...". A free goal counts for CR0.
 std::string by_criterion(const Verdict& all) {
   std::string out;
   for (std::size_t i = 0; i < all.found_by.size(); ++i)

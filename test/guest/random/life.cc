@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Step::Kind;
 
-// The name of each number, and where it is. The same list writes and reads.
+// The names and places of numbers. The same list writes and reads.
 template <class Of>
 struct NumberField {
   std::string_view name;

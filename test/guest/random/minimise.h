@@ -8,12 +8,13 @@
 
 namespace e4r::test::random {
 
-// Whether a life shows what is looked for.
+// Whether a life shows the fact under investigation.
 using Shows = std::function<bool(const Life&)>;
 
-// A life that still shows it and of which nothing can be left out: no step, no tunable, and none of
-// what makes its file system special (delta debugging, Zeller and Hildebrandt 2002). `life` shows
-// it. No more than `most` lives are tried; the shortest so far is then returned.
+// Returns a life that still shows the fact and from which nothing more can be removed: no step, no
+// tunable, and no special feature of its file system (delta debugging, Zeller and Hildebrandt
+// 2002). `life` must show the fact. Tries at most `most` lives, and then returns the shortest so
+// far.
 [[nodiscard]] Life minimise(Life life, const Shows& shows, std::uint32_t most);
 
 }  // namespace e4r::test::random

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The machinery that holds two deciders against each other, on models alone.
+// Tests the comparison of two deciders with models alone.
 #include <gtest/gtest.h>
 
 #include "allocator/model.h"
@@ -32,7 +32,7 @@ Step write_step(std::uint64_t ino, std::uint32_t at, std::uint32_t len) {
   return out;
 }
 
-// The model of one policy held against that of another.
+// Compares the model of one policy with the model of another.
 Sides models(std::string_view ours, std::string_view theirs) {
   Sides out;
   out.policy = allocator::find_policy(ours);
@@ -154,7 +154,7 @@ TEST_F(AccountTest, WhatIsFreedComesInRunsTheLastFirst) {
 
 TEST_F(AccountTest, ARequestIsHalvedUntilThereIsRoomForIt) {
   Account account(image_->source());
-  // 8 groups of 4 KiB blocks: 2 % are 4,096 at most.
+  // 8 groups of 4 KiB blocks: 2 % would be more than the maximum of 4,096.
   const std::uint64_t kept = 4096;
   account.put(13, std::nullopt, given(1, static_cast<std::uint32_t>(account.free() - kept - 100)));
   allocator::Request request;
@@ -214,7 +214,7 @@ TEST(RandomContest, AModelDoesNotPartFromItself) {
   EXPECT_GT(decisions, 500u);
 }
 
-// Two kernels that differ in a rule: found, made small, and found again in what was printed.
+// A difference between two policies must be found, minimised, and found again in the printed life.
 TEST(RandomContest, TwoModelsPartAndTheShortestLifeStillShowsIt) {
   const Sides sides = models("linux-7.3", "legacy");
   for (std::uint64_t seed = 1;; ++seed) {

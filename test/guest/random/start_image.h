@@ -12,10 +12,10 @@
 
 namespace e4r::test::random {
 
-// A file system of that shape, as an image that a kernel can mount and a model can start from.
+// A file system of a given shape, as an image that a kernel can mount and a model can start from.
 class StartImage {
  public:
-  // The Error: mke2fs does not make it, or the tunables are none.
+  // Fails if mke2fs refuses the shape or if a tunable is invalid.
   [[nodiscard]] static Result<std::unique_ptr<StartImage>> make(const Shape& shape);
 
   [[nodiscard]] const std::string& path() const { return path_; }
