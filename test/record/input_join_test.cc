@@ -37,7 +37,7 @@ Event closing(EventKind kind, const Event& of, std::uint64_t ns, std::uint16_t c
   return e;
 }
 
-// What the program sees at that event, a little later.
+// The input that the program makes at that event, a little later.
 e4r_input seen_at(const Event& event) {
   const bool is_request = event.kind == EventKind::request_blocks;
   e4r_input in = {};
@@ -76,7 +76,7 @@ TEST(InputJoin, GivesRequestsTheirInputs) {
   EXPECT_EQ(join.missed(), 0u);
 }
 
-// Either side may have lost some; those that there are still find each other.
+// Either side may have losses. The remaining events and inputs must still match.
 TEST(InputJoin, SurvivesLossesOfEitherSide) {
   std::vector<Event> all;
   for (std::uint64_t i = 0; i < 200; ++i) all.push_back(request(1000 * i, 0, 1, 12 + i % 3, i));
@@ -98,7 +98,7 @@ TEST(InputJoin, SurvivesLossesOfEitherSide) {
   EXPECT_EQ(join.missed(), events.size() - both);
 }
 
-// The same request again is another one, of another time.
+// An identical request at another time is a different request.
 TEST(InputJoin, DoesNotTakeAnothersInput) {
   const Event early = request(1 * kSecond, 0, 1, 12), late = request(5 * kSecond, 0, 1, 12);
   InputJoin join;
@@ -134,7 +134,7 @@ TEST(InputJoin, KeepsTheGoalBeforeTrimming) {
   EXPECT_EQ(events[2].orig_goal_len, 0u) << "a preallocation's event has none";
 }
 
-// A thread that asks on one CPU and was served by the group of another, where it had been before.
+// A thread asks on one CPU but uses the group of another CPU, from which it was moved.
 TEST(InputJoin, FindsTheLocalityGroupsCpu) {
   InputJoin join;
   const auto ask = [&](std::uint64_t ns, std::uint16_t cpu, std::uint16_t closed_on,

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# For scripts that record on this machine's own kernel, ext4 in loop devices: sourced with the
-# script's arguments, and sets e4replay, work (the working directory), fs (a mounted ext4 of 1 GiB),
-# loop (its device) and tracing. Ends with status 77 where that cannot be: it needs root, loop devices
-# and events of ext4. Mounts are seen by the script alone, and end with it.
+# Sourced, with the script's arguments, by scripts that record on this machine's own kernel. Sets
+# e4replay, work (the working directory), fs (a mounted ext4 of 1 GiB), loop (its device) and tracing.
+# Exits with status 77 without root, loop devices or ext4 events. Only the script sees its mounts, which
+# end with it.
 skip() { echo "${0##*/}: $*" >&2 && exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root"
 if [ -z "${E4R_OWN_MOUNTS:-}" ]; then
@@ -31,7 +31,7 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 143' TERM HUP
-# attach FILE SIZE: sets `attached`, a loop device on a new ext4.
+# attach FILE SIZE: makes an ext4 in FILE and sets `attached` to its loop device.
 attach() {
     truncate -s "$2" "$1"
     mke2fs -q -t ext4 -E lazy_itable_init=0 "$1"
@@ -48,8 +48,8 @@ passed=0
 ok() { passed=$((passed + 1)) && echo "ok: $*"; }
 bad() { echo "${0##*/}: $*" >&2 && exit 1; }
 
-# takes_writes DIRECTORY SECONDS: within that time. Nothing can end a program that waits on a frozen file
-# system, so none is waited for.
+# takes_writes DIRECTORY SECONDS: whether a write succeeds within that time. Does not wait for the writer
+# any longer: nothing can end a program that waits on a frozen file system.
 takes_writes() {
     local i toucher
     touch "$1/touched" &
@@ -61,8 +61,8 @@ takes_writes() {
     return 1
 }
 
-# as_before [DEVICE DIRECTORY]: nothing of a recorder of the device is left in the kernel, and the file
-# system takes writes.
+# as_before [DEVICE DIRECTORY]: checks that recorders of the device left nothing in the kernel and that the
+# file system takes writes.
 # shellcheck disable=SC2120
 as_before() {
     local device=${1:-$loop} directory=${2:-$fs} left
@@ -74,7 +74,7 @@ as_before() {
     findmnt -no OPTIONS "$directory" | grep -q '^ro' || takes_writes "$directory" 300 ||
         bad "the file system is frozen"
 }
-# refused MESSAGE COMMAND...: status 1, one line that says so, no file.
+# refused MESSAGE COMMAND...: the command must fail with status 1 and one line with MESSAGE, and leave no file.
 refused() {
     local message=$1 status=0
     shift
@@ -87,7 +87,7 @@ refused() {
     ok "$message"
 }
 
-# wait_for_tracing PID: until that recorder has begun.
+# wait_for_tracing PID: waits until that recorder traces.
 wait_for_tracing() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -97,13 +97,13 @@ wait_for_tracing() {
     bad "recorder $1 has not begun after a minute"
 }
 
-# A loaded machine takes its time.
+# Allows long freezes, since the machine may be busy.
 record() { "$e4replay" record --max-freeze 60s "$@"; }
-# recorder OPTIONS... &: so that $! is its number
+# recorder OPTIONS... &: uses exec, so $! is the recorder's pid
 recorder() { exec "$e4replay" record --max-freeze 60s "$@"; }
 cat >busy <<'BUSY'
 #!/bin/bash
-# busy DIRECTORY FIRST COUNT: files of 1 to 300 KiB, some of them gone again
+# busy DIRECTORY FIRST COUNT: writes files of 1 to 300 KiB and removes some of them
 for ((i = $2; i < $2 + $3; i++)); do
     head -c $(((i * 7919 % 300 + 1) * 1024)) /dev/zero >"$1/f$i"
     if ((i % 5 == 4)); then rm "$1/f$((i - 2))"; fi
@@ -113,7 +113,7 @@ sync
 BUSY
 chmod +x busy
 
-# percent FILE: of the decisions that verify finds identical.
+# percent FILE: prints the percentage of decisions that verify finds identical.
 percent() {
     "$e4replay" verify "$1" --no-progress --json - >verify.json 2>verify.err || [ $? = 3 ] ||
         bad "verify: $(cat verify.err)"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What may befall `e4replay record`: another recorder, a slow or a killed freeze, every signal, what its
-# command does to the file system or to the output, a machine without tracefs or /proc. The machine is as
-# before each time, or `record --clean` makes it so.
+# Tests mishaps of `e4replay record`: another recorder, a slow or killed freeze, every signal, commands that
+# damage the file system or the output, a machine without tracefs or /proc. Each time the machine must be
+# as before, if necessary after `record --clean`.
 #   mishaps.sh E4REPLAY
-# Exit status 77 where it cannot be tried: it needs root, loop devices, and events of ext4.
+# Exit status 77 without root, loop devices or ext4 events.
 set -euo pipefail
 # shellcheck source=test/record/loop.sh
 source "$(dirname "$0")/loop.sh"
 ./busy "$fs" 1000 60
 
-# Two recorders of two file systems.
+# Two recorders record two file systems.
 mkdir other
 attach "$work/other-disk" 300M
 other=$attached
@@ -35,7 +35,7 @@ as_before "$other" other
 [ "$(percent two.e4c)" -ge 99 ] || bad "the second of two: $(percent two.e4c) % identical"
 ok "two file systems at once, $(percent one.e4c) and $(percent two.e4c) % identical"
 
-# Two of the same one: the kernel counts for as long as one of them is there.
+# Two recorders record the same file system. The kernel counts as long as one of them lives.
 recorder "$fs" -o first.e4c --no-progress --for 600s 2>first.out &
 one=$!
 wait_for_tracing $one
@@ -50,16 +50,16 @@ wait $two || bad "status $?: $(cat second.out)"
 as_before
 ok "one file system twice at once"
 
-# A flush that takes longer than is allowed, by an ioctl that is delayed: FIFREEZE is the guard's first of
-# the mount point, FITHAW the recorder's.
-# delayed OPTIONS...: what strace does with a recorder, which allows `allowed`; sets `tracer`
+# Delays an ioctl so that a flush takes longer than allowed. FIFREEZE is the guard's first ioctl on the mount
+# point, FITHAW the recorder's first.
+# delayed OPTIONS...: runs a recorder with --max-freeze $allowed under strace OPTIONS; sets `tracer`
 delayed() {
     rm -f none.e4c
     strace -qq -o strace.out "$@" -P "$fs" -e trace=ioctl \
         "$e4replay" record "$fs" -o none.e4c --no-progress --for 600s --max-freeze "$allowed" 2>delayed.out &
     tracer=$!
 }
-# the_recorder: sets `recorder` and `guard`, when both are there.
+# the_recorder: waits until recorder and guard exist; sets `recorder` and `guard`.
 the_recorder() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -70,7 +70,8 @@ the_recorder() {
     done
     bad "no guard after half a minute: $(cat delayed.out)"
 }
-# The guard waits for the recorder's word: it has frozen. A file system that is slow looks frozen too.
+# Waits until the guard waits for the recorder: then it has frozen the file system. A blocked write would prove
+# nothing, since a slow file system blocks too.
 wait_until_frozen() {
     local i
     for ((i = 0; i < 600; i++)); do
@@ -99,7 +100,7 @@ if strace -qq -o /dev/null -e inject=ioctl:delay_enter=1:when=1 true 2>/dev/null
     as_before
     ok "killed while the flush takes its time: thawed"
 
-    # It has been frozen, and the recorder is killed before it thaws.
+    # The recorder is killed after the freeze, before it thaws.
     allowed=60s
     delayed -e inject=ioctl:delay_enter=60000000:when=1
     the_recorder
@@ -110,7 +111,7 @@ if strace -qq -o /dev/null -e inject=ioctl:delay_enter=1:when=1 true 2>/dev/null
     as_before
     ok "killed while it reads: thawed"
 
-    # Recorder and guard are killed together: nobody is left, but what --clean finds.
+    # Recorder and guard are killed together, so only --clean can thaw.
     rm -f none.e4c
     delayed -e inject=ioctl:delay_enter=60000000:when=1
     the_recorder
@@ -127,7 +128,7 @@ if strace -qq -o /dev/null -e inject=ioctl:delay_enter=1:when=1 true 2>/dev/null
     as_before
     ok "--clean thaws what a recorder and its guard have left frozen"
 
-    # Killed at each call that belongs to the freeze, one after the other.
+    # The recorder is killed at each system call of the freeze, one after the other.
     for ((n = 1; n < 40; n++)); do
         rm -f dead.e4c
         status=0
@@ -155,7 +156,7 @@ else
     echo "not tried: delayed and killed freezes (needs strace)"
 fi
 
-# A limit that cannot be kept is refused, and one that passes was kept.
+# A recording either keeps the limit or is refused.
 for limit in 1ms 2ms 5ms 20ms; do
     rm -f limit.e4c
     status=0
@@ -172,7 +173,7 @@ for limit in 1ms 2ms 5ms 20ms; do
 done
 ok "--max-freeze is kept, or nothing is recorded"
 
-# A zombie is no recorder.
+# A zombie does not count as a living recorder.
 cat >parent <<'PARENT'
 #!/bin/bash
 "$1" record --max-freeze 60s "$2" -o zombie.e4c --no-progress --for 600s 2>/dev/null &
@@ -195,7 +196,7 @@ wait $parent 2>/dev/null || true
 as_before
 ok "--clean takes a zombie for dead"
 
-# Every signal that ends programs.
+# Every signal that ends programs ends a recording properly.
 for signal in HUP INT QUIT ABRT USR1 USR2 SEGV BUS ALRM TERM STKFLT XCPU XFSZ VTALRM PROF IO PWR SYS RTMIN RTMAX; do
     rm -f signal.e4c
     recorder "$fs" -o signal.e4c --no-progress --for 600s 2>signal.out &
@@ -218,7 +219,7 @@ for ((i = 0; i < 12; i++)); do
 done
 ok "SIGQUIT at the start leaves nothing"
 
-# A file that may not grow is like a full disk.
+# A file that reaches its size limit counts as a full disk.
 status=0
 (
     ulimit -S -f 8
@@ -229,7 +230,7 @@ if [ $status != 1 ] || ! grep -q 'File too large' big.out; then bad "status $sta
 as_before
 ok "a file that may not grow is an error"
 
-# meanwhile MESSAGE COMMAND...: what the command does to the file system is said, and the capture knows.
+# meanwhile MESSAGE COMMAND...: the command changes the file system. Recorder and capture must both say so.
 meanwhile() {
     local message=$1
     shift
@@ -250,7 +251,7 @@ meanwhile 'was unmounted' umount "$fs"
 meanwhile 'was unmounted and mounted again' sh -c 'umount "$1" && mount "$2" "$1"' - "$fs" "$loop"
 meanwhile 'was made anew' sh -c 'sleep 1.1; umount "$1" && mke2fs -q -F -t ext4 -E lazy_itable_init=0 "$2" 700M' - "$fs" "$loop"
 
-# lost MESSAGE COMMAND...: what the command does to the output ends with status 1.
+# lost MESSAGE COMMAND...: the command damages the output. The recorder must end with status 1 and say so.
 lost() {
     local message=$1 status=0
     shift
@@ -265,7 +266,7 @@ lost 'was renamed .*: it is .*/found.e4c' mv lost.e4c found.e4c
 lost 'was truncated' truncate -s 100 lost.e4c
 lost 'was truncated' sh -c ': >lost.e4c; ./busy "$1" 7000 200; sleep 2' - "$fs"
 
-# An output that is on the file system after all.
+# The output lies on the recorded file system, but indirectly.
 mkdir inner "$fs/upper" "$fs/work" lower merged
 attach "$fs/inner-disk" 60M
 mount "$attached" inner
@@ -280,7 +281,7 @@ else
     echo "not tried: an output on an overlay (needs one)"
 fi
 
-# tracefs is mounted for the recorder alone where nobody else has it.
+# Without a mounted tracefs, the recorder mounts it for itself alone.
 # shellcheck disable=SC2016
 unshare --mount sh -c 'umount --all --types tracefs && "$@" && ! grep -q " - tracefs " /proc/self/mountinfo' - \
     "$e4replay" record --max-freeze 60s "$fs" -o alone.e4c --no-progress -- ./busy "$fs" 8000 40 2>alone.out ||
@@ -292,7 +293,7 @@ ok "without tracefs being mounted, $(percent alone.e4c) % identical, and it is n
 refused '/proc/self/mountinfo: .*recording needs /proc' unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' - \
     "$e4replay" record "$fs" -o none.e4c --for 1s
 
-# What cannot be run.
+# Commands that cannot be run.
 echo "no program" >text
 refused 'is not executable' record "$fs" -o none.e4c -- ./text
 refused 'is a directory' record "$fs" -o none.e4c -- ./fs

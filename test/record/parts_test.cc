@@ -123,7 +123,7 @@ TEST(VolumeWatch, ReadsSuperblocks) {
   EXPECT_FALSE(state_of(1, "", superblock(1, 1).substr(0, 1023)).is_ext4);
 }
 
-// What one look after the other finds, the first at a file system that is not there.
+// The findings of consecutive looks. The first look is at a file system that does not exist.
 std::string found(const std::vector<VolumeState>& states) {
   Volume nowhere;
   nowhere.device_name = nowhere.device_path = "no/such/device";
@@ -181,7 +181,7 @@ TEST(OutputWatch, FindsWhatBecomesOfAFile) {
   watch = begin();
   std::filesystem::remove(path);
   EXPECT_NE(complaint(watch).find("was removed"), std::string::npos);
-  // Cut off, and written on behind the gap.
+  // Truncated, then written to after the gap.
   watch = begin();
   std::filesystem::resize_file(path, 0);
   std::filesystem::resize_file(path, 1 << 20);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Recordings of a mounted file system, on this machine's own kernel, against verify: three writers that
-# overwrite, append to, write into, sync and remove 200 files each at random, recorded after 400 operations
-# of each for another 300. Prints a row for each recording.
+# Records a mounted file system on this machine's own kernel and verifies the recordings. Three writers
+# overwrite, append to, write into, sync and remove 200 files each at random. Each makes 400 operations before
+# the recording and 300 during it. Prints a row for each recording.
 #   writers.sh E4REPLAY [N [DIRECTORY]]
-# N: how many (20). $MKFS: more options of mke2fs. DIRECTORY: keeps the recordings. Races of the writers can
-# part the model from the kernel, so no test runs this.
+# N: the number of recordings (20). $MKFS: extra options of mke2fs. DIRECTORY: keeps the recordings. Races between
+# the writers can make model and kernel differ, so no test runs this.
 set -euo pipefail
 e4replay=$(realpath "$1")
 count=${2:-20}
@@ -54,7 +54,7 @@ printf '%4s %9s %9s %9s %7s %7s %9s %9s %9s\n' seed decisions identical alone ra
     'by counts' 'not found'
 for ((seed = 1; seed <= count; seed++)); do
     truncate -s 1G "$work/disk"
-    # shellcheck disable=SC2086 # words by intention
+    # shellcheck disable=SC2086 # word splitting is intended
     mke2fs -q -t ext4 -E lazy_itable_init=0 ${MKFS:-} "$work/disk" 2>/dev/null
     loop=$(losetup --find --show "$work/disk")
     mount "$loop" "$fs"
