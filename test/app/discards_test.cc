@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What kernels have sent of mounts with discard, and for FITRIM, and what their models send while
-// they follow.
+// Compares the discards that kernels sent, for mounts with discard and for FITRIM, with those that
+// their models send while they follow.
 #include <gtest/gtest.h>
 
 #include <utility>

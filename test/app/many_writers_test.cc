@@ -35,9 +35,9 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   };
   add(1, 1000, 1100);
   add(2, 1500, 1600);
-  add(3, 1700, 0);  // whose answer is not known
+  add(3, 1700, 0);  // its answer is unknown
   add(4, 1800, 2000);
-  add(6, 1900, 1950);  // before the one before it was answered
+  add(6, 1900, 1950);  // it came before the previous request was answered
   add(7, 2300, 2400);
   const Thinking out = thinking_of(rows);
   EXPECT_EQ(out.ns, (std::vector<std::uint64_t>{0, 0, 400, 100, 100, 0, 0, 300}));
@@ -47,7 +47,7 @@ TEST(ManyWriters, TheMachineThinksBetweenAnAnswerAndTheNextRequest) {
   EXPECT_TRUE(thinking_of({}).ns.size() == 1);
 }
 
-// A lone writer is as fast as the recorded one, and many writers are faster.
+// A lone writer must be as fast as the recorded one, and many writers faster.
 class WritersOf : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(WritersOf, ACaptureAreAsFastAsRecorded) {
@@ -93,7 +93,7 @@ TEST(ManyWriters, ACaptureWithoutTimesIsRefused) {
   EXPECT_NE(compared.error().message.find("anonymous"), std::string::npos);
 }
 
-// A model notes what it does to locks, whatever decides.
+// A model records its lock operations, whoever decides.
 TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
   test::Opened opened("corpus/mail-1k-aged.e4c");
   const Inputs& inputs = opened.inputs;

@@ -10,7 +10,7 @@
 
 namespace e4r::app::test {
 
-// A capture of traces/, opened, and who is told meanwhile: nobody.
+// An opened capture of traces/, with a silent listener.
 class Opened {
  public:
   explicit Opened(const std::string& name)
