@@ -29,7 +29,8 @@ std::vector<Event> some_events(std::size_t count) {
   return out;
 }
 
-// A capture without an image; killed: before the end, after all events were flushed.
+// Writes a capture without an image. `killed`: it stops before the end, after all events were
+// flushed.
 std::string write(const test::TempDir& dir, const std::vector<Event>& events, bool killed) {
   std::string path = dir.file(killed ? "killed.e4c" : "whole.e4c");
   auto writer = CaptureWriter::create(path);
@@ -132,8 +133,8 @@ TEST(Capture, IsNotWrittenOverAFile) {
   EXPECT_NE(again.error().message.find("is there already"), std::string::npos);
 }
 
-// Damaged anywhere, it is refused or has an Error in its events; cut anywhere, it gives what it
-// has.
+// A file damaged anywhere is refused or has an Error in its events. A file truncated anywhere
+// delivers what is left.
 TEST(Capture, DamageNeverGoesUnnoticed) {
   const test::TempDir dir;
   std::ifstream in(write(dir, some_events(2000), false), std::ios::binary);

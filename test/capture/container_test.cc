@@ -82,7 +82,7 @@ TEST(Container, SkipsWhatIsNotWantedAndChecksItAllTheSame) {
   EXPECT_FALSE(status.ok());
 }
 
-// Cut anywhere: what came whole before it, and the word that it is cut short.
+// Truncated anywhere, it delivers the whole parts before the cut and says that it is truncated.
 TEST(Container, CutAnywhereGivesWhatCameBefore) {
   Parts parts = some_parts();
   parts[1].second.resize(5000);
@@ -104,7 +104,7 @@ TEST(Container, AnyFlippedBitIsFound) {
   const std::string file = write(parts);
   for (std::size_t at = 0; at < file.size(); ++at)
     for (int bit = 0; bit < 8; ++bit) {
-      if (at == 10 || at == 11) continue;  // for later versions
+      if (at == 10 || at == 11) continue;  // reserved for later versions
       std::string bad = file;
       bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
       const Outcome out = read(bad);

@@ -46,7 +46,7 @@ TEST(ImageParts, AnEmptyImageIsAnImage) {
   EXPECT_EQ(contents(copy), std::string(1 << 20, '\0'));
 }
 
-// A part with one piece.
+// Makes a part with one piece.
 std::string part_of(std::uint64_t size, std::uint64_t offset, std::uint32_t length,
                     std::size_t bytes) {
   std::string part;
@@ -76,7 +76,7 @@ TEST(ImageParts, RefuseWhatIsNoPieceOfTheImage) {
   EXPECT_FALSE(image.add(part_of(8192, 0, 1024, 1024)).ok());
 }
 
-// However large it says it is, no more is kept than bitmaps of it could be.
+// A part never keeps more data than the bitmaps of an image could need, whatever size it claims.
 TEST(ImageParts, KeepNoMoreThanAReplayReads) {
   MemoryImage image;
   const std::string part = part_of(64 << 20, 0, 1 << 19, 1 << 19);

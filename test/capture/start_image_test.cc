@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a capture keeps of a file system says the same of free space as the file system.
+// Tests that a capture's copy and the file system agree about free space.
 #include "capture/start_image.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 namespace e4r::test {
 
-// A file in memory, which its owner sees.
+// A file in memory, which its owner can read.
 class MemoryFile final : public trace::OutputFile {
  public:
   explicit MemoryFile(std::string& out) : out_(out) {}
