@@ -8,7 +8,7 @@
 namespace e4r::replay {
 namespace {
 
-// A search by the stream goal that the trace closed with these results.
+// A stream search with fixed recorded results.
 Op stream_search(Race race) {
   Op op;
   op.kind = Op::Kind::allocate;
@@ -28,7 +28,7 @@ allocator::Decision deciding(std::uint32_t goal_start) {
   return decision;
 }
 
-// Which of two searches at once left the stream goal last does not show in the trace.
+// After two concurrent searches, the trace does not show which one set the stream goal last.
 TEST(Agreement, StreamGoalIsInDoubtAfterARace) {
   Agreement agreement;
   agreement.count(stream_search(Race::allocator), deciding(500), false);
@@ -44,8 +44,8 @@ TEST(Agreement, StreamGoalIsInDoubtAfterARace) {
   EXPECT_EQ(agreement.requests - agreement.identical, 2u);
 }
 
-// An inode was allocated meanwhile: its group's lock may have been held. Where streams go on is
-// settled by the search alone.
+// An inode allocated in the meantime may have held its group's lock. It cannot have changed the
+// stream goal, which only searches set.
 TEST(Agreement, ADecisionMayBeDisturbedByAnInode) {
   Agreement agreement;
   agreement.count(stream_search(Race::inodes), deciding(500), false);
@@ -57,7 +57,7 @@ TEST(Agreement, ADecisionMayBeDisturbedByAnInode) {
   EXPECT_EQ(agreement.divergences[1].race, Race::inodes);
 }
 
-// What a trace cannot say is no sign that the model does not follow.
+// A fact that the trace lacks does not show that the model fails to follow.
 TEST(Agreement, ACriterionNotKnownIsNoReasonToRefuse) {
   Op op = stream_search(Race::none);
   op.closing.criterion = mb::Criterion::unknown;

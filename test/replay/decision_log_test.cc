@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where two runs of one trace part.
+// Tests where two runs of one trace first differ.
 #include "replay/decision_log.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(DecisionLog, EveryFieldThatAClosingEventShowsCounts) {
     changes[i](changed);
     EXPECT_EQ(log.alike(log_of({changed})), 0u) << i;
   }
-  // Of a hit of a preallocation there is no search to see.
+  // A preallocation hit has no search to compare.
   Decision hit = found(0), other = found(0);
   hit.prealloc = other.prealloc = true;
   ++other.found;

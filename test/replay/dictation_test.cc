@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is led by the trace, and what is read out of it.
+// Tests how the trace dictates decisions, and which inputs are deduced from it.
 #include "replay/dictation.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Dictated : FullGroups {
   }
 };
 
-// A trimmed goal hides how long it was; where the find was placed in the file shows it.
+// A trimmed goal hides its original length. The place of the found extent in the file reveals it.
 TEST_F(Dictated, WhereTheFindWasPlacedShowsTheGoalBeforeTrimming) {
   free_runs(fs, 7, 4, 200, 5);
   allocator::Request r = data_request(20, 8, 0);
@@ -70,7 +70,7 @@ TEST_F(Dictated, WhatTheModelWouldHaveChosenIsKept) {
   EXPECT_FALSE(own.prealloc);
 }
 
-// The trace says that a preallocation served it; none of the model's does.
+// The trace names a preallocation as the source, but the model has no such preallocation.
 TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   fs.free(3, 100, 50);
   start();
@@ -86,7 +86,7 @@ TEST_F(Dictated, APreallocationThatTheModelHasNot) {
   EXPECT_EQ(dictation.judged(d).result.len, 0u);
 }
 
-// Two groups would do, and another CPU holds the lock of the first.
+// Two groups would do, and another CPU holds the lock of the first one.
 struct LockedGroup : Dictated {
   LockedGroup() : request(metadata_request(300, 0)) {
     for (const std::uint32_t group : {3u, 7u}) free_runs(fs, group, 4, 600, 1);
@@ -119,7 +119,7 @@ struct LockedGroup : Dictated {
   Op op;
 };
 
-// The search is made again as the kernel made it, and counts once.
+// The model repeats the search as the kernel made it, and counts it once.
 TEST_F(LockedGroup, IsPassedOverWhereTheKernelDid) {
   ASSERT_EQ(skipped.result.group, 7u);
   bool forced = true;
@@ -153,7 +153,7 @@ TEST_F(LockedGroup, IsNotPassedOverByKernelsThatWait) {
   EXPECT_EQ(d.inputs.passed_over, allocator::kNoGroup);
 }
 
-// The result alone is no proof: all that the trace has must be what the search finds without it.
+// The result alone is no proof. The search without the group must give every recorded fact.
 TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
   const replay::Closing right = op.closing;
   const auto differ = [&](auto change) {
@@ -173,7 +173,8 @@ TEST_F(LockedGroup, IsNotPassedOverWhereThatIsNotTheWholeDecision) {
   differ([](replay::Closing& c) { c.goal.len = 299; });
 }
 
-// What was passed over is an input of the decision: whoever decides alone passes over it too.
+// The passed-over group is an input of the decision, so a decider that runs alone passes it over
+// too.
 TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   start("linux-7.3");
   allocator::Request skipping = request;
@@ -182,7 +183,7 @@ TEST_F(LockedGroup, IsPassedOverByWhoDecidesAlone) {
   const auto open = writer.open({}, request, request.len);
   const allocator::Decision d = rig->allocator.allocate(skipping);
   writer.finish(open, d);
-  replay::WarmStart warm;  // every group is loaded
+  replay::WarmStart warm;  // all groups are loaded
   replay::InputTable inputs;
   const auto run = [&](Driver driver) {
     return replay_as(driver, fs.source(), rig->allocator.policy(), tunables, writer.events(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Replays of traces that the model itself has recorded: agreement must be complete, and what-if
-// replays must neither lose nor share a cluster, whatever the policy.
+// Replays traces that the model itself recorded. Agreement must be complete, and what-if replays
+// must neither lose nor share a cluster under any policy.
 #include "support/drivers.h"
 
 #include <fmt/format.h>
@@ -50,8 +50,7 @@ std::string differing_groups(const Bitmaps& a, const Bitmaps& b) {
   return out;
 }
 
-// A recorded run: up to the middle, where files are still there, and to the end, where all are
-// deleted.
+// A recorded run: up to the middle, where files still exist, and to the end, where all are deleted.
 class Recording {
  public:
   explicit Recording(const Script& script)
@@ -86,7 +85,7 @@ class Recording {
   }
   [[nodiscard]] std::span<const trace::Event> whole() const { return work_->events(); }
   [[nodiscard]] const ModelFiles& files() const { return files_; }  // in the middle
-  [[nodiscard]] const Bitmaps& in_use() const { return in_use_; }   // likewise
+  [[nodiscard]] const Bitmaps& in_use() const { return in_use_; }   // in the middle
   [[nodiscard]] const Bitmaps& final_bitmaps() const { return final_; }
   [[nodiscard]] const state::FsState& state() const { return *state_; }
   [[nodiscard]] const Workload& work() const { return *work_; }
@@ -143,7 +142,7 @@ void expect_same_groups(const state::FsState& a, const state::FsState& b) {
   }
 }
 
-// Every cluster that a recorded file got from the allocator, and where.
+// Checks the place of every cluster that a recorded file got from the allocator.
 void expect_recorded_layout(const Recording& recording, const Engine& engine) {
   const Geometry& geometry = recording.fs().geometry();
   std::uint64_t blocks = 0;
@@ -164,8 +163,8 @@ void expect_recorded_layout(const Recording& recording, const Engine& engine) {
   EXPECT_EQ(blocks, 0u) << "the replay has mapped more or less than was recorded";
 }
 
-// Clusters with an owner: the start image's metadata, what is left of old files, and files of the
-// replay. Fails when two own the same, or when the bitmap has it free.
+// Clusters with an owner: the start image's metadata, the remains of old files, and files of the
+// replay. Fails if a cluster has two owners or is free in the bitmap.
 class Owners {
  public:
   Owners(const Recording& recording, const Engine& engine)
@@ -183,7 +182,7 @@ class Owners {
           claim(e.block + b, "a replayed file");
   }
 
-  // Clusters in use that nobody is known to own, but for the metadata that the trace allocated.
+  // Clusters in use without a known owner, apart from the metadata that the trace allocated.
   [[nodiscard]] std::int64_t unowned() const {
     std::int64_t used = 0;
     for (std::uint32_t group = 0; group < geometry_.groups; ++group)
@@ -206,7 +205,7 @@ class Owners {
   std::int64_t metadata_ = 0;
 };
 
-// Whether every cluster that the recorded kernel found space for has a place in the replay.
+// Checks that every cluster that the recorded kernel allocated has a place in the replay.
 void expect_everything_mapped(const Recording& recording, const Engine& engine) {
   const Geometry& geometry = recording.fs().geometry();
   std::uint64_t missing = 0;
@@ -222,7 +221,7 @@ void expect_everything_mapped(const Recording& recording, const Engine& engine) 
   EXPECT_EQ(missing, 0u);
 }
 
-// The other policies, and the same with knobs turned.
+// The other policies, and all policies with changed tunables.
 std::vector<std::pair<const Policy*, allocator::Tunables>> alternatives(
     const Recording& recording) {
   std::vector<std::pair<const Policy*, allocator::Tunables>> out;
@@ -262,7 +261,7 @@ TEST_P(EngineTest, AgreesWithItsOwnTrace) {
   }
 }
 
-// With the file size in the trace nothing needs to be worked out, under any policy.
+// With the file size in the trace, no policy needs to deduce anything.
 TEST_P(EngineTest, AgreesUnderEveryPolicyWhenInputsAreRecorded) {
   for (const Policy* policy : allocator::policies()) {
     for (std::uint64_t seed = 5; seed <= 6; ++seed) {
@@ -316,7 +315,7 @@ TEST_P(EngineTest, WhatIfSharesAndLosesNothing) {
   }
 }
 
-// Writers ask in any order, and another one than the recorded.
+// Serves the writers in a random order, which differs from the recorded one.
 void take_turns(SideBySide& replay, unsigned writers, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<unsigned> busy;
@@ -329,7 +328,7 @@ void take_turns(SideBySide& replay, unsigned writers, std::uint64_t seed) {
       busy.erase(busy.begin() + static_cast<std::ptrdiff_t>(at));
       continue;
     }
-    // One of them is ahead for a while, as on a CPU that it shares.
+    // One writer runs ahead for a while, as on a shared CPU.
     for (std::uint64_t more = rng.below(20); more > 0 && *replay.next(busy[at]); --more)
       ASSERT_TRUE(replay.serve(busy[at]).ok());
   }

@@ -15,13 +15,13 @@ using trace::EventKind;
 
 class FitTest : public testing::Test {
  protected:
-  // What the check says of these events on the shape; empty when they fit.
+  // The complaint of the check about these events on the shape; empty if they fit.
   [[nodiscard]] std::string of(const std::vector<Event>& events) const {
     MemorySource source(events);
     const Status status = replay::check_fit(fs.geometry(), source);
     return status.ok() ? "" : status.error().message;
   }
-  // An allocation's closing event and its answer.
+  // The closing event of an allocation, and its answer.
   [[nodiscard]] static std::vector<Event> answered(std::uint32_t group, std::int32_t start,
                                                    std::uint64_t block) {
     Event closing;
@@ -34,7 +34,7 @@ class FitTest : public testing::Test {
     return {closing, answer};
   }
 
-  ModelFs fs{model_shape("two_groups")};  // of 2,048 and 548 clusters
+  ModelFs fs{model_shape("two_groups")};  // groups of 2,048 and 548 clusters
 };
 
 TEST_F(FitTest, GroupsClustersBlocksAndInodes) {
@@ -59,7 +59,8 @@ TEST_F(FitTest, GroupsClustersBlocksAndInodes) {
   EXPECT_EQ(of({e}), "event 1 is of inode 129, and the image has 128");
 }
 
-// What no file system has is no sign of another one: the replay leaves it out (Intake).
+// An impossible value does not show that the trace belongs to another file system. The replay drops
+// it (Intake).
 TEST_F(FitTest, ContradictionsInContentAreNotJudgedHere) {
   Event e;
   e.kind = EventKind::mballoc_free;
@@ -75,7 +76,7 @@ TEST_F(FitTest, AnswersShowTheSizesOfBlockClusterAndGroup) {
     for (const Event& e : answered(1, 100 + i, 2048 + 100 + static_cast<std::uint64_t>(i)))
       trace.push_back(e);
   EXPECT_EQ(of(trace), "");
-  trace[1].block = 1;  // one lie
+  trace[1].block = 1;  // one contradiction
   EXPECT_EQ(of(trace), "");
   trace[1].block = trace[3].block;
   for (std::size_t i = 1; i < trace.size(); i += 2) trace[i].block -= 1024;
@@ -84,7 +85,7 @@ TEST_F(FitTest, AnswersShowTheSizesOfBlockClusterAndGroup) {
             "make of them");
 }
 
-// Of several devices the one that fits is preferred, and of several that fit the busiest.
+// A device that fits is preferred. Among several that fit, the busiest is preferred.
 TEST_F(FitTest, PrefersTheDeviceThatFits) {
   const auto on = [](std::uint32_t dev, std::uint64_t ino) {
     Event e;

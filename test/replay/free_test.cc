@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What frees do beyond returning clusters.
+// Tests the effects of frees besides the return of clusters.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace e4r::test {
 namespace {
 
-// What is left of following the trace under 6.1.
+// The engine after following the trace under 6.1.
 std::unique_ptr<replay::Engine> followed(ModelFs& fs, const TraceWriter& trace) {
   replay::InputTable inputs;
   auto [engine, status] = replay_as(Driver::follow, fs.source(), *allocator::find_policy("legacy"),
@@ -21,7 +21,7 @@ std::unique_ptr<replay::Engine> followed(ModelFs& fs, const TraceWriter& trace) 
   return std::move(engine);
 }
 
-// The kernel names the free before it loads the group's buddy for it.
+// The kernel traces a free before it loads the group's buddy for it.
 TEST(Free, LoadsItsGroupAndCountsThat) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   fs.use(1, 100, 20);
@@ -36,7 +36,7 @@ TEST(Free, LoadsItsGroupAndCountsThat) {
   EXPECT_EQ(engine->counters().buddies_generated, 1u);
 }
 
-// Freed by one thread: of a regular file's data, of its extent tree, of a directory.
+// Frees by one thread: data of a regular file, a block of its extent tree, a block of a directory.
 std::vector<trace::Event> frees_of_three_kinds() {
   std::vector<trace::Event> out;
   std::int32_t start = 100;
@@ -59,7 +59,7 @@ std::vector<trace::Event> frees_of_three_kinds() {
   return out;
 }
 
-// With data=writeback, data blocks of files are usable before the transaction is on disk.
+// With data=writeback, freed data blocks are usable before the transaction is on disk.
 TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
   const std::vector<trace::Event> events = frees_of_three_kinds();
   for (const bool writeback : {false, true}) {
@@ -77,7 +77,7 @@ TEST(Free, OfFileDataIsUsableAtOnceWithDataWriteback) {
   }
 }
 
-// The pages of a buddy that is loaded were reclaimed: it is generated again, and nothing changes.
+// The pages of a loaded buddy were reclaimed. The kernel generates it again, and nothing changes.
 TEST(Reload, IsCountedAndChangesNothing) {
   ModelFs fs(model_shape("blocks_4k_full_size"));
   TraceWriter trace(false);

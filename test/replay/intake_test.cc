@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Traces that fit the image in shape and lie in content: each lie is counted, and none gets into
-// the state.
+// Traces that fit the image in shape but contradict it in content. Every contradiction must be
+// counted, and none may reach the state.
 #include "replay/intake.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class LyingTrace : public testing::Test {
     e.block = block;
     e.count = len;
   }
-  // An allocation of `len` clusters that got `result`.
+  // Adds an allocation of `len` clusters with the given result.
   void allocate(const RecordedExtent& result, std::uint32_t len, std::uint64_t logical = 0) {
     request(len, logical);
     close(result, len);
@@ -61,7 +61,7 @@ class LyingTrace : public testing::Test {
   }
   void commit(EventKind kind, std::uint64_t number) { add(kind, 2).block = number; }
 
-  // Replays it under every policy, in every way; what following it found.
+  // Replays the trace under every policy, in every way. Returns the contradictions of following it.
   Contradictions replay_it() {
     Contradictions out;
     for (const allocator::Policy* policy : allocator::policies()) {
@@ -77,7 +77,7 @@ class LyingTrace : public testing::Test {
     return out;
   }
 
-  // Follows it on `source`; the engine as it stands afterwards.
+  // Follows the trace on `source` and returns the engine in its final state.
   std::unique_ptr<replay::Engine> follow(const state::Source& source) {
     replay::InputTable inputs;
     auto [engine, status] = replay_as(Driver::follow, source, *allocator::find_policy("legacy"),
@@ -149,13 +149,13 @@ TEST_F(LyingTrace, FreesOutsideTheirGroup) {
 
 TEST_F(LyingTrace, FreesOfWhatIsNotInUse) {
   fs.use(0, 100, 10);
-  free(0, 95, 10);  // half of it is free
+  free(0, 95, 10);  // half of the range is free
   free(0, 100, 10);
-  free(0, 100, 10);  // again
+  free(0, 100, 10);  // freed before
   EXPECT_EQ(replay_it().not_in_use, 2u);
 }
 
-// Clusters that the allocator keeps for a file are no file's.
+// Clusters in a file's preallocation do not belong to the file's data.
 TEST_F(LyingTrace, FreesOfAPreallocation) {
   allocate({0, 512, 64, 0}, 8);
   free(0, 512, 8);
@@ -177,8 +177,8 @@ TEST_F(LyingTrace, HandsOutWhatIsInUse) {
   EXPECT_EQ(replay_it().in_use, 5u + 8u);
 }
 
-// What was in use within a recorded result stays so when the preallocation made of it is given
-// back.
+// Clusters that were in use inside a recorded result stay in use when the preallocation made from
+// it is released.
 TEST_F(LyingTrace, APreallocationGivesBackOnlyWhatWasFree) {
   fs.use(0, 520, 8);
   allocate({0, 512, 64, 0}, 8);
@@ -190,7 +190,7 @@ TEST_F(LyingTrace, APreallocationGivesBackOnlyWhatWasFree) {
   EXPECT_TRUE(state::bitmap::all_clear(words, 528, 48));
 }
 
-// The same file range twice from one preallocation.
+// One preallocation serves the same file range twice.
 TEST_F(LyingTrace, HandsOutAPreallocationTwice) {
   allocate({0, 512, 64, 0}, 8);
   for (int i = 0; i < 3; ++i) {
@@ -201,7 +201,7 @@ TEST_F(LyingTrace, HandsOutAPreallocationTwice) {
   EXPECT_EQ(replay_it().in_use, 3u * 8);
 }
 
-// A result that does not cover what was asked for: the preallocation is made where it was asked.
+// A result that does not cover the request: the preallocation is made where the request was.
 TEST_F(LyingTrace, ResultsForAnotherPartOfTheFile) {
   allocate({0, 512, 64, kHuge}, 8, 40);
   allocate({0, 700, 64, 1000}, 8, 200);
@@ -242,7 +242,7 @@ TEST_F(LyingTrace, InodesBeyondTheLastGroup) {
 }
 
 TEST_F(LyingTrace, TransactionsThatEndBeforeTheyBegin) {
-  commit(EventKind::end_commit, 4);  // the trace may begin in the middle of one
+  commit(EventKind::end_commit, 4);  // the trace may begin during a commit
   commit(EventKind::end_commit, 5);
   commit(EventKind::commit_flushing, 6);
   commit(EventKind::end_commit, 6);
@@ -256,7 +256,7 @@ TEST_F(LyingTrace, TransactionsThatEndBeforeTheyBegin) {
   EXPECT_EQ(found.first_event, 2u);
 }
 
-// What a commit freed is not kept back for ever by the one before, whose end is missing.
+// A missing end of one commit must not hold back the clusters of later commits for ever.
 TEST_F(LyingTrace, ACommitWithoutAnEndDoesNotHoldUpTheNext) {
   fs.use(0, 100, 20);
   free(0, 100, 10);
@@ -291,7 +291,7 @@ TEST_F(LyingTrace, LoadsOfGroupsThatAreNotThere) {
   EXPECT_EQ(replay_it().outside, 2u);
 }
 
-// A request that nobody answers holds back a window of operations, not the rest of the trace.
+// An unanswered request holds back one window of operations, not the rest of the trace.
 TEST_F(LyingTrace, AnUnansweredRequestEndsItsWindow) {
   request(8);
   for (std::size_t i = 0; i < 3 * replay::OpStream::kWindow; ++i) {

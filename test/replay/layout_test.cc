@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// FileLayout and Translation against plain maps of single blocks.
+// Tests FileLayout and Translation against plain maps of single blocks.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -20,7 +20,7 @@ std::vector<std::uint64_t> blocks_of(const std::vector<BlockRange>& ranges) {
   return out;
 }
 
-// The extents hold exactly the plain map's blocks, in order, and are as few as can be.
+// The extents must hold exactly the plain map's blocks, in order and in the fewest extents.
 void expect_same(const FileLayout& layout, const Plain& plain) {
   Plain mine;
   const FileExtent* before = nullptr;
@@ -69,7 +69,7 @@ TEST(FileLayout, RandomMapsAndUnmapsMatchAPlainMap) {
     const std::uint64_t at = rng.below(300);
     const std::uint64_t len = rng.between(1, 20);
     if (rng.chance(3, 5)) {
-      // Sometimes right behind the block before, so that extents merge.
+      // Sometimes continues the previous block, so that extents merge.
       const auto left = plain.find(at - 1);
       const std::uint64_t block =
           left != plain.end() && rng.chance(1, 2) ? left->second + 1 : next += 50;
@@ -115,14 +115,14 @@ TEST(FileLayout, UnmappingTheMiddleSplits) {
   EXPECT_TRUE(layout.extents().empty());
 }
 
-// A recorded device of 600 blocks: who owns each, and where the replay has it.
+// A recorded device of 600 blocks: the owner of each block, and its place in the replay.
 struct PlainTranslation {
   struct Owner {
     std::uint64_t ino;  // 0: metadata
     std::uint64_t place;
   };
   unsigned writers;
-  using Block = std::pair<std::uint64_t, std::uint64_t>;  // a writer's, and its number
+  using Block = std::pair<std::uint64_t, std::uint64_t>;  // a writer's number, and a block's number
   std::map<Block, Owner> recorded;
   std::map<std::uint64_t, Plain> files;
 
@@ -135,7 +135,7 @@ struct PlainTranslation {
     const auto mapped = file->second.find(it->second.place);
     return mapped == file->second.end() ? 0 : mapped->second;
   }
-  // Frees the block and returns what to free in the replay, 0 for nothing.
+  // Frees the block. Returns the block to free in the replay; 0 if there is none.
   std::uint64_t free(std::uint64_t of, std::uint64_t block) {
     const std::uint64_t here = find(of, block);
     const auto it = recorded.find({of % writers, block});
@@ -152,8 +152,8 @@ struct PlainTranslation {
 
 class TranslationOf : public testing::TestWithParam<unsigned> {};
 
-// Data, metadata with and without a place, frees that cut across owners, and deleted files. Of many
-// writers, each has recorded blocks of its own.
+// A random mix of data, metadata with and without a place, frees that span several owners, and
+// deleted files. With many writers, each has its own recorded blocks.
 TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
   Rng rng(17);
   Translation translation(GetParam());
@@ -171,7 +171,7 @@ TEST_P(TranslationOf, RandomHistoryMatchesAPlainMap) {
       const std::uint64_t logical = end_of_file[ino];
       end_of_file[ino] += len + rng.below(2);
       translation.recorded_data(ino, logical, block, len);
-      const std::uint64_t mapped = rng.chance(1, 6) ? rng.below(len) : len;  // not always all of it
+      const std::uint64_t mapped = rng.chance(1, 6) ? rng.below(len) : len;  // rarely only a part
       translation.file(ino).map({logical, next, mapped});
       for (std::uint64_t i = 0; i < len; ++i)
         plain.recorded[{ino % GetParam(), block + i}] = {ino, logical + i};
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Writers, TranslationOf, testing::Values(1u, 3u));
 
 TEST_P(TranslationOf, AnUnknownBlockIsItself) {
   Translation translation(GetParam());
-  // As a trace may have it, far beyond any device.
+  // A trace may name blocks far beyond the device.
   for (const std::uint64_t block : {std::uint64_t{77}, std::uint64_t{3} << 48, UINT64_MAX})
     EXPECT_EQ(translation.find(2, block), block);
   std::vector<BlockRange> out;

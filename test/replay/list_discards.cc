@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints what the model has sent to the device, FITRIM included, while it followed a trace: first
-// block and number of blocks of each discard, in order.
+// Prints the discards that the model sent while it followed a trace, including FITRIM's: first
+// block and number of blocks of each, in order.
 //   list_discards IMAGE TRACE POLICY [recorded]
-// "recorded" prints the trace's ext4_discard_blocks instead.
+// With "recorded" it prints the trace's ext4_discard_blocks instead.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -10,7 +10,7 @@
 namespace e4r::test {
 namespace {
 
-// Records what an allocator on an empty file system answers.
+// Records the answers of an allocator on an empty file system.
 class MappingScript {
  public:
   MappingScript() : fs_(model_shape("blocks_4k_full_size")), rig_("legacy", fs_), writer_(false) {}
@@ -50,16 +50,16 @@ class MappingScript {
 TEST(Mapping, MetadataOfRegularFilesIsCountedApart) {
   MappingScript script;
   script.make(12, S_IFREG | 0644);
-  script.request(12, false);  // an indirect block comes before its data
+  script.request(12, false);  // an indirect block precedes its data
   script.request(12, true);
   script.request(12, false);
   script.make(13, S_IFDIR | 0755);
-  script.request(13, false);  // a directory's block
+  script.request(13, false);  // a block of a directory
   script.request(14, true);   // a file older than the trace
   script.request(14, false);
   script.remove(12);
   script.make(12, S_IFDIR | 0755);
-  script.request(12, false);  // the number is a directory's now
+  script.request(12, false);  // the number now belongs to a directory
   for (const Driver driver : {Driver::follow, Driver::what_if}) {
     const replay::Tally tally = script.replayed(driver);
     EXPECT_EQ(tally.requests, 7u);

@@ -18,7 +18,7 @@ TEST(Mount, OptionsAreReadFromTheKernelsLine) {
   EXPECT_FALSE(apart.discard);
 }
 
-// The kernel's line leaves out what the superblock says already.
+// The kernel's line omits options that the superblock already sets.
 TEST(Mount, DefaultsAreTheSuperblocks) {
   constexpr std::uint32_t kOrdered = 0x40, kWritebackAndDiscard = 0x460;
   for (const char* line : {"", "/dev/a /m ext4 rw 0 0\n"}) {

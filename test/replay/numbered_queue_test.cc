@@ -10,7 +10,7 @@
 namespace e4r::replay {
 namespace {
 
-// Against a deque: it grows, empties and comes round its end often.
+// Tests against a deque. The queue often grows, empties and wraps around.
 TEST(NumberedQueue, IsAQueue) {
   NumberedQueue<std::uint64_t> mine;
   std::deque<std::uint64_t> model;

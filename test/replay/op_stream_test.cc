@@ -15,7 +15,7 @@ namespace {
 using trace::Event;
 using trace::EventKind;
 
-// Builds a trace event by event; `ino` tells allocations apart.
+// Builds a trace event by event. `ino` distinguishes allocations.
 struct Script {
   Event& add(EventKind kind, std::uint32_t pid, std::uint64_t ino = 0) {
     Event& e = events.emplace_back();
@@ -39,7 +39,7 @@ struct Script {
     add(EventKind::mballoc_free, pid).result = {group, 5, 6, 0};
   }
 
-  // The operations, in short: a<inode>, f<group>, l<group>, and so on.
+  // The operations in short form: a<inode>, f<group>, l<group>, and so on.
   Geometry geometry = {
       .blocks_count = 8000, .blocks_per_group = 800, .clusters_per_group = 800, .groups = 10};
   std::string replayed(std::size_t batch = 1) {
@@ -91,7 +91,7 @@ struct Script {
   }
 
   std::vector<Event> events;
-  std::vector<std::uint64_t> late;  // requests
+  std::vector<std::uint64_t> late;  // numbers of requests
   std::vector<Op> ops;
   std::uint64_t unanswered = 0;
 };
@@ -124,7 +124,7 @@ TEST(OpStream, ADiscardIsOfClusters) {
   EXPECT_EQ(s.replayed(), "f7 s1/5/6 ");
 }
 
-// Those that follow in FITRIM's thread are its own, until the thread does something else.
+// Discards that follow in FITRIM's thread belong to the trim, until the thread does something else.
 TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
   Script s;
   const auto trim = [&](std::uint32_t pid, std::uint32_t group) {
@@ -156,7 +156,7 @@ TEST(OpStream, DiscardsOfATrimAreThoseOfItsThread) {
   EXPECT_EQ(of, (std::vector<std::uint64_t>{1, 1, 0, 0, 1, 2, 3, 2, 0, 0, 0}));
 }
 
-// The end of the range lies before its start: a field of the trace may be anything.
+// The end of the range lies before its start, since a field of the trace may hold any value.
 TEST(OpStream, ATrimOfNothing) {
   Script s;
   Event& e = s.add(EventKind::trim_all_free, 1);
@@ -189,7 +189,7 @@ TEST(OpStream, APreallocationHitTakesEffectAtItsClosingEvent) {
   EXPECT_TRUE(s.ops[1].closing.prealloc);
 }
 
-// Its search cannot have come before what it found was free.
+// A search cannot have come before the free that made its result available.
 TEST(OpStream, WhatWasFreedSinceTheRequestIsTakenAfterwards) {
   Script s;
   s.request(1, 20);
@@ -202,18 +202,18 @@ TEST(OpStream, WhatWasFreedSinceTheRequestIsTakenAfterwards) {
   EXPECT_EQ(s.replayed(), "a20 f7 ");
   s.events[2].result = {8, 10, 3, 0};
   EXPECT_EQ(s.replayed(), "a20 f7 ");
-  // Its own thread's frees are part of the allocation.
+  // Frees of the same thread are part of the allocation.
   s.events[1].pid = 1;
   s.events[2].result = {7, 10, 3, 0};
   EXPECT_EQ(s.replayed(), "a20 f7 ");
 }
 
-// With a journal, what is freed can be used when the transaction is on disk, and not before.
+// With a journal, freed clusters become usable only when the transaction is on disk.
 TEST(OpStream, WhatACommitMadeUsableSinceTheRequestIsTakenAfterwards) {
   Script s;
   s.free(2, 7);  // clusters 5 to 10
   s.add(EventKind::commit_flushing, 9);
-  s.free(2, 6);  // of the next transaction
+  s.free(2, 6);  // in the next transaction
   s.request(1, 20);
   s.add(EventKind::end_commit, 9);
   s.close(1, 20);
@@ -313,7 +313,7 @@ TEST(OpStream, LoadsByAnAllocatingThreadAreItsOwn) {
   EXPECT_EQ(s.replayed(), "a20 l5 l6 ");
 }
 
-// Memory was short meanwhile: whoever needs it, the kernel counts it again.
+// Memory was short in the meantime. The kernel counts each reload, whichever thread needs it.
 TEST(OpStream, ABuddyMayBeLoadedAgain) {
   Script s;
   s.add(EventKind::buddy_bitmap_load, 2).group = 5;
@@ -321,7 +321,7 @@ TEST(OpStream, ABuddyMayBeLoadedAgain) {
   s.request(1, 20);
   s.add(EventKind::buddy_bitmap_load, 1).group = 6;
   s.add(EventKind::buddy_bitmap_load, 1).group = 5;
-  s.add(EventKind::buddy_bitmap_load, 1).group = 4000;  // an image has not so many
+  s.add(EventKind::buddy_bitmap_load, 1).group = 4000;  // beyond the last group
   s.close(1, 20);
   s.answer(1, 20);
   s.add(EventKind::buddy_bitmap_load, 2).group = 6;
@@ -355,7 +355,8 @@ TEST(OpStream, InodesAndCommitsComeThroughInOrder) {
   EXPECT_EQ(s.replayed(), "i20 F u20 E ");
 }
 
-// Whoever allocates or frees an inode holds locks of groups meanwhile, and says so at its end.
+// A thread that allocates or frees an inode holds group locks meanwhile. Its event comes at the
+// end.
 TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
   for (const EventKind kind : {EventKind::allocate_inode, EventKind::free_inode}) {
     for (const bool closed : {false, true}) {
@@ -377,7 +378,7 @@ TEST(OpStream, InodesOfOtherThreadsAreWorkAtTheSameTime) {
   }
 }
 
-// Two requests overlap, and the one that came first is answered last.
+// Two requests overlap, and the earlier one is answered last.
 TEST(OpStream, WhatIsSaidToBeLateIsTakenAtItsClosingEvent) {
   Script s;
   s.request(1, 20);
@@ -417,7 +418,7 @@ TEST(OpStream, ARequestLiesWithinTheLastOneThatStillWaits) {
   EXPECT_EQ(s.ops[1].within, 0u) << "the one before was answered before";
 }
 
-// The event of its preallocation is certain.
+// The event that creates a request's preallocation fixes the request's place.
 TEST(OpStream, WhatAnEventHasPlacedIsNotLate) {
   Script s;
   s.request(1, 20);
@@ -433,7 +434,7 @@ TEST(OpStream, WhatAnEventHasPlacedIsNotLate) {
   EXPECT_EQ(s.ops[1].within, 0u);
 }
 
-// Another thread in the allocator says more.
+// Another thread in the allocator is the stronger kind of race.
 TEST(OpStream, AnInodeIsTheLeastOfRaces) {
   Script s;
   s.request(1, 20);

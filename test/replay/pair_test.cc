@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Images and traces that need not belong together: what the fuzzer has found, and some drawn here.
+// Images and traces that need not belong together: findings of the fuzzer, and random pairs.
 #include "support/pair.h"
 
 #include <gtest/gtest.h>

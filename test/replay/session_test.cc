@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which policy is taken for the recorded kernel's when the trace alone does not say.
+// Tests the choice of the recorded kernel's policy when the trace alone does not decide it.
 #include "replay/session.h"
 #include "replay/engine.h"
 
@@ -19,7 +19,7 @@
 namespace e4r::test {
 namespace {
 
-// A file system on which a policy served requests for a number of steps, and their events.
+// A file system on which a policy served requests for a number of steps, and the recorded events.
 struct Recorded {
   Recorded(std::string_view policy, std::uint32_t steps)
       : busy(policy, model_shape("blocks_4k_forty_groups"), 1) {
@@ -27,7 +27,7 @@ struct Recorded {
     EXPECT_TRUE(busy.work.problems().empty());
   }
 
-  // The policy under which the trace is followed when a kernel of that release made it.
+  // The policy that follows the trace if a kernel of that release made it.
   [[nodiscard]] std::string followed_under(std::string release) {
     replay::SessionOptions options;
     options.release = std::move(release);
@@ -53,7 +53,7 @@ TEST(SessionFollows, ThePolicyThatFollowsMostWhateverTheRelease) {
     EXPECT_NE(lists.followed_under(release), "linux-6.12") << release;
 }
 
-// Nothing in the trace parts 6.14 and 6.5.
+// The trace does not distinguish 6.14 from 6.5.
 TEST(SessionFollows, ThePolicyOfTheReleaseAmongThoseThatFollowAlike) {
   for (const char* policy : {"linux-6.5", "linux-6.14"}) {
     Recorded lists(policy, 600);
@@ -64,7 +64,7 @@ TEST(SessionFollows, ThePolicyOfTheReleaseAmongThoseThatFollowAlike) {
   }
 }
 
-// Of two requests that overlap, the one that came last was served first.
+// Two requests overlap, and the later one was served first.
 struct Overlapping {
   static constexpr std::uint32_t kDecisions = 40;
   Overlapping() : fs(model_shape("blocks_4k_forty_groups")), rig("linux-7.3", fs) {
@@ -83,7 +83,7 @@ struct Overlapping {
     const allocator::Decision decision = rig.allocator.allocate(open.request);
     writer.finish(open, decision);
   }
-  // The session has followed the trace and decided alone.
+  // The agreement of following the trace, and of deciding alone.
   [[nodiscard]] std::pair<replay::Agreement, replay::Agreement> agreements() {
     replay::SessionOptions options;
     options.check = true;
@@ -116,7 +116,7 @@ TEST(SessionFollows, TheOrderOfAnswersWhereThatGivesWhatWasRecorded) {
   EXPECT_EQ(alone.identical, Overlapping::kDecisions);
 }
 
-// The decision is as recorded in neither order.
+// Neither order gives the recorded decision.
 TEST(SessionFollows, NoOrderThatDoesNotGiveWhatWasRecorded) {
   Overlapping recorded;
   for (trace::Event& e : recorded.events)
@@ -130,7 +130,7 @@ TEST(SessionFollows, NoOrderThatDoesNotGiveWhatWasRecorded) {
   EXPECT_GT(followed.races, 0u);
 }
 
-// The first of its passes is not the one that stands.
+// Following takes several passes here, and the first one does not count.
 TEST(SessionBeside, NoRunDecidesAloneWhereTheInputsAreKnownAtTheEnd) {
   Overlapping recorded;
   replay::Session session(recorded.fs.source(),
@@ -142,7 +142,7 @@ TEST(SessionBeside, NoRunDecidesAloneWhereTheInputsAreKnownAtTheEnd) {
   EXPECT_FALSE(both->alone.has_value());
 }
 
-// A session that has followed a trace, and setups under which it is replayed.
+// A session that has followed a trace, and setups for its replays.
 struct Replayable {
   Replayable()
       : recorded("linux-6.5", 6000),
@@ -165,7 +165,8 @@ struct Replayable {
   replay::Session session;
 };
 
-// Under another policy than the recorded one, requests that overlap differ: another order is tried.
+// Under a policy other than the recorded one, overlapping requests differ, so another order is
+// tried.
 TEST(SessionBeside, EachRunIsWhatItIsAlone) {
   for (const bool recorded : {true, false}) {
     Replayable trace;

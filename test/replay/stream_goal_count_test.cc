@@ -9,7 +9,7 @@
 namespace e4r::replay {
 namespace {
 
-// Searches for streams by a kernel with `goals` stream goals, each ending in a drawn group.
+// Searches of streams on a kernel with `goals` stream goals. Each search ends in a random group.
 std::vector<trace::Event> searches(std::uint32_t goals, int count) {
   Rng rng(goals);
   std::vector<std::uint32_t> last(goals, 0);
@@ -54,7 +54,7 @@ TEST(StreamGoalCount, NothingToExplain) {
   EXPECT_EQ(found.searches, 0u);
 }
 
-// A search that found nothing leaves its goal where it was.
+// A search that found nothing does not move its goal.
 TEST(StreamGoalCount, AFailedSearchMovesNothing) {
   std::vector<trace::Event> events = searches(1, 2);
   events[0].result.len = 0;

@@ -30,7 +30,7 @@ struct Script {
     e.block = geometry.first_block(group) + 10;
     e.count = clusters;
   }
-  // In short: "call/minlen/sent" of each.
+  // Formats the trims as "call/minlen/sent".
   [[nodiscard]] std::string read(bool discards = true, bool warm = false) const {
     test::MemorySource source(events, 3);
     const auto trims = recorded_trims(source, geometry, discards, warm);
@@ -51,7 +51,7 @@ TEST(RecordedTrims, TheShortestRunOfACallStandsForItsMinlen) {
   Script s;
   s.trim(1, 0);
   s.discard(1, 0, 30);
-  s.discard(9, 0, 2);  // a worker's
+  s.discard(9, 0, 2);  // sent by a worker thread
   s.trim(1, 1);
   s.trim(1, 3);
   s.discard(1, 3, 20);
@@ -91,8 +91,8 @@ TEST(RecordedTrims, WithoutDiscardsAllIsLongEnough) {
   EXPECT_EQ(s.read(false), "0/1/0 1/1/0 ");
 }
 
-// Of a file system that had been mounted before: group 0 shows nothing, in group 1 something was
-// freed, group 2 is sent from.
+// On a file system mounted before the recording, nothing happens in group 0, a free happens in
+// group 1, and FITRIM discards in group 2.
 TEST(RecordedTrims, AGroupThatIsLeftOutAtFirstWasTrimmed) {
   Script s;
   Event& freed = s.events.emplace_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Recordings that begin in the midst of things: what memory held then is worked out of the rest.
+// Recordings that begin on a mounted file system: the contents of memory are deduced from the rest.
 #include "replay/warm_start.h"
 #include "replay/engine.h"
 
@@ -23,7 +23,7 @@ namespace bitmap = state::bitmap;
 using replay::WarmStart;
 using state::MbGroup;
 
-// A run of the model, of which the first half is only known by what it left.
+// A run of the model whose first half is known only by its effects.
 class HalfSeen {
  public:
   HalfSeen(std::string_view policy, const ModelShape& shape, std::uint64_t seed, bool stir = false)
@@ -47,7 +47,7 @@ class HalfSeen {
   [[nodiscard]] std::uint64_t hidden() const { return look_->hidden(); }
 
  private:
-  // As if groups had come to their lists in another order.
+  // Puts the groups on their lists in another order.
   void stir_lists(std::uint64_t seed) {
     std::vector<std::uint32_t> rank(busy_.rig.state.group_count());
     std::iota(rank.begin(), rank.end(), 0u);
@@ -82,9 +82,9 @@ double percent_identical(const HalfSeen& half, const std::optional<WarmStart>& w
 
 class WarmStarts : public testing::TestWithParam<std::string_view> {};
 
-// Not each is exact: of a preallocation that nothing touches again only the counters tell, and
-// these traces, unlike a kernel's, do not say where one is given back. What a kernel's do is
-// measured in guests (kernel/lab/record.sh).
+// Not every case is exact. A preallocation that is never touched again shows only in the counters,
+// and these traces, unlike a kernel's, do not tell where one is released. Results for real kernels
+// are measured in guests (kernel/lab/record.sh).
 TEST_P(WarmStarts, AreFollowedAfterAShortLook) {
   double sum = 0;
   double cold_sum = 0;
@@ -123,8 +123,8 @@ INSTANTIATE_TEST_SUITE_P(Kernels, WarmStarts, testing::Values("legacy", "linux-6
                            return name;
                          });
 
-// Linux 6.1 takes the first group of a list. Which that was shows when it is taken, also where that
-// takes its last chunk of the list's order.
+// Linux 6.1 takes the first group of a list. An allocation reveals which group was first, even if
+// it takes the group's last chunk of the list's order.
 TEST(WarmStart, FindsTheOrderOfGroupsOnTheirLists) {
   double sum = 0, stirred_sum = 0;
   constexpr int kSeeds = 12;
@@ -139,7 +139,8 @@ TEST(WarmStart, FindsTheOrderOfGroupsOnTheirLists) {
     }
   }
   EXPECT_GT(stirred_sum, sum - kSeeds);
-  // 92.7 where a group that the decision itself moved to another list is not learnt from.
+  // The mean is 92.7 if nothing is learnt from groups that the decision itself moved to another
+  // list.
   EXPECT_GT(stirred_sum / kSeeds, 93.5);
 }
 
@@ -151,7 +152,7 @@ struct OneGroup {
     geometry.blocks_count = 4096;
     words.assign(64, 0);
   }
-  // What mb_groups would say with the runs in use.
+  // The line of mb_groups if these runs were in use.
   MbGroup with(const std::vector<ClusterRange>& runs) {
     state::Source source;
     source.geometry = geometry;
@@ -174,7 +175,7 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
   constexpr int kRounds = 200;
   for (int round = 0; round < kRounds; ++round) {
     OneGroup g;
-    // Files of any length, with free runs of any length between them.
+    // Files of random length, with free runs of random length between them.
     std::vector<ClusterRange> runs;
     for (std::uint32_t at = 0; at < 4096;) {
       const auto used = static_cast<std::uint32_t>(rng.between(1, 200));
@@ -193,7 +194,7 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
       hidden.push_back({run.first, len});
     }
     const auto out = replay::find_hidden_runs(g.geometry, g.words, g.with(hidden));
-    // Another place with the same counters is as good an answer; no answer is not.
+    // Another place with the same counters is as good; a missing answer is not.
     EXPECT_TRUE(out.explained) << "round " << round;
     EXPECT_EQ(out.not_found, 0u);
     tried += hidden.empty() ? 0 : 1;
@@ -208,13 +209,13 @@ TEST(HiddenRuns, AreFoundFromCountersAlone) {
   EXPECT_GT(found, tried * 2 / 3);
 }
 
-// The file before a preallocation is gone: its clusters are free in both.
+// The file before a preallocation was deleted, so its clusters are free in both states.
 TEST(HiddenRuns, AreFoundBehindAFileThatIsGone) {
   OneGroup g;
   bitmap::set_range(g.words, 0, 23);
   bitmap::set_range(g.words, 1024, 116);
   bitmap::set_range(g.words, 1500, 90);
-  // Up to a file, and up to free clusters.
+  // The hidden runs end at a file or at free clusters.
   const std::vector<std::vector<ClusterRange>> cases = {
       {{527, 1024 - 527}},
       {{2088, 2560 - 2088}},
@@ -236,7 +237,8 @@ TEST(HiddenRuns, NoneHasClustersThatAreKnownToBeFree) {
   const std::vector<ClusterRange> hidden = {{958, 2}};
   std::vector<std::uint64_t> known_free(64, 0);
   const MbGroup shown = g.with(hidden);
-  // Fifteen runs of two clusters would do. In all others, one of them is known to be free.
+  // Fifteen runs of two clusters would fit. In all but one of them, one cluster is known to be
+  // free.
   for (std::uint32_t at = 190; at < 2048; at += 128)
     if (at != 958) bitmap::set_range(known_free, at + 1, 1);
   const auto out = replay::find_hidden_runs(g.geometry, g.words, shown, known_free);
@@ -266,12 +268,12 @@ TEST(HiddenRuns, CountersOfAnotherGroupAreNotExplained) {
   other.free += 100;  // more than the image has
   EXPECT_EQ(replay::find_hidden_runs(g.geometry, g.words, other).not_found, 0u);
   other = g.with({});
-  other.counters[3] = 0x80000000;  // of a damaged file
+  other.counters[3] = 0x80000000;  // as from a damaged file
   EXPECT_FALSE(replay::find_hidden_runs(g.geometry, g.words, other).explained);
 }
 
-// What a search found was no preallocation's when the trace began, unless one was given back and
-// the trace does not say so.
+// Clusters that a search found free were in no preallocation when the trace began, unless a
+// preallocation was released without an event.
 TEST(WarmStart, APreallocationHasNothingThatWasFree) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   const state::Source& source = fs.source();
@@ -282,7 +284,7 @@ TEST(WarmStart, APreallocationHasNothingThatWasFree) {
                                free.push_back({start, end - start});
                              });
   ASSERT_EQ(free.size(), 1u);
-  MbGroup shown;  // all of them are hidden
+  MbGroup shown;  // claims that no cluster is free, so all are hidden
   shown.number = 1;
   std::array<trace::Event, 2> events;
   events[0].kind = trace::EventKind::mballoc_alloc;
@@ -299,7 +301,7 @@ TEST(WarmStart, APreallocationHasNothingThatWasFree) {
   }
 }
 
-// Of a preallocation that is only given back, the blocks before it tell where it is in the file.
+// A preallocation that is only released shows its place in the file by the blocks before it.
 TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   const auto& geometry = fs.source().geometry;
@@ -322,17 +324,17 @@ TEST(WarmStart, APreallocationGoesOnWhereItsFileEnds) {
   events[0].ino = 21;  // another file ends there
   EXPECT_GT(logical(), 1u << 31);
   events[0].ino = 20;
-  events[0].pleft -= 1;  // the file ends before
+  events[0].pleft -= 1;  // the file ends earlier
   EXPECT_GT(logical(), 1u << 31);
-  events[0].pright = geometry.block_of(1, 107);  // and goes on behind
+  events[0].pright = geometry.block_of(1, 107);  // and continues after the gap
   events[0].lright = 200;
   EXPECT_EQ(logical(), 193u);
   events[0].lright = 6;
   EXPECT_GT(logical(), 1u << 31);
 }
 
-// A request for a hole shows that the file is longer than it looks, and a hit where what is before
-// it in the preallocation belongs.
+// A request for a hole shows that the file is longer than its hits suggest. A hit shows where the
+// earlier part of its preallocation lies in the file.
 TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   const auto& geometry = fs.source().geometry;
@@ -371,7 +373,7 @@ TEST(WarmStart, APreallocationOfALongFileIsTheFiles) {
   EXPECT_EQ(deduced()[0].kind, state::Prealloc::Kind::inode);
 }
 
-// Clusters 110 to 114 of group 1 are in use on disk: a file's blocks.
+// Clusters 110 to 114 of group 1 are in use on disk, as blocks of a file.
 struct OldBlocks {
   OldBlocks() {
     bitmap::set_range(words, 110, 5);
@@ -382,13 +384,13 @@ struct OldBlocks {
   std::vector<std::uint64_t> words{source.groups[1].words.begin(), source.groups[1].words.end()};
 };
 
-// Without extents a request has no neighbours, but its goal is the file's block before it.
+// Without extents a request has no neighbours, but its goal tells the file's block before it.
 TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
-  OldBlocks old;  // 30 to 34 of the file
+  OldBlocks old;  // blocks 30 to 34 of the file
   const auto& geometry = old.source.geometry;
   std::array<trace::Event, 4> events;
   for (trace::Event& e : events) e.ino = 20;
-  trace::Event& far = events[0];  // behind a hole
+  trace::Event& far = events[0];  // after a hole
   trace::Event& near = events[1];
   far.kind = near.kind = trace::EventKind::request_blocks;
   far.goal = near.goal = geometry.block_of(1, 114);
@@ -408,7 +410,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   auto found = deduced(3);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].start, 100u);
-  EXPECT_EQ(found[0].len, 15u);  // to the file's last block
+  EXPECT_EQ(found[0].len, 15u);  // up to the file's last block
   EXPECT_EQ(found[0].logical, 20u);
   Rig rig("legacy", old.fs);
   rig.state.take(rig.state.group(1), 110, 5);
@@ -421,17 +423,17 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   found[0].kind = state::Prealloc::Kind::group;
   EXPECT_FALSE(rig.allocator.plant(found[0]));
 
-  near.ino = 21;  // the goal of another file's request
+  near.ino = 21;  // the goal belongs to another file's request
   EXPECT_EQ(deduced(3)[0].logical, 45u);
   near.ino = 20;
-  bitmap::clear_range(old.words, 112, 1);  // something is free between
+  bitmap::clear_range(old.words, 112, 1);  // a cluster between them is free
   found = deduced(3);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].len, 10u);
   EXPECT_GT(found[0].logical, 1u << 31);
   bitmap::set_range(old.words, 112, 1);
   far.goal = near.goal = 0;
-  near.pleft = geometry.block_of(1, 114);  // where the next one goes on
+  near.pleft = geometry.block_of(1, 114);  // the next piece continues here
   near.lleft = 34;
   found = deduced(4);
   ASSERT_EQ(found.size(), 2u);
@@ -439,7 +441,7 @@ TEST(WarmStart, APreallocationOfAFileWithoutExtentsHasItsBlockBehindIt) {
   EXPECT_EQ(found[1].logical, 35u);
 }
 
-// Two pieces with the file's blocks between them are one.
+// Two pieces with the file's blocks between them are one preallocation.
 TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   OldBlocks old;
   std::array<trace::Event, 2> events;
@@ -457,7 +459,7 @@ TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].len, 24u);
   EXPECT_EQ(found[0].logical, 30u);
-  events[1].orig.logical = events[1].result.logical = 46;  // elsewhere in the file
+  events[1].orig.logical = events[1].result.logical = 46;  // at another place in the file
   EXPECT_EQ(deduced().size(), 2u);
   events[1].orig.logical = events[1].result.logical = 45;
   events[1].ino = 21;
@@ -467,7 +469,7 @@ TEST(WarmStart, PiecesAroundAFilesBlocksAreOne) {
   EXPECT_EQ(deduced().size(), 2u);
 }
 
-// A thread that waits for its CPU's preallocations can be woken on another CPU.
+// A thread that waits for its CPU's preallocations may wake up on another CPU.
 TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   std::array<trace::Event, 2> events;
@@ -508,7 +510,7 @@ TEST(WarmStart, StreamRequestsAreAsLongAsTheRecordedKernelHasIt) {
   }
 }
 
-// A capture is input from outside: what cannot have been is not put into the state.
+// A capture is untrusted input. Impossible facts must not reach the state.
 TEST(WarmStart, WhatCannotHaveBeenIsLeftOut) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
   Rig rig("legacy", fs);
@@ -534,7 +536,7 @@ TEST(WarmStart, WhatCannotHaveBeenIsLeftOut) {
   for (const std::string& line : rig.state.check(5)) ADD_FAILURE() << line;
   WarmStart warm;
   warm.preallocs = {pa};
-  warm.rank_by_average = {3, 2, 1};  // of another file system
+  warm.rank_by_average = {3, 2, 1};  // for another file system
   warm.groups.push_back({});
   warm.groups.back().number = UINT32_MAX;
   replay::EngineOptions options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The order of allocations against a list of every block handed out.
+// Tests the order of allocations against a list of every allocated block.
 #include "replay/write_order.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(WriteOrder, OneFileInOnePieceIsInOrder) {
   EXPECT_EQ(d.order.interrupted, 0u);
 }
 
-// Next to each other on the device, yet each file's blocks go out with the other's in between.
+// The files are neighbours on the device, but their blocks were allocated in turns.
 TEST(WriteOrder, TwoFilesThatTakeTurnsAreInterleaved) {
   Device d;
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -63,7 +63,7 @@ TEST(WriteOrder, NothingHandedOutCountsForNothing) {
   EXPECT_EQ(d.order.neighbours, 0u);
 }
 
-// The numbers at which blocks were handed out say the same.
+// The sequence numbers of the allocated blocks must give the same figures.
 TEST(WriteOrder, RandomWritesAgreeWithOneByOne) {
   Rng rng(3);
   Device d;
