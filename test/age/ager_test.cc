@@ -23,7 +23,7 @@ std::vector<Case> cases() {
   for (const test::ModelShape& shape : test::model_shapes()) {
     if (shape.cluster_bits != 0 || !shape.extents) continue;
     const auto policies = allocator::policies();
-    // Each shape under two of them, so that all have their turn.
+    // Runs each shape under two policies, so that every policy has its turn.
     for (std::size_t i = 0; i < 2; ++i)
       for (const Writing writing : {Writing::delayed, Writing::direct})
         out.push_back({&shape, policies[(out.size() / 2) % policies.size()], writing});
@@ -31,7 +31,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-// A policy's model that has loaded every group.
+// A model of the policy with every group loaded.
 std::unique_ptr<allocator::Decider> model(const allocator::Policy& policy,
                                           const state::Source& source) {
   auto made =
@@ -90,7 +90,7 @@ TEST_P(AgerCase, KeepsAccountAndGivesEverythingBack) {
     ASSERT_TRUE(done.ok()) << done.error().message;
     if (i % 100 != 0) continue;
     for (const std::string& problem : ager.state().check(5)) ADD_FAILURE() << problem;
-    // Nodes of trees are in use besides.
+    // Nodes of extent trees are in use as well.
     const std::uint64_t used = free - settled_free(ager.state());
     ASSERT_GE(used, blocks_of(ager));
     ASSERT_LE(used - blocks_of(ager), ager.tally().tree_nodes);
@@ -113,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, AgerCase, testing::ValuesIn(cases()), [](const 
   return name + (test.param.writing == Writing::delayed ? "_delayed" : "_direct");
 });
 
-// What is gone before it is written back was never allocated; what was emptied is when it is
-// closed.
+// A file removed before writeback was never allocated. A file that was emptied and rewritten is
+// allocated when it is closed.
 TEST(Ager, DelaysUntilSync) {
   test::ModelFs fs(test::model_shape("two_groups"));
   AgerOptions options;
@@ -140,7 +140,8 @@ TEST(Ager, DelaysUntilSync) {
   EXPECT_EQ(ager.tally().blocks, 7u);
 }
 
-// What a device that is told of no discard keeps room for, and what one that is would be told.
+// Counts the blocks for which a device without discards keeps room, and the runs that discards
+// would name.
 TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   test::ModelFs fs(test::model_shape("two_groups"));
   AgerOptions options;
@@ -167,8 +168,8 @@ TEST(Ager, RemembersWhatWasWrittenAndWhatWasFreed) {
   EXPECT_EQ(ager.ever_used().blocks(), used + 60) << "once is for ever";
 }
 
-// Without delayed allocation, an extsize at a time, and the rest of the last one stays the file's.
-// What is refused is not written.
+// Allocates without delay, one extsize at a time. The rest of the last unit stays with the file. A
+// refused request writes nothing.
 TEST(Ager, WritesFilesWithAnExtsizeAligned) {
   test::ModelFs fs(test::model_shape("two_groups"));
   const allocator::Policy& policy = *allocator::find_policy("forcealign");
@@ -200,7 +201,7 @@ TEST(EverUsed, CountsPiecesFromBlockZero) {
   source.geometry.blocks_count = 100;
   EverUsed ever(source);
   EXPECT_EQ(ever.blocks(), 0u);
-  ever.add(15, 2);  // in two pieces of 16
+  ever.add(15, 2);  // in two pieces of 16 blocks
   ever.add(16, 1);
   ever.add(99, 1);
   EXPECT_EQ(ever.blocks(), 3u);

@@ -13,7 +13,7 @@ using NodeKind = ExtentTree::NodeGoal::Kind;
 constexpr std::uint32_t kBlock = 1024;                  // bytes
 constexpr std::uint64_t kPerNode = (kBlock - 12) / 12;  // entries
 
-// Appends runs that never touch, one block each; nodes lie from `node` on.
+// Appends separate runs of one block each. Nodes lie from `node` on.
 struct Grower {
   ExtentTree tree;
   std::uint64_t block = 1000, node = 5'000'000;
@@ -42,7 +42,7 @@ TEST(ExtentTree, JoinsWhatTouches) {
   ASSERT_TRUE(tree.append({90, 1}, kBlock, nodes));
   EXPECT_EQ(tree.extents().size(), 3u);
   EXPECT_EQ(tree.blocks(), 10u);
-  // An extent has 32,768 blocks at the most.
+  // An extent has at most 32,768 blocks.
   ExtentTree longest;
   ASSERT_TRUE(longest.append({1, 32760}, kBlock, nodes));
   ASSERT_TRUE(longest.append({32761, 8}, kBlock, nodes));
@@ -65,14 +65,14 @@ TEST(ExtentTree, AsksForNodesWhenItIsFull) {
   ASSERT_EQ(g.nodes.size(), 1u);
   EXPECT_EQ(g.nodes[0].kind, NodeKind::data);
   EXPECT_EQ(g.nodes[0].block, behind);
-  // Four leaves are full: the inode's entries move into an index node in front of the first leaf.
+  // Four leaves are full. The inode's entries move to an index node just before the first leaf.
   g.grow_to(4 * kPerNode);
   ASSERT_TRUE(g.grow());
   ASSERT_EQ(g.nodes.size(), 2u);
   EXPECT_EQ(g.nodes[0].kind, NodeKind::before);
   EXPECT_EQ(g.nodes[0].block, 5'000'000u - 1);
   EXPECT_EQ(g.nodes[1].kind, NodeKind::data);
-  // A full index node: another, and the leaf below it.
+  // The index node is full. It needs another index node and a leaf below it.
   g.grow_to(kPerNode * kPerNode);
   ASSERT_TRUE(g.grow());
   ASSERT_EQ(g.nodes.size(), 2u);

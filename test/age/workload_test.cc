@@ -47,7 +47,7 @@ TEST(Population, TakesEachOnce) {
   }
 }
 
-// Of those that are left, as many are of each age as the histogram says.
+// The ages of the remaining files must match the histogram.
 TEST(Population, KeepsTheAges) {
   Rng rng(5);
   const std::vector<Step> ages = {{1, 45}, {3, 25}, {5, 20}, {10, 10}};
@@ -118,7 +118,7 @@ TEST(Workload, WritesWhereThereIsRoomAndEndsSynced) {
   }
 }
 
-// With fewer files than the room asks for it goes on until enough was written.
+// With fewer files than the utilisation needs, it continues until enough is written.
 TEST(Workload, EndsWithoutSlotsToo) {
   auto workload = *Workload::create(*find_profile("wang-os"), disk(100'000, 50));
   std::uint64_t writes = 0;
