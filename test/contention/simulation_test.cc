@@ -20,14 +20,14 @@ constexpr std::uint64_t group(std::uint64_t number) {
   return LockStep::kOfGroup | number;
 }
 
-// Requests with what they do to locks, whenever they are served.
+// Requests with fixed lock operations, independent of when they are served.
 struct Work {
-  std::vector<allocator::LockNotes> notes;  // of each request
-  std::vector<std::uint64_t> think_ns;      // before it
-  std::vector<std::uint64_t> ino;           // whose blocks it asks for
+  std::vector<allocator::LockNotes> notes;  // for each request
+  std::vector<std::uint64_t> think_ns;      // before each request
+  std::vector<std::uint64_t> ino;           // the inode of each request
 };
 
-// Serves them, and keeps in which order.
+// Serves the requests and records their order.
 class Server : public Requests {
  public:
   Server(const Work& work, unsigned writers) : work_(work), left_(writers) {
@@ -47,7 +47,7 @@ class Server : public Requests {
 
   std::vector<std::size_t> order;
   std::vector<allocator::HeldLocks> held_then;
-  std::size_t fails_at = 0;  // requests
+  std::size_t fails_at = 0;  // the number of the request that fails
 
  private:
   const Work& work_;
@@ -64,7 +64,7 @@ Outcome simulate(const Work& work, unsigned writers, unsigned cpus) {
 // Builds work, request by request.
 class WorkOf {
  public:
-  // A request for a file's blocks that holds one lock from `from` to `to` and takes `ns`.
+  // Adds a request for a file's blocks. It holds one lock from `from` to `to` and takes `ns`.
   WorkOf& request(std::uint64_t ino, std::uint64_t think, std::uint64_t lock, std::uint32_t from,
                   std::uint32_t to, std::uint32_t ns, What what = What::take,
                   std::string_view name = "lock") {
@@ -79,9 +79,9 @@ class WorkOf {
     work_.ino.push_back(ino);
     return *this;
   }
-  // Names come before the requests that have them.
+  // Names must be added before the requests that use them.
   std::uint16_t name(std::string_view text) { return names_.name(text); }
-  // The last request needs one more, which follows it.
+  // Adds a second part to the last request, just after its first part.
   WorkOf& part(std::vector<LockStep> steps, std::uint32_t ns) {
     work_.notes.back().add(steps, ns);
     return *this;
@@ -107,7 +107,8 @@ TEST(Contention, TheSecondWaitsUntilTheFirstLetsGo) {
   WorkOf all;
   all.request(0, 0, group(1), 10, 60, 70).request(1, 0, group(1), 20, 30, 40);
   const Outcome out = simulate(all.work(), 2, 2);
-  // The first holds it from 10 to 60. The second comes at 20, has it from 60 to 70, ends at 80.
+  // The first holds the lock from 10 to 60. The second comes at 20, holds it from 60 to 70, ends at
+  // 80.
   EXPECT_EQ(out.ns, 80u);
   ASSERT_EQ(out.waits.size(), 1u);
   EXPECT_EQ(out.waits[0].name, "lock");
@@ -131,7 +132,7 @@ TEST(Contention, ReadersShareAndWaitBehindAWriterWhoCameFirst) {
       .request(2, 0, kOther, 20, 40, 40)
       .request(3, 0, kOther, 25, 35, 35, What::share);
   const Outcome out = simulate(all.work(), 4, 4);
-  // The writer comes at 20 and has it from 50 to 70; the last reader waits behind it.
+  // The writer comes at 20 and holds the lock from 50 to 70. The last reader waits behind it.
   EXPECT_EQ(out.all_waits().count, 2u);
   EXPECT_EQ(out.all_waits().ns, (50u - 20) + (70 - 25));
   EXPECT_EQ(out.ns, 80u);
@@ -203,7 +204,7 @@ TEST(Contention, AWriterGivesItsCpuUpAfterASlice) {
 TEST(Contention, WhoWaitsForAMutexLeavesTheCpu) {
   WorkOf all;
   const std::uint64_t slice = Machine::kSliceNs;
-  // The second one waits for the first, and the third one computes on its CPU meanwhile.
+  // The second writer waits for the first. Meanwhile the third computes on the second's CPU.
   all.request(0, 0, kOther, 0, static_cast<std::uint32_t>(2 * slice),
               static_cast<std::uint32_t>(2 * slice), What::sleep)
       .request(1, 0, kOther, 0, 10, 10, What::sleep)
@@ -215,7 +216,7 @@ TEST(Contention, WhoWaitsForAMutexLeavesTheCpu) {
   EXPECT_EQ(out.cpu_wait_ns, 0u);
 }
 
-// A slice that is over ends when the request does.
+// A slice that runs out during a request ends with the request.
 TEST(Contention, ARequestKeepsItsCpu) {
   WorkOf all;
   const auto longer = static_cast<std::uint32_t>(2 * Machine::kSliceNs);
@@ -245,7 +246,8 @@ TEST(Contention, ALoneFileIsNoFasterWithMoreWriters) {
     EXPECT_EQ(simulate(all.work(), writers, writers).ns, 3000u * 1002);
 }
 
-// Who thinks shorter is served more often meanwhile: decisions are made when they are asked for.
+// A writer with shorter think times is served more often, because each decision is made when it is
+// requested.
 TEST(Contention, RequestsAreServedWhenTheyAreMade) {
   WorkOf all;
   for (int i = 0; i < 4; ++i)
@@ -255,7 +257,7 @@ TEST(Contention, RequestsAreServedWhenTheyAreMade) {
   EXPECT_EQ(served.order, (std::vector<std::size_t>{0, 2, 4, 1, 6, 3, 5, 7}));
 }
 
-// On one CPU a writer is served until its slice is over.
+// On one CPU a writer is served until its slice ends.
 TEST(Contention, WhoHasTheCpuIsServed) {
   WorkOf all;
   for (int i = 0; i < 4; ++i)
@@ -307,7 +309,7 @@ TEST(Contention, LocksThatDeadlockAreSeen) {
   EXPECT_EQ(simulate(all.work(), 1, 1).requests, 2u);
 }
 
-// A request that searches group 1, and marks clusters in it, in a time of 40.
+// Adds a request that searches group 1 and marks clusters in it, and takes 40.
 WorkOf& search_and_mark(WorkOf& all, std::uint64_t ino, std::uint64_t think,
                         What searches = What::tries) {
   const std::uint16_t name = all.name("group");
@@ -324,8 +326,8 @@ TEST(Contention, AGroupCostsMoreWhereAnotherCpuHasUsedItLast) {
   for (const What searches : {What::tries, What::take}) {
     WorkOf all;
     search_and_mark(all, 0, 0, searches);
-    search_and_mark(all, 1, 1000, searches);  // both of them have to come
-    search_and_mark(all, 1, 0, searches);     // and are there
+    search_and_mark(all, 1, 1000, searches);  // buddy and bitmap have to move to this CPU
+    search_and_mark(all, 1, 0, searches);     // they are on this CPU already
     Server served(all.work(), 2);
     const Outcome out = *simulate(served, 2, Machine{2, kMoved});
     EXPECT_EQ(out.ns, 1000 + 40 + 2 * 100 + 40);
@@ -339,15 +341,15 @@ TEST(Contention, WhoSearchedElsewhereMovesOnlyWhatItUses) {
   WorkOf all;
   const std::uint16_t name = all.name("group");
   search_and_mark(all, 0, 0);
-  // A preallocation serves it: it marks only.
+  // A preallocation serves this request, so it only marks.
   all.add(1, 1000, {{group(1), 0, name, What::take}, {group(1), 10, name, What::let_go}}, 10);
-  search_and_mark(all, 0, 2000);  // its buddy is still there
+  search_and_mark(all, 0, 2000);  // the buddy is still on this CPU
   Server served(all.work(), 2);
   const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
   EXPECT_EQ(out.busy_ns, 3000u + 40 + (10 + 100) + (40 + 100));
 }
 
-// The second finds group 1 taken, and is served in group 2, where only the first has been.
+// The second writer finds group 1 locked and is served in group 2, which only the first has used.
 TEST(Contention, WhoGoesToAnotherGroupHasThatOneMoved) {
   for (const bool used : {false, true}) {
     WorkOf all;
@@ -371,12 +373,13 @@ TEST(Contention, WhoWaitsForAGroupHasItMoved) {
   search_and_mark(all, 1, 5, What::take);
   Server served(all.work(), 2);
   const Outcome out = *simulate(served, 2, Machine{2, {70, 30}});
-  // The second comes at 5 and has the group from 10 to 90. The first comes at 20, to mark.
+  // The second comes at 5 and holds the group from 10 to 90. The first comes at 20 to mark.
   EXPECT_EQ(out.all_waits().ns, 5u + 70);
   EXPECT_EQ(out.busy_ns, 5u + 2 * 40 + 100 + 100);
 }
 
-// Whatever the work: each request is served, the same way each time, no sooner than its writer can.
+// Any work: every request is served, in the same way each time, and never before its writer can
+// make it.
 TEST(Contention, ServesWhateverWorkThereIs) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng(seed);
