@@ -14,7 +14,7 @@ const Model& model(std::string_view name) {
   return *find_model(name);
 }
 
-// Single blocks of a file, at blocks of the disk that do not follow each other.
+// Inserts single blocks of a file at places on the disk that do not join.
 void fill(StatusCache& cache, std::uint64_t ino, std::uint64_t first, std::uint64_t count,
           std::uint32_t type) {
   for (std::uint64_t i = 0; i < count; ++i)
@@ -34,7 +34,7 @@ using Blocks = std::vector<std::uint64_t>;
 
 TEST(Reclaim, RoundRobinGoesOnWhereItWasLeft) {
   StatusCache cache;
-  fill(cache, 11, 0, 5, es::written);  // 0 2 4 6 8
+  fill(cache, 11, 0, 5, es::written);  // blocks 0 2 4 6 8
   const Scan first = model("round-robin").scan(cache, 2);
   EXPECT_EQ(first.visited, 2u);
   EXPECT_EQ(first.reclaimed, 2u);
@@ -42,7 +42,7 @@ TEST(Reclaim, RoundRobinGoesOnWhereItWasLeft) {
   cache.insert(11, {0, 1, 5, es::written});
   model("round-robin").scan(cache, 2);
   EXPECT_EQ(left(cache, 11), (Blocks{0, 8}));
-  // Over the end and from the start.
+  // Over the end and on from the start.
   model("round-robin").scan(cache, 2);
   EXPECT_EQ(left(cache, 11), Blocks{});
 }
@@ -60,10 +60,10 @@ TEST(Reclaim, WhatWasReferencedHasASecondChance) {
 
 TEST(Reclaim, AWalkThatBeganInTheMiddleEndsWhereItBegan) {
   StatusCache cache;
-  fill(cache, 11, 0, 4, es::written);  // 0 2 4 6
+  fill(cache, 11, 0, 4, es::written);  // blocks 0 2 4 6
   for (const std::uint64_t block : {0, 2, 4, 6}) (void)cache.look_up(11, block);
-  EXPECT_EQ(model("round-robin").scan(cache, 2).reclaimed, 0u);  // the marks of 0 and 2
-  // 4 and 6 lose their marks, 0 and 2 go; 4 is not met again.
+  EXPECT_EQ(model("round-robin").scan(cache, 2).reclaimed, 0u);  // it clears the marks of 0 and 2
+  // 4 and 6 lose their marks, 0 and 2 are reclaimed. The walk ends before it meets 4 again.
   const Scan scan = model("round-robin").scan(cache, 100);
   EXPECT_EQ(scan.visited, 4u);
   EXPECT_EQ(scan.reclaimed, 2u);
@@ -73,7 +73,7 @@ TEST(Reclaim, AWalkThatBeganInTheMiddleEndsWhereItBegan) {
 TEST(Reclaim, DelayedEntriesCostRoundRobinTheBudgetAndEvictableNothing) {
   for (const char* name : {"round-robin", "evictable"}) {
     StatusCache cache;
-    fill(cache, 11, 0, 100, es::delayed);  // up to 198
+    fill(cache, 11, 0, 100, es::delayed);  // up to block 198
     cache.insert(11, {500, 1, 7, es::written});
     const Scan scan = model(name).scan(cache, 100);
     const bool evictable = std::string_view(name) == "evictable";
@@ -83,14 +83,14 @@ TEST(Reclaim, DelayedEntriesCostRoundRobinTheBudgetAndEvictableNothing) {
   }
 }
 
-// An entry that has grown over the cursor is met at both ends of the walk by round-robin.
+// Round-robin visits an entry that has grown over the cursor twice, at both ends of its walk.
 TEST(Reclaim, EvictableVisitsEachEntryOnce) {
   for (const char* name : {"round-robin", "evictable"}) {
     StatusCache cache;
     cache.insert(11, {0, 4, 100, es::written});
     cache.insert(11, {4, 4, 200, es::written});
     (void)cache.look_up(11, 0);
-    EXPECT_EQ(model(name).scan(cache, 1).reclaimed, 0u);  // the mark; the cursor is at 4
+    EXPECT_EQ(model(name).scan(cache, 1).reclaimed, 0u);  // it clears the mark; the cursor is at 4
     cache.insert(11, {0, 8, 100, es::written});
     (void)cache.look_up(11, 0);
     const Scan scan = model(name).scan(cache, 10);
@@ -106,7 +106,7 @@ TEST(Reclaim, InodesAreWalkedInTurn) {
   EXPECT_EQ(model("round-robin").scan(cache, 3).inodes, 2u);
   EXPECT_EQ(left(cache, 11), Blocks{});
   EXPECT_EQ(left(cache, 12), Blocks{2});
-  model("round-robin").scan(cache, 2);  // 13 is next
+  model("round-robin").scan(cache, 2);  // continues with 13
   EXPECT_EQ(left(cache, 12), Blocks{2});
   EXPECT_EQ(left(cache, 13), Blocks{});
 }

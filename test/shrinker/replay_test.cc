@@ -17,7 +17,7 @@ using trace::EventKind;
 
 using Source = test::MemorySource;
 
-// Writes a trace as a kernel would whose shrinker is the model.
+// Writes the trace of a kernel whose shrinker is the model.
 class Recorder {
  public:
   explicit Recorder(const Model& model) : model_(model) {
@@ -31,7 +31,7 @@ class Recorder {
     add(EventKind::es_remove_extent, ino, {logical, len, 0, 0});
     cache_.remove(ino, logical, len);
   }
-  // What is not there is read and cached.
+  // Looks up an entry; reads and caches it if it is not there.
   void look_up(std::uint64_t ino, const Entry& there) {
     add(EventKind::es_lookup_enter, ino, {there.logical, 0, 0, 0});
     const StatusCache::Found found = cache_.look_up(ino, there.logical);
@@ -47,7 +47,7 @@ class Recorder {
     const Scan scan = model_.scan(cache_, budget);
     Event& report = add(EventKind::es_shrink, 0, {});
     report.found = static_cast<std::uint32_t>(scan.reclaimed);
-    report.count = 7;  // us
+    report.count = 7;  // microseconds
     Event& exit = add(EventKind::es_shrink_scan_exit, 0, {});
     exit.found = static_cast<std::uint32_t>(scan.reclaimed);
     exit.count = cache_.reclaimable();
@@ -115,7 +115,7 @@ TEST(ShrinkerReplay, FollowsWhatItsOwnModelRecorded) {
     EXPECT_EQ(replay->contradictions, 0u);
     EXPECT_EQ(replay->recorded_us, 7 * a.scans.all);
     EXPECT_GT(replay->followed.lost_hits, 0u);
-    // The model that recorded it, as a what-if, does the same.
+    // A what-if with the recording model must give the same result.
     Source again(recorder.events());
     const Result<Outcome> outcome = what_if(again, model);
     ASSERT_TRUE(outcome.ok());
@@ -159,7 +159,7 @@ TEST(ShrinkerReplay, OneDifferenceIsPutRight) {
   Recorder recorder(models().front());
   recorder.insert(11, {0, 8, 100, es::written});
   for (int i = 0; i < 5; ++i) recorder.look_up(11, {0, 8, 100, es::written});
-  recorder.events()[2].block = 900;  // the first answer: elsewhere, and from then on
+  recorder.events()[2].block = 900;  // the first answer names another place; so do all later ones
   for (std::size_t i = 4; i < recorder.events().size(); i += 2) recorder.events()[i].block = 900;
   Source source(recorder.events());
   const Result<Replay> replay = follow(source, models().front());
@@ -186,7 +186,7 @@ TEST(ShrinkerReplay, ALookupThatLostItsEntryPutsItBack) {
   Recorder recorder(*find_model("round-robin"));
   for (std::uint64_t i = 0; i < 10; ++i) recorder.insert(11, {2 * i, 1, 0, es::delayed});
   recorder.insert(11, {100, 1, 50, es::written});
-  recorder.shrink(5);  // round-robin meets delayed entries alone
+  recorder.shrink(5);  // round-robin meets only delayed entries
   recorder.look_up(11, {100, 1, 50, es::written});
   recorder.look_up(11, {100, 1, 50, es::written});
   Source source(recorder.events());
@@ -211,8 +211,8 @@ TEST(ShrinkerReplay, WhatCannotBeIsCountedAndLeftOut) {
   const Case cases[] = {
       {0, [](Event& e) { e.count = UINT64_MAX; }},
       {0, [](Event& e) { e.logical = kLastBlock + 1; }},
-      {1, [](Event& e) { e.ino = 12; }},     // another question
-      {2, [](Event& e) { e.pid = 9; }},      // no question
+      {1, [](Event& e) { e.ino = 12; }},     // for another inode
+      {2, [](Event& e) { e.pid = 9; }},      // without a lookup
       {2, [](Event& e) { e.logical = 3; }},  // does not hold the block
       {2, [](Event& e) { e.count = kLastBlock + 5; }},
       {1, [](Event& e) { e.logical = UINT64_MAX; }},
@@ -238,7 +238,8 @@ TEST(ShrinkerReplay, ATraceWithoutLookupsAndCallsIsRefused) {
   EXPECT_FALSE(what_if(again, models().front()).ok());
 }
 
-// Whatever the numbers: no crash (the sanitizers' runs), and counts that fit together.
+// Random events must not crash the replay (tested under sanitizers), and the counts must be
+// consistent.
 TEST(ShrinkerReplay, DrawnEventsDoNoHarm) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng(seed);

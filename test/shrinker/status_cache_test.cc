@@ -32,7 +32,7 @@ TEST(StatusCache, InodesAreOnTheListWhileTheyHaveReclaimableEntries) {
   EXPECT_EQ(order(cache), Inodes{11});
 }
 
-// An entry that is replaced ceases first: the only one's inode goes to the tail.
+// A replaced entry is removed first, so the inode of a single entry moves to the tail.
 TEST(StatusCache, ReplacingTheOnlyEntryMovesTheInodeToTheTail) {
   StatusCache cache;
   cache.insert(11, {0, 4, 50, es::written});

@@ -26,7 +26,7 @@ using Entries = std::vector<Entry>;
 TEST(StatusTree, NeighboursJoinWhenTypeAndPlaceAllow) {
   StatusTree tree;
   tree.insert({10, 5, 100, es::written});
-  tree.insert({15, 5, 105, es::written});  // behind it, on the disk too
+  tree.insert({15, 5, 105, es::written});  // directly after the previous entry, also on the disk
   EXPECT_EQ(entries_of(tree), (Entries{{10, 10, 100, es::written}}));
   tree.insert({5, 5, 95, es::written});
   EXPECT_EQ(entries_of(tree), (Entries{{5, 15, 95, es::written}}));
@@ -106,12 +106,12 @@ TEST(StatusTree, RangesAreThoseOfAFile) {
   EXPECT_FALSE(is_range(1, UINT64_MAX));
 }
 
-// Against a table with a line per block: what is known of it, and where it lies.
+// A table with one row for each block: its status and its place on the disk.
 class Plain {
  public:
   static constexpr std::uint64_t kBlocks = 64;
   struct Fact {
-    std::uint32_t type = 0;  // 0: nothing is known
+    std::uint32_t type = 0;  // 0: unknown
     std::uint64_t block = 0;
     friend bool operator==(const Fact&, const Fact&) = default;
   };
@@ -140,7 +140,7 @@ Entry draw_entry(Rng& rng) {
   e.logical = rng.below(Plain::kBlocks);
   e.len = 1 + rng.below(std::min<std::uint64_t>(Plain::kBlocks - e.logical, 12));
   e.flags = kTypes[rng.below(kTypes.size())];
-  // Often where its place in the file says, so that neighbours join.
+  // Often at the place that follows from its position in the file, so that neighbours join.
   if (e.mapped()) e.block = rng.chance(3, 4) ? 1000 + e.logical : rng.below(100);
   return e;
 }
