@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Bitmaps, geometry and metadata of images of every shape, held against libext2fs.
+// Tests bitmaps, geometry and metadata of images of every shape against libext2fs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Damaged and truncated images: an Image or an Error, never a crash, a hang or a huge allocation.
+// Damaged and truncated images must give an Image or an Error, never a crash, a hang or a huge
+// allocation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ const std::vector<Kind>& kinds() {
   return kKinds;
 }
 
-// Asks for all that an image can tell.
+// Reads everything that an image offers.
 void exercise(const Image& image) {
   const SuperblockInfo& geo = image.superblock();
   for (GroupNumber group = 0; group < geo.groups; ++group)
@@ -64,7 +65,7 @@ class Corruption : public testing::TestWithParam<Kind> {
     test::fill_image(path_, {.seed = 3, .max_free = 30, .max_used = 30, .skip_percent = 40});
   }
 
-  // Whether it opened.
+  // Returns whether the image opened.
   bool try_open() {
     const auto image = Image::open(path_, {.threads = 1});
     if (image.ok())
@@ -74,7 +75,7 @@ class Corruption : public testing::TestWithParam<Kind> {
     return image.ok();
   }
 
-  // Writes a superblock, with the checksum that it should have.
+  // Writes a superblock with a valid checksum.
   [[nodiscard]] static Bytes sealed(Bytes super) {
     const std::uint32_t crc = crc32c(~0u, std::as_bytes(std::span(super)).first(1020));
     std::memcpy(super.data() + 1020, &crc, sizeof crc);
@@ -158,13 +159,13 @@ TEST_P(Corruption, TruncatedAnywhere) {
     const std::string want = size < 2048 ? "is not an ext4 image" : "is truncated";
     EXPECT_NE(image.error().message.find(want), std::string::npos) << image.error().message;
     if (size < 2048) continue;
-    std::filesystem::resize_file(path_, 8u << 20);  // the rest as a hole, as the message advises
+    std::filesystem::resize_file(path_, 8u << 20);  // makes the rest a hole, as the message advises
     try_open();
     std::filesystem::resize_file(path_, size);
   }
 }
 
-// Group 0 begins where the block size says, for the kernel and for e2fsck.
+// The block size decides where group 0 begins, for the kernel and for e2fsck.
 TEST(FirstDataBlock, IsOneWithBlocksOfOneKiBAndElseNone) {
   const test::TempDir dir;
   const std::string path = dir.file("image");
@@ -180,7 +181,7 @@ TEST(FirstDataBlock, IsOneWithBlocksOfOneKiBAndElseNone) {
   }
 }
 
-// A superblock that asks for hundreds of millions of groups in an empty 16 TiB file.
+// A superblock that claims hundreds of millions of groups in an empty 16 TiB file.
 TEST(Allocation, BoundedByWhatTheFileHolds) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Each way in which a group can be bad: found, reported once, set aside, fatal with `strict`.
+// Each fault of a group must be found, reported once and set aside; with `strict` it must be fatal.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Faults : public testing::Test {
     good_ = test::reference_bitmaps(path_);
   }
 
-  // The group, and no other, is bad for that reason; all else is as it was.
+  // Only this group must be bad, for this reason, and everything else unchanged.
   void expect_fault(GroupNumber bad, GroupFault fault) {
     const auto image = Image::open(path_);
     ASSERT_TRUE(image.ok()) << image.error().message;
@@ -73,7 +73,7 @@ TEST_F(Faults, BitmapPadding) {
     test::make_image(path_, kBytes, {"-t", "ext4", "-b", "1024", "-g", "4096", "-O", features});
     good_ = test::reference_bitmaps(path_);
     Bytes bytes = bitmap_bytes(2);
-    bytes[900] = 0xfe;  // outside of what the checksum covers
+    bytes[900] = 0xfe;  // outside the checksummed part
     const Patch patch(path_, test::bitmap_offset(path_, 2), bytes);
     const auto info = Image::open(path_);
     ASSERT_TRUE(info.ok());
@@ -101,7 +101,7 @@ TEST_F(Faults, BitmapThatCallsItsOwnMetadataFree) {
   expect_fault(4, GroupFault::bitmap_metadata);
 }
 
-// With flex_bg no kernel refuses such a bitmap, but an allocation that meets the block.
+// With flex_bg, kernels refuse such a bitmap only when an allocation meets the block.
 TEST_F(Faults, MetadataThatIsCalledFreeIsInUse) {
   make("^metadata_csum,^uninit_bg");
   const auto before = Image::open(path_);
@@ -163,7 +163,7 @@ TEST_F(Faults, DescriptorPointsIntoTheSuperblockOrTheTable) {
 TEST_F(Faults, WithoutFlexBgMetadataBelongsIntoItsGroup) {
   make("^flex_bg,^metadata_csum,^uninit_bg");
   test::edit_descriptor(path_, 2, true, [](test::DescriptorBytes d) {
-    d.data[1] = static_cast<unsigned char>(d.data[1] + 0x40);  // 16,384 blocks further on
+    d.data[1] = static_cast<unsigned char>(d.data[1] + 0x40);  // 16,384 blocks later
   });
   expect_fault(2, GroupFault::descriptor_range);
 }
@@ -199,7 +199,7 @@ TEST_F(Faults, ManyAreOneWarning) {
   EXPECT_NE(image->warnings().front().find("and 2 more"), std::string::npos);
 }
 
-// What lies where the bitmap of an uninitialised group would be does not matter.
+// The content at the place of an uninitialised group's bitmap is irrelevant.
 TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
   const test::TempDir dir;
   const std::string path = dir.file("image");
@@ -223,7 +223,7 @@ TEST(Uninitialised, GarbageOnDiskIsNotLookedAt) {
   }
 }
 
-// Without checksummed descriptors the flag means nothing.
+// Without checksummed descriptors the flag is ignored.
 TEST(Uninitialised, FlagCountsOnlyWithChecksums) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Superblock fields, inodes and file mappings, held against what mke2fs and debugfs say.
+// Tests superblock fields, inodes and file mappings against mke2fs and debugfs.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -53,7 +53,7 @@ TEST_P(Files, HavePaths) {
   EXPECT_EQ(found.paths, want);
 }
 
-// Directories that lead round in circles, and one without blocks.
+// Directories that form a cycle, and a directory without blocks.
 TEST_P(Files, PathsEndInDamagedDirectories) {
   debugfs("mkdir d");
   debugfs("ln . d/loop");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The disks that guests mount, held against dumpe2fs and debugfs.
+// Tests the disks that guests mount, against dumpe2fs and debugfs.
 #include "image/mountable.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kJournal = 98 << 8 | 16;
 
-// What dumpe2fs says of each group's free blocks.
+// The lines of dumpe2fs about free blocks.
 std::string free_blocks(const std::string& path) {
   std::istringstream lines(test::run({"dumpe2fs", path}).out);
   std::string out;
@@ -29,7 +29,7 @@ std::string head(const std::string& path) {
   return test::run({"dumpe2fs", "-h", path}).out;
 }
 
-// A name of the file for other programs.
+// A path to the file for other programs.
 std::string name_of(const Fd& file) {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file.get());
 }
@@ -44,7 +44,7 @@ TEST_P(Mountable, HasTheImagesFreeSpaceARootAndAJournal) {
   words.insert(words.end(), {image, "300M"});
   const auto made = test::run(words);
   ASSERT_EQ(made.status, 0) << made.err;
-  // Something that is in use besides metadata.
+  // Marks blocks other than metadata as used.
   ASSERT_EQ(test::run({"debugfs", "-w", "-R", "setb 40000 500", image}).status, 0);
   const auto disks = make_mountable(image, image, kJournal);
   ASSERT_TRUE(disks.ok()) << disks.error().message;

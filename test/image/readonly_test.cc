@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An image that was opened is an image unchanged.
+// Opening an image must not change it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 namespace e4r::image {
 namespace {
 
-// Access modes of all descriptors of this process that have `path` open.
+// The access modes of all descriptors through which this process has `path` open.
 std::vector<int> access_modes(const std::string& path) {
   std::vector<int> modes;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
