@@ -18,7 +18,7 @@ TEST(Criteria, EachValueHasItsRow) {
   }
 }
 
-// Numbers of packed traces, for good.
+// Packed traces store these numbers, so they must never change.
 TEST(Criteria, KeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(Criterion::cr0), 0);
   EXPECT_EQ(static_cast<int>(Criterion::cr1), 1);
@@ -32,7 +32,7 @@ TEST(Criteria, KeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(Criterion::own_4), 11);
 }
 
-// Of a column, what is there is there once.
+// The non-empty values of a column must be distinct.
 template <class Member>
 void expect_distinct(Member member, const char* what) {
   std::set<std::string> seen;

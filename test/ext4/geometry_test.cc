@@ -6,7 +6,7 @@
 namespace e4r {
 namespace {
 
-// Three groups of 8,192 blocks of 1 KiB behind the boot block; the last one has 100.
+// Three groups of 8,192 blocks of 1 KiB after the boot block; the last group has 100 blocks.
 Geometry small_blocks() {
   Geometry out;
   out.block_bits = 10;
@@ -17,7 +17,7 @@ Geometry small_blocks() {
   return out;
 }
 
-// Two groups of 8,192 clusters of 16 blocks; the last one has 33 blocks, in 3 clusters.
+// Two groups of 8,192 clusters of 16 blocks; the last group has 33 blocks in 3 clusters.
 Geometry clusters_of_16() {
   Geometry out;
   out.cluster_bits = 4;
