@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What becomes of an output, by what has its name.
+// Tests what happens to an output, depending on what already has its name.
 #include "util/output.h"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ TEST_F(OutputTest, AFileThatNeedsANameIsRemovedUnlessItIsDone) {
   EXPECT_EQ(files(), 0u);
   auto out = Output::create(at("out"), OutputKind::file, named);
   ASSERT_TRUE(out.ok());
-  remove_unfinished();  // as a signal's handler does
+  remove_unfinished();  // as a signal handler does
   EXPECT_EQ(files(), 0u);
   auto done = Output::create(at("out"), OutputKind::file, named);
   ASSERT_TRUE(done.ok());
@@ -166,7 +166,7 @@ TEST_F(OutputTest, WhatIsReadIsNotWrittenUnderAnyName) {
   EXPECT_TRUE(outputs.writes(at("absent")).ok());
 }
 
-// Between the check and the end, the name may become another file's.
+// Between the check and the end, another file may take the name.
 TEST_F(OutputTest, TheNameIsLookedAtAgainAtTheEnd) {
   const std::string input = put("input", "precious");
   Outputs outputs;
@@ -226,7 +226,7 @@ TEST_F(OutputTest, WhatCannotBeWrittenIsSaidBeforehand) {
   expect_refused(write_output("text", "/dev/full"), "No space left");
 }
 
-// A node of its own: nothing here may touch the machine's.
+// Uses a device node of its own, since a test must not touch the machine's.
 TEST_F(OutputTest, DeviceNodesStay) {
   if (::mknod(at("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
     GTEST_SKIP() << "no leave to make device nodes";

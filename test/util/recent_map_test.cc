@@ -12,7 +12,7 @@
 namespace e4r {
 namespace {
 
-// Against a map, with few keys and many changes.
+// Tests against a map, with few keys and many changes.
 template <class Map>
 void compare_with_map() {
   RecentMap<Map> mine;
