@@ -9,7 +9,7 @@
 namespace e4r::hunt {
 namespace {
 
-// The parameters that are no tunables, in the order in which they are chosen and told.
+// The parameters that are not tunables, in the order of choosing and printing.
 enum Part : std::size_t {
   kSize,
   kBlockSize,
@@ -85,7 +85,7 @@ std::vector<Parameter> workload_parameters() {
   };
 }
 
-// Stands for what the mount takes.
+// Means the value of the mount.
 constexpr std::uint64_t kAsMounted = UINT64_MAX;
 
 std::vector<Parameter> tunable_parameters() {
@@ -142,7 +142,7 @@ Candidate Space::candidate(const Levels& levels) const {
   origin.bytes = value(kSize) * kMiB;
   origin.block_size = narrow(value(kBlockSize));
   origin.turnover = narrow(value(kTurnover));
-  if (origin.turnover > 0) {  // of a new one these mean nothing
+  if (origin.turnover > 0) {  // for a new file system these have no meaning
     origin.utilisation = narrow(value(kUtilisation));
     origin.profile = value(kProfile);
     origin.age_seed = narrow(value(kAgeSeed));

@@ -11,7 +11,7 @@ namespace {
 
 namespace names = capture::text_name;
 
-// As the kernel says of itself: the first release that the policy stands for; empty: of none.
+// The kernel release for the capture: the first release that the policy represents; may be empty.
 std::string release_of(const allocator::Policy& policy) {
   if (policy.releases.empty()) return {};
   const allocator::Release& first = policy.releases.front().first;
@@ -26,8 +26,8 @@ std::string tunables_text(const allocator::Tunables& tunables) {
   return out;
 }
 
-// The inputs of requests are printed by kernels of this project alone; what else is printed is the
-// policy's.
+// Only kernels of this project print the inputs of requests. Everything else is printed as by the
+// policy's kernel.
 trace::Generation generation_of(const allocator::Policy& policy) {
   const auto parsed = trace::parse_generation(policy.traces);
   return parsed.ok() ? *parsed : trace::Generation::v6_5;

@@ -12,20 +12,21 @@
 #include "hunt/shrink.h"
 #include "util/output.h"
 
-// What `e4replay hunt` does: it looks for the case in which one policy is worst against another,
-// makes it small, and writes it down as a capture.
+// Implements `e4replay hunt`: it looks for the case in which one policy is worst against another,
+// reduces the case, and writes it as a capture.
 namespace e4r::hunt {
 
 struct Options {
   SearchOptions search;
-  std::vector<std::string> tunables;  // that are chosen, by their names
-  std::uint64_t largest = 0;          // bytes of a file system
+  std::vector<std::string> tunables;  // names of the tunables to vary
+  std::uint64_t largest = 0;          // largest size of a file system in bytes
   std::uint64_t shrink_trials = 1000;
-  // The time for all of it, of which the search has three quarters; 0: trials alone end it.
+  // Time limit of the whole hunt; the search gets three quarters of it. 0: only the number of
+  // trials ends the hunt.
   std::chrono::milliseconds most = {};
   OutputName output{""};  // the capture
-  std::string command;    // that it is made by, for the capture
-  std::string program;    // name and version, likewise
+  std::string command;    // command line of the hunt, stored in the capture
+  std::string program;    // name and version, stored in the capture
 };
 
 // One parameter of the case.
@@ -34,19 +35,19 @@ struct Choice {
   bool plain = false;
 };
 
-// What there is to tell.
+// The result of a hunt.
 struct Hunt {
   SearchOptions search;
   SearchResult found;
-  std::optional<Shrunk> shrunk;  // none: nothing was worse
-  std::vector<Choice> choices;   // of the case
+  std::optional<Shrunk> shrunk;  // empty: no case was worse
+  std::vector<Choice> choices;   // parameters of the case
   std::vector<review::Figure> figures;
-  std::uint64_t events = 0;  // of the capture
+  std::uint64_t events = 0;  // events in the capture
   Replayed replayed;         // the capture
 };
 
-// Errors: an image that cannot be made, a setting that is none, a kernel that does not start, an
-// output that cannot be written; "stopped".
+// Errors: an image cannot be made, a setting is invalid, a kernel does not start, an output cannot
+// be written; "stopped".
 [[nodiscard]] Result<Hunt> hunt(const Options& options, ImageMaker make,
                                 const app::Listener& listener, const std::atomic<bool>& stop);
 
@@ -54,7 +55,7 @@ struct Hunt {
 // kernel fails", or "no worse"; also where there is none.
 [[nodiscard]] std::string times_text(const Trial* trial);
 
-// Who hunted, and by which command.
+// The program and the command of a hunt.
 struct Made {
   std::string program;
   std::string command;

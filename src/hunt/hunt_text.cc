@@ -76,8 +76,8 @@ std::string followed_text(const Replayed& replayed) {
   return fmt::format("the model follows {} of its {}", format_count(replayed.followed), all);
 }
 
-// The text with a line or two that come again and again told once: a group that is tried for ever
-// fills pages.
+// Shortens runs of one or two repeated lines to one copy, because a group that is tried again and
+// again would fill pages.
 std::string without_repeats(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -101,7 +101,7 @@ std::string without_repeats(const std::string& text) {
   return out;
 }
 
-// What each policy made of the decision.
+// Describes each policy's treatment of the decision.
 std::string told_text(const Hunt& hunt, const Told& told) {
   const std::string_view names[] = {hunt.search.base.policy->name, hunt.search.with.policy->name};
   std::string out;

@@ -13,7 +13,7 @@ namespace {
 using age::Operation;
 using Kind = Operation::Kind;
 
-// Keeps account of what there is.
+// Keeps track of the existing files and the free space.
 class Drawer {
  public:
   Drawer(const Mix& mix, const Room& room)
@@ -36,7 +36,7 @@ class Drawer {
     std::uint64_t bytes = 0;
   };
 
-  // False when nothing more can be done.
+  // Returns false if nothing more can be done.
   bool step() {
     const std::uint64_t die = rng_.below(100);
     if (die < mix_.removals && !files_.empty()) return remove();
@@ -59,7 +59,7 @@ class Drawer {
     return true;
   }
 
-  // What it had is free after the next sync.
+  // The file's blocks become free at the next sync.
   bool remove() {
     if (files_.empty()) return false;
     const std::size_t at = rng_.below(files_.size());
@@ -81,7 +81,7 @@ class Drawer {
     return (bytes + room_.block_size - 1) / room_.block_size;
   }
 
-  // Near the middle more often than far from it.
+  // Values near the middle are more likely.
   std::uint64_t draw_bytes() {
     constexpr std::uint64_t kSteps = 1024;
     const double away =
@@ -99,7 +99,7 @@ class Drawer {
   std::uint64_t freed_ = 0;
   std::uint64_t written_ = 0;
   std::vector<File> files_;
-  std::vector<std::uint32_t> vacant_;  // slots; the last one is taken next
+  std::vector<std::uint32_t> vacant_;  // free slots; the last is used next
   std::vector<Operation> out_;
 };
 

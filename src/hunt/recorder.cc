@@ -38,7 +38,7 @@ void Recorder::end_commit() {
 }
 
 void Recorder::discard_inode(std::uint64_t ino, std::uint32_t needed) {
-  ino_ = ino;  // a file is emptied so
+  ino_ = ino;  // the driver empties a file this way
   writer_.discarded(kWriter, ino);
   decider_.discard_inode(ino, needed);
 }

@@ -12,7 +12,7 @@
 namespace e4r::hunt {
 namespace {
 
-// Where a request was put.
+// The blocks that a request got.
 struct Placed {
   std::uint64_t decision = 0, block = 0;
   std::uint32_t len = 0;
@@ -20,7 +20,7 @@ struct Placed {
 };
 using Places = std::vector<Placed>;
 
-// The decision at which the two part; 0: nowhere.
+// The first decision with different places; 0: none.
 std::uint64_t parting_of(const Places& base, const Places& with) {
   const auto [left, right] = std::mismatch(base.begin(), base.end(), with.begin(), with.end());
   if (left != base.end()) return left->decision;

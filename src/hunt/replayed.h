@@ -10,13 +10,14 @@
 
 namespace e4r::hunt {
 
-// A decision of a capture, and what each policy made of it.
+// A decision of a capture, and each policy's treatment of it.
 struct Told {
-  std::uint64_t decision = 0;     // its number, from 1; 0: there is none
-  std::array<std::string, 2> by;  // explained, several lines; "": it needed no such request
+  std::uint64_t decision = 0;  // its number, from 1; 0: none
+  std::array<std::string, 2>
+      by;  // explanations with several lines; "": the policy did not need this request
 };
 
-// A capture of a case, replayed as everybody who is given it will replay it.
+// The replay of a case's capture, as any user would run it.
 struct Replayed {
   std::uint64_t decisions = 0;
   std::uint64_t followed = 0;  // of these, as the model of the recorded policy makes them

@@ -12,7 +12,8 @@
 namespace e4r::hunt {
 namespace {
 
-// However many threads there are: the answer depends on it.
+// Number of parallel searches. It does not follow the number of threads, because the answer depends
+// on it.
 constexpr std::size_t kIslands = 4;
 
 struct Closed {
@@ -20,13 +21,13 @@ struct Closed {
 };
 using Optimizer = std::unique_ptr<std::remove_pointer_t<nlopt_opt>, Closed>;
 
-// What all searches share.
+// State shared by all searches.
 struct Shared {
   const Space& space;
   Starts& starts;
   const SearchOptions& options;
   const SearchTold& told;
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::uint64_t trials = 0;
   std::optional<Trial> worst;
   bool stopped = false;
@@ -42,11 +43,12 @@ class Island {
     const auto dimensions = static_cast<unsigned>(shared_.space.parameters().size());
     optimizer_.reset(nlopt_create(NLOPT_GN_CRS2_LM, dimensions));
     if (!optimizer_) return error("NLopt has no memory for {} dimensions", dimensions);
-    nlopt_srand(seed);  // of this thread
+    nlopt_srand(seed);  // seeds this thread only
     nlopt_set_lower_bounds1(optimizer_.get(), 0);
     nlopt_set_upper_bounds1(optimizer_.get(), 1);
     nlopt_set_max_objective(optimizer_.get(), &Island::value, this);
-    // A candidate that was tried before costs nothing, but there may be no other one.
+    // A repeated candidate costs no trial, but the optimizer might find no new one, so limit its
+    // evaluations.
     nlopt_set_maxeval(optimizer_.get(),
                       static_cast<int>(std::min<std::uint64_t>(most_ * 20, 1 << 30)));
     std::vector<double> point(dimensions, 0.5);
@@ -115,7 +117,7 @@ class Island {
     return score;
   }
 
-  // False when all is to stop.
+  // Returns false if the search must stop.
   bool tell() {
     const std::scoped_lock lock(shared_.mutex);
     ++shared_.trials;
@@ -136,9 +138,9 @@ class Island {
   const std::uint64_t most_;
   Optimizer optimizer_;
   std::map<Levels, double> known_;
-  bool made_ = false;  // what follows
+  bool made_ = false;  // whether origin_ and start_ are set
   Origin origin_;
-  std::shared_ptr<const Start> start_;  // of that origin; null: there is no room for it
+  std::shared_ptr<const Start> start_;  // of that origin; null: the age does not fit
   std::optional<Found> best_;
   SearchTally tally_;
   std::optional<Error> failed_;

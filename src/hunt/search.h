@@ -11,22 +11,22 @@
 namespace e4r::hunt {
 
 struct SearchOptions : Match {
-  // Asked before each trial: true ends the search with what it has found. May be called from
-  // several threads at once; empty: it makes all of its trials.
+  // Called before each trial; true ends the search. May be called from several threads at once.
+  // Empty: the search makes all of its trials.
   std::function<bool()> enough = nullptr;
-  std::uint64_t trials = 2000;  // in all
+  std::uint64_t trials = 2000;  // total of all searches
   std::uint64_t seed = 1;
   unsigned threads = 0;  // 0: one per CPU. The answer does not depend on it
 };
 
-// What a search has come to.
+// The result of a search.
 struct Found {
   Levels levels;
   Trial trial;
 };
 struct SearchTally {
   std::uint64_t trials = 0;
-  std::uint64_t worse = 0;  // of these
+  std::uint64_t worse = 0;  // trials in which the second policy was worse
   std::uint64_t better = 0;
   std::uint64_t alike = 0;       // times are compared, and both decided alike
   std::uint64_t impossible = 0;  // ran out of space, made too few requests, had no such figure
@@ -35,7 +35,7 @@ struct SearchTally {
   std::string base_failure;  // how that of --base failed first
 };
 struct SearchResult {
-  std::optional<Found> best;  // the worst case; none: none is worse
+  std::optional<Found> best;  // the worst case; empty: no case is worse
   SearchTally tally;
 };
 

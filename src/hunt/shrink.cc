@@ -6,7 +6,7 @@
 namespace e4r::hunt {
 namespace {
 
-// Tries smaller cases one after another, and keeps those that still show it.
+// Tries smaller cases one after another, and keeps those that are still bad enough.
 class Shrinker {
  public:
   Shrinker(const Space& space, Starts& starts, const SearchOptions& options, const Found& found,
@@ -31,7 +31,7 @@ class Shrinker {
   }
 
  private:
-  // Whether the scene still shows it; if so it is the best one from now on.
+  // Returns whether the scene is still bad enough. If so, it becomes the best case.
   Result<bool> keeps(Scene scene, const Levels& levels) {
     ++best_.trials;
     if (!told_(best_.trials, &best_.trial)) return error("stopped");
@@ -57,7 +57,8 @@ class Shrinker {
     return best_.trials < most_ && !(options_.enough && options_.enough());
   }
 
-  // The plain value, else the one in the middle between one that is too plain and the best one.
+  // Tries the plain value, and otherwise bisects between a value that is too plain and the best
+  // one.
   Status shrink_parameter(std::size_t index) {
     for (std::uint32_t low = 0; low < best_.levels[index] && may_go_on();) {
       Levels levels = best_.levels;
@@ -69,7 +70,7 @@ class Shrinker {
     return {};
   }
 
-  // Once more as long as it helps: what one parameter needed, another one may not.
+  // Repeats while it helps, since a change of one parameter may allow a plainer value of another.
   Status shrink_parameters() {
     for (bool again = true; again && may_go_on();) {
       const Levels before = best_.levels;

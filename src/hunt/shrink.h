@@ -5,17 +5,17 @@
 
 namespace e4r::hunt {
 
-// The case that a search has found, made small.
+// The reduced worst case.
 struct Shrunk {
   Levels levels;
-  Scene scene;  // has fewer operations than its levels draw
+  Scene scene;  // may have fewer operations than its levels would draw
   Trial trial;
   std::uint64_t trials = 0;
 };
 
-// Brings each parameter as near to its plain value as it goes, and then leaves out operations
-// (delta debugging: Zeller and Hildebrandt, 2002), for as long as three quarters of the powers
-// of two are left by which the second policy is worse. Makes `most` trials at most.
+// Moves each parameter as near as possible to its plain value, and then leaves out operations
+// (delta debugging: Zeller and Hildebrandt, 2002). A smaller case must keep three quarters of the
+// score. Makes at most `most` trials.
 [[nodiscard]] Result<Shrunk> shrink(const Space& space, Starts& starts,
                                     const SearchOptions& options, const Found& found,
                                     std::uint64_t most, const SearchTold& told);

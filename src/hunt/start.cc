@@ -20,7 +20,7 @@ std::vector<std::uint64_t> copy_of(bitmap::ConstWords words) {
   return {words.begin(), words.end()};
 }
 
-// The file system's bitmaps after years, under 6.1's allocator.
+// Ages the file system under 6.1's allocator and returns its bitmaps.
 Result<std::vector<std::vector<std::uint64_t>>> aged(const image::Image& image,
                                                      const Origin& origin) {
   app::AgeingOptions options;
@@ -39,7 +39,7 @@ Result<std::vector<std::vector<std::uint64_t>>> aged(const image::Image& image,
   return out;
 }
 
-// Cuts each free extent into pieces, with blocks in use between them.
+// Cuts each free extent into pieces with used blocks between them.
 void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uint32_t gap) {
   bitmap::for_each_clear_run(words, limit, [&](std::uint32_t start, std::uint32_t end) {
     for (std::uint64_t cut = std::uint64_t{start} + piece; cut < end; cut += piece + gap)

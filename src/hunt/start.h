@@ -16,13 +16,12 @@
 
 namespace e4r::hunt {
 
-// Makes a new file system of so many bytes with blocks of so many bytes, and says under which path
-// it can be opened for as long as the hunt goes on.
+// Makes a new file system of `bytes` bytes with the given block size. Returns a path that stays
+// valid during the hunt.
 using ImageMaker =
     std::function<Result<std::string>(std::uint64_t bytes, std::uint32_t block_size)>;
 
-// A file system as a candidate begins with it. Files of its past are blocks in use that belong to
-// nobody.
+// The initial file system of a candidate. Files of its past are used blocks without an owner.
 class Start {
  public:
   Start(std::shared_ptr<const image::Image> image, std::vector<std::vector<std::uint64_t>> bitmaps);
@@ -32,23 +31,23 @@ class Start {
   [[nodiscard]] const image::SuperblockInfo& superblock() const { return image_->superblock(); }
   [[nodiscard]] const state::Source& source() const { return source_; }
   [[nodiscard]] std::uint64_t free_blocks() const;
-  // Where its image can be opened: made at the first call, gone with the object.
+  // The path of its image. The first call makes the image, and the destructor removes it.
   [[nodiscard]] Result<std::string> path() const;
 
  private:
   const std::shared_ptr<const image::Image> image_;
   const std::vector<std::vector<std::uint64_t>> bitmaps_;  // by group; empty: as in the image
   state::Source source_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable Fd file_;
 };
 
-// Makes starts, and keeps the new file systems that they come from. Thread-safe.
+// Makes starts, and caches the new file systems behind them. Thread-safe.
 class Starts {
  public:
   explicit Starts(ImageMaker make) : make_(std::move(make)) {}
 
-  // Null when a file system of that size has no room for the age. The Error: an image that cannot
+  // Returns null if the age does not fit into a file system of that size. Errors: the image cannot
   // be made.
   [[nodiscard]] Result<std::shared_ptr<const Start>> make(const Origin& origin);
 

@@ -15,7 +15,7 @@ namespace {
 
 using results::Outcome;
 
-// All that files can have.
+// All inodes that files can use.
 std::vector<std::uint32_t> inodes_of(const Start& start, bool one_directory) {
   const image::SuperblockInfo& superblock = start.superblock();
   if (!one_directory) return app::spread_inodes(superblock, start.source().geometry);
@@ -26,7 +26,7 @@ std::vector<std::uint32_t> inodes_of(const Start& start, bool one_directory) {
   return out;
 }
 
-// How many slots they use.
+// The number of slots that the operations use.
 std::size_t slots_of(const std::vector<age::Operation>& operations) {
   std::size_t out = 0;
   for (const age::Operation& operation : operations)
@@ -72,7 +72,7 @@ bool measure(const results::Row& objective, Trial& trial) {
 }
 
 Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start) {
-  // So that no trial takes long: block by block, every block is a request.
+  // Limits the time of a trial: with nodelalloc every block is a request.
   constexpr std::uint64_t kMostDelayed = 1 << 18, kMostDirect = 1 << 14;
   Scene out;
   out.start = std::move(start);
@@ -101,7 +101,7 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
                      std::vector<trace::Event>* events) {
   const state::Source& source = scene.start->source();
   E4R_TRY(const allocator::Tunables tunables, tunables_of(scene, side));
-  std::string path;  // models need none
+  std::string path;  // not needed for models
   if (guest::is_kernel(*side.policy)) {
     E4R_TRY(path, scene.start->path());
   }

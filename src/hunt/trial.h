@@ -45,12 +45,12 @@ struct Trial {
 // Fills in values and score of two outcomes. False: they have no such figure.
 [[nodiscard]] bool measure(const results::Row& objective, Trial& trial);
 
-// What is tried: a start, and operations on it.
+// A trial's input: a start, and operations on it.
 struct Scene {
   std::shared_ptr<const Start> start;
   std::vector<age::Operation> operations;
   age::Writing writing = age::Writing::delayed;
-  std::vector<std::uint32_t> inodes;  // of the slots that the operations use
+  std::vector<std::uint32_t> inodes;  // inodes of the slots that the operations use
   std::vector<std::string> settings;
 };
 [[nodiscard]] Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start);
@@ -60,7 +60,7 @@ struct Scene {
 [[nodiscard]] Result<results::Outcome> play(const Scene& scene, const review::Side& side,
                                             std::vector<trace::Event>* events = nullptr);
 
-// Who is compared, and by what.
+// The two policies and the objective.
 struct Match {
   review::Side base, with;
   const results::Row* objective = nullptr;
@@ -80,7 +80,7 @@ inline constexpr double kWorstScore = 1e6, kNoScore = -100;
 // in the middle stands for its side.
 [[nodiscard]] Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match);
 
-// The tunables under which a side decides.
+// The tunables of a side.
 [[nodiscard]] Result<allocator::Tunables> tunables_of(const Scene& scene, const review::Side& side);
 
 }  // namespace e4r::hunt
