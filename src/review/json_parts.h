@@ -5,7 +5,7 @@
 
 #include "review/review.h"
 
-// What documents of reviews and of hunts have alike.
+// Parts shared by the documents of reviews and hunts.
 namespace e4r::review {
 
 [[nodiscard]] boost::json::object side_json(const Side& side);

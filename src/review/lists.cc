@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a review says of all cases together: what changed, how far, and what is noise.
+// The statements of a review about all cases together: changes, their sizes, and the noise.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace e4r::review {
 namespace {
 
-// How many times larger the larger one is.
+// The ratio of the larger value to the smaller.
 double factor_of(double base, double with) {
   return std::max(base, with) / std::min(base, with);
 }
@@ -27,7 +27,7 @@ const Figure& figure_at(const Review& review, const Told& told) {
   return review.cases[told.of].figures[told.figure];
 }
 
-// The largest first. Of those that were nothing before, the one that is most now.
+// Sorts the largest first. Among changes from zero, the largest new value comes first.
 void sort_by_size(const Review& review, std::vector<Told>& all) {
   std::ranges::stable_sort(all, std::greater(), [&review](const Told& told) {
     const Figure& figure = figure_at(review, told);
@@ -42,7 +42,7 @@ Summary::Way way_of(const Review& review, std::vector<Told> all) {
   return {all.size(), all[all.size() / 2], all.front()};
 }
 
-// By what part 19 of 20 of the factors differ from 1 at the most.
+// The relative difference from 1 that 19 of 20 factors do not exceed.
 double width_of(std::vector<double> factors) {
   std::ranges::sort(factors);
   const auto most = static_cast<double>(factors.size() - 1);
@@ -196,7 +196,7 @@ std::vector<Told> told(const Review& review, Change change) {
 }
 
 std::vector<Told> largest(const Review& review, Change change) {
-  constexpr std::size_t kMost = 5;  // of a figure
+  constexpr std::size_t kMost = 5;  // per figure
   const std::vector<Told> all = told(review, change);
   std::vector<Told> out;
   for (const Summary& summary : summaries_of(review, change)) {
@@ -220,7 +220,7 @@ std::vector<Summary> summaries(const Review& review) {
                                      [](const Summary& summary) { return summary.row->key; });
       if (known == out.end()) known = out.insert(out.end(), Summary{figure.row, 0, {}, {}});
       const Change change = change_of(figure);
-      if (change == Change::unknown) continue;  // one of the two has no such figure
+      if (change == Change::unknown) continue;  // a policy lacks the figure
       ++known->cases;
       changes[figure.row->key][change].push_back({of, i});
     }

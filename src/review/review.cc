@@ -24,23 +24,23 @@ std::string short_name(const app::CaptureName& name) {
   return file;
 }
 
-// The error of a run that ends this case alone; "stopped" ends all.
+// Whether the error ends the whole review ("stopped"). Other errors end only the case.
 bool ends_all(const Error& error) {
   return error.message == "stopped";
 }
 
-// A caveat of a case, once.
+// Adds a caveat to a case, without duplicates.
 void note(Case& out, std::string caveat) {
   if (std::ranges::find(out.caveats, caveat) == out.caveats.end())
     out.caveats.push_back(std::move(caveat));
 }
 
-// A listener that makes caveats of warnings.
+// A listener that turns warnings into caveats.
 app::Listener noting(Case& out, const app::Listener& listener) {
   return {listener.progress, [&out](const std::string& warning) { note(out, warning); }};
 }
 
-// What the code of a kernel does not begin with.
+// Notes the state that a kernel's code does not start with.
 void note_cold_kernels(const Options& options, const app::Inputs& inputs, Case& out) {
   std::string names;
   for (const Side* side : {&options.base, &options.with})
@@ -52,7 +52,7 @@ void note_cold_kernels(const Options& options, const app::Inputs& inputs, Case& 
                   "held in memory when recording began");
 }
 
-// What both sides made of a case, in as many runs as there were.
+// The outcomes of both sides, one per run.
 struct Runs {
   std::array<std::vector<results::Outcome>, 2> of;  // base, with
   [[nodiscard]] bool alike() const {
@@ -61,8 +61,8 @@ struct Runs {
   }
 };
 
-// How often each side is to be run. Only the code of kernels takes time, and where all decisions
-// are alike no time is told.
+// The number of runs per side. Only a kernel's code has times, and a case without differences shows
+// no times.
 unsigned repeats_for(const Runs& runs, const Options& options) {
   const bool timed =
       guest::is_kernel(*options.base.policy) && guest::is_kernel(*options.with.policy);
@@ -200,7 +200,7 @@ Result<Case> review_ageing(const AgeingCase& wanted, const Options& options,
   return out;
 }
 
-// A review of files that were built anew meanwhile would be of nobody knows which code.
+// If a file was rebuilt during the review, nobody knows which code was reviewed.
 Status check_unchanged(const Side& side) {
   if (!side.file) return {};
   E4R_TRY(const auto now, app::policy_file(*side.policy));

@@ -15,21 +15,21 @@
 #include "results/rows.h"
 #include "stats/free_extents.h"
 
-// What `e4replay review` does: one policy against another, on captures of real kernels and on file
-// systems that are aged, told as a cover letter tells it.
+// Implements `e4replay review`: it compares one policy with another on captures of real kernels and
+// on aged file systems, and describes the result for a cover letter.
 namespace e4r::review {
 
 // A policy with its tunables.
 struct Side {
   const allocator::Policy* policy = nullptr;
   std::vector<std::string> settings;         // each as NAME=VALUE
-  std::optional<app::PolicyFile> file = {};  // that has its code, as it was read; none: it is ours
+  std::optional<app::PolicyFile> file = {};  // the policy's code, as it was read; empty: built-in
 };
 
-// A file system that both policies age, from the same start.
+// A file system that both policies age from the same start.
 struct AgeingCase {
   age::Profile profile;
-  std::string image_path;  // of the start image, and what messages call it
+  std::string image_path;  // path of the start image, used in messages
   std::string image_name;
   age::Until until;
   std::uint64_t seed = 1;
@@ -39,9 +39,9 @@ struct Options {
   Side base, with;
   std::vector<app::CaptureName> captures;
   std::vector<AgeingCase> ageing;
-  bool force = false;    // compare on captures that the model does not follow as well
+  bool force = false;    // also compare on captures that the model does not follow
   unsigned threads = 0;  // 0: one per CPU
-  unsigned repeats = 3;  // runs of each of two kernels, in turn, where they decide differently
+  unsigned repeats = 3;  // alternating runs of each of two kernels that decide differently
 };
 
 // One figure of both policies.
@@ -60,27 +60,27 @@ inline constexpr std::string_view kGuessedSizes = "guessed_sizes",
                                   kGuessedWriters = "guessed_writers";
 
 enum class Change : std::uint8_t {
-  unknown,  // one of the two has no such figure, or no way is better
-  same,     // or a time that differs by no more than noise
+  unknown,  // a policy has no such figure, or no direction is better
+  same,     // includes a time that differs by at most the noise
   better,
   worse,
 };
 [[nodiscard]] Change change_of(const Figure& figure);
-// How large the change is: 0.5 for from 100 to 150 or to 50; infinite from 0 to more.
+// The relative size of the change: 0.5 from 100 to 150 or to 50; infinite from 0.
 [[nodiscard]] double size_of(const Figure& figure);
 
-// A capture, or a file system that was aged.
+// A capture, or an aged file system.
 struct Case {
   std::string name;         // "posting-256g", "age: agrawal"
-  std::string where;        // the capture as it was given, or the start image
-  bool aged = false;        // and no capture
-  std::string kernel;       // that was recorded; of an aged one: empty
-  std::uint64_t bytes = 0;  // of the file system
+  std::string where;        // name of the capture as given, or of the start image
+  bool aged = false;        // an aged file system, not a capture
+  std::string kernel;       // the recorded kernel; empty for an aged file system
+  std::uint64_t bytes = 0;  // size of the file system
   std::uint32_t block_size = 0;
-  std::uint64_t decisions = 0;  // recorded ones that could be compared, and of these those that the
-  std::uint64_t followed = 0;   // model of the recorded kernel makes, too
-  std::string recorded_policy;  // that model
-  std::vector<Figure> figures;  // no times where both decided alike
+  std::uint64_t decisions = 0;  // comparable recorded decisions
+  std::uint64_t followed = 0;   // of these: made by the model of the recorded kernel too
+  std::string recorded_policy;  // the name of that model
+  std::vector<Figure> figures;  // without times if both decided alike
   stats::FreeExtents free_base, free_with;
   bool alike = false;                // both decided every request alike
   std::vector<Figure> alike_times;   // the times of such a case: they show what noise is
@@ -91,14 +91,14 @@ struct Case {
   std::array<std::string, 2> failed = {};  // empty: it did not
 };
 
-// How far a time of a kernel differs from that of another one that decides alike.
+// The noise of a time, measured between kernels that decide alike.
 struct Band {
-  std::string key;        // of the figure
-  std::size_t cases = 0;  // that were decided alike
-  double width = 0;       // part of the time by which 19 of 20 of these differ at the most
+  std::string key;        // key of the figure
+  std::size_t cases = 0;  // number of cases that were decided alike
+  double width = 0;       // relative difference that 19 of 20 of these cases do not exceed
 };
 
-// A caveat, and the cases that it is of.
+// A caveat, and the cases to which it applies.
 struct Caveat {
   std::string text;
   std::vector<std::size_t> of;
@@ -106,10 +106,10 @@ struct Caveat {
 
 struct Review {
   Side base, with;
-  std::vector<Case> cases;      // captures in the order given, then the aged ones
-  bool timed = false;           // the code of a kernel decided: some figures are times
-  std::vector<Band> bands;      // of times
-  std::vector<Caveat> caveats;  // equal ones of several cases are one
+  std::vector<Case> cases;      // captures in the given order, then aged file systems
+  bool timed = false;           // a kernel's code decided, so some figures are times
+  std::vector<Band> bands;      // noise of the times
+  std::vector<Caveat> caveats;  // equal caveats of several cases are merged
 };
 
 // Puts what the cases say together: bands of noise, which become the noise of the times of cases
@@ -122,7 +122,7 @@ void conclude(Review& review);
 // changed meanwhile; "stopped".
 [[nodiscard]] Result<Review> review(const Options& options, const app::Listener& listener);
 
-// A change of this size and more is listed. Times differ from run to run by a few percent.
+// Smaller changes are not listed. Times vary from run to run by a few percent.
 inline constexpr double kWorthTelling = 0.01;
 inline constexpr double kWorthTellingOfTimes = 0.1;
 [[nodiscard]] bool is_time(const Figure& figure);
@@ -140,42 +140,42 @@ struct Failures {
 
 // A figure of a case, by their places.
 struct Told {
-  std::size_t of = 0;  // the case
+  std::size_t of = 0;  // index of the case
   std::size_t figure = 0;
 };
-// Those of the lists that changed so and by as much as is told, the largest change first, times
-// behind all others.
+// The figures of the lists with this change, if it is large enough. The largest change comes first,
+// times come last.
 [[nodiscard]] std::vector<Told> told(const Review& review, Change change);
-// The largest few of each figure, figure by figure.
+// The few largest changes of each figure, figure by figure.
 [[nodiscard]] std::vector<Told> largest(const Review& review, Change change);
 
-// One figure over all cases that have it.
+// One figure over all cases with that figure.
 struct Summary {
   const results::Row* row = nullptr;
   std::size_t cases = 0;
   struct Way {
-    std::size_t count = 0;  // of the cases, however small the change is
-    Told median, most;      // of these cases: the one in the middle by size, and the largest
+    std::size_t count = 0;  // cases, including very small changes
+    Told median, most;      // of these cases: the median by size, and the largest
   } worse, better;
   [[nodiscard]] const Way& way(Change change) const {
     return change == Change::worse ? worse : better;
   }
 };
-// Of each figure of the lists, in their order, times last.
+// One summary for each figure of the lists, in their order, times last.
 [[nodiscard]] std::vector<Summary> summaries(const Review& review);
-// Those of which told() has something.
+// Only the summaries with entries in told().
 [[nodiscard]] std::vector<Summary> summaries_of(const Review& review, Change change);
 
-// Who made a review, and by which command.
+// The program and the command of a review.
 struct Made {
   std::string program;               // name and version
   std::vector<std::string> command;  // its words, as a shell takes them
 };
 
-// Plain text for a cover letter: ASCII but for names, no line longer than 72 columns unless a word
-// is. What is worse comes first.
+// Plain text for a cover letter: ASCII except for names, and no line longer than 72 columns unless
+// it is one word. Regressions come first.
 [[nodiscard]] std::string review_text(const Review& review, const Made& made);
-// The same as a page.
+// The same as an HTML page.
 [[nodiscard]] std::string review_html(const Review& review, const Made& made);
 // The document of schema e4replay-review/1.
 [[nodiscard]] std::string review_json(const Review& review, const Made& made);

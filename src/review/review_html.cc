@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page of a review: all of it is text, tables, bars and dots, so it has no script.
+// The page of a review. It has only text, tables, bars and dots, so it needs no script.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,8 +15,7 @@ namespace {
 
 using report::html_escape;
 
-// Narrow enough for a phone: the first column is wrapped, and cells of the class "more" are not
-// there on a narrow screen.
+// Fits on a phone: the first column wraps, and narrow screens hide cells of the class "more".
 std::string table(std::string_view label, std::string_view head, const std::string& rows) {
   return fmt::format(
       "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table "
@@ -30,7 +29,7 @@ std::string figure_cells(const Figure& figure) {
                      results::text_of(figure.with), noise_text(figure));
 }
 
-// A link to the case below.
+// A link to the section of the case.
 std::string link(const Review& review, std::size_t of) {
   return fmt::format("<a href=\"#case-{}\">{}</a>", of, html_escape(review.cases[of].name));
 }
@@ -98,7 +97,7 @@ std::string inputs(const Review& review) {
          fmt::format("<p class=\"note\">{}</p>\n", html_escape(inputs_note(review)));
 }
 
-// How much of the free space is in extents of a bucket, as a bar.
+// A bar for the share of free space in the extents of a bucket.
 std::string bar(std::uint64_t blocks, std::uint64_t all, int series) {
   return fmt::format(
       "<td class=\"more\"><svg width=\"100\" height=\"10\" role=\"img\" aria-label=\"{0:.1f} "
@@ -123,7 +122,7 @@ std::string histogram(const Case& one) {
                rows);
 }
 
-// Links from above lead to a case that was decided alike, too.
+// Keeps the anchors of cases that were decided alike, because other parts link to them.
 std::string alike_names(const Review& review) {
   std::string names;
   for (const std::size_t i : alike_cases(review))
@@ -165,7 +164,7 @@ std::string headline(const Review& review) {
       format_count(summaries_of(review, Change::better).size()));
 }
 
-// A policy, and the code that it is.
+// A policy, and the identity of its code.
 std::string side_html(const Side& side) {
   const std::string code = code_text(side);
   return html_escape(side_text(side) + (code.empty() ? "" : ": " + code));

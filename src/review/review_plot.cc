@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The plot of a review: a row a figure, a dot a case. It is made of elements with places in
-// percent, so that it has the width of any window, and needs no script.
+// The plot of a review: a row per figure, a dot per case. Positions are in percent, so it fits any
+// window width and needs no script.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace e4r::review {
 namespace {
 
-// How many times worse a figure is, less one: 0.5 for half as much again, -0.5 for the other way
-// round; infinite from or to nothing.
+// How much worse a figure is: 0.5 if it is worse by half, negative if it is better, infinite if one
+// value is zero.
 double worse_by(const Figure& figure) {
   const double base = results::number_of(figure.base).value_or(0);
   const double with = results::number_of(figure.with).value_or(0);
@@ -24,7 +24,7 @@ double worse_by(const Figure& figure) {
   return (with > base) == (figure.row->better == results::Better::lower) ? by : -by;
 }
 
-// From the middle, on a scale that is a line near 0 and logarithmic far from it.
+// Maps to a scale that is linear near 0 and logarithmic far from it.
 double bent(double by) {
   constexpr double kLine = 0.01;
   return std::copysign(std::log10(1 + std::abs(by) / kLine), by);
@@ -37,7 +37,7 @@ struct Mark {
 constexpr Mark kMarks[] = {{0.01, "1 %"}, {0.1, "10 %"},  {1, "x2"},      {9, "x10"},
                            {99, "x100"},  {999, "x1000"}, {99999, "x1e5"}};
 
-// A scale in percent of the width. The outermost tenths are for what was nothing before or is now.
+// A scale in percent of the width. The outermost tenths show changes from or to zero.
 class Scale {
  public:
   explicit Scale(double most) : most_(bent(std::max(most, 0.1))) {}
@@ -78,7 +78,7 @@ std::vector<Dot> dots_of(const Review& review, const std::string& key, const Sca
 
 constexpr std::size_t kLanes = 6;
 
-// In lanes above each other where they would lie on each other; in the last one they do.
+// Dots that would overlap go to separate lanes; dots in the last lane may overlap.
 std::string dots_html(const std::vector<Dot>& dots, std::size_t& lanes) {
   constexpr double kApart = 1.3;
   std::vector<double> last(kLanes, -100);

@@ -14,15 +14,15 @@
 namespace e4r::review {
 namespace {
 
-// What mail programs and `git am` leave as it is.
+// Mail programs and `git am` leave lines of this length unchanged.
 constexpr std::size_t kColumns = 72;
 
 std::string heading(const std::string& text, char line) {
   return text + "\n" + std::string(text.size(), line) + "\n";
 }
 
-// The words in lines, the first of which begins with `line`, the others with blanks. `end` is put
-// where a line is broken. A word that is longer than a line stays whole.
+// Wraps words. The first line begins with `line`, later lines are indented. `end` marks each line
+// break. A word longer than a line stays whole.
 std::string wrapped(std::string line, const std::vector<std::string>& words, std::size_t indent,
                     std::string_view end = {}) {
   std::string out;
@@ -45,13 +45,13 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// Without blanks at its end.
+// Removes blanks at the end.
 std::string trimmed(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
 
-// Not longer than a column: what is cut off ends in "~".
+// Shortens the text to `most` columns; "~" marks a cut.
 std::string cut(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 1) + "~";
 }
@@ -63,7 +63,7 @@ std::string cell(const results::Value& value) {
   return fmt::format("{:.4g}", results::number_of(value).value_or(0));
 }
 
-// Up to eight columns.
+// At most eight columns.
 std::string change_cell(const Figure& figure) {
   std::string text = noise_text(figure);
   if (text.size() <= 8) return text;
@@ -164,7 +164,7 @@ std::string case_text(const Case& one) {
   return out + histogram_text(one) + "\n";
 }
 
-// Of cases that were decided alike there is nothing to tell.
+// Cases that were decided alike have no figures to show.
 std::string cases_text(const Review& review) {
   std::string out;
   if (const auto alike = alike_cases(review); !alike.empty())

@@ -26,7 +26,8 @@ std::string counted(std::size_t count, std::string_view one, std::string_view mo
   return fmt::format("{} {}", format_count(count), count == 1 ? one : more);
 }
 
-// "the mean differs by up to 3.1 %, the median by up to 0.0 %, ...". A twentieth is left out.
+// "the mean differs by up to 3.1 %, the median by up to 0.0 %, ...". Omits one twentieth of the
+// cases as outliers.
 std::string bands_text(const Review& review) {
   std::string out;
   for (const Band& band : review.bands) {

@@ -6,16 +6,17 @@
 
 #include "review/review.h"
 
-// What the text and the page of a review say in the same words.
+// Wording shared by the text and the page of a review.
 namespace e4r::review {
 
-// "linux-7.3 with mb_max_to_scan=100", and whether anything decides like this.
+// "linux-7.3 with mb_max_to_scan=100", and whether any kernel decides like this.
 [[nodiscard]] std::string side_text(const Side& side);
-// Of a policy in a file: release and commit of a kernel, and the checksum; empty: it is ours.
+// For a policy from a file: release and commit of a kernel, and the checksum. Empty for built-in
+// policies.
 [[nodiscard]] std::string code_text(const Side& side);
-// What was compared, in sentences.
+// Describes in sentences what was compared.
 [[nodiscard]] std::string summary_text(const Review& review);
-// What times are and which noise they have; empty: there are none.
+// Explains times and their noise; empty if there are no times.
 [[nodiscard]] std::string times_note(const Review& review);
 // "worse in 42 of 88, median +1.2 %, most +67.0 % in git-1k-aged; better in 3".
 [[nodiscard]] std::string way_text(const Review& review, const Summary& summary, Change change);
@@ -26,21 +27,21 @@ namespace e4r::review {
 [[nodiscard]] std::string nothing_changed(const Review& review, Change change);
 // How a figure of a case changed; "noise" of a time that differs by no more than that.
 [[nodiscard]] std::string noise_text(const Figure& figure);
-// The plot of the page: a row a figure, a dot a case; empty when there is nothing to compare.
+// The plot of the page: a row per figure, a dot per case. Empty if there is nothing to compare.
 [[nodiscard]] std::string plot_html(const Review& review);
-// The names of the cases with commas between them.
+// The names of the cases, separated by commas.
 [[nodiscard]] std::string names_text(const Review& review, const std::vector<std::size_t>& of);
-// Those that were decided alike.
+// The cases that were decided alike.
 [[nodiscard]] std::vector<std::size_t> alike_cases(const Review& review);
-// What "followed" means.
+// Explains "followed".
 [[nodiscard]] std::string inputs_note(const Review& review);
 // "10.0 GiB, 4.0 KiB".
 [[nodiscard]] std::string shape_text(const Case& one);
-// "100 %", "99.98 %": never 100 of fewer than all.
+// "100 %", "99.98 %": 100 only if all decisions were followed.
 [[nodiscard]] std::string followed_text(const Case& one);
-// 0 of nothing.
+// Returns 0 if `all` is 0.
 [[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t all);
-// The sizes of a bucket of free extents as e2freefrag has them: "4K... 8K-".
+// The range of a bucket of free extents, in e2freefrag's notation: "4K... 8K-".
 [[nodiscard]] std::string range_text(std::size_t bucket, std::uint32_t block_size);
 
 }  // namespace e4r::review
