@@ -56,7 +56,7 @@ class Driver {
   // A lookup with the answers of the model and, in the event, of the kernel.
   virtual void on_lookup(const Event& answer, std::uint64_t logical,
                          const StatusCache::Found& found) = 0;
-  // The model's call of the shrinker is over, and the kernel's begins.
+  // The model's call of the shrinker has ended, and the kernel's begins.
   virtual void on_call(const Event&, std::uint64_t /*reclaimable before it*/, const Scan&) {}
   // The kernel's figures at the end of its call.
   virtual void on_report(const Event&) {}
@@ -225,8 +225,8 @@ void Follower::on_call(const Event& event, std::uint64_t before, const Scan& sca
   });
 }
 
-// ext4_es_shrink tells how many entries were reclaimed or, if it was not recorded, the end of the
-// call does.
+// ext4_es_shrink has the number of reclaimed entries. If it was not recorded, the end of the call
+// has it.
 void Follower::on_report(const Event& event) {
   const auto found = calls_.find(event.pid);
   if (found == calls_.end()) return;

@@ -40,7 +40,7 @@ class StatusCache {
     bool was_reclaimed = false;  // nothing is known because the shrinker took the entry
   };
   Found look_up(std::uint64_t ino, std::uint64_t logical);
-  // A recorded lookup shows that nothing is known of the block.
+  // Records that, according to a recorded lookup, nothing is known of the block.
   void forget(std::uint64_t ino, std::uint64_t logical);
 
   // The inodes with reclaimable entries, in the shrinker's order. The shrinker may reorder them.
