@@ -21,7 +21,7 @@ namespace e4r::tools {
 namespace {
 
 volatile std::sig_atomic_t child_pid = 0;
-volatile std::sig_atomic_t last_signal = 0;  // of those that came while the child ran
+volatile std::sig_atomic_t last_signal = 0;  // the last signal during the child's life
 
 void remember(int signal) {
   last_signal = signal;
@@ -32,9 +32,9 @@ void hand_on(int signal) {
   if (child_pid > 0) ::kill(static_cast<pid_t>(child_pid), signal);
 }
 
-// What is done with signals while a child runs; as before when the object goes. They are blocked
-// from the start of the object until let_in(), and again from block() on: none is lost between the
-// handlers of before and those of here.
+// Handles signals while a child runs; the destructor restores the previous handlers. Signals are
+// blocked from construction until let_in(), and again after block(). So none is lost while the
+// handlers change.
 class ChildSignals {
  public:
   ChildSignals() {
@@ -77,7 +77,7 @@ Error cannot_run(const std::string& program, int errnum) {
   return error("cannot run {}: {}", program, errno_text(errnum));
 }
 
-// Of what waitpid() said.
+// Converts a status of waitpid().
 int exit_status(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -209,7 +209,7 @@ Child::~Child() {
 
 std::optional<int> Child::wait(std::chrono::milliseconds most) {
   pollfd end = {pid_fd_, POLLIN, 0};
-  ::poll(&end, 1, static_cast<int>(most.count()));  // without pidfds, the whole time
+  ::poll(&end, 1, static_cast<int>(most.count()));  // without pidfds, waits the whole time
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   return exit_status(status);

@@ -13,23 +13,23 @@
 
 namespace e4r::tools {
 
-// The first program of that name in PATH, /usr/sbin and /sbin that is not this one; empty when
-// there is none.
+// The first program of that name in PATH, /usr/sbin and /sbin, except this program itself. Empty if
+// none exists.
 [[nodiscard]] std::string find_program(const std::string& name);
 
-// Where the installed mke2fs is: $E4R_MKE2FS, or what find_program() finds.
+// The path of the installed mke2fs: $E4R_MKE2FS, or the result of find_program().
 [[nodiscard]] Result<std::string> find_mke2fs();
 
-// Words as exec() and posix_spawn() take them; good for as long as `words` is left alone.
+// Pointers for exec() and posix_spawn(). They are valid while `words` is unchanged.
 [[nodiscard]] std::vector<char*> pointers(std::vector<std::string>& words);
 
-// Becomes the program; returns only to say why it could not.
+// Replaces this process by the program. Returns only on failure.
 [[nodiscard]] Error become(const std::string& program, std::vector<std::string> argv);
 
-// Runs the program on our standard input, output and error, so that it can ask on the terminal,
-// and waits for it: its exit status, or 128 + the signal that ended it. Meanwhile what the
-// terminal sends to both is the child's to answer, and SIGTERM and SIGHUP are handed on to it. When
-// it succeeds all the same, the signal reaches this program then.
+// Runs the program on this process's standard input, output and error, so that it can ask on the
+// terminal. Waits for it and returns its exit status, or 128 + the signal that ended it. Meanwhile
+// the child alone reacts to signals from the terminal, and SIGTERM and SIGHUP are forwarded to it.
+// If it succeeds in spite of a signal, this program then receives the signal.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
 
 // What a program printed, standard error included, and how it ended (as run_child() says it).
@@ -47,17 +47,17 @@ struct Captured {
 // terminal sends goes to both.
 class Child {
  public:
-  // argv[0] is looked up in PATH. The Error: it cannot be run.
+  // Looks up argv[0] in PATH. Error: it cannot be run.
   [[nodiscard]] static Result<Child> start(std::vector<std::string> argv);
   Child(Child&& other) noexcept { swap(other); }
   Child& operator=(Child&& other) noexcept {
     swap(other);
     return *this;
   }
-  // It goes on, if it has not ended.
+  // The program continues if it has not ended.
   ~Child();
 
-  // Waits for its end, not longer than that: its exit status, or 128 + the signal that ended it.
+  // Waits at most `most` for its end. Returns its exit status, or 128 + the signal that ended it.
   [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds most);
   void send(int signal) const;
 

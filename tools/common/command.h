@@ -20,9 +20,9 @@ inline constexpr int kDisagreed = 3;     // verify ran and found disagreement
 inline constexpr int kPolicyFailed = 4;  // review or hunt ran, and a policy or its kernel failed
 inline constexpr int kStopped = 130;     // a signal ended a sweep that can be resumed, or a hunt
 
-// One subcommand: its name, its line in the overview, worked examples for --help, and a function
-// that declares the options on `app` and returns what to run once they are parsed. The closure
-// returns an exit status, or an Error that main prints as one line and turns into kFailed.
+// One subcommand: its name, its line in the overview, examples for --help, and a function that
+// declares the options on `app` and returns the action to run after parsing. The action returns an
+// exit status, or an Error that main prints as one line and turns into kFailed.
 struct Command {
   std::string_view name;
   std::string_view summary;
@@ -30,20 +30,21 @@ struct Command {
   std::function<Result<int>()> (*declare)(CommandLine& app);
 };
 
-// What a program with subcommands says of itself, and what it has. Defined by each of them.
+// The description and the examples of a program with subcommands. Each such program defines it.
 struct Program {
   std::string_view name;
   std::string_view description;  // the first line of --help
-  std::string_view examples;     // and its last
-  // What completes a value, by the placeholder that --help shows for it (`--completion SHELL`).
+  std::string_view examples;     // the last lines of --help
+  // How to complete a value, by its placeholder in --help (`--completion SHELL`).
   completion::ValueOf value_of;
 };
 [[nodiscard]] const Program& program();
-// Commands of a group ("trace info") are declared by nesting: `declare` may add subcommands.
+// The program's subcommands. To declare a group ("trace info"), `declare` may add nested
+// subcommands.
 [[nodiscard]] std::span<const Command> commands();
 
-// Declares every subcommand, runs the one that was chosen, and returns its exit status. Prints
-// errors, and without a subcommand the overview.
+// Declares every subcommand, runs the chosen one, and returns its exit status. Prints errors;
+// without a subcommand it prints the overview.
 [[nodiscard]] int run_commands(int argc, char** argv);
 
 // Prints "NAME: MESSAGE (see --help)" on stderr and returns kUsage.

@@ -57,7 +57,7 @@ template <class T>
 DeclaredOption CommandLine::add_option(const std::string& names, T& value,
                                        const std::string& meaning) {
   CLI::Option* option = app_->add_option(names, value, meaning);
-  // CLI11 takes -1 for the largest number there is.
+  // CLI11 parses -1 as the largest unsigned number.
   if constexpr (std::is_unsigned_v<T>)
     option->check(CLI::Validator(
         [](const std::string& text) {
@@ -72,7 +72,7 @@ DeclaredOption CommandLine::add_option(const std::string& names,
                                        std::function<Status(const std::string&)> take,
                                        const std::string& meaning) {
   const auto checked = [take = std::move(take)](const std::string& text) {
-    // CLI11 may say "true" for a value that is not there.
+    // CLI11 passes "true" for a missing value.
     const Status status = take(text == "true" ? std::string() : text);
     if (!status.ok()) throw CLI::ValidationError(status.error().message);
   };

@@ -12,50 +12,49 @@ class App;
 class Option;
 }  // namespace CLI
 
-// The command line of a program or of one subcommand, on which options are declared. It is CLI11's,
-// which is a header without a library: compiled behind this interface once, and not again by each
-// file that declares an option.
+// The command line of a program or subcommand, on which options are declared. It wraps CLI11, a
+// header-only library, so that CLI11 is compiled once and not in each file that declares an option.
 namespace e4r::tools {
 
-// An option that has been declared, and what more there is to say of it.
+// A declared option, for adding more properties.
 class DeclaredOption {
  public:
   explicit DeclaredOption(CLI::Option* option) : option_(option) {}
-  DeclaredOption type_name(const std::string& placeholder);  // as --help shows its value
+  DeclaredOption type_name(const std::string& placeholder);  // the name of its value in --help
   DeclaredOption required();
-  DeclaredOption may_repeat();      // one value each time
-  DeclaredOption may_lack_value();  // it is empty then
-  DeclaredOption takes_the_rest();  // of an operand: one or more
+  DeclaredOption may_repeat();      // each use takes one value
+  DeclaredOption may_lack_value();  // a missing value is empty
+  DeclaredOption takes_the_rest();  // for an operand: takes one or more
   DeclaredOption one_of(const std::vector<std::string>& words);
   DeclaredOption excludes(DeclaredOption other);
   DeclaredOption needs(DeclaredOption other);
-  DeclaredOption show_default();  // the value that the variable has now
+  DeclaredOption show_default();  // shows the current value of the variable
 
  private:
   CLI::Option* option_;
 };
 
-// Refers to what it was made of; copies refer to the same.
+// Refers to the CLI11 object; copies refer to the same object.
 class CommandLine {
  public:
   explicit CommandLine(CLI::App& app) : app_(&app) {}
 
-  // `names` as in "-p,--policy"; without a dash it is an operand. Parsing sets the value, which has
-  // to live until then. Which T there are, the end of command_line.cc says.
+  // `names` is like "-p,--policy"; a name without a dash is an operand. Parsing sets `value`, which
+  // must live until then. The end of command_line.cc lists the supported types T.
   template <class T>
   DeclaredOption add_option(const std::string& names, T& value, const std::string& meaning = {});
-  // Calls `take` with the text; its error is that of a wrong command line.
+  // Calls `take` with the text. Its error becomes a command line error.
   DeclaredOption add_option(const std::string& names,
                             std::function<Status(const std::string&)> take,
                             const std::string& meaning);
   DeclaredOption add_flag(const std::string& names, bool& value, const std::string& meaning);
-  // "--fix{clear}": a flag that may take a value, as --fix=VALUE; without one it is "clear".
+  // "--fix{clear}" is a flag with an optional value, given as --fix=VALUE; the default is "clear".
   DeclaredOption add_flag(const std::string& names, std::string& value, const std::string& meaning);
 
   [[nodiscard]] CommandLine add_subcommand(const std::string& name, const std::string& summary,
                                            const std::string& examples);
   void require_subcommand();
-  [[nodiscard]] bool parsed() const;  // whether it is the subcommand that was chosen
+  [[nodiscard]] bool parsed() const;  // whether this subcommand was chosen
 
  private:
   CLI::App* app_;

@@ -12,27 +12,27 @@ namespace CLI {
 class App;
 }
 
-// Completion of command lines in bash, zsh and fish. What there is to complete comes from the
-// options as they are declared; what completes a value follows from its placeholder in --help.
+// Completion of command lines in bash, zsh and fish. The declared options give the words to
+// complete. The placeholder in --help determines how a value is completed.
 namespace e4r::tools::completion {
 
 struct Word {
-  std::string text;  // one that ends in '=' is not complete: something is to stand behind it
+  std::string text;  // a text ending in '=' is incomplete: more must follow
   std::string meaning = {};
 };
 
-// What can stand where a value does.
+// The completion of a value.
 struct Value {
   enum class Kind : std::uint8_t {
-    text,  // what nobody can know
+    text,  // free text
     file,
     directory,
-    command,  // the first word of one, with its own behind it
+    command,  // a program, followed by its own arguments
     words,
   };
   Kind kind = Kind::text;
   std::vector<Word> words = {};
-  bool list = false;  // several of the words, with commas between them
+  bool list = false;  // a list of words, separated by commas
 };
 
 struct Option {
@@ -48,7 +48,7 @@ struct Option {
 struct Operand {
   std::string placeholder;
   Value value;
-  bool rest = false;  // this and all that follow
+  bool rest = false;  // takes this and all following words
 };
 
 // A program or a subcommand.
@@ -62,27 +62,27 @@ struct Node {
 
 using ValueOf = Value (*)(std::string_view placeholder);
 
-// What is declared on `app`, but for options that --help does not show.
+// The declarations on `app`, except for hidden options.
 [[nodiscard]] Node node_of(const CLI::App& app, ValueOf value_of);
 
-// The file that a shell ("bash", "zsh" or "fish") is to read. Error: another shell.
+// The completion script for a shell ("bash", "zsh" or "fish"). Error: another shell.
 [[nodiscard]] Result<std::string> script(std::string_view shell, const Node& program);
 
-// One each.
+// The script for one shell.
 [[nodiscard]] std::string bash_script(const Node& program);
 [[nodiscard]] std::string zsh_script(const Node& program);
 [[nodiscard]] std::string fish_script(const Node& program);
 
-// "tune2fs-lazy" as a part of a function's name.
+// Converts "tune2fs-lazy" to a part of a function name.
 [[nodiscard]] std::string identifier(std::string_view name);
-// `text` with every `from` become `to`.
+// `text` with every `from` replaced by `to`.
 [[nodiscard]] std::string replaced(std::string_view text, std::string_view from,
                                    std::string_view to);
 
-// The words of a value, each once: shells give them a function.
+// The distinct sets of words; shell scripts get a function for each.
 struct WordSets {
   std::vector<const Value*> sets;
-  // Where `value` is among them, from 1 on; 0: it has no words.
+  // The number of `value` in `sets`, from 1 on; 0: it has no words.
   [[nodiscard]] std::size_t number_of(const Value& value) const;
 };
 [[nodiscard]] WordSets word_sets(const Node& program);

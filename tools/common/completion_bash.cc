@@ -7,8 +7,8 @@
 namespace e4r::tools::completion {
 namespace {
 
-// Two tables, and this, which reads them; PROGRAM is the program's name as an identifier. It stands
-// alone: where a package of completions is not installed, to source it is enough.
+// The script has two tables and this code, which reads them; PROGRAM stands for the program's name
+// as an identifier. It does not need the bash-completion package: sourcing it is enough.
 constexpr std::string_view kReader = R"(
 # Of the candidates in COMPREPLY, what stands behind the last = or : of the word $1: there bash has
 # split it. Nothing more is to be typed behind a candidate but where it ends in =.
@@ -107,7 +107,7 @@ std::string joined(const std::vector<Word>& words) {
   return out;
 }
 
-// The row of `_NAME_command`.
+// A row of the table `_NAME_command`.
 std::string command_row(const Node& node, const std::string& path) {
   std::string commands;
   std::string options;
@@ -136,7 +136,7 @@ std::string what_to_set(const Value& value) {
                      shell_quoted(joined(value.words)));
 }
 
-// The rows of `_NAME_value`.
+// Rows of the table `_NAME_value`.
 std::string value_rows(const Node& node, const std::string& path) {
   std::string out;
   for (const Option& option : node.options) {

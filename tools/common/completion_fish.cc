@@ -10,7 +10,7 @@ std::string in_quotes(std::string_view text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
-// PATHS are " A" and " A B" for subcommand B of A.
+// PATHS are " A", and " A B" for the subcommand B of A.
 constexpr std::string_view kHelpers = R"(
 # Whether it is the subcommand $argv[1] that is being written.
 function __PROGRAM_at
@@ -62,7 +62,7 @@ class FishWriter {
                        rows);
   }
 
-  // What stands behind `complete` for a value.
+  // The arguments of `complete` for a value.
   [[nodiscard]] std::string arguments(const Value& value) const {
     switch (value.kind) {
       case Value::Kind::text:
@@ -91,7 +91,7 @@ class FishWriter {
     for (const std::string& name : option.names)
       rest += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     rest = rest.substr(1);
-    // Without -r, a value stands only behind =.
+    // Without -r, a value is accepted only after =.
     if (option.takes == Option::Takes::value) rest += " -r";
     if (option.takes != Option::Takes::nothing) rest += " " + arguments(option.value);
     return line(path, fmt::format("{} -d {}", rest, in_quotes(option.meaning)));
@@ -104,7 +104,7 @@ class FishWriter {
       const Value::Kind kind = operand.value.kind;
       takes_files = takes_files || kind == Value::Kind::file || kind == Value::Kind::command;
       if (kind == Value::Kind::words) out += line(path, arguments(operand.value));
-      // Other operands may stand in front of it, so it is known by the -- alone.
+      // Other operands may precede the command, so only the -- marks it.
       if (kind == Value::Kind::command)
         out += fmt::format("complete -c {} -n {} -a '(__fish_complete_command)'\n", program_.name,
                            in_quotes(fmt::format(

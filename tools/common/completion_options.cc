@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Options as CLI11 has them.
+// Converts CLI11's options.
 #include <CLI/CLI.hpp>
 
 #include "common/completion.h"
@@ -7,7 +7,7 @@
 namespace e4r::tools::completion {
 namespace {
 
-// "TEXT:{clear,zero}": a placeholder, and what a validator adds to it.
+// "TEXT:{clear,zero}": a placeholder, and a validator's addition.
 struct TypeName {
   std::string placeholder;
   std::vector<Word> choices;
@@ -36,7 +36,7 @@ bool is_many(const CLI::Option& option) {
 
 Operand operand_of(const CLI::Option& option, ValueOf value_of) {
   TypeName type = type_name(option);
-  // Where no placeholder was given, the name is it.
+  // Without a placeholder, the option's name is used.
   if (type.placeholder == "TEXT") type.placeholder = option.get_name(true);
   return {type.placeholder, value_of_option(type, value_of), is_many(option)};
 }

@@ -7,7 +7,7 @@
 namespace e4r::tools::completion {
 namespace {
 
-// A text inside of a specification of _arguments, whose marks are brackets and colons.
+// Escapes brackets and colons, which have a meaning in a specification of _arguments.
 std::string escaped(std::string_view text) {
   std::string out = replaced(text, "\\", "\\\\");
   for (const char* mark : {"[", "]", ":"}) out = replaced(out, mark, std::string("\\") + mark);
@@ -102,7 +102,7 @@ class ZshWriter {
     return out;
   }
 
-  // A function for the node, behind those of its subcommands.
+  // The function of a node, after the functions of its subcommands.
   [[nodiscard]] std::string function(const Node& node, const std::string& name) const {
     std::string options;
     for (const Option& option : node.options) options += option_rows(option);

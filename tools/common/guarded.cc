@@ -17,8 +17,9 @@
 namespace e4r::tools {
 namespace {
 
-// Files that are opened get no number below 3. What the caller has closed cannot be read or
-// written, so nothing gets lost without a word.
+// Makes sure that opened files get no descriptor below 3. /dev/null is opened in the wrong
+// direction in place of closed streams, so reading and writing them fails and no data is lost
+// silently.
 void fill_standard_descriptors() {
   int fd = 0;
   do fd = ::open("/dev/null", ::fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
@@ -42,7 +43,7 @@ int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char
     print_line(stderr, "{}: {}", name, e.what());
     return kFailed;
   }
-  if (status == kFailed || status == kUsage) return status;  // has been told why
+  if (status == kFailed || status == kUsage) return status;  // the message was already printed
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;
   if (std::fflush(stdout) == 0 && !failed_before) return status;

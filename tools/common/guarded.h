@@ -3,10 +3,10 @@
 
 namespace e4r::tools {
 
-// The body of main: what is thrown (out of memory, a failing stream) is still one line on stderr.
-// Standard streams that the caller has closed are /dev/null, so that no image is opened as one of
-// them and printed into. A signal that ends the program removes unfinished files first. Output that
-// could not be written is told, and makes of success a failure.
+// The body of main. An exception (out of memory, a failing stream) becomes one line on stderr.
+// Closed standard streams are opened on /dev/null, so that no image gets their descriptor and
+// receives output. A signal that ends the program first removes unfinished files. If output could
+// not be written, it prints an error, and success becomes failure.
 [[nodiscard]] int guarded(const char* name, int (*body)(int argc, char** argv), int argc,
                           char** argv);
 

@@ -12,11 +12,11 @@
 
 namespace e4r::tools {
 
-// All that the tools print goes through here (test/lint.sh holds them to it). What cannot be
-// written is no error here: guarded() looks whether standard output took all.
+// All output of the tools goes through these functions (test/lint.sh checks this). Write errors are
+// not reported here: guarded() checks whether standard output accepted everything.
 
-// Prints one line, which may hold anybody's text (names of files, labels, mount options): what a
-// terminal would obey is escaped, and the line ends where it should.
+// Prints one line. It may contain foreign text (file names, labels, mount options), so terminal
+// control characters and line breaks are escaped.
 template <class... A>
 void print_line(std::FILE* to, fmt::format_string<A...> format, A&&... args) {
   const std::string line = escaped(fmt::format(format, std::forward<A>(args)...)) + "\n";
@@ -27,13 +27,13 @@ void print_line(fmt::format_string<A...> format, A&&... args) {
   print_line(stdout, format, std::forward<A>(args)...);
 }
 
-// Prints a text as it is: its maker has escaped what is anybody's in it.
+// Prints a text unchanged. The caller has escaped foreign text in it.
 inline void print_text(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-// Prints a report. Names in it are escaped where they stand, or they could add lines; whatever else
-// a terminal would obey is escaped here.
+// Prints a report. The caller escapes names, because they could add lines. This function escapes
+// all other terminal control characters.
 inline void print_report(std::string_view text) {
   print_text(escaped_lines(text));
 }

@@ -12,7 +12,7 @@
 namespace e4r::tools {
 namespace {
 
-// A word where a subcommand should be.
+// The error message; it handles a wrong word in place of a subcommand.
 std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
   for (const CLI::App* chosen : app.get_subcommands())
     if (const auto below = chosen->get_subcommands({});
@@ -53,7 +53,7 @@ int run_commands(int argc, char** argv) {
   app.footer(std::string(self.examples));
   app.set_version_flag("--version", version_line());
   std::string shell;
-  app.add_option("--completion", shell)->group("");  // for builds: not shown
+  app.add_option("--completion", shell)->group("");  // hidden; used by builds
   app.require_subcommand(0, 1);
   std::vector<std::pair<CommandLine, std::function<Result<int>()>>> entries;
   for (const Command& command : commands()) {

@@ -11,7 +11,7 @@ namespace {
 std::atomic<bool> stop_wanted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
-// The signal stays blocked until the handler returns, and ends the program then.
+// The signal stays blocked until the handler returns, and then ends the program.
 void end_by(int number) {
   remove_unfinished();
   ::signal(number, SIG_DFL);
@@ -26,8 +26,8 @@ void on_each(int number) {
   if (stop_wanted.exchange(true)) end_by(number);
 }
 
-// What somebody has sent is like any other signal. A fault comes again when the handler returns,
-// and ends the program then.
+// A signal sent by another process is like any other. A real fault occurs again after the handler
+// returns, and then ends the program.
 void on_fault(int number, siginfo_t* what, void* /*context*/) {
   if (what->si_code <= 0)
     stop_wanted = true;
@@ -42,8 +42,8 @@ void handle(int number, void (*handler)(int)) {
   ::sigaction(number, &action, nullptr);
 }
 
-// By default (signal(7)); without SIGKILL, those of on_fault(), and SIGPIPE, which is a write's
-// error.
+// Whether the signal ends programs by default (signal(7)). Excludes SIGKILL, the signals of
+// on_fault(), and SIGPIPE, which becomes a write error.
 bool ends_programs(int number) {
   switch (number) {
     case SIGHUP:
@@ -77,7 +77,7 @@ void remove_unfinished_on_signals() {
   }
 }
 
-// A handler, and not SIG_IGN, which programs that are started would inherit.
+// Uses a handler and not SIG_IGN, because child programs would inherit SIG_IGN.
 void tell_broken_pipes() {
   handle(SIGPIPE, [](int /*number*/) {});
 }

@@ -5,21 +5,21 @@
 
 namespace e4r::tools {
 
-// From here on, a signal that ends the program first removes the files that it has not finished
-// (util/unfinished.h). Signals that are ignored stay so.
+// After this call, a signal that ends the program first removes unfinished files
+// (util/unfinished.h). Ignored signals stay ignored.
 void remove_unfinished_on_signals();
 
-// What a second signal does.
+// The effect of a second signal.
 enum class SecondSignal { ends_the_program, nothing };
 
-// Set by SIGINT, SIGTERM and SIGHUP from the first call on. A second signal ends the program as it
-// would have without, unfinished files removed. Where it does nothing, because there are things to
-// put back, every other signal that would end the program sets it too, apart from SIGKILL and
-// faults of the program's own. A write to a file that may not grow (SIGXFSZ) is an error then.
+// The flag is set by SIGINT, SIGTERM and SIGHUP from the first call on. A second signal ends the
+// program normally, after removing unfinished files. With SecondSignal::nothing, which programs
+// with state to restore use, every other fatal signal also sets the flag, except SIGKILL and the
+// program's own faults. Then a write beyond the file size limit (SIGXFSZ) fails with an error.
 [[nodiscard]] const std::atomic<bool>& stop_on_signals(
     SecondSignal second = SecondSignal::ends_the_program);
 
-// From here on, writing to a pipe that nobody reads any more is an error like any other.
+// After this call, writing to a closed pipe is an ordinary error.
 void tell_broken_pipes();
 
 }  // namespace e4r::tools

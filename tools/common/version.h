@@ -5,8 +5,8 @@
 
 namespace e4r::tools {
 
-// "e4replay 0.1.0 (e27a1c3)": the release, and the commit it was built from, if that is known. All
-// programs of the project are of one release.
+// "e4replay 0.1.0 (e27a1c3)": the release, and the commit of the build, if known. All programs of
+// the project have the same release.
 [[nodiscard]] std::string version_line();
 
 }  // namespace e4r::tools
