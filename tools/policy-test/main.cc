@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// e4replay-policy-test: what every policy must do, held against one of a file.
+// e4replay-policy-test: tests policies, also from files, against the rules for every policy.
 #include <fmt/format.h>
 #include <getopt.h>
 
@@ -19,7 +19,7 @@ namespace e4r::tools {
 namespace {
 
 constexpr const char* kName = "e4replay-policy-test";
-constexpr std::size_t kMostComplaints = 3;  // shown of one check
+constexpr std::size_t kMostComplaints = 3;  // shown per check
 
 constexpr const char* kHelp =
     "usage: e4replay-policy-test [OPTION]... POLICY...\n"
@@ -43,13 +43,13 @@ std::string list() {
   return out;
 }
 
-// Of one policy.
+// The counts for one policy.
 struct Tally {
   unsigned run = 0;
   unsigned failed = 0;
 };
 
-// Prints the check's line, and below it what was complained of.
+// Prints the check's line, and its complaints below it.
 class CheckLine {
  public:
   explicit CheckLine(std::string_view name) : name_(name) {}
