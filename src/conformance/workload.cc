@@ -140,7 +140,7 @@ void Workload::act(Action action, std::uint64_t ino, std::uint32_t depth) {
   }
 }
 
-// Mostly a few, sometimes many.
+// Usually small, sometimes large.
 std::uint32_t Workload::some_clusters() {
   const auto top = static_cast<std::uint32_t>(fls(options_.largest));
   const std::uint64_t limit = std::min<std::uint64_t>(2ull << rng_.below(top), options_.largest);
