@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Compares two kernels by running a job on each in turn: A B, B A, A B, ... What drifts slowly, such
-# as the host's own load, then falls on both alike.
+# Compares two kernels by running a job on each in turn: A B, B A, A B, ... Slow drift, such as the host's load,
+# then affects both alike.
 #
 # Usage: ab.sh JOB --base X --patched Y [-n N] [--target uml|uml-smp|qemu|arm64] [--variant V] [--cpus N]
 #              [--image KIND] [--seed N] [--set NAME=VALUE]... [--set-base NAME=VALUE]...
 #              [--set-patched NAME=VALUE]... [--append WORDS] [--below FIGURE=RATIO]... [-o FILE]
-#   -n N    pairs of runs (default: 3); from 6 on the median has an interval, 10 are better
+#   -n N    pairs of runs (default: 3); from 6 on the median gets an interval, 10 are better
 #   --variant V            of both kernels (default: plain); lockstat shows waits for group locks
 #   --cpus N               of the guest, uml-smp, qemu and arm64 only (default: 2)
 #   --append WORDS         arguments of both kernels, such as time-travel=inf-cpu (uml)
 #   --below FIGURE=RATIO   exit status 3 unless the median ratio of that figure is below it
 #   -o FILE                every value, as "base|patched PAIR FIGURE VALUE" lines
 #
-# Prints, for each figure of the job, median and range of both and, of the ratios pair by pair, the
-# median and the geometric mean, both with their 95 % confidence interval (lib/compare.awk says which).
-# Any run that fails (see run.sh) fails the comparison.
+# For each figure of the job, prints the median and range of both kernels. For the ratios of the pairs, it
+# prints the median and the geometric mean, both with their 95 % confidence interval (lib/compare.awk explains
+# them). Any run that fails (see run.sh) fails the comparison.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

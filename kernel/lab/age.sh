@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Ages a file system twice by the same operations: on the model (`e4replay age`), and mounted in a
-# guest. Free blocks must be the same, to the block.
+# Ages two file systems with the same operations: in the model (`e4replay age`), and mounted in a guest. The
+# free blocks must be identical.
 #
 # Usage: age.sh [--kernel base|SERIES] [-p POLICY] [--profile P]... [--seed N]... [--until 'WHAT N, ...']
 #               [--size SIZE] [--files N] [--into FILE]
-#   -p POLICY    of that kernel (default: legacy)
+#   -p POLICY    the policy of that kernel (default: legacy)
 #   --profile P  default: all five
 #   --until ...  default: 'utilisation 0.8, turnover 3x'
 #   --size SIZE  default: 512M
-#   --files N    that there can be at a time (default: 12000)
+#   --files N    largest number of files at a time (default: 12000)
 #   --into FILE  also puts the table between the lines "<!-- age TREE -->" and "<!-- end -->"
 #
-# Exit status 3 when a free block differs.
+# Exit status 3 if a free block differs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -50,7 +50,7 @@ build_project e4replay
 e4replay=$(project_build)/tools/e4replay
 dirs=16
 
-# free_blocks IMAGE: of each group, as dumpe2fs lists them.
+# free_blocks IMAGE: the free blocks of each group, as dumpe2fs lists them.
 free_blocks() {
     dumpe2fs "$1" 2>/dev/null | sed -n 's/^  Free blocks: //p'
 }
@@ -65,7 +65,7 @@ guest_step() {
     guest "$run" "$tree" uml plain "$lab_dir/jobs/age.sh"
 }
 
-# age PROFILE SEED: one line of the table; 3 when something differs.
+# age PROFILE SEED: prints one line of the table; returns 3 if something differs.
 age() {
     local run same groups
     run=$(new_run "age-$1")

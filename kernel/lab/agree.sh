@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Draws captures and holds `e4replay verify` against each: one table for kernel/results.
+# Takes captures and runs `e4replay verify` on each: one table for kernel/results.
 #
 # Usage: agree.sh [--kernel base|SERIES] [-p POLICY] [--target uml|arm64] [--seed N]... [--again]
 #                 [--only-verify] [--open-stats] [-o DIR] [--into FILE] [KIND...]
-#   --target T     the kinds whose guests are of that target, unless kinds are named (default: uml)
+#   --target T     the kinds for guests of that target, unless kinds are named (default: uml)
 #   --seed N       instead of the seeds that kernel/lab/kinds.table lists; "Nw": read mb_groups first
-#   --again        take captures anew although DIR has them
-#   --only-verify  take none, verify what DIR has
-#   --open-stats   counters of mb_stats may differ: on kernels from 6.5 on, the sizes of files, which no
-#                  trace has, decide some counts of looks at groups (docs/fidelity.md)
+#   --again        take captures again even if DIR has them
+#   --only-verify  take no captures, verify those in DIR
+#   --open-stats   counters of mb_stats may differ: on kernels from 6.5 on, some counters depend on file sizes,
+#                  which no trace has (docs/fidelity.md)
 #   -o DIR         default: $E4R_LAB/captures
 #   -p POLICY      default: legacy
 #   --into FILE    also puts the table between the lines "<!-- agree TREE -->" and "<!-- end -->" of
 #                  a Markdown file; with another target than uml, "<!-- agree TREE TARGET -->"
 #
-# The table is Markdown on standard output, with a row of totals. Exit status 3 when a kind with one
-# writer disagrees, or one with several in more than races (decisions that another thread's work
-# overlaps); 1 when there was nothing to verify, or verify itself failed.
+# The table is Markdown on standard output, with a row of totals. Exit status 3 if a kind with one writer
+# disagrees, or a kind with several writers disagrees by more than races (decisions that overlap another
+# thread's work); 1 if there was nothing to verify, or verify itself failed.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -50,7 +50,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#kinds[@]} = 0 ]; then
-    # A kind without seeds is drawn for a purpose of its own: by its name alone.
+    # Use a kind without seeds only by its name.
     for kind in $(kinds_of "$target"); do
         [ -z "$(kind_field "$kind" seeds)" ] || kinds+=("$kind")
     done
@@ -70,13 +70,13 @@ row() {
         "$open_stats"
 }
 
-# table: a line per capture; its status is the worst of all.
+# table: prints a line per capture; returns the worst status.
 table() {
     local kind seed drawn warm name status worst=0 verified=0
     echo "| kind | seed | writers | decisions | identical % | free-running % | races | model errors | mb_groups equal | mb_stats equal | first divergence |"
     echo "|---|---|---|---|---|---|---|---|---|---|---|"
     for kind in "${kinds[@]}"; do
-        # A series on another base has that base's number before it.
+        # The name of a series on another base begins with the base's number.
         if [[ " $(kind_field "$kind" not-on) " == *" ${tree%%-*} "* ]]; then
             note "$kind: not on $tree"
             continue

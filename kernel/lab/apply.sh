@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Applies a series to the fetched source, in a tree and on a throw-away branch of its own.
+# Applies a series to the fetched source, in a separate tree and on a throw-away branch.
 #
 # Usage: apply.sh SERIES
-#   SERIES   a topic of kernel/series/6.1.series, several with commas between them, or "all"; of
-#            another base with its number before it (6.12-trace-inputs)
+#   SERIES   a topic of kernel/series/6.1.series, several topics separated by commas, or "all"; for another
+#            base, prefixed by its number (6.12-trace-inputs)
 #
-# Patches apply without fuzz and without three-way merges or not at all; the first one that does not
-# is named. Into another base than 6.1 git merges what does not go in so, with 6.1's files at hand (which
-# must have been fetched): no fuzz there either. A tree that holds the same patches already is left
-# alone. Prints the tree.
+# Patches apply without fuzz and without three-way merges, or not at all; the first patch that does not apply is
+# named. For other bases than 6.1, git merges such patches with the files of 6.1 (which must have been fetched),
+# also without fuzz. A tree that already has the same patches is left alone. Prints the tree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/series.sh
@@ -32,7 +31,7 @@ stamp=$({
     for patch in "${series[@]}"; do sha256sum <"$patches_dir/$patch"; done
 } | sha256sum | cut -d' ' -f1)
 branch=series/$name
-# Of two that apply the same series at once, the second one waits, and finds it applied.
+# If two processes apply the same series, the second one waits, and finds it applied.
 hold "$E4R_LAB/apply.$name.lock"
 marker=$E4R_LAB/applied.$name
 if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
@@ -43,7 +42,7 @@ if [ -d "$tree" ] && [ "$(cat "$marker" 2>/dev/null)" = "$stamp" ] &&
 fi
 
 rm -f "$marker"
-# A tree whose repository is gone (fetch.sh --again) is of other sources, and so are its objects.
+# If the repository of a tree is gone (fetch.sh --again), the tree and its objects are from other sources.
 git -C "$tree" rev-parse -q --verify HEAD >/dev/null 2>&1 || rm -rf "$tree"
 if [ -d "$tree" ]; then
     git -C "$tree" am --abort 2>/dev/null || true
@@ -53,7 +52,7 @@ else
     git -C "$base_tree" worktree add -q --force -B "$branch" "$tree" base
 fi
 
-# am HOW PATCH: leaves the tree as it was when the patch does not go in.
+# am HOW PATCH: leaves the tree unchanged if the patch does not apply.
 am() {
     git -C "$tree" am -q "$1" --committer-date-is-author-date "$patches_dir/$2" \
         >"$E4R_LAB/apply.log" 2>&1 && return
@@ -61,8 +60,8 @@ am() {
     return 1
 }
 
-# merge PATCH: into another base than 6.1. That needs the file that the patch was made for, as the
-# patches before it had left it.
+# merge PATCH: applies it to another base than 6.1. That needs the original file of the patch, as the patches
+# before it left the file.
 have_6_1=0
 merge() {
     [ "$base_tree" != "$(tree_of base)" ] || return 1

@@ -4,8 +4,8 @@
 #
 # Usage: boot.sh base|SERIES [--target uml|qemu|arm64] [--variant plain|debug] [--image KIND [--seed N]]
 #
-# The host's root is the guest's: write to /mnt and to $E4R_RUN only. With --image, a copy of that
-# kind's start image is the disk (/dev/ubda or /dev/vda).
+# The host's root is the guest's root: write only to /mnt and to $E4R_RUN. With --image, a copy of that kind's
+# start image is the disk (/dev/ubda or /dev/vda).
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

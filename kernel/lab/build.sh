@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Configures and builds one guest kernel; what is up to date is not built again.
+# Configures and builds one guest kernel. Only changed files are compiled.
 #
 # Usage: build.sh base|SERIES [--target uml|uml-smp|qemu|arm64] [--variant plain|debug|...[+nfs]]
 #
-# A series must have been applied (apply.sh). Prints the path of the kernel. Configuration: the
-# target's defconfig or allnoconfig, then of kernel/lab/configs emulated.config (qemu and arm64),
-# TARGET.config, VARIANT.config and TARGET-VARIANT.config, these two for each part of a variant like
-# debug+nfs; a line there that Kconfig does not honour is an error. A file with the number of the base at its
-# end (uml-nfs-7.3.config) stands in for the one without. "# cflags: ..." in a part's file is for the compiler.
+# A series must have been applied (apply.sh). Prints the path of the kernel. The configuration is the target's
+# defconfig or allnoconfig, then from kernel/lab/configs emulated.config (qemu and arm64), TARGET.config,
+# VARIANT.config and TARGET-VARIANT.config. A variant like debug+nfs adds the last two for each of its parts. A
+# line that Kconfig does not accept is an error. A file name that ends in the number of the base
+# (uml-nfs-7.3.config) replaces the file without the number. A line "# cflags: ..." in a part's file gives flags
+# for the compiler.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -55,7 +56,7 @@ fragments() {
     done
 }
 
-# The kernel's name of the target's machine, what its tools' names begin with, and what to make.
+# The kernel's name of the target's architecture, the prefix of its tools, and the make goal.
 case $target in
 uml*) arch=um goal=linux ;;
 arm64) arch=arm64 goal=Image ;;
@@ -81,7 +82,7 @@ check_config() {
     [ $lost = 0 ] || die "Kconfig refused lines of kernel/lab/configs: see above"
 }
 
-# The fragments, of several lines about one option the last.
+# For several lines about one option, only the last counts.
 effective_lines() {
     local all
     mapfile -t all < <(fragments)
@@ -102,7 +103,7 @@ configure() {
 }
 
 mkdir -p "$objects"
-# Two steps that run at once may want the same kernel: the second one waits, and finds it built.
+# If two processes need the same kernel, the second one waits, and finds it built.
 hold "$objects/.lab-lock"
 stamp=$(effective_lines | sort | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$objects/.lab-config" 2>/dev/null)" != "$stamp" ]; then
@@ -118,7 +119,7 @@ if command -v ccache >/dev/null; then
     compiler=(CC="ccache ${cross}gcc" KBUILD_BUILD_TIMESTAMP="$(git -C "$tree" log -1 --format=%cD base)")
     export CCACHE_NOHASHDIR=1
 fi
-# What uname says proves which source a guest runs: the tree's name and the hash of its contents.
+# uname proves which source a guest runs: it shows the tree's name and the hash of its contents.
 release=-${name//,/+}-$variant-g$(git -C "$tree" rev-parse --short=10 'HEAD^{tree}')
 [ -z "$(git -C "$tree" status --porcelain -uno)" ] || release+=-dirty
 note "building $name for $target ($variant)"

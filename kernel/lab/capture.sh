@@ -5,11 +5,11 @@
 #
 # Usage: capture.sh KIND [--seed N] [--warm] [--kernel base|SERIES] [--pack] -o DIR
 #        capture.sh --list
-#   --warm   read mb_groups right after mount: every group is loaded then
-#   --pack   leave the start image as a sparse tar (NAME.image.tar.zst), not as NAME.img
+#   --warm   read mb_groups right after mount, which loads every group
+#   --pack   store the start image as a sparse tar (NAME.image.tar.zst), not as NAME.img
 #
-# Kinds are in kernel/lab/kinds.table, with the target of their guests. Needs the kernel (build.sh), the
-# workload programs and, in a release build of the project, make_fragmented; builds the latter two.
+# Kinds are in kernel/lab/kinds.table, with the target of their guests. Needs the kernel (build.sh). Builds the
+# workload programs and, in a release build of the project, make_fragmented.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -46,7 +46,7 @@ out=$(cd "$out" && pwd)
 name=$(capture_name "$kind" "$seed" "$warm" "$tree")
 need zstd e2freefrag
 target=$(target_of_kind "$kind")
-# A writer that stays on its CPU keeps to its locality group.
+# A writer that stays on its CPU uses one locality group.
 CPUS=1
 build_programs "$target"
 build_project make_fragmented
@@ -58,13 +58,13 @@ run=$(kind_field "$kind" run)
 before=$(kind_field "$kind" before)
 resume=
 if [ -n "$before" ]; then
-    # Age it with a first run, of another seed; churn then goes on with the files it finds.
+    # Ages it with a first run of another seed; churn then continues with the existing files.
     DISKS=("$work/$name.img")
     VARS=("MOUNT=$(kind_field "$kind" mount)" "RUN=$before --seed $((seed + 1000))")
     guest "$work" "$tree" "$target" plain "$lab_dir/jobs/prepare.sh"
     if [ "${run%% *}" = churn ] && [ -e "$work/manifest" ]; then resume=" --resume $work/manifest"; fi
 fi
-# The guest works on a copy.
+# The guest uses a copy.
 cp --sparse=always "$work/$name.img" "$work/disk"
 DISKS=("$work/disk")
 APPEND=$(kind_field "$kind" append)
@@ -80,7 +80,7 @@ zstd -q -f -T2 -6 "$work/$name.trace" -o "$out/$name.trace.zst"
 for part in mb_groups mb_stats tunables e2freefrag; do
     mv "$work/$name.$part" "$out/"
 done
-# With discard or FITRIM: what the disk was sent.
+# With discard or FITRIM: the discards that the disk received.
 if [ -e "$work/$name.discards" ]; then mv "$work/$name.discards" "$out/"; fi
 if [ "$pack" = 1 ]; then
     tar -cSf - -C "$work" "$name.img" | zstd -q -f -19 -o "$out/$name.image.tar.zst"

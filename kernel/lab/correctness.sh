@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs every job that is for correctness, one after the other, and fails when any of them does.
+# Runs every correctness job, one after the other, and fails if any of them fails.
 #
 # Usage: correctness.sh [--kernel base|SERIES] [--target uml|uml-smp|qemu|arm64] [--variant plain|debug]
 #                       [--cpus N] [--list] [JOB...]
-#   --kernel, --target, --variant   default: base, uml, debug. Built first if need be.
+#   --kernel, --target, --variant   default: base, uml, debug. Built first if necessary.
 #   --cpus   of the guest, uml-smp, qemu and arm64 only (default: 2)
-#   --list   name the jobs that would run, and what is left out
+#   --list   name the jobs that would run, and the skipped jobs
 #
-# These are the jobs whose first lines begin with "Correctness:", and smoke; those of a series
-# ("# series: TOPIC", or lazyinit-*, of lazyinit-control) on a kernel that has it only, those of a base
-# ("# base: 6.1") on that only. A job that fails does not keep the next from running. Ends with a table.
+# Correctness jobs are those whose first lines begin with "Correctness:", and smoke. Jobs of a series (a line
+# "# series: TOPIC", or lazyinit-*, of lazyinit-control) run only on a kernel with that series. Jobs of a base
+# (a line "# base: 6.1") run only on that base. A failing job does not stop the others. Ends with a table.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -46,7 +46,7 @@ correctness_jobs() {
     done
 }
 
-# The topic that a job needs; empty for none.
+# The topic that a job needs; may be empty.
 topic_of() {
     local topic
     topic=$(job_field "$(job_file "$1")" series)
@@ -64,14 +64,14 @@ has_topic() {
         { [ "$topics" = all ] && grep -q "^$1/" "$kernel_dir/series/$(base_of "$tree").series"; }
 }
 
-# on_base JOB: whether it runs on that base.
+# on_base JOB: whether the job runs on this base.
 on_base() {
     local wanted_base
     wanted_base=$(job_field "$(job_file "$1")" base)
     [ -z "$wanted_base" ] || [ "$wanted_base" = "$(base_of "$tree")" ]
 }
 
-# Named jobs must be able to run; of all, those that can are taken.
+# Named jobs must be able to run; without names, take all jobs that can.
 if [ ${#wanted[@]} = 0 ]; then
     mapfile -t all < <(correctness_jobs)
     for job in "${all[@]}"; do
@@ -97,7 +97,7 @@ if [ $list = 1 ]; then
 fi
 
 if [ "$tree" != base ]; then "$lab_dir/apply.sh" "$tree" >/dev/null; fi
-# variants: of the guests of the wanted jobs.
+# variants: those of the guests of the wanted jobs.
 variants() {
     local job full
     for job in "${wanted[@]}"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# How the code of several kernel trees decides the bundled captures: a hash of all decisions for each
-# capture and tree. A stable release that decides otherwise than the one before it shows as another hash.
+# Shows how the code of several kernel trees decides the bundled captures: a hash of all decisions for each
+# capture and tree. If a stable release decides differently from its predecessor, its hash differs.
 #
 # Usage: drift.sh [--into FILE] [TREE|KERNEL]...
 #   TREE            base, the number of another base, a series of the lab, or a directory with the
@@ -9,8 +9,7 @@
 #   KERNEL          a file that `e4replay kernel build` has made
 #   --into FILE     also puts the table between "<!-- drift -->" and "<!-- end -->" of a Markdown file
 #
-# Prints a Markdown table. Exit status 3 when the code of a tree parts from its own recording by one
-# writer.
+# Prints a Markdown table. Exit status 3 if the code of a tree differs from its own recording of one writer.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -33,7 +32,7 @@ build_project e4replay
 e4replay=$(project_build)/tools/e4replay
 mkdir -p "$E4R_LAB/drift"
 
-# kernel_of TREE|KERNEL: the file of its kernel, built where it is a tree.
+# kernel_of TREE|KERNEL: the kernel file; builds it for a tree.
 kernel_of() {
     local tree=$1 file number
     [ ! -f "$1" ] || { echo "$1" && return; }
@@ -54,7 +53,7 @@ release_of() {
     grep -aom1 'e4replay-guest-kernel protocol=[0-9a-z= ]* release=[^[:space:]]*' "$1" | sed 's/.*release=//'
 }
 
-# The policy that stands for a release.
+# The policy that represents a release.
 model_of() {
     case $1 in
     6.1.*) echo legacy ;;
@@ -64,7 +63,7 @@ model_of() {
     esac
 }
 
-# The code runs on pages of 4 KiB and mounts no larger blocks.
+# The code runs with pages of 4 KiB and mounts no larger blocks.
 names() {
     awk '($1 == "capture" && $5 != "pages-of-64k") || $1 == "recorded" { print $2 }' "$top_dir/traces/MANIFEST"
 }
@@ -85,7 +84,7 @@ for one in "${given[@]}"; do
     [ -n "${releases[-1]}" ] || die "$one: is no kernel of e4replay"
 done
 
-# row NAME: its line.
+# row NAME: prints the capture's line.
 row() {
     local name=$1 policies='' i line kernel short model hash count recorded found worst=0
     for i in "${!kernels[@]}"; do
@@ -100,7 +99,7 @@ row() {
     short=${kernel%%-*}
     line="| $name | $short |"
     for i in "${!kernels[@]}"; do
-        # Policies are told in the order in which they were asked for.
+        # Policies are printed in the order of -p.
         read -r _ hash count < <(grep "^kernel:" <<<"$found" | sed -n "$((i + 1))p")
         model=$(awk -v model="$(model_of "${releases[i]}")" '$1 == model { print $2 }' <<<"$found")
         if [ "$hash" = "$recorded" ]; then line+=" **${hash:0:8}**"; else line+=" ${hash:0:8}"; fi
@@ -110,7 +109,7 @@ row() {
             line+=" (model: ${model:0:8})"
         fi
         line+=" |"
-        # Two writers raced in fill-4k-enospc: no decider alone is right about it.
+        # Two writers raced in fill-4k-enospc, so no decider alone can reproduce it.
         [ "$short" != "${releases[i]%%-*}" ] || [ "$hash" = "$recorded" ] || [ "$name" = fill-4k-enospc ] ||
             worst=3
     done
@@ -121,7 +120,7 @@ row() {
 lines=$(mktemp "$E4R_LAB/drift.XXXXXX")
 as_model=$(mktemp "$E4R_LAB/drift.XXXXXX")
 trap 'rm -f "$lines" "$as_model"' EXIT
-# The last line: captures that the model decides as the code does, and their decisions.
+# The last line: the captures, and their decisions, on which model and code agree.
 totals_of() {
     local i
     printf '| as the model: captures, decisions | |'

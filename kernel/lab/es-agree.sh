@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Captures of the extent status trees and their shrinker in guests, each held against
-# `e4replay shrinker --verify`, as a table.
+# Takes captures of the extent status trees and their shrinker in guests, and runs `e4replay shrinker --verify`
+# on each. Prints a table.
 #
 # Usage: es-agree.sh [--kernel base|SERIES] [--recorded MODEL] [--seed N] [-o DIR] [SHAPE...]
 #        es-agree.sh --list
 #   --recorded   the model of that kernel (default: round-robin)
-#   -o DIR       default: $E4R_LAB/es-captures; traces of shapes that agree are removed, unless -o is given
+#   -o DIR       default: $E4R_LAB/es-captures; without -o, traces of shapes that agree are removed
 #
-# Exit status 3 when anything differs.
+# Exit status 3 if anything differs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -62,7 +62,7 @@ build_project make_fragmented
 build_project e4replay
 mkdir -p "$out"
 
-# row NAME FILE: of the JSON that e4replay wrote.
+# row NAME FILE: prints a line from e4replay's JSON.
 row() {
     jq -r --arg name "$1" '.shrinker | .recorded as $r |
         "| \($name) | \(.events) | \($r.lookups.same) of \($r.lookups.all)" +

@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Unpacks a kernel source of Debian's as a git repository with one commit.
+# Unpacks a Debian kernel source as a git repository with one commit.
 #
 # Usage: fetch.sh [--base 6.1|6.12|7.3] [--again]
 #   --base    which kernel (default: 6.1). The tree of 6.1 is called "base", the others by number
-#   --again   start over, although a tree is there (after apt brought a newer one)
+#   --again   start over, even if a tree exists (after apt brought a newer version)
 #
-# 6.1 is the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from
-# Debian's archive, checked by apt against its keys, and nothing is installed: 6.12 from bookworm's
-# security suite, 7.3 from trixie's backports, by way of the mirrors that the machine's apt knows.
-# $E4R_DEBIAN and $E4R_DEBIAN_SECURITY name others.
+# 6.1 is the installed package linux-source-6.1 (tools/setup.sh lab). The others are downloaded from Debian's
+# archive, and apt checks them against its keys; nothing is installed. 6.12 comes from bookworm's security
+# suite, 7.3 from trixie's backports, through the mirrors in the machine's apt configuration. $E4R_DEBIAN and
+# $E4R_DEBIAN_SECURITY name other mirrors.
 #
-# kernel/PINS names the versions that the lab was tested on; another one is a warning. Those that it
-# refuses are an error.
+# kernel/PINS names the tested versions; another version is a warning. Refused versions are an error.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/archive.sh
@@ -36,7 +35,7 @@ package=linux-source-$number
 
 # ---- 6.1: the installed package.
 
-# Debian's version, with its revision (6.1.192-2), of the installed package that $tarball is of.
+# Debian's version, with its revision (6.1.192-2), of the installed package that owns $tarball.
 installed_version() {
     local owner
     owner=$(dpkg-query -S "$tarball" 2>/dev/null | sed -n 's/:.*//p' | head -1)
@@ -45,7 +44,7 @@ installed_version() {
     dpkg-query -W -f='${Version}' "$package"
 }
 
-# ---- The others: out of a downloaded one.
+# ---- The others: from a downloaded package.
 
 archive_line() {
     local address suite
@@ -80,7 +79,7 @@ download() {
 
 # ---- Both.
 
-# The version that a tree was unpacked from: the last word of its commit's subject.
+# The version from which a tree was unpacked: the last word of its commit's subject.
 unpacked_version() {
     local version
     version=$(git -C "$1" log -1 --format=%s base)
@@ -94,7 +93,7 @@ pinned() {
     awk -v package="$package" '$1 == package { print $2 }' "$kernel_dir/PINS"
 }
 
-# check_version VERSION REMEDY: fails on a refused one, warns about one that is not pinned.
+# check_version VERSION REMEDY: fails for a refused version, warns about an unpinned version.
 check_version() {
     local reason
     reason=$(awk -v package="$package" -v version="$1" '

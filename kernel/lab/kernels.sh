@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The same workload on several kernels, side by side: what each counted, and what a replay of the first
-# one's capture says that the others would.
+# Runs the same workload on several kernels, and compares their counters with predictions from a replay of the
+# first kernel's capture.
 #
 # Usage: kernels.sh [--kernels "TREE..."] [--seed N] [--again] [-o DIR] [--into FILE] KIND...
-#   --kernels "..."   default: "base all 6.12 7.3"; the first is the one that is replayed
+#   --kernels "..."   default: "base all 6.12 7.3"; the capture of the first is replayed
 #   --seed N          default: 1w; "Nw": mb_groups is read first
 #   --into FILE       also puts the table between "<!-- kernels -->" and "<!-- end -->" of FILE
 #
-# Prints a Markdown table. A cell is what the kernel counted, and behind it in brackets what was
-# predicted where that is something else.
+# Prints a Markdown table. A cell is the kernel's count, followed in brackets by the prediction if it differs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh
@@ -30,11 +29,11 @@ done
 if [ ${#kinds[@]} = 0 ] || [ ${#trees[@]} -lt 2 ]; then usage; fi
 prepare_captures
 
-# cells KIND TREE...: of "SIDE NAME VALUE" lines, SIDE being live/TREE or a policy, table lines.
+# cells KIND TREE...: makes table lines from "SIDE NAME VALUE" lines; SIDE is live/TREE or a policy.
 cells() {
     awk -v kind="$1" -v trees="${*:2}" -v policies="$(for tree in "${@:2}"; do policy_of_tree "$tree"; done |
         paste -sd' ')" '
-        # A figure is the sum of the counters that its pattern names.
+        # A figure is the sum of the counters that match its pattern.
         function of(side, pattern,   sum, key, part) {
             sum = 0
             for (key in value) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the allocator's knobs would have done, worked out offline from captures of one kernel: order
-# lists or walking, how many groups are walked first, how far a goal is trimmed, how many stream goals.
+# Computes the effect of the allocator's knobs offline from captures of one kernel: order lists or walking, the
+# number of groups to walk first, the trimming of goals, the number of stream goals.
 #
 # Usage: knobs.sh [--kernel TREE] [--seed N] [--again] [-o DIR] [--into FILE] [TABLE...]
-#   --kernel TREE   whose captures are replayed (default: base)
+#   --kernel TREE   kernel of the captures (default: base)
 #   --seed N        default: 1w; "Nw": mb_groups is read first
 #   --into FILE     also puts each table between "<!-- knobs TABLE -->" and "<!-- end -->" of FILE
 #   TABLE           lists, walk, trim, streams (default: all)
@@ -31,15 +31,15 @@ done
 [ ${#wanted[@]} -gt 0 ] || wanted=(lists walk trim streams)
 prepare_captures
 
-# Each capture is taken once, even with --again.
+# Take each capture only once, even with --again.
 declare -A taken=()
 capture() {
     [ -n "${taken[$1]:-}" ] || taken[$1]=$(take "$1" "$tree")
     name=${taken[$1]}
 }
 
-# cells POLICY,... NAME=VALUE...: " figures |" for each policy, of the capture $name. JSON: what to
-# print of a run.
+# cells POLICY,... NAME=VALUE...: prints " figures |" for each policy, for the capture $name. JSON: the jq
+# expression for a run.
 cells() {
     local policies=$1 set=()
     shift

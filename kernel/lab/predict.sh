@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What another kernel would do, told from a capture of this one, against what it did: for each kind,
-# captures of both kernels on the same start image with the same workload, `e4replay replay` on the
-# first under the policy of the second, the second kernel's own mb_stats, and e2freefrag on what it left.
+# Tests predictions of another kernel. For each kind, it takes captures of both kernels on the same start image
+# with the same workload. It runs `e4replay replay` on the first under the policy of the second, and compares
+# the result with the second kernel's own mb_stats, and e2freefrag of its end state.
 #
 # Usage: predict.sh [--from base|6.12|7.3|SERIES] [--to base|6.12|7.3|SERIES] [--seed N] [--again]
 #                   [-o DIR] [--into FILE] KIND...
@@ -11,9 +11,9 @@
 #   --seed N          default: 1w; "Nw": mb_groups is read first
 #   --into FILE       also puts the table between "<!-- predict FROM TO -->" and "<!-- end -->" of FILE
 #
-# Prints a Markdown table; the first column of figures is the recorded kernel's. Exit status 3 when a
-# figure is more than 5 % off, and by more than a search or two make: the two kernels' workloads may
-# differ by one. That is 5 hits, 20 extents or groups.
+# Prints a Markdown table; the first column of figures is the recorded kernel's. Exit status 3 if a figure is
+# off by more than 5 %, and by more than one or two searches make (5 hits, 20 extents or groups): the two
+# kernels' workloads may differ by one search.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/kinds.sh

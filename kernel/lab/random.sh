@@ -3,13 +3,13 @@
 # Property test: random geometry, tunables, mount options and workload -> capture -> verify.
 #
 # Usage: random.sh [-n N] [--seed S] [--kernel base|SERIES] [-p POLICY] [-o DIR]
-#   -n N      how many kinds to draw (default: 5)
-#   --seed S  of the first one, the next has S+1, ... (default: from the clock; always printed)
-#   --kernel, -p   as agree.sh takes them; the trim limit of CR1.5 is drawn for a SERIES only
+#   -n N      number of kinds to draw (default: 5)
+#   --seed S  of the first kind; the next has S+1, ... (default: from the clock; always printed)
+#   --kernel, -p   as for agree.sh; the trim limit of CR1.5 is drawn only for a SERIES
 #   -o DIR    default: $E4R_LAB/random; captures that agree are removed, the others stay
 #
-# Prints agree.sh's table. Exit status 3 when a decision differed: the drawn kind is DIR/SEED.kind,
-# and `E4R_KINDS=DIR/SEED.kind lab agree -o DIR random-SEED` takes it again.
+# Prints agree.sh's table. Exit status 3 if a decision differs: then DIR/SEED.kind is the random kind, and
+# `E4R_KINDS=DIR/SEED.kind lab agree -o DIR random-SEED` takes it again.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 
@@ -32,7 +32,7 @@ done
 mkdir -p "$out"
 note "seeds $seed to $((seed + count - 1))"
 
-# draw SEED: a kind for kinds.table.
+# draw SEED: prints a random kind for kinds.table.
 draw() {
     awk -v seed="$1" -v tree="$tree" '
     function below(n) { return int(rand() * n) }
@@ -87,7 +87,7 @@ draw() {
         mix = indirect ? "indirect" : one_of("basic holes direct append wide wide")
         largest = one_of("256K 1M 2M 4M 8M")
         files = one_of("50 200 400")
-        # Some run out of space, none does nothing but wait for commits to free some.
+        # Some kinds run out of space, but no kind should only wait for commits to free space.
         while (files > 10 && files * (largest + 0) * (largest ~ /M/ ? 1048576 : 1024) > 8 * bytes)
             files = int(files / 2)
         printf "kind random-%s\n  size %dK\n  mke2fs -b %d%s%s\n", seed, bytes / 1024, block,
@@ -102,7 +102,7 @@ draw() {
         if (percent(20) && !indirect) printf "  run fill --rounds 2 --max-size %s\n", largest
         else printf "  run churn --ops %d --files %d --max-size %s --mix %s --small-percent %d\n",
             1500 + below(3000), files, largest, mix, below(100)
-        # Out of space with delayed allocation, the kernel writes back by itself: a second writer.
+        # Out of space with delayed allocation, the kernel itself writes back and becomes a second writer.
         if (mount !~ /nodelalloc|data=journal/) print "  writers 2"
         printf "  seeds %d%s\n", seed, percent(30) ? "w" : ""
     }'

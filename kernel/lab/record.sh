@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Records file systems that are mounted, aged and being written to, with `e4replay record` in a
-# guest, and holds `e4replay verify` against each: one table for docs/recording.md.
+# Records mounted, aged and busy file systems with `e4replay record` in a guest, and runs `e4replay verify` on
+# each recording: one table for docs/recording.md.
 #
 # Usage: record.sh [--kernel base|SERIES] [--target uml|qemu] [--seed N]... [--for TIME] [--again]
 #                  [--into FILE] [--record OPTIONS] [KIND...]
 #   --target qemu     with two CPUs (default: uml, one)
 #   --for TIME        how long to record (default: 3s)
-#   --record OPTIONS  more of `e4replay record`, such as "--settle"
-#   --again           record anew although there is a capture
+#   --record OPTIONS  more options for `e4replay record`, such as "--settle"
+#   --again           record again even if a capture exists
 #   --into FILE       also puts the table between the lines "<!-- record TREE -->" and
 #                     "<!-- end -->" of a Markdown file
 #
-# The kinds are those of kernel/lab/kinds.table; without any, some twenty. Exit status 3 when fewer
-# than 90 % of some capture's decisions agree.
+# The kinds are those of kernel/lab/kinds.table; default: about twenty of them. Exit status 3 if less than 90 %
+# of any capture's decisions agree.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -72,7 +72,7 @@ take() {
     rm -rf "$work"
 }
 
-# row KIND SEED FILE: one line of the table; 3 when too little agrees.
+# row KIND SEED FILE: prints one line of the table; returns 3 if too few decisions agree.
 row() {
     local status=0 report=$3.json
     "$e4replay" verify "$3" --no-progress --json "$report" >/dev/null 2>"$3.err" || status=$?

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# One run recorded by trace-cmd and by tracefs at the same time: what e4replay reads of the recording,
-# of its report and of tracefs's text must be the same, and be followed decision by decision.
+# Records one run by trace-cmd and by tracefs at the same time. e4replay must read the same events from the
+# recording, from its report and from tracefs's text, and must follow them in every decision.
 #
 # Usage: recorders.sh [--kernel base|SERIES] [-p POLICY] [--target uml|qemu] [--events "-e ..."]
-#   -p POLICY  of that kernel (default: legacy)
-#   --events   what trace-cmd records (default: -e ext4 -e jbd2)
+#   -p POLICY  the policy of that kernel (default: legacy)
+#   --events   events for trace-cmd (default: -e ext4 -e jbd2)
 #
-# Prints a line for each; fails when events differ (tracefs's by more than their times: each buffer
-# takes its own, and this one is closed last) or a decision is not the kernel's.
+# Prints a line for each. Fails if events differ (tracefs's may differ in their times, because each buffer takes
+# its own, and in the end, because it is closed last) or if a decision differs from the kernel's.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -37,10 +37,10 @@ build_project make_fragmented e4replay
 e4replay=$(project_build)/tools/e4replay
 run=$(run_job "$tree" "$target" "" recorders "${vars[@]}")
 image=$(start_image "$(job_field "$lab_dir/jobs/recorders.sh" image)" 1)
-# -N: nothing of the plugins. -t: all digits of the time.
+# -N: no plugins. -t: all digits of the time.
 trace-cmd report -N -t -i "$run/run.dat" >"$run/run.txt" 2>/dev/null
 
-# events FILE [times]: of the kinds that tracefs was asked for, as text, with or without times.
+# events FILE [times]: the events of the kinds recorded by tracefs, as text, with or without times.
 events() {
     "$e4replay" trace convert "$1" "$run/events.txt" >/dev/null
     grep -v -e '^#' -e ext4_es_ -e ext4_mballoc_discard -e ext4_mb_bitmap_load "$run/events.txt" |
@@ -52,14 +52,14 @@ events "$run/run.dat" times >"$run/recording"
 events "$run/run.dat" >"$run/timeless"
 echo "events $(wc -l <"$run/recording")"
 cmp <(events "$run/run.txt" times) "$run/recording" || status=1
-# Both began before the mount; tracefs went on a little after trace-cmd had stopped.
+# Both began before the mount; tracefs continued a little longer than trace-cmd.
 events "$run/run.trace" >"$run/tracefs"
 lines=$(wc -l <"$run/timeless")
 later=$(($(wc -l <"$run/tracefs") - lines))
 cmp <(head -n "$lines" "$run/tracefs") "$run/timeless" || status=1
 [ "$later" -ge 0 ] && [ "$later" -le 100 ] || status=1
 for trace in run.dat run.txt run.trace; do
-    # 3: a counter of mb_stats that depends on sizes of files, from 6.5 on; or a decision, see below.
+    # 3: from 6.5 on, a counter of mb_stats that depends on file sizes; or a decision, see below.
     "$e4replay" verify "$image" "$run/$trace" -p "$policy" --no-progress >"$run/verify" ||
         [ $? = 3 ] || status=1
     awk -v trace="$trace" '$1 == "identical" { print trace, "identical", $2, $3 "%" }' "$run/verify"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Unpacks a root directory for guests of another machine than this one: a minimal Debian 12 of it.
+# Unpacks a root directory for guests of another architecture: a minimal Debian 12.
 #
 # Usage: root.sh [--target arm64] [--again]
-#   --again   start over, although it is there
+#   --again   start over, even if it exists
 #
-# Packages are downloaded from Debian's archive, checked by apt against its keys, and unpacked under
-# $E4R_LAB/root-arm64. None is installed, and none of their scripts runs. Guests of uml and qemu need
-# none: the machine's own root is theirs.
+# apt downloads packages from Debian's archive and checks them against its keys. They are unpacked under
+# $E4R_LAB/root-arm64, not installed, and their scripts do not run. Guests of uml and qemu use the machine's own
+# root.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/archive.sh
@@ -25,12 +25,12 @@ while [ $# -gt 0 ]; do
 done
 [ "$target" = arm64 ] || die "target '$target' needs no root of its own: only arm64 does"
 
-# What guest/init, guest/lib.sh and jobs run. apt adds what these need.
+# The programs of guest/init, guest/lib.sh and the jobs. apt adds their dependencies.
 packages=(bash coreutils dash e2fsprogs findutils fsmark grep mawk mount procps sed util-linux)
 root=$(root_of "$target")
 store=$E4R_LAB/packages/root-$target
 
-# What dpkg knows of: nothing is installed, and the machine is the target's.
+# Tell dpkg that nothing is installed, and that the architecture is the target's.
 foreign=(-o APT::Architecture="$target" -o APT::Architectures="$target"
     -o Dir::State::status="$store/status" -o Dir::Cache::Archives="$store/archives"
     -o Debug::NoLocking=1 --no-install-recommends)
@@ -45,7 +45,7 @@ download() {
         die "Debian's archive has not all of: ${packages[*]}"
 }
 
-# Without the packages' scripts: the links that these would make are made here.
+# The packages' scripts do not run, so make their links here.
 unpack() {
     local into=$1 deb dir
     mkdir -p "$into"/usr/{bin,sbin,lib} "$into"/{dev,proc,sys,mnt,tmp,run,root}

@@ -7,13 +7,13 @@
 #        run.sh --list
 #   --cpus  of the guest, uml-smp, qemu and arm64 only (default: 2)
 #   --append  arguments of the kernel, such as time-travel=inf-cpu (uml)
-#   --disk  the guest's disk is FILE itself, not a copy of an image, and keeps what was written. Given
-#           again, its next disk
-#   --no-trim  its disk neither discards nor zeroes by itself: zeros are written (uml)
+#   --disk  the guest's disk is FILE itself, not a copy of an image, and keeps all writes. Repeat it for
+#           more disks
+#   --no-trim  the disk neither discards nor zeroes by itself: zeros are written (uml)
 #   --set   a variable for the job, such as KNOBS="mb_max_to_scan=100" or MOUNT=nodelalloc
 #
-# Fails when the guest outlives the job's time limit, leaves no completion marker, ran another
-# kernel than asked for, or has a warning, lockdep report, hung task or ext4 error in its log.
+# Fails if the guest exceeds the job's time limit, leaves no completion marker, ran another kernel, or has a
+# warning, lockdep report, hung task or ext4 error in its log.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh

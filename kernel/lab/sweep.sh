@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs a job on one kernel with several values of a variable, in turn, and shows how its figures depend
-# on it: median and range for each value.
+# Runs a job on one kernel with several values of a variable, in turn, and shows the median and range of its
+# figures for each value.
 #
 # Usage: sweep.sh JOB --set NAME=VALUE... --values "A B ..." [-n N] [--kernel K] [--variant V]
 #                 [--figures "F G ..."] [--svg FILE] [-o FILE]
 #        sweep.sh --from FILE [--figures "F G ..."] [--svg FILE] [--across NAME]
-#   --set NAME=...@...   @ stands for the value; others as for run.sh
-#   -n N        runs with each value (default: 3), each turn with all of them
-#   --figures   which (default: all); --svg draws them, a panel each
-#   --across    what the values are, in the drawing (default: what --set names in front of @)
+#   --set NAME=...@...   @ is replaced by the value; other settings as for run.sh
+#   -n N        runs with each value (default: 3); each turn runs all values
+#   --figures   which figures (default: all); --svg draws a panel for each
+#   --across    label of the values in the drawing (default: the name before @ in --set)
 #   -o FILE     every number, as "VALUE TURN FIGURE NUMBER" lines; --from reads such a file
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"

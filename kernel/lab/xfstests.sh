@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs xfstests on a stock and a patched kernel in turn, and says what passes on one and not on the other.
+# Runs xfstests on a stock and a patched kernel in turn, and shows the tests that pass on only one of them.
 #
 # Usage: xfstests.sh KERNEL [--xfstests DIR] [-g GROUPS] [-x GROUPS] [--tests "TEST..."] [--config 4k,1k,bigalloc]
 #                    [-n N] [--base X] [--target uml|uml-smp|qemu] [--variant plain|debug] [--cpus N]
@@ -8,31 +8,31 @@
 #                    [--repeat all|differing] [--stock all|failed] [--together] [-j N] [--list]
 #                    [-o FILE [--continue]]
 #        xfstests.sh --from FILE
-#   KERNEL         a series such as all or 7.3-all; --base: what it is compared with (default: its stock)
+#   KERNEL         a series such as all or 7.3-all; --base: the kernel to compare with (default: its stock kernel)
 #   --xfstests     a checkout of https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git (default:
-#                  $E4R_XFSTESTS). It is left as it is: a copy is built, with the tests of kernel/xfstests
-#   -g, -x         groups to take and to leave out, with commas between them (default: -g quick); quick+punch is
-#                  what is in both
-#   --tests        tests by name or pattern, such as "ext4/001 generic/00?", besides those of -g if given
+#                  $E4R_XFSTESTS). It stays unchanged: a copy is built, with the tests of kernel/xfstests
+#   -g, -x         groups to include and to exclude, separated by commas (default: -g quick); quick+punch means
+#                  tests in both groups
+#   --tests        tests by name or pattern, such as "ext4/001 generic/00?", in addition to those of -g if given
 #   --config       file systems of both disks, one after the other (default: 4k)
-#   -n N           runs of each test on each kernel (default: 3); what neither can run is not tried again
-#   --repeat       differing: more than one run only of tests that failed or differed in the first
-#   --stock        failed: the stock kernel runs only tests that the patched one did not pass, or passed with a line
-#                  of trouble in its kernel log. That is what it takes to know new failures, in half the time
+#   -n N           runs of each test on each kernel (default: 3); tests that neither can run are not repeated
+#   --repeat       differing: repeat only tests that failed or differed in the first run
+#   --stock        failed: the stock kernel runs only tests that the patched kernel did not pass, or passed with
+#                  trouble in its kernel log. That is enough to find new failures, in half the time
 #   --together     both kernels at the same time, each test in two guests
 #   -j N           N tests at the same time (default: 1), in guests of 1.5 GiB of memory. With target uml each has one
-#                  CPU, in turn. Tests that take the time are disturbed when there are fewer CPUs than guests
-#   --size         of each of the two disks
+#                  CPU, in turn. With fewer CPUs than guests, tests that measure time are disturbed
+#   --size         size of each of the two disks
 #   --limit S      seconds for one test, times the target's patience (default: 600)
 #   --per-guest N  tests in one guest (default: 20)
-#   --time S       no new guest after so many seconds; what is left is "not reached"
+#   --time S       start no guest after S seconds; the remaining tests are "not reached"
 #   --list         names the tests
-#   -o FILE        every result: "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", tabs between them; --continue
-#                  goes on with a FILE that is there
-#   --from FILE    the tables of such a FILE, without guests
+#   -o FILE        store every result: "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", separated by tabs;
+#                  --continue continues an existing FILE
+#   --from FILE    print the tables of such a FILE, without guests
 #
-# A test in which the guest dies, hangs or outlives the limit has failed, and the rest goes on in a new one.
-# Exit status: 1 when the patched kernel fails, in any run, what stock passes in all of its runs.
+# If the guest dies, hangs or exceeds the limit in a test, the test has failed, and a new guest runs the rest.
+# Exit status: 1 if the patched kernel fails, in any run, a test that stock passes in all of its runs.
 # shellcheck source=kernel/lab/lib/common.sh
 source "$(dirname "$0")/lib/common.sh"
 # shellcheck source=kernel/lab/lib/guest.sh
@@ -121,7 +121,7 @@ if [ -n "$from" ]; then
     exit
 fi
 
-# ---- What is asked for, checked before anything is built.
+# ---- Checks the arguments before anything is built.
 
 # number OPTION VALUE
 number() {
@@ -169,7 +169,7 @@ if [ $list = 1 ]; then
     exit
 fi
 
-# ---- Kernels. They stay as they are now, whatever is built meanwhile.
+# ---- Kernels. Copies of them are kept, so later builds do not matter.
 
 declare -A trees=([stock]=$stock [patched]=$patched)
 variant=$(variant_for xfstests "$variant")
@@ -184,7 +184,7 @@ leave_guest() {
     [ -z "$guest_run" ] || rm -f "$guest_run"/disk[0-9]
 }
 end_lanes() {
-    # Each lane ends its own guest. A guest of this shell is a child that nobody else ends: it goes before the wait.
+    # Each lane ends its own guest. Only this shell ends its own guests, so do that before the wait.
     [ ${#lanes[@]} = 0 ] || kill -TERM "${lanes[@]}" 2>/dev/null || true
     leave_guest
     wait
@@ -225,7 +225,7 @@ else
     echo "$header" >"$collected"
 fi
 
-# wanted CONFIG ROUND SIDE TEST...: those that this round still has to run.
+# wanted CONFIG ROUND SIDE TEST...: prints the tests that this round still has to run.
 wanted() {
     awk -F'\t' -v c="$1" -v r="$2" -v s="$3" -v repeat="$repeat" -v tests="${*:4}" '
         /^#/ || $1 != c { next }
@@ -245,7 +245,8 @@ wanted() {
         }' "$collected"
 }
 
-# spare CONFIG ROUND TEST...: those that need no stock kernel are "spared" in this round. Prints the others.
+# spare CONFIG ROUND TEST...: marks tests that need no stock kernel as "spared" in this round. Prints the
+# others.
 spare() {
     awk -F'\t' -v c="$1" -v r="$2" -v tests="${*:3}" '
         /^#/ || $1 != c || $4 != r { next }
@@ -263,7 +264,7 @@ spare() {
 
 # ---- Guests.
 
-# watch RUN: until the guest has ended, or is ended. Leaves in $ended why, if it did not end by itself.
+# watch RUN: waits until the guest has ended, or ends it. If it did not end by itself, $ended says why.
 watch() {
     local log=$1/log silent
     ended=
@@ -283,7 +284,7 @@ watch() {
     guest_pid=
 }
 
-# what_ended RUN: why a test has no result.
+# what_ended RUN: the reason why a test has no result.
 what_ended() {
     local word
     word=$(find_trouble "$target" "$1/log" | grep -vE 'EXT4-fs error|JBD2' | head -1 | tr '\t' ' ') || true
@@ -298,7 +299,7 @@ what_ended() {
     fi
 }
 
-# one_guest SIDE CONFIG ROUND TEST...: runs as many of them as it comes to. Leaves the rest in $left.
+# one_guest SIDE CONFIG ROUND TEST...: runs the first tests, as many as fit. Leaves the rest in $left.
 one_guest() {
     local side=$1 config=$2 round=$3 tree=${trees[$1]} run release test result seconds reason word failed=0
     shift 3
@@ -307,7 +308,7 @@ one_guest() {
     empty_disks "$run" "$size" "$size"
     MEM=$(job_field "$job" mem)
     APPEND="log_buf_len=4M"
-    # A test costs little but the programs it starts. They cost less with seccomp, which 6.1 and 6.12 do not have.
+    # A test spends most of its time starting programs. seccomp makes that cheaper; 6.1 and 6.12 do not have it.
     case $target-$(base_of "$tree") in uml-7.*) APPEND+=" seccomp=auto" ;; esac
     if [[ $target-$variant == uml*-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
     VARS=("SLOW=$slow" "XFSTESTS=$copy" "TESTS=$*" "MKFS=$(mkfs_of "$config")" "MOUNT=$mount" "LIMIT=$limit")
@@ -341,7 +342,7 @@ spent() {
     [ -n "$budget" ] && [ $SECONDS -ge "$budget" ]
 }
 
-# run_tests SIDE CONFIG ROUND TEST...: in as many guests as it takes.
+# run_tests SIDE CONFIG ROUND TEST...: runs them in as many guests as needed.
 run_tests() {
     left=("${@:4}")
     while [ ${#left[@]} -gt 0 ] && ! spent; do
@@ -350,14 +351,15 @@ run_tests() {
     done
 }
 
-# one_side SIDE CONFIG ROUND TEST...: what of them is still to be run.
+# one_side SIDE CONFIG ROUND TEST...: runs those tests that have not run yet.
 one_side() {
     local now
     mapfile -t now < <(wanted "$2" "$3" "$1" "${@:4}")
     run_tests "$1" "$2" "$3" "${now[@]}"
 }
 
-# patched_first CONFIG ROUND TEST...: then stock, what is not spared. Nothing is, before patched has run them all.
+# patched_first CONFIG ROUND TEST...: then stock, with the tests that are not spared. Sparing needs all of
+# patched's results.
 patched_first() {
     local doubtful
     one_side patched "$@"
@@ -373,7 +375,7 @@ in_turn() {
     for side in "${sides[@]}"; do one_side "$side" "$@"; done
 }
 
-# lane COMMAND...: in a shell beside this one.
+# lane COMMAND...: runs it in a parallel shell.
 lane() {
     (
         lanes=()
@@ -384,7 +386,7 @@ lane() {
     lanes+=("$!")
 }
 
-# wait_for_lanes: until all have ended. Fails when one of them did.
+# wait_for_lanes: waits until all have ended. Fails if one of them failed.
 wait_for_lanes() {
     local lane status=0
     for lane in "${lanes[@]}"; do wait "$lane" || status=$?; done
@@ -392,7 +394,7 @@ wait_for_lanes() {
     return $status
 }
 
-# both_sides CONFIG ROUND TEST...: at the same time. Fails when one of them does.
+# both_sides CONFIG ROUND TEST...: runs both at the same time. Fails if one of them fails.
 both_sides() {
     lane one_side stock "$@"
     lane one_side patched "$@"
@@ -404,12 +406,12 @@ if [ $together = 1 ]; then kernels=both_sides; fi
 if [ "$stock_runs" = failed ]; then kernels=patched_first; fi
 job=$(job_file xfstests)
 mapfile -t all <<<"$tests"
-# Each lane has some of them, however few they are.
+# Each lane has at least one test.
 if [ "$side_by_side" -gt ${#all[@]} ]; then side_by_side=${#all[@]}; fi
 share=$(((${#all[@]} + side_by_side - 1) / side_by_side))
 if [ $share -lt "$per_guest" ]; then per_guest=$share; fi
 
-# run_all: what no other lane has begun.
+# run_all: runs the tests that no other lane has begun.
 run_all() {
     local config first round begun
     for config in ${configs//,/ }; do
@@ -426,7 +428,7 @@ run_all() {
     done
 }
 
-# run_lane NUMBER: as one of several. Guest and programs of a User Mode Linux hand over to each other sooner on one CPU.
+# run_lane NUMBER: runs one of several lanes. A User Mode Linux and its programs switch faster on one CPU.
 run_lane() {
     local cpus
     if [ "$target" = uml ]; then

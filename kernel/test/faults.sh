@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whether the stress of direct writes finds a kernel that is wrong: each patch of kernel/test/faults is
-# applied to a tree of its own, built, and `lab run diostress` must fail with data lost.
+# Tests whether the stress of direct writes finds faulty kernels: each patch of kernel/test/faults is applied to
+# a separate tree and built, and `lab run diostress` must fail with lost data.
 #   kernel/test/faults.sh [--on TREE] [--target T] [--variant V] [--seeds N] [NAME...]
 #     --on     base, or a series with dio-overwrite that has been applied (default: base)
 #     --seeds  1 to N, for each fault (default: 1)
-#     NAME     of patches (default: all of faults/base, or of faults/dio-overwrite)
-# Prints, for each fault and seed, the seconds until it was found. A patch that says "Configs: NAMES" is
-# looked for in these configurations of the job only; CONFIGS="NAMES" in the environment comes first.
-# E4R_LAB as in kernel/docs/lab.md.
+#     NAME     names of patches (default: all of faults/base, or of faults/dio-overwrite)
+# For each fault and seed, prints the seconds until it was found. A patch that says "Configs: NAMES" is tested
+# only in these configurations of the job; CONFIGS="NAMES" in the environment overrides this. E4R_LAB as in
+# kernel/docs/lab.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
@@ -33,7 +33,7 @@ if [ ${#names[@]} = 0 ]; then
     for patch in "$faults"/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
 
-# A tree with the fault, of what TREE is now. Fails when the patch does not apply.
+# Makes a tree with the fault, from the current state of TREE. Fails if the patch does not apply.
 plant() {
     local name=$1 fault=$2 patch
     patch=$(realpath "$faults/$name.patch")
@@ -46,7 +46,7 @@ plant() {
     git -C "$E4R_LAB/$fault" -c user.name=lab -c user.email=lab@localhost commit -qm "$name"
 }
 
-# found NAME FAULT SEED: seconds from the job's first words on; fails when the job did not see the fault.
+# found NAME FAULT SEED: seconds from the job's first output; fails if the job did not find the fault.
 found() {
     local report line configs=${CONFIGS:-}
     [ -n "$configs" ] || configs=$(sed -n 's/^Configs: //p' "$faults/$1.patch")

@@ -1,39 +1,38 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The slow proof, in scenes. Kernels are built and booted here as User Mode Linux, and what they do is held
-# against the model.
+# The slow tests, in scenes. They build and boot kernels as User Mode Linux, and compare them with the model.
 #   kernel/test/run.sh [--all | --turn TEXT | SCENE...]    default: --all. Needs tools/setup.sh lab, about 6 GB
-#     stock          Linux 6.1: fresh captures, a recording of a mounted file system, lives drawn at random
-#     patched        6.1 with every series: checkpatch, fresh captures, and what a replay predicts of it
-#     series         what the series claim, and the tools that take captures
-#     6.12, 7.3      fresh captures of this kernel, what a replay predicts of it, a bug that it has
-#     ports          7.3 with a series that was ported to it: checkpatch, builds, boots, shows its claim; and with
+#     stock          Linux 6.1: fresh captures, a recording of a mounted file system, random operations
+#     patched        6.1 with every series: checkpatch, fresh captures, and predictions by replay
+#     series         the claims of the series, and the tools that take captures
+#     6.12, 7.3      fresh captures of this kernel, predictions by replay, a known bug of it
+#     ports          7.3 with a series that was ported to it: checkpatch, build, boot, its claim; and with
 #                    all of them together
 #     code           the code of a kernel decides alone
 #     arm64          6.1 with pages of 64 KiB: fresh captures of blocks of 64 KiB
-#     --turn TEXT    the scene that is TEXT's turn, by its hash (such as a commit). When a series has changed
-#                    (test/since.sh), it is "series" every second time. The scene shows the series that have
-#                    changed, two at most, else the one whose turn it is; "code" takes one kernel, "ports" one series.
-# Ends with "kernel/test: all N steps passed"; stops at the first that does not.
+#     --turn TEXT    the scene whose turn it is, by the hash of TEXT (such as a commit). If a series has changed
+#                    (test/since.sh), every second turn is "series". That scene shows at most two changed series,
+#                    otherwise the one whose turn it is; "code" takes one kernel, "ports" one series.
+# Ends with "kernel/test: all N steps passed"; stops at the first failing step.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lab=kernel/lab/lab
 scenes=(stock patched series 6.12 7.3 ports code arm64)
-# What the series claim, and the tools that take captures. Each is a function below.
+# The claims of the series, and the tools that take captures. Each is a function below.
 proofs=(mballoc lazyinit dio es nfs tools)
 declare -A paths=([mballoc]='kernel/patches/mballoc-cr1.5' [lazyinit]='kernel/patches/lazyinit-control'
     [dio]='kernel/patches/dio-overwrite kernel/lab/workloads/diostress kernel/lab/workloads/diodepth.cc'
     [es]='kernel/patches/es-shrinker src/shrinker'
     [nfs]='kernel/patches/nfs-eager kernel/lab/workloads/nfsmixed.cc kernel/lab/workloads/nfsstream.cc'
     [tools]='src/record src/trace src/age')
-# What all of these stand on.
+# Files that all of these depend on.
 shared='kernel/lab/guest kernel/lab/jobs kernel/lab/configs kernel/lab/lib/guest.sh kernel/lab/lib/jobs.sh
     kernel/series/6.1.series'
-# Series in a form for 7.3, each with a job that shows what it claims, and all of them in one kernel.
+# Series with a form for 7.3, each with a job that shows its claim, and all of them in one kernel.
 ports=(es-shrinker mballoc-fixes group-goal lazyinit-control dio-overwrite nfs-eager all)
-# Whose own code decides.
+# Trees whose own code decides.
 code_of=(base 6.12 7.3)
-# The text whose turn decides what a scene leaves out; none: nothing.
+# The text that determines the turn; empty: nothing is left out.
 text=
 
 usage() {
@@ -41,7 +40,7 @@ usage() {
     exit 2
 }
 
-# turn WHAT NAME...: the NAME whose turn it is.
+# turn WHAT NAME...: prints the NAME whose turn it is.
 turn() {
     local names=("${@:2}")
     echo "${names[$(test/turn.sh "$1" "$text" ${#names[@]})]}"
@@ -58,8 +57,8 @@ changed() {
     done
 }
 
-# choose_proofs CHANGED...: two at most, since a run with more of them would take longer than it may; when
-# none has changed, the one whose turn it is.
+# choose_proofs CHANGED...: at most two, because more would exceed the time limit; if none has changed, the one
+# whose turn it is.
 choose_proofs() {
     [ $# -le 2 ] || echo "kernel/test: not shown now, though changed: ${*:3}"
     if [ $# -gt 0 ]; then proofs=("${@:1:2}"); else proofs=("$(turn proof "${proofs[@]}")"); fi
@@ -109,10 +108,10 @@ step() {
 
 # ---- kernels
 
-# Each of these is done once, however many scenes need it.
+# Each of these is done once, even if several scenes need it.
 declare -A there=()
 
-# first WHAT: whether it is asked for the first time.
+# first WHAT: whether this is the first call for WHAT.
 first() {
     [ -z "${there[$1]:-}" ] || return
     there[$1]=yes
@@ -139,7 +138,7 @@ other_kernel() {
     step "build it" "$lab" build "$1"
 }
 
-# Whether the kernel runs a job, and whether its figures then say that it has the rung.
+# Whether the kernel runs a job, and the job's figures show the rung.
 has_cr1_5() {
     local figures
     figures=$("$lab" run smoke --kernel "$1")
@@ -153,7 +152,7 @@ stock_has_no_cr1_5() {
     [[ $figures != *cr1.5/hits* ]]
 }
 
-# ---- what the series claim
+# ---- the claims of the series
 
 mballoc() {
     step "build the patched kernel with KUnit" "$lab" build all --variant kunit
@@ -173,7 +172,7 @@ lazyinit() {
 
 dio() {
     step "direct writes lose nothing" "$lab" run diostress --kernel all --set SECONDS_EACH=4
-    # A clock that stands still while the guest computes: the figures do not depend on this machine.
+    # With a stopped clock, the figures do not depend on this machine.
     step "overwrites of partial blocks are in flight together" \
         "$lab" ab dio-depth --base base --patched all -n 1 --append time-travel=inf-cpu \
         --set "WRITES=--count 1024" --below elapsed_s=0.004
@@ -197,7 +196,7 @@ nfs() {
         "$lab" run nfs-stall --kernel all --set EAGER=eager
     step "a writer to NFS that is held can be killed" "$lab" run nfs-kill --kernel all
     step "and is told that the server's disk is full" "$lab" run nfs-enospc --kernel all
-    # A clock that stands still, as above.
+    # With a stopped clock, as above.
     step "write-behind holds little memory, and fsync is short" \
         "$lab" ab nfs-loopback --base all --patched all -n 1 --set MIB=128 \
         --set-patched SYSCTLS=fs.nfs.nfs_max_woutstanding=16 --below commits=1.01 \
@@ -239,8 +238,8 @@ patched() {
     step "a replay predicts the patched kernel" "$lab" predict --again posting posting-bigalloc problem3
 }
 
-# Whether a stock kernel loses data behind the end of a file (kernel/reports/dio-eof): diostress must fail,
-# and for that. One that keeps it is fixed, and the report is to say so.
+# Checks that a stock kernel loses data behind the end of a file (kernel/reports/dio-eof): diostress must fail
+# for that reason. If a kernel keeps the data, it was fixed, and the report should say so.
 loses_data_behind_eof() {
     local report log
     if report=$("$lab" run diostress --kernel "$1" --set CONFIGS=4k-tail 2>&1); then
@@ -262,7 +261,7 @@ other() {
     step "and another kernel" "$lab" predict --again --to "$1" midfrag posting-bigalloc
 }
 
-# port TOPIC: a series on 7.3.
+# port TOPIC: tests a series on 7.3.
 port() {
     local kernel=7.3-$1 job variant=plain target=uml
     [ "$1" != nfs-eager ] || variant=plain+nfs
@@ -294,11 +293,12 @@ port() {
         step "O_SYNC and O_DIRECT are as without" "$lab" run nfs-unconcerned --kernel "$kernel"
         ;;
     dio-overwrite)
-        # Without stores through mappings: 7.3 itself has direct reads fail beside them (kernel/results/dio-overwrite.md).
+        # Without stores through mappings, because they make direct reads of 7.3 itself fail
+        # (kernel/results/dio-overwrite.md).
         step "direct writes lose nothing" "$lab" run diostress --kernel "$kernel" --set SECONDS_EACH=4 \
             --set "ARGS=--mappers 0"
         other_kernel 7.3
-        # A clock that stands still, as above.
+        # With a stopped clock, as above.
         step "partial blocks without data are in flight together" \
             "$lab" ab dio-depth --base 7.3 --patched "$kernel" -n 1 --append time-travel=inf-cpu \
             --set "WRITES=--count 512 --prepare fallocated --pattern block" --below elapsed_s=0.01
@@ -320,7 +320,7 @@ ports() {
     for topic in "${ports[@]}"; do port "$topic"; done
 }
 
-# own_code TREE: the code of a kernel decides, without its file systems' requests.
+# own_code TREE: the code of a kernel decides, without the requests of its own file systems.
 own_code() {
     local tree=${E4R_LAB:-build/lab}/$1 version
     version=$(make -s --no-print-directory -C "$tree" kernelversion)

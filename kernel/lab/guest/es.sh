@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# What jobs on the extent status shrinker share inside the guest. Sourced by them, after lib.sh.
+# Functions for jobs on the extent status shrinker, inside the guest. Sourced by them, after lib.sh.
 
-# entries all|reclaimable: of the file system, as the kernel counts them.
+# entries all|reclaimable: the entries of the file system, as the kernel counts them.
 entries() {
     local word=objects
     [ "$1" = all ] || word="reclaimable objects"
     sed -n "s/^  \([0-9]*\) $word$/\1/p" "$(mb_proc)/es_shrinker_info"
 }
 
-# nothing_written_back: as long as it is not more than most of the memory. The timers are off (init).
+# nothing_written_back: prevents writeback while dirty data fits in most of the memory. init has switched the
+# timers off.
 nothing_written_back() {
     echo 80 >/proc/sys/vm/dirty_ratio
     echo 70 >/proc/sys/vm/dirty_background_ratio
-    # Else the disk's share is that of what it has completed lately, which is nothing.
+    # Otherwise the disk's share follows its recent completions, which are zero.
     echo 99 >"/sys/class/bdi/$(mountpoint -d "$FS")/min_ratio"
 }
 
-# drop_all_entries: until no more than a few of the root directory's are reclaimable.
+# drop_all_entries: repeats until only a few entries of the root directory are reclaimable.
 drop_all_entries() {
     local turn
     for ((turn = 0; turn < 10000; ++turn)); do
@@ -28,8 +29,8 @@ drop_all_entries() {
     return 1
 }
 
-# start_shrinking SECONDS: drops what can be reclaimed, with such a pause between, until stop_shrinking.
-# The pause starts no program, which would take the guest longer than a short one.
+# start_shrinking SECONDS: drops reclaimable entries, with this pause in between, until stop_shrinking. The
+# pause starts no program, because starting one takes longer than a short pause.
 start_shrinking() {
     local never
     touch "$TMPDIR/shrinking"
@@ -45,7 +46,7 @@ stop_shrinking() {
     wait
 }
 
-# expect_entries ALL RECLAIMABLE: that many, and up to 50 of other inodes.
+# expect_entries ALL RECLAIMABLE: expects these numbers, and up to 50 entries of other inodes.
 expect_entries() {
     local all reclaimable
     all=$(entries all)
@@ -69,9 +70,9 @@ slab_figures() {
     fi >>"$E4R_RUN/figures"
 }
 
-# es_lock_figures: of s_es_lock since start_lock_stat: times it was not free at once, microseconds waited
-# for it in all and at most, times taken, microseconds held in all and at most (columns of lock_stat
-# version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c). Nothing without the lockstat variant.
+# es_lock_figures: figures of s_es_lock since start_lock_stat: contentions, total and maximum wait in
+# microseconds, acquisitions, total and maximum hold time in microseconds (columns of lock_stat version 0.4,
+# Linux 6.1 kernel/locking/lockdep_proc.c). Prints nothing without the lockstat variant.
 es_lock_figures() {
     stop_lock_stat || return 0
     awk '$1 == "&sbi->s_es_lock:" {
@@ -83,19 +84,19 @@ es_lock_figures() {
         "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 
-# What e4replay shrinker reads.
+# The events for e4replay shrinker.
 es_events="ext4:ext4_es_insert_extent ext4:ext4_es_cache_extent ext4:ext4_es_insert_delayed_block
     ext4:ext4_es_remove_extent ext4:ext4_es_lookup_extent_enter ext4:ext4_es_lookup_extent_exit
     ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit ext4:ext4_es_shrink"
 
-# With HOLDS=1 also for how long the lock of an inode is held, of kernels that say so.
+# With HOLDS=1 also the hold times of an inode's lock, on kernels that report them.
 start_es_trace() {
     events="ext4:ext4_es_shrink ext4:ext4_es_shrink_scan_enter ext4:ext4_es_shrink_scan_exit"
     events+=${HOLDS:+ ext4:ext4_es_reclaim}
     start_trace
 }
 
-# es_figures: of the trace since then.
+# es_figures: figures of the trace since start_es_trace.
 es_figures() {
     save_trace "$E4R_RUN/trace"
     awk '
@@ -103,7 +104,7 @@ es_figures() {
             for (i = 1; i < NF; ++i) if ($i == name) return $(i + 1) + 0
             return -1
         }
-        # The median of the n first numbers of an array, which it sorts (heap sort).
+        # The median of the first n numbers of an array, which it sorts (heap sort).
         function median(v, n,   i, x) {
             if (!n) return 0
             for (i = int(n / 2); i >= 1; --i) sift(v, i, n)
@@ -156,7 +157,7 @@ es_figures() {
                 printf "hold_median_ns %.0f\n", median(hold_ns, holds)
                 printf "hold_p90_ns %.0f\n", hold_ns[int(0.9 * (holds - 1)) + 1]
             }
-            # Calls during which the host did something else do not count in these.
+            # Medians ignore calls during which the host did other work.
             each = median(visit_ns, visiting)
             printf "visit_ns %.1f\n", each
             if (shrunk) printf "visits_per_reclaim %.3f\nreclaim_ns %.1f\n", visited / shrunk,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# What the lazyinit-* jobs share inside the guest. Sourced by them, after lib.sh.
-# Its functions look at $DISK, mounted on $FS.
+# Functions for the lazyinit-* jobs inside the guest. Sourced by them, after lib.sh. They use $DISK, mounted on
+# $FS.
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
 
-# make_lazy [MKE2FS OPTIONS]: a file system, of $size if set, with no inode table marked as
+# make_lazy [MKE2FS OPTIONS]: makes a file system, of $size if set, in which no inode table is marked as
 # initialized.
 make_lazy() {
     mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1,lazy_journal_init=1 "$@" "$DISK" \
@@ -23,7 +23,7 @@ zeroed_on_disk() {
     dumpe2fs "$DISK" 2>/dev/null | awk '/ITABLE_ZEROED/ { n++ } END { print n + 0 }'
 }
 
-# make_cached_disk: null_blk, with the volatile cache that $CACHE names (lazyinit-postmark.sh).
+# make_cached_disk: makes a null_blk disk with the volatile cache named by $CACHE (lazyinit-postmark.sh).
 make_cached_disk() {
     case ${CACHE:=none} in
     none) make_null_blk ;;
@@ -45,21 +45,21 @@ expect() {
     [ "$2" = "$3" ] || { say "$1: $2, not $3" && return 1; }
 }
 
-# expect_that WHAT CONDITION...: with the arguments of test(1).
+# expect_that WHAT CONDITION...: CONDITION has the arguments of test(1).
 expect_that() {
     local what=$1
     shift
     [ "$@" ] || { say "$what: not $*" && return 1; }
 }
 
-# has_lazy NAME: whether the kernel has /sys/fs/ext4/DISK/lazyinit_NAME. The form of the series for 7.3
-# has wait_mult and left, stock has none.
+# has_lazy NAME: whether the kernel has /sys/fs/ext4/DISK/lazyinit_NAME. The form for 7.3 has wait_mult and
+# left, stock has none.
 has_lazy() {
     [ -e "$(knobs)/lazyinit_$1" ]
 }
 
-# lazy NAME: reads it. Without them, "left" and "done" are what dumpe2fs counts in the buffers that the
-# kernel has of the mounted disk, and "state" is running until nothing is left.
+# lazy NAME: reads the attribute. On kernels without it, "left" and "done" come from dumpe2fs, which reads the
+# kernel's buffers of the mounted disk, and "state" is "running" until nothing is left.
 lazy() {
     if has_lazy "$1"; then
         cat "$(knobs)/lazyinit_$1"
@@ -73,7 +73,7 @@ lazy() {
     esac
 }
 
-# hold: nothing more is initialized; let_go ends that. Without a pause, by a wait of hours.
+# hold: stops initialization until let_go. Without a pause attribute, it sets a wait of hours.
 hold() {
     if has_lazy state; then set_lazy state pause; else set_lazy wait_mult 4294967295; fi
 }
@@ -87,12 +87,12 @@ set_lazy() {
     echo "$2" >"$(knobs)/lazyinit_$1"
 }
 
-# The whole of it: a word, groups initialized, groups left.
+# The complete state: a word, groups initialized, groups left.
 lazy_state() {
     echo "$(lazy state) $(lazy "done") $(lazy left)"
 }
 
-# Group, first and last block of each inode table whose inodes are all unused, as dumpe2fs has it.
+# For each completely unused inode table: group, first and last block, according to dumpe2fs.
 unused_tables() {
     dumpe2fs "$DISK" 2>/dev/null | awk '
         /^Inodes per group:/ { all = $4 }
@@ -101,7 +101,7 @@ unused_tables() {
         / unused inodes/ && $(NF - 2) == all { print group, at[1], at[2] + 0 }'
 }
 
-# wait_until SECONDS COMMAND...: fails when it has not come true by then.
+# wait_until SECONDS COMMAND...: fails if the command has not succeeded by then.
 wait_until() {
     local deadline=$((SECONDS + $1 * ${SLOW:-1})) # on a slow target longer: lib/jobs.sh
     shift
@@ -111,7 +111,7 @@ wait_until() {
     done
 }
 
-# unmount_quickly: in two seconds at most, of a fast guest, and the thread goes too.
+# unmount_quickly: unmounting takes at most two seconds on a fast guest, and ends the thread.
 unmount_quickly() {
     local started=$SECONDS
     umount "$FS"
@@ -135,7 +135,7 @@ no_thread() {
     ! grep -qsx ext4lazyinit /proc/[0-9]*/comm
 }
 
-# The file system on disk is whole and has every table initialized.
+# The file system on disk is intact, and every table is initialized.
 check_finished() {
     umount "$FS"
     expect "groups marked on disk" "$(zeroed_on_disk)" "$groups"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What jobs share inside the guest. $DISK is the disk under test, $FS where it is mounted.
+# Functions for jobs inside the guest. $DISK is the disk under test, $FS its mount point.
 
 say() {
     echo "guest: $*"
 }
 
-# figure NAME VALUE: one measured number, collected by `lab ab`.
+# figure NAME VALUE: records a measured number for `lab ab`.
 figure() {
     echo "$1 $2" >>"$E4R_RUN/figures"
 }
@@ -19,7 +19,7 @@ mb_proc() {
     echo "/proc/fs/ext4/$(basename "$DISK")"
 }
 
-# mount_disk [OPTIONS]: mounts, sets NAME=VALUE words of $KNOBS, counts from here.
+# mount_disk [OPTIONS]: mounts, sets the NAME=VALUE words of $KNOBS, and starts the counters.
 mount_disk() {
     local knob
     mount -t ext4 -o "${1:-defaults}" "$DISK" "$FS"
@@ -28,8 +28,7 @@ mount_disk() {
     done
 }
 
-# churn_mix MIX NAME: churn in a directory of that name, with figures under it; check_mix finds what it
-# has left.
+# churn_mix MIX NAME: runs churn in a directory of that name, with its figures; check_mix checks the result.
 churn_mix() {
     mkdir "$FS/$2"
     "$BIN/churn" --threads "${THREADS:-4}" --ops "${OPS:-800}" --files 60 --max-size 2M \
@@ -40,7 +39,7 @@ check_mix() {
     "$BIN/churn" --check "$E4R_RUN/manifest.$1" "$FS"
 }
 
-# What the kernel says of the allocator: values, mount line, release.
+# The kernel's settings of the allocator: values, mount line, release.
 tunables() {
     local knob
     for knob in "$(knobs)"/mb_*; do
@@ -60,7 +59,7 @@ stat_of() {
         "$(mb_proc)/mb_stats"
 }
 
-# Every counter of mb_stats as a figure.
+# Records every counter of mb_stats as a figure.
 stats_as_figures() {
     awk '/:$/ && NF == 1 { section = $1; sub(/:$/, "", section); next }
          /^\t[^\t]/ && !/^\t\t/ { section = "" }
@@ -70,8 +69,8 @@ stats_as_figures() {
         "$(mb_proc)/mb_stats" | sed 's/_stats\//\//' >>"$E4R_RUN/figures"
 }
 
-# Stalls, and pages scanned and reclaimed by those that allocate (direct) and by kswapd: from
-# start_reclaim_counts to reclaim_figures.
+# Stalls, and pages scanned and reclaimed by allocating tasks (direct) and by kswapd, from start_reclaim_counts
+# to reclaim_figures.
 reclaim_counts() {
     awk '/^allocstall/ { stalls += $2 }
         /^pg(scan|steal)_(direct|kswapd) / { print } END { print "allocstall", stalls }' /proc/vmstat
@@ -84,7 +83,7 @@ reclaim_figures() {
         awk '{ print $1, $4 - $2 }' >>"$E4R_RUN/figures"
 }
 
-# With the lockstat variant: counts waits for locks from here, until lock_figures.
+# With the lockstat variant: counts waits for locks from this call until lock_figures.
 lock_stat=/proc/lock_stat
 start_lock_stat() {
     [ -e $lock_stat ] || return 0
@@ -92,30 +91,30 @@ start_lock_stat() {
     echo 1 >/proc/sys/kernel/lock_stat
 }
 
-# stop_lock_stat: leaves in $E4R_RUN/lock_stat what was counted; false without the lockstat variant.
+# stop_lock_stat: stores the counts in $E4R_RUN/lock_stat; returns false without the lockstat variant.
 stop_lock_stat() {
     [ -e $lock_stat ] || return 1
     echo 0 >/proc/sys/kernel/lock_stat
     cat $lock_stat >"$E4R_RUN/lock_stat"
 }
 
-# What was waited for, as figures; nothing without the lockstat variant.
+# Records waits for locks as figures; does nothing without the lockstat variant.
 lock_figures() {
     stop_lock_stat || return 0
     sums_of_locks "$E4R_RUN/lock_stat" >>"$E4R_RUN/figures"
 }
 
-# lock_figures_of NAME: the same, with _NAME at the end of each figure's.
+# lock_figures_of NAME: the same, with _NAME appended to the name of each figure.
 lock_figures_of() {
     stop_lock_stat || return 0
     sums_of_locks "$E4R_RUN/lock_stat" | sed "s/ /_$1 /" >>"$E4R_RUN/figures"
 }
 
-# sums_of_locks FILE: figures from a copy of /proc/lock_stat. group_lock is the class of ext4's group
-# locks (struct blockgroup_lock: 128 that the groups share), list_locks are those of mballoc's lists
-# by order and by average fragment, all_locks every lock of the kernel. Of each: times it was not free
-# at once, microseconds waited, times taken, microseconds held (columns of lock_stat version 0.4,
-# Linux 6.1 kernel/locking/lockdep_proc.c). Fails when lockdep has given up or saw no group lock.
+# sums_of_locks FILE: makes figures from a copy of /proc/lock_stat. group_lock is the class of ext4's group
+# locks (struct blockgroup_lock: 128 locks shared by the groups), list_locks are the locks of mballoc's lists by
+# order and by average fragment, all_locks every lock of the kernel. For each: contentions, microseconds waited,
+# acquisitions, microseconds held (columns of lock_stat version 0.4, Linux 6.1 kernel/locking/lockdep_proc.c).
+# Fails if lockdep has stopped or saw no group lock.
 sums_of_locks() {
     awk '
         function add(what) {
@@ -126,7 +125,7 @@ sums_of_locks() {
             printf "%s_taken %.0f\n%s_hold_us %.0f\n", what, taken[what], what, held[what]
         }
         /^\*WARNING\*/ { print "guest: lock_stat: " $0 >"/dev/stderr"; bad = 1 }
-        # A class is "NAME: 12 numbers"; the places that waited for it follow with fewer.
+        # A class is "NAME: 12 numbers"; lines of waiting places follow, with fewer numbers.
         match($0, /:( +[0-9]+(\.[0-9]+)?)+ *$/) && split(substr($0, RSTART + 1), n, " ") == 12 {
             name = substr($0, 1, RSTART - 1)
             gsub(/^ +| +$/, "", name)
@@ -163,15 +162,14 @@ start_trace() {
     echo 1 >"$TRACING/tracing_on"
 }
 
-# start_block_trace: what block devices are sent, in a trace of its own.
+# start_block_trace: traces requests to block devices, in a separate tracefs instance.
 start_block_trace() {
     mkdir "$TRACING/instances/block"
     echo "${TRACE_KB:-200000}" >"$TRACING/instances/block/buffer_size_kb"
     echo 1 >"$TRACING/instances/block/events/block/block_bio_queue/enable"
 }
 
-# save_block_discards FILE: first sector and sectors of each discard that it has; fails when events
-# were lost.
+# save_block_discards FILE: first sector and length of each discard in the trace; fails if events were lost.
 save_block_discards() {
     echo 0 >"$TRACING/instances/block/tracing_on"
     if grep -hE '^(overrun|dropped events|commit overrun): *[1-9]' \
@@ -184,7 +182,7 @@ save_block_discards() {
     rmdir "$TRACING/instances/block"
 }
 
-# save_trace FILE: fails when events were lost.
+# save_trace FILE: fails if events were lost.
 save_trace() {
     echo 0 >"$TRACING/tracing_on"
     if grep -hE '^(overrun|dropped events|commit overrun): *[1-9]' \

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2153
-# NFS in guests: the server's part and the client's. Sourced by jobs and by nfs-server.sh, after lib.sh.
-#   SERVER_DISK=ubd      what the exported ext4 lies on: the disk itself, or
-#     delay              dm-delay on it, SERVER_MS=20 for each request
-#   WSIZE=256K           largest transfer, of the server and so of the client
+# NFS in guests: server and client. Sourced by jobs and by nfs-server.sh, after lib.sh.
+#   SERVER_DISK=ubd      the storage of the exported ext4: the disk itself, or
+#     delay              dm-delay on it, SERVER_MS=20 per request
+#   WSIZE=256K           largest transfer of the server, and so of the client
 #   VERS=4.2             of the mount (3: nolock)
-#   MOUNT=               more options of the mount
-#   RATE=400mbit LINK_MS=0 of the link from the client: netem's rate, and delay to the server and back
+#   MOUNT=               more mount options
+#   RATE=400mbit LINK_MS=0 netem's rate on the client's link, and the round trip to the server
 
 server_address=192.168.7.1
 client_address=192.168.7.2
 export_dir=/mnt/fs
 mount_dir=/mnt/nfs
-# What runs a command on the client's side of the network, where that is in the same guest.
+# Prefix of commands on the client's side of the network, if that is in the same guest.
 client_side=()
 
-# network ADDRESS: of this guest.
+# network ADDRESS: sets up this guest's network.
 network() {
     ip link set lo up
-    # So 7.3 names its device.
+    # The name of the device on 7.3.
     [ ! -e /sys/class/net/vec0 ] || ip link set vec0 name eth0
     ip address add "$1/24" dev eth0
     ip link set eth0 up
 }
 
-# slow_link DEVICE: from here on.
+# slow_link DEVICE: limits the device from now on.
 slow_link() {
     local delay=()
     [ "${LINK_MS:-0}" = 0 ] || delay=(delay "${LINK_MS}ms")
@@ -35,7 +35,7 @@ bytes_of() {
     numfmt --from=iec "$1"
 }
 
-# make_export: the disk with a file system on it, at $export_dir.
+# make_export: makes a file system on the disk and mounts it at $export_dir.
 make_export() {
     export_disk=$DISK
     case ${SERVER_DISK:-ubd} in
@@ -59,7 +59,7 @@ mount_export() {
     mount -t ext4 -o noinit_itable "$export_disk" "$export_dir"
 }
 
-# crash_export: what is in memory is lost, the journal is replayed.
+# crash_export: loses everything in memory, and replays the journal.
 crash_export() {
     "$BIN/goingdown" "$export_dir"
     exportfs -ua
@@ -68,7 +68,7 @@ crash_export() {
     exportfs -ra
 }
 
-# start_nfsd: programs and threads. What they write lies on tmpfs.
+# start_nfsd: starts programs and threads. Their files are on tmpfs.
 start_nfsd() {
     local dir
     for dir in /run /var/lib/nfs; do mount -t tmpfs tmpfs "$dir"; done
@@ -86,18 +86,18 @@ start_nfsd() {
     nfsd_threads
 }
 
-# nfsd_threads: starts them; those of before must be gone.
+# nfsd_threads: starts them; older threads must be gone.
 nfsd_threads() {
     rpc.nfsd -V 4.2 "${NFSD_THREADS:-8}"
     echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || true
 }
 
-# The timers that guests do without otherwise.
+# Restores the writeback timers, which guests switch off.
 writeback_as_usual() {
     echo 500 >/proc/sys/vm/dirty_writeback_centisecs
 }
 
-# mount_nfs: the export.
+# mount_nfs: mounts the export.
 mount_nfs() {
     local options="vers=${VERS:-4.2},proto=tcp${MOUNT:+,$MOUNT}" path=/
     if [ "${VERS:-4.2}" = 3 ]; then
@@ -108,7 +108,7 @@ mount_nfs() {
     "${client_side[@]}" mount.nfs "$server_address:$path" "$mount_dir" -o "$options"
 }
 
-# client: this guest's part of the network, and the mount. With a server that is a guest of its own.
+# client: sets up this guest's network and mounts the export of the second guest.
 client() {
     network $client_address
     await "$E4R_RUN/peer/ready" 60
@@ -119,13 +119,13 @@ client() {
     for name in ${SYSCTLS:-}; do sysctl -q "$name"; done
 }
 
-# has_write_behind: whether the kernel has the whole series. On 7.3 it has what eager mounts gain.
+# has_write_behind: whether the kernel has the whole series. 7.3 has only the fix for eager mounts.
 has_write_behind() {
     [ -e /proc/sys/fs/nfs/nfs_max_woutstanding ]
 }
 
-# send_early BOUND: how client and mount_nfs let files be written: behind, with so many WRITEs in flight, or
-# eagerly where the kernel has no write-behind.
+# send_early BOUND: makes client and mount_nfs send files early: by write-behind with this many WRITEs in
+# flight, or eagerly on kernels without write-behind.
 send_early() {
     if has_write_behind; then
         SYSCTLS=${SYSCTLS:-fs.nfs.nfs_max_woutstanding=$1}
@@ -134,7 +134,7 @@ send_early() {
     fi
 }
 
-# within SECONDS COMMAND...: until it succeeds; false when it does not in that time.
+# within SECONDS COMMAND...: repeats the command until it succeeds; returns false after that time.
 within() {
     local tenths=$((10 * $1))
     until "${@:2}"; do
@@ -144,19 +144,19 @@ within() {
     done
 }
 
-# await FILE SECONDS: until it is there; times the target's slowness.
+# await FILE SECONDS: waits until the file exists; the time is multiplied by the target's slowness.
 await() {
     within $(($2 * ${SLOW:-1})) test -e "$1" || { say "no $1 within $2 s" && return 1; }
 }
 
-# ask REQUEST: of the server; returns when it has done it.
+# ask REQUEST: makes a request to the server; returns when it is done.
 ask() {
     rm -f "$E4R_RUN/peer/did-$1"
     touch "$E4R_RUN/peer/$1"
     await "$E4R_RUN/peer/did-$1" "${2:-60}"
 }
 
-# Requests of the mount so far, what the series counts of it, and segments that TCP sent again.
+# Total requests of the mount, the counters of the series, and retransmitted TCP segments.
 op_counts() {
     awk -v dir="$mount_dir" '
         $1 == "device" { mine = $5 == dir }
@@ -168,7 +168,7 @@ op_counts() {
     awk '$1 == "Tcp:" && $13 ~ /[0-9]/ { print "retransmits", $13 }' /proc/net/snmp
 }
 
-# Of what is between: counts_begin, then counts_end makes them figures.
+# counts_begin and counts_end record the differences of these counters as figures.
 counts_begin() {
     op_counts >"$E4R_RUN/counts.before"
 }

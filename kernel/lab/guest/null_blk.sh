@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# A disk in the guest's memory that takes a set time for each request. Sourced by jobs, after lib.sh.
+# A memory disk with a fixed time per request. Sourced by jobs, after lib.sh.
 
-# make_null_blk NAME=VALUE...: a device of null_blk with these attributes (configfs); of one given
-# twice the last counts, and there are defaults: 8 GiB in memory, a millisecond for each request of up
-# to 32 KiB, one at a time. DISK becomes its name, /dev/lab; the one that had it before goes.
+# make_null_blk NAME=VALUE...: makes a null_blk device with these attributes (configfs); a repeated attribute
+# overrides. Defaults: 8 GiB in memory, a millisecond per request of up to 32 KiB, one request at a time. DISK
+# becomes its name, /dev/lab; a previous device of that name is removed.
 make_null_blk() {
     local device=/sys/kernel/config/nullb/lab pair
     mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config

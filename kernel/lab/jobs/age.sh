@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# The operations of `e4replay age` on a mounted file system (kernel/lab/age.sh).
+# Runs the operations of `e4replay age` on a mounted file system (kernel/lab/age.sh).
 #   STEP=prepare   makes FILES empty files in DIRS directories; their inodes go to `slots`
-#   STEP=run       does what SCRIPT says, nodelalloc, every buddy loaded, no commit but the script's
+#   STEP=run       runs SCRIPT with nodelalloc, every buddy loaded, and no commits but those of the script
 # timeout: 900
 if [ "$STEP" = prepare ]; then
     mount_disk noinit_itable

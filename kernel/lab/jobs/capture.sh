@@ -4,7 +4,7 @@
 # From the host: NAME MOUNT KNOBS RUN (program and arguments) PRE (0/1: load all groups first).
 discards=
 if [[ ,$MOUNT, == *,discard,* || $RUN == *--fitrim* ]]; then
-    # A device that drops blocks at once: whoever has sent a discard goes on without a wait.
+    # The device discards blocks at once, so a sender of discards does not wait.
     discards=1
     image=$DISK
     # shellcheck source=kernel/lab/guest/null_blk.sh

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records a program on the disk. From the host: E4REPLAY, MOUNT (options), COMMAND (quoted words; RUN among them
+# Records a program on the disk. The host sets E4REPLAY, MOUNT (options), COMMAND (quoted words; RUN among them
 # is the program's directory), OUT (the capture).
 mount_disk "$MOUNT"
 mkdir "$FS/run"

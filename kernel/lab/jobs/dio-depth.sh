@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: direct writes per second to one file, and their latency, on a disk that takes a fixed time
-# for each of any number of requests. The disk is in memory (null_blk).
+# Figures: direct writes per second to one file, and their latency, on a disk (null_blk, in memory) that takes a
+# fixed time per request, for any number of requests at once.
 #   NSEC=1000000         nanoseconds per request
 #   WRITES="--size 2048 ..."    options of kernel/lab/workloads/diodepth
 #   GEOMETRY="-b 4096"   options of mke2fs
 #   MOUNT=...            mount options
-# The clock of User Mode Linux can be told to stand still while it computes (`--append
-# time-travel=inf-cpu`): the figures are then the same from run to run, and show how much is in flight
-# without the cost of it.
+# With a stopped clock (`--append time-travel=inf-cpu`), the figures are the same from run to run. They show the
+# number of writes in flight without CPU costs.
 # mem: 3G
 # timeout: 600
 # shellcheck source=kernel/lab/guest/null_blk.sh

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: fio's direct overwrites of a file by 8 threads, as in the posting "ext4: allow concurrent
-# unaligned dio overwrites", on a disk in memory that takes a fixed time for each request (null_blk).
+# Figures: fio's direct overwrites of a file by 8 threads, as in the posting "ext4: allow concurrent unaligned
+# dio overwrites", on a memory disk with a fixed time per request (null_blk).
 #   NSEC=1000000     nanoseconds per request
 #   BS=2k            bytes per write
 #   DEPTH=256        writes in flight per thread
 #   RUNTIME=5        seconds of measuring
-#   QUEUE=2048       requests that the disk takes at a time
+#   QUEUE=2048       requests that the disk handles at a time
 #   RW=write         or randwrite
-#   SIZE=256m        of the file, laid out by writes of
+#   SIZE=256m        size of the file, and of the writes that lay it out:
 #   LAY=1m
 # mem: 3G
 # timeout: 300

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: direct writes of less than a block and more, many at once, with everything else that
-# changes a file; every sector compared with a model, also after a remount, e2fsck clean. Blocks of
-# 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, several files at once, a
-# disk that refuses some sectors, one that does one request at a time, and there one thread at the
-# end of the file.
-#   SECONDS_EACH=16      of each configuration; half of it of those at the end of the file
+# Correctness: many direct writes of any size, also less than a block, at once, with everything else that
+# changes a file. Every sector is compared with a model, also after a remount, and e2fsck must be clean. Blocks
+# of 1, 2 and 4 KiB, nodelalloc, a file without extents, clusters of 16 blocks, several files at once, a disk
+# that refuses some sectors, a disk that handles one request at a time, and on it one thread at the end of the
+# file.
+#   SECONDS_EACH=16      per configuration; half of it for the -tail configurations
 #   CONFIGS="1k 4k"      of 1k 2k 4k 4k-nodelalloc 4k-indirect 4k-bigalloc 4k-files 4k-errors
 #                        4k-queue 1k-tail 2k-tail 4k-tail (default: all)
 #   RUN_SEED=1, ENGINES=sync,aio,uring, DEPTH=8, ARGS="--threads 1" (more for diostress)
-#   NSEC=200000          that null_blk takes for a request
+#   NSEC=200000          nanoseconds of null_blk per request
 #   DEVICE=disk          the disk under test (--image) instead of null_blk
 # mem: 768M
 # timeout: 600
@@ -17,15 +17,15 @@
 # shellcheck source=kernel/lab/guest/null_blk.sh
 . "$LAB/guest/null_blk.sh"
 
-# make_disk N: in memory, with requests that take time, N at once. With few, the I/O scheduler has
-# the others and sorts them: what was submitted first is not done first.
+# make_disk N: a memory disk with timed requests, N at once. With a small N, the I/O scheduler holds the others
+# and sorts them, so requests are not handled in the order of submission.
 make_disk() {
     [ "${DEVICE:-null_blk}" = null_blk ] || return 0
     make_null_blk size=256 blocksize=512 "completion_nsec=${NSEC:-200000}" "hw_queue_depth=$1" \
         max_sectors=2560
     if grep -q mq-deadline /sys/block/lab/queue/scheduler; then
         echo mq-deadline >/sys/block/lab/queue/scheduler
-        # By default no more than twice what the disk does at once.
+        # The default is at most twice the disk's queue.
         echo 256 >/sys/block/lab/queue/nr_requests
     else
         say "no mq-deadline in this kernel: nothing is sorted"
@@ -33,7 +33,7 @@ make_disk() {
     [ -z "$nomerges" ] || echo 2 >/sys/block/lab/queue/nomerges
 }
 
-# Data everywhere: a block that should have been written and was not shows it.
+# Fills the disk with data, so that a block without its write becomes visible.
 soil() {
     head -c "$size" /dev/zero | tr '\0' Z |
         dd of="$DISK" bs=1M iflag=fullblock oflag=direct status=none
@@ -72,16 +72,16 @@ stress 1k 128 defaults -b 1024
 stress 2k 128 defaults -b 2048
 stress 4k 128 defaults -b 4096
 # Without delayed allocation a page's first store gives it a block that is not marked unwritten (6.1
-# ext4_page_mkwrite(), ext4_should_dioread_nolock()): a direct read meanwhile sees what was there.
+# ext4_page_mkwrite(), ext4_should_dioread_nolock()), so a concurrent direct read sees old data.
 more="$ARGS --exposing 1"
 stress 4k-nodelalloc 128 nodelalloc -b 4096
 more=$ARGS
 stress 4k-indirect 128 defaults -b 4096 -O ^extent,^64bit
 stress 4k-bigalloc 128 defaults -b 4096 -O bigalloc -C 65536
-# Each thread writes to all of them, in one batch too.
+# Each thread writes to all of them, also within one batch.
 more="$ARGS --files 3 --size 1M"
 stress 4k-files 128 defaults -b 4096
-# null_blk fails a whole request: one that has been merged would take with it what is not bad.
+# null_blk fails whole requests, so merging would make good sectors fail.
 if [ "${DEVICE:-null_blk}" = null_blk ]; then
     more="$ARGS --changers 0 --bad-sectors /sys/kernel/config/nullb/lab/badblocks" nomerges=2
     stress 4k-errors 128 defaults -b 4096
@@ -89,7 +89,7 @@ fi
 more=$ARGS nomerges=
 NSEC=${NSEC:-300000}
 stress 4k-queue 1 defaults -b 4096
-# Nobody else has the inode lock between two writes of a batch.
+# No other thread gets the inode lock between two writes of a batch.
 ENGINES=aio DEPTH=24 seconds=$(((seconds + 1) / 2))
 more+=" --threads 1 --changers 0 --readers 0 --mappers 0 --tails 60"
 stress 1k-tail 1 defaults -b 1024

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records what becomes of the extent status trees and what their shrinker does, from before mount
-# until after sync, for `e4replay shrinker`: NAME.trace among what the job leaves. A workload runs
-# while the reclaimable caches are dropped every PAUSE seconds.
+# Records the extent status trees and their shrinker, from before mount until after sync, for `e4replay
+# shrinker`, in NAME.trace. A workload runs while the reclaimable caches are dropped every PAUSE seconds.
 #   RUN="churn ..."   program and arguments
 #   PAUSE=0.3, NAME=es, MOUNT=, TRACE_KB=400000
 # image: plain-1g

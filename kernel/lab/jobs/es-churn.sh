@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the mixes of churn with the extent status shrinker at work all the while. Contents as
-# written, no block reserved for a delayed write that is none any more. With --variant debug a kernel
-# with es-shrinker checks every tree when its inode goes.
+# Correctness: the mixes of churn while the extent status shrinker is at work. Contents must be as written, and
+# no block may stay reserved for a delayed write that has ended. With --variant debug a kernel with es-shrinker
+# checks every tree when its inode is evicted.
 # image: plain-4g
 # timeout: 900
 # shellcheck source=kernel/lab/guest/es.sh
@@ -21,7 +21,7 @@ if [ "$reclaimed" -lt 1000 ]; then
     exit 1
 fi
 sync
-# With --variant es-test: what the trees said against the files' mapping.
+# With --variant es-test: disagreements between the trees and the files' mapping.
 echo "es_assertions $(dmesg | grep -c 'ES [a-z]* assertion failed')" >>"$E4R_RUN/figures"
 reserved=$(cat "$(knobs)/delayed_allocation_blocks")
 if [ "$reserved" != 0 ] || dmesg | grep "reserved_data_blocks.* not cleared"; then

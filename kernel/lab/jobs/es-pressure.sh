@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: memory runs short where delayed entries are many: fragmented files are read, one after the
-# other, beside a file of which every second block is written and not written back.
-#   FILES=40 BLOCKS=2000   that are read, and fragments of each
+# Figures: memory pressure with many delayed entries. Fragmented files are read one after the other, together
+# with a file in which every second block is written and not written back.
+#   FILES=40 BLOCKS=2000   files to read, and fragments of each
 #   DELAYED=30000          delayed entries, each with a dirty page
-#   ROUNDS=3               that all files are read
+#   ROUNDS=3               number of times that all files are read
 # image: plain-4g
 # mem: 384M
 # timeout: 600
@@ -29,7 +29,7 @@ reclaim_figures
 es_figures
 figure entries_left "$(entries all)"
 slab_figures after
-# The delayed ones are all there.
+# All delayed entries still exist.
 "$BIN/delayed" --step seek --blocks "${DELAYED:-30000}" "$FS/held" >/dev/null
 umount "$FS"
 e2fsck -fn "$DISK"

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: what the extent status shrinker visits and reclaims where most entries are delayed, and
-# therefore must be kept.
+# Figures: how many entries the extent status shrinker visits and reclaims if most entries are delayed and must
+# be kept.
 #   FILES=1 BLOCKS=131072    files, and delayed entries in each
-#   HOLES=997                reclaimable entries in each, at even distances, that nobody has looked up
-#                            since they were made; or "all": those that the writes leave, between any
-#                            two delayed ones, looked up by the writes
+#   HOLES=997                reclaimable entries in each file, at even distances, that were not looked up since
+#                            their creation; or "all": the holes between any two delayed entries, which the
+#                            writes have looked up
 #   PASSES=6                 echo 2 > drop_caches
-#   HOLDS=1                  also for how long the lock of an inode is held, of kernels that say so
-# Entries visited: nr_visited of ext4_es_shrink where the kernel has it. Stock does not say. There it
-# is nr_to_scan of the calls, each of which uses it up as long as there are more entries than that.
-# visit_ns is the median over the calls, reclaim_ns that times the visits for each entry reclaimed.
+#   HOLDS=1                  also the hold times of an inode's lock, on kernels that report them
+# Entries visited come from nr_visited of ext4_es_shrink if the kernel has it. Stock does not report it. There
+# it is the nr_to_scan of the calls, which each call uses up while more entries exist. visit_ns is the median
+# over the calls, reclaim_ns is visit_ns times the visits per reclaimed entry.
 # image: plain-4g
 # mem: 2500M
 # timeout: 600
@@ -41,7 +41,7 @@ done
 es_figures
 figure left "$(entries reclaimable)"
 slab_figures after
-# The delayed ones are all there.
+# All delayed entries still exist.
 "$BIN/delayed" --step seek --files "$files" --blocks "$blocks" "$FS" >>"$E4R_RUN/figures"
 umount "$FS"
 e2fsck -fn "$DISK"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: what 1, 2, ... writers do in a second, each a thread of the kernel, without the system calls of
-# a guest: kernels with kernel/lab/experiments/kernel-writers.patch, on uml-smp. KIND=files: files of
-# 64 KiB in one directory, and their extents; KIND=fallocate: 8 KiB more of a file, up to 1 MiB, which is
-# then truncated. WRITERS: the numbers. COUNT: operations of each number of writers. With the variant
-# lockstat also waits for locks.
+# Figures: operations per second of 1, 2, ... kernel threads that write without the system calls of a guest.
+# Needs a kernel with kernel/lab/experiments/kernel-writers.patch, on uml-smp. KIND=files: files of 64 KiB in
+# one directory, and their extents; KIND=fallocate: a file grows by 8 KiB up to 1 MiB, and is then truncated.
+# WRITERS: the numbers of writers. COUNT: operations per number of writers. The variant lockstat also gives
+# waits for locks.
 # image: posting
 # mem: 4G
 # timeout: 900

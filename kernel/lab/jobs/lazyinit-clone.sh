@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: what the lazyinit thread writes to a disk that already has a file system (--disk), from mount
-# to unmount: until the thread has ended, or for LIFE seconds while it does not run. Any kernel.
-#   MOUNT=init_itable=0   mount options; this one: no waits
+# Figures: writes of the lazyinit thread to a disk with an existing file system (--disk), from mount to unmount:
+# until the thread has ended, or for LIFE seconds if it does not run. Any kernel.
+#   MOUNT=init_itable=0   mount options; the default means no waits
 #   CONTROL="probe=1"     or state=pause: lazyinit_NAME=VALUE words, written before the first group
-#   LIFE=10               seconds from mount to unmount, at least
+#   LIFE=10               minimum seconds from mount to unmount
 # timeout: 900
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 [ -b "$DISK" ] || { say "no disk: lab run lazyinit-clone --disk FILE" && false; }
 
-# Bytes of write requests, those for zeros included, since boot.
+# Bytes of write requests since boot, including requests for zeros.
 written() {
     awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
 }

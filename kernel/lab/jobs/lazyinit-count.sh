@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: lazyinit_done and lazyinit_left are what the group descriptors say, at mount (read-only,
-# behind a journal that is replayed), while groups are initialized, after remounts, after a change by
-# another program, and after the file system has grown.
+# Correctness: lazyinit_done and lazyinit_left equal the group descriptors: at mount (read-only, after a journal
+# replay), while groups are initialized, after remounts, after a change by another program, and after the file
+# system has grown.
 # image: plain-1g
 # mem: 2G
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 
-# The counts are those of dumpe2fs, which reads the buffers that the kernel has of a mounted disk.
+# The reference is dumpe2fs, which reads the kernel's buffers of a mounted disk.
 expect_counts() {
     local all
     all=$(groups_on_disk)
@@ -18,7 +18,7 @@ expect_counts() {
 }
 
 say "at mount"
-# What is committed goes to its place by the clock, too; a slow guest must not be overtaken by it.
+# Committed blocks are also written to their place by the clock, which must not overtake a slow guest.
 echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 size=512M make_lazy -b 1024
 mount -o ro "$DISK" "$FS"
@@ -34,9 +34,9 @@ expect_counts "after some groups"
 expect_that "groups done" "$zeroed" -ge 5
 
 say "a journal to be replayed"
-# The disk as a crash would leave it: the flags are in the journal and nowhere else. What is on the
-# disk only the host sees; to read it here would write the buffers first. Only what is not a hole is
-# copied: half a gigabyte of memory, on a debug kernel, would have them written as well.
+# The disk as after a crash: the flags are only in the journal. Only the host sees the contents of the disk;
+# reading it here would first write the buffers. Copy only data, not holes: on a debug kernel, half a gigabyte
+# of memory use would also trigger writeback.
 echo >"$FS/file"
 sync "$FS/file"
 truncate -s 512M /mnt/crashed
@@ -55,12 +55,12 @@ say "after remounts"
 mount -o remount,ro "$FS"
 expect_counts "read-only again"
 before=$(lazy left)
-# As if e2fsck had found something wrong with it: no longer initialized.
+# As if e2fsck had found a fault in it: no longer initialized.
 group=$(dumpe2fs "$DISK" 2>/dev/null |
     sed -n 's/^Group \([0-9]*\): .* \[INODE_UNINIT, BLOCK_UNINIT, ITABLE_ZEROED\].*/\1/p' | head -1)
 printf 'set_bg %s\n' "$group flags 3" "$group checksum calc" >"$TMPDIR/debugfs"
 debugfs -w -f "$TMPDIR/debugfs" "$DISK"
-# The series for 6.1 keeps a count, that for 7.3 counts when it is asked.
+# The series for 6.1 maintains a count; the series for 7.3 counts on each read.
 if has_lazy state; then expect "left before the remount" "$(lazy left)" "$before"; fi
 mount -o remount,rw,noinit_itable "$FS"
 expect_counts "after another program"
@@ -74,7 +74,7 @@ expect "left" "$(lazy left)" "$before"
 if has_lazy state; then
     mount -o remount,init_itable=200 "$FS"
 else
-    # One group comes before the first wait.
+    # One group is initialized before the first wait.
     mount -o remount,init_itable=4294967295 "$FS"
     wait_until 10 at_least $((zeroed + 1))
 fi
@@ -87,7 +87,7 @@ let_go 0
 wait_until 60 all_done
 wait_until 2 state_is idle
 expect_counts "all done"
-# When there is no request any more, growing makes one.
+# If no request is left, growing makes one.
 resize2fs "$DISK" 1000M
 wait_until 60 all_done
 expect_counts "all of it"

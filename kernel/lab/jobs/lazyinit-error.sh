@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: after an error nothing is initialized and the state is idle, paused or not, with a
-# journal and without; a group that could not be written is counted nowhere and traced with its error,
-# and a remount goes on with it.
+# Correctness: after an error nothing is initialized and the state is idle, paused or not, with and without a
+# journal. A group that could not be written is not counted, is traced with its error, and is initialized after
+# a remount.
 # image: plain-1g
 # timeout: 300
 # expected: EXT4-fs error \(device [a-z0-9-]+\): trigger_test_error:[0-9]+: comm [^:]*: provoked
@@ -13,7 +13,7 @@ provoke() {
     echo provoked >"$(knobs)/trigger_fs_error"
 }
 
-# e2fsck has the error's mark and the journal to clear, and no more than that to find.
+# e2fsck must clear the error's mark and the journal, and must find nothing else.
 repair() {
     local status=0
     umount "$FS"
@@ -51,7 +51,7 @@ for journal in has_journal ^has_journal; do
     if has_lazy state; then expect "state with $journal after an error" "${before%% *}" idle; fi
     set_lazy wait_mult 0
     wait_until 2 no_thread
-    # One may have been in the making.
+    # One group may have been in progress.
     expect_that "groups done" "$(lazy "done")" -le $(($(echo "$before" | cut -d' ' -f2) + 1))
     expect_that "groups left" "$(lazy left)" -ge 100
     repair
@@ -68,7 +68,7 @@ wait_until 60 all_done
 repair
 expect "groups marked" "$(zeroed_on_disk)" "$groups"
 
-# It has given up, or nothing is left.
+# The thread has given up, or nothing is left.
 stopped() {
     if has_lazy state; then state_is idle; else no_thread; fi
 }

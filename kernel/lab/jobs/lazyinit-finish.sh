@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: how long the lazyinit thread takes for all groups when nobody else is at work, and how often
-# it flushes the disk's cache; on the disk of lazyinit-postmark, with its clock. Any kernel.
+# Figures: the time of the lazyinit thread for all groups on an idle system, and its number of cache flushes; on
+# the disk of lazyinit-postmark, with its clock. Any kernel.
 #   MULT=10              multiplier
 #   CACHE=none           null_blk, loop: as for lazyinit-postmark
 #   BARRIER=1            or 0: the mount option
@@ -19,7 +19,7 @@ echo mono >"$TRACING/trace_clock"
 echo 1 >"$TRACING/events/ext4/ext4_lazy_itable_init/enable"
 flushed=$(flushes)
 mount -o "init_itable=${MULT:-10},barrier=${BARRIER:-1}" "$DISK" "$FS"
-# From the first group's end to the last one's: when the thread starts is random.
+# From the end of the first group to the end of the last, because the start of the thread is random.
 until traced; do sleep 5; done
 figure flushes $(($(flushes) - flushed))
 awk '/ext4_lazy_itable_init:/ {

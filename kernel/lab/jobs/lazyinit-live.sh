@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: lazyinit_wait_mult changes the wait that is going on, is what remount sets, and
-# refuses what is no number.
+# Correctness: lazyinit_wait_mult changes the current wait, equals the value of remount, and refuses values that
+# are not numbers.
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
@@ -16,7 +16,7 @@ for bad in -1 x 4294967296 ''; do
     fi
 done
 expect "multiplier after bad ones" "$(lazy wait_mult)" 1000000
-# A group takes 0.1 ms or more: the wait is minutes.
+# A group takes at least 0.1 ms, so the wait is minutes.
 wait_until 30 at_least 1
 sleep 3
 before=$(lazy "done")
@@ -28,12 +28,12 @@ expect "multiplier of a remount without one" "$(lazy wait_mult)" 10
 set_lazy wait_mult 500000
 grep -q "$FS.*init_itable=500000" /proc/mounts
 sleep 1
-# Live, to none: all the rest at once.
+# Changed to 0 during a wait: all remaining groups at once.
 started=$(date +%s%N)
 set_lazy wait_mult 0
 wait_until 20 all_done
 figure live_ms $((($(date +%s%N) - started) / 1000000))
-# The thread lets go of it a moment after it has counted the last one.
+# The thread drops the request a moment after it has counted the last group.
 wait_until 2 state_is idle
 expect "state at the end" "$(lazy_state)" "idle $groups 0"
 wait_until 5 no_thread

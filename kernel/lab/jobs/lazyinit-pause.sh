@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a pause holds through remounts and a freeze, does not delay unmount, and resume
-# finishes.
+# Correctness: a pause survives remounts and a freeze and does not delay unmount, and resume finishes the work.
 # base: 6.1
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 
-# A pause takes hold after the group that is being done.
+# A pause takes effect after the current group.
 expect_paused() {
     sleep 0.5
     local before
@@ -19,7 +18,7 @@ expect_paused() {
 }
 
 make_lazy -b 1024
-# The delay of the start is random and may be none: pause before there is a start.
+# The start delay is random and may be zero, so pause before the start.
 mount -o noinit_itable "$DISK" "$FS"
 set_lazy state pause
 mount -o remount,init_itable=10 "$FS"
@@ -27,7 +26,7 @@ if set_lazy state maybe 2>/dev/null; then
     say "state took nonsense"
     false
 fi
-# Longer than the random delay of the start, up to five seconds.
+# Longer than the random start delay of up to five seconds.
 expect_paused 7
 expect "groups done before the pause" "$(lazy "done")" 0
 mount -o remount,ro "$FS"
@@ -40,7 +39,7 @@ mount -o remount,init_itable=10 "$FS"
 expect_paused 6
 unmount_quickly
 
-# A pause does not outlive the mount. Half-way through, another one.
+# A pause does not outlive the mount. Pause again half-way.
 mount -o init_itable=100 "$DISK" "$FS"
 wait_until 60 at_least 3
 expect "state after mount" "$(lazy state)" running

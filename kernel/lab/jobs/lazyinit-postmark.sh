@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: a foreground beside the lazyinit thread, on null_blk that takes a millisecond for a request
-# of up to 32 KiB and does one at a time. Any kernel.
+# Figures: a foreground workload together with the lazyinit thread, on null_blk with a millisecond per request
+# of up to 32 KiB, one at a time. Any kernel.
 #   LAZY=init_itable=10  or noinit_itable
-#   CACHE=none           the disk has no volatile cache; null_blk: it has one, a flush costs one
-#                        request; loop: one that takes writes at once and writes them back when
+#   CACHE=none           the disk has no volatile cache; null_blk: it has one, and a flush costs one
+#                        request; loop: it accepts writes at once and writes them back when
 #                        flushed (the page cache, behind a loop device)
 #   BARRIER=1            or 0: the mount option
-#   FOREGROUND=postmark  mounted sync, or stream: direct writes of 64 KiB, RATE a second, never flushed
+#   FOREGROUND=postmark  mounted sync, or stream: direct writes of 64 KiB, RATE per second, never flushed
 #   TRANSACTIONS=3000    of postmark
 #   RATE=16, SECONDS_OF_STREAM=60
 # mem: 3G
@@ -38,11 +38,11 @@ run_stream() {
     "$BIN/stream" --rate "${RATE:-16}" --seconds "${SECONDS_OF_STREAM:-60}" "$FS" >>"$E4R_RUN/figures"
 }
 
-# Tables of 1/16 of the disk: 16,384 requests, so that the thread is at it all the time.
+# Tables of 1/16 of the disk: 16,384 requests keep the thread busy all the time.
 make_lazy -b 4096 -g 8192 -i 4096
 options=barrier=${BARRIER:-1}
 if [ "${FOREGROUND:=postmark}" = postmark ]; then
-    # Every change goes to the disk before the call returns: postmark itself does not wait for any.
+    # With sync, every change is on the disk before the call returns; postmark itself never waits for writes.
     options+=,sync
 fi
 mount -o "$options,noinit_itable" "$DISK" "$FS"
@@ -51,7 +51,7 @@ if [ "$FOREGROUND" = stream ]; then
     sync
 fi
 mount -o "remount,${LAZY:-init_itable=10}" "$FS"
-# The thread starts after up to five seconds; without one, wait as long.
+# The thread starts after up to five seconds; without a thread, wait as long.
 sleep 6
 echo mono >"$TRACING/trace_clock"
 : >"$TRACING/trace"
@@ -65,16 +65,16 @@ groups_meanwhile=$(grep -c ext4_lazy_itable_init: "$TRACING/trace" || true)
 umount "$FS"
 figure duration_ms $(((ended - started) / 1000000))
 if [ "$FOREGROUND" = postmark ]; then
-    # With whole seconds in it, as postmark measures.
+    # postmark measures in whole seconds.
     figure postmark_transactions_per_s \
         "$(awk '$3 ~ /^[0-9.]+$/ && NF > 10 { print $3 }' "$E4R_RUN/postmark")"
-    # Of all that postmark did, files made before and deleted after the transactions included.
+    # For the whole run of postmark, including files made before and deleted after the transactions.
     figure transactions_per_s "$(awk -v n="${TRANSACTIONS:-3000}" -v ns=$((ended - started)) \
         'BEGIN { printf "%.2f", n * 1e9 / ns }')"
 fi
 figure flushes "$flushed"
 figure groups_zeroed "$(zeroed_on_disk)"
-# Those of the time measured, and what share of it their 64 requests each took.
+# The groups of the measured time, and the share of it that their 64 requests each took.
 figure groups_meanwhile "$groups_meanwhile"
 figure tables_share_percent "$(awk -v n="$groups_meanwhile" -v ns=$((ended - started)) \
     'BEGIN { printf "%.2f", 100 * n * 64e6 / ns }')"

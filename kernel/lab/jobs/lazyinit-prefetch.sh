@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a pause holds up the reading of block bitmaps ahead, too, from the start and half-way;
-# so it does for a file system that has nothing to initialize.
+# Correctness: a pause also stops read-ahead of block bitmaps, from the start and half-way, even on a file
+# system with nothing to initialize.
 # base: 6.1
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
-# Every group has a block bitmap on disk: mke2fs without uninit_bg makes them.
+# Every group has a block bitmap on disk, because mke2fs without uninit_bg writes them.
 mke2fs -q -F -t ext4 -b 1024 -g 512 -O ^metadata_csum,^uninit_bg,^resize_inode -E nodiscard "$DISK" 512M
-# A batch of bitmaps takes 100 ms or more.
+# A batch of bitmaps takes at least 100 ms.
 dmsetup create slow --table "0 $(blockdev --getsz "$DISK") delay $DISK 0 100"
 DISK=/dev/dm-0
 groups=$(dumpe2fs "$DISK" 2>/dev/null | grep -c '^Group [0-9]')
@@ -32,7 +32,7 @@ echo 32 >"$(knobs)/mb_prefetch"
 expect "state when read-only" "$(lazy state)" idle
 : >"$TRACING/trace"
 mount -o remount,rw "$FS"
-# The start is up to five seconds away.
+# The thread starts within five seconds.
 sleep 7
 expect "bitmaps read" "$(read_ahead)" 0
 expect "state" "$(lazy state)" paused
@@ -42,7 +42,7 @@ wait_until 10 read_at_least 64
 
 say "paused half-way"
 set_lazy state pause
-# The batch that is being read is finished.
+# The current batch is finished.
 sleep 1
 before=$(read_ahead)
 figure read_before_pause "$before"

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: with lazyinit_probe, tables that are zero on disk are not written, and all others
-# are: random ones, ones with a single byte at the end, ones that cannot be read. Counters and trace
-# events add up to what is marked on disk. Where zeros may come from a discard and need not last, 1 is
-# refused, and ignored if the device came to that later.
+# Correctness: with lazyinit_probe, tables that are zero on disk are not written, and all others are: random
+# tables, tables with a single byte at the end, unreadable tables. Counters and trace events must match the
+# flags on disk. If zeros may come from a discard and need not last, 1 is refused, and it is ignored if the
+# device started to support discard later.
 # base: 6.1
 # image: plain-1g
 # timeout: 600
 # shellcheck source=kernel/lab/guest/lazyinit.sh
 . "$LAB/guest/lazyinit.sh"
 
-# Quietly: its words about lost data are what the lab takes for trouble.
+# Quiet, because the lab would treat its messages about lost data as trouble.
 empty_disk() {
     blkdiscard -f "$DISK" 2>/dev/null
 }
@@ -20,8 +20,8 @@ written() {
     awk '{ print $7 * 512 }' "/sys/class/block/$(basename "$DISK")/stat"
 }
 
-# initialize PROBE: mounts, has everything initialized, leaves counters in zeroed and skipped, and
-# bytes written until after unmount in bytes.
+# initialize PROBE: mounts and waits until everything is initialized. Leaves counters in zeroed and skipped, and
+# the bytes written until after unmount in bytes.
 initialize() {
     local from events
     from=$(written)
@@ -43,11 +43,11 @@ initialize() {
         "$TRACING/trace")
     expect "groups traced" "$(sort -nu <<<"$events" | wc -l)" "$groups"
     expect "groups traced as skipped" "$(grep -c ' 1$' <<<"$events" || true)" "$skipped"
-    # The counter is what the events add up to.
+    # The counter equals the sum over the events.
     expect "time traced" "$(awk '{ ns += $2 } END { printf "%d", ns / 1000 }' <<<"$events")" "$time_us"
 }
 
-# Every table without a used inode is zero from end to end.
+# Every table without a used inode is completely zero.
 expect_zero_tables() {
     local group first last n=0
     unused_tables >"$TMPDIR/tables"
@@ -61,7 +61,7 @@ expect_zero_tables() {
     expect_that "tables looked at" "$n" -gt 10
 }
 
-# A disk without data: what was allocated on the host tells what was written.
+# A disk without data: the allocated space on the host shows what was written.
 allocated() {
     sync
     echo $(($(stat -c %b "$E4R_RUN/disk") * 512))
@@ -86,14 +86,14 @@ tables=$(unused_tables | awk '{ n += $3 - $2 + 1 } END { print n * 1024 }')
 figure tables_bytes "$tables"
 expect_that "bytes spared" $((bytes0 - bytes2)) -ge "$tables"
 
-# A ubd discards: what it is asked to discard could come back. Nonsense is refused everywhere.
+# A ubd discards, and discarded data could come back. Invalid values are refused everywhere.
 mount -o noinit_itable "$DISK" "$FS"
 refused 1 "Operation not supported"
 for bad in 3 -1 x ''; do refused "$bad" "Invalid argument"; done
 expect "probe after all that" "$(lazy probe)" 0
 umount "$FS"
 
-# Random data everywhere (of the first part, to save time).
+# Random data everywhere (only in the first part, to save time).
 dd if=/dev/urandom of="$DISK" bs=1M count=200 conv=notrunc status=none
 size=200M make_lazy -b 1024
 initialize 2
@@ -117,7 +117,7 @@ initialize 2
 expect "tables written" "$zeroed" "$marked"
 expect_zero_tables
 
-# Tables that cannot be read until they are written.
+# Tables that are unreadable until they are written.
 empty_disk
 make_lazy -b 1024
 unused_tables >"$TMPDIR/tables"
@@ -144,7 +144,7 @@ size=64M make_lazy -b 1024
 initialize 1
 expect "tables written where nothing is discarded" "$zeroed" 0
 
-# It turns into one that can, with the same contents, while it is mounted: 1 has no effect any more.
+# While mounted, it is replaced by a disk that can discard, with the same contents: then 1 has no effect.
 size=64M make_lazy -b 1024
 dmsetup create turned --table "0 131072 linear $no_discard 0"
 DISK=/dev/dm-0
@@ -160,8 +160,8 @@ expect "tables written after that" "$(lazy zeroed) $(lazy skipped)" "$groups 0"
 check_finished
 dmsetup remove turned
 
-# Discards that are not deterministic: the tables are trimmed and read as zeros now, and later as what
-# was there before. (Reads of them go to an empty file until that is taken away.)
+# Non-deterministic discards: the trimmed tables read as zeros now, and as the old data later. (Reads of them go
+# to an empty file until it is removed.)
 truncate -s 1G /mnt/zeros
 zeros=$(losetup -f --show /mnt/zeros)
 for probe in 1 2; do

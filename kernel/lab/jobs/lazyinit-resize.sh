@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the tables of groups that a resize adds while the thread finds that nothing is left are
-# initialized. The thread reads all block bitmaps in one batch. One of them takes seconds, and the
-# resize comes within these.
+# Correctness: if a resize adds groups while the thread is ending, their tables are initialized. The thread
+# reads all block bitmaps in one batch. One bitmap takes seconds, and the resize comes within this time.
 # image: plain-1g
 # timeout: 300
 # shellcheck source=kernel/lab/guest/lazyinit.sh
@@ -28,7 +27,7 @@ mount -o ro "$DISK" "$FS"
 echo 64 >"$(knobs)/mb_prefetch"
 : >"$TRACING/trace"
 mount -o remount,rw "$FS"
-# The start is up to five seconds away.
+# The thread starts within five seconds.
 wait_until 10 reading
 started=$(date +%s%N)
 "$BIN/resizefs" --blocks $((384 << 10)) "$FS"

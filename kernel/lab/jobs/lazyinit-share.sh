@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: which share of the time the lazyinit thread keeps a disk busy whose speed changes while
-# it works; any kernel. A group takes from the thread's first request for it (its block event) until
-# the group's event, which comes after the last; the share is that of the time from group to group.
+# Figures: the share of the time in which the lazyinit thread keeps a disk busy whose speed changes during the
+# work; any kernel. A group lasts from the thread's first request for it (its block event) until the group's own
+# event, which comes after its last request; the share is relative to the time from group to group.
 #   DELAYS="20 100 20"   milliseconds per write, one phase after the other; "none": the disk itself
 #   COUNT=25             groups per phase
-#   MULT=10              multiplier; 1 / (MULT + 1) is what was asked for
+#   MULT=10              multiplier; the intended share is 1 / (MULT + 1)
 #   BARRIER=1            or 0: the mount option
 #   GEOMETRY="-b 1024"   options of mke2fs
 # image: plain-1g
@@ -27,7 +27,7 @@ traced_at_least() {
     [ "$(groups_traced)" -ge "$1" ]
 }
 
-# phase NUMBER: the share, from the trace of this phase. Its first group began before it.
+# phase NUMBER: the share, from the trace of this phase. Its first group began before the phase.
 phase_figures() {
     awk -v phase="$1" -v disk="$(tr : , <"/sys/class/block/$(basename "$DISK")/dev")" '
         { at = 0; for (i = 1; i <= 5 && !at; ++i) if ($i ~ /^[0-9]+\.[0-9]+:$/) at = $i + 0 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: knobs written, remounts, freezes, unmounts at any moment, with files made meanwhile.
-# ROUNDS and RUN_SEED; the debug variant finds wrong locking.
+# Correctness: knobs, remounts, freezes and unmounts at random moments, while files are made. ROUNDS and
+# RUN_SEED; the debug variant finds wrong locking.
 # image: plain-1g
 # timeout: 900
 # shellcheck source=kernel/lab/guest/lazyinit.sh

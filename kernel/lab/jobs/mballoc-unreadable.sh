@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a block bitmap that cannot be read (dm-dust) is read and complained about once, not by
-# every allocation that prefetches its flex group, and the other groups of the flex group are
-# initialized all the same.
-#   BY=search   whose batch it is: of searches for blocks, or thread: of the one that reads bitmaps ahead
-#               after mount. 7.3 searches lists, and does not come to it (mballoc-fixes, --set BY=thread).
+# Correctness: an unreadable block bitmap (dm-dust) is read and reported once, not by every allocation that
+# prefetches its flex group, and the other groups of the flex group are still initialized.
+#   BY=search   which code reads the batch: searches for blocks, or thread: the thread that reads bitmaps
+#               ahead after mount. 7.3 searches lists, so its searches never read it (mballoc-fixes, --set BY=thread).
 # series: mballoc-cr1.5
 # image: 4k-delalloc
 # timeout: 120

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: what a second process gets done while a file is written from beginning to end through NFS
-# (nfs-stream): writes at random places, followed by fsync.
+# Figures: the progress of a second process while a file is written sequentially through NFS (nfs-stream):
+# writes at random places, followed by fsync.
 #   OTHER=file           another file of the mount; or same: the same file; mount: another mount of the
-#                        server; tmpfs: no NFS at all
-#   OTHER_MIB=16 OTHER_KIB=16    how much it writes, by how much
+#                        server; tmpfs: without NFS
+#   OTHER_MIB=16 OTHER_KIB=16    the amount and the size of its writes
 #   MIB=256, SYSCTLS and others: see nfs-stream
 # config: nfs
 # peer: nfs-server

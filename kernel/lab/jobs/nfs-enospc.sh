@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: the server's disk is full in the midst of a stream with write-behind, or eager on a kernel
-# without it. Who writes is told
-# so, by write, fsync or close, once for each file; what was there before is as it was; and with room
-# again there is no error any more.
+# Correctness: the server's disk fills up during a stream with write-behind, or an eager stream on a kernel
+# without it. The writer gets the error from write, fsync or close, once per file. Existing files stay
+# unchanged, and after space is freed no error remains.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -16,7 +15,7 @@ send_early 8
 client
 umount "$mount_dir"
 
-# must_fail MIB: a stream of that many fails, and says for want of what.
+# must_fail MIB: a stream of this size fails, with the right error.
 must_fail() {
     if "$BIN/nfsstream" --mib "$1" --name big "$mount_dir" >/dev/null 2>"$E4R_RUN/error"; then
         say "$1 MiB found place" && return 1
@@ -25,7 +24,7 @@ must_fail() {
     grep -q '^\(write\|fsync\|close\): No space left on device$' "$E4R_RUN/error"
 }
 
-# As root, who may write to what is kept for root.
+# As root, who may use the blocks reserved for root.
 free_mib() {
     echo $(($(stat -f -c '%f * %S' "$mount_dir") >> 20))
 }
@@ -34,7 +33,7 @@ has_room() {
     [ "$(free_mib)" -ge "$1" ]
 }
 
-# gets_room MIB: what is removed is free when the server's journal has committed it.
+# gets_room MIB: removed blocks become free when the server's journal has committed.
 gets_room() {
     within 30 has_room "$1" || { say "no $1 MiB are free again" && return 1; }
 }
@@ -43,7 +42,7 @@ for VERS in ${VERS:-4.2 3}; do
     mount_nfs
     "$BIN/nfsstream" --mib 32 --name small --check 1 "$mount_dir" >/dev/null
     left=$(free_mib)
-    # More than there is place for by far, and by little.
+    # Far more than fits, and slightly more.
     must_fail 200
     rm "$mount_dir/big"
     gets_room $((left - 1))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: a writer that write-behind holds is killed at once, with the network cut, after a
-# write() and within a long one; afterwards the file system works. On a kernel without write-behind it is
-# an eager writer, which the dirty limit holds.
+# Correctness: a writer that waits in write-behind dies at once when killed, with the network cut, after a
+# write() and within a long write(); afterwards the file system works. On a kernel without write-behind, the
+# test uses an eager writer, which waits at the dirty limit.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -16,7 +16,7 @@ client
 place=nfs_wait_for_room
 has_write_behind || place=balance_dirty_pages
 
-# held PID: whether a thread of it is where writers are held.
+# held PID: whether one of its threads is at the place where writers wait.
 held() {
     grep -qs $place /proc/"$1"/task/*/stack
 }

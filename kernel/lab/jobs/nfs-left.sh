@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: files that are written eagerly and left open, each with too little for a COMMIT of its own, get
-# one after some seconds, and their pages are not pinned any longer.
-#   FILES=40 KIB=256     how many, with how much in each
-#   WITHIN_S=10          by then nothing is dirty or under writeback
+# Correctness: eagerly written files that stay open, each with too little data for a COMMIT of its own, get a
+# COMMIT after a few seconds, and their pages are no longer pinned.
+#   FILES=40 KIB=256     number of files, and data in each
+#   WITHIN_S=10          time until nothing is dirty or under writeback
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -14,7 +14,7 @@
 MOUNT=write=eager
 client
 
-# KiB that are dirty or under writeback; unstable pages are both in turn.
+# KiB that are dirty or under writeback; unstable pages count as either.
 pinned() {
     awk '/^(Dirty|Writeback):/ { sum += $2 } END { print sum }' /proc/meminfo
 }
@@ -23,7 +23,7 @@ none_pinned() {
 }
 
 counts_begin
-# One process: a child that closes what it has inherited would flush the file.
+# One process, because a child that closes inherited descriptors would flush the file.
 python3 - "$mount_dir" "${FILES:-40}" "${KIB:-256}" "$TMPDIR/written" <<'EOF' &
 import os, sys, time
 directory, files, kib, written = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Figures: nfs-stream with the server in the same guest, whose clock stands still while it computes: the
-# same figures from run to run, on any machine. Between them is a pair of virtual devices with a rate.
-# The server keeps its files on tmpfs, so that all pages that are dirty or under writeback are the
-# client's; its COMMITs take no time.
+# Figures: nfs-stream with the server in the same guest and a clock that stands still while the guest computes:
+# the same figures in every run, on any machine. A pair of virtual devices with a fixed rate connects them. The
+# server keeps its files on tmpfs, so all dirty pages and pages under writeback belong to the client, and
+# COMMITs take no time.
 #   MIB=256 KIB=64, SYSCTLS, WSIZE, VERS, MOUNT, RATE, LINK_MS: see nfs-stream
-#   DIRTY_MIB=46         the dirty limit, as a client of 256 MiB has it
+#   DIRTY_MIB=46         the dirty limit of a client with 256 MiB
 # config: nfs
 # append: time-travel=inf-cpu
 # mem: 1G
@@ -17,7 +17,7 @@ mount -t tmpfs -o size=768M tmpfs "$export_dir"
 chmod 777 "$export_dir"
 start_nfsd
 
-# The client's end is in a network namespace of its own: else packets would take no device.
+# The client's end is in a separate network namespace; otherwise packets would bypass the devices.
 unshare --net sleep 100000 &
 namespace=$!
 client_side=(nsenter "--net=/proc/$namespace/ns/net")

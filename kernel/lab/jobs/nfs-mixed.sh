@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: one file written by a sequential writer, one at random places and one through a mapping
-# at once, with write-behind and a bound that is often reached, or eager on a kernel without it, NFS 4.2
-# and 3; compared past the cache.
-#   SECONDS_EACH=15      of each version; RUN_SEED=1
+# Correctness: one file is written at once by a sequential writer, a random writer and a writer through a
+# mapping. With write-behind and a bound that is often reached, or eagerly on a kernel without write-behind, NFS
+# 4.2 and 3. The contents are compared past the cache.
+#   SECONDS_EACH=15      per version; RUN_SEED=1
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Correctness: with write=eager and write=wait no write() waits for the periodic flusher when a file is
-# larger than what may be dirty. Of the longest write(), for each second of it: what writers and the
-# flusher saw (stall/ in the run's directory has the traces).
+# Correctness: with write=eager and write=wait no write() waits for the periodic flusher if a file is larger
+# than the dirty limit. For each second of the longest write(), shows the view of writers and flusher (stall/ in
+# the run's directory has the traces).
 #   EAGER="eager wait"   mount options to try
-#   LONGEST_MS=5000      that is too long for a write()
+#   LONGEST_MS=5000      limit for a write()
 #   MIB=128, WSIZE, VERS, RATE: see nfs-stream
 # series: nfs-eager
 # config: nfs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: one file written from beginning to end through NFS, to a server in a guest of its own: its
-# speed, COMMITs and WRITEs, calls of write() over 100 ms, the fsync at the end, the most memory that
-# was dirty or under writeback.
-#   MIB=512 KIB=64       how much, by write() calls of how much
-#   LAUNDER=16           drop clean pages more than so many MiB behind the writer; 0: do not
+# Figures: one file written sequentially through NFS to a server in a second guest: speed, COMMITs and WRITEs,
+# write() calls over 100 ms, the fsync at the end, and the largest amount of dirty memory and memory under
+# writeback.
+#   MIB=512 KIB=64       size of the file, and of each write()
+#   LAUNDER=16           drop clean pages that are more than this many MiB behind the writer; 0: do not
 #   SYSCTLS="vm.dirty_bytes=1048576 ..."    of the client
 #   SERVER_DISK, SERVER_MS, WSIZE, VERS, MOUNT, RATE, LINK_MS: see guest/nfs.sh
 # config: nfs

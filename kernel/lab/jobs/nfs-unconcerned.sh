@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Correctness: write-behind leaves alone who writes with O_SYNC or O_DIRECT, through a mapping, at
-# random places, or with a pNFS layout (the server has the export option pnfs): nothing is sent behind
-# them, and O_SYNC and O_DIRECT take as many WRITEs and COMMITs as without it. On a kernel without
-# write-behind: with write=eager O_DIRECT takes as many as without, and O_SYNC a COMMIT for each write(). The
-# counts of all kinds are figures there, to be held against those of a stock kernel.
+# Correctness: write-behind does not affect writers with O_SYNC or O_DIRECT, through a mapping, at random
+# places, or with a pNFS layout (the server has the export option pnfs): nothing is sent by write-behind, and
+# O_SYNC and O_DIRECT need the same number of WRITEs and COMMITs as without it. On a kernel without
+# write-behind: with write=eager, O_DIRECT needs the same number, and O_SYNC one COMMIT per write(). There the
+# counts of all kinds are figures, for comparison with a stock kernel.
 # series: nfs-eager
 # config: nfs
 # peer: nfs-server
@@ -16,11 +16,11 @@
 VERS=3 client
 umount "$mount_dir"
 
-# count NAME FIO-OPTIONS...: 8 MiB written so; the counts, but of TCP, are left in counts.NAME.
+# count NAME FIO-OPTIONS...: writes 8 MiB in this way; leaves the counts, without TCP's, in counts.NAME.
 count() {
     local name=$1
     shift
-    # Else fio writes a file of that size first where it is to write in the midst of it.
+    # Otherwise fio first writes a whole file before it writes into its middle.
     truncate -s 8M "$mount_dir/file"
     counts_begin
     fio --name=job --filename="$mount_dir/file" --thread --size=8m --bs=64k --end_fsync=1 \
@@ -30,17 +30,17 @@ count() {
     rm "$mount_dir/file"
 }
 
-# count_all MODE: counts of all kinds, in counts.KIND-MODE.
+# count_all MODE: writes the counts of all kinds to counts.KIND-MODE.
 count_all() {
     count "sync-$1" --ioengine=psync --rw=write --sync=1
     count "direct-$1" --ioengine=psync --rw=write --direct=1
     count "random-$1" --ioengine=psync --rw=randwrite
     count "mapped-$1" --ioengine=mmap --rw=write
-    # It must be able to see the opposite.
+    # The test must be able to see write-behind.
     count "plain-$1" --ioengine=psync --rw=write
 }
 
-# same_counts KIND MODE: as without.
+# same_counts KIND MODE: checks for the same counts as without write-behind.
 same_counts() {
     diff "$E4R_RUN/counts.$1-0" "$E4R_RUN/counts.$1-$2"
     figure "$1/writes" "$(sed -n 's/^writes //p' "$E4R_RUN/counts.$1-$2")"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Figures: what `e4replay record` costs a writer of small files on a disk in the guest's memory that
-# answers at once (null_blk): times with and without it, in turn (test/bench/record.sh).
+# Figures: the cost of `e4replay record` for a writer of small files on a memory disk that answers at once
+# (null_blk): times with and without recording, in turn (test/bench/record.sh).
 #   E4REPLAY=FILE   the program; needed
 #   PAIRS=9
-#   FILES=20000     in each; a file is a request
+#   FILES=20000     files per run; each file makes one request
 #   EVENTS=minimal
 # mem: 3G
 # timeout: 900

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Records a file system that is mounted, aged and being written to.
-# From the host: E4REPLAY, MOUNT, KNOBS, RUN (program and arguments), FOR (time), RECORD (options).
+# Records a mounted, aged and busy file system.
+# The host sets E4REPLAY, MOUNT, KNOBS, RUN (program and arguments), FOR (time), RECORD (options).
 mount_disk "$MOUNT"
 mkdir "$FS/old"
 # shellcheck disable=SC2086 # words by intention

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# One run, recorded by trace-cmd into run.dat and, at the same time, by an instance of tracefs into
-# run.trace, from before mount until after sync: what `e4replay` reads must be the same.
+# Records one run by trace-cmd into run.dat and, at the same time, by a tracefs instance into run.trace, from
+# before mount until after sync. `e4replay` must read the same from both.
 #   EVENTS="-e ext4 -e jbd2", RUN="churn ..."
 # image: 4k-delalloc
 # timeout: 120

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# How files per second grow with the number of processes that write them: on ext4, and on tmpfs, which
-# shows what the guest itself makes of several CPUs. WRITERS: the numbers. FILES of KIB for each of them.
+# Files per second by number of writing processes: on ext4, and on tmpfs, which shows how the guest itself
+# scales over CPUs. WRITERS: the numbers of processes. FILES of KIB for each process.
 # image: posting
 # mem: 4G
 # timeout: 900

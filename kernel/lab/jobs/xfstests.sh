@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# Runs tests of xfstests on two disks, one after the other. `lab xfstests` starts it, and reads what it
-# prints (lib/xfstests-results.awk). Nothing of the host is written but the run's directory: its root is
-# mounted read-only, and the users that tests ask for are in a copy of /etc.
+# Runs tests of xfstests on two disks, one after the other. `lab xfstests` starts it, and parses its output
+# (lib/xfstests-results.awk). On the host, only the run's directory is written: the root is mounted read-only,
+# and the users that tests need are in a copy of /etc.
 #   XFSTESTS=DIR             a built checkout; TESTS="ext4/001 ..." in it
-#   MKFS="-b 4096"           of both disks; MOUNT=... of both mounts
-#   LIMIT=600                seconds for one test; then the guest ends
-# Exit: the completion marker is there when every test has ended, passed or not. What tests leave is in
-# the run's directory, results/.
+#   MKFS="-b 4096"           mke2fs options for both disks; MOUNT=... mount options for both
+#   LIMIT=600                seconds per test; after that the guest ends
+# The completion marker is written when every test has ended, passed or not. The tests' output is in the run's
+# directory, results/.
 # config: xfstests
 # disks: 6G 6G
 # mem: 1536M
@@ -17,12 +17,12 @@ read -ra devices <<<"$DISKS"
 home=/mnt/home
 results=/mnt/results
 
-# private DIR: what is written there stays in the guest.
+# private DIR: writes to it stay in the guest.
 private() {
     mount -t tmpfs tmpfs "$1"
 }
 
-# add_user NAME NUMBER: with a group of its name, in the guest's own /etc.
+# add_user NAME NUMBER: adds a user and a group of that name, in the guest's own /etc.
 add_user() {
     echo "$1:x:$2:$2::$home/$1:/bin/bash" >>/etc/passwd
     echo "$1:x:$2:" >>/etc/group
@@ -34,15 +34,15 @@ add_user() {
 prepare_root() {
     local dir program
     mkdir -p /mnt/etc /mnt/bin /mnt/xfstests /mnt/test /mnt/scratch "$home" "$results" "$E4R_RUN/results"
-    # Where users may go who may not go to where it lies.
+    # At a path that all users may enter.
     mount --bind "$XFSTESTS" /mnt/xfstests
     mount -o remount,bind,ro /mnt/xfstests
-    # Tests put links beside themselves.
+    # Tests create links beside themselves.
     cp -a /mnt/xfstests/tests /mnt/tests
     mount --bind /mnt/tests /mnt/xfstests/tests
     cp -a /etc/. /mnt/etc
     mount --bind /mnt/etc /etc
-    # Programs that ask a daemon which no guest has, and would wait for it. Tests that find no udevadm sleep instead.
+    # Programs that would wait for a daemon that no guest runs. Tests without udevadm sleep instead.
     for program in udevadm logger systemd-run; do ln -s /bin/true "/mnt/bin/$program"; done
     export PATH=/mnt/bin:$PATH
     for dir in /tmp /var/tmp /run; do private $dir; done
@@ -65,7 +65,7 @@ prepare_root() {
     hostname lab
 }
 
-# What User Mode Linux itself makes KASAN say (lib/guest.sh) is no failure of a test.
+# KASAN's reports about User Mode Linux itself (lib/guest.sh) are not failures of a test.
 quiet_dmesg() {
     local dmesg
     [ -e /dev/ubda ] || return 0
@@ -80,7 +80,7 @@ TEXT
 
 prepare_root
 if [[ $(uname -r) == *-debug* ]]; then quiet_dmesg; fi
-# As elsewhere: the guests of other jobs write back when asked only.
+# As on ordinary systems. Guests of other jobs write back only on request.
 echo 500 >/proc/sys/vm/dirty_writeback_centisecs
 # shellcheck disable=SC2086 # words by intention
 mke2fs -q -F -t ext4 ${MKFS:-} "${devices[0]}"
@@ -99,13 +99,13 @@ export DM_DISABLE_UDEV=1
 export HOST_OPTIONS=/mnt/local.config DIFF_LENGTH=20
 cd /mnt/xfstests || exit
 
-# keep: what tests have left so far, where the host sees it.
+# keep: stores the tests' output so far where the host sees it.
 keep() {
     cp -r "$results/." "$E4R_RUN/results/" || say "the results could not be copied"
 }
 
-# Keys of tests need a keyring, which a login makes elsewhere.
-# No program is started while a test runs: that costs the guest 35 ms.
+# Tests with keys need a keyring, which a login usually makes. No program is started during a test, because that
+# costs the guest 35 ms.
 exec {out}< <(
     # shellcheck disable=SC2086 # words by intention
     keyctl session xfstests ./check --exact-order $TESTS </dev/null 2>&1

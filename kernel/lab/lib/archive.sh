@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Takes packages from Debian's archive without installing them. Sourced by fetch.sh and root.sh after
-# common.sh. A store is a directory with a sources.list of its own.
+# Downloads packages from Debian's archive without installing them. Sourced by fetch.sh and root.sh after
+# common.sh. A store is a directory with its own sources.list.
 
-# mirror_of SUITE VARIABLE: the address that this machine has Debian's SUITE from, unless VARIABLE
-# names another.
+# mirror_of SUITE VARIABLE: the address of Debian's SUITE: $VARIABLE, or else the mirror in this machine's apt
+# configuration.
 mirror_of() {
     local address=${!2:-}
     # shellcheck disable=SC2016 # apt's own words
@@ -15,13 +15,12 @@ mirror_of() {
     echo "$address"
 }
 
-# source_line ADDRESS SUITE: of a sources.list.
+# source_line ADDRESS SUITE: prints a line of a sources.list.
 source_line() {
     echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $1 $2 main"
 }
 
-# archive STORE WORD...: apt-get on the archive of the store alone, with lists of its own, beside the
-# machine's.
+# archive STORE WORD...: runs apt-get with only the store's sources and with separate package lists.
 archive() {
     local store=$1
     shift

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# What the steps of the lab share. Sourced, never run.
+# Code shared by the steps of the lab. Sourced, never run.
 #
 # Under $E4R_LAB (default: build/lab of this checkout):
 #   base/               Debian's 6.1 as a git repository with one commit, branch "base"
-#   6.12/ 7.3/          likewise, of other kernels
+#   6.12/ 7.3/          the same for other kernels
 #   SERIES/             a git worktree of one of them with a series applied, branch "series/SERIES"
-#   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and
-#                            ccache finds for one tree what it compiled for another
+#   TREE/O-TARGET-VARIANT/   a build directory; inside its tree, so that paths stay relative and ccache
+#                            reuses objects of other trees
 #   bin/                the workload programs
-#   runs/               a directory per guest: disk copies, log, what the job left
+#   runs/               a directory per guest: disk copies, log, files left by the job
 set -euo pipefail
 
 # shellcheck disable=SC2034 # used by the steps
@@ -23,7 +23,7 @@ export E4R_LAB
 # shellcheck disable=SC2034 # used by the steps
 jobs=${E4R_LAB_JOBS:-2}
 
-# Kernels that fetch.sh can unpack. Of 6.1 the tree is "base".
+# Kernels that fetch.sh can unpack. The tree of 6.1 is "base".
 # shellcheck disable=SC2034 # used by the steps
 bases="6.1 6.12 7.3"
 
@@ -50,25 +50,26 @@ need() {
     done
 }
 
-# hold LOCK: waits until no other process of the lab holds that file, and holds it until this shell ends.
+# hold LOCK: takes the lock file, after waiting for other processes of the lab, and keeps it until this shell
+# ends.
 hold() {
     exec 9>"$1"
     flock 9
 }
 
-# alone COMMAND...: waits until no other process of the lab is in such a command.
+# alone COMMAND...: runs the command while no other process of the lab runs one.
 alone() (
     hold "$E4R_LAB/lock"
     "$@"
 )
 
-# Where a tree lives: "base", the number of another base, or the name of a series (lib/series.sh).
+# The directory of a tree: "base", the number of another base, or the name of a series (lib/series.sh).
 tree_of() {
     [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9.,_-]*$ ]] || die "'$1' is not a name of a series"
     echo "$E4R_LAB/$1"
 }
 
-# base_of TREE: the number of the base that it is, or that its series is for.
+# base_of TREE: the number of the base of this tree or series.
 base_of() {
     local number
     for number in $bases; do
@@ -77,7 +78,7 @@ base_of() {
     echo 6.1
 }
 
-# topics_of TREE: the topics of its series, without the number of the base before them.
+# topics_of TREE: the topics of its series, without the prefix of the base.
 topics_of() {
     echo "${1#"$(base_of "$1")"-}"
 }
@@ -97,7 +98,7 @@ kernel_image() {
     esac
 }
 
-# root_of TARGET: the directory that is its guests' root (root.sh); that of uml and qemu is the machine's.
+# root_of TARGET: the root directory of its guests (root.sh); for uml and qemu it is the machine's.
 root_of() {
     case $1 in
     arm64) echo "$E4R_LAB/root-$1" ;;
@@ -105,14 +106,14 @@ root_of() {
     esac
 }
 
-# cross_of TARGET: what the names of its compilers begin with; nothing for this machine's own.
+# cross_of TARGET: the prefix of its compilers; empty for native ones.
 cross_of() {
     [ "$1" = arm64 ] || return 0
     command -v aarch64-linux-gnu-g++ >/dev/null || die "no 'aarch64-linux-gnu-g++': run tools/setup.sh arm64"
     echo aarch64-linux-gnu-
 }
 
-# programs_of TARGET: where the workload programs of its guests are.
+# programs_of TARGET: the directory of the workload programs for its guests.
 programs_of() {
     case $1 in
     arm64) echo "$E4R_LAB/bin-$1" ;;
@@ -125,7 +126,7 @@ tree_version() {
     make -s --no-print-directory -C "$1" kernelversion 2>/dev/null
 }
 
-# totals FILE: the last row of agree.sh's table in FILE: sums, of captures with one writer and of the
+# totals FILE: prints the last row of agree.sh's table in FILE: sums over captures with one writer, and over the
 # others.
 totals() {
     awk -F ' *[|] *' '
@@ -151,10 +152,10 @@ totals() {
         }' "$1"
 }
 
-# agreement_row KIND SEED WRITERS STATUS REPORT [OPEN]: a line of the table from what verify printed to REPORT
-# before it ended with STATUS. Returns that status; 3 when it compared less than decisions,
-# mb_groups and mb_stats; 0 when several writers differ in races alone, and, with OPEN 1, when every
-# decision and mb_groups are the kernel's and only counters of mb_stats are not.
+# agreement_row KIND SEED WRITERS STATUS REPORT [OPEN]: prints a line of the table from verify's output in
+# REPORT and its exit STATUS. Returns that status. Returns 3 if verify compared less than decisions, mb_groups
+# and mb_stats. Returns 0 if several writers differ only in races, and, with OPEN 1, if only counters of
+# mb_stats differ.
 agreement_row() {
     awk -v kind="$1" -v seed="$2" -v writers="$3" -v status="$4" -v open="${6:-0}" '
         function number(text) { gsub(/,/, "", text); return text + 0 }
@@ -180,8 +181,8 @@ agreement_row() {
         }' "$5"
 }
 
-# put_table FILE MARK TABLE: what stands between the line MARK and "<!-- end -->" of a Markdown file
-# becomes the table.
+# put_table FILE MARK TABLE: replaces the text between the line MARK and "<!-- end -->" of a Markdown file by
+# the table.
 put_table() {
     grep -qxF -- "$2" "$1" || die "$1 has no line '$2'"
     awk -v mark="$2" -v table="$3" '

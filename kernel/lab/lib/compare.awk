@@ -3,12 +3,12 @@
 #   -v A=TITLE -v B=TITLE    of the two kernels
 #   -v limits="FIGURE=RATIO ..."    exit status 3 unless the median ratio of each is below its RATIO
 #
-# Of the ratios patched/base, pair by pair:
-# - median, with the narrowest interval between two of the sorted ratios, as far from either end,
-#   that covers the true median with 95 % or more: the k-th and the k-th last, of n pairs, cover it
-#   with 1 - 2 P(X < k), X binomial (n, 1/2). No assumption on their distribution. From 6 pairs on.
-# - geometric mean, with Student's interval of the logarithms' mean. From 2 pairs on; it assumes that
-#   they are about normal.
+# For the ratios patched/base of the pairs:
+# - median, with the narrowest interval between two of the sorted ratios, equally far from both ends,
+#   that covers the true median with at least 95 %: the k-th and the k-th last of n pairs cover it
+#   with 1 - 2 P(X < k), X binomial (n, 1/2). No assumption on the distribution. Needs 6 pairs.
+# - geometric mean, with Student's interval of the logarithms' mean. Needs 2 pairs, and assumes that the
+#   logarithms are roughly normal.
 function sort(list, n,   i, j, t) {
     for (i = 2; i <= n; ++i)
         for (j = i; j > 1 && list[j] < list[j - 1]; --j) {
@@ -31,7 +31,7 @@ function described(side, name,   n, pair, list, mid) {
     return number(mid) " (" number(list[1]) "-" number(list[n]) ")"
 }
 
-# The largest k whose interval covers with 95 %; 0 for none. Leaves its coverage in `covered`.
+# The largest k whose interval covers with 95 %; 0 if there is none. Leaves the coverage in `covered`.
 function order_rank(n,   k, tail, chance) {
     chance = exp(-n * log(2)) # of X = 0
     tail = 0
@@ -96,7 +96,7 @@ END {
     n = split(limits, limit, " ")
     for (i = 1; i <= n; ++i) {
         split(limit[i], part, "=")
-        # A pair without a ratio (no figure, or nothing to divide by) is no pair below the limit.
+        # A pair without a ratio (no figure, or division by zero) does not count as below the limit.
         if (compared[part[1]] + 0 < pairs || pairs + 0 == 0 || of[part[1]] >= part[2] + 0) {
             printf "ab: %s: the ratio is not below %s\n", part[1], part[2] >"/dev/stderr"
             failed = 3

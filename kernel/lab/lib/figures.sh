@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# What a kernel counted in a capture, and what a replay of a capture counts. Sourced after common.sh
-# and kinds.sh by predict.sh, kernels.sh and knobs.sh.
+# The counters of a kernel in a capture, and those of a replay. Sourced after common.sh and kinds.sh by
+# predict.sh, kernels.sh and knobs.sh.
 
-# What these have in common: which captures, where they are, whether to take them anew, and the document
-# to put the table into.
+# Their common options: which captures, where they are, whether to take them again, and the document for the
+# table.
 seed=1w
 again=0
 into=
 out=$E4R_LAB/captures
 
-# common_option OPTION [VALUE]: takes one of theirs, and leaves in $words how many arguments that were.
+# common_option OPTION [VALUE]: parses a common option, and sets $words to its number of arguments.
 common_option() {
     words=1
     case $1 in
@@ -32,8 +32,8 @@ prepare_captures() {
     build_project e4replay
 }
 
-# policy_of_tree TREE: the policy that decides like its kernel. A series that changes what the allocator
-# decides has a line here; all others decide like their base.
+# policy_of_tree TREE: the policy that decides like its kernel. Each series that changes decisions needs a line
+# here; all others decide like their base.
 policy_of_tree() {
     case $1 in
     *-trace-inputs) policy_of_tree "${1%-trace-inputs}" ;;
@@ -45,7 +45,7 @@ policy_of_tree() {
     esac
 }
 
-# take KIND TREE: a capture, unless there is one; prints its name.
+# take KIND TREE: takes a capture, unless it exists; prints its name.
 take() {
     local name warm=()
     [[ $seed != *w ]] || warm=(--warm)
@@ -56,8 +56,8 @@ take() {
     echo "$name"
 }
 
-# kernel_figures DIR/NAME: "cr1/hits 5" lines from the mb_stats of a capture and the free extents of
-# its end state. A criterion has the name of 6.1 on every kernel.
+# kernel_figures DIR/NAME: "cr1/hits 5" lines from the mb_stats of a capture, and the free extents of its end
+# state. Criteria have their 6.1 names on every kernel.
 kernel_figures() {
     awk '
         BEGIN {
@@ -81,8 +81,8 @@ kernel_figures() {
     fi
 }
 
-# file_extents DIR/NAME POLICY: a line for the extents of the files that a kernel wrote, which are those
-# of a replay that follows it decision by decision under its policy; none when that cannot.
+# file_extents DIR/NAME POLICY: prints a line for the extents of the files that a kernel wrote. They come from a
+# replay under its policy that follows it in every decision; no line if that is impossible.
 file_extents() {
     local report status=0
     report=$("$(project_build)/tools/e4replay" verify "$1.img" "$1.trace.zst" -p "$2" --no-progress \
@@ -93,7 +93,7 @@ file_extents() {
         "file_extents \(.files.extents)"' <<<"$report"
 }
 
-# live_figures NAME TREE: both, of a capture.
+# live_figures NAME TREE: prints both for a capture.
 live_figures() {
     kernel_figures "$out/$1"
     file_extents "$out/$1" "$(policy_of_tree "$2")"
@@ -111,10 +111,10 @@ replay_figures() {
             "\($p) free_extents \(.free_extents.count)", "\($p) file_extents \(.files.extents)"'
 }
 
-# prediction_rows KIND FROM TO: of "SIDE NAME VALUE" lines (SIDE: the policy FROM, the policy TO, and
-# kernel, what that kernel counted), a table line per figure. Returns 3 when one is more than 5 % off,
-# and by more than a search or two make, or when a figure is missing on a side that should have it: a
-# rung that neither the policy TO nor its kernel has is none.
+# prediction_rows KIND FROM TO: makes a table line per figure from "SIDE NAME VALUE" lines. SIDE is the policy
+# FROM, the policy TO, or "kernel" for the counts of that kernel. Returns 3 if a figure is off by more than 5 %,
+# and by more than one or two searches make, or if a side lacks a figure that it should have. A rung that
+# neither the policy TO nor its kernel has does not count.
 prediction_rows() {
     awk -v kind="$1" -v from="$2" -v to="$3" '
         { value[$1, $2] = $3 }

@@ -5,17 +5,17 @@
 # shellcheck source=kernel/lab/lib/peer.sh
 source "$lab_dir/lib/peer.sh"
 
-# Words in a guest's kernel log that make its run a failure.
+# Words in a guest's kernel log that fail its run.
 trouble='WARNING: |BUG: |kernel BUG|Oops|Kernel panic|INFO: task .* blocked|INFO: possible|INFO: rcu|'
 trouble+='possible recursive locking|possible circular locking|inconsistent lock state|'
 trouble+='EXT4-fs error|JBD2: .*rror|data will be lost|Data will be lost|list_(add|del) corruption|'
 trouble+='KASAN|UBSAN|# not ok|^ *not ok'
 
-# find_trouble TARGET FILE...: the lines of kernel logs that are trouble. Not among them is what
-# lockdep says of User Mode Linux itself, whose fork walks the address space without a lock
-# (force_flush_all, Linux 6.1 arch/um/kernel/tlb.c): once, in lib/maple_tree.c, and goes on checking.
-# Nor what KASAN says of the copy of thread_info from the end of a stack in an interrupt (to_irq_stack,
-# from_irq_stack, arch/um/kernel/irq.c); with kasan_multi_shot (lib/jobs.sh) that is not its last report.
+# find_trouble TARGET FILE...: prints the lines of kernel logs that are trouble. Ignores what lockdep reports
+# once about User Mode Linux itself, whose fork walks the address space without a lock (force_flush_all, Linux
+# 6.1 arch/um/kernel/tlb.c; the report is in lib/maple_tree.c), because lockdep continues. Also ignores KASAN's
+# report on the copy of thread_info from the end of a stack in an interrupt (to_irq_stack, from_irq_stack,
+# arch/um/kernel/irq.c); with kasan_multi_shot (lib/jobs.sh) KASAN continues after it.
 find_trouble() {
     local target=$1
     shift
@@ -36,7 +36,7 @@ new_run() {
     mktemp -d "$E4R_LAB/runs/$1.XXXXXX"
 }
 
-# What uname -r must say for a build.
+# The expected output of uname -r for a build.
 expected_release() {
     cat "$(build_dir "$1" "$2" "$3")/include/config/kernel.release"
 }
@@ -55,7 +55,7 @@ uml_command() {
     guest_command+=(${APPEND:-} quiet)
 }
 
-# qemu PROGRAM WORD...: sets guest_command to an emulator with what its guests have in common.
+# qemu PROGRAM WORD...: sets guest_command to an emulator with the common options of its guests.
 qemu() {
     local disk
     guest_command=("$1" -accel "tcg,thread=multi" -smp "${CPUS:-2}" -m "${MEM:-1G}" -nographic -no-reboot
@@ -65,12 +65,12 @@ qemu() {
     done
 }
 
-# share PATH TAG: a directory of this machine for the guest of guest_command.
+# share PATH TAG: shares a directory of this machine with the guest of guest_command.
 share() {
     guest_command+=(-virtfs "local,path=$1,mount_tag=$2,security_model=none,multidevs=remap")
 }
 
-# How a guest mounts a share, and the kernel arguments by which "hostroot" is its root.
+# The mount options of a share, and the kernel arguments that make "hostroot" the root.
 share_options=trans=virtio,version=9p2000.L,cache=loose,msize=262144
 root_arguments="root=hostroot rootfstype=9p rootflags=$share_options rw panic=-1 quiet"
 
@@ -93,7 +93,7 @@ arm64_command() {
 E4R_LAB=$E4R_LAB E4R_SCRIPTS=$lab_dir E4R_SHARE=$share_options ${APPEND:-}")
 }
 
-# Ends a guest we started: politely, then its whole process group.
+# Ends a guest of ours: first politely, then its whole process group.
 end_guest() {
     local pid=$1
     kill -TERM "$pid" 2>/dev/null || return 0
@@ -101,7 +101,7 @@ end_guest() {
     kill -KILL -- "-$pid" 2>/dev/null || true
 }
 
-# Waits for the guest, at most $2 seconds. Fails when it had to be ended.
+# Waits for the guest, at most $2 seconds. Fails if the guest had to be killed.
 wait_guest() {
     local pid=$1 deadline=$((SECONDS + $2))
     while kill -0 "$pid" 2>/dev/null; do
@@ -112,20 +112,20 @@ wait_guest() {
         obey_switch
         sleep 0.2
     done
-    # What the guest left of itself (UML's helper threads) goes too.
+    # Also kill the guest's remaining processes (UML's helper threads).
     kill -KILL -- "-$pid" 2>/dev/null || true
 }
 
-# guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and judges it.
-# DISKS (array of files; the job has their names in the guest in $DISKS, the first in $DISK), NO_TRIM, MEM, CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and
-# VARS (array of NAME=VALUE for the job) are taken from the caller. Leaves in RUN: log, dmesg, kernel,
-# figures and what the job wrote.
+# guest RUN TREE TARGET VARIANT JOB: runs a job of kernel/lab/jobs to its end and judges it. The caller sets
+# DISKS (array of files; the job has their names in the guest in $DISKS, the first in $DISK), NO_TRIM, MEM,
+# CPUS, APPEND, TIMEOUT (seconds), EXPECTED (trouble that must be in the log) and VARS (array of NAME=VALUE for
+# the job). Leaves in RUN: log, dmesg, kernel, figures and the job's output.
 guest() {
     start_guest "$@"
     end_of_guest "$1" "$2" "$3" "$4" "${TIMEOUT:-600}"
 }
 
-# start_guest RUN TREE TARGET VARIANT JOB: the first half of it. Leaves in RUN: pid, token.
+# start_guest RUN TREE TARGET VARIANT JOB: the first half of guest(). Leaves in RUN: pid, token.
 start_guest() {
     local run=$1 tree=$2 target=$3 variant=$4 job=$5 kernel i
     kernel=$(kernel_image "$tree" "$target" "$variant") || exit
@@ -144,14 +144,14 @@ start_guest() {
     echo "$token" >"$run/token"
     rm -f "$run/complete" "$run/kernel" "$run/dmesg"
     "${target%-smp}_command" "$run" "$kernel"
-    # Several CPUs need the host's seccomp; processes run on them side by side, and threads do not.
+    # Several CPUs need the host's seccomp. Processes run on them in parallel, but threads do not.
     [ "$target" != uml-smp ] || guest_command+=("ncpus=${CPUS:-2}" seccomp=on)
     in_network "${guest_command[@]}"
     setsid "${guest_command[@]}" </dev/null >"$run/log" 2>&1 &
     echo "$!" >"$run/pid"
 }
 
-# end_of_guest RUN TREE TARGET VARIANT SECONDS: the second half of it.
+# end_of_guest RUN TREE TARGET VARIANT SECONDS: the second half of guest().
 end_of_guest() {
     local run=$1 pid
     pid=$(cat "$run/pid")

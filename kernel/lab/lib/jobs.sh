@@ -2,23 +2,23 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Runs jobs of kernel/lab/jobs. Sourced by run.sh and ab.sh after common.sh, guest.sh, kinds.sh.
 #
-# A job is a shell script that runs in the guest. Its first comment lines may say
+# A job is a shell script that runs in the guest. Its first comment lines may contain
 #   # image: KIND      the start image, of kinds.table (none: no disk)
 #   # disks: SIZE...   empty disks instead, one of each size; their names are in the job's $DISKS
-#   # series: TOPIC    that the kernel must have
-#   # base: N          of the kernel, such as 6.1, for which the series has what the job is for
-#   # seed: N          of that image (default: 1)
-#   # variant: V       of the kernel (default: plain)
-#   # config: nfs      what its configuration has besides (configs/nfs.config): variant V+nfs
-#   # set: NAME=VALUE ...   what the job and its peer have if --set says nothing else
+#   # series: TOPIC    the series that the kernel must have
+#   # base: N          the base of the kernel, such as 6.1, on which the series has the job's subject
+#   # seed: N          seed of that image (default: 1)
+#   # variant: V       variant of the kernel (default: plain)
+#   # config: nfs      an addition to its configuration (configs/nfs.config): variant V+nfs
+#   # set: NAME=VALUE ...   defaults for the job and its peer, overridden by --set
 #   # peer: NAME       guest/NAME.sh runs in a second guest, on a network with this one (lib/peer.sh)
 #   # peer-mem: SIZE, peer-disk: SIZE    of the second guest (default: 512M, an empty disk of 4G)
 #   # mem: SIZE        of the guest
-#   # timeout: S       seconds until the guest is ended and the job has failed, times patience()
+#   # timeout: S       seconds until the guest is killed and the job fails, times patience()
 #   # append: ...      kernel arguments
-#   # expected: REGEX  trouble in the kernel log that the job makes, and that must be there
+#   # expected: REGEX  trouble in the kernel log that the job causes, and that must appear
 
-# Of run.sh's --disk.
+# The files of run.sh's --disk.
 DISK_FILES=()
 
 list_jobs() {
@@ -40,14 +40,14 @@ job_field() {
     sed -n "s/^# $2: *//p" "$1" | head -1
 }
 
-# check_cpus TARGET: $CPUS, if set, is a number that the target can have.
+# check_cpus TARGET: checks that $CPUS, if set, is a valid number for the target.
 check_cpus() {
     [ -n "${CPUS:-}" ] || return 0
     [[ $CPUS =~ ^[1-9][0-9]?$ ]] || die "'$CPUS' is no number of CPUs"
     [ "$1" != uml ] || die "--cpus: this target has one CPU; give --target uml-smp (7.3), qemu or arm64"
 }
 
-# patience TARGET VARIANT: how many times as long as plain UML a job may take.
+# patience TARGET VARIANT: the factor for time limits, relative to plain UML.
 patience() {
     case $1-$2 in
     qemu-debug* | arm64-debug*) echo 8 ;;
@@ -57,8 +57,8 @@ patience() {
     esac
 }
 
-# variant_for JOB VARIANT: that variant, or the one that the job asks for, with what its configuration
-# has besides.
+# variant_for JOB VARIANT: that variant, or the variant that the job requests, with the additions of its
+# configuration.
 variant_for() {
     local job variant config
     job=$(job_file "$1")
@@ -71,7 +71,7 @@ variant_for() {
     esac
 }
 
-# start_image KIND SEED: made once, then copied for every run.
+# start_image KIND SEED: made once, and copied for every run.
 start_image() {
     local file=$E4R_LAB/images/$1-s$2.img
     if [ ! -e "$file" ]; then
@@ -82,7 +82,7 @@ start_image() {
     echo "$file"
 }
 
-# empty_disks RUN SIZE...: sets DISKS to new files in RUN, with nothing in them.
+# empty_disks RUN SIZE...: sets DISKS to new empty files in RUN.
 empty_disks() {
     local size run=$1
     shift
@@ -93,14 +93,14 @@ empty_disks() {
     done
 }
 
-# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory. The disks are $DISK_FILES, or
-# the empty ones that the job asks for, or there is one, a copy of the image that $IMAGE or the job names.
+# run_job TREE TARGET VARIANT JOB [NAME=VALUE...]: prints the run's directory. The disks are $DISK_FILES, or the
+# job's empty disks, or a copy of the image of $IMAGE or of the job.
 run_job() {
     local tree=$1 target=$2 variant job image seed run slow limit file
     job=$(job_file "$4")
     variant=$(variant_for "$4" "$3")
     shift 4
-    # What waits inside the guest waits as many times as long.
+    # Waits inside the guest scale by the same factor.
     slow=$(patience "$target" "$variant")
     # shellcheck disable=SC2046 # words by intention
     set -- "SLOW=$slow" $(job_field "$job" set) "$@"
@@ -126,7 +126,7 @@ run_job() {
     limit=$(job_field "$job" timeout)
     TIMEOUT=${TIMEOUT:-$((${limit:-600} * slow))}
     APPEND=${APPEND:-$(job_field "$job" append)}
-    # KASAN stops at its first report else, and that may be of User Mode Linux itself (find_trouble).
+    # By default KASAN stops at its first report, which may be about User Mode Linux itself (find_trouble).
     local append=$APPEND
     if [[ $target-$variant == uml*-debug* ]]; then APPEND+=" kasan_multi_shot"; fi
     EXPECTED=$(job_field "$job" expected)

@@ -12,21 +12,21 @@ known_kind() {
     list_kinds | grep -qxF -- "$1"
 }
 
-# kind_field KIND FIELD: the rest of that line, empty when there is none.
+# kind_field KIND FIELD: the rest of that line; empty if it is missing.
 kind_field() {
     awk -v kind="$1" -v field="$2" '
         $1 == "kind" { inside = $2 == kind; next }
         inside && $1 == field { sub(/^[ \t]*[^ \t]+[ \t]*/, ""); print; exit }' "$kinds_table"
 }
 
-# target_of_kind KIND: of the guests that make its captures.
+# target_of_kind KIND: the target of the guests for its captures.
 target_of_kind() {
     local target
     target=$(kind_field "$1" target)
     echo "${target:-uml}"
 }
 
-# kinds_of TARGET: those whose captures are made in guests of it.
+# kinds_of TARGET: the kinds captured in guests of that target.
 kinds_of() {
     local kind
     for kind in $(list_kinds); do
@@ -42,7 +42,7 @@ capture_name() {
     echo "$name"
 }
 
-# make_start_image KIND SEED FILE: the same for the same kind and seed.
+# make_start_image KIND SEED FILE: makes the same image for the same kind and seed.
 make_start_image() {
     local fill packed
     packed=$(kind_field "$1" image)
@@ -51,7 +51,7 @@ make_start_image() {
         return
     fi
     fill=$(kind_field "$1" fill)
-    # Without a fill, nothing is marked: every group is left as mke2fs made it.
+    # Without a fill, every group stays as mke2fs made it.
     # shellcheck disable=SC2086 # words by intention
     "$(project_build)/test/support/make_fragmented" "$3" --size "$(kind_field "$1" size)" \
         --mke2fs "-t ext4 $(kind_field "$1" mke2fs)" --seed "$2" ${fill:---skip-percent 100}
@@ -70,7 +70,7 @@ project_build() {
     echo "${E4R_BUILD:-$top_dir/build/release}"
 }
 
-# build_project TARGET...: of the release preset.
+# build_project TARGET...: builds targets of the release preset.
 build_project() {
     alone build_targets "$(project_build)" "$@"
 }
@@ -88,7 +88,7 @@ build_targets() {
     }
 }
 
-# build_programs [TARGET]: what runs in its guests.
+# build_programs [TARGET]: builds the programs for its guests.
 build_programs() {
     local target=${1:-uml} cross
     cross=$(cross_of "$target")

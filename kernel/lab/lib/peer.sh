@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# Runs a job with a second guest beside it, on a network of their own. Sourced by guest.sh.
+# Runs a job with a second guest, on a private network. Sourced by guest.sh.
 #
-# Between the guests is a switch: uml_switch, or wire (kernel/lab/workloads) on 7.3, which has no device for
+# A switch connects the guests: uml_switch, or wire (kernel/lab/workloads) on 7.3, which has no device for
 # uml_switch.
 #
-# The job's run directory has the second guest's in it, peer/: both guests see both (hostfs). The
-# second guest makes peer/ready when it is; the job says what it wants by files in peer/ that
-# guest/NAME.sh knows. While the job's run directory has a file `cut`, the network does not work.
+# The job's run directory contains the second guest's, peer/; both guests see both (hostfs). The second guest
+# makes peer/ready when it is ready. The job makes requests by files in peer/ that guest/NAME.sh knows. While
+# the job's run directory has a file `cut`, the network is cut.
 
-# peer_variant VARIANT: what the second guest runs, plain with what the first has besides (plain+nfs). It
-# is not under test, and nfsd's calls are too deep for the stacks of a User Mode Linux with KASAN.
+# peer_variant VARIANT: the variant of the second guest: plain, with the additions of the first (plain+nfs). It
+# is not under test, and nfsd's call chains are too deep for the stacks of a User Mode Linux with KASAN.
 peer_variant() {
     echo "plain${1#"${1%%+*}"}"
 }
 
-# with_peer RUN TREE TARGET VARIANT JOB: like guest(). PEER, PEER_MEM, PEER_DISK are the job's.
+# with_peer RUN TREE TARGET VARIANT JOB: like guest(). PEER, PEER_MEM, PEER_DISK come from the job.
 with_peer() {
     local run=$1 socket=$1/switch append=$APPEND mem=$MEM expected=$EXPECTED variant
     variant=$(peer_variant "$4")
@@ -37,11 +37,11 @@ with_peer() {
     local status=0
     DISKS=("${disks[@]}")
     MEM=$mem APPEND="$append ${switch_device/:NN/:02}" EXPECTED=$expected
-    # In a process of its own: what it dies of must not leave the other guest behind.
+    # Runs in its own process: if it dies, the other guest must still be ended.
     (guest "$@") || status=1
     APPEND=$append EXPECTED=
     touch "$run/peer/stop"
-    # Not judged when the job has failed: the reason is there.
+    # Not judged if the job has failed, since the job's log shows the reason.
     if [ $status != 0 ]; then
         end_guest "$(cat "$run/peer/pid")"
     else
@@ -52,8 +52,9 @@ with_peer() {
     [ $status = 0 ] || die "the run with two guests has failed (see above; the other's log: $run/peer/log)"
 }
 
-# start_switch RUN SOCKET TREE: leaves its pid in $switch_pid; it ends when its standard input does. Leaves
-# in $switch_device a guest's kernel argument for its device on the switch, with NN for the guest's number.
+# start_switch RUN SOCKET TREE: leaves its pid in $switch_pid; the switch ends when its standard input ends.
+# Leaves in $switch_device the kernel argument for a guest's device on the switch, with NN for the guest's
+# number.
 start_switch() {
     local switch
     case $(base_of "$3") in
@@ -71,8 +72,8 @@ start_switch() {
     switch_run=$1
     mkfifo "$1/switch.input"
     exec {switch_input}<>"$1/switch.input"
-    # Packets are datagrams of unix sockets. A queue of ten of them, the default, loses the others; a
-    # longer one needs a network namespace of its own, in which the guests' processes are too.
+    # Packets are datagrams of unix sockets. The default queue of ten loses packets. A longer queue needs a
+    # separate network namespace, which the guests' processes must share.
     # shellcheck disable=SC2016 # the inner shell's words
     unshare --net sh -c 'echo 4096 >/proc/sys/net/unix/max_dgram_qlen; exec "$@"' \
         switch "${switch[@]}" "$2" <&"$switch_input" >"$1/switch.log" 2>&1 &
@@ -100,7 +101,7 @@ stop_switch() {
     switch_pid=
 }
 
-# Cuts the network while the job wants it.
+# Cuts the network while the job requests it.
 obey_switch() {
     [ -n "${switch_pid:-}" ] || return 0
     if [ -e "$switch_run/cut" ]; then

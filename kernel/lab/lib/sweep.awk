@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The table and the drawing of sweep.sh. Reads "VALUE TURN FIGURE NUMBER" lines.
 #   -v wanted="F G ..."   which figures (default: all)
-#   -v svg=FILE           draws a panel for each of them: median, and a bar from least to most
-#   -v across=NAME        what the values are, below each panel
+#   -v svg=FILE           draws a panel for each of them: the median, and a bar from minimum to maximum
+#   -v across=NAME        label of the values below each panel
 function sort(list, n,   i, j, t) {
     for (i = 2; i <= n; ++i)
         for (j = i; j > 1 && list[j] < list[j - 1]; --j) {
@@ -11,7 +11,7 @@ function sort(list, n,   i, j, t) {
 }
 function number(x) { return x == int(x) ? sprintf("%d", x) : x < 10 ? sprintf("%.2f", x) : sprintf("%.1f", x) }
 
-# The least, median and most of a figure at a value.
+# The minimum, median and maximum of a figure at a value.
 function summary(v, f,   i, list, n) {
     n = runs[v, f]
     for (i = 1; i <= n; ++i) list[i] = all[v, f, i]
@@ -26,7 +26,7 @@ function text(x, y, anchor, size, words) {
         size, words >svg
 }
 
-# A figure's name in words; one that has none here is read with spaces.
+# A figure's name in words; by default, underscores become spaces.
 function words_of(f,   words) {
     words["mib_per_s"] = "MiB/s"
     words["commits"] = "COMMITs"
@@ -39,7 +39,7 @@ function words_of(f,   words) {
     return f
 }
 
-# Where an axis from 0 ends that holds x: a round number.
+# The end of an axis from 0 that includes x: a round number.
 function round_end(x,   unit, i, list, n) {
     if (x <= 0) return 1
     unit = 1

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The tables of xfstests.sh. Reads lines "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", tabs between them.
-# SIDE is stock or patched; LOG is a line of the kernel log, or "-". RESULT is pass, fail or notrun, or spared: the
-# stock kernel did not run what the patched one had passed, so the failure cannot be new.
+# The tables of xfstests.sh. Reads lines "CONFIG TEST SIDE RUN RESULT SECONDS LOG REASON", separated by tabs.
+# SIDE is stock or patched; LOG is a line of the kernel log, or "-". RESULT is pass, fail, notrun or spared.
+# Spared means that the stock kernel did not run a test that the patched kernel had passed, so there can be no
+# new failure.
 #   -v A=TITLE -v B=TITLE    of the two kernels
-# Exit status 1 when the patched kernel failed, in any run, a test that stock passed in each of its runs; 3 when
-# nothing was compared. A spared test that the patched kernel passed in each of its runs counts as compared.
+# Exit status 1 if the patched kernel failed, in any run, a test that stock passed in all of its runs; 3 if
+# nothing was compared. A spared test that the patched kernel passed in all of its runs counts as compared.
 function runs(side, test) { return n[config, side, test] + 0 }
 function of(side, test, result) { return count[config, side, test, result] + 0 }
 function class(side, test,   all) {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What a guest of `lab xfstests` has printed (jobs/xfstests.sh), as lines "TEST RESULT SECONDS REASON" with
-# tabs between them: pass, fail, notrun, or running, of the test in which the guest ended.
+# Converts the output of a guest of `lab xfstests` (jobs/xfstests.sh) to lines "TEST RESULT SECONDS REASON",
+# separated by tabs. RESULT is pass, fail, notrun, or running for the test during which the guest ended.
 #
-# Lines that count begin with "xfstests: ". Behind it stands "at TEST SECONDS" (a test begins; of the
-# guest's life), "limit TEST SECONDS", "end SECONDS", or a line that xfstests's `check` printed. Of these, one that
-# begins with a test's name has what became of it, and those up to the next name belong to it:
+# Relevant lines begin with "xfstests: ", followed by "at TEST SECONDS" (a test begins; seconds since the
+# guest's start), "limit TEST SECONDS", "end SECONDS", or a line printed by xfstests's `check`. A line of
+# `check` that begins with a test's name has its result, and the lines up to the next name belong to it:
 #   generic/001        5s                                 passed
 #   generic/002       [not run] REASON                    not run
 #   generic/003       [failed, exit status 1]- output mismatch (see ...)    failed, as anything else
@@ -47,7 +47,7 @@ function begin(name) {
 /^at [^ ]+ [0-9]+$/ { now = $3; begin($2); next }
 /^limit [^ ]+ [0-9]+$/ { now = $3; limit = 1; next }
 /^end [0-9]+$/ { now = $2; next }
-# The summary at its end.
+# The summary at the end.
 /^(Ran|Not run|Failures|Interrupted!|Passed all|Failed [0-9]+ of)([: ]|$)/ { finished = 1 }
 finished { next }
 /^[a-z0-9]+\/[0-9]+[-a-zA-Z0-9]* / {

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# A checkout of xfstests, built and with this project's tests in it. Sourced by xfstests.sh after common.sh.
+# Prepares a checkout of xfstests: builds it and adds this project's tests. Sourced by xfstests.sh after
+# common.sh.
 
 own_tests=$kernel_dir/xfstests
-# What builds it, and what its tests of ext4 cannot do without: a file, or a program.
+# The requirements of its build and of its ext4 tests: files or programs.
 xfstests_needs="/usr/include/xfs/xfs.h /usr/include/uuid/uuid.h /usr/include/sys/acl.h /usr/include/libaio.h
     /usr/include/liburing.h /usr/include/attr/attributes.h autoconf automake libtoolize make gcc
     mkfs.ext4 e2fsck resize2fs xfs_io bc perl gawk setfattr setfacl quota fsverity keyctl killall fio
     dbench dmsetup"
 
-# missing_for_xfstests: what of it is not there, in one line.
+# missing_for_xfstests: the missing requirements, in one line.
 missing_for_xfstests() {
     local what
     for what in $xfstests_needs; do
@@ -20,18 +21,18 @@ missing_for_xfstests() {
     done | paste -sd' '
 }
 
-# state_of DIR: a word that changes when what is in there does.
+# state_of DIR: a word that changes when the contents of DIR change.
 state_of() {
     {
         echo "$1"
         git -C "$1" rev-parse HEAD 2>/dev/null || (cd "$1" && find . -type f -printf '%p %s %T@\n' | sort)
-        # Of what git knows: a build leaves much that it does not.
+        # Only tracked files: a build leaves many others.
         git -C "$1" diff HEAD 2>/dev/null || true
     } | sha256sum | cut -c1-12
 }
 
 # prepare_checkout DIR: prints a copy of it under $E4R_LAB/xfstests that is built and has this project's tests.
-# Nothing in DIR changes. Another state of DIR, or of these tests, has a copy of its own.
+# DIR stays unchanged. Each state of DIR, and of these tests, has its own copy.
 prepare_checkout() {
     local source=$1 built copy missing
     missing=$(missing_for_xfstests)
@@ -51,7 +52,7 @@ build_checkout() {
     rm -rf "$2"
     mkdir -p "$2"
     if git -C "$1" rev-parse HEAD >/dev/null 2>&1; then
-        # Not what a build of the user's has left.
+        # Without the user's build products.
         (cd "$1" && git ls-files -z | tar --null --ignore-failed-read -T - -cf -) | tar -xf - -C "$2" ||
             die "no copy of $1"
     else
@@ -64,8 +65,8 @@ build_checkout() {
     touch "$2/.lab-built"
 }
 
-# add_own_tests BUILT COPY: kernel/xfstests in a copy that shares the files of BUILT. A test's program is
-# src/NAME.c there, and has its place in src/ of the copy.
+# add_own_tests BUILT COPY: adds kernel/xfstests to a copy that shares the files of BUILT. The program
+# src/NAME.c of a test goes into src/ of the copy.
 add_own_tests() {
     local dir file program
     rm -rf "$2"
@@ -94,8 +95,8 @@ all_tests() {
     done
 }
 
-# in_groups GROUP...: of such lines on standard input, those in any of these groups; "ext4/quick" is quick of ext4,
-# "quick+punch" what is in both.
+# in_groups GROUP...: filters such lines on standard input by group; "ext4/quick" is quick of ext4,
+# "quick+punch" means both groups.
 in_groups() {
     awk -v wanted="$*" '
         BEGIN { n = split(wanted, group, " ") }
@@ -114,8 +115,8 @@ in_groups() {
         }'
 }
 
-# choose_tests COPY GROUPS EXCLUDED NAMES: their names, in order. GROUPS and EXCLUDED have commas between
-# them, NAMES are patterns with spaces between them. Fails at a group or a name that there is not.
+# choose_tests COPY GROUPS EXCLUDED NAMES: prints the names of tests, in order. GROUPS and EXCLUDED are
+# separated by commas, NAMES are patterns separated by spaces. Fails for an unknown group or name.
 choose_tests() {
     local copy=$1 groups=${2//,/ } excluded=${3//,/ } names=$4 all chosen=() pattern test found group
     all=$(all_tests "$copy")
@@ -141,7 +142,7 @@ choose_tests() {
     } | cut -d' ' -f1
 }
 
-# allowed_cpus: the CPUs that this process may use, one to a line.
+# allowed_cpus: the CPUs that this process may use, one per line.
 allowed_cpus() {
     awk '/^Cpus_allowed_list:/ {
         n = split($2, range, ",")
@@ -152,7 +153,7 @@ allowed_cpus() {
     }' /proc/self/status
 }
 
-# mkfs_of CONFIG: what mke2fs is told for both disks.
+# mkfs_of CONFIG: the options of mke2fs for both disks.
 mkfs_of() {
     case $1 in
     4k) echo "-b 4096" ;;
@@ -162,8 +163,8 @@ mkfs_of() {
     esac
 }
 
-# log_words TARGET DMESG: "TEST LINE" for each line of trouble in a kernel log, and the test that ran. What
-# tests make ext4 say of file systems that they have damaged is none.
+# log_words TARGET DMESG: prints "TEST LINE" for each line of trouble in a kernel log, with the running test.
+# Ignores ext4's messages about file systems that a test damages on purpose.
 log_words() {
     local trouble="$trouble"
     trouble="run fstests [a-z0-9]+/|${trouble/EXT4-fs error|JBD2: .*rror|data will be lost|Data will be lost|/}"

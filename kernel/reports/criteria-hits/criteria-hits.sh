@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A search that walks through all groups in the last criterion and then takes the best extent that it saw:
-# on a file system that has some forty free blocks, each alone. As root, or as a job of the lab:
+# A search that walks through all groups in the last criterion and then takes the best extent that it saw, on a
+# file system with about forty isolated free blocks. Run as root, or as a job of the lab:
 #   kernel/lab/lab run kernel/reports/criteria-hits/criteria-hits.sh --kernel 7.3
-# Exit status: 0 each search that found something is a hit, 1 hits are missing.
+# Exit status: 0 if each successful search is a hit; 1 if hits are missing.
 set -euo pipefail
 work=$(mktemp -d)
 mkdir "$work/fs"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2154
-# A job of the lab: dio-eof.c in a guest, on a disk in memory that does one request at a time and sorts
-# the others. Fails when bytes are lost.
+# A job of the lab: dio-eof.c in a guest, on a memory disk that handles one request at a time and sorts the
+# others. Fails if bytes are lost.
 #   kernel/lab/lab run kernel/reports/dio-eof/dio-eof.sh --kernel 7.3
 #   VARIANTS="overlap append truncate inside"
 #   MKFS="-t ext4 -b 4096", MOUNT=defaults, ROUNDS_FOR=10 (seconds of each variant)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# How many discards a mount with discard sends, and of how many blocks, when neighbouring blocks are freed one
-# after the other in one transaction: of 1,000 files of four blocks, three are removed, and then all others in
-# a scattered order. As root, or as a job of the lab:
+# Counts the discards, and their blocks, that a mount with discard sends when adjacent blocks are freed one
+# after the other in one transaction: of 1,000 files of four blocks, three are removed, and then all others in a
+# scattered order. Run as root, or as a job of the lab:
 #   kernel/lab/lab run kernel/reports/discard-twice/discard-twice.sh --kernel 7.3
-# Exit status: 0 each block of the three was sent once, 1 some were sent twice. What is sent of the others has
-# free space behind them in it as well.
+# Exit status: 0 if each block of the three files was sent once; 1 if some were sent twice. Discards for the
+# other files also include the free space behind them.
 set -euo pipefail
 work=$(mktemp -d)
 fs=$work/fs
@@ -27,7 +27,7 @@ trace=${TRACING:-/sys/kernel/tracing}/instances/discard-twice
 mkdir "$trace"
 echo 1 >"$trace/events/ext4/ext4_discard_blocks/enable"
 
-# sent WHAT BLOCKS: commits, and counts what is sent of so many blocks that were freed.
+# sent WHAT BLOCKS: commits, and counts the discards for this many freed blocks.
 sent() {
     local discards
     sync
@@ -39,8 +39,8 @@ sent() {
     : >"$trace/trace"
 }
 
-# Each follows the one before it on the disk. Now and then a block stays, so that no free run goes on far
-# behind what is removed.
+# Each file follows the previous one on the disk. At intervals a block stays used, so that no free run extends
+# far behind the removed files.
 for ((i = 0; i < 1000; ++i)); do
     printf '%16384s' '' >"$fs/$i"
     if ((i % 20 == 19)); then printf '%4096s' '' >"$fs/stays.$i"; fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Blocks of group descriptors, of file systems with and without bigalloc. Needs libext2fs-dev.
-# Exit status: 0 all are where libext2fs says, 1 not all.
+# Checks the blocks of group descriptors on file systems with and without bigalloc. Needs libext2fs-dev.
+# Exit status: 0 if all are where libext2fs says; otherwise 1.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A file system as mke2fs has made it is one that e2fsck complains of. $MKE2FS and $E2FSCK name others.
+# e2fsck complains about a file system fresh from mke2fs. $MKE2FS and $E2FSCK name other programs.
 # Exit status: 0 clean, 1 not clean.
 set -euo pipefail
 image=$(mktemp)

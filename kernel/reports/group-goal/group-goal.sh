@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# How many searches small files cost where no group has free extents that best-avail would trim a group
-# preallocation's goal to: 200 files of one block, free extents of 32 blocks. As root, or as a job of the lab:
+# Counts the searches for small files if no group has free extents long enough for a group preallocation's
+# trimmed goal: 200 files of one block, free extents of 32 blocks. Run as root, or as a job of the lab:
 #   kernel/lab/lab run kernel/reports/group-goal/group-goal.sh --kernel 7.3
-# Exit status: 0 files share preallocations, 1 almost each one makes a search of its own.
+# Exit status: 0 if files share preallocations; 1 if almost every file needs its own search.
 set -euo pipefail
 work=$(mktemp -d)
 mkdir "$work/fs"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The lazyinit thread of this machine's kernel on a file system whose groups have 6,936 inodes, which
-# fill 433 and a half blocks. Needs root, a loop device, a C compiler and libext2fs-dev.
+# Tests the lazyinit thread of this machine's kernel on a file system whose groups have 6,936 inodes, which fill
+# 433.5 blocks. Needs root, a loop device, a C compiler and libext2fs-dev.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 work=$(mktemp -d)
@@ -10,7 +10,7 @@ cd "$work"
 mkdir mnt
 cc -o take-inodes "$here/take-inodes.c" -lext2fs -lcom_err
 
-# Tables full of old bytes behind the first block of group 0; prints the numbers of their last blocks.
+# Fills the tables with old bytes, except the first block of group 0; prints the numbers of their last blocks.
 make() {
     rm -f "$1"
     truncate -s 650M "$1"

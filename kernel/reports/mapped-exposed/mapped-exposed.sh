@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# mapped-exposed.c on a loop device whose free blocks are full of a byte, mounted with nodelalloc and then with
-# delayed allocation. As root, or as a job of the lab:
+# Runs mapped-exposed.c on a loop device whose free blocks are filled with a byte, mounted with nodelalloc and
+# then with delayed allocation. Run as root, or as a job of the lab:
 #   kernel/lab/lab run kernel/reports/mapped-exposed/mapped-exposed.sh
-# Exit status: 0 no old data was read, 1 some was.
+# Exit status: 0 if no old data was read; 1 if some was.
 # timeout: 180
 set -euo pipefail
 source=${JOB:-$0}

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# mapped-store.c with blocks of 1 KiB, and of 2. As root, on a loop device, or as a job of the lab on its disk:
+# Runs mapped-store.c with blocks of 1 KiB and 2 KiB. Run as root, on a loop device, or as a job of the lab on
+# its disk:
 #   kernel/lab/lab run kernel/reports/mapped-store/mapped-store.sh
-# Exit status: 0 all bytes got to the disk, 1 some did not.
+# Exit status: 0 if all bytes reached the disk; otherwise 1.
 # disks: 64M
 # timeout: 120
 set -euo pipefail
