@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CRC32C by the processor's instruction, as kernels on x86 compute it. mballoc sums a group's block
- * bitmap each time it marks blocks. A User Mode Linux kernel has only tables for that, and these
- * would take most of the time of a decision, more of it the newer the kernel is (7.3 sums byte by
+ * CRC32C by the processor's instruction, as kernels on x86 compute it. mballoc computes the
+ * checksum of a group's block bitmap each time it marks blocks. User Mode Linux has only tables for
+ * that. They would take most of the time of a decision, more so in newer kernels (7.3 works byte by
  * byte).
  */
 #ifdef E4R_SUMS_BY_CRYPTO
 #include <crypto/internal/hash.h>
 #endif
 
-/* Three lanes of it are in the processor at once; they take most of a bitmap of 1 KiB as of one of
- * 4 KiB. */
+/* The processor works on three lanes at once. This length covers most of a bitmap of 1 KiB or 4
+ * KiB. */
 #define E4R_LANE 336 /* bytes */
 
 static bool e4r_has_crc32;
-/* What a sum becomes behind E4R_LANE bytes that are 0, by each of its bytes. */
+/* The effect of E4R_LANE zero bytes on a checksum, for each of its bytes. */
 static u32 e4r_behind_lane[4][256];
 
 static inline u64 e4r_sum_word(u64 sum, const u8 *at)
@@ -75,8 +75,7 @@ static void e4r_learn_to_sum(void)
 
 		for (i = 0; i < E4R_LANE; i += 8)
 			sum = e4r_sum_word(sum, zeros);
-		/* Sums are linear: what the bits of a byte become is the sum of what each becomes.
-		 */
+		/* CRCs are linear: the result for a byte is the sum of the results for its bits. */
 		for (i = 0; i < 256; i++)
 			if (i & 1 << bit % 8)
 				table[i] ^= sum;
@@ -84,7 +83,8 @@ static void e4r_learn_to_sum(void)
 }
 
 #ifdef E4R_SUMS_BY_CRYPTO
-/* ext4 and jbd2 ask for the algorithm "crc32c" at a mount, and get the one of highest priority. */
+/* At a mount ext4 and jbd2 request the algorithm "crc32c", and get the implementation with the
+ * highest priority. */
 static int e4r_sum_init(struct shash_desc *desc)
 {
 	*(u32 *)shash_desc_ctx(desc) = ~0;
@@ -129,7 +129,7 @@ static int e4r_sum_by_instruction(void)
 	return e4r_has_crc32 ? crypto_register_shash(&e4r_crc32c) : 0;
 }
 #else
-/* Stands where ext4 calls crc32c() (ext4.h). */
+/* Replaces crc32c() in ext4 (ext4.h). */
 u32 e4r_crc32c(u32 sum, const void *data, size_t len)
 {
 	return e4r_has_crc32 ? e4r_sum(sum, data, len) : crc32c(sum, data, len);

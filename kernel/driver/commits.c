@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commits begin and end where the host says. */
+/* The host decides when commits begin and end. */
 
-/* Called once a transaction is on disk, by the thread that commits. */
+/* The committing thread calls this when a transaction is on disk. */
 static void e4r_committed(journal_t *journal, transaction_t *transaction)
 {
 	bool ours = e4r.wanted && transaction->t_tid == e4r.wanted;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * e4replay's driver: the block allocator of this kernel decides requests that a process of the host
- * hands over. It runs as the last initcall of a User Mode Linux kernel, mounts the disk that the
- * kernel was given and does one operation after the other until the host ends it. There is no user
- * space. One driver for all trees from 6.1 on, compiled together with their mballoc.c.
+ * e4replay's driver: the block allocator of this kernel decides requests from a process of the
+ * host. The driver runs as the last initcall of a User Mode Linux kernel. It mounts the kernel's
+ * disk and performs one operation after the other until the host ends the kernel. There is no user
+ * space. The same driver serves all trees from 6.1 on, compiled together with their mballoc.c.
  */
 
-/* What the file of this kernel says of itself to who looks at it without starting it. */
+/* Facts in the kernel file that can be read without starting it. */
 #define E4R_TEXT(x) #x
 #define E4R_NUMBER(x) E4R_TEXT(x)
 #define E4R_CRITERIA ARRAY_SIZE(((struct ext4_sb_info *)NULL)->s_bal_cX_hits)
@@ -54,7 +54,7 @@ static int __ref e4r_make_places(void)
 	return err;
 }
 
-/* Streams of 6.17 and later are spread over the CPUs that the recorded machine could have had. */
+/* 6.17 and later spread streams over the possible CPUs of the recorded machine. */
 static int e4r_spread_streams(unsigned int possible)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)

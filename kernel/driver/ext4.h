@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tree's own ext4.h, whose checksums are the driver's (checksum.c). Only in trees that have no
- * algorithm of the crypto API for them.
+ * The tree's own ext4.h, with the driver's checksums (checksum.c). Only for trees that do not
+ * compute them through the crypto API.
  */
 #include <linux/crc32c.h>
 u32 e4r_crc32c(u32 sum, const void *data, size_t len);

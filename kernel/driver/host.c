@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The host: what the kernel prints goes to its standard error, and who waits for it sleeps on its
+ * Access to the host: the kernel prints to the host's standard error, and waits sleep on the host's
  * futexes. The kernel runs as a process of the host and is linked with its C library.
  */
 extern int open(const char *path, int flags, ...);
@@ -51,7 +51,7 @@ static void e4r_look(struct timer_list *timer)
 
 static DEFINE_TIMER(e4r_timer, e4r_look);
 
-/* Waits until the host asks for more than `done` operations: a while awake, then asleep. */
+/* Waits until the host requests more than `done` operations: first spinning, then sleeping. */
 static void e4r_wait(struct e4r_count *asked, u32 done)
 {
 	struct {

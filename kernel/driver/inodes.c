@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stand-ins for the recorded inodes: inodes in memory alone, with the number, the mode, the size
- * and the writers that decide.
+ * Stand-ins for the recorded inodes: they exist only in memory, and have the number, mode, size and
+ * count of writers that influence decisions.
  */
 
 static struct inode *e4r_new_inode(u64 number, umode_t mode)
@@ -39,7 +39,7 @@ static int e4r_drop_inode(u64 number)
 	return 0;
 }
 
-/* A group whose first inode is made has a bitmap of blocks from then on. */
+/* Creating the first inode of a group initializes its block bitmap. */
 static int e4r_make_inode(u64 number)
 {
 	struct super_block *sb = e4r.sb;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which locks a request takes, when, and when it lets them go. The tree's mballoc.c is compiled
- * with these words in the place of the kernel's. Whatever locks a patch adds are seen as well:
- * their names are what the source calls them.
- *
- * This kernel has one CPU, so nobody ever waits. spinlocks.h gives each lock an address.
+ * Records which locks a request takes, and when it takes and releases them. These macros replace
+ * the kernel's in the tree's mballoc.c. Locks that a patch adds are recorded as well. The name of a
+ * lock is the expression in the source. This kernel has one CPU, so no lock is ever waited for.
+ * spinlocks.h gives each lock an address.
  */
 static struct {
 	struct task_struct *task; /* whose locks are noted; NULL: nobody's */
@@ -19,7 +18,7 @@ static u64 e4r_cycles(void)
 	return (u64)high << 32 | low;
 }
 
-/* How long a cycle is. */
+/* Measures the length of a cycle. */
 static void e4r_time_cycles(void)
 {
 	u64 began = ktime_get_ns(), ns, cycles = e4r_cycles();
@@ -31,7 +30,7 @@ static void e4r_time_cycles(void)
 	e4r.shared->locks.cycles_per_us = div64_u64(cycles * 1024 * NSEC_PER_USEC, ns);
 }
 
-/* The number of the lock that the source calls so. */
+/* The number of the lock with this expression in the source. */
 static u16 e4r_lock_name(const char *text)
 {
 	struct e4r_locks *to = &e4r.shared->locks;
@@ -96,7 +95,7 @@ static void e4r_end_noting(void)
 		E4R_NOTE(text, E4R_LOCK_LET_GO, lock); \
 		let_go; \
 	} while (0)
-/* What takes a lock, and lets it go, inside. */
+/* For functions that take and release a lock inside. */
 #define E4R_INSIDE(call, text, lock) \
 	({ \
 		typeof(call) e4r_result; \

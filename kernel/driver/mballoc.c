@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tree's own mballoc.c and the driver as one object: the driver calls what is static there, and
- * sees each decision where the tracepoints are. Nothing else of the allocator is touched.
+ * The tree's own mballoc.c and the driver as one object. So the driver can call static functions,
+ * and sees each decision at the tracepoints. It changes nothing else in the allocator.
  */
 #include "ext4_jbd2.h"
 #include "mballoc.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests, frees and what else changes what the allocator decides on. */
+/* Requests, frees, and other operations that change the allocator's state. */
 
 /* ---- What the decision under way shows. */
 
@@ -45,7 +45,7 @@ static u64 e4r_considered(void)
 
 /* ---- Operations. */
 
-/* The locality group of the CPU that the request was recorded on. */
+/* Uses the locality group of the CPU on which the request was recorded. */
 static int e4r_use_cpu(unsigned int cpu)
 {
 	struct ext4_locality_group __percpu *of;

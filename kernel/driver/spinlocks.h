@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Spinlocks of a kernel with one CPU, in the place of include/linux/spinlock_types_up.h: a byte
- * where they are nothing at all, so that each has an address of its own (locks.c). The compiler
+ * Spinlocks of a kernel with one CPU, in place of include/linux/spinlock_types_up.h. There they
+ * have no size; here they have one byte, so that each has its own address (locks.c). The compiler
  * reads this before each file.
  */
 #ifndef __ASSEMBLY__

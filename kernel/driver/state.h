@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all parts of the driver work on. They are one object with the tree's mballoc.c (mballoc.c).
+ * State shared by all parts of the driver, which are one object with the tree's mballoc.c
+ * (mballoc.c).
  */
 #include <linux/completion.h>
 #include <linux/console.h>
@@ -32,7 +33,7 @@ static struct {
 
 	struct e4r_answer *answer; /* of the operation under way; NULL: none */
 
-	/* Commits begin and end where the host says. */
+	/* The host decides when commits begin and end. */
 	void (*commit_callback)(journal_t *journal, transaction_t *transaction);
 	tid_t wanted;	 /* the transaction that is to wait; 0: none */
 	bool committing; /* it has been asked to commit, and has not ended */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loaded into a User Mode Linux of 6.1 (LD_PRELOAD), so that it runs on processors with AMX.
- *
- * That UML keeps 2,696 bytes of extended state for each of its threads (HOST_FP_SIZE in
- * arch/x86/um/user-offsets.c). Hosts accept nothing but all of it in PTRACE_SETREGSET
- * (xstateregs_set(), arch/x86/kernel/fpu/regset.c), which with AMX is some 11,000: EFAULT, and the
- * guest's first process dies. Guests do not use AMX. So what UML sets is laid over what the thread
- * has.
+ * Loaded into a User Mode Linux of 6.1 (LD_PRELOAD), so that it runs on
+ * processors with AMX. That UML keeps 2,696 bytes of extended state for each of
+ * its threads (HOST_FP_SIZE in arch/x86/um/user-offsets.c). Hosts accept only
+ * the complete state in PTRACE_SETREGSET (xstateregs_set(),
+ * arch/x86/kernel/fpu/regset.c), about 11,000 bytes with AMX. Otherwise they
+ * return EFAULT, and the guest's first process dies. Guests do not use AMX. So
+ * this library overlays UML's bytes on the current state of the thread.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

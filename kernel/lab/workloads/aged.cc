@@ -49,7 +49,7 @@ void run(const std::string& directory, const std::string& script, std::uint64_t 
   std::uint64_t slot = 0, bytes = 0, done = 0;
   for (; file >> kind; ++done) {
     if (kind == 's') {
-      // What was freed is given back a moment after the commit is told of.
+      // Freed blocks become available a moment after the commit is reported.
       lab::check(syncfs(root), "syncfs");
       usleep(2000);
       continue;

@@ -23,7 +23,7 @@
 
 namespace {
 
-constexpr std::uint64_t kUnit = 512;  // everything happens in units of this
+constexpr std::uint64_t kUnit = 512;  // the unit of all operations
 
 // Contents: unit i of a file holds words made of its stamp; stamp 0 is a hole or zeroes.
 void paint(char* out, std::uint32_t stamp, std::uint64_t unit) {
@@ -73,14 +73,14 @@ enum Op {
 using Weights = std::vector<unsigned>;
 
 Weights weights_of(const std::string& mix) {
-  // In the order of enum Op; what is missing at the end is 0.
+  // In the order of enum Op; missing values at the end are 0.
   //      cmp
   if (mix == "basic") return {14, 34, 12, 8, 2, 4, 0, 0, 0, 0, 2, 10, 10, 3, 1};
   if (mix == "holes") return {10, 14, 10, 6, 3, 10, 10, 8, 10, 0, 2, 7, 7, 2, 1};
   if (mix == "direct") return {10, 10, 6, 5, 2, 4, 3, 0, 4, 40, 2, 8, 4, 1, 1};
   if (mix == "append") return {6, 70, 4, 2, 0, 0, 0, 0, 0, 0, 0, 4, 10, 3, 1};
   if (mix == "wide") return {16, 20, 8, 6, 3, 4, 3, 3, 6, 6, 3, 8, 5, 2, 1, 6, 8, 6, 5, 4, 3};
-  // Without what needs extents.
+  // Without operations that need extents.
   if (mix == "indirect") return {14, 34, 12, 8, 4, 0, 4, 0, 10, 6, 2, 8, 8, 3, 1};
   std::fprintf(stderr, "churn: no mix '%s': basic, holes, direct, append, wide, indirect\n",
                mix.c_str());
@@ -139,7 +139,7 @@ class Churn {
  private:
   static constexpr std::uint64_t kDirectMax = 256 << 10;
 
-  // Goes on with the files that an earlier run has left.
+  // Continues with the files of an earlier run.
   void adopt(const std::string& manifest);
 
   void run(Op op) {
@@ -180,7 +180,7 @@ class Churn {
     }
   }
 
-  // Units to write: mostly few, now and then many.
+  // A number of units to write: usually small, sometimes large.
   std::uint64_t length() {
     const std::uint64_t most =
         rng_.percent(small_percent_) ? 64 : std::max<std::uint64_t>(most_units_ / 4, 1);
@@ -189,7 +189,7 @@ class Churn {
 
   std::string path(const File& file) const { return home_ + "/" + file.name; }
 
-  // Calls body(fd) on the file's own descriptor, or on one opened for the moment.
+  // Calls body(fd) with the file's open descriptor, or with a temporary one.
   template <class Body>
   void with(File& file, const Body& body, int flags = O_RDWR) {
     if (file.fd >= 0 && flags == O_RDWR) return body(file.fd);
@@ -198,7 +198,7 @@ class Churn {
     lab::check(close(fd), path(file));
   }
 
-  // True when the call worked; ENOSPC is counted, anything else is the end.
+  // Returns whether the call succeeded. Counts ENOSPC; other errors end the program.
   bool ok(long result, const File& file) {
     if (result >= 0) return true;
     if (errno != ENOSPC) lab::die(path(file));
@@ -239,7 +239,7 @@ class Churn {
     });
   }
 
-  // Near ENOSPC a write may stop in the middle of a unit: drops that tail.
+  // Near ENOSPC a write may stop in the middle of a unit; this drops the partial unit.
   void accept(File& file, std::uint64_t at, std::uint64_t bytes, std::uint32_t stamp) {
     const std::uint64_t units = bytes / kUnit;
     if (units > 0) note(file, at, units, stamp);
@@ -248,7 +248,7 @@ class Churn {
                  path(file));
   }
 
-  // A call that ran out of space may have done part of its work, and does not say which.
+  // After ENOSPC a call may have done part of its work without reporting it.
   void forget_from(File& file, std::uint64_t at) { resize(file, std::min(at, file.units())); }
 
   void put_direct(File& file) {
@@ -290,7 +290,7 @@ class Churn {
         if (!keep && file.units() < at + units) file.stamps.resize(at + units, 0);
         return;
       }
-      // It may have got part of the way.
+      // The call may have succeeded partly.
       lab::check(ftruncate(fd, static_cast<off_t>(file.units() * kUnit)), path(file));
     });
   }
@@ -324,7 +324,7 @@ class Churn {
     files_.pop_back();
   }
 
-  // Dirties pages through a mapping; holes among them get their blocks in the fault.
+  // Writes pages through a mapping; page faults allocate blocks for holes.
   void put_mapped(File& file) {
     constexpr std::uint64_t kPage = 4096 / kUnit;
     const std::uint64_t pages = file.units() / kPage;
@@ -332,7 +332,7 @@ class Churn {
     const std::uint64_t at = rng_.below(pages);
     const std::uint64_t count = std::min(rng_.between(1, 16), pages - at);
     with(file, [&](int fd) {
-      // A fault that finds no space kills the process: make sure there is some.
+      // A page fault without space would kill the process, so reserve space first.
       if (!ok(fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at * 4096),
                         static_cast<off_t>(count * 4096)),
               file))
@@ -348,7 +348,8 @@ class Churn {
     });
   }
 
-  // Small ones live in the inode, large ones in a block, or more (when the file system allows).
+  // Small attributes are stored in the inode, large ones in a block, or more (if the file system
+  // supports it).
   void set_xattr(File& file) {
     const std::string value(rng_.between(1, 900), 'v');
     const std::string name = "user.a" + std::to_string(rng_.below(4));
@@ -360,7 +361,7 @@ class Churn {
     ok(setxattr(where.c_str(), name.c_str(), value.data(), value.size(), 0), file);
   }
 
-  // Targets beyond 59 bytes need a block.
+  // Targets longer than 59 bytes need a block.
   void make_link() {
     const std::string where = home_ + "/l" + std::to_string(rng_.below(200));
     if (unlink(where.c_str()) == 0) return;
@@ -386,7 +387,7 @@ class Churn {
     files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(other));
   }
 
-  // Writes on after the file has lost its name.
+  // Continues to write after unlinking the file.
   void write_unlinked(std::size_t index) {
     File& file = *files_[index];
     const int fd = static_cast<int>(lab::check(open(path(file).c_str(), O_RDWR), path(file)));
@@ -483,7 +484,8 @@ void Churn::adopt(const std::string& manifest) {
   stamp_ = kNewStamps;
 }
 
-// "0,64K,0@100M+300M" as calls of FITRIM; the whole file system where there is no range.
+// Parses "0,64K,0@100M+300M" into FITRIM calls; without a range, a call covers the whole file
+// system.
 std::vector<fstrim_range> read_trims(const std::string& list) {
   std::vector<fstrim_range> out;
   std::istringstream in(list);
@@ -501,7 +503,7 @@ std::vector<fstrim_range> read_trims(const std::string& list) {
   return out;
 }
 
-// Returns the bytes that were trimmed.
+// Returns the number of trimmed bytes.
 std::uint64_t trim(const std::string& directory, fstrim_range range) {
   const int fd = static_cast<int>(lab::check(open(directory.c_str(), O_RDONLY), directory));
   lab::check(ioctl(fd, FITRIM, &range), "FITRIM");

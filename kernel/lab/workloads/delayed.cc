@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fills extent status trees. `--step write`: every second block of each file is written and not
-// written back, so that each is a delayed entry of its own. `--step read`: of the blocks between
-// them, `holes` in each file are read, at even distances; each becomes an entry for a hole.
-// `--step seek`: SEEK_DATA and SEEK_HOLE find every block that was written and every one that was
-// not, which they know from the delayed entries.
+// Fills extent status trees. `--step write` writes every second block of each file without
+// writeback, so that each block is a separate delayed entry. `--step read` reads `holes` of the
+// blocks between them in each file, at even distances; each becomes an entry for a hole. `--step
+// seek` checks that SEEK_DATA and SEEK_HOLE find every written and every unwritten block, which
+// they know from the delayed entries.
 #include "support.h"
 
 namespace {
@@ -18,7 +18,7 @@ class File {
         blocks_(options.number("blocks")),
         buffer_(kBlock, 'x') {
     lab::check(fd_, path_);
-    // Else more is read than what is asked for.
+    // Otherwise the kernel reads more than requested.
     if ((errno = posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM)) != 0) lab::die(path_);
   }
   ~File() { close(fd_); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What will-it-scale's fallocate2 does, in turns: each of `processes` adds 8 KiB at a time to a
-// file of its own until it has 1 MiB, truncates it to nothing, and goes on to the next of its
-// `files`. So a recording of one process can be dealt out to as many writers. Prints operations per
-// second and process.
+// Like will-it-scale's fallocate2, with several files: each of `processes` adds 8 KiB at a time to
+// its own file up to 1 MiB, truncates it to nothing, and continues with the next of its `files`. So
+// a recording of one process can be distributed over `files` writers. Prints operations per second
+// and process.
 #include "support.h"
 
 int main(int argc, char** argv) {

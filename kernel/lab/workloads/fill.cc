@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Fills the file system until ENOSPC and makes room again, `rounds` times: files of random sizes,
-// some written, some fallocated, some grown in small steps; then half of them go.
+// some written, some fallocated, some grown in small steps; then removes half of them.
 #include <algorithm>
 
 #include "support.h"
@@ -19,14 +19,14 @@ class Filler {
     lab::check(mkdir(home_.c_str(), 0755), home_);
   }
 
-  // Until the disk is full.
+  // Adds files until the disk is full.
   void fill() {
     while (add_file()) {
     }
     ++full_;
   }
 
-  // Removes a share of the files, at random places.
+  // Removes a share of the files, chosen at random.
   void make_room(unsigned percent) {
     std::vector<std::string> kept;
     for (const std::string& path : files_) {
@@ -44,7 +44,7 @@ class Filler {
   [[nodiscard]] std::uint64_t made() const { return made_; }
 
  private:
-  // False when there was no space for all of it.
+  // Returns false if there was no space for the whole file.
   bool add_file() {
     const std::string path = home_ + "/" + std::to_string(made_++);
     const int fd = open(path.c_str(), O_CREAT | O_RDWR, 0644);

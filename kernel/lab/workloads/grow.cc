@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Files that grow in turn, as logs and downloads do: `files` files of `mib` MiB, `kib` KiB appended
-// to one after the other, in a new order each round, and flushed (`sync` 0: not). One thread, so
-// that only the order of the appends interleaves them. Prints how long that took.
+// Files that grow in turn, like logs and downloads: `files` files of `mib` MiB. Each round appends
+// `kib` KiB to every file, in a new order, and flushes it (`sync` 0: not). One thread, so that only
+// the order of the appends interleaves the files. Prints the time.
 #include <algorithm>
 #include <numeric>
 

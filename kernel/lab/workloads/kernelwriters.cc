@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Writers inside the kernel, a thread each, of a kernel with experiments/kernel-writers.patch: they
-// make no system calls, which cost more in a guest than an allocation. `--kind files`: `count`
-// files of 64 KiB; `fallocate`: `count` times 8 KiB more of a file, which is truncated when it has
-// 1 MiB.
+// Writers inside the kernel, one thread each, in a kernel with experiments/kernel-writers.patch.
+// They make no system calls, which cost more in a guest than an allocation. `--kind files`: `count`
+// files of 64 KiB; `fallocate`: a file grows `count` times by 8 KiB, and is truncated at 1 MiB.
 #include "support.h"
 
 int main(int argc, char** argv) {
@@ -13,7 +12,7 @@ int main(int argc, char** argv) {
                             options.text("count") + " " + options.directory();
   const int fd = static_cast<int>(lab::check(open(parameter.c_str(), O_WRONLY), parameter));
   const lab::Stopwatch clock;
-  lab::check(write(fd, order.data(), order.size()), order);  // comes back when all are done
+  lab::check(write(fd, order.data(), order.size()), order);  // returns when all are done
   const double seconds = clock.seconds();
   lab::figure("write_s", seconds);
   lab::figure("per_s", static_cast<double>(options.number("count")) / seconds);

@@ -30,14 +30,14 @@ class File {
                                    static_cast<off_t>(bytes / 2)));
     if (map_ == MAP_FAILED) lab::die("mmap");
   }
-  // Within a block; whose lock makes file and model change in the same order.
+  // Writes within a block. The lock makes the file and the model change in the same order.
   void write(std::size_t at, const char* data, std::size_t size) {
     const std::lock_guard lock(locks_[at / kBlock]);
     lab::check(pwrite(fd_, data, size, static_cast<off_t>(at)) == static_cast<long>(size) ? 0 : -1,
                path_);
     std::memcpy(model_.data() + at, data, size);
   }
-  // In the second half, of a page of its own.
+  // Stores to a byte of the second half, in a page of its own.
   void store(std::size_t at, char value) {
     map_[at - half()] = value;
     model_[at] = value;
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   std::atomic<std::uint64_t> pieces = 0;
   std::atomic<std::uint64_t> stores = 0;
   std::vector<std::thread> threads;
-  threads.emplace_back([&] {  // from beginning to end
+  threads.emplace_back([&] {  // sequential writes
     const std::size_t size = std::min(options.number("kib") << 10, kBlock);
     std::vector<char> data(size);
     for (; !done; ++passes)
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
         file.write(at, data.data(), size);
       }
   });
-  threads.emplace_back([&] {  // pieces of what that one writes, and of every other page behind
+  threads.emplace_back([&] {  // writes into that area, and into every other page of the second half
     lab::Rng rng(seed);
     std::vector<char> data(16 << 10);
     for (; !done; ++pieces) {
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
-  threads.emplace_back([&] {  // the other pages
+  threads.emplace_back([&] {  // stores to the other pages
     lab::Rng rng(seed + 1);
     for (; !done; ++stores) {
       const std::size_t page = rng.below(file.half() / kPage / 2) * 2 + 1;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Writes one file from its beginning to its end, `mib` MiB by write() calls of `kib` KiB, then
-// calls fsync and close. Prints how fast that was, how long the longest call took and how many took
-// more than 100 ms, how long the fsync took, and the most memory that was dirty or under writeback
-// meanwhile, looked up every 10 ms. With `check` 1 reads the file afterwards, past the cache; with
-// `only-check` 1 does nothing else. With `launder` N it drops, every MiB, what is clean and further
-// than N MiB behind.
+// Writes one file sequentially, `mib` MiB by write() calls of `kib` KiB, then calls fsync and
+// close. Prints the speed, the longest call, the number of calls over 100 ms, the time of fsync,
+// and the largest amount of memory that was dirty or under writeback, sampled every 10 ms. With
+// `check` 1 it then reads the file past the cache; with `only-check` 1 it does only that. With
+// `launder` N it drops, after every MiB, clean pages that are more than N MiB behind.
 #include <algorithm>
 #include <atomic>
 
@@ -26,7 +25,7 @@ std::uint64_t dirty_kib(int meminfo) {
   return sum;
 }
 
-// Each word of the file says where it is.
+// Each word of the file encodes its own position.
 void fill(char* data, std::size_t size, std::uint64_t at) {
   for (std::size_t i = 0; i < size; i += 8) {
     const std::uint64_t word = (at + i) * 0x9e3779b97f4a7c15ull + 1;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Waits for the list of inodes that the extent status shrinker works on. `files` files are made and
-// their extents precached, which the shrinker passes over as long as it finds others; while it is
-// at work (one write to drop_caches), a file's first entry that can be reclaimed is made and
-// removed again and again, which puts its inode on that list and takes it off. Prints how long the
-// first of the two took.
+// Measures waits for the list of inodes of the extent status shrinker. It makes `files` files and
+// precaches their extents; the shrinker skips them while it finds others. While the shrinker works
+// (one write to drop_caches), a file's first reclaimable entry is repeatedly created and removed,
+// which puts its inode on that list and takes it off. Prints the times of the creations.
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
@@ -24,7 +23,7 @@ std::vector<int> precached(const std::string& directory, std::uint64_t files) {
   for (std::uint64_t i = 0; i < files; ++i) {
     const std::string path = directory + "/" + std::to_string(i);
     out.push_back(static_cast<int>(lab::check(open(path.c_str(), O_CREAT | O_RDWR, 0644), path)));
-    // What fits into the inode is not precached: more extents than four.
+    // Precaching needs more than four extents, because four fit into the inode.
     for (off_t at = 0; at < 5 * 8192; at += 8192)
       if (lab::check(pwrite(out.back(), data.data(), data.size(), at), path) != 4096)
         lab::die(path + ": short write");

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-// What the workload programs share: options, random numbers, system calls that must succeed.
-// The programs print "name value" lines, one figure each, and exit 0 only when all went well.
+// Code shared by the workload programs: options, random numbers, system calls that must succeed.
+// The programs print "name value" lines, one figure each, and exit 0 only if everything succeeded.
 namespace lab {
 
 [[noreturn]] inline void die(const std::string& what) {
@@ -101,7 +101,7 @@ class Options {
   std::string directory_;
 };
 
-// Runs body(thread) in `threads` threads; with one, in this thread.
+// Runs body(thread) in `threads` threads; a single thread runs in this thread.
 template <class Body>
 void in_threads(std::uint64_t threads, const Body& body) {
   if (threads <= 1) return body(0);
@@ -110,8 +110,8 @@ void in_threads(std::uint64_t threads, const Body& body) {
   for (std::thread& thread : all) thread.join();
 }
 
-// The same in processes, which run side by side on the CPUs of User Mode Linux, where threads do
-// not. Fails when one of them does.
+// The same with processes, which run in parallel on the CPUs of User Mode Linux; threads do not.
+// Fails if one of them fails.
 template <class Body>
 void in_processes(std::uint64_t processes, const Body& body) {
   if (processes <= 1) return body(0);

@@ -17,8 +17,8 @@
 
 namespace {
 
-constexpr int kQueue = 8 << 20;  // bytes of packets that wait for a guest
-constexpr int kAtOnce = 64;      // packets of one guest, before the others have their turn
+constexpr int kQueue = 8 << 20;  // limit of bytes of packets that wait for a guest
+constexpr int kAtOnce = 64;      // packets of one guest before the others get their turn
 
 volatile std::sig_atomic_t is_cut = 0;
 
@@ -36,7 +36,8 @@ int listen_at(const std::string& path) {
   return fd;
 }
 
-// Hands on what guest `from` has sent; false when it has gone. One that has gone takes no packets.
+// Forwards the packets of guest `from`; returns false if it has gone. Packets to a guest that has
+// gone are dropped.
 bool hand_on(int from, const std::vector<int>& guests) {
   static char packet[1 << 16];
   for (int i = 0; i < kAtOnce; ++i) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * take-inodes IMAGE COUNT: takes COUNT inodes from the end of every group of an ext4 file system,
- * all of them unused, so that the inodes of a group no longer fill whole blocks of their table.
- * With COUNT 0 it takes none, and counts no inode of group 0 as unused instead.
+ * take-inodes IMAGE COUNT: removes COUNT unused inodes from the end of every
+ * group of an ext4 file system, so that the inodes of a group no longer fill
+ * whole blocks of their table. With COUNT 0 it removes none, and instead counts
+ * no inode of group 0 as unused.
  */
 #include <error.h>
 #include <ext2fs/ext2fs.h>

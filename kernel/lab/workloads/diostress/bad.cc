@@ -11,15 +11,15 @@ namespace dio {
 namespace {
 
 constexpr std::uint32_t kMostExtents = 1024;
-constexpr std::uint32_t kMostSectors = 12;  // of one place
+constexpr std::uint32_t kMostSectors = 12;  // per place
 
 struct Extent {
   std::uint32_t first, count;  // sectors of the file
   std::uint64_t place;         // sector of the disk
 };
 
-// What there is of the file below its last block, written out before it is asked for. What is
-// behind the end goes when a write that extends the file fails.
+// The extents of the file below its last block, after writeback. Blocks behind the end disappear
+// when an extending write fails.
 std::vector<Extent> extents_of(const Target& target) {
   std::vector<char> memory(sizeof(fiemap) + kMostExtents * sizeof(fiemap_extent), 0);
   auto* map = reinterpret_cast<fiemap*>(memory.data());

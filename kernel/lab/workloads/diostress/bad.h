@@ -6,20 +6,20 @@
 
 #include "stress.h"
 
-// Sectors that null_blk refuses to read and to write, by its attribute "badblocks" in configfs.
+// Sectors that null_blk refuses to read and write, set by its attribute "badblocks" in configfs.
 namespace dio {
 
 class BadSectors {
  public:
   // The attribute's path.
   explicit BadSectors(std::string attribute) : attribute_(std::move(attribute)) {}
-  // Some of the file's sectors on the disk are bad from now on, and its model knows which: no block
-  // that is not the file's alone until clear(), as nothing must be truncated or punched meanwhile.
+  // Makes some of the file's sectors on the disk bad, and tells its model. Only blocks that the
+  // file keeps until clear(), so nothing may be truncated or punched meanwhile.
   void choose(const Target& target, lab::Rng& rng);
   void clear();
 
  private:
-  // Of the disk, in sectors.
+  // A range of the disk, in sectors.
   struct Place {
     std::uint64_t first, last;
   };

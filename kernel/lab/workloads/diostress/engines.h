@@ -9,24 +9,24 @@
 
 #include "model.h"
 
-// Ways to have direct writes in flight: pwritev2 (one at a time), libaio and io_uring, the last two
-// by their system calls.
+// Ways to keep direct writes in flight: pwritev2 (one at a time), libaio and io_uring, the latter
+// two through system calls.
 namespace dio {
 
 struct Target;
 
-constexpr std::uint32_t kMaxCount = 128;  // sectors of one write
-constexpr unsigned kMaxPieces = 3;        // of its memory
+constexpr std::uint32_t kMaxCount = 128;  // sectors per write
+constexpr unsigned kMaxPieces = 3;        // memory pieces per write
 
 struct Io {
-  char* memory = nullptr;  // of kMaxCount sectors and a page
+  char* memory = nullptr;  // kMaxCount sectors plus a page
   iovec pieces[kMaxPieces];
   unsigned piece_count = 0;
   Target* target = nullptr;
-  int fd = -1;  // of the target
+  int fd = -1;  // file descriptor of the target
   std::uint64_t offset = 0;
   int rw_flags = 0;      // RWF_*
-  bool offload = false;  // io_uring: to a worker without being tried first
+  bool offload = false;  // io_uring: pass to a worker without trying first
   long result = 0;
   Claimed claimed{};
 };
@@ -34,9 +34,9 @@ struct Io {
 class Engine {
  public:
   virtual ~Engine() = default;
-  // Starts all of them; what is done at once is found by reap() too.
+  // Starts all of them. reap() also returns those that complete at once.
   virtual void submit(const std::vector<Io*>& batch) = 0;
-  // Appends what has been done, and waits until that is `least` at least.
+  // Appends completed writes; waits until there are at least `least`.
   virtual void reap(std::vector<Io*>& out, unsigned least) = 0;
 };
 

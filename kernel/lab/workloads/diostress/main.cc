@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Direct writes of 512 bytes to 64 KiB, many at once, at any sector, from threads with pwritev2,
-// libaio and io_uring, to files of DIRECTORY that others punch, zero, allocate, truncate, extend,
-// write through the page cache and read meanwhile, and store to through a mapping. A model says
-// what each sector may hold; all are compared at the end of each round, some while it goes on.
+// Many concurrent direct writes of 512 bytes to 64 KiB, at any sector, from threads with pwritev2,
+// libaio and io_uring, to files of DIRECTORY. Other threads meanwhile punch, zero, allocate,
+// truncate, extend and read the files, write through the page cache, and store through a mapping. A
+// model knows the possible contents of each sector. All sectors are compared at the end of each
+// round, some also during it.
 //   diostress --seed N --seconds S DIRECTORY          or --ops N, of each thread
 //   --files N            at the same time; each thread has operations on all of them
 //   --tails PERCENT      of operations that are about the end of the file, extended by others
@@ -36,7 +37,7 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-// A file that has been left behind.
+// A file that was left behind.
 struct Kept {
   std::string path;
   std::uint64_t round;

@@ -9,7 +9,7 @@ namespace dio {
 namespace {
 
 constexpr std::uint32_t kMostRange = 64;  // sectors
-constexpr unsigned kTries = 30;           // to truncate
+constexpr unsigned kTries = 30;           // attempts to truncate
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void Changer::one_op(lab::Rng& rng) {
   target_ = &stress_.draw_target(rng);
   const std::uint64_t kind = rng.below(100);
   Model& model = *target_->model;
-  // Room to extend into.
+  // Leaves room for extending writes.
   if (model.most() - model.size() < 2 * kMostRange) return truncate(rng);
   if (kind < 26) return discard(rng, Kind::punch);
   if (kind < 40) return discard(rng, Kind::zero);
@@ -36,7 +36,7 @@ void Changer::one_op(lab::Rng& rng) {
   write_buffered(rng);
 }
 
-// Mostly where others write now. Whole blocks in one of three.
+// Usually near the current writes. Whole blocks in one of three cases.
 Range Changer::draw_range(lab::Rng& rng, std::uint32_t most) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block(), size = model.size();
@@ -69,8 +69,8 @@ void Changer::set_size(const Claimed& claimed, std::uint32_t sectors) {
   if (result != 0) stress_.unexpected(*target_, "ftruncate", result);
 }
 
-// A store through a mapping is lost when a block of its page, not the page, had been punched or
-// zeroed before: the page stays writable, so that nobody allocates the block again (Linux 6.1
+// A store through a mapping is lost if only a block of its page, not the page, was punched or
+// zeroed before: the page stays writable, so the block is not allocated again (Linux 6.1
 // ext4_punch_hole and ext4_zero_range; later kernels: ext4_truncate_page_cache_block_range).
 Range Changer::apart_from_mappings(Range range) const {
   const Model& model = *target_->model;
@@ -80,7 +80,7 @@ Range Changer::apart_from_mappings(Range range) const {
   return {first, (end - first + kPageSectors - 1) / kPageSectors * kPageSectors};
 }
 
-// Punches a hole or zeroes, at any sector.
+// Punches a hole or zeroes a range, at any sector.
 void Changer::discard(lab::Rng& rng, Kind kind) {
   const Range range = apart_from_mappings(draw_range(rng, rng.percent(50) ? kMostRange : 12));
   if (kind == Kind::zero && !can_zero_) return;
@@ -95,7 +95,7 @@ void Changer::discard(lab::Rng& rng, Kind kind) {
     can_zero_ = false;
 }
 
-// Changes no contents: nothing is claimed, writes to the same sectors go on.
+// Does not change contents, so nothing is claimed, and writes to the same sectors continue.
 void Changer::allocate(lab::Rng& rng) {
   const Range range = draw_range(rng, kMostRange);
   if (!can_fallocate_ || range.count == 0) return;
@@ -112,12 +112,12 @@ void Changer::allocate_behind(lab::Rng& rng) {
   if (can_fallocate_) stress_.add(Count::fallocates);
 }
 
-// Extends by zeros: fallocate() or ftruncate().
+// Extends the file with zeros: fallocate() or ftruncate().
 void Changer::grow(lab::Rng& rng, bool allocate) {
   Model& model = *target_->model;
   const auto count = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   if (allocate && !can_fallocate_) return;
-  // ftruncate() to less than what others extend to meanwhile would shrink the file.
+  // An ftruncate() below the end of a concurrent extension would shrink the file.
   const auto claimed = allocate
                            ? model.begin_extend({Kind::grow, Via::control, owner_, 0, count}, 0, 0)
                            : model.begin_grow_alone(owner_, count);
@@ -137,7 +137,7 @@ void Changer::truncate(lab::Rng& rng) {
   auto less = static_cast<std::uint32_t>(rng.between(1, kMostRange));
   if (rng.percent(30)) less = static_cast<std::uint32_t>(rng.below(size));
   if (less >= size || less == 0 || size - less < model.most() / kKeptPart) return;
-  // Seldom is nothing in flight in all of that.
+  // Operations are nearly always in flight somewhere in this range.
   std::optional<Claimed> claimed;
   for (unsigned i = 0; i < kTries && !(claimed = model.begin_truncate(owner_, size - less)); ++i)
     std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -175,7 +175,7 @@ void Reader::run(std::uint64_t ops) {
   stress_.each_op(owner_, ops, [this](lab::Rng& rng) { one_op(rng); });
 }
 
-// Of a bad sector, or of one in the same page through the page cache.
+// A read may fail for a bad sector or, through the page cache, for a bad sector in the same page.
 bool Reader::fails_rightly(std::uint32_t first, std::uint32_t count, long result) {
   if (result == count * long{kSector} || (result < 0 && errno != EIO)) return false;
   const std::uint32_t from = first - first % kPageSectors;

@@ -6,8 +6,7 @@
 
 #include "stress.h"
 
-// Threads that do everything else to the file while it is written to: one that changes it, one that
-// reads it.
+// Threads for everything else that happens to the file during writes: one changes it, one reads it.
 namespace dio {
 
 class Changer {
@@ -29,7 +28,7 @@ class Changer {
   bool fallocate_range(int mode, std::uint32_t first, std::uint32_t count, const Claimed* claimed);
 
   Stress& stress_;
-  Target* target_ = nullptr;  // of this operation
+  Target* target_ = nullptr;  // target of the current operation
   std::uint32_t owner_;
   lab::Buffer buffer_;
   bool can_fallocate_ = true;
@@ -46,7 +45,7 @@ class Reader {
   bool fails_rightly(std::uint32_t first, std::uint32_t count, long result);
 
   Stress& stress_;
-  Target* target_ = nullptr;  // of this operation
+  Target* target_ = nullptr;  // target of the current operation
   std::uint32_t owner_;
   lab::Buffer buffer_;
 };

@@ -8,7 +8,7 @@
 namespace dio {
 namespace {
 
-constexpr std::uint32_t kMost = 2 * kPageSectors;  // of one operation
+constexpr std::uint32_t kMost = 2 * kPageSectors;  // per operation
 
 Range draw(lab::Rng& rng, Range zone) {
   const auto first = static_cast<std::uint32_t>(rng.below(zone.count));
@@ -50,7 +50,8 @@ void Mapper::run(std::uint64_t ops) {
   mappings_.clear();
 }
 
-// Memory is faster than the disk: without a pause all would be over when the others have begun.
+// Memory is faster than the disk: without a pause this thread would end before the others have
+// begun.
 void Mapper::one_op(lab::Rng& rng) {
   std::this_thread::sleep_for(std::chrono::microseconds(rng.below(4000)));
   const Mapping& mapping = *mappings_[rng.below(mappings_.size())];

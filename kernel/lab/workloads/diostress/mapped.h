@@ -17,7 +17,7 @@ class Mapper {
   void run(std::uint64_t ops);
 
  private:
-  // The pages of one file that are for mappings.
+  // The pages of one file that are reserved for mappings.
   class Mapping {
    public:
     explicit Mapping(const Target& target);
@@ -28,7 +28,7 @@ class Mapper {
       return memory_ + (sector - first_) * kSector;
     }
     [[nodiscard]] const Target& target() const { return target_; }
-    // Sectors on the disk before it returns; whole pages.
+    // Writes whole pages to the disk before it returns.
     [[nodiscard]] long sync(std::uint32_t first, std::uint32_t count) const;
 
    private:

@@ -10,18 +10,17 @@
 
 #include "payload.h"
 
-// What each sector of one file may hold, while operations are in flight and afterwards. All units
-// are sectors of 512 bytes; sizes of files are whole sectors.
+// The possible contents of each sector of one file, during operations and afterwards. All units are
+// sectors of 512 bytes; file sizes are whole sectors.
 //
-// An operation claims its sectors before the system call and gives them back afterwards. Exclusive
-// claims have their sectors to themselves, shared ones may overlap each other. A sector may hold
-// what was written last: any value whose operation was not over before another one began that has
-// succeeded. What failed, or was short, may have happened or not.
+// An operation claims its sectors before the system call and releases them afterwards. Exclusive
+// claims do not overlap any other claim; shared claims may overlap each other. A sector may hold
+// the value of any write that was not yet over when a later successful write began. A failed or
+// short operation may or may not have happened.
 //
-// Pages may be kept for mappings. Stores to them are no system calls: they are not atomic for a
-// reader, and nothing makes them wait for a direct write to the same page, which no direct write
-// touches therefore. The page cache is one memory for all others: they have such pages as they have
-// any sectors.
+// Pages may be reserved for mappings. Stores to them are not system calls: they are not atomic for
+// a reader, and they do not wait for a direct write to the same page. So direct writes never touch
+// these pages. All other operations share the page cache and treat these pages like any sectors.
 namespace dio {
 
 enum class Kind : std::uint8_t {
@@ -48,7 +47,7 @@ struct Range {
   }
 };
 
-// One operation. Sectors [first, first + count) become token's, or zeros.
+// One operation. Sectors [first, first + count) get the token's contents, or zeros.
 struct Op {
   Kind kind;
   Via via;
@@ -56,7 +55,7 @@ struct Op {
   std::uint32_t owner;
   std::uint32_t first;
   std::uint32_t count;
-  std::uint64_t begin;  // by the model's clock
+  std::uint64_t begin;  // in the model's clock
   std::uint64_t end;    // 0: in flight
   long result;
 };
@@ -70,7 +69,7 @@ struct Claim {
   Mode mode = Mode::exclusive;
 };
 
-// What a claim got: its place and what it is to write.
+// A granted claim: its range and its contents.
 struct Claimed {
   std::uint64_t seq;
   std::uint32_t first;
@@ -78,14 +77,14 @@ struct Claimed {
   Token token;
 };
 
-// Sectors as they may be read, from begin_read() on.
+// The sectors of a read, from begin_read() on.
 struct ReadWindow {
   std::uint32_t first;
-  std::uint32_t size;      // of the file when the read began
-  std::uint64_t next_seq;  // of the operations that begin later
-  std::uint64_t shrinks;   // how often the file had been truncated
+  std::uint32_t size;      // size of the file when the read began
+  std::uint64_t next_seq;  // first number of operations that begin later
+  std::uint64_t shrinks;   // number of truncations so far
   std::vector<std::vector<Token>> legal;
-  std::vector<bool> storing;  // through a mapping
+  std::vector<bool> storing;  // sectors that are being stored to through a mapping
   Via via;
   std::uint64_t time;  // when the read began
 };
@@ -94,62 +93,62 @@ struct Violation {
   std::uint32_t sector;
   std::string expected;
   std::string found;
-  std::string around;  // what was in flight with what was expected
+  std::string around;  // operations in flight together with the expected one
 };
 
 class Model {
  public:
-  // Of a file without contents. `most` is the number of sectors that it can ever have.
+  // For an empty file. `most` is the largest possible number of sectors.
   Model(std::uint32_t file, std::uint32_t most, std::uint32_t sectors_per_block);
 
-  // Direct writes do not get these sectors from now on: whole pages, never truncated.
+  // Reserves these sectors from direct writes: whole pages, never truncated.
   void keep_for_mappings(Range pages);
   [[nodiscard]] Range for_mappings() const { return for_mappings_; }
-  // From now on a direct read may find anything in a page that is stored to meanwhile.
+  // After this call, a direct read may find any contents in a page with a concurrent store.
   void let_stores_expose() { stores_expose_ = true; }
-  // Sectors of which it did, since the last time.
+  // Number of such sectors since the last call.
   [[nodiscard]] std::uint64_t take_exposed();
 
-  // The disk refuses to read and to write these from now on.
+  // From now on the disk refuses to read and write these sectors.
   void set_bad(std::vector<Range> bad);
-  // Whether one of them is among these.
+  // Whether one of these sectors is bad.
   [[nodiscard]] bool has_bad(std::uint32_t first, std::uint32_t count);
-  // Whether a direct write may end with this result. One that has a bad sector fails; one that has
-  // none, but shares a block with it, may fail as it may write zeros there.
+  // Whether a direct write may end with this result. A write with a bad sector must fail. A write
+  // without one may fail if it shares a block with one, because it may write zeros there.
   [[nodiscard]] bool accepts(const Claimed& claimed, long result);
 
-  // Nothing when sectors are claimed by others or are not all below the file's size.
+  // Returns nothing if sectors are claimed by others or are not all below the file's size.
   std::optional<Claimed> begin(const Claim& claim);
-  // Of `count` sectors from the end of the file, or of what others are extending it to; `gap`
-  // sectors are left out; `back` sectors of the file are rewritten (shared; only when nobody else
-  // extends).
+  // Claims `count` sectors from the end of the file, or from the end of concurrent extensions.
+  // Skips `gap` sectors; rewrites the last `back` sectors of the file (shared; only without other
+  // extensions).
   std::optional<Claimed> begin_extend(const Claim& claim, std::uint32_t gap, std::uint32_t back);
-  // To be extended by zeros while nobody else extends it.
+  // Claims an extension with zeros, excluding all other extensions.
   std::optional<Claimed> begin_grow_alone(std::uint32_t owner, std::uint32_t count);
   std::optional<Claimed> begin_truncate(std::uint32_t owner, std::uint32_t size);
-  // `result` in bytes, as the system call returned it, or -errno. Operations that move no data
+  // `result` is in bytes, as returned by the system call, or -errno. Operations that move no data
   // succeed with 0.
   void end(const Claimed& claimed, long result);
 
-  // `via` is mapping, buffered, or what is direct.
+  // `via` is mapping, buffered, or one of the direct engines.
   [[nodiscard]] ReadWindow begin_read(std::uint32_t first, std::uint32_t count, Via via);
-  // Compares `bytes` that were read, while whatever went on, with what was legal meanwhile.
+  // Compares the `bytes` read with the legal contents during the read.
   std::optional<Violation> end_read(const ReadWindow& window, const char* data, long bytes);
   // Compares sectors while nothing is in flight.
   std::optional<Violation> check(std::uint32_t first, const char* data, std::uint32_t count);
 
   [[nodiscard]] std::uint32_t size();
-  // Sectors that may hold one of several values.
+  // Number of sectors with several possible values.
   [[nodiscard]] std::uint64_t ambiguous();
-  // The size while nothing is in flight, when an extending operation failed: anything up to its
-  // end.
+  // Sets the size after all operations have ended. After a failed extension, the size may be
+  // anything up to its end.
   bool settle_size(std::uint64_t bytes);
   [[nodiscard]] std::uint32_t most() const { return most_; }
   [[nodiscard]] std::uint32_t file() const { return file_; }
   [[nodiscard]] std::uint32_t sectors_per_block() const { return per_block_; }
 
   void save(std::ostream& out);
-  // Nothing at the end of the input.
+  // Returns nothing at the end of the input.
   static std::optional<Model> load(std::istream& in);
   Model(Model&& other) noexcept;
 
@@ -187,19 +186,19 @@ class Model {
 
   std::mutex mutex_;
   std::uint32_t file_, most_, per_block_;
-  std::uint32_t size_ = 0;     // as far as operations have succeeded
-  std::uint32_t claimed_ = 0;  // as far as operations in flight reach
-  std::uint32_t perhaps_ = 0;  // as far as failed ones may have come
+  std::uint32_t size_ = 0;     // size after all successful operations
+  std::uint32_t claimed_ = 0;  // end of the operations in flight
+  std::uint32_t perhaps_ = 0;  // possible end of failed operations
   std::uint32_t extending_ = 0;
   bool shrinking_ = false;
-  bool alone_ = false;  // who extends wants nobody else to
+  bool alone_ = false;  // an extending operation excludes all others
   Range for_mappings_{0, 0};
   bool stores_expose_ = false;
   std::uint64_t exposed_ = 0;
   std::vector<Range> bad_;
   std::uint64_t clock_ = 0, shrinks_ = 0;
   std::vector<Sector> sectors_;
-  std::vector<Op> ops_;  // sequence number 1 is the first
+  std::vector<Op> ops_;  // the first has sequence number 1
 };
 
 }  // namespace dio

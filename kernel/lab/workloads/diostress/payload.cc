@@ -16,7 +16,7 @@ struct Header {
   std::uint32_t sector;
   std::uint32_t reserved;
   Token token;
-  std::uint64_t sum;  // of the sector with this field 0
+  std::uint64_t sum;  // checksum of the sector with this field set to 0
 };
 static_assert(sizeof(Header) == 32);
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-// What a sector holds: zeros, or a header (magic, file, sector, owner and sequence number of the
-// write, checksum over all 512 bytes) and a body derived from the header, so that a sector made of
-// two writes shows.
+// The contents of a sector: zeros, or a header (magic, file, sector, owner and sequence number of
+// the write, checksum over all 512 bytes) and a body derived from the header. So a sector that
+// mixes two writes is detected.
 namespace dio {
 
 constexpr std::uint64_t kSector = 512;
-constexpr std::uint32_t kPageSectors = 8;  // of a page of memory, on x86
+constexpr std::uint32_t kPageSectors = 8;  // per page of memory, on x86
 
 // Owner and sequence number of a write; 0 means zeros.
 using Token = std::uint64_t;
@@ -33,18 +33,18 @@ struct Found {
   std::uint32_t file;
   std::uint32_t sector;
   Token token;
-  std::string detail;  // of a torn sector: from where on it differs
+  std::string detail;  // for a torn sector: the offset of the first difference
 };
 
 void paint(char* out, std::uint32_t file, std::uint32_t sector, Token token);
 Found decode(const char* data);
-// Whether each byte is one that some of these leave there.
+// Whether each byte could come from one of these tokens.
 bool is_mix(const char* data, std::uint32_t file, std::uint32_t sector,
             const std::vector<Token>& tokens);
 
 // "owner 3 seq 17", "zeros"
 std::string name_of(Token token);
-// The same for what was found at `sector` of `file`: also "torn", "stale", "misplaced".
+// The same for the contents found at `sector` of `file`: also "torn", "stale", "misplaced".
 std::string name_of(const Found& found, std::uint32_t file, std::uint32_t sector);
 
 }  // namespace dio

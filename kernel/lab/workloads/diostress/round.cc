@@ -8,9 +8,9 @@
 namespace dio {
 namespace {
 
-constexpr std::uint32_t kChunk = 128;  // sectors read or written at once
+constexpr std::uint32_t kChunk = 128;  // sectors per read or write
 
-// Through either descriptor; what is buffered goes to the disk.
+// Writes through either descriptor; buffered data is flushed to the disk.
 void write_chunk(Stress& stress, const Target& target, lab::Buffer& buffer, std::uint32_t first,
                  std::uint32_t count, bool direct) {
   const auto claimed = target.model->begin(
@@ -50,7 +50,7 @@ void compare(Stress& stress, const Target& target, lab::Buffer& buffer, int fd,
   }
 }
 
-// Some pages, of those that no truncate reaches.
+// Draws some of the pages that no truncate reaches.
 Range draw_mapped(lab::Rng& rng, const Model& model) {
   const std::uint32_t room = model.most() / kKeptPart / kPageSectors;
   const auto pages = std::min(static_cast<std::uint32_t>(rng.between(4, 16)), room);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kFile = 7, kMost = 64, kPerBlock = 8;
 
-// A model and a make-believe file.
+// A model and a simulated file.
 class Bench {
  public:
   Bench() : model(kFile, kMost, kPerBlock), bytes_(kMost * kSector, 0) {
@@ -45,7 +45,7 @@ class Bench {
     if (claimed) done(*claimed);
     return claimed;
   }
-  // `bytes` of one, the rest of the other.
+  // Mixes `bytes` of one token with the rest of the other.
   void mix(std::uint32_t sector, Token one, Token other, std::size_t bytes) {
     std::vector<char> first(kSector);
     paint(first.data(), kFile, sector, one);
@@ -53,7 +53,7 @@ class Bench {
     std::memcpy(at(sector), first.data(), bytes);
   }
   char* at(std::uint32_t sector) { return &bytes_[sector * kSector]; }
-  // What is wrong with the file: "" for nothing, else what was found.
+  // Describes the fault of the file: "" for none, otherwise the contents found.
   std::string verdict() {
     const auto violation = model.check(0, bytes_.data(), model.size());
     return violation ? violation->found : "";
@@ -72,7 +72,7 @@ class Bench {
 
 unsigned failed = 0, passed = 0;
 
-// `wanted` is how the verdict begins; "" means legal.
+// `wanted` is the beginning of the verdict; "" means legal.
 void expect(const char* what, const std::string& verdict, const std::string& wanted) {
   const bool right = wanted.empty() ? verdict.empty() : verdict.rfind(wanted, 0) == 0;
   ++(right ? passed : failed);
@@ -138,7 +138,7 @@ void overlapping() {
   expect("ambiguous no more", bench.model.ambiguous() == 0);
 }
 
-// One that lasts over two others: these superseded each other, it neither.
+// A long operation over two others: the second superseded the first, but not the long one.
 void long_one() {
   Bench bench;
   const Claimed slow = *bench.claim(0, 1, Mode::shared);
@@ -254,7 +254,7 @@ void reading() {
   expect("read: less than there is", bench.read_verdict(window, 1), "end of file");
 }
 
-// Pages for mappings, and what is read of them while something is stored.
+// Pages for mappings, and reads during stores.
 void mapping() {
   Bench bench;
   bench.model.keep_for_mappings({8, 16});
@@ -286,7 +286,7 @@ void mapping() {
          bench.read_verdict(bench.model.begin_read(8, 4, Via::sync), 4), "torn");
 }
 
-// What the disk held before, in a page that is being stored to.
+// Old contents of the disk in a page with a concurrent store.
 void exposing() {
   Bench bench;
   bench.model.keep_for_mappings({8, 16});
@@ -319,7 +319,7 @@ void exposing() {
          later.count == 1 ? bench.read_verdict(direct, 16) : "x", "");
 }
 
-// Which results are right when the disk refuses sectors.
+// The correct results if the disk refuses sectors.
 void refusing() {
   Bench bench;
   const Claimed old = bench.written(8, 8);
@@ -350,7 +350,7 @@ void refusing() {
          bench.model.accepts(again, 4 * long{kSector}) && !bench.model.accepts(again, error));
 }
 
-// What a write leaves half done is torn, whoever reads it: stores alone may be.
+// A half-done write is torn for every reader; only half-done stores may be visible.
 void half_written() {
   Bench bench;
   const Claimed old = bench.written(0, 2);

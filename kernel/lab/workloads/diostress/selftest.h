@@ -3,7 +3,7 @@
 
 namespace dio {
 
-// Made-up outcomes, each of which the model must judge right. Returns an exit status.
+// Tests the model with invented outcomes. Returns an exit status.
 int self_test();
 
 }  // namespace dio

@@ -33,8 +33,8 @@ constexpr const char* kNames[] = {"writes_sync",
                                   "failures"};
 static_assert(std::size(kNames) == static_cast<unsigned>(Count::last));
 
-constexpr std::uint64_t kLines = 10;         // printed of failures
-constexpr std::uint64_t kStepsPerSpot = 40;  // until writes gather elsewhere
+constexpr std::uint64_t kLines = 10;         // printed failures
+constexpr std::uint64_t kStepsPerSpot = 40;  // until writes move to another spot
 
 }  // namespace
 

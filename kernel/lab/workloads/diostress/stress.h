@@ -12,10 +12,10 @@
 #include "../support.h"
 #include "model.h"
 
-// What the threads of a stress run share.
+// State shared by the threads of a stress run.
 namespace dio {
 
-// One part in so many, of the longest that a file can be, is never truncated.
+// The first 1/kKeptPart of the largest file size is never truncated.
 constexpr std::uint32_t kKeptPart = 4;
 
 enum class Count : unsigned {
@@ -47,14 +47,14 @@ enum class Count : unsigned {
   last
 };
 
-// One of a round's files, opened twice.
+// One file of a round, with two descriptors.
 struct Target {
   Model* model = nullptr;
   int direct = -1;
   int buffered = -1;
   std::string path;
   std::uint32_t overlap_first = 0, overlap_end = 0;  // where writes may overlap each other
-  std::uint64_t seed = 0;                            // of the round and the file
+  std::uint64_t seed = 0;                            // seed of the round and the file
 };
 
 class Stress {
@@ -67,27 +67,27 @@ class Stress {
   [[nodiscard]] std::uint64_t count(Count what) const {
     return counts_[static_cast<unsigned>(what)].load(std::memory_order_relaxed);
   }
-  // Whether a claim was got; counts those that others were in the way of.
+  // Returns whether a claim was granted; counts claims refused because of others.
   bool got(const std::optional<Claimed>& claimed) {
     if (!claimed) add(Count::conflicts);
     return claimed.has_value();
   }
-  // Calls op(generator) `ops` times, until the run is over. Each has a generator of its own: what
-  // is drawn does not depend on the timing of other threads.
+  // Calls op(generator) `ops` times, until the run is over. Each call has its own generator, so
+  // random choices do not depend on the timing of other threads.
   template <class Op>
   void each_op(std::uint32_t owner, std::uint64_t ops, const Op& op);
-  // The file for an operation, or for some that belong together: any of them.
+  // Chooses a random file for an operation, or for a group of operations.
   Target& draw_target(lab::Rng& rng) { return targets[rng.below(targets.size())]; }
-  // Sector around which writes gather now; it moves as operations are done.
+  // The sector around which writes gather; it moves as operations are done.
   std::uint32_t hot_sector(const Target& target) const;
   void step() { steps_.fetch_add(1, std::memory_order_relaxed); }
-  // One line, the first few times, and an end to the run.
+  // Prints a line for the first few failures, and ends the run.
   void report(const Target& target, const std::string& when, const Violation& violation);
-  // A system call that should not have failed.
+  // Reports a system call that should not have failed.
   void unexpected(const Target& target, const std::string& what, long result);
   [[nodiscard]] bool over() const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  // Percent of the writers' operations that are about the end of the file.
+  // Percentage of the writers' operations at the end of the file.
   [[nodiscard]] unsigned tails() const { return tails_; }
   [[nodiscard]] double elapsed() const { return clock_.seconds(); }
   void figures() const;
@@ -95,7 +95,7 @@ class Stress {
   std::vector<Target> targets;
   std::uint64_t round = 0, round_seed = 0;
   std::uint32_t block_size = 4096;
-  bool exposing = false;  // what Model::let_stores_expose() is for
+  bool exposing = false;  // see Model::let_stores_expose()
 
  private:
   std::uint64_t seed_;
@@ -107,7 +107,7 @@ class Stress {
   std::mutex print_;
 };
 
-// A generator for one purpose, of the seed and up to three numbers.
+// A generator for one purpose, derived from the seed and up to three numbers.
 lab::Rng generator(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
 
 template <class Op>

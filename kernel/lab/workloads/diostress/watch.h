@@ -6,9 +6,9 @@
 
 namespace dio {
 
-// Does the work in a process of its own and returns its status; says so and returns 1 when it has
-// not ended after so many seconds. A thread that the kernel lets wait for ever cannot be killed:
-// the process is then left alone.
+// Runs the work in a child process and returns its status. If it has not ended after this many
+// seconds, prints a message and returns 1. A thread that waits forever in the kernel cannot be
+// killed, so the process is then left alone.
 int watched(double seconds, const std::string& name, const std::function<int()>& work);
 
 }  // namespace dio

@@ -8,7 +8,7 @@ namespace dio {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMemory = kMaxCount * kSector + kPage;  // of one write
+constexpr std::uint64_t kMemory = kMaxCount * kSector + kPage;  // for one write
 
 // Sectors of a write: often less than a block, or a few blocks, up to 64 KiB.
 std::uint32_t draw_count(lab::Rng& rng, std::uint32_t per_block) {
@@ -79,7 +79,7 @@ void Writer::plain(lab::Rng& rng) {
   add(rng, first, count, shared ? Mode::shared : Mode::exclusive);
 }
 
-// One to three, near the place where all gather.
+// Draws one to three blocks, near the current spot of all writers.
 Writer::Blocks Writer::draw_blocks(lab::Rng& rng) {
   const std::uint32_t per_block = target_->model->sectors_per_block();
   const auto count = static_cast<std::uint32_t>(rng.between(1, 3));
@@ -87,7 +87,7 @@ Writer::Blocks Writer::draw_blocks(lab::Rng& rng) {
   return {stress_.hot_sector(*target_) / per_block * per_block + apart, count};
 }
 
-// One to three blocks in pieces, all at once.
+// Writes one to three blocks in pieces, all at once.
 void Writer::burst(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -111,7 +111,7 @@ void Writer::burst(lab::Rng& rng) {
   }
 }
 
-// Whole blocks and, at the same time, parts of them: what is not overwritten stays.
+// Writes whole blocks and, at the same time, parts of them; the rest must stay.
 void Writer::cover(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -127,7 +127,7 @@ void Writer::cover(lab::Rng& rng) {
   if (!whole_first) add(rng, base, blocks * per_block, Mode::shared);
 }
 
-// Up to the last byte of the file.
+// Overwrites up to the last byte of the file.
 void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
   Model& model = *target_->model;
   const std::uint32_t size = model.size();
@@ -138,17 +138,17 @@ void Writer::tail_overwrite(lab::Rng& rng, Mode mode) {
 
 void Writer::extend(lab::Rng& rng) {
   const std::uint32_t per_block = target_->model->sectors_per_block();
-  // Small ones mostly: the file is to grow all the time, and must not be longer than `most`.
+  // Usually small, because the file should grow all the time but not beyond `most`.
   const auto small = static_cast<std::uint32_t>(rng.between(1, 2 * per_block));
   const std::uint32_t count = rng.percent(85) ? small : draw_count(rng, per_block);
   const auto gap = static_cast<std::uint32_t>(rng.between(1, 3 * per_block));
   add_extend(rng, count, rng.percent(20) ? gap : 0, 0);
 }
 
-// What ends where the file does, in flight while others extend the file in the same block. Whole
-// blocks go before it, so that it has to queue. A disk that sorts takes first what begins first:
-// the extending write begins a block earlier at times, or on blocks of two sectors it would never
-// be the one that is overwritten.
+// Writes up to the end of the file, while others extend the file in the same block. Whole-block
+// writes go first, so that this write has to queue. A sorting disk handles requests in the order of
+// their start. So the extending write sometimes begins a block earlier; otherwise, with blocks of
+// two sectors, it could never be the one that is overwritten.
 void Writer::tail_burst(lab::Rng& rng) {
   Model& model = *target_->model;
   const std::uint32_t per_block = model.sectors_per_block();
@@ -194,8 +194,8 @@ bool Writer::is_whole(const Claimed& claimed) const {
   return claimed.first % per_block == 0 && claimed.count % per_block == 0;
 }
 
-// Contents, memory in one to three pieces at any multiple of a sector, flags. Memory counts as much
-// as the place does for what the kernel calls aligned: whole blocks have it aligned mostly.
+// Sets contents, flags, and memory in one to three pieces at multiples of a sector. The kernel's
+// notion of alignment covers memory as well as place, so whole blocks usually get aligned memory.
 void Writer::prepare(lab::Rng& rng, Io& io, bool may_refuse) {
   const Claimed& claimed = io.claimed;
   const bool odd_memory = rng.percent(is_whole(claimed) ? 10 : 50);
@@ -232,7 +232,7 @@ void Writer::count_write(const Claimed& claimed, bool shared) {
   stress_.add(Count::bytes, claimed.count * kSector);
 }
 
-// The next one to use; add() takes it from the list when it has been claimed for.
+// Returns the next free Io; add() removes it from the list after a successful claim.
 Io* Writer::free_io() {
   while (free_.empty()) {
     flush();

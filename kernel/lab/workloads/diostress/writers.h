@@ -18,11 +18,11 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // A round of so many operations; what was started is done when it returns.
+  // A round of this many operations; all of them have completed when it returns.
   void run(std::uint64_t ops);
 
  private:
-  // `count` blocks from the sector `first` on.
+  // `count` blocks, starting at the sector `first`.
   struct Blocks {
     std::uint32_t first, count;
   };
@@ -47,7 +47,7 @@ class Writer {
   void finish(Io& io);
 
   Stress& stress_;
-  Target* target_ = nullptr;  // of the operations that are being added
+  Target* target_ = nullptr;  // target of the operations being added
   Via via_;
   std::uint32_t owner_;
   lab::Buffer memory_;
