@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Asks two policies where a file of 1 MiB would go, and gives its blocks back.
+// Asks two policies for the place of a file of 1 MiB, and frees its blocks again.
 //   c++ -std=c++20 decide.cc $(pkg-config --cflags --libs e4replay) -o decide
 #include <e4replay/allocator.h>
 
@@ -25,8 +25,8 @@ e4replay::Status decide(const e4replay::Image& image, const std::string& policy)
               std::string(criterion_name(decision->criterion)).c_str(), decision->groups_scanned);
   const std::uint64_t blocks = std::uint64_t{decision->len} * fs.blocks_per_cluster;
   if (auto freed = allocator->free(decision->block, blocks); !freed) return freed;
-  allocator->discard(request.ino);  // what was preallocated for the file
-  allocator->commit();              // the transaction: its blocks are free from now on
+  allocator->discard(request.ino);  // the file's unused preallocation
+  allocator->commit();              // after the commit, its blocks are free
   std::printf("%s: %" PRIu64 " blocks are free at the end\n", policy.c_str(),
               allocator->free_extents().blocks);
   return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints what `e4replay freefrag IMAGE` prints: sizes of free extents.
+// Prints the same as `e4replay freefrag IMAGE`: sizes of free extents.
 //   c++ -std=c++20 freefrag.cc $(pkg-config --cflags --libs e4replay) -o freefrag
 #include <e4replay/image.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A policy in a file of its own (docs/adding-a-policy.md). Before CR2 reads through groups that
-// hold enough clusters in pieces, it tries the groups with the largest free chunks, down to a
-// quarter of the goal, or to what `--set roomy_parts=N` says.
+// A plug-in policy (docs/adding-a-policy.md). Before CR2 scans groups whose free clusters are in
+// short pieces, it tries the groups with the largest free chunks, down to a quarter of the goal, or
+// to the fraction given by `--set roomy_parts=N`.
 //   c++ -std=c++20 -O2 -shared -fPIC roomy.cc $(pkg-config --cflags e4replay) -o roomy.so
 //   e4replay replay run.e4c -p legacy,./roomy.so
 #include <e4replay/plugin.h>
@@ -16,7 +16,7 @@ using namespace e4replay::plugin;
 
 constexpr Tunable kParts = {"roomy_parts", "the smallest chunk is the goal divided by this", 4, 64};
 
-// Order of the smallest chunk that will do, but none smaller than the request.
+// Order of the smallest acceptable chunk, never smaller than the request.
 std::uint32_t least_order(const Search& search) {
   const auto parts =
       static_cast<std::uint32_t>(std::max<std::uint64_t>(tunable(search, kParts.name), 1));

@@ -11,7 +11,8 @@
 namespace e4replay::python {
 namespace {
 
-// An Allocator that Python has: closed or not, at work or not. A policy of Python's lives as long.
+// An Allocator owned by a Python object: open or closed, idle or busy. It keeps its Python policy
+// alive.
 class Owner {
  public:
   Owner(Allocator allocator, std::uint32_t groups, py::object policy)
@@ -23,8 +24,8 @@ class Owner {
     policy_ = py::none();
   }
 
-  // What the allocator answers, without the lock of the interpreter. An exception of a policy of
-  // Python's comes first.
+  // Returns the allocator's answer, computed without the interpreter's lock. An exception of a
+  // Python policy takes precedence.
   template <class Work>
   auto ask(Work work) {
     const Busy busy(at_work_, kWhat);
@@ -73,7 +74,7 @@ DecisionRow allocate(Owner& owner, const Request& request) {
   return out;
 }
 
-// A call without an answer.
+// A call without a result.
 template <class Work>
 void tell(Owner& owner, Work work) {
   owner.ask([&](Allocator& allocator) {
@@ -118,7 +119,7 @@ void define_states(py::module_& module) {
       .def_readwrite("right_logical", &Request::right_logical);
 }
 
-// What changes the state.
+// Methods that change the state.
 void define_changes(py::class_<Owner>& owner) {
   owner.def("allocate", allocate)
       .def("free",

@@ -15,7 +15,7 @@ void define_memory(py::module_& module) {
 
 py::memoryview view_of(Memory memory) {
   if (memory.stride == 0) memory.stride = memory.item;
-  // An empty vector has no address, and a view must have one.
+  // An empty vector has no address, but a view needs one.
   static const std::uint64_t nothing = 0;
   if (memory.data == nullptr) memory.data = &nothing;
   return py::memoryview(py::cast(std::move(memory)));

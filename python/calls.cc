@@ -7,14 +7,14 @@ namespace e4replay::python {
 namespace {
 
 constexpr auto kLookForSignals = std::chrono::milliseconds(20);
-// The frame of the caller: behind the method in __init__.py.
+// The stack level of the caller: above the method in __init__.py.
 constexpr Py_ssize_t kCaller = 2;
 
-// e4replay.Error. It lives as long as the interpreter.
+// e4replay.Error, never destroyed before the interpreter.
 PyObject* error_class = nullptr;
 
-// The state of a thread that does not hold the lock. A thread that the library has made gets one
-// when it first needs it.
+// The Python state of a thread that does not hold the lock. A thread created by the library gets
+// one on first use.
 struct ThreadState {
   PyThreadState* released = nullptr;
   PyThreadState* own = nullptr;
@@ -93,8 +93,8 @@ void Call::fail() {
   stop_ = true;
 }
 
-// A policy of Python's that runs without end is ended by an exception that comes from outside. One
-// that catches it gets another one.
+// Ends an endless Python policy by an exception from outside. A policy that catches it gets another
+// one.
 void Call::interrupt_policy() {
   const Held held;
   PyThreadState_SetAsyncExc(worker_, PyExc_KeyboardInterrupt);

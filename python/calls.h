@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// What every call from Python into the library needs: errors as exceptions, the interpreter's lock
-// given up meanwhile, Ctrl-C.
+// Needed by every call from Python into the library: errors as exceptions, releasing the
+// interpreter's lock, Ctrl-C.
 #include <pybind11/pybind11.h>
 
 #include <e4replay/listener.h>
@@ -25,10 +25,10 @@ namespace py = pybind11;
 
 // Defines e4replay.Error in the module.
 void define_error(py::module_& module);
-// Throws e4replay.Error with that line. The interpreter's lock is held.
+// Throws e4replay.Error with this message. Needs the interpreter's lock.
 [[noreturn]] void raise(const std::string& message);
 
-// The value, or e4replay.Error.
+// Returns the value, or throws e4replay.Error.
 template <class T>
 T must(Result<T> result) {
   if (!result.ok()) raise(result.error().message);
@@ -38,7 +38,7 @@ inline void must(const Status& status) {
   if (!status.ok()) raise(status.error().message);
 }
 
-// Gives up the interpreter's lock for as long as it lives. Code that runs meanwhile on this thread
+// Releases the interpreter's lock during its lifetime. Code that needs it meanwhile on this thread
 // takes it back with Held.
 class Released {
  public:
@@ -51,7 +51,7 @@ class Released {
   PyThreadState* before_;
 };
 
-// Takes the lock on a thread that has given it up, or that the library has made.
+// Takes the lock on a thread that has released it, or that the library has created.
 class Held {
  public:
   Held();
@@ -63,20 +63,21 @@ class Held {
 // One call of the library that may take long.
 class Call {
  public:
-  // The one on whose behalf this thread works; null: none.
+  // The call that this thread works for; may be null.
   static Call* current();
 
-  // Warnings are kept for the end, and progress asks whether to stop.
+  // Collects warnings until the end; its progress function asks whether to stop.
   [[nodiscard]] Listener listener();
   [[nodiscard]] bool stopped() const { return stop_; }
   void note_warning(std::string_view line);
-  // Ends the call with the exception that is being handled. The first one counts. The lock is held.
+  // Ends the call with the current exception. Only the first one counts. Needs the lock.
   void fail();
 
-  // Does the work on a thread of its own, while this one waits for it and for signals. Then warns
-  // in Python. Throws what the work has thrown or what a signal's handler has, and std::exception.
+  // Runs the work on another thread, while this thread waits for it and for signals. Then issues
+  // the warnings in Python. Throws the exception of the work or of a signal handler, and
+  // std::exception.
   void run(const std::function<void()>& work);
-  // Does short work on this thread, without the lock. Throws what a callback has thrown.
+  // Runs short work on this thread, without the lock. Throws the exception of a callback.
   void here(const std::function<void()>& work);
 
  private:
@@ -85,15 +86,15 @@ class Call {
   void warn() const;
 
   std::atomic<bool> stop_ = false;
-  std::atomic<unsigned long> worker_ = 0;  // the thread that works, as Python numbers it
-  std::mutex mutex_;                       // of what follows
+  std::atomic<unsigned long> worker_ = 0;  // Python's number of the working thread
+  std::mutex mutex_;                       // guards the members below
   std::condition_variable ended_;
   bool done_ = false;
   std::exception_ptr thrown_;
   std::vector<std::string> warnings_;
 };
 
-// The work's value, or its error as an exception. `work` is given a Listener.
+// The work's value, or its error as an exception. `work` gets a Listener.
 template <class Work>
 auto long_call(Work&& work) {
   Call call;
@@ -103,8 +104,8 @@ auto long_call(Work&& work) {
   return must(*std::move(result));
 }
 
-// An object that one thread may use at a time. A second one, or a callback of the object's own
-// work, is refused with e4replay.Error. Made and ended with the lock held.
+// An object that one thread may use at a time. Use by a second thread, or by a callback of its own
+// work, throws e4replay.Error. Constructed and destroyed with the lock held.
 class Busy {
  public:
   Busy(bool& at_work, const char* what);

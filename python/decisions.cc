@@ -45,7 +45,7 @@ py::object value_of(const DecisionRow& row, T DecisionRow::*member) {
   return py::cast(row.*member);
 }
 
-// Which numbers of the column `criterion` mean what.
+// The meanings of the numbers in the column `criterion`.
 py::list criteria() {
   py::list out;
   for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(Criterion::own_4); ++i)

@@ -10,7 +10,7 @@
 
 namespace e4replay::python {
 
-// A decision, with its members side by side: each is a column of an array.
+// A flat copy of a decision: each member is a column of an array.
 struct DecisionRow {
   std::uint64_t number = 0, event = 0, ino = 0, block = 0;
   std::uint32_t logical = 0, asked = 0, len = 0, group = 0, start = 0, taken = 0;
@@ -23,7 +23,7 @@ struct DecisionRow {
 [[nodiscard]] DecisionRow row_of(const Decision& decision);
 [[nodiscard]] DecisionRow row_of(const ReplayedDecision& decision);
 
-// All decisions of a replay, in their order.
+// All decisions of a replay, in order.
 struct Decisions {
   std::shared_ptr<const std::vector<DecisionRow>> rows;
   Report report;

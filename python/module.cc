@@ -8,8 +8,8 @@
 
 namespace {
 
-// Objects of the module's classes are the library's to make. One that __new__() had made alone
-// would have nothing in it, and be read all the same.
+// Only the library may create objects of the module's classes. An object from __new__() alone would
+// be empty, and reading it would be unsafe.
 void forbid_empty_objects(const pybind11::module_& module) {
   for (const auto& [name, of] : pybind11::dict(module.attr("__dict__"))) {
     if (PyType_Check(of.ptr()) == 0 || Py_TYPE(of.ptr()) == &PyType_Type) continue;  // Error

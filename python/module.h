@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-// The parts of the extension module. e4replay/__init__.py makes of them what people use.
+// The parts of the extension module. e4replay/__init__.py builds the public API from them.
 namespace e4replay::python {
 
 void define_images(pybind11::module_& module);

@@ -17,13 +17,13 @@
 namespace e4replay::python {
 namespace {
 
-// The functions of a ladder have no argument for whose they are. So each policy of Python's that is
-// alive has a slot, and each slot has functions of its own.
+// The functions of a ladder have no argument that identifies their policy. So each live Python
+// policy has a slot, and each slot has its own functions.
 constexpr std::size_t kSlots = 64;
 
-// What a slot's functions call. Read and written with the lock held.
+// The target of a slot's functions. Access needs the lock.
 struct Slot {
-  PyObject* policy = nullptr;  // borrowed: who calls the library keeps it; null: the slot is free
+  PyObject* policy = nullptr;  // borrowed from the caller of the library; null: free slot
 };
 std::array<Slot, kSlots> all_slots;
 
@@ -40,8 +40,8 @@ const Names& names() {
   return all;
 }
 
-// The answer of Python, or `otherwise`: what was raised ends the call of the library, and until it
-// has ended Python is not asked again. Nothing may be thrown through the library.
+// Python's answer, or `otherwise`. An exception ends the library's call, and until then Python is
+// not called again. No exception may pass through the library.
 template <class T, class Ask>
 T ask(T otherwise, Ask ask_python) {
   Call* const call = Call::current();
@@ -55,7 +55,7 @@ T ask(T otherwise, Ask ask_python) {
   }
 }
 
-// The method of the slot's policy.
+// Calls a method of the slot's policy.
 py::object invoke(const Slot& slot, PyObject* name, PyObject* search, PyObject* group = nullptr) {
   PyObject* const arguments[] = {slot.policy, search, group};
   PyObject* const out = PyObject_VectorcallMethod(
@@ -70,7 +70,7 @@ bool truth(const py::object& answer) {
   return out != 0;
 }
 
-// What choose() has returned: None, a group or its number.
+// Parses the result of choose(): None, a group or its number.
 std::optional<std::uint32_t> chosen(const plugin::Search& search, const py::object& answer) {
   if (answer.is_none()) return std::nullopt;
   long long number = number_of_group(answer.ptr());
@@ -140,7 +140,7 @@ constexpr std::array<SlotFunctions, sizeof...(N)> functions_of(std::index_sequen
 }
 constexpr auto kFunctions = functions_of(std::make_index_sequence<kSlots>());
 
-// The criterion of the library that has the name.
+// The library's criterion with this name.
 std::optional<Criterion> criterion_named(const std::string& name) {
   for (std::uint8_t i = 0; static_cast<Criterion>(i) != Criterion::unknown; ++i)
     if (criterion_name(static_cast<Criterion>(i)) == name) return static_cast<Criterion>(i);
@@ -155,17 +155,17 @@ plugin::Rung library_rung(const std::string& policy, const std::string& criterio
   return out;
 }
 
-// The library keeps pointers to some texts, also in reports.
+// The library keeps pointers to some texts, also in reports, so these texts are never freed.
 const char* kept_text(const std::string& text) {
   static std::set<std::string> all;
   return all.insert(text).first->c_str();
 }
 
-// What e4replay.Policy says of the rung that is Python's.
+// The attributes of e4replay.Policy for its own rung.
 struct OwnRung {
   std::string criterion, meaning, scan, lengths;
   bool fast = false, striped = false;
-  std::set<std::string> methods;  // that the class has
+  std::set<std::string> methods;  // methods that the class defines
 };
 
 plugin::Lengths lengths_named(const std::string& name) {
@@ -200,10 +200,10 @@ plugin::Rung rung_of(const OwnRung& own, const SlotFunctions& functions) {
   return out;
 }
 
-// A policy of Python's in the library, for as long as the object lives.
+// Registers a Python policy in the library during its lifetime.
 class Registered {
  public:
-  // `ladder`: (policy, criterion) of each rung of the library, and ("", "") of the own one.
+  // `ladder`: (policy, criterion) of each library rung, and ("", "") for the policy's own rung.
   Registered(py::handle policy, const std::string& name, const std::string& summary,
              const std::string& source, const std::string& kernel,
              const std::vector<std::pair<std::string, std::string>>& ladder, const OwnRung& own) {

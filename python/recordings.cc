@@ -13,7 +13,8 @@
 namespace e4replay::python {
 namespace {
 
-// Of a Sweep, which keeps its listener: the call that is at work on the thread is told and asked.
+// The listener of a Sweep, which outlives single calls: it forwards to the current call of the
+// thread.
 Listener listener_of_calls() {
   Listener out;
   out.warn = [](std::string_view line) {

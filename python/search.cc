@@ -13,7 +13,7 @@ namespace {
 namespace plugin = e4replay::plugin;
 
 struct SearchObject {
-  PyObject_HEAD const plugin::Search* search;  // null: it is over
+  PyObject_HEAD const plugin::Search* search;  // null after the call
   bool changes;
 };
 struct GroupObject {
@@ -24,7 +24,7 @@ using First = const plugin::Group* (*)(const plugin::Search&, std::uint32_t);
 using Next = const plugin::Group* (*)(const plugin::Search&, std::uint32_t, const plugin::Group&);
 struct ListObject {
   PyObject_HEAD SearchObject* owner;
-  const plugin::Group* next;  // null: the end
+  const plugin::Group* next;  // null at the end
   std::uint32_t order;
   Next step;
 };
@@ -33,7 +33,7 @@ PyTypeObject* search_type = nullptr;
 PyTypeObject* group_type = nullptr;
 PyTypeObject* list_type = nullptr;
 
-// Sets the exception that says so. Returns null.
+// Raises the exception for an expired object. Returns null.
 const plugin::Search* over() {
   try {
     raise("the search is over: a policy may use it, its groups and lists during the call alone");
@@ -82,7 +82,7 @@ void free_search(PyObject* self) {
   Py_DECREF(type);
 }
 
-// A number from `least` to `most`; -1 with an exception set.
+// Parses a number from `least` to `most`; returns -1 with an exception set on failure.
 long long number_arg(PyObject* argument, long long most, const char* what, long long least = 0) {
   const long long out = PyLong_AsLongLong(argument);
   if (out == -1 && PyErr_Occurred() != nullptr) return -1;
@@ -117,7 +117,7 @@ PyObject* get_of_group(PyObject* self, void*) {
   return group == nullptr ? nullptr : python_of(Of(*group));
 }
 
-// The search as choose() and leave() may change it; null with an exception set.
+// The search, if choose() or leave() may change it; otherwise null with an exception set.
 plugin::Search* changed(PyObject* self) {
   const plugin::Search* const search = search_of(self);
   if (search == nullptr) return nullptr;
@@ -197,7 +197,7 @@ PyObject* list(PyObject* self, PyObject* argument) {
   return reinterpret_cast<PyObject*>(out);
 }
 
-// What is over has a name still.
+// An expired object still has a name.
 PyObject* repr_of_search(PyObject* self) {
   const plugin::Search* const search = reinterpret_cast<SearchObject*>(self)->search;
   if (search == nullptr) return PyUnicode_FromString("<e4replay.Search, over>");

@@ -7,13 +7,13 @@
 
 namespace e4replay::python {
 
-// The types Search and SearchedGroup of the module, which a policy's functions are given. They are
-// made by hand, since each attribute of an ordinary class costs several times as much, and a replay
-// asks for millions.
+// The module's types Search and SearchedGroup, which a policy's functions receive. They are
+// hand-written, because an attribute of an ordinary pybind11 class costs several times as much, and
+// a replay reads millions.
 void define_search(pybind11::module_& module);
 
-// A Search as Python sees it while a function is called. When the object goes, what Python has kept
-// of it is over: each use raises e4replay.Error. Made and destroyed with the lock held.
+// Gives a Search to a Python function during a call. The destructor expires all Python objects of
+// it: each later use raises e4replay.Error. Constructed and destroyed with the lock held.
 class GivenSearch {
  public:
   // `changes`: the function may set the goal's length.
@@ -30,7 +30,7 @@ class GivenSearch {
   PyObject* object_;
 };
 
-// The number of a SearchedGroup; negative: it is none, or its search is over.
+// The number of a SearchedGroup; negative if the object is not one, or has expired.
 [[nodiscard]] long long number_of_group(PyObject* object);
 
 }  // namespace e4replay::python
