@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// freefrag and e2freefrag on the same images, warm, as processes; and the library by itself.
+// Compares freefrag and e2freefrag on the same images, with warm caches, as processes; also the
+// library alone.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -16,9 +17,9 @@ namespace {
 
 constexpr double kWantedRatio = 20;
 constexpr double kMost16TiBSeconds = 1;
-constexpr double kMostKb = 64 * 1024;  // above the bitmaps, of which freefrag keeps none
+constexpr double kMostKb = 64 * 1024;  // above the bitmaps, which freefrag does not keep
 
-// What the runs of one command came to.
+// The results of several runs of one command.
 struct Best {
   double seconds = 1e9;
   double peak_kb = 0;
@@ -28,8 +29,8 @@ std::map<std::string, Best>& results() {
   return all;
 }
 
-// Made by a process of its own: this one has to stay small, since a child's peak memory starts
-// with its parent's.
+// Uses a child process: this process has to stay small, because a child's peak memory starts with
+// its parent's.
 bool make_image(const std::string& path, const std::string& size) {
   const auto made = test::run({MAKE_FRAGMENTED, path, "--size", size, "--min-free", "40",
                                "--max-free", "160", "--min-used", "100", "--max-used", "506",
@@ -90,7 +91,7 @@ struct Subject {
   std::string path;
 };
 
-// Commands come first: what the library allocates here would count as theirs.
+// Commands come first, because allocations of the library would count as theirs.
 void declare_all(const std::vector<Subject>& subjects) {
   for (const auto& [size, path] : subjects) {
     declare_command("freefrag/" + size, {E4REPLAY, "freefrag", path});
@@ -114,7 +115,7 @@ bool verdict(const char* what, double got, const char* unit, double target, bool
   return met;
 }
 
-// 0 when every target is met that was measured.
+// Returns 0 if every measured target is met.
 int judge() {
   bool met = true;
   const auto& all = results();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// e4replay as a process on the bundled captures: verify and replay against the clock, and memory on
-// a 1 TiB image; many points on one thread. Prints each figure beside its target; fails when one is
-// missed.
+// Measures e4replay as a process on the bundled captures: time of verify and replay, memory on a 1
+// TiB image, and many points on one thread. Prints each figure beside its target; fails if a target
+// is missed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Best {
   double peak_kb = 0;
 };
 
-// The fastest of several runs, all of which succeed (verify: agree).
+// The fastest of several runs. All must succeed (verify: agree).
 Best best_of(int runs, const std::vector<std::string>& argv) {
   Best best;
   for (int i = 0; i < runs; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How fast traces are read, from memory and by one thread unless the name says otherwise.
-// E4R_BENCH_TRACE names a trace of any form to use instead of the synthetic one.
+// Measures the speed of reading traces, from memory and by one thread unless the name says
+// otherwise. E4R_BENCH_TRACE names a trace of any form to use instead of the synthetic one.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -36,7 +36,7 @@ std::size_t drain(EventSource& source, std::vector<Event>* keep = nullptr) {
   }
 }
 
-// One file written block by block: what nodelalloc captures are nearly made of.
+// One file written block by block: nodelalloc captures consist almost only of this.
 std::vector<Event> synthetic() {
   std::vector<Event> out;
   for (std::uint32_t i = 0; i < 150'000; ++i) {
@@ -70,7 +70,7 @@ std::vector<Event> synthetic() {
   return out;
 }
 
-// The trace that is measured, in every form.
+// The measured trace in every form.
 struct Material {
   std::vector<Event> events;
   std::string text, packed;
@@ -144,8 +144,7 @@ void BM_Cursor(benchmark::State& state) {
 }
 BENCHMARK(BM_Cursor)->Unit(benchmark::kMillisecond);
 
-// Binary records of our events as a live recorder has them: those of a small recording, again and
-// again.
+// Binary records as a live recorder has them: those of a small recording, repeated.
 void BM_DecodeRecords(benchmark::State& state) {
   const auto source = open_bytes(TRACE_DATA "/dat-7-series.dat", {});
   if (!source.ok()) give_up(source.error());
@@ -171,7 +170,7 @@ void BM_DecodeRecords(benchmark::State& state) {
 }
 BENCHMARK(BM_DecodeRecords);
 
-// From the file to a packed trace, as a replay begins; decompression has a thread of its own.
+// From the file to a packed trace, as at the start of a replay; decompression has its own thread.
 void BM_LoadPackedFile(benchmark::State& state) {
   const char* path = std::getenv("E4R_BENCH_TRACE");
   if (path == nullptr) return state.SkipWithError("needs E4R_BENCH_TRACE");

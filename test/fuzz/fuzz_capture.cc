@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A capture with any parts: read, its start image opened, its trace followed from a warm start. No
-// crash, and every invariant of the state holds. The input is a list of parts, each a kind, a
-// length of two bytes and the bytes; the frames with their checksums are put around them here.
+// A capture with arbitrary parts: reads it, opens its start image, and follows its trace from a
+// warm start. It must not crash, and every invariant of the state must hold. The input is a list of
+// parts, each with a kind, a length of two bytes and the bytes; the fuzzer adds the frames with
+// their checksums.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Decodes the input as the payload of a block, past the checksums that guard one in a file. What is
-// decoded must survive being packed again.
+// Decodes the input as the payload of a block, bypassing the file's checksums. The decoded events
+// must survive repacking.
 #include <algorithm>
 #include <array>
 #include <cstddef>

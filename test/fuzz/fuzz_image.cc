@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Opens what it is given as an image and asks for all there is to ask. The input is the start of
-// a file that goes on as a hole, so that counts may grow; the superblock gets the checksum that it
-// should have, so that damage to it is met behind the check as well.
+// Opens the input as an image and calls every query. The input is the start of a file that
+// continues as a hole, so that counts may be large; the superblock gets a correct checksum, so that
+// damage to it passes that check.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Damaged file systems under the commands of tune2fs-lazy (lazyinit/hostile_tables.h): no crash,
-// nothing written by what is refused, and nothing else than what a command is for.
+// Runs the commands of tune2fs-lazy on damaged file systems (lazyinit/hostile_tables.h): no crash,
+// a refused command writes nothing, and other commands write only what they are for.
 #include <cstdio>
 #include <cstdlib>
 

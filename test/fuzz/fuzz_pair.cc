@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // An image and a trace that need not belong together, drawn field by field (support/pair.h): no
-// crash, and after it every invariant of the state holds.
+// crash, and every invariant of the state holds afterwards.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads the input as a trace of one format, strictly and leniently. What is read must survive the
-// packed form.
+// Reads the input as a trace of one format, strictly and leniently. The events must survive
+// packing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace e4r::trace;
 
-// The events up to the end or the first error.
+// Reads the events up to the end or the first error.
 std::vector<Event> read(std::string_view bytes, const OpenOptions& options) {
   std::vector<Event> out;
   const auto trace = open_trace_bytes(bytes, "input", options);

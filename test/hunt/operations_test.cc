@@ -10,7 +10,7 @@ namespace {
 
 using Kind = age::Operation::Kind;
 
-// Carries the operations out on a plain account of files.
+// Executes the operations on a simple model of files.
 class Account {
  public:
   explicit Account(const Room& room) : room_(room) {}
@@ -33,7 +33,7 @@ class Account {
     ASSERT_LE(in_use(), room_.blocks / 10 * 9);
   }
 
-  // Those that wait for a sync included.
+  // Includes blocks that wait for a sync.
   [[nodiscard]] std::uint64_t in_use() const {
     std::uint64_t out = waiting_;
     for (const auto& [slot, bytes] : files_) out += blocks(bytes);
@@ -74,7 +74,7 @@ TEST(HuntOperations, EndWhenEnoughIsWritten) {
   const Room room = {.blocks = 1 << 20, .block_size = 4096, .slots = 4096, .most = 160};
   std::uint64_t writes = 0;
   for (const auto& operation : draw_operations(mix, room)) writes += operation.kind == Kind::write;
-  EXPECT_EQ(writes, 10u);  // of 16 blocks each
+  EXPECT_EQ(writes, 10u);  // 16 blocks each
 }
 
 TEST(HuntOperations, AFullFileSystemOrNoSlotIsNoEnd) {

@@ -69,7 +69,7 @@ TEST_F(HuntSearch, EndsWhenItIsTold) {
   EXPECT_EQ(found.error().message, "stopped");
 }
 
-// Enough is no stop: what was found by then is the answer.
+// `enough` is not an error: the search returns its best case so far.
 TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
   std::atomic<int> asked = 0;
   options_.enough = [&asked] { return ++asked > 30; };
@@ -84,7 +84,7 @@ TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
   EXPECT_LE(small->trials, 3u);
 }
 
-// The score has a tenth of a step a request on both sides; what a person is told has not.
+// The score adds a tenth of a step per request on both sides; the figure for people does not.
 TEST_F(HuntSearch, TimesAreThoseOfTheValues) {
   Trial trial;
   trial.base.tally.requests = trial.with.tally.requests = 1000;
@@ -160,7 +160,7 @@ TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   EXPECT_EQ(replayed->decisions, small->trial.base.tally.requests);
   EXPECT_EQ(replayed->followed, replayed->decisions);
   EXPECT_EQ(replayed->trial.base_value, small->trial.base_value);
-  // It is given the requests that the first one made, where it made its own before.
+  // The replay uses the requests of the first policy; in the hunt, the second policy made its own.
   EXPECT_GT(replayed->trial.score, 0);
   EXPECT_NE(replayed->dearest.decision, 0u);
 }

@@ -21,7 +21,7 @@ Origin origin_of(std::uint32_t block_size) {
   return {.bytes = 64 << 20, .block_size = block_size};
 }
 
-// Longest run of free clusters, and all of them, as libext2fs sees the image.
+// Longest run of free clusters, and their total, as libext2fs reads the image.
 std::pair<std::uint32_t, std::uint64_t> free_runs(const std::string& path,
                                                   std::uint32_t clusters_per_group) {
   std::uint32_t longest = 0;
@@ -89,7 +89,7 @@ TEST_F(HuntStart, AnAgedOneIsTheSameEachTimeAndItsImageIsWhole) {
   EXPECT_EQ(test::reference_bitmaps(*(*start)->path()), test::reference_bitmaps(*(*again)->path()));
   EXPECT_NE(test::reference_bitmaps(*(*start)->path()), test::reference_bitmaps(*(*other)->path()));
   const auto path = (*start)->path();
-  const std::string elsewhere =  // as another process can open it
+  const std::string elsewhere =  // a path that another process can open
       fmt::format("/proc/{}{}", ::getpid(), path->substr(std::string_view("/proc/self").size()));
   const auto told = test::run({"dumpe2fs", "-h", elsewhere});
   EXPECT_NE(told.out.find(fmt::format("Free blocks:              {}\n", (*start)->free_blocks())),

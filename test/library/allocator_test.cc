@@ -63,7 +63,7 @@ TEST_F(LibraryAllocator, OfEveryPolicyHandsOutWhatIsFreeAndTakesItBack) {
     EXPECT_EQ(decision->len, 500u);
     EXPECT_FALSE(decision->preallocated);
     EXPECT_NE(e4replay::criterion_name(decision->criterion), "unknown");
-    // It was free in the image.
+    // The image had it free.
     const std::uint32_t group = decision->result.group;
     const std::uint64_t first = decision->block - image().group(group)->first_block;
     for (std::uint64_t at = first; at < first + decision->len; ++at)

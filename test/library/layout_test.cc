@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The structs of the installed headers are part of the library's binary interface. When a line
-// fails here, programs that were built before would read the wrong bytes: put the struct back, or
-// raise SOVERSION (docs/library.md, "What stays").
+// The structs of the installed headers are part of the library's binary interface. If a line fails
+// here, existing programs would read the wrong bytes: restore the struct, or raise SOVERSION
+// (docs/library.md, "What stays").
 #include <e4replay/e4replay.h>
 #include <gtest/gtest.h>
 

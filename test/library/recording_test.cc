@@ -18,7 +18,7 @@ using e4replay::Recording;
 
 class LibraryRecording : public WithCapture {};
 
-// How many events of each name there are.
+// The number of events by name.
 std::map<std::string, std::uint64_t> count(EventReader events) {
   std::map<std::string, std::uint64_t> out;
   Event event;

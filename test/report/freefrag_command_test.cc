@@ -51,7 +51,7 @@ class FreefragCommand : public testing::Test {
 };
 std::unique_ptr<test::TempDir> FreefragCommand::dir_;
 
-// The image has short free extents of blocks of 1 KiB: nothing of 256 KiB.
+// The image has blocks of 1 KiB and short free extents: no piece of 256 KiB.
 TEST_F(FreefragCommand, CountsAlignedPiecesBehindIt) {
   const std::string plain = freefrag({image()}).out;
   const std::string text = freefrag({"--aligned", image()}).out;
@@ -114,8 +114,8 @@ TEST_F(FreefragCommand, JsonSaysTheSameAsTheText) {
   EXPECT_TRUE(document.at("bad_groups").as_array().empty());
 }
 
-// As on a mounted disk, whose superblock is written now and then only: e2freefrag's percentages are
-// of the superblock's count.
+// As on a mounted disk, whose superblock is written only at intervals: e2freefrag's percentages
+// refer to the superblock's count.
 TEST_F(FreefragCommand, SaysThatTheSuperblockIsOld) {
   std::filesystem::copy_file(image(), file("mounted"));
   for (const char* count : {"7", "0"}) {
@@ -215,7 +215,7 @@ TEST_F(FreefragCommand, CountsWhatFstrimWouldSend) {
   expect_error({image(), "--fstrim", "9M"}, 2, "longer than a group (8.0 MiB)");
 }
 
-// The kernel's own FITRIM, on a file system that was mounted for it.
+// Compares with the kernel's own FITRIM, on a mounted file system.
 TEST_F(FreefragCommand, FstrimSendsAsMuch) {
   std::filesystem::create_directory(file("mnt"));
   for (const auto& [name, options] :
@@ -232,7 +232,7 @@ TEST_F(FreefragCommand, FstrimSendsAsMuch) {
       const auto counted = freefrag({device.path(), "--fstrim", minlen, "--json", "-"});
       ASSERT_EQ(counted.status, 0) << counted.err;
       const auto bytes = json::serialize(json::parse(counted.out).at("fitrim").at("bytes"));
-      // Anew each time: what was trimmed is left out until something is freed.
+      // Mounted again each time, because FITRIM skips groups that it has trimmed before.
       if (test::run({"mount", device.path(), file("mnt")}).status != 0)
         GTEST_SKIP() << "no leave to mount ext4";
       const auto trimmed = test::run({"fstrim", "-v", "-m", minlen, file("mnt")});

@@ -77,7 +77,7 @@ TEST_P(Freefrag, SmallestChunk) {
   EXPECT_EQ(ours(path_, block_kb, 1), theirs(path_, block_kb));
 }
 
-// The text follows e2freefrag even where that is wrong; the numbers behind it do not.
+// The text copies e2freefrag even if that is wrong; the numbers behind it are correct.
 TEST_P(Freefrag, FreeBlocksAddUp) {
   test::fill_image(path_, {.seed = 7, .max_free = 30, .max_used = 40});
   auto image = image::Image::open(path_, {.load_bitmaps = false});
@@ -88,7 +88,7 @@ TEST_P(Freefrag, FreeBlocksAddUp) {
   EXPECT_EQ(free->text_is_wrong(), free->superblock.features.bigalloc);
 }
 
-// Enough groups for several pieces, so that extents cross from piece to piece.
+// Enough groups for several work pieces, so that extents cross their boundaries.
 TEST(FreefragPieces, ManySmallGroupsOnManyThreads) {
   const test::TempDir dir;
   const std::string path = dir.file("image");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page: what comes from outside stays text, and what the script draws is right.
+// The page: foreign text stays text, and the script draws correctly.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST(Html, EscapesWhatMarksUp) {
   EXPECT_EQ(html_escape("a<b>&\"c"), "a&lt;b&gt;&amp;&quot;c");
 }
 
-// The element that holds the data cannot be ended from within.
+// Data cannot end its enclosing element.
 TEST(Html, DataIsJsonWithoutAnOpeningBracket) {
   const std::string data = html_data(make_report({"legacy", "cr1.5"}));
   EXPECT_EQ(data.find('<'), std::string::npos);
@@ -95,8 +95,8 @@ TEST(Html, DataHoldsWhatIsDrawn) {
   EXPECT_EQ(data.at("criteria").at("groups"), json::parse("[[100]]"));
 }
 
-// The recorded kernel stands in front of the policies wherever it has a figure; what one decision
-// took is not recorded.
+// The recorded kernel precedes the policies wherever it has a figure; the cost of single decisions
+// is not recorded.
 TEST(Html, DataHoldsTheRecordedKernelFirst) {
   ReplayReport report = make_report({"legacy", "cr1.5"});
   EXPECT_FALSE(json::parse(html_data(report)).at("recorded").as_bool());
@@ -122,7 +122,7 @@ TEST(Html, DataHoldsTheRecordedKernelFirst) {
   EXPECT_EQ(headline(report), headline(make_report({"legacy", "cr1.5"})));
 }
 
-// Each frame has the cells that changed since the one before it, as whole cells.
+// Each frame has the complete cells that changed since the previous frame.
 TEST(Html, FramesHoldTheCellsThatChange) {
   ReplayReport report = make_report({"legacy"});
   report.start.free.space.groups.assign(2 * kMostCells, {10, 1});
@@ -136,7 +136,7 @@ TEST(Html, FramesHoldTheCellsThatChange) {
                              {"decision":9,"cells":[1],"free":[10],"runs":[3]}]])"));
 }
 
-// Many groups are summed up in cells.
+// Cells combine several groups if there are many.
 TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   ReplayReport report = make_report({"legacy"});
   report.start.free.space.groups.assign(2 * kMostCells + 1, {3, 1});
@@ -149,7 +149,7 @@ TEST(Html, TheMapHasNoMoreThanSoManyCells) {
   EXPECT_EQ(cells.back().to_number<std::size_t>(), 3 * ((2 * kMostCells + 1 - 1) % 3 + 1));
 }
 
-// Why a slow decision took so long stands with it; of a long text its two ends.
+// Slow decisions have their explanation; a long text is cut in the middle.
 TEST(Html, SlowDecisionsAreExplained) {
   ReplayReport report = make_report({"legacy"});
   EXPECT_EQ(html_slowest(report).find("<pre>"), std::string::npos);
@@ -164,8 +164,8 @@ TEST(Html, SlowDecisionsAreExplained) {
   EXPECT_EQ(html.find("line 88 "), std::string::npos);
 }
 
-// A run of four decisions, held against a kernel's in both ways; the second differs when it runs
-// freely, and one counter at the end.
+// A run of four decisions, compared with a kernel's in both ways. The second decision differs in
+// the free run, and so does one counter at the end.
 ReplayReport make_verified() {
   ReplayReport report = make_report({"legacy"});
   results::Outcome& run = report.runs[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `e4replay map`: the picture against what e2freefrag and dumpe2fs say, its forms, and its errors.
+// `e4replay map`: compares the picture with e2freefrag and dumpe2fs; its forms, and its errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_F(MapCommand, DrawsOneSignForACell) {
   EXPECT_NE(drawn[0].find("64.0 MiB, 1.0 KiB blocks, 8 groups"), std::string::npos) << drawn[0];
   EXPECT_NE(drawn[2].find("a sign is 512.0 KiB (0.0625 groups)"), std::string::npos) << drawn[2];
   EXPECT_EQ(drawn[3], "");
-  // Inode tables and the journal lie in the beginning; what is free is blank.
+  // Inode tables and the journal are at the start; free space is blank.
   EXPECT_TRUE(drawn[4].starts_with("   1.0 KiB |█")) << drawn[4];
   EXPECT_EQ(drawn[7].substr(0, 12), "  48.0 MiB |") << drawn[7];
   EXPECT_NE(drawn[7].find("       "), std::string::npos) << drawn[7];

@@ -31,7 +31,7 @@ TEST(ReplayJson, NamesTheMountOptionsThatAreNotModelled) {
   report.not_modelled = {{"discard", "mounted with discard: freed late"}};
   const json::array discard = {"discard"};
   EXPECT_EQ(json::parse(replay_json(report)).at("not_modelled"), discard);
-  report.runs[0].agreement.emplace();  // a verify
+  report.runs[0].agreement.emplace();  // makes it a verify
   EXPECT_EQ(json::parse(replay_json(report)).at("not_modelled"), discard);
 }
 
@@ -46,7 +46,7 @@ TEST(ReplayJson, CountsGroupsPassedOver) {
   EXPECT_EQ(verified.at("free_run").at("skips"), 4);
 }
 
-// A column of the recorded kernel, of whose searches three counters are known.
+// A column of the recorded kernel, with three known counters of searches.
 ReplayReport with_kernel() {
   ReplayReport report = followed_report();
   results::Outcome run;
@@ -114,7 +114,7 @@ void expect_all_rows(const json::value& document, const results::Outcome& run) {
   EXPECT_GT(known, 60u);
 }
 
-// Whatever else an object of the document has, it does not take the place of a row.
+// No other member of an object may replace a row.
 TEST(ReplayJson, HasEveryRowOfTheText) {
   ReplayReport report = followed_report();
   report.start.free.extents.add(0, 5);
@@ -139,7 +139,7 @@ TEST(ReplayJson, HasEveryRowOfTheText) {
   }
 }
 
-// A key is a place: one that lies within another would take it away.
+// A key is a path: a key within another key would replace it.
 TEST(ReplayJson, NoRowLiesWithinAnother) {
   for (const results::Row& a : results::rows())
     for (const results::Row& b : results::rows())
@@ -226,7 +226,7 @@ TEST(Columns, BeginWithTheRecordedKernel) {
   EXPECT_EQ(columns(report).size(), 1u);
 }
 
-// The recorded kernel is a column more: what changes is still told of the policies.
+// The recorded kernel is an additional column: changes still compare the policies.
 TEST(Columns, ChangesAreAgainstTheFirstPolicy) {
   ReplayReport report = with_kernel();
   report.runs.push_back(report.runs[0]);

@@ -37,7 +37,7 @@ TEST(ChangeText, SaysWhatHasNoPercent) {
   EXPECT_EQ(change_text(whole(4), Value()), "");
 }
 
-// A criterion is a row of one table: nobody has to think of the reports.
+// A new criterion in the table gets its rows in all reports automatically.
 TEST(Rows, EveryCriterionHasItsOwn) {
   for (const mb::CriterionRow& criterion : mb::ladder_criteria()) {
     for (const char* counter :
@@ -52,7 +52,7 @@ TEST(Rows, EveryCriterionHasItsOwn) {
   }
 }
 
-// Of each counter, what one criterion has shows in its row and in no other's.
+// A counter of a criterion appears only in that criterion's row.
 TEST(Rows, ShowTheirOwnCriterion) {
   Outcome run;
   std::uint64_t value = 1;
@@ -68,8 +68,8 @@ TEST(Rows, ShowTheirOwnCriterion) {
   EXPECT_EQ(find_row("groups_considered")->of(run), whole(all));
 }
 
-// Kernels of 6.12.77 and 6.17 count a search that ended past the last criterion as a useless loop
-// of the first.
+// 6.12.77 and 6.17 count a search that ended past the last criterion as a useless loop of the first
+// criterion.
 TEST(Rows, ShowWhatFaultyCountersMean) {
   Outcome run;
   run.policy = allocator::find_policy("linux-7.3");
@@ -140,8 +140,8 @@ TEST(Rows, OfOneKindOfRunAreNoneOfTheOther) {
   EXPECT_EQ(find_row("freed/runs", Teller::age)->of(aged), whole(0));
 }
 
-// docs/metrics.md names the key of each row beside its label. SECTION and CRITERION stand for
-// those of each criterion.
+// docs/metrics.md names the key of each row beside its label. SECTION and CRITERION stand for those
+// of each criterion.
 TEST(Rows, AreInTheDocumentation) {
   const Result<std::string> page = read_file(METRICS);
   ASSERT_TRUE(page.ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reviews of two kernels, with programs that stand in for them (test/guest/fake_kernel.cc).
+// Reviews of two kernels, replaced by programs (test/guest/fake_kernel.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class KernelReview : public ::testing::Test {
     options_.captures.push_back(*app::parse_capture(dir_.file("case.e4c")));
   }
 
-  // One whose file has that name, which says what it does.
+  // A side with a kernel file of that name, which determines its behaviour.
   Side kernel(const std::string& name) {
     std::filesystem::copy_file(FAKE_KERNEL, dir_.file(name));
     Side out;
@@ -103,7 +103,7 @@ TEST_F(KernelReview, ATimeOfOneThatDecidesOtherwiseIsTheMedianOfRunsInTurn) {
   EXPECT_TRUE(one.caveats.empty()) << one.caveats.front();
 }
 
-// 100 and 350 ns may be neighbours for a clock that ticks every 256 ns.
+// For a clock that ticks every 256 ns, 100 and 350 ns may be neighbours.
 TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   const auto review = run("good", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;
@@ -112,7 +112,7 @@ TEST_F(KernelReview, ATickOfTheClockIsNoChange) {
   EXPECT_EQ(change_of(figure(*review, "decision_ns/mean")), Change::worse) << "of many requests";
 }
 
-// Its mean time is that of 350 ns or less in some runs and of more in others.
+// Its mean time is 350 ns or less in some runs, and more in others.
 TEST_F(KernelReview, WhatRunsOfOneKernelDifferByIsNoise) {
   const auto review = run("noisy-a", "far");
   ASSERT_TRUE(review.ok()) << review.error().message;

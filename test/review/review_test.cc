@@ -113,7 +113,7 @@ TEST(ReviewFigures, OfNothingAreNone) {
   }
 }
 
-// Two cases whose names are as hostile as names of files can be.
+// Two cases with names as hostile as file names can be.
 Review hostile() {
   static const allocator::Policy* const legacy = allocator::find_policy("legacy");
   Review out;
@@ -150,7 +150,7 @@ TEST(Review, TellsTheLargestChangeFirst) {
   EXPECT_TRUE(told(review, Change::better).empty());
 }
 
-// Some cases in which extents per file are so many times as many.
+// Cases in which extents per file change by these factors.
 Review of_extents(const std::vector<std::pair<double, double>>& values) {
   Review out = hostile();
   const Case first = out.cases.front();
@@ -248,7 +248,7 @@ TEST(Review, EqualCaveatsAreOne) {
             std::string::npos);
 }
 
-// A row a figure, a dot a case, where a phone has room for it.
+// A row per figure, a dot per case, in a layout that fits a phone.
 TEST(Review, ThePlotHasADotForEachCase) {
   const Review review = of_extents({{10, 11}, {10, 5}, {10, 10}, {0, 10}});
   const std::string plot = plot_html(review);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// docs/schema lists criteria and tunables a second time, since it is the contract with others: here
-// it is held against the tables of the code.
+// docs/schema lists criteria and tunables a second time, because it is the contract with other
+// programs. This test compares it with the tables of the code.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -37,7 +37,7 @@ Names tunables() {
   return out;
 }
 
-// A list that the schemas have: it is where `mark` is, and what `is_entry` says of a name there.
+// A list in the schemas. `mark` identifies it, and `is_entry` tells whether a name belongs to it.
 struct List {
   std::string_view mark;
   bool (*is_entry)(std::string_view name);
@@ -56,7 +56,7 @@ std::vector<List> lists() {
           {"mb_max_to_scan", [](std::string_view) { return true; }, tunables()}};
 }
 
-// Every object of a schema with its properties, at whatever depth.
+// Visits every object of a schema and its properties, at any depth.
 void compare(const json::value& schema, const std::string& where, std::vector<List>& all) {
   if (const auto* array = schema.if_array())
     for (const json::value& value : *array) compare(value, where, all);

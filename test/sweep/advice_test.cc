@@ -56,10 +56,10 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
   plan({"mb_order2_req=0..4"});
   set(0, 10, 40);     // 110 x 40: the cheapest
   set(1, 50, 20);     // 150 x 20
-  set(2, 100, 12);    // 200 x 12: the least product
+  set(2, 100, 12);    // 200 x 12: the smallest product
   set(3, 10000, 10);  // the fewest
   plan_.recorded_by_capture.emplace_back().mb_order2_req = 3;
-  set(4, 20000, 11);  // the dearest, beaten by the one before
+  set(4, 20000, 11);  // the most expensive; the previous point is better in both
   const auto all = advise(plan_, figures_);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].cheapest, 0u);
@@ -78,7 +78,7 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
             "per request and 1.00 extents per file.\n");
 }
 
-// Searches that cost nothing do not outweigh all pieces.
+// Free searches do not outweigh a larger number of pieces.
 TEST_F(AdviceTest, NoStepsAtAllAreNotWorthManyExtents) {
   plan({"mb_order2_req=0,1"});
   set(0, 0, 20);
@@ -109,7 +109,7 @@ TEST_F(AdviceTest, AChangeThatIsHardlyOneIsNotNone) {
       << words();
 }
 
-// A change that does nothing is not advised.
+// A change without effect is not recommended.
 TEST_F(AdviceTest, OfEqualPointsTheRecordedValueIsNamedAndThenTheDefault) {
   plan({"mb_max_to_scan=50..400:50", "mb_order2_req=0..3"});
   for (std::size_t i = 0; i < plan_.points.size(); ++i) set(i, i < 4 ? 30 : 10, 10);
@@ -146,7 +146,7 @@ TEST_F(AdviceTest, SaysWhenNothingMakesADifference) {
             "per request and 1.00 extents per file.\n");
 }
 
-// Everything was removed again: what is left says nothing of how files lie.
+// All files were removed again, so the result says nothing about their layout.
 TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
   plan({"mb_order2_req=0..3"});
   const auto set_gone = [&](std::size_t index, std::uint64_t steps) {
@@ -167,7 +167,7 @@ TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
   EXPECT_EQ(advice.fewest, 2u);
   EXPECT_EQ(sweep_html(plan_, figures_, **find_metric("files/extents")).find(", fewest extents"),
             std::string::npos);
-  // Of points that are equal in extents, the cheapest one leads the table, not the first one.
+  // Among points with equal extents, the cheapest leads the table, not the first.
   EXPECT_EQ(rank(plan_, figures_, **find_metric("files/extents"))[0].order,
             (std::vector<std::size_t>{2, 3, 1, 0}));
   for (std::size_t i = 0; i < 4; ++i) set_gone(i, 50);
@@ -176,7 +176,7 @@ TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
             "steps of search per request.\n");
 }
 
-// No extents are not the fewest.
+// Zero extents do not count as the fewest.
 TEST_F(AdviceTest, APointThatLeavesNoFileIsNoAnswerWhereOthersLeaveSome) {
   plan({"mb_order2_req=0..2"});
   set(0, 10, 0);
@@ -193,7 +193,7 @@ TEST_F(AdviceTest, PointsWithoutFiguresCountForNothing) {
   set(1, 10, 10);
   set(2, 20, 20);
   set(3, 5, 5);
-  put(3, "requests", std::monostate());  // on the front, but not to be weighed
+  put(3, "requests", std::monostate());  // on the front, but without a product
   const auto all = advise(plan_, figures_);
   ASSERT_EQ(all.size(), 0u);
   put(3, "files/extents", std::monostate());

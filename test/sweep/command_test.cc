@@ -30,7 +30,7 @@ class SweepCommand : public ::testing::Test {
 
   static test::Outcome shell(const std::string& script) { return test::run({"sh", "-c", script}); }
   [[nodiscard]] std::string capture() const { return image_ + ":" + trace_; }
-  // The words of a sweep of `count` values under two policies into `out`.
+  // The command line of a sweep of `count` values under two policies into `out`.
   [[nodiscard]] Words sweep(const std::string& out, int count, const Words& more = {}) const {
     Words words = {E4REPLAY,
                    "sweep",
@@ -55,7 +55,7 @@ class SweepCommand : public ::testing::Test {
       EXPECT_EQ(text(a, name), text(b, name)) << name;
     EXPECT_FALSE(std::filesystem::exists(dir_.file(b) + "/points.journal"));
   }
-  // Runs it and sends a signal once three points are in the journal; the status it ended with.
+  // Runs it and sends a signal when the journal has three points. Returns the exit status.
   [[nodiscard]] test::Outcome interrupted(const std::string& out, const Words& words,
                                           const std::string& signal) const {
     std::string command;
@@ -141,7 +141,7 @@ TEST_F(SweepCommand, AnE4cAnswersAsItsImageAndTraceDo) {
   EXPECT_NE(figures[1], figures[2]);
 }
 
-// A kill is as good as a stop: what was finished is not done again, and the end is the same.
+// A kill is like a stop: finished points are not repeated, and the result is the same.
 TEST_F(SweepCommand, ResumeAfterAKillEndsTheSame) {
   constexpr int kPoints = 40;
   ASSERT_EQ(test::run(sweep("whole", kPoints)).status, 0);
@@ -185,7 +185,7 @@ TEST_F(SweepCommand, ASignalStopsItAndSaysHowToGoOn) {
   expect_same("whole", "out");
 }
 
-// As a batch system would run them, one of them twice; and with a stand-in for GNU parallel.
+// Runs the jobs like a batch system, one of them twice; and with a stand-in for GNU parallel.
 TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   const Words best = {"--best", "files/extents"};
   ASSERT_EQ(test::run(sweep("whole", 6, best)).status, 0);
@@ -224,8 +224,8 @@ TEST_F(SweepCommand, JobsEndAsOneRunDoes) {
   expect_same("whole", "parts-parallel/all");
 }
 
-// The emitted script by hand joins what its jobs have left, or says what is missing; and again,
-// also when it was killed while it did.
+// Run by hand, the emitted script joins the results of its jobs, or says what is missing. It can be
+// repeated, even after a kill during the join.
 TEST_F(SweepCommand, TheSlurmScriptByHandJoinsTheParts) {
   ASSERT_EQ(test::run(sweep("whole", 6)).status, 0);
   std::ofstream(dir_.file("job.sh"))
@@ -271,7 +271,7 @@ TEST_F(SweepCommand, ACaptureThatHasChangedIsRefused) {
 }
 
 TEST_F(SweepCommand, WhatTheModelDoesNotFollowIsRefusedUnlessForced) {
-  // An image that is not the one from before the trace: a part of it is in use.
+  // Not the image from before the trace: a part of it is in use.
   const auto made = test::run({E4REPLAY, "replay", image_, trace_, "-p", "legacy", "--write-image",
                                dir_.file("later.img")});
   ASSERT_EQ(made.status, 0) << made.err;

@@ -28,7 +28,7 @@ TEST(Line, BeginsWithThePointAndEndsWithASum) {
   EXPECT_NE(made_line(plan, 0).find("\"tunables\":{},"), std::string::npos) << "it has none";
 }
 
-// "123456789" is what checksums are told apart by.
+// "123456789" is the standard check input of checksums.
 TEST(Line, ChecksumIsCrc32c) {
   EXPECT_EQ(checksum("123456789"), 0xe3069283u);
   EXPECT_EQ(checksum("6789", checksum("12345")), 0xe3069283u);
@@ -40,7 +40,8 @@ TEST(Line, SaysWhichPointItIs) {
     EXPECT_EQ(point_of(plan, made_line(plan, i)), i);
 }
 
-// As lines were before they had a name: without it, and with the sum of what is left.
+// The older form of a line, without its name: removes the name and computes the checksum of the
+// rest.
 std::string unnamed(const std::string& line) {
   const std::size_t name = line.find("\"point\"");
   const std::string body = "{" + line.substr(name, line.rfind(",\"crc\"") - name);

@@ -4,7 +4,7 @@
 #include "sweep/line.h"
 #include "sweep/manifest.h"
 
-// Points without a replay.
+// Points made without a replay.
 namespace e4r::sweep {
 
 // Two captures, two policies, a tunable that one of the policies does not have: six points.
@@ -16,7 +16,7 @@ namespace e4r::sweep {
   return *make_plan(std::move(spec));
 }
 
-// What a run of the point might have ended with.
+// A possible result of the point.
 [[nodiscard]] inline std::string made_line(const Plan& plan, std::size_t index,
                                            std::uint64_t scanned = 7) {
   results::Outcome run;

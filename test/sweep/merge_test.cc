@@ -26,7 +26,7 @@ class MergeTest : public ::testing::Test {
     EXPECT_TRUE(files.ok());
     return manifest_text(kProgram, plan_, ids, *files, range);
   }
-  // A part that has these of its points; returns its directory.
+  // Makes a part with these of its points; returns its directory.
   std::string part(const std::string& name, const Range& range,
                    const std::vector<std::size_t>& numbers, std::uint64_t scanned = 7) {
     const std::string where = dir_.file(name);
@@ -84,7 +84,7 @@ TEST_F(MergeTest, RefusesWhatDoesNotBelongTogether) {
   EXPECT_NE(refusal({a, b}).find("is of another sweep than " + a), std::string::npos);
 }
 
-// Cut or spoilt anywhere, a sweep.json is answered with an error, or is as good as it was.
+// A sweep.json that is cut or damaged anywhere gives an error, or still works.
 TEST_F(MergeTest, DamagedManifestsAreErrors) {
   const std::string a = part("a", {1, 4}, {1});
   const std::string good = manifest({1, 4});
@@ -105,7 +105,7 @@ TEST(Jobs, SharesAreAllPointsOnce) {
   const std::string script = slurm_script(jobs);
   EXPECT_NE(script.find("#SBATCH --array=1-7\n"), std::string::npos);
   EXPECT_NE(script.find("'it'\\''s'/part-\"$job\" --resume\n"), std::string::npos) << script;
-  // Lost with its node, a job comes again wherever the cluster's JobRequeue stands.
+  // If its node is lost, a job runs again even if the cluster's JobRequeue is off.
   EXPECT_NE(script.find("\n#SBATCH --requeue\n"), std::string::npos);
   const auto from = script.find("first=");
   const std::string sums = script.substr(from, script.find("mkdir") - from);
@@ -121,8 +121,7 @@ TEST(Jobs, SharesAreAllPointsOnce) {
   EXPECT_EQ(next, 101u);
 }
 
-// A sweep over the code of a kernel knows when the kernel has been built anew, and is joined where
-// the kernel is not.
+// A sweep over a kernel's code notices a rebuilt kernel. Joining does not need the kernel.
 TEST_F(MergeTest, KernelsArePoliciesToo) {
   const std::string path = dir_.file("mine.uml");
   const auto build = [&](std::string_view code) {

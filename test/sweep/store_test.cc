@@ -84,7 +84,7 @@ TEST_F(StoreTest, GoesOnFromAJournalCutAnywhere) {
     const bool whole = length == 0 || length == first || length == journal.size();
     EXPECT_EQ(store->finished().damaged, whole ? 0u : 1u) << length;
     EXPECT_EQ(store->finished().count, length < first ? 0u : length < journal.size() ? 1u : 2u);
-    // What was torn is gone: what is added next stands in a line of its own.
+    // The torn line is gone, and the next point gets its own line.
     ASSERT_TRUE(store->add(0, made_line(plan_, 0)).ok());
     Finished again;
     take_lines(text("points.journal"), plan_, all_of(plan_), again);
@@ -93,8 +93,8 @@ TEST_F(StoreTest, GoesOnFromAJournalCutAnywhere) {
   }
 }
 
-// As on two nodes that do not see each other's locks: the other one has ended and taken the journal
-// away.
+// Like two nodes that do not see each other's locks: the other process has finished and removed the
+// journal.
 TEST_F(StoreTest, EndsWhereAnotherHasEnded) {
   auto store = begin(false);
   ASSERT_TRUE(store.ok());
@@ -127,7 +127,7 @@ TEST_F(StoreTest, WhatAKillLeftIsRemoved) {
   ASSERT_TRUE(begin(true).ok());
   EXPECT_FALSE(std::filesystem::exists(where_ + "/points.csv.Xy12Ab"));
   EXPECT_FALSE(std::filesystem::exists(where_ + "/sweep.sqlite.tmp"));
-  // Killed before it had written anything of its own.
+  // Killed before it wrote any point.
   std::filesystem::remove_all(where_);
   std::filesystem::create_directory(where_);
   put("sweep.json.Xy12Ab", "half");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Nothing that a terminal would obey reaches it, whoever has chosen the names.
+// No terminal control sequence reaches the terminal, wherever names come from.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Clears the screen in two ways, ends the line, turns the direction of text, and is no UTF-8.
+// Clears the screen in two ways, ends the line, changes the text direction, and is invalid UTF-8.
 const std::string kHostile =
     "\x1b[2J\xc2\x9b"
     "31m\n\xe2\x80\xae\xff";
@@ -40,7 +40,7 @@ constexpr const char* kLookups =
     "  x-57 [000] ..... 1.0: ext4_es_lookup_extent_enter: dev 98,0 ino 13 lblk 0\n"
     "  x-57 [000] ..... 1.1: ext4_es_lookup_extent_exit: dev 98,0 ino 13 found 1 [0/4) 100 W\n";
 
-// What in `text` a terminal would do something else with than to show it.
+// The parts of `text` that a terminal would not simply display.
 std::string obeyed_in(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -54,7 +54,7 @@ std::string obeyed_in(std::string_view text) {
   return out;
 }
 
-// The files of a fixture, all of their names with `mark` in them.
+// The files of a fixture, with `mark` in all of their names.
 struct Names {
   Names(const TempDir& dir, const std::string& mark)
       : image(dir.file(mark + "image")),
@@ -69,7 +69,7 @@ struct Names {
 
 class Escapes : public testing::Test {
  protected:
-  // Files that are there, with an image whose label, mount options and capture are hostile too.
+  // Makes these files, with an image whose label, mount options and capture are hostile too.
   void make(const Names& names) {
     make_image(names.image, 16u << 20, {"-t", "ext4", "-b", "1024"});
     const Outcome tuned = run(
@@ -82,14 +82,14 @@ class Escapes : public testing::Test {
     ASSERT_NO_FATAL_FAILURE(make_capture(names));
   }
 
-  // With the name of a counter that no kernel has.
+  // Contains the name of a counter that no kernel has.
   static std::string mb_stats() {
     std::string name = kHostile;
     std::ranges::replace(name, '\n', '\r');
     return "mballoc:\n\treqs: 1\n\t" + name + ": 3\n\t" + name + ":\n\t\thits: 4\n";
   }
 
-  // Every text that a trace carries is hostile.
+  // Every text in the trace is hostile.
   static void write_events(capture::CaptureWriter& writer) {
     auto trace = trace::open_trace_bytes(kRequests, "t");
     ASSERT_TRUE(trace.ok()) << trace.error().message;
@@ -226,7 +226,7 @@ class Escapes : public testing::Test {
   TempDir dir_;
 };
 
-// What is written to a standard output that is closed is lost, and every command says so.
+// If standard output is closed, output is lost, and every command reports this.
 TEST_F(Escapes, NoCommandLosesItsReportWithoutAWord) {
   const Names names(dir_, "plain");
   ASSERT_NO_FATAL_FAILURE(make(names));
@@ -261,11 +261,11 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     SCOPED_TRACE(fmt::format("{}", fmt::join(as_plain[i], " ")));
     const Outcome expected = run(as_plain[i]);
     Outcome outcome = run(as_hostile[i]);
-    std::erase(outcome.out, '\b');  // mke2fs counts with them
+    std::erase(outcome.out, '\b');  // mke2fs prints backspaces in its counters
     EXPECT_EQ(outcome.status, expected.status) << outcome.err << expected.err;
     EXPECT_EQ(obeyed_in(outcome.out), "") << escaped_lines(outcome.out);
     EXPECT_EQ(obeyed_in(outcome.err), "") << escaped_lines(outcome.err);
-    // To a page the end of a line is a blank, and a review breaks long lines.
+    // On a page a line end is a blank, and a review breaks long lines.
     if (!outcome.out.starts_with('<') && as_plain[i].at(1) != "review") {
       EXPECT_EQ(lines(outcome.out), lines(expected.out)) << escaped_lines(outcome.out);
     }

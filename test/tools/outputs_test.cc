@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// No command destroys what it should not: each output of each command on each kind of file.
+// No command destroys anything that it should not: each output of each command on each kind of
+// file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ class OutputsCommand : public testing::Test {
     return std::distance(fs::directory_iterator(dir_.path()), {});
   }
 
-  // Another name of a file, with the ending that stands for a form.
+  // Another name of a file, with the extension of a format.
   [[nodiscard]] std::string with_ending(const std::string& path, const std::string& ending) const {
     std::string link = file("ending" + ending);
     fs::remove(link);
@@ -60,7 +61,7 @@ class OutputsCommand : public testing::Test {
     return link;
   }
 
-  // Every command with the option or operand that names an output; text, and images.
+  // Every command with the option or operand that names an output: first text outputs, then images.
   [[nodiscard]] std::vector<Words> text_outputs(const std::string& out) const {
     return {{"freefrag", image_, "--json", out},
             {"info", capture_, "--json", out},
@@ -91,7 +92,7 @@ class OutputsCommand : public testing::Test {
     return all;
   }
 
-  // One line that says so, and nothing was written.
+  // Expects one line with the reason, and no output.
   void expect_refused(const Words& words, const std::string& why) {
     const auto before = files();
     const Outcome outcome = e4replay(words);
@@ -165,7 +166,7 @@ TEST_F(OutputsCommand, ConvertSaysFirstWhatItCannotWrite) {
                  "are one place");
 }
 
-// Copies of the machine's nodes: those themselves are not for tests.
+// Uses copies of the machine's device nodes.
 TEST_F(OutputsCommand, DeviceNodesStay) {
   const std::string null = file("null");
   const std::string disk = file("disk");
@@ -231,7 +232,7 @@ TEST_F(OutputsCommand, ASweepsDirectoryHoldsNoTrap) {
                  "are one place");
 }
 
-// Whatever ends it, and wherever it is at that moment.
+// Whatever signal ends it, at any moment.
 TEST_F(OutputsCommand, NothingIsLeftOfWhatWasStopped) {
   const auto before = files();
   const std::string fifo = file("fifo");
@@ -251,7 +252,7 @@ TEST_F(OutputsCommand, NothingIsLeftOfWhatWasStopped) {
   }
 }
 
-// A signal may come before mke2fs can take it, or when it has just ended.
+// A signal may arrive before mke2fs can handle it, or just after it has ended.
 TEST_F(OutputsCommand, ASignalThatMke2fsDidNotTakeEndsTheProgram) {
   const std::string mke2fs = file("deaf-mke2fs");
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What signals leave behind.
+// The effects of signals on files.
 #include "common/stop.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class Stop : public testing::Test {
   [[nodiscard]] std::ptrdiff_t files() const {
     return std::distance(std::filesystem::directory_iterator(dir_.path()), {});
   }
-  // Of a file that has a name although it is not finished.
+  // For a file that has a name although it is unfinished.
   void begin_and_raise(int signal) {
     auto out = Output::create(dir_.file("out"), OutputKind::file, {.needs_name = true});
     if (!out.ok() || files() != 1) std::exit(1);
@@ -56,7 +56,7 @@ TEST_F(Stop, WhatIsIgnoredStaysIgnored) {
         std::signal(SIGHUP, SIG_IGN);  // nohup
         remove_unfinished_on_signals();
         begin_and_raise(SIGHUP);
-        std::exit(files() == 0 ? 7 : 8);  // it was removed by its owner
+        std::exit(files() == 0 ? 7 : 8);  // its owner has removed it
       },
       testing::ExitedWithCode(7), "");
 }
