@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The BPF program of `e4replay record --events full`, compiled by clang for any kernel with BTF and
-# kept inside the executable.
+# The BPF program of `e4replay record --events full`, compiled by clang for any kernel with BTF and embedded in
+# the executable.
 set(E4R_BPF AUTO CACHE STRING "the BPF program of `record --events full`: AUTO, ON or OFF")
 set_property(CACHE E4R_BPF PROPERTY STRINGS AUTO ON OFF)
 set(E4R_HAVE_BPF OFF)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# cmake -DSOURCE=DIR -DOUTPUT=FILE [-DCOMMIT=TEXT] -P commit.cmake: writes a header that says which
-# commit DIR is checked out at, with -dirty behind it when files have been changed; nothing where DIR is
-# no checkout. TEXT: that instead. The file is touched only when it changes.
+# cmake -DSOURCE=DIR -DOUTPUT=FILE [-DCOMMIT=TEXT] -P commit.cmake: writes a header with the commit checked out
+# in DIR, followed by -dirty if files have been changed; empty if DIR is not a checkout. TEXT replaces the
+# commit. The file is touched only if it changes.
 if(NOT DEFINED COMMIT)
   set(COMMIT "")
-  # A tarball that lies in somebody else's checkout is none.
+  # A tarball that lies in another project's checkout is not a checkout.
   if(EXISTS ${SOURCE}/.git)
     execute_process(
       COMMAND git --no-optional-locks -C ${SOURCE} describe --always --dirty --exclude *

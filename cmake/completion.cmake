@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the shells complete, printed by the programs themselves, goes to where each shell looks.
+# Installs the completion scripts, printed by the programs themselves, where each shell looks for them.
 set(E4R_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
     CACHE STRING "where zsh's completions are installed (Debian: share/zsh/vendor-completions)")
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)

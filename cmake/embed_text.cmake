@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Writes files into a C++ source, as strings that are named by them: page.css is kPageCss. HEADER
-# declares them, in NAMESPACE. With BEHIND_LICENCE a file's first line, its licence, is left out.
+# Embeds files as strings in a C++ source. The names of the strings come from the files: page.css is kPageCss.
+# HEADER declares them, in NAMESPACE. BEHIND_LICENCE leaves out a file's first line, its licence.
 #   cmake "-DFILES=page.css;parts.js;..." -DHEADER=report/page_assets.h -DNAMESPACE=e4r::report
 #         [-DBEHIND_LICENCE=ON] -DOUT=page_assets.cc -P embed_text.cmake
 set(text "// Made by cmake/embed_text.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n\n")

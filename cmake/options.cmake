@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One interface target carries the flags that every target of ours is built with.
+# One interface target has the flags for all of our targets.
 add_library(e4r_options INTERFACE)
 target_compile_options(e4r_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wformat=2 -Wimplicit-fallthrough
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor$<SEMICOLON>-Woverloaded-virtual>)
-# GCC 12 sees overlapping copies in "literal" + std::string() when it optimises (its bug 105651,
-# mended in 13): no warning worth an error.
+# GCC 12 falsely warns of overlapping copies in "literal" + std::string() when it optimises (its bug 105651,
+# fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(e4r_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
   target_link_options(e4r_options INTERFACE -Wno-restrict) # the link compiles too, with -flto
@@ -15,7 +15,7 @@ endif()
 # costs a replay nothing (docs/design-tools.md).
 target_compile_options(e4r_options INTERFACE -fPIC -fvisibility=hidden
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
-# Ours, and those of them that the build makes.
+# Our headers, including generated ones.
 target_include_directories(e4r_options INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 if(E4R_WERROR)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Headers of libraries that nearly every file includes are compiled once for all targets: what is read
-# again and again takes most of the time of a build. Each file still names what it includes. The preset
-# dev builds without, and finds a file that does not.
+# Library headers that nearly every file includes are compiled once for all targets, because parsing them
+# repeatedly takes most of the build time. Each file still includes what it needs. The preset dev builds without
+# precompiled headers, and finds files that do not.
 option(E4R_PRECOMPILED "compile the common headers of libraries once, for all targets" OFF)
 
 set(e4r_common_headers
@@ -9,8 +9,8 @@ set(e4r_common_headers
   <iterator> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view>
   <thread> <tuple> <unordered_map> <utility> <vector> <fmt/format.h>)
 
-# e4r_add_precompiled(NAME HEADERS headers... [DEPENDS libraries...] [OPTIONS compiler options...]): the
-# target that compiles HEADERS. What uses them must be compiled with the same options.
+# e4r_add_precompiled(NAME HEADERS headers... [DEPENDS libraries...] [OPTIONS compiler options...]): adds the
+# target that compiles HEADERS. Its users must be compiled with the same options.
 function(e4r_add_precompiled name)
   if(NOT E4R_PRECOMPILED)
     return()
@@ -24,19 +24,19 @@ function(e4r_add_precompiled name)
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 
-# e4r_use_precompiled(TARGET NAME): the C++ files of TARGET begin with the headers of NAME.
+# e4r_use_precompiled(TARGET NAME): makes the C++ files of TARGET begin with the headers of NAME.
 function(e4r_use_precompiled target name)
   if(NOT TARGET ${name})
     return()
   endif()
-  # Boost's libraries come with definitions, which must be the same as well.
+  # Boost's libraries add definitions, which must be the same as well.
   get_target_property(libraries ${target} LINK_LIBRARIES)
   if(TARGET ${name}_json AND "Boost::json" IN_LIST libraries)
     set(name ${name}_json)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${name})
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
-  # CMake would compile the headers for the files in C as well.
+  # CMake would also compile the headers for C files.
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.c$")
   set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Python package (python/): with which interpreter, and where to. Of several interpreters it is the
-# system's, which has what distributions package.
+# The interpreter and the directory of the Python package (python/). Among several interpreters it chooses the
+# system's, which has the distribution's packages.
 set(E4R_PYTHON AUTO CACHE STRING "the Python package e4replay: AUTO, ON or OFF")
 set_property(CACHE E4R_PYTHON PROPERTY STRINGS AUTO ON OFF)
 set(E4R_HAVE_PYTHON OFF)
 
-# Below the prefix. On Debian /usr has a directory for all versions.
+# Relative to the prefix. On Debian, /usr has one directory for all versions.
 function(e4r_python_directory out)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c "import sys, sysconfig

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# cmake -DPROGRAM=FILE -DOUTPUT=FILE -DCASES=DIR -DTIMEOUT=SECONDS [-DSPLIT=SUITE,...] -P suites.cmake:
-# writes, for ctest, one test for each test suite of the GoogleTest program PROGRAM, since a process for
-# each case would cost more than most cases do. Cases of a suite in SPLIT take long: they are tests of
-# their own (label "case"), and no shard of a run leaves them out. Which cases a test ran is in
-# CASES/TEST.xml (a slash in TEST is written "__"); test/ran.sh counts these. Called after the program has
-# been linked.
+# cmake -DPROGRAM=FILE -DOUTPUT=FILE -DCASES=DIR -DTIMEOUT=SECONDS [-DSPLIT=SUITE,...] -P suites.cmake: writes a
+# ctest test for each test suite of the GoogleTest program PROGRAM, because a process per case would cost more
+# than most cases. Cases of suites in SPLIT take long, so they are separate tests (label "case"), and every
+# shard of a run includes them. CASES/TEST.xml records the cases that a test ran (with "__" for a slash in
+# TEST); test/ran.sh counts them. Called after the program has been linked.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed RESULT_VARIABLE status TIMEOUT 60)
 if(NOT status EQUAL 0)
@@ -25,8 +24,8 @@ function(add test filter)
   set(text "${text}" PARENT_SCOPE)
 endfunction()
 
-# A suite is a line that begins in the first column and ends in a dot; its cases are indented. Behind
-# either there may be a remark.
+# A suite is a line that begins in the first column and ends in a dot; its cases are indented. A comment may
+# follow either.
 string(REGEX MATCHALL "[^\n]+" lines "${listed}")
 foreach(line IN LISTS lines)
   string(REGEX REPLACE " +#.*$" "" line "${line}")

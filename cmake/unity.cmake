@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A unity build: files of one target are compiled as one, which takes less than half of the time, since
-# most of it goes into headers. CMake's own (CMAKE_UNITY_BUILD) includes files by absolute path before
-# 3.29, so that a compiler cache finds nothing of one checkout in another.
+# A unity build compiles several files of a target as one. It takes less than half of the time, since most of it
+# goes into headers. Before 3.29, CMake's own (CMAKE_UNITY_BUILD) includes files by absolute path, so a compiler
+# cache cannot share objects between checkouts.
 option(E4R_UNITY "compile the files of a target together" ON)
 set(E4R_UNITY_FILES 12 CACHE STRING "how many files are compiled as one")
 
-# e4r_unite(TARGET [ALWAYS]): the .cc files of TARGET that lie in the current directory become files that
-# include E4R_UNITY_FILES of them each. Their anonymous namespaces become one, so names in them must
-# differ. A file with the source property SKIP_UNITY_BUILD_INCLUSION stays alone.
+# e4r_unite(TARGET [ALWAYS]): combines the .cc files of TARGET in the current directory, E4R_UNITY_FILES at a
+# time. Their anonymous namespaces become one, so names in them must differ. A file with the source property
+# SKIP_UNITY_BUILD_INCLUSION stays separate.
 function(e4r_unite target)
   if(NOT E4R_UNITY AND NOT "${ARGN}" STREQUAL ALWAYS)
     return()

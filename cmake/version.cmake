@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4r_version: what --version says. One small file is compiled anew when the commit changes.
+# e4r_version: the text of --version. Only one small file is recompiled when the commit changes.
 set(E4R_COMMIT "auto" CACHE STRING "commit for --version; auto: git's, if this is a checkout")
 set(commit_args -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${PROJECT_BINARY_DIR}/commit/commit.h)
 if(NOT E4R_COMMIT STREQUAL "auto")

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Builds as others do, outside of the presets: warnings are errors here, the quick tests pass, and
-# what `cmake --install` puts into a DESTDIR runs.
+# Builds as other users do, without the presets. Warnings are errors, the quick tests must pass, and the files
+# that `cmake --install` puts into a DESTDIR must run.
 #   test/builds.sh [--list] [--all | --turn TEXT | NAME...]    default: --all
 #     release      gcc, CMAKE_BUILD_TYPE=Release
 #     clang        Debian's clang, Release, each file compiled alone, without the BPF program
 #     package      as dpkg-buildpackage does: no build type, the flags of dpkg-buildflags with all
 #                  hardening and link-time optimisation, and -DNDEBUG
-#     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian: no error, no
-#                  warning
-#     guide        docs/adding-a-built-in-policy.md and docs/adding-an-event.md carried out in a clone of HEAD,
+#     debian       dpkg-buildpackage in a clone of HEAD, with its tests, and lintian without errors
+#                  or warnings
+#     guide        follows docs/adding-a-built-in-policy.md and docs/adding-an-event.md in a clone of HEAD,
 #                  block by block
-#   --turn TEXT    the one that is TEXT's turn, by its hash (.ci/run: a commit)
-# Kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
+#   --turn TEXT    the build whose turn it is, by the hash of TEXT (.ci/run: a commit)
+# Files are kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all=(release clang package debian guide)
 # Left to the presets' runs: what starts programs or makes file systems by the hundred.
 slow=$(<test/slow)
-# Where everybody installs them to.
+# Files with a fixed place.
 installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-lazy share/man/man1/e4replay.1
            share/man/man1/e4replay-{age,freefrag,info,kernel,map,policies,record,replay,review}.1
            share/man/man1/e4replay-{policy-test,shrinker,sweep,trace,verify}.1
@@ -29,10 +29,10 @@ installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-l
             share/e4replay/schema/{common,replay.schema,verify.schema}.json
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
            share/fish/vendor_completions.d/{e4replay,mke2fs-lazy,tune2fs-lazy}.fish)
-# Below the directory of libraries, which packagers choose.
+# Files below the library directory, which packagers choose.
 libraries=(libe4replay.so libe4replay.so.0 pkgconfig/e4replay.pc
            cmake/e4replay/e4replay-config{,-version}.cmake)
-# Below the directory of Python's packages.
+# Files below the directory of Python packages.
 python=(e4replay/{__init__,policy,report}.py)
 
 usage() {
@@ -49,9 +49,9 @@ configure_package() {
     local variable
     export DEB_BUILD_MAINT_OPTIONS="hardening=+all optimize=+lto"
     export DEB_CPPFLAGS_MAINT_APPEND=-DNDEBUG
-    # Warnings of the link, which compiles too, are errors as well.
+    # Warnings while linking, which also compiles, are errors as well.
     export DEB_LDFLAGS_MAINT_APPEND=-Werror
-    # cmake looks at no CPPFLAGS: debhelper adds them to both.
+    # cmake ignores CPPFLAGS; debhelper adds them to both variables.
     for variable in CFLAGS CXXFLAGS; do
         export "$variable=$(dpkg-buildflags --get $variable) $(dpkg-buildflags --get CPPFLAGS)"
     done
@@ -70,7 +70,7 @@ configure_clang() {
         -DE4R_UNITY=OFF -DE4R_BPF=OFF
 }
 
-# use_tools PREFIX: each installed tool once. (In a list, where -e is off: hence &&.)
+# use_tools PREFIX: runs each installed tool once. (In a list, where -e is off: hence &&.)
 use_tools() {
     [ "$(command -v e4replay)" = "$1/bin/e4replay" ] &&
         mke2fs-lazy -q -F -t ext4 -E itable_init=lazy disk.img 64M &&
@@ -81,7 +81,7 @@ use_tools() {
         e4replay policies cr1.5
 }
 
-# installs DIR: what is installed below a DESTDIR is all there and runs.
+# installs DIR: the files installed below a DESTDIR are complete and run.
 installs() {
     local root work prefix libdir pythondir
     root=$PWD/$1/root
@@ -113,7 +113,7 @@ assert e4replay.find_policy("cr1.5").kernel' || {
     done
 }
 
-# has_files DIR: its packages have each installed file once.
+# has_files DIR: its packages contain each installed file once.
 has_files() {
     local deb file libdir
     libdir=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -127,7 +127,7 @@ has_files() {
     done
 }
 
-# What a packager does, with what is committed.
+# Builds like a packager, from the committed files.
 build_debian() {
     local dir=build/builds/debian started=$SECONDS
     tools/setup.sh debian
@@ -145,7 +145,7 @@ build_debian() {
     echo "builds.sh: debian passed in $((SECONDS - started)) s"
 }
 
-# follow PAGE DIR: carries the page out in the clone there.
+# follow PAGE DIR: follows the page in the clone in DIR.
 follow() {
     (cd "$2/e4replay" && . test/cached.sh && test/follow_guide.py "docs/$1" .) >"$2/$1.log" 2>&1 || {
         tail -50 "$2/$1.log" >&2
@@ -154,7 +154,7 @@ follow() {
     }
 }
 
-# shows PAGE DIR PATTERN...: what was printed meanwhile.
+# shows PAGE DIR PATTERN...: checks the output of the page's commands.
 shows() {
     local pattern
     for pattern in "${@:3}"; do
@@ -166,7 +166,7 @@ shows() {
     done
 }
 
-# A policy and an event that somebody adds: the pages' own files, rows and commands, and what they promise.
+# Adds a policy and an event: the pages' own files, rows and commands, and their promises.
 build_guide() {
     local dir=build/builds/guide started=$SECONDS
     rm -rf "$dir"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# README's commands on a fresh machine: a minimal Debian 12 in a directory of its own, with the clone of
-# this repository and nothing else. Takes the commands, and their order, from README. Needs root and Debian's
-# mirror, as this machine's apt is told to reach it. Removes everything that it made, also when interrupted.
+# Runs README's commands on a fresh machine: a minimal Debian 12 in a directory, with only the clone of this
+# repository. Takes the commands, and their order, from README. Needs root and the Debian mirror of this
+# machine's apt. Removes everything that it made, even when interrupted.
 #   test/fresh.sh [--installs]    --installs: what the commands install, and not what they build and test; then
 #                                 whether all groups of tools/setup.sh could be installed beside that
 set -euo pipefail
@@ -13,12 +13,12 @@ top=$(realpath "$(dirname "$0")/..")
 [ "$(id -u)" = 0 ] || die "needs root: debootstrap and chroot do"
 cd "$top"
 
-# Mounts are seen by these processes only, and all of both ends with the first of them, however that ends.
+# Only these processes see the mounts. All of them end with the first process, however it ends.
 if [ -z "${E4R_FRESH:-}" ]; then
     tools/setup.sh fresh
     E4R_FRESH=$(mktemp -d)
     export E4R_FRESH
-    # unshare heeds SIGKILL alone while it waits.
+    # While it waits, unshare reacts only to SIGKILL.
     trap 'kill -KILL "$!" 2>/dev/null || true; wait "$!" || true; rm -rf --one-file-system "$E4R_FRESH"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
@@ -28,18 +28,18 @@ if [ -z "${E4R_FRESH:-}" ]; then
 fi
 root=$E4R_FRESH/root
 
-# commands: README's, a line each.
+# commands: prints README's commands, one per line.
 commands() {
     sed -n '/^## Two commands/,/^## On /s/^    \(\.\/[^ ]*\).*/\1/p' README.md
 }
 
-# The first address of Debian 12 that apt has here.
+# The first address of Debian 12 in this machine's apt configuration.
 mirror() {
     # shellcheck disable=SC2016 # apt's own placeholders
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main'
 }
 
-# as_there FILE...: this machine's, where the other one will look for it.
+# as_there FILE...: copies this machine's files to the same places there.
 as_there() {
     local file
     for file; do
@@ -52,7 +52,7 @@ make_root() {
     uris=$(mirror)
     [ -n "$uris" ] || { apt-get -qq -o DPkg::Lock::Timeout=300 update && uris=$(mirror); }
     [ -n "$uris" ] || die "apt has no address of Debian 12 (bookworm): add one to its sources"
-    # Nothing of it outlives a power cut.
+    # Nothing needs to survive a power failure.
     mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fresh"
     debootstrap --variant=minbase bookworm "$root" "${uris%%$'\n'*}" >"$E4R_FRESH/log" 2>&1 || {
@@ -67,7 +67,7 @@ make_root() {
     mount --rbind /dev "$root/dev"
 }
 
-# The clone, with what has changed since the commit.
+# The clone, with uncommitted changes.
 clone() {
     git clone --quiet --no-hardlinks . "$root/e4replay"
     git ls-files -z --deleted | (cd "$root/e4replay" && xargs -0 rm -f)
@@ -75,7 +75,7 @@ clone() {
         tar --create --null --files-from - --ignore-failed-read 2>/dev/null | tar --extract --directory "$root/e4replay"
 }
 
-# there COMMAND...: in the clone, with the environment of somebody who has just logged in.
+# there COMMAND...: runs it in the clone, with the environment of a fresh login.
 there() {
     local -a proxies
     mapfile -t proxies < <(env | grep -i '^[a-z]*_proxy=')
@@ -83,14 +83,15 @@ there() {
     env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb "${proxies[@]}" chroot "$root" sh -c 'cd /e4replay && exec "$@"' - "$@"
 }
 
-# installs COMMAND: what it has tools/setup.sh install.
+# installs COMMAND: prints the groups that it installs with tools/setup.sh.
 installs() {
     local lines
     lines=$(grep '^tools/setup\.sh ' "$1") || die "$1 runs no tools/setup.sh: what does it install?"
     while read -r -a words; do there "${words[@]}" </dev/null; done <<<"$lines"
 }
 
-# All groups, and what debian/control asks for: whether apt finds a way, beside what is there now.
+# Asks apt whether all groups, and the build dependencies in debian/control, can be installed together with the
+# present packages.
 simulate() {
     local groups
     groups=$(sed -n 's/^#   tools\/setup\.sh \[\(.*\)\].*/\1/p' tools/setup.sh)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The cheapest proof: clang-format over every file, shellcheck over every script, and what tools
-# print by. Warnings are errors.
+# Cheap checks: clang-format on every file, shellcheck on every script, and the print functions of tools.
+# Warnings are errors.
 #   test/lint.sh
-#   test/lint.sh --tidy [BASE]    and clang-tidy over the files that have changed since commit BASE;
-#                                 default: all that came in the day before HEAD. BASE "all": every file,
+#   test/lint.sh --tidy [BASE]    also runs clang-tidy on the files changed since commit BASE;
+#                                 default: changes of the day before HEAD. BASE "all": every file,
 #                                 which takes half an hour
-#   test/lint.sh --turn TEXT      and clang-tidy over 24 of those that came in that day, by the hash of TEXT:
-#                                 what .ci/run does
+#   test/lint.sh --turn TEXT      also runs clang-tidy on 24 of those files, chosen by the hash of TEXT:
+#                                 .ci/run uses this
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh test lint
@@ -17,12 +17,12 @@ format() {
 }
 
 scripts() {
-    # Those that are sourced, such as the jobs of the lab, say which shell they are for.
+    # Sourced scripts, such as the lab's jobs, name their shell in a comment.
     git ls-files | grep -vE '^test/golden/.*/expect$|\.md$' | xargs grep -lE '^#!.*(bash|/sh)|^# shellcheck shell=' |
         xargs shellcheck -S warning
 }
 
-# What a tool prints may hold anybody's text: all of it goes through the one door that escapes it.
+# A tool's output may contain foreign text, so all output must go through the functions that escape it.
 prints() {
     if git ls-files 'tools/*.cc' 'tools/*.h' | grep -v '^tools/common/print_line.h$' |
         xargs grep -nE 'fmt::print\(|std::f?(printf|puts)\(|std::(cout|cerr)|\bperror\('; then
@@ -55,7 +55,7 @@ changed() {
     fi | { grep -v '^test/fuzz/' || true; }
 }
 
-# sample TEXT: 24 of the lines, by their hash and that of TEXT.
+# sample TEXT: prints 24 of the lines, chosen by their hash and that of TEXT.
 sample() {
     local line
     while read -r line; do echo "$(sha256sum <<<"$1 $line") $line"; done | sort | head -n 24 | awk '{ print $3 }'
@@ -65,9 +65,9 @@ sample() {
 tidy() {
     local log status=0
     [ $# -gt 0 ] || { echo "lint.sh: no source file has changed" && return; }
-    # Without unity: each file has a command of its own.
+    # Without unity builds, so that each file has its own command.
     cmake --preset dev -DBUILD_TESTING=ON >/dev/null
-    # What is made by the build is there before it is included.
+    # Generated headers must exist before they are included.
     cmake --build --preset dev --target e4r_commit e4r_perfetto >/dev/null
     log=$(mktemp)
     printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet \

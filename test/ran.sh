@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Says how many tests of a ctest run passed, and which did not run and why.
-#   test/ran.sh RESULTS [FLOOR]    RESULTS: what `ctest --output-junit` wrote
-# Where GoogleTest wrote which cases an entry of ctest ran (cases/ENTRY.xml beside RESULTS, with "__" for a
-# slash), each case counts; any other entry of ctest is one test. A skipped test is no test that passed: ctest's own "100% tests
-# passed ... out of N" counts it. Fails when fewer than FLOOR passed or any failed.
+# Prints the number of passed tests of a ctest run, and the tests that did not run, with reasons.
+#   test/ran.sh RESULTS [FLOOR]    RESULTS: the output file of `ctest --output-junit`
+# If GoogleTest recorded the cases of a ctest entry (cases/ENTRY.xml beside RESULTS, with "__" for a slash),
+# each case counts; any other ctest entry is one test. A skipped test does not count as passed, although ctest's
+# own "100% tests passed ... out of N" counts it. Fails if fewer than FLOOR passed or any failed.
 set -euo pipefail
 { [ $# -ge 1 ] && [ $# -le 2 ]; } || { sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2; }
 [ -s "$1" ] || { echo "ran.sh: no results in $1: did ctest run?" >&2 && exit 1; }
@@ -26,7 +26,7 @@ awk -v floor="${2:-0}" '
         count(status, name, reason)
     }
 
-    # GoogleTest: one line for a case, then what failed or why it was skipped.
+    # GoogleTest: one line per case, then the failures or the reason for skipping.
     FNR == 1 {
         of_ctest = FILENAME !~ /\/cases\/[^\/]*$/
         suite = FILENAME; sub(/.*\//, "", suite); sub(/\.xml$/, "", suite); gsub(/__/, "/", suite)
@@ -41,7 +41,7 @@ awk -v floor="${2:-0}" '
     !of_ctest && /<failure/ { status = "fail" }
     !of_ctest && /<skipped/ { reason = attribute("message"); sub(/^[^&]*&#x0A;/, "", reason); sub(/&#x0A;.*/, "", reason) }
     !of_ctest && /<\/testcase>/ { end_case() }
-    # ctest: the entries that are no suite, and suites that ended without saying what ran.
+    # ctest: entries that are not suites, and suites that ended without reporting their cases.
     of_ctest && /<testcase / {
         entry = attribute("status"); name = attribute("name"); reason = last = ""
         if (entry == "") entry = "unknown"
@@ -50,7 +50,7 @@ awk -v floor="${2:-0}" '
     of_ctest && entry != "" && last == "" && /<system-out>/ {
         last = $0; gsub(/^.*<system-out>|<.*/, "", last)
     }
-    # ctest calls a program that is missing "notrun", as it does a skipped test, and fails.
+    # If a program is missing, ctest calls it "notrun", like a skipped test, but fails.
     of_ctest && entry == "notrun" && last ~ /^Unable to find/ { entry = "fail" }
     of_ctest && /<\/testcase>/ {
         if (!(name in cases)) count(entry, name, last)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs what the tests need, builds, and runs every test. Ends with ctest's closing lines and how
-# many tests passed (test/ran.sh).
+# Installs the packages for the tests, builds, and runs every test. Ends with ctest's closing lines and the
+# number of passed tests (test/ran.sh).
 #   test/run.sh [PRESET [CTEST ARGUMENTS]]    default: release; also dev, asan, tsan
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every test under a sanitizer: what it finds anywhere fails the test that showed it.
+# Every test under a sanitizer. A finding in any process fails the test that caused it.
 #   test/sanitized.sh asan|tsan [--all | --turn TEXT | K]    default: --all
 #     asan           addresses and undefined behaviour, in 3 parts
 #     tsan           races of threads, in 4 parts
 #     K              the K-th part of N: every N-th case of every suite, and every N-th other test
-#     --turn TEXT    the part that is TEXT's turn, by its hash (such as a commit)
+#     --turn TEXT    the part whose turn it is, by the hash of TEXT (such as a commit)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ usage() {
 }
 
 preset=${1:-}
-# So many parts that one of them takes about ten minutes.
+# The number of parts makes each part take about ten minutes.
 case $preset in
 asan) parts=3 ;;
 tsan) parts=4 ;;
@@ -34,12 +34,12 @@ case ${2:---all} in
 *) usage ;;
 esac
 
-# tests CTEST_ARGUMENTS...: the names of those.
+# tests CTEST_ARGUMENTS...: prints the names of the selected tests.
 tests() {
     ctest --preset "$preset" -N "$@" | sed -n 's/^ *Test *#[0-9]*: //p'
 }
 
-# fixtures: the names of those that others need.
+# fixtures: prints the names of the fixtures of other tests.
 fixtures() {
     ctest --preset "$preset" --show-only=json-v1 | python3 -c '
 import json, sys
@@ -49,7 +49,7 @@ for test in json.load(sys.stdin)["tests"]:
 }
 
 floor=$(<test/floor)
-# gcc 12's runtime of the thread sanitizer refuses an address space that is laid out more at random than this.
+# gcc 12's thread sanitizer does not work with more random bits in the address space than this.
 fixed=()
 if [ $preset = tsan ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ]; then
     fixed=(setarch -R)
@@ -58,10 +58,10 @@ choice=()
 if [ "$part" != all ]; then
     echo "sanitized.sh: $preset, part $part of $parts"
     "${fixed[@]}" test/run.sh "$preset" -N >/dev/null # builds
-    # GoogleTest leaves some suites with a case less than their share.
+    # Some suites have one case less than their share.
     floor=$((floor / parts - $(tests -L '^suite$' -LE '^case$' | wc -l) / 2))
     export GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1))
-    # Fixtures stay in every part: ctest does not bring back one that -E leaves out.
+    # Fixtures stay in every part, because ctest does not add fixtures that -E excludes.
     left_out=$({ tests -LE '^suite$' && tests -L '^case$'; } | grep -vxFf <(fixtures) |
         awk "NR % $parts != $part - 1" | paste -sd'|')
     choice=(-E "^(${left_out//./\\.})\$")

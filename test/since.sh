@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The commit that proofs of what has changed begin at: the last one that is a day older than HEAD, or
-# the first of all.
+# The reference commit for tests of changes: the last commit that is a day older than HEAD, or the first commit.
 #   test/since.sh              prints it
-#   test/since.sh PATH...      ends with status 0 when something below PATH has changed since, else 1
+#   test/since.sh PATH...      exit status 0 if any file below PATH has changed since then, otherwise 1
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=$(git rev-list -1 --before=$(($(git log -1 --format=%ct HEAD) - 86400)) HEAD)

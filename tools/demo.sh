@@ -9,7 +9,7 @@ capture=${1:-posting-256g}
 build=build/release
 
 tools/setup.sh build
-# Without tests unless they have been configured already: those need more packages.
+# Without tests unless they are already configured, because they need more packages.
 [ -e "$build/build.ninja" ] || cmake --preset release -DBUILD_TESTING=OFF >/dev/null
 echo "building (the first time takes a minute or two) ..." >&2
 cmake --build "$build" --target e4replay >"$build/build.log" || {

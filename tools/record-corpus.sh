@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Records the captures of traces/corpus anew: real programs on ext4 file systems of this machine, on loop
-# devices, by `e4replay record`. Names, times and inode numbers are made anonymous. What the programs do is
-# seeded where they can be; the order of writeback is the kernel's.
+# Records the captures of traces/corpus again: real programs on ext4 file systems of this machine, on loop
+# devices, with `e4replay record`. Names, times and inode numbers are anonymized. The programs are seeded if
+# possible; the kernel chooses the order of writeback.
 #   tools/record-corpus.sh [-o DIR] [--manifest | NAME...]
 #                   DIR: default traces/corpus; NAME: default all, --list names them; --manifest: records
-#                   nothing, and writes DIR/MANIFEST anew
-# traces/corpus/TABLE says what is recorded. Needs root, tracefs, loop devices, 4 GB of disk in TMPDIR (/tmp),
-# and build/release/tools/e4replay (E4REPLAY=FILE: another one). Debian has no fsstress: FSSTRESS=FILE is that of
-# xfstests, and FSSTRESS_VERSION=TEXT is for the manifest. Captures of guests need kernels of the lab
-# (kernel/lab/lab build). DIR/MANIFEST then says what each is.
+#                   nothing, and rewrites DIR/MANIFEST
+# traces/corpus/TABLE lists the recordings. Needs root, tracefs, loop devices, 4 GB of disk in TMPDIR (/tmp),
+# and build/release/tools/e4replay (E4REPLAY=FILE: another program). Debian has no fsstress: FSSTRESS=FILE names
+# the program of xfstests, and FSSTRESS_VERSION=TEXT its version for the manifest. Captures of guests need
+# kernels of the lab (kernel/lab/lab build). DIR/MANIFEST describes each capture.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -28,7 +28,7 @@ usage() {
     exit 2
 }
 
-# ---- the programs; each is called in an empty directory of the file system
+# ---- the programs; each runs in an empty directory of the file system
 
 # Deliveries into maildirs: written to tmp, synced, renamed; the oldest expire.
 mail() {
@@ -107,7 +107,7 @@ rocksdb_run() {
         --max_background_jobs=2 >/dev/null 2>&1
 }
 
-# Commits, clones, checkouts and a repack of a repository that is made here.
+# Commits, clones, checkouts and a repack of a generated repository.
 git_run() {
     export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'
     export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
@@ -139,7 +139,7 @@ kbuild() {
     make -s -C tools/lib/bpf clean
 }
 
-# Packages that are installed here, packed and unpacked again, upgraded and removed.
+# Packages of this machine, repacked, unpacked, upgraded and removed.
 dpkg_run() {
     local package
     for package in bash coreutils dpkg git gcc-12 perl-base python3.11-minimal tar; do
@@ -169,7 +169,7 @@ rsync_run() {
     rsync -a --delete --inplace copy/ mirror/
 }
 
-# Disks of guests: sparse ones that fill up at random, copies of them, and discards by their guests.
+# Guests' disks: sparse files that fill up at random, copies of them, and discards by the guests.
 vm_images() {
     local disk
     for disk in a b c; do
@@ -193,7 +193,7 @@ PY
     qemu-img convert -q -O qcow2 b.raw packed.qcow2
 }
 
-# Pieces of several large files that arrive in no order.
+# Pieces of several large files that arrive in random order.
 random_fill() {
     python3 - <<'PY'
 import os, random
@@ -224,7 +224,7 @@ dbench_run() {
     dbench -D . -t 6 8 -c /usr/share/dbench/client.txt >/dev/null 2>&1 || dbench -D . -t 6 8 >/dev/null
 }
 
-# Files of many sizes until there is no room, a third removed, and again.
+# Files of many sizes until no space is left, a third removed, and again.
 near_full() {
     python3 - <<'PY'
 import os, random
@@ -248,7 +248,7 @@ for turn in range(4):
 PY
 }
 
-# What bigalloc is aged by: files until four fifths are in use, half of them removed, and again.
+# Ages bigalloc: files until four fifths are in use, half of them removed, and again.
 files() {
     python3 - <<'PY'
 import os, random
@@ -282,7 +282,7 @@ cleanup() {
     [ -z "$work" ] || rm -rf "$work"
 }
 
-# make_start NAME SIZE MKE2FS AGE: the file system, in $work/disk.img.
+# make_start NAME SIZE MKE2FS AGE: makes the file system in $work/disk.img.
 make_start() {
     local image=$work/disk.img mke2fs=()
     IFS=: read -ra mke2fs <<<"$3"
@@ -316,8 +316,8 @@ unmount_start() {
     mounted=
 }
 
-# record_here NAME MOUNT FUNCTION: on the machine's own kernel, into $work/raw.e4c. With the sizes and the
-# writers of files where the name ends in -full.
+# record_here NAME MOUNT FUNCTION: records on the machine's own kernel, into $work/raw.e4c. With the sizes and
+# the writers of files if the name ends in -full.
 record_here() {
     local events=minimal
     [[ $1 != *-full ]] || events=full
@@ -353,7 +353,7 @@ record() {
     mv "$work/$1.e4c" "$out/$1.e4c"
 }
 
-# What each program is, by the function that runs it.
+# Describes each program, by the function that runs it.
 packages='mail python3
 postmark_run postmark
 pgbench_run postgresql-15
@@ -370,7 +370,7 @@ fsmark_run fsmark
 dbench_run dbench
 near_full python3'
 
-# The row of a capture: what the table says, and how far the model of the kernel follows it.
+# The row of a capture: the columns of the table, and the agreement of the kernel's model.
 manifest_row() {
     local answer package version
     package=$(awk -v of="$7" '$1 == of { print $2 }' <<<"$packages")
@@ -381,7 +381,7 @@ manifest_row() {
         <<<"$answer"
 }
 
-# The comments of MANIFEST stay; rows and checksums are made anew, of the captures that are there.
+# Keeps the comments of MANIFEST; rewrites rows and checksums of the existing captures.
 write_manifest() {
     local row name
     sed '/^#/!d' "$out/MANIFEST" >"$work/manifest" 2>/dev/null || true
@@ -398,8 +398,8 @@ rows() {
     grep -v '^#' "$table"
 }
 
-# These programs end before a machine would write back what they have written. So it is written back every
-# two seconds, which also makes a second writer.
+# These programs end before a machine would write back their data. So write back every two seconds, which also
+# adds a second writer.
 if [ "${1:-}" = --inside ]; then
     (cd / && while sleep 2; do sync -f "$2"; done) &
     syncing=$!

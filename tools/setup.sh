@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs, from Debian 12 by name, what the project builds, tests and runs with. Does nothing when
-# all of it is there. Needs root (or sudo) only when something is missing.
+# Installs the packages for building, testing and running the project, from Debian 12, by name. Does nothing if
+# all are installed. Needs root (or sudo) only if something is missing.
 #   tools/setup.sh [build|test|fuzz|package|debian|lint|lab|xfstests|qemu|arm64|cluster|browser|corpus|fresh]...
 #                                            default: build
 set -euo pipefail
@@ -9,9 +9,9 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config libext2fs-dev comerr-dev libblkid-dev libfmt-dev libzstd-dev
        zlib1g-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libtraceevent-dev libtracefs-dev
        libsqlite3-dev libprotobuf-dev protobuf-compiler libnlopt-dev zstd tar)
-# clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package.
-# A build can do without. python3-munkres: python3-fonttools, which python3-matplotlib needs, takes it in
-# place of python3-scipy. That one leads to libboost-dev 1.74, which conflicts with libboost1.81-dev.
+# clang and libbpf-dev: for `record --events full`; pybind11-dev and python3-dev: for the Python package. Both
+# are optional for a build. python3-munkres: python3-matplotlib needs python3-fonttools, which accepts it in
+# place of python3-scipy. python3-scipy would pull in libboost-dev 1.74, which conflicts with libboost1.81-dev.
 test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make patch
       python3-jsonschema python3-protobuf sqlite3 xz-utils fish zsh ccache file man-db rpm strace
       pybind11-dev python3-dev python3-numpy python3-pandas python3-matplotlib python3-munkres
@@ -19,30 +19,30 @@ test=(clang libbpf-dev xfsprogs libgtest-dev libbenchmark-dev e2fsprogs git make
 fuzz=(clang libclang-rt-14-dev)
 # Other compilers and a packager's flags.
 package=(clang dpkg-dev)
-# With what debian/control asks for (build_depends).
+# Together with the build dependencies in debian/control (build_depends).
 debian=(build-essential debhelper dpkg-dev fakeroot git lintian)
 lint=(clang-format clang-tidy shellcheck)
 # kernel/lab: kernels built from Debian's source, run as User Mode Linux.
 lab=(linux-source-6.1 gcc make bc bison flex libelf-dev libssl-dev git perl xz-utils ccache fio
      jq procps postmark dmsetup e2fsprogs python3-ply python3-git nfs-kernel-server nfs-common rpcbind
      uml-utilities iproute2 trace-cmd)
-# `lab xfstests`: what builds a checkout of xfstests, and the programs of its tests of ext4.
+# `lab xfstests`: the build of a checkout of xfstests, and the programs of its ext4 tests.
 xfstests=(acl attr autoconf automake bc dbench dmsetup e2fsprogs fio fsverity gawk gcc gettext git indent keyutils
           libacl1-dev libaio-dev libattr1-dev libcap-dev libcap2-bin libgdbm-dev libssl-dev libtool libtool-bin
           liburing-dev make perl psmisc python3 quota uuid-dev uuid-runtime xfslibs-dev xfsprogs)
 qemu=(qemu-system-x86)
-# Guests with pages of 64 KiB.
+# For guests with pages of 64 KiB.
 arm64=(qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu)
-# Where `sweep --emit` is tested, and the page of `replay --html`.
+# For tests of `sweep --emit`, and of the page of `replay --html`.
 cluster=(slurm-wlm munge parallel)
 browser=(chromium)
 # The programs that tools/record-corpus.sh records.
 corpus=(dbench dpkg e2fsprogs fsmark g++ git jq libelf-dev linux-source-6.1 make postgresql postmark
         python3 qemu-utils rocksdb-tools rsync sqlite3 xz-utils)
-# test/fresh.sh: a machine that has nothing yet.
+# For test/fresh.sh: an empty machine.
 fresh=(debootstrap git tar util-linux)
 
-# build_depends: the packages that debian/control names for a build, without versions and profiles.
+# build_depends: prints the build dependencies in debian/control, without versions and profiles.
 build_depends() {
     sed -n '/^Build-Depends:/,/^[^ B]/s/^ \([a-z0-9.+-]*\).*/\1/p' "$(dirname "$0")/../debian/control" |
         grep -v '^debhelper-compat$'
@@ -93,7 +93,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
-# What comes with a service (NFS, munge, Slurm) is not started here.
+# Services that come with packages (NFS, munge, Slurm) are not started.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
     printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee $policy >/dev/null

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _e4replay
 
-# Where the rung of a Policy stands in its ladder.
+# Marks the place of a Policy's own rung in its ladder.
 OWN = "own"
 
 
@@ -35,16 +35,17 @@ class Policy:
     nothing. An exception ends the replay and is raised there.
     """
 
-    name: str = ""  # in reports; empty: the class's in lower case
-    summary: str = ""  # one line; empty: the first one of the docstring
-    kernel: str = "legacy"  # whose other rules it has
-    # Rungs of the policy `kernel`, or of another one as "POLICY:CRITERION". The last walks through all groups.
+    name: str = ""  # in reports; empty: the class name in lower case
+    summary: str = ""  # one line; empty: the first line of the docstring
+    kernel: str = "legacy"  # the policy whose other rules apply
+    # Rungs of the policy `kernel`, or of another policy as "POLICY:CRITERION". The last walks through all
+    # groups.
     ladder: tuple[str, ...] = ("CR0", "CR1", OWN, "CR2", "CR3")
-    # As which the own rung is counted: a criterion that the ladder has not otherwise, or a name of its own. A
-    # process has four such names at most, also those of policies from files.
+    # The counter of the own rung: a criterion that the ladder does not otherwise have, or a new name. A process
+    # has at most four new names, including those of plug-ins.
     criterion: str = "CR1.5"
     meaning: str = "written in Python"
-    # As docs/adding-a-policy.md has them.
+    # As in docs/adding-a-policy.md.
     fast: bool = True
     striped: bool = False
     scan: str = "extents"

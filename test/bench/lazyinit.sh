@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# mke2fs-lazy beside stock mke2fs: Debian 12's, and 1.47.2 built from Debian 13's source.
+# Compares mke2fs-lazy with stock mke2fs: Debian 12's, and 1.47.2 built from Debian 13's source.
 #   lazyinit.sh [BUILD] [DIR]    default: build/release; DIR on a disk, default $TMPDIR or /tmp
 #   E4R_BENCH_GIB="16 256 1024 16384": sizes of sparse files (dumpe2fs alone takes 17 s at the last)
 #   E4R_BENCH_RAM_ONLY=1: of the loop devices, only the one on ramfs
-# Sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less a block, the most that a file on ext4 with
-# 4 KiB blocks holds): seconds, bytes that the process (and its children) wrote, bytes that the file
-# then has on disk, groups marked zeroed, median of three. Then, as root, loop devices: one that
-# has WRITE ZEROES, and one on ramfs that has not, where zeroing is held against dd.
+# For sparse files of 16 GiB, 256 GiB, 1 TiB and 16 TiB (less a block, the largest file on ext4 with 4 KiB
+# blocks): seconds, bytes written by the process and its children, bytes of the file on disk, groups marked as
+# zeroed; median of three. Then, as root, two loop devices: one with WRITE ZEROES, and one on ramfs without it,
+# where zeroing is compared with dd.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "${1:-build/release}")
@@ -32,13 +32,13 @@ else
 fi
 version() { "$1" -V 2>&1 | sed -n 's/^mke2fs \([^ ]*\).*/\1/p'; }
 
-# Runs a command: "SECONDS WRITTEN", what was written being counted by the kernel for it and its
-# children (wchar: bytes handed to write(); zeroing ioctls and fallocate are none).
+# Runs a command and prints "SECONDS WRITTEN". The kernel counts the bytes that the command and its children
+# write (wchar: bytes passed to write(); zeroing ioctls and fallocate do not count).
 measured() {
     python3 - "$@" <<'END'
 import subprocess, sys, time, os
 def wchar():
-    # Of children that were waited for, /proc/self/io has the sum.
+    # For children that were waited for, /proc/self/io has the sum.
     return int(next(l.split()[1] for l in open("/proc/self/io") if l.startswith("wchar")))
 before, start = wchar(), time.monotonic()
 done = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -52,7 +52,7 @@ END
 
 mib() { awk -v b="$1" 'BEGIN { printf "%.1f", b / 1048576 }'; }
 
-# One row: three runs on a new file (or on the device as it is), the one in the middle by time.
+# Prints one row: the median by time of three runs on a new file (or on the unchanged device).
 row() {
     local label=$1 target=$2 size=$3
     shift 3
@@ -77,7 +77,7 @@ all_rows() {
         name="mke2fs $(version "$mke2fs")"
         row "$name" "$target" "$size" "$mke2fs" -q -F -t ext4
         row "$name nodiscard" "$target" "$size" "$mke2fs" -q -F -t ext4 -E nodiscard
-        # ZERO_RANGE gives the file all blocks of all tables, a 64th of the file system.
+        # ZERO_RANGE allocates all blocks of all tables, 1/64 of the file system.
         if [ $((size / 64)) -lt $(($(df --output=avail -B1 "$work" | tail -1) / 2)) ]; then
             row "$name nodiscard, not lazy" "$target" "$size" "$mke2fs" -q -F -t ext4 -E \
                 nodiscard,lazy_itable_init=0
@@ -120,7 +120,7 @@ if [ -z "${E4R_BENCH_RAM_ONLY:-}" ]; then
     all_rows "$device" 0
 fi
 
-# ramfs has no fallocate, so this device has no WRITE ZEROES: what is zeroed is written.
+# ramfs has no fallocate, so this device has no WRITE ZEROES, and zeroing means writing.
 echo "loop device without WRITE ZEROES, 4 GiB on ramfs; tables of 1 GiB; median of five"
 mkdir "$work/ram"
 mount -t ramfs none "$work/ram"

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A long run of a fuzzer on one core, at the lowest priority, that goes on where the last one ended:
-# of fuzz_pair, or of another whose inputs are choices (fuzz_lazyinit).
+# Runs a fuzzer for a long time on one core, at the lowest priority, and continues where the last run ended:
+# fuzz_pair, or another fuzzer whose inputs are choices (fuzz_lazyinit).
 #   long.sh [-f FUZZER] SECONDS [CORPUS]     default: fuzz_pair, build/fuzz/long
-# Builds the fuzzer without libFuzzer's tracing of comparisons, which takes half of the time, and
-# leaves leaks to the short runs of run.sh; a fifth more is gained by a small quarantine, a tenth by
-# -O3. Ends by itself. Adds its executions and its seconds of one core to CORPUS.spent and prints the
-# sums; what it found, if anything, lies in CORPUS as crash-*, timeout-* or oom-*, and the exit status
-# is not 0.
-#   long.sh [-f FUZZER] --keep [CORPUS]      the fewest inputs that cover all, into test/fuzz/corpus
+# Builds the fuzzer without libFuzzer's tracing of comparisons, which takes half of the time, and leaves leaks
+# to the short runs of run.sh. A small quarantine gains another fifth, -O3 a tenth. Ends by itself. Adds its
+# executions and CPU seconds to CORPUS.spent and prints the sums. Findings are stored in CORPUS as crash-*,
+# timeout-* or oom-*, and then the exit status is not 0.
+#   long.sh [-f FUZZER] --keep [CORPUS]      copies the smallest set of inputs with full coverage to test/fuzz/corpus
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 name=fuzz_pair

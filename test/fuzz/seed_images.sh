@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fills a directory with tiny images, one for each way to lay out a file system.
+# Fills a directory with tiny images, one for each layout of a file system.
 set -euo pipefail
 out=$1
 PATH=$PATH:/usr/sbin:/sbin

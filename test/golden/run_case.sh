@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs one golden test: CASE/cmd prints, CASE/expect says what.
+# Runs one golden test: compares the output of CASE/cmd with CASE/expect.
 #   run_case.sh CASE E4REPLAY CAPTURES       with UPDATE=1: writes CASE/expect instead
 # `cmd` runs in bash in an empty directory with $e4replay, $tune2fs_lazy and $mke2fs_lazy (which
 # lie beside it), $traces (the bundled captures), $captures (their images and traces apart) and the function `run`, which runs a

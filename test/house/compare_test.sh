@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The statistics of `lab ab` against values worked out by hand.
+# Compares the statistics of `lab ab` with values computed by hand.
 #   compare_test.sh COMPARE.AWK
 set -euo pipefail
 script=$1
@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-# table RATIO...: the table of pairs with these ratios, all against 200.
+# table RATIO...: makes the table of pairs with these ratios, all against 200.
 table() {
     local pair=0 ratio
     for ratio; do
@@ -23,33 +23,33 @@ table() {
     awk -v A=a -v B=b -v limits="${limits:-}" -f "$script" "$work/values" >"$work/table"
 }
 
-# expect TEXT: somewhere in the table, spaces as one.
+# expect TEXT: the table contains TEXT, with multiple spaces reduced to one.
 expect() {
     tr -s ' ' <"$work/table" | grep -qF -- "$1" || fail "no '$1' in: $(cat "$work/table")"
 }
 
-# Ten in any order: median between the fifth and the sixth, interval from the second to the ninth,
-# which covers it with 1 - 2 (1 + 10) / 1024.
+# Ten ratios in any order: the median is between the fifth and the sixth; the interval from the second to the
+# ninth covers it with 1 - 2 (1 + 10) / 1024.
 table 0.97 1.01 0.91 0.93 0.95 0.92 0.94 0.96 0.98 0.99
 expect " 0.955 0.920-0.990 "
 expect "10 pairs; the interval of the median covers 97.9 %"
-# Six: the ends, 1 - 2 / 64. Five: 1 - 2 / 32 is less than 95 %.
+# Six ratios: the interval is the whole range, 1 - 2 / 64. Five: 1 - 2 / 32 is below 95 %.
 table 1.5 1.1 1.2 1.3 1.4 1.6
 expect " 1.350 1.100-1.600 "
 expect "covers 96.9 %"
 table 1.1 1.2 1.3 1.4 1.5
 expect " 1.300 - 1.29"
 expect "5 pairs: too few for an interval of the median (6)"
-# Logarithms 0, 1, 2 times log 2: mean and standard deviation log 2, t 4.303, so a factor of
-# 2 ^ (4.303 / sqrt 3) = 5.596 either way.
+# The logarithms are 0, 1, 2 times log 2: mean and standard deviation are log 2, t is 4.303, so the interval is
+# a factor of 2 ^ (4.303 / sqrt 3) = 5.596 in both directions.
 table 1 2 4
 expect " 2.000 - 2.000 (0.357-11.19"
-# 25, half of them 1 and half e^2, one e: mean e, standard deviation 1, t 2.064.
+# 25 ratios, half of them 1 and half e^2, one e: mean e, standard deviation 1, t 2.064.
 many=(2.7182818)
 for ((i = 0; i < 12; ++i)); do many+=(1 7.3890561); done
 table "${many[@]}"
 expect " 2.718 1.000-7.389 2.718 (1.799-4.107)"
-# One pair has neither; no ratio to what is nothing.
+# One pair has no interval; a division by zero has no ratio.
 table 1.25
 expect " 1.250 - -"
 printf '%s\n' "base 1 t 0" "patched 1 t 3" "base 1 u 2" "patched 1 u 0" >"$work/zero"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the programs in TOOLS print for a shell is understood by it, and completes.
+# The shell accepts the completion script of each program in TOOLS, and completes correctly.
 #   completion_test.sh fish|zsh TOOLS
-# Skipped (77) where that shell is not installed. bash: test/golden/completion-bash.
+# Skipped (77) if that shell is not installed. bash: test/golden/completion-bash.
 set -euo pipefail
 shell=$1 tools=$2
 command -v "$shell" >/dev/null || { echo "no $shell here" && exit 77; }
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# offers LINE WORD...: with the cursor at the end of LINE, Tab offers these words and no others.
+# offers LINE WORD...: with the cursor at the end of LINE, Tab offers exactly these words.
 offers() {
     local got wanted
     wanted=$(printf '%s\n' "${@:2}" | sort)
@@ -30,7 +30,7 @@ offers_fish() {
         complete -C '$1'") | cut -f 1
 }
 
-# A zsh with a terminal completes the line and runs it: a function prints the words it was given.
+# An interactive zsh completes the line and runs it: a function prints its arguments.
 offers_zsh() {
     (cd "$work" && zsh -f "$work/press_tab" "$1")
 }
@@ -69,7 +69,7 @@ if [ "$shell" = fish ]; then
     offers 'e4replay replay --json d' disk.img
     offers 'e4replay replay d' disk.img
     offers 'e4replay record --clock ' boot mono mono_raw
-    # The rows that a sweep can rank by, from its own words.
+    # The rows that can rank a sweep, from sweep's own error message.
     mapfile -t rows < <("$tools/e4replay" sweep none --best none 2>&1 | grep -oE '\bfiles/[a-z0-9_]+')
     [ ${#rows[@]} -ge 4 ] || fail "no rows of files"
     offers 'e4replay sweep --best files/' "${rows[@]}"

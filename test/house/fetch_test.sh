@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `lab fetch` and revisions of Debian's package, with a small tarball and a dpkg-query of our own.
+# Tests `lab fetch` and revisions of Debian's package, with a small tarball and a fake dpkg-query.
 #   fetch_test.sh LAB
 set -euo pipefail
 lab=$1
@@ -14,12 +14,12 @@ fail() {
     exit 1
 }
 
-# A tree whose Makefile knows one goal.
+# A tree whose Makefile has one target.
 mkdir "$work/linux-source-6.1"
 printf 'kernelversion:\n\t@echo 6.1.192\n' >"$work/linux-source-6.1/Makefile"
 tar -C "$work" -cJf "$E4R_TARBALL" linux-source-6.1
 
-# installed VERSION: what dpkg says is installed.
+# installed VERSION: makes a dpkg that reports this version.
 mkdir "$work/bin"
 PATH=$work/bin:$PATH
 installed() {
@@ -33,7 +33,7 @@ TEXT
     chmod +x "$work/bin/dpkg-query"
 }
 
-# expect STATUS OUT ERR [ARGUMENTS]: OUT is all of stdout, ERR a part of stderr ("" for silence).
+# expect STATUS OUT ERR [ARGUMENTS]: OUT is the whole stdout, ERR a part of stderr ("" for silence).
 expect() {
     local status=0 out err
     out=$("$lab" fetch "${@:4}" 2>"$work/err") || status=$?
@@ -52,7 +52,7 @@ expect 1 "" "lab fetch --again"
 [ ! -e "$E4R_LAB/base" ] || fail "a refused source was unpacked"
 installed 6.1.192-3
 expect 0 6.1.192-3 "warning: source is 6.1.192-3, the lab was tested on 6.1.192-2"
-# What is unpacked counts, not what is installed since.
+# The unpacked version counts, not a version installed later.
 installed 6.1.192-2
 expect 0 6.1.192-3 "warning: source is 6.1.192-3"
 expect 0 6.1.192-2 "" --again
@@ -63,7 +63,7 @@ installed 6.1.192-2 some-other-package
 expect 1 "" "not of package linux-source-6.1" --again
 installed 6.1.192-2
 expect 0 6.1.192-2 "" --again
-# As fetch.sh named its commit before it knew revisions.
+# The commit name of older versions of fetch.sh, without revisions.
 git -C "$E4R_LAB/base" commit -q --allow-empty -m "Debian linux-source-6.1 6.1.192"
 expect 1 "" "lab fetch --again"
 git -C "$E4R_LAB/base" commit -q --allow-empty -m "Debian linux-source-6.1 6.1.192-1"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md are carried out in a copy of kernel/, as far as
-# that needs no kernel: a tree with one file stands for Linux. docs/adding-a-row.md is carried out on the schemas.
-# Every command of the lab that a page shows is a step with these options.
+# Follows kernel/docs/adding-a-job.md and kernel/docs/adding-a-series.md in a copy of kernel/, except for steps
+# that need a kernel: a tree with one file replaces Linux. Follows docs/adding-a-row.md on the schemas. Checks
+# that every lab command in a page is a step with these options.
 #   guides_test.sh SOURCE
 set -euo pipefail
 source=$(realpath "$1")
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# commands PAGE FROM TO: the commands between two headings, without those that need a kernel.
+# commands PAGE FROM TO: prints the commands between two headings, without those that need a kernel.
 commands() {
     awk -v from="### $2" -v to="### $3" 'index($0, to) == 1 { exit } index($0, from) == 1 { inside = 1 }
         inside && /^    / { print substr($0, 5) }' "$source/$1"
@@ -30,12 +30,12 @@ git config --global user.name "A Reader"
 git config --global user.email reader@example.org
 git config --global init.defaultBranch main
 
-# A job. Its file is the block of the page.
+# A job. Its file is the code block of the page.
 [ ! -e kernel/lab/jobs/prealloc.sh ] || fail "there is a job prealloc: the page needs another example"
 awk '/^```$/ { exit } inside { print } /^```sh$/ { inside = 1 }' "$source/kernel/docs/adding-a-job.md" \
     >kernel/lab/jobs/prealloc.sh
 bash -n kernel/lab/jobs/prealloc.sh
-# Where there is one. (test/lint.sh holds it against every job.)
+# If shellcheck is installed. (test/lint.sh runs it on every job.)
 if command -v shellcheck >/dev/null; then shellcheck -S warning kernel/lab/jobs/prealloc.sh; fi
 commands kernel/docs/adding-a-job.md "2. " "3. " >"$work/commands"
 [ "$(wc -l <"$work/commands")" = 2 ] || fail "step 2 of adding-a-job.md has other commands than two"
@@ -43,7 +43,7 @@ while read -r command; do
     named=$(bash -c "$command" 2>/dev/null) || fail "'$command' ends with status $?"
     grep -qx prealloc <<<"$named" || fail "'$command' does not name the job"
 done <"$work/commands"
-# The page names each field that a job may have, and jobs have no others.
+# The page names exactly the fields of jobs.
 # shellcheck disable=SC2016 # a pattern
 fields=$(grep -ohE 'job_field "\$[^"]*" [a-z-]+|job_field "\$\(job_file "\$1"\)" [a-z]+' kernel/lab/*.sh kernel/lab/lib/*.sh |
     awk '{ print $NF }' | sort -u)
@@ -52,13 +52,13 @@ for field in $fields; do
     grep -qE "^\| .*\`$field\`.* \|" "$source/kernel/docs/adding-a-job.md" || fail "adding-a-job.md does not know '# $field:'"
 done
 for job in kernel/lab/jobs/*.sh; do
-    # The last comments before the first command; prose above them may have colons, too.
+    # The last comments before the first command; text above them may also contain colons.
     while read -r field; do
         grep -qx -- "$field" <<<"$fields" || fail "$job: nothing reads '# $field:'"
     done < <(sed '/^[^#]/,$d; /^# shellcheck/d' "$job" | tac | sed -nE '/^# [a-z][a-z-]*: /!q; s/^# ([a-z-]+): .*/\1/p')
 done
 
-# A series. Linux is a repository with one file, as `lab fetch` makes them.
+# A series. A repository with one file replaces Linux; `lab fetch` makes such repositories.
 git init -q -b base build/lab/base
 git -C build/lab/base config user.name lab
 git -C build/lab/base config user.email lab@localhost
@@ -76,24 +76,24 @@ grep -q '^Signed-off-by: A Reader <reader@example.org>$' kernel/patches/scan-les
     fail "the patch is signed by somebody else"
 [ ! -e build/scan-less ] || fail "the tree of step 1 is left"
 [[ $("$lab" apply scan-less 2>&1) == *"applied already"* ]] || fail "what is applied is applied again"
-# patches_of SERIES: as paths.
+# patches_of SERIES: prints paths.
 patches_of() {
     bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/series.sh; open_series "$1"; patches' series "$1"
 }
-# A topic brings with it those that its heading names.
+# A topic includes the topics named in its heading.
 printf '\n# few, on scan-less,none: of this test\nfew/0001-few.patch\n' >>kernel/series/6.1.series
 printf '\n# own, not in all: of this test\nown/0001-own.patch\n' >>kernel/series/6.1.series
 for name in few scan-less own,few; do
     patches_of "$name" | sed 's,/.*,,' | paste -sd' '
 done >"$work/brought"
 [ "$(paste -sd, "$work/brought")" = "scan-less few,scan-less,scan-less few own" ] || fail "topics brought: $(cat "$work/brought")"
-# The one that is not in all comes beside it.
+# A topic that is not in `all` can be added to it.
 for name in all all,own; do
     patches_of "$name" >"$work/brought"
     [ "$name $(grep -c '^own/' "$work/brought") $(grep -c '^few/' "$work/brought")" = "$name $((${#name} > 3)) 1" ] ||
         fail "$name is $(cat "$work/brought")"
 done
-# What figures.sh takes for its policy.
+# The policy that figures.sh uses for it.
 policy=$(bash -c '. kernel/lab/lib/common.sh; . kernel/lab/lib/figures.sh
     for tree in base scan-less all trace-inputs mballoc-cr1.5,es-shrinker 6.12 6.12-es-shrinker 7.3-trace-inputs 7.3-rotalloc \
         7.3-group-goal-trace-inputs; do policy_of_tree $tree; done' | paste -sd' ')
@@ -116,7 +116,7 @@ added=$(cat docs/schema/*.json | grep -c '"blocks_per_extent": {')
     fail "step 2 of adding-a-row.md misses a schema"
 for schema in docs/schema/*.json; do python3 -m json.tool "$schema" >"$work/out" || fail "step 2 of adding-a-row.md spoils $schema"; done
 
-# Commands of the lab in all pages.
+# The lab commands in all pages.
 shown=0
 while IFS=: read -r page _ command; do
     read -ra words <<<"${command#*/lab }"

@@ -9,11 +9,11 @@ import pathlib
 import re
 import sys
 
-# Files that the reader is to make.
+# Files that the reader creates.
 MADE = {"src/allocator/policies/roomy.cc", "kernel/lab/jobs/prealloc.sh"}
-# Where the readers of each product begin.
+# The first page of each product.
 PRODUCTS = ["tools/e4replay/README.md", "tools/tune2fs-lazy/README.md", "kernel/README.md"]
-# Places in text: a path from the root of the source with an extension, or a link of Markdown.
+# References in text: a path from the root of the source with an extension, or a Markdown link.
 NAMED = re.compile(r"(?<![\w./~$-])(?<!\]\()((?:docs|kernel|packaging|src|test|tools|traces)/[\w./-]*\.(?:cff|cc|cmake|h|js|json|md|png|py|sh|spec|svg))\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)\)")
 
@@ -37,7 +37,7 @@ def main(source):
                 wrong.append(f"{where} links to {link}")
     assert named > 200, f"{named} names"
     index = (source / "docs/index.md").read_text()
-    # One click from either to the page of each product.
+    # One click from README.md or docs/index.md to the page of each product.
     for product in PRODUCTS:
         for page, text in (("README.md", (source / "README.md").read_text()), ("docs/index.md", index)):
             if f"{product})" not in text:

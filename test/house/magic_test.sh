@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# file(1) knows captures and packed traces by packaging/magic/e4replay, and nothing else by it.
+# With packaging/magic/e4replay, file(1) recognizes captures and packed traces, and nothing else.
 #   magic_test.sh MAGIC E4REPLAY CAPTURES
-# Skipped (77) where there is no file.
+# Skipped (77) without file.
 set -euo pipefail
 magic=$(realpath "$1") e4replay=$2 captures=$3
 command -v file >/dev/null || { echo "no file(1) here" && exit 77; }
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4c" --image "$captures/churn-4k.img" >/dev/null
 "$e4replay" trace convert "$captures/churn-4k.trace.zst" "$work/run.e4t" >/dev/null
-# The ends of lines in the signature are there to show what a text transfer has spoilt.
+# The line ends in the signature reveal damage by a text transfer.
 sed 's/\r$//' "$work/run.e4c" >"$work/spoilt.e4c"
 printf 'text that names an .e4c\n' >"$work/text"
 
@@ -22,7 +22,7 @@ is() {
         exit 1
     }
 }
-# Compiling says what is wrong with an entry; matching does not.
+# Compiling reports mistakes in an entry; matching does not.
 warnings=$(cd "$work" && file -C -m "$magic" 2>&1) || true
 [ -z "$warnings" ] || {
     echo "magic_test: $warnings" >&2

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# man sets every page without a warning, its name is the file's, and the pages that it refers to exist.
+# man formats every page without a warning, its NAME section matches the file name, and the pages that it refers
+# to exist.
 #   manual_layout_test.sh PAGES
-# Skipped (77) where there is no man.
+# Skipped (77) without man.
 set -euo pipefail
 pages=$1
 command -v man >/dev/null || { echo "no man here" && exit 77; }

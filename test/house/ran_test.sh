@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# test/ran.sh counts what passed: against results that ctest itself writes.
+# Tests test/ran.sh on results written by ctest itself.
 #   ran_test.sh RAN
 set -euo pipefail
 ran=$1
@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-# results TEST...: results.xml of a ctest run over some of the tests below.
+# results TEST...: makes results.xml of a ctest run over some of the tests below.
 cat >"$work/CTestTestfile.cmake" <<'TEXT'
 add_test(one true)
 add_test(two printf "[  SKIPPED ] not here, but nobody looks for that\n")
@@ -26,8 +26,8 @@ add_test(absent /no/such/program)
 add_test(switched-off true)
 set_tests_properties(switched-off PROPERTIES DISABLED TRUE)
 TEXT
-# What GoogleTest writes of three suites: one case passes and two are skipped; one of two fails; and
-# all that ran had passed when the program ended with an error.
+# GoogleTest's output for three suites: in the first, one case passes and two are skipped; in the second, one of
+# two fails; in the third, all cases pass but the program ends with an error.
 mkdir "$work/cases"
 cat >"$work/suite.xml" <<'TEXT'
 <?xml version="1.0" encoding="UTF-8"?>
@@ -62,7 +62,7 @@ results() {
     ctest --test-dir "$work" -R "^($*)\$" --output-junit "$work/results.xml" >/dev/null 2>&1 || true
 }
 
-# expect STATUS TEXT [FLOOR]: TEXT is a line of what ran.sh prints.
+# expect STATUS TEXT [FLOOR]: ran.sh prints the line TEXT.
 expect() {
     local status=0 out
     out=$("$ran" "$work/results.xml" "${@:3}" 2>&1) || status=$?

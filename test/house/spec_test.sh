@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# rpm reads the spec, and its %files and what CMake installs are the same: no file is left out, and no
-# line names what is not there.
+# rpm accepts the spec, and its %files match the files that CMake installs: none is missing, and none is extra.
 #   spec_test.sh SPEC BUILD-DIRECTORY
-# Skipped (77) where there is no rpmspec.
+# Skipped (77) without rpmspec.
 set -euo pipefail
 spec=$1 build=$2
 command -v rpmspec >/dev/null || { echo "no rpmspec here" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
-# Where the Python package is; a build with a sanitizer has none.
+# The directory of the Python package; a build with a sanitizer has none.
 python=$(sed -n 's/^E4R_PYTHON_DIR:[A-Z]*=//p' "$build/CMakeCache.txt")
-# What Fedora's own packages define, and rpm alone does not. %license is a file of the source.
+# Macros that Fedora's own packages define, but rpm alone does not. %license is a file of the source.
 rpmspec -P --define '_docdir /usr/share/doc' --define "_libdir /usr/$libdir" --define "python3_sitearch /usr/${python:-none}" --define 'cmake cmake' --define 'cmake_build cmake --build .' \
     --define 'cmake_install cmake --install .' "$spec" >"$work/parsed"
 if grep -n '%{' "$work/parsed"; then
@@ -20,15 +19,15 @@ if grep -n '%{' "$work/parsed"; then
     exit 1
 fi
 sed -n '/^%files/,/^%changelog/p' "$work/parsed" | sed -n 's/^%doc //; s/^\//\//p' | grep -v '^/usr/none/' >"$work/patterns"
-# Not as the build is configured, whose prefix may be another; tests and what they need are not installed.
+# The configured prefix may differ, so set it here; tests and their helpers are not installed.
 DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
-# Debian has another place for zsh's completions.
+# Debian has another directory for zsh's completions.
 (cd "$work/root" && find . ! -type d | sed 's/^\.//; s,/zsh/vendor-completions/,/zsh/site-functions/,' | sort) >"$work/installed"
 [ "$(wc -l <"$work/installed")" -gt 20 ]
 
 status=0
 while read -r pattern; do
-    # A directory is all that lies below it.
+    # A directory stands for everything below it.
     [[ $pattern == */ ]] && pattern+='*'
     found=0
     while read -r file; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tour of docs/index.md and the commands of tools/tune2fs-lazy/README.md run as they stand there, but
-# for what needs root or a kernel tree. And what README.md, docs/data.md, docs/using.md and
-# docs/shrinker.md show as output of a command is its output.
+# Runs the tour of docs/index.md and the commands of tools/tune2fs-lazy/README.md unchanged, except those that
+# need root or a kernel tree. Compares the output shown in README.md, docs/data.md, docs/using.md and
+# docs/shrinker.md with the real output.
 #   tour_test.sh SOURCE TOOLS CAPTURES
 set -euo pipefail
 source=$(realpath "$1") captures=$(realpath "$3")
@@ -22,7 +22,7 @@ bash -e -x "$work/commands" >"$work/said" 2>&1 || {
     status=1
 }
 
-# What tools/tune2fs-lazy/README.md says to do with an image. (verify ends with status 3 when a flag lies.)
+# The commands of tools/tune2fs-lazy/README.md for an image. (verify ends with status 3 if a flag is false.)
 mkdir "$work/lazy"
 sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 4 ] || { echo "tour_test: tune2fs-lazy has fewer commands" >&2 && status=1; }
@@ -32,7 +32,8 @@ sed -n 's/^    //p' "$source/tools/tune2fs-lazy/README.md" >"$work/commands"
     status=1
 }
 
-# Lines behind "    $ e4replay ..." or "    $ sqlite3 ..." up to an empty line that no line of the block follows.
+# The lines after "    $ e4replay ..." or "    $ sqlite3 ...", up to an empty line that no line of the block
+# follows.
 ln -s "$captures"/* "$work"
 ln -s "$source/traces" "$work/traces"
 shown=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One version everywhere: CMakeLists.txt's, CHANGELOG.md, CITATION.cff, the packages for Debian and Fedora;
-# and one date of its release in the first two.
+# The version is the same everywhere: CMakeLists.txt, CHANGELOG.md, CITATION.cff, the Debian and Fedora
+# packages. The release date is the same in the changelog and the citation.
 #   version_test.sh SOURCE VERSION
 set -euo pipefail
 cd "$1"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `lab xfstests` without a guest: what it reads of a guest's output, its tables, which tests it takes, and what it
-# says of bad input.
+# Tests `lab xfstests` without a guest: parsing of a guest's output, tables, choice of tests, and errors for bad
+# input.
 #   xfstests_test.sh TOP
 set -euo pipefail
 top=$1
@@ -16,12 +16,12 @@ fail() {
     exit 1
 }
 
-# same WHAT: standard input is what $work/got has.
+# same WHAT: compares standard input with $work/got.
 same() {
     diff -u - "$work/got" || fail "$1 differs"
 }
 
-# ---- A guest's output.
+# ---- The output of a guest.
 results() {
     awk -f "$top/kernel/lab/lib/xfstests-results.awk" >"$work/got"
 }
@@ -46,7 +46,7 @@ ext4/005-a	pass	11	-
 ext4/006	fail	9	_check_dmesg: something found in dmesg
 ext4/007	fail	4	no reason was printed
 TEXT
-# Where a guest ended.
+# The test during which a guest ended.
 printf '%s\n' "xfstests: at ext4/001 4" "xfstests: ext4/001         5s" "xfstests: at ext4/002 9" | results
 same "results of a guest that died" <<'TEXT'
 ext4/001	pass	5	-
@@ -60,7 +60,7 @@ printf '%s\n' "Kernel panic" "xfstests: mkfs failed" | results
 same "results of nothing" </dev/null
 
 # ---- Tables.
-# result CONFIG TEST SIDE RESULTS...: of runs 1, 2, ...; LOG and REASON if set.
+# result CONFIG TEST SIDE RESULTS...: prints results of runs 1, 2, ...; LOG and REASON if set.
 result() {
     local run=0 result
     for result in "${@:4}"; do
@@ -68,7 +68,7 @@ result() {
         printf '%s\t%s\t%s\t%d\t%s\t7\t%s\t%s\n' "$1" "$2" "$3" $run "$result" "${LOG:--}" "${REASON:--}"
     done
 }
-# tables STATUS: of standard input.
+# tables STATUS: prints the tables of standard input.
 tables() {
     local status=0
     cat >"$work/kept"
@@ -126,7 +126,7 @@ passes that differ: none
 
 no new failure in 5 comparisons
 TEXT
-# A failure is new when stock passes every time: one of three is enough.
+# A failure is new if stock always passes and one of three runs fails.
 {
     result 4k ext4/001 stock pass pass pass
     result 4k ext4/001 patched pass fail pass
@@ -140,8 +140,8 @@ same "new failures" <<'TEXT'
 new failures: 1
   4k ext4/001
 TEXT
-# What the patched kernel passed, stock was spared: no failure of it can be new. What it did not pass in a run whose
-# stock is not there yet was not compared.
+# If stock was spared a test that the patched kernel passed, there is no new failure. If the patched kernel did
+# not pass and the stock run is still missing, the test was not compared.
 {
     result 4k ext4/001 patched pass pass
     result 4k ext4/001 stock spared spared

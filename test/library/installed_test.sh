@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What `cmake --install` puts into a prefix is enough to build against: each header compiles alone, the
-# examples are built through pkg-config and through find_package, and they say what the tool says. The
-# names that the library exports are those of a file.
+# The files that `cmake --install` puts into a prefix are enough to build against: each header compiles alone,
+# the examples build with pkg-config and with find_package, and they print the same as the tool. The exported
+# names match a file.
 #   installed_test.sh PART SOURCE-DIRECTORY PREFIX LIBDIR COMPILER [FLAGS...]
 #   PART: headers, pkg-config, cmake, symbols, plugin, guide or corpus
 set -euo pipefail
@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-# An image whose numbers are known, and what the examples make of it.
+# An image with known numbers, and the output of the examples.
 examples_say_what_the_tool_says() {
     local image=$work/image
     truncate -s 256M "$image"
@@ -98,7 +98,7 @@ plugin)
     cd "$work"
     make "$source/examples/roomy.cc" -o roomy.so
     [ -z "$(nm -DC --undefined-only roomy.so | grep e4r)" ] || fail "roomy.so needs a symbol of ours"
-    # By its file and by its name: a column.
+    # Named by its file or by its name, it gets a column.
     "$e4replay" "${replay[@]}" -p legacy,./roomy.so >by-file
     grep -qE '^ +start .* legacy +roomy ' by-file || fail "there is no column: $(<by-file)"
     E4REPLAY_POLICY_PATH=/nowhere:$work "$e4replay" "${replay[@]}" -p legacy,roomy >by-name
@@ -107,13 +107,13 @@ plugin)
     grep -q 'largest free chunk, down to a quarter' described || fail "it is not described: $(<described)"
     E4REPLAY_POLICY_PATH=$work "$e4replay" policies | grep -q '^roomy  *legacy with a rung' ||
         fail "e4replay policies does not list roomy"
-    # variant NAME EXPRESSION: ./NAME.so, of the example that sed has changed so.
+    # variant NAME EXPRESSION: makes ./NAME.so from the example, changed by sed.
     variant() {
         sed "$2" "$source/examples/roomy.cc" >"$1.cc"
         ! cmp -s "$1.cc" "$source/examples/roomy.cc" || fail "$1: the expression changes nothing in roomy.cc"
         make "$1.cc" -o "$1.so"
     }
-    # refused WORDS FILE: in one line.
+    # refused WORDS FILE: is refused with one line.
     refused() {
         local status=0
         "$e4replay" "${replay[@]}" -p "$2" >out 2>err || status=$?
@@ -127,7 +127,7 @@ plugin)
     refused "is a library, but no policy" ./nothing.so
     refused "is no policy that can be loaded" "$source/examples/roomy.cc"
     refused "No such file" ./none.so
-    # Loading less than a library says that it has ended the program.
+    # Loading a truncated library reports that it has ended the program.
     for size in 40 1000 4096; do
         head -c $size roomy.so >cut.so
         refused "is a library that has been cut short" ./cut.so
@@ -135,11 +135,11 @@ plugin)
     variant taken 's/"roomy"/"legacy"/'
     refused "there is a policy legacy already" ./taken.so
     grep -q '^ *roomy  *- ' by-file || fail "there is no row of its rung: $(<by-file)"
-    # A database of decisions has its tunable, by the default of the file.
+    # A database of decisions has its tunable, with the file's default.
     "$e4replay" "${replay[@]}" -p ./roomy.so --decisions roomy.sqlite >/dev/null
     [ "$(sqlite3 roomy.sqlite "SELECT value FROM meta WHERE run = 1 AND key = 'roomy_parts'")" = 4 ] ||
         fail "meta has another roomy_parts: $(sqlite3 roomy.sqlite "SELECT * FROM meta")"
-    # Its tunable: another answer, in a sweep too, which goes on with the same file alone.
+    # Its tunable changes the answer, also in a sweep, which continues only with the same file.
     sweep=(sweep "$captures/churn-4k.img:$captures/churn-4k.trace.zst" -p "legacy,./roomy.so" --no-progress)
     "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept >sweep.out
     [ "$(cut -d, -f3,4,"$(head -1 swept/points.csv | tr , '\n' | grep -nx mb_stats/roomy_stats/hits | cut -d: -f1)" \
@@ -156,7 +156,7 @@ plugin)
     if "$e4replay" "${sweep[@]}" --set roomy_parts=2,4,8 -o swept --resume 2>err; then fail "another file was taken"; fi
     grep -q 'roomy.* is no longer what it was' err || fail "another file: $(<err)"
     mv aside.so roomy.so
-    # What a rung does and must not ends the replay.
+    # Forbidden actions of a rung end the replay.
     ends() {
         if "$e4replay" "${replay[@]}" -p "$2" >out 2>err; then fail "$2 was taken"; fi
         [ "$(wc -l <err)" = 1 ] && grep -qF "$1" err || fail "$2: $(<err)"
@@ -165,7 +165,7 @@ plugin)
     ends "policy roomy: choose() of its rung roomy gave group 4711, which cannot be searched" ./group.so
     variant goal 's/set_goal_len(search, std::min.*/set_goal_len(search, 0);/'
     ends "policy roomy: its rung roomy set a goal of 0 clusters" ./goal.so
-    # The conformance suite: what a good policy passes, and bad ones do not.
+    # The conformance suite: a good policy passes, and bad policies do not.
     "$prefix/bin/e4replay-policy-test" ./roomy.so legacy >suite
     [ "$(grep -cE '^(roomy|legacy): 66 checks passed$' suite)" = 2 ] || fail "the suite says: $(<suite)"
     # fails CHECK FILE COMPLAINT
@@ -179,7 +179,7 @@ plugin)
     variant picky 's/largest_first(), cr2(), cr3()}/largest_first(), cr2(), picky()}/; s/^}  \/\/ namespace$/Rung picky() { Rung last = cr3(); last.least_free = [](const Search\&) { return 2u; }; return last; }\n&/'
     fails last-rung ./picky.so "the last rung wants more than one free cluster"
     fails finds-the-only-free-cluster ./picky.so "it was not found"
-    # Names: of rungs and tunables that there are, or that are none.
+    # Names of rungs and tunables that already exist or are invalid.
     variant criterion 's/out.name = "roomy"/out.name = "CR2"/'
     refused "a rung has the name CR2, which is a criterion's" ./criterion.so
     variant tunable 's/"roomy_parts", /"mb_stripe", /'
@@ -190,7 +190,7 @@ plugin)
     refused "the last rung must walk" ./bad.so
     ;;
 guide)
-    # docs/adding-a-policy.md, in an empty directory in which there is a recording alone.
+    # Follows docs/adding-a-policy.md in an empty directory with only a recording.
     mkdir "$work/empty" "$work/bin"
     printf '#!/bin/sh\nexec %s %s "$@"\n' "$compiler" "${flags[*]}" >"$work/bin/c++"
     chmod +x "$work/bin/c++"
@@ -201,7 +201,7 @@ guide)
     "$source/test/follow_guide.py" "$source/docs/adding-a-policy.md" "$work/empty" >"$work/log" 2>&1 ||
         fail "docs/adding-a-policy.md does not lead to its end: $(<"$work/log")"
     diff "$work/empty/roomy.cc" "$source/examples/roomy.cc" || fail "examples/roomy.cc is another file than the page's"
-    # What the page promises: a column, a row, checks that ran.
+    # The promises of the page: a column, a row, checks that ran.
     grep -qE '^ +start .* legacy +roomy ' "$work/log" && grep -qE '^  roomy +- ' "$work/log" ||
         fail "there is no column or no row: $(<"$work/log")"
     grep -qE '^roomy: [0-9]+ checks passed' "$work/log" || fail "no check ran: $(<"$work/log")"

@@ -15,12 +15,12 @@ import subprocess
 import sys
 import tempfile
 
-# What the closing events of a trace show of the searches; mb_stats has more.
+# Counters of searches that the closing events of a trace show; mb_stats has more.
 SHOWN_BY_TRACE = {"mb_stats/" + name for name in (
     "reqs", "success", "groups_scanned", "extents_scanned", "goal_hits")}
-# Two writers at a time: not every decision is followed, so the model alone does otherwise.
+# Two concurrent writers: not every decision is followed, so the model alone decides differently.
 NOT_FOLLOWED = {"fill-4k-enospc"}
-# What these kernels considered in CR1 the model does not count as they do (docs/fidelity.md).
+# The model does not count groups considered in CR1 as these kernels do (docs/fidelity.md).
 CR1 = {"groups_considered", "mb_stats/cr1_stats/groups_considered"}
 MISCOUNTED = {"linux618-churn-4k": CR1, "churn-4k-6.5": CR1, "linear4-4k-6.14": CR1}
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Real documents of every kind that the tools write, as OUT/KIND/NAME.json.
+# Makes real documents of every kind, as OUT/KIND/NAME.json.
 #   documents.sh E4REPLAY CAPTURES TRACES OUT
 set -euo pipefail
 e4replay=$1 captures=$2 traces=$3 out=$4
 tune2fs_lazy=$(dirname "$e4replay")/tune2fs-lazy
 cd "$captures"
 
-# Writes a document; status 3 is a verify that found disagreement.
+# Writes a document; status 3 is a verify with disagreement.
 write() {
     local kind=$1 name=$2 status=0
     shift 2
@@ -38,7 +38,7 @@ write verify same "$e4replay" verify churn-4k.img churn-4k.trace.zst --json -
 write verify free-run "$e4replay" verify churn-4k.img churn-4k.trace.zst --free-run --json -
 write verify differs "$e4replay" verify churn-4k.img churn-4k.trace.zst -p linear --json -
 write verify linux-6.18 "$e4replay" verify churn-4k.img linux618-churn-4k.trace.zst --json -
-# As if it had been mounted with -o discard.
+# As if mounted with -o discard.
 sed 's/ ext4 rw,/&discard,/' churn-4k.tunables >"$out/discard.tunables"
 write replay discard "$e4replay" replay churn-4k.img churn-4k.trace.zst \
     --tunables "$out/discard.tunables" --json -
@@ -65,7 +65,7 @@ write info whole "$e4replay" info "$out/whole.e4c" --json -
 write replay capture "$e4replay" replay "$out/whole.e4c" --json -
 head -c 200000 "$out/whole.e4c" >"$out/cut.e4c"
 write info cut "$e4replay" info "$out/cut.e4c" --json -
-# Captures that `record` wrote, on a file system that had been mounted before.
+# Captures written by `record`, on a file system that had been mounted before.
 for name in full writeback-8; do
     write info "recorded-$name" "$e4replay" info "$traces/$name.e4c" --json -
     write trace-info "recorded-$name" "$e4replay" trace info "$traces/$name.e4c" --json -

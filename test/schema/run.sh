@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Holds what every command writes as JSON against docs/schema.
+# Validates the JSON output of every command against docs/schema.
 #   run.sh E4REPLAY CAPTURES
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What slurm.sh and parallel.sh share: a sweep in four jobs, two of which are held in mid-run, and what
-# has to come out of it. Makes $work and goes to a directory in it.
+# Code shared by slurm.sh and parallel.sh: a sweep in four jobs, two of which are stopped half-way, and the
+# expected result. Makes $work and changes to a directory in it.
 #   . jobs.sh E4REPLAY CAPTURES
 
 e4replay=$(realpath "$1") captures=$(realpath "$2")
 points=32 jobs=4
 work=$(mktemp -d)
-# Marks what is started here: `ours` finds it, whoever its parent has become.
+# Marks the processes started here, so that `ours` finds them even after they get another parent.
 export E4R_SWEEP_TEST=$work
 
 fail() {
@@ -15,13 +15,13 @@ fail() {
     exit 1
 }
 
-# ours: the processes that were started with the mark and still run.
+# ours: prints the running processes with the mark.
 ours() (
     unset E4R_SWEEP_TEST # the processes that look are none of them
     grep -lzsxF "E4R_SWEEP_TEST=$work" /proc/[0-9]*/environ | tr -dc '0-9\n'
 )
 
-# kill_ours: all of them, and what these have started since.
+# kill_ours: kills all of them, and the processes that they started meanwhile.
 kill_ours() {
     local pids turn
     for ((turn = 0; turn < 100; ++turn)); do
@@ -32,7 +32,7 @@ kill_ours() {
     fail "cannot kill ${pids[*]}"
 }
 
-# wait_for SECONDS WHAT COMMAND...: until the command succeeds.
+# wait_for SECONDS WHAT COMMAND...: waits until the command succeeds.
 wait_for() {
     local end=$((SECONDS + $1)) what=$2
     shift 2
@@ -42,7 +42,7 @@ wait_for() {
     done
 }
 
-# clean_up: what went wrong is told by what was said; then nothing is left.
+# clean_up: after a failure prints the log; then removes everything.
 log=$work/log
 clean_up() {
     local status=$?
@@ -52,7 +52,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Names as a user may have them; the captures by names that only hold in this directory.
+# Names as a user may choose them; paths of the captures are relative to this directory.
 dir="$work/it's a sweep"
 mkdir "$dir"
 cd "$dir" || exit
@@ -63,9 +63,9 @@ sweep=("$e4replay" sweep midfrag-256g.img:midfrag-256g.e4t.zst -p 'legacy,cr1.5'
        --set mb_max_to_scan=1..16 --best files/extents)
 "${sweep[@]}" -o whole >table
 
-# Stands for e4replay in the jobs. The first time, jobs 1 and 2 are held when some of their points are
-# finished and others are not: stopped, with a file held-N that says who is to be killed. (When the
-# machine is so busy that a replay ends before it is stopped: once more.)
+# Replaces e4replay in the jobs. On the first run, jobs 1 and 2 are stopped when some but not all of their
+# points are finished, and a file held-N says which process to kill. (If the machine is so busy that a replay
+# ends before it is stopped, it tries again.)
 cat >held <<HELD
 #!/bin/sh
 job=\${SLURM_ARRAY_TASK_ID:-\${PARALLEL_SEQ:-}}
@@ -87,24 +87,24 @@ HELD
 chmod +x held
 export E4REPLAY="$dir/held"
 
-# emit KIND: its script, job.sh, in a place whose name has to be quoted.
+# emit KIND: writes its script, job.sh, to a path that needs quoting.
 emit() {
     "${sweep[@]}" -o parts --emit "$1" --jobs $jobs >job.sh
 }
 
-# both_held: jobs 1 and 2 are stopped in mid-run.
+# both_held: jobs 1 and 2 are stopped half-way.
 both_held() {
     [ -e held-1 ] && [ -e held-2 ]
 }
 
-# in_mid_run JOB: it has points and has not all of them.
+# in_mid_run JOB: it has some but not all of its points.
 in_mid_run() {
     local lines
     lines=$(grep -c '' "parts/part-$1/points.journal") || fail "job $1 has no journal"
     { [ "$lines" -ge 1 ] && [ "$lines" -lt $((points / jobs)) ]; } || fail "job $1 has $lines points"
 }
 
-# went_on FILE: it says that the job found some of its points.
+# went_on FILE: the job's output says that it found some of its points.
 went_on() {
     grep -qE "^parts/part-[12]: [1-7] of $((points / jobs)) points are there$" "$1" ||
         fail "$1 does not say that a job went on: $(cat "$1")"
@@ -120,7 +120,7 @@ refuses_to_join() {
     [ ! -e early ] || fail "--merge of what is not whole has written"
 }
 
-# same_as_whole DIRECTORY: the five files that one run leaves, byte for byte, and nothing else.
+# same_as_whole DIRECTORY: exactly the five files of one run, byte for byte.
 same_as_whole() {
     local file
     diff -r whole "$1" >&2 || fail "$1 is not what one run leaves"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What `sweep --emit parallel` prints, run by GNU parallel, killed in mid-run with all of its jobs, and
-# run again.
+# Runs the output of `sweep --emit parallel` with GNU parallel, kills it half-way with all of its jobs, and runs
+# it again.
 #   test/sweep/parallel.sh E4REPLAY CAPTURES      exit status 77: there is no GNU parallel
 set -euo pipefail
 parallel --version 2>/dev/null | grep -q '^GNU parallel' || {

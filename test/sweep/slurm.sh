@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What `sweep --emit slurm` prints, given to a Slurm of two nodes that is started here, on this machine.
-# Both nodes die in mid-run with all that runs there; one comes back, the other stays away. Slurm puts
-# their tasks back into the queue, these go on, and the parts join to what one run leaves.
+# Submits the output of `sweep --emit slurm` to a Slurm of two nodes that is started on this machine. Both nodes
+# die half-way with all of their processes; one comes back, the other does not. Slurm queues their tasks again,
+# the tasks continue, and the joined parts equal the result of one run.
 #   test/sweep/slurm.sh E4REPLAY CAPTURES      exit status 77: there is no Slurm
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
@@ -17,7 +17,7 @@ done
 export SLURM_CONF=$work/slurm.conf
 declare -A pid # of munged, slurmctld and the nodes
 
-# start NAME COMMAND...: a daemon, in the foreground of a process of its own.
+# start NAME COMMAND...: starts a daemon in the foreground of its own process.
 start() {
     "${@:2}" >>"$log/$1.out" 2>&1 &
     pid[$1]=$!
@@ -26,7 +26,7 @@ start_node() {
     start "$1" slurmd -D -N "$1"
 }
 
-# Three ports that nobody listens at, below those that the kernel hands out.
+# Three unused ports, below the kernel's range of dynamic ports.
 free_ports() {
     local port found=0
     for ((port = 20000 + RANDOM % 10000; found < 3; ++port)); do
@@ -36,8 +36,8 @@ free_ports() {
     done
 }
 
-# Nothing of it outside of $work. A job is put back into the queue only when it asks for it (JobRequeue).
-# What is short is waited for below; 5 s is the least for cred_expire, after which a job may run again.
+# Nothing is written outside of $work. A job is queued again only on request (JobRequeue). Short timeouts are
+# waited for below; 5 s is the minimum of cred_expire, after which a job may run again.
 configure() {
     local host port
     host=$(uname -n)
@@ -99,17 +99,17 @@ nodes_are() {
     [ "$(sinfo -hN -o '%N %t' 2>/dev/null | xargs)" = "$1" ]
 }
 
-# ended: nothing is in the queue.
+# ended: the queue is empty.
 ended() {
     [ -z "$(squeue -h 2>/dev/null || echo unknown)" ]
 }
 
-# task JOB N KEY: what scontrol has there.
+# task JOB N KEY: prints scontrol's value.
 task() {
     scontrol -o show job "$1" | sed -n "/ ArrayTaskId=$2 /s/.* $3=\([^ ]*\).*/\1/p"
 }
 
-# kill_node N: the node's daemon, and of task N the process that watches it, its script and its replay.
+# kill_node N: kills the node's daemon, and for task N its watching process, its script and its replay.
 kill_node() {
     local node pids
     read -r node pids <"held-$1"
@@ -131,7 +131,7 @@ kill_node 1
 kill_node 2
 read -r back _ <held-1
 read -r away _ <held-2
-# Slurm does not miss tasks younger than BatchStartTimeout and MessageTimeout in a node that comes back.
+# On a node that comes back, Slurm does not miss tasks younger than BatchStartTimeout and MessageTimeout.
 sleep 4
 start_node "$back"
 wait_for 300 "the tasks to end" ended
@@ -147,7 +147,7 @@ sh job.sh >joined
 same_as_whole parts/all
 diff table joined >&2 || fail "the table is not that of one run"
 
-# A part that is lost is named, and its task can be given to Slurm again.
+# A lost part is named, and its task can be submitted again.
 rm -r parts/part-3
 refuses_to_join 17-24
 sbatch --parsable --array=3 job.sh >/dev/null
