@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Power fails at any instant of zero_tables() on a real file system whose tables are full of old
-// data: e2fsck finds nothing, no flag lies, and another run does the rest.
+// Power fails at any moment of zero_tables() on a real file system whose tables are full of old
+// data: e2fsck finds nothing, no flag is false, and another run does the rest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using test::store;
 constexpr std::uint64_t kSize = 12u << 20;
 const int kPoints = test::points_of_run(150);
 
-// Old data everywhere, then mke2fs that leaves the tables as they are.
+// Fills the device with old data; mke2fs then leaves the tables unchanged.
 void make_lazy(const std::string& path, const std::vector<std::string>& options) {
   Rng rng(7);
   Disk junk(kSize);
@@ -52,8 +52,8 @@ std::vector<std::uint32_t> numbers(std::size_t count) {
 }
 
 struct Verdict {
-  bool readable = true;  // no descriptor is torn
-  int lies = 0;          // flags without zeros
+  bool readable = true;  // no torn descriptor
+  int lies = 0;          // flags of tables that are not zero
   int flags = 0;
 };
 
@@ -99,7 +99,7 @@ class Crash : public testing::TestWithParam<Format> {
     ASSERT_EQ(fsck.status, 0) << when << "\n" << fsck.out << fsck.err;
   }
 
-  // A second run on what the crash left: everything is zero and flagged after it.
+  // Runs again on the state after the crash: then every table is zero and flagged.
   void expect_finishes(const Disk& disk, const std::string& when) {
     RecordingTarget target(disk);
     const auto tables = Tables::open(target, Target::Access::write);
@@ -114,7 +114,7 @@ class Crash : public testing::TestWithParam<Format> {
     expect_clean(when + ", finished");
   }
 
-  // Crashes at seeded points; whole file system checked at each.
+  // Crashes at seeded points, with a check of the whole file system at each.
   void crash(const RecordingTarget& target, std::uint64_t seed, int points) {
     Rng rng(seed);
     for (int i = 0; i < points; ++i) {
@@ -147,8 +147,8 @@ TEST_P(Crash, WithThreadsToo) {
   crash(*target, seed_of_run() + 1, kPoints / 3);
 }
 
-// The test can fail: without syncs, as if flags were flushed before their tables are durable, the
-// same crashes leave flags that lie, while e2fsck is content with every one of them.
+// Shows that the test can fail: without syncs, as if flags were flushed before their tables are
+// durable, the same crashes leave false flags, although e2fsck accepts all of them.
 TEST_P(Crash, AFlagBeforeItsTableIsSeen) {
   const auto target = record({.sync_every = 300000}, false);
   Rng rng(seed_of_run());

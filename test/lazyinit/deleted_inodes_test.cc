@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy on tables in which inodes were deleted: by debugfs, by tune2fs, by e2fsck.
+// tune2fs-lazy on tables with inodes deleted by debugfs, by tune2fs, or by e2fsck.
 #include <ext2fs/ext2_fs.h>
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 class DeletedInodes : public ToolTest {
  protected:
-  // All flagged; e2fsck counts the deleted inodes at the end as unused.
+  // All tables are flagged; e2fsck counts the deleted inodes at the end as unused.
   void make_with_deleted(const std::string& shape) {
     make(shape);
     expect_done(tool({"finish", path_}));
@@ -26,7 +26,7 @@ class DeletedInodes : public ToolTest {
     const std::string key = "Inode size:";
     return std::stoull(header.substr(header.find(key) + key.size()));
   }
-  // What e2fsck says when it reads all of the first table, as it does from a copy of the
+  // The output of e2fsck when it reads the whole first table, as it does with a backup of the
   // descriptors.
   [[nodiscard]] Fsck fsck_of_all() const {
     const std::string all = copy("all");
@@ -35,7 +35,7 @@ class DeletedInodes : public ToolTest {
     });
     return fsck(all);
   }
-  // An inode that debugfs deletes in an unused part: the one of this number.
+  // Makes debugfs delete the inode of this number in an unused part.
   void delete_there(std::uint64_t number) {
     const std::string inode = "<" + std::to_string(number) + ">";
     for (const char* command : {"clri ", "sif "}) {
@@ -59,7 +59,7 @@ TEST_F(DeletedInodes, AreNoLieAndE2fsckAgrees) {
     EXPECT_NE(verified.out.find("1 of them with deleted inodes ("), std::string::npos)
         << verified.out;
     EXPECT_EQ(fsck_of_all().status, 0) << fsck_of_all().text;
-    // Deleted, but with a checksum that is not this file system's; or in use.
+    // Deleted, but with a checksum of another file system; or in use.
     const std::uint64_t at = reference_groups(path_)[0].table + (number - 1) * inode_size();
     const bool checksums = std::string(shape) != "inode_1024_uninit_bg";
     if (checksums) {
@@ -72,7 +72,7 @@ TEST_F(DeletedInodes, AreNoLieAndE2fsckAgrees) {
     write_at(path_, at + 0x1a, {1});  // i_links_count
     expect_status(tool({"verify", path_}), 3, fmt::format("(inode {})", number));
     EXPECT_NE(fsck_of_all().status, 0);
-    // --fix has to do with lies only.
+    // --fix changes only false flags.
     write_at(path_, at + 0x1a, {0});
     const std::uint64_t hash = fingerprint(path_);
     expect_done(tool({"verify", "--fix=zero", path_}));
@@ -106,8 +106,8 @@ TEST_F(DeletedInodes, NothingFlaggedIsSaid) {
   EXPECT_EQ(verified.out.find("0 of 0"), std::string::npos) << verified.out;
 }
 
-// A directory of one block that is full to its last byte: tune2fs cannot give it a checksum, and
-// asks for e2fsck -fD.
+// A directory of one completely full block: tune2fs has no room for its checksum, and asks for
+// e2fsck -fD.
 class FullDirectory : public ToolTest {
  protected:
   void make_full(const std::string& features) {
@@ -144,7 +144,7 @@ TEST_F(FullDirectory, EnableSaysWhatTune2fsAsksForAndLeavesNoLie) {
     ASSERT_LE(run({"e2fsck", "-fyD", path_}).status, 1);
     expect_done(tool({"enable", "--feature", "metadata_csum", path_}));
     expect_clean(path_);
-    // Whoever flags a table has zeroed it.
+    // Commands that flag a table have zeroed it.
     expect_done(tool({"finish", path_}));
     EXPECT_TRUE(groups_not_zero(path_).empty());
     expect_done(tool({"verify", path_}));

@@ -11,7 +11,7 @@
 
 namespace e4r::test {
 
-// All bytes of a small image.
+// The contents of a small image.
 using Disk = std::vector<std::byte>;
 
 [[nodiscard]] inline Disk load(const std::string& path) {
@@ -33,8 +33,8 @@ inline void store(const std::string& path, const Disk& disk) {
   return text == nullptr ? 20261121 : std::strtoull(text, nullptr, 10);
 }
 
-// How many points of `all` a run tries: a fifth of them, at places that E4R_SEED changes, and all
-// of them with E4R_POINTS=all.
+// The number of points of `all` that a run tries: a fifth of them, chosen by E4R_SEED, or all with
+// E4R_POINTS=all.
 [[nodiscard]] inline int points_of_run(int all) {
   const char* text = std::getenv("E4R_POINTS");
   return text != nullptr && std::string_view(text) == "all" ? all : (all + 4) / 5;

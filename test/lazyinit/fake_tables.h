@@ -10,9 +10,9 @@
 
 namespace e4r::test {
 
-// Tables of a file system of the simplest make: group N's table is the Nth kTable bytes behind a
-// head of kHead bytes, whose Nth byte is 1 when the table is said to be zero. The first block of
-// each table is in use.
+// The tables of a very simple file system: group N's table is the Nth kTable bytes after a head of
+// kHead bytes. Byte N of the head is 1 if the table is flagged as zero. The first block of each
+// table is in use.
 class FakeTables : public lazyinit::Tables {
  public:
   static constexpr std::uint64_t kHead = 4096;

@@ -54,7 +54,7 @@ std::vector<Shape> small_shapes() {
           small("big_inodes", ",^metadata_csum,uninit_bg", {"-I", "1024", "-N", "48"})};
 }
 
-// Where things lie on a disk that nobody has spoilt.
+// The positions of structures on an undamaged disk.
 struct Places {
   explicit Places(Disk& disk) {
     MemoryTarget target(disk);
@@ -70,7 +70,7 @@ struct Places {
   std::vector<Descriptor> groups;
 };
 
-// A place to overwrite, and the numbers that would be usual there end below `limit`.
+// A place to overwrite; plausible numbers there are below `limit`.
 struct Spot {
   std::uint64_t offset = 0;
   std::uint32_t limit = 256;
@@ -112,7 +112,7 @@ void spoil(Disk& disk, Draw& draw) {
   }
 }
 
-// Makes the checksums of the superblock and of the descriptors right for what they hold.
+// Corrects the checksums of the superblock and of the descriptors for their contents.
 void repair_checksums(Disk& disk) {
   constexpr std::size_t kChecksum = offsetof(ext2_super_block, s_checksum);
   const std::uint32_t crc = crc32c(~0u, std::span(disk).subspan(kSuper, kChecksum));
@@ -181,7 +181,7 @@ Status disable(Target& target, Tables& tables) {
   E4R_CHECK(zero(target, tables, true));
   E4R_TRY([[maybe_unused]] const auto slack, lazyinit::zero_slack(target, tables));
   E4R_CHECK(lazyinit::write_out_groups(target));
-  if (metadata_csum) return {};  // the rest is tune2fs's
+  if (metadata_csum) return {};  // tune2fs does the rest
   return lazyinit::drop_group_checksums(target);
 }
 
@@ -200,7 +200,7 @@ Status rearm(Target& target, Tables& tables) {
   return target.sync();
 }
 
-// The steps of tune2fs-lazy's command.
+// The steps of a tune2fs-lazy command.
 Status run(TableCommand command, Target& target, bool probe) {
   if (command == TableCommand::look) return look(target);
   E4R_TRY(const auto tables, Tables::open(target, Target::Access::write));
@@ -219,7 +219,7 @@ Status run(TableCommand command, Target& target, bool probe) {
   }
 }
 
-// What a command may change, given the tables as they were before it.
+// The ranges that a command may change, from the tables before it.
 std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   std::vector<ByteRange> all = {{kSuper, kSuperBytes}};
   const Superblock super = *Superblock::read(before);
@@ -231,7 +231,7 @@ std::vector<ByteRange> may_change(TableCommand command, Target& before) {
   return all;
 }
 
-// What no command may change: inodes that are in use. Under `disable` the bitmaps are written too.
+// The ranges that no command may change: inodes in use. `disable` also writes the bitmaps.
 std::vector<ByteRange> must_stay(TableCommand command, Target& before) {
   std::vector<ByteRange> all;
   const Superblock super = *Superblock::read(before);
@@ -254,7 +254,7 @@ bool same(const Disk& a, const Disk& b, const ByteRange& range) {
          std::memcmp(&a[range.offset], &b[range.offset], end - range.offset) == 0;
 }
 
-// What lies between ranges, and behind them.
+// The gaps between ranges, and after the last one.
 std::vector<ByteRange> gaps(std::vector<ByteRange> ranges, std::uint64_t size) {
   std::sort(ranges.begin(), ranges.end(),
             [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
@@ -268,10 +268,10 @@ std::vector<ByteRange> gaps(std::vector<ByteRange> ranges, std::uint64_t size) {
   return out;
 }
 
-// Ranges that a command must leave as they are, told before it is run.
+// Ranges that a command must not change, computed before it runs.
 struct Kept {
-  std::vector<ByteRange> inodes;  // in use, and their bitmaps
-  std::vector<ByteRange> others;  // all that is none of its business
+  std::vector<ByteRange> inodes;  // inodes in use, and their bitmaps
+  std::vector<ByteRange> others;  // everything outside the command's purpose
 
   Kept(TableCommand command, Target& target) {
     if (!Tables::open(target, Target::Access::read).ok()) return;
@@ -290,7 +290,7 @@ struct Kept {
   }
 };
 
-// Whether a command that says so has done what it is for.
+// Whether a command that reports success has done its work.
 std::string judge_end(TableCommand command, Target& target) {
   const auto tables = Tables::open(target, Target::Access::write);
   if (!tables.ok()) return "cannot be opened any more: " + tables.error().message;
@@ -342,7 +342,7 @@ std::string HostileTables::run_and_judge(const Drawn& drawn) {
   return problem;
 }
 
-// The disk stays as it is, and what is seen over it is what the run makes of it.
+// The disk stays unchanged, and the overlay shows the same result as the real run.
 std::string HostileTables::dry_run(const Drawn& drawn) {
   const std::time_t started = std::time(nullptr);
   after_ = disk_;
@@ -356,7 +356,7 @@ std::string HostileTables::dry_run(const Drawn& drawn) {
   MemoryTarget target(after_);
   if (run(drawn.command, target, drawn.probe).ok() != dry.ok())
     return "a dry run ended otherwise than the run";
-  // libext2fs notes the second in which it wrote a superblock.
+  // libext2fs records the second in which it wrote a superblock.
   if (!dry.ok() || std::time(nullptr) != started) return {};
   return same(seen_, after_, {0, after_.size()}) ? "" : "a dry run would leave another disk";
 }

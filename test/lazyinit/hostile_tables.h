@@ -10,23 +10,22 @@
 
 namespace e4r::test {
 
-// Damaged file systems under the commands of tune2fs-lazy. The disks are small, one for each way to
-// lay out inode tables, with files on them and, in the tables' unused parts, what a disk may hold
-// from before. Making them takes a second.
+// Runs the commands of tune2fs-lazy on damaged file systems. The disks are small, one for each
+// layout of inode tables. They have files, and old data in the unused parts of the tables. Making
+// them takes a second.
 class HostileTables {
  public:
   HostileTables();
 
-  // Draws from the bytes: one of the disks; what is overwritten in its superblock, descriptors,
-  // inode bitmaps and tables; whether the checksums are made right again; and commands, in the
-  // steps that the tool takes.
+  // Draws from the bytes: one of the disks; damage to its superblock, descriptors, inode bitmaps
+  // and tables; whether the checksums are corrected; and commands, in the steps of the tool.
   //
-  // Returns what went wrong: a command that was refused and wrote all the same, one that wrote
-  // where it must not, or that is not done when it says so. Empty when nothing did. Any bytes are
-  // good; the same ones do the same.
+  // Returns what went wrong: a refused command wrote something, a command wrote where it must not,
+  // or it reported success without doing its work. Empty if nothing went wrong. Any bytes are
+  // valid; equal bytes give equal runs.
   [[nodiscard]] std::string judge(std::span<const std::uint8_t> bytes);
 
-  // Commands that ended well.
+  // Number of successful commands.
   [[nodiscard]] std::uint64_t done() const { return done_; }
 
  private:
@@ -35,7 +34,8 @@ class HostileTables {
   std::string dry_run(const Drawn& drawn);
 
   std::vector<Disk> disks_;
-  Disk disk_, after_, seen_;  // kept from one call to the next: allocating them takes longest
+  Disk disk_, after_,
+      seen_;  // reused between calls, because allocating them takes most of the time
   std::uint64_t done_ = 0;
 };
 

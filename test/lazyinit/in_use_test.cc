@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy beside itself, and on file systems that somebody uses.
+// Concurrent runs of tune2fs-lazy, and runs on file systems in use.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -19,8 +19,8 @@ namespace {
 
 class InUse : public ToolTest {
  protected:
-  // Two commands at once: one of them is done, the other is done after it or says who has the
-  // image.
+  // Two commands at once: one succeeds; the other succeeds after it, or names the process that
+  // holds the image.
   void run_pair(const std::vector<std::string>& a, const std::vector<std::string>& b) {
     auto first = std::async(std::launch::async, [&] { return tool(a); });
     const Outcome second = tool(b);
@@ -97,15 +97,15 @@ TEST_F(InUse, TheHolderIsNamed) {
   }
 }
 
-// flock(1) in its three forms: the child has the lock too, only flock has it, and the shell that
-// flock has left it to.
+// flock(1) in its three forms: the child shares the lock, only flock holds it, or flock has left it
+// to the shell.
 TEST_F(InUse, WhatACallerLockedIsLockedForUs) {
   make("default_1k");
   expect_done(run({"flock", path_, TUNE2FS_LAZY, "finish", path_}));
   expect_done(run({"flock", "--close", path_, TUNE2FS_LAZY, "rearm", path_}));
   expect_done(
       run({"bash", "-c", "exec 9<\"$0\"; flock 9; \"$@\"", path_, TUNE2FS_LAZY, "finish", path_}));
-  // Others may share a shared lock.
+  // A shared lock can be shared by others.
   expect_status(run({"flock", "--shared", path_, TUNE2FS_LAZY, "rearm", path_}), 1,
                 "in use: process ");
   const Fd ours(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -113,7 +113,7 @@ TEST_F(InUse, WhatACallerLockedIsLockedForUs) {
   expect_done(tool({"rearm", path_}));
 }
 
-// Under one lock of a caller's, commands still take turns.
+// Commands under one lock of a caller still take turns.
 TEST_F(InUse, TwoCommandsUnderOneLockTakeTurns) {
   make("default_1k");
   const std::string fresh = copy("fresh");
@@ -128,7 +128,7 @@ TEST_F(InUse, TwoCommandsUnderOneLockTakeTurns) {
   EXPECT_EQ(done_ + refused_, 10) << others_;
 }
 
-// tune2fs must not be left alone with the image when tune2fs-lazy is killed.
+// If tune2fs-lazy is killed, its tune2fs must still hold the lock.
 TEST_F(InUse, TheLockIsTheChildsToo) {
   make("default_1k");
   const std::string bin = file("bin");
@@ -174,7 +174,7 @@ class InUseOnLoop : public InUse {
   }
 };
 
-// Neither /proc/self/mounts nor a path shows such a mount.
+// Neither /proc/self/mounts nor any path shows such a mount.
 TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
   make("default_4k");
   const LoopDevice loop(path_);
@@ -221,7 +221,7 @@ TEST_F(InUseOnLoop, TheFileBehindADevice) {
   expect_clean(path_);
 }
 
-// Two nodes of one device.
+// Two device nodes of one device.
 TEST_F(InUseOnLoop, TheLockIsTheDevicesAndNotTheNodes) {
   make("default_1k");
   const LoopDevice loop(path_);
@@ -233,7 +233,7 @@ TEST_F(InUseOnLoop, TheLockIsTheDevicesAndNotTheNodes) {
   expect_status(tool({"finish", node}), 1, fmt::format("process {} (", holder.pid()));
 }
 
-// As systemd wants it: who has locked the disk has locked its partitions.
+// As systemd expects: a lock on the disk also locks its partitions.
 TEST_F(InUseOnLoop, TheLockIsTheWholeDisksToo) {
   make("default_1k");
   const std::string disk = file("disk");

@@ -13,8 +13,8 @@
 
 namespace e4r::test {
 
-// A process beside this one that holds a lock on a file for as long as the object lives: what this
-// process locked itself would be locked for its children too.
+// Another process that holds a lock on a file during the object's lifetime. A lock of this process
+// itself would also count for its children.
 class LockedElsewhere {
  public:
   enum class As { flock, qemu };
@@ -24,7 +24,7 @@ class LockedElsewhere {
     pid_ = ::fork();
     if (pid_ == 0) {
       const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-      // One of the bytes that QEMU locks for what it does to an image (100 and up).
+      // One of the bytes that QEMU locks according to its use of an image (100 and up).
       struct flock byte = {};
       byte.l_type = F_RDLCK;
       byte.l_start = 100;

@@ -12,8 +12,8 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Makes the node of the next free device where /dev has none (containers): loop devices have major
-// 7 (the kernel's Documentation/admin-guide/devices.txt) and their number as minor.
+// Makes the node of the next free device if /dev lacks it (containers): loop devices have major 7
+// (the kernel's Documentation/admin-guide/devices.txt) and their number as minor.
 bool make_node() {
   const Outcome found = run({"losetup", "--find"});
   const std::string path = first_line(found.out);

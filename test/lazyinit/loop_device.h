@@ -5,9 +5,8 @@
 
 namespace e4r::test {
 
-// A loop device on a file for as long as the object lives. Needs root; a device node that /dev
-// lacks is made. path() is empty where there is no leave to attach one, and the test says that it
-// was skipped.
+// A loop device on a file during the object's lifetime. Needs root; makes a missing device node. If
+// attaching is not permitted, path() is empty and the test reports that it was skipped.
 class LoopDevice {
  public:
   enum class Access { read_write, read_only };

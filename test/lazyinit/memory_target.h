@@ -10,7 +10,7 @@
 
 namespace e4r::test {
 
-// A target on bytes in memory, which must outlive it. One thread at a time.
+// A target on bytes in memory, which must outlive it. For one thread at a time.
 class MemoryTarget : public lazyinit::Target {
  public:
   explicit MemoryTarget(std::vector<std::byte>& bytes, std::string name = "memory")
@@ -31,7 +31,7 @@ class MemoryTarget : public lazyinit::Target {
   [[nodiscard]] Result<std::uint64_t> allocated() override { return bytes_.size(); }
 
  protected:
-  // Whole range or Error.
+  // An Error unless the whole range is inside.
   [[nodiscard]] Status check(const char* what, std::uint64_t offset, std::uint64_t length) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The program mke2fs-lazy, against what e2fsprogs and the bytes themselves say afterwards.
+// Checks the results of mke2fs-lazy with e2fsprogs and byte by byte.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -116,7 +116,8 @@ TEST_F(Mke2fsLazy, ProbeWritesOnlyTheTablesThatAreNotZero) {
   expect_clean();
 }
 
-// Debian 12's mke2fs believes anything: tables of old data, marked as zero, and e2fsck is content.
+// Debian 12's mke2fs does not check: tables of old data get flagged as zero, and e2fsck accepts
+// them.
 TEST_F(Mke2fsLazy, StockBelievesWhatPrezeroedRefuses) {
   fill_with_junk();
   ASSERT_EQ(
@@ -233,7 +234,7 @@ TEST_F(Mke2fsLazy, OnADeviceWithOldData) {
   EXPECT_EQ(test::run({"e2fsck", "-fn", loop.path()}).status, 0);
 }
 
-// mke2fs is not even started.
+// mke2fs does not even start.
 TEST_F(Mke2fsLazy, WhatIsInUseIsLeftAlone) {
   const Words make = {"-q", "-F", "-t", "ext4", "-E", "itable_init=zero", path_};
   ASSERT_EQ(lazy({"-q", "-t", "ext4", "-E", "itable_init=zero", path_, "32M"}).status, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// mke2fs-lazy on an image, and what is there afterwards.
+// Runs mke2fs-lazy on an image, and inspects the result.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -35,7 +35,7 @@ inline test::Outcome stock(const Words& arguments) {
 struct Seen {
   int groups = 0;
   int flagged = 0;
-  int lies = 0;     // flagged, and not zero
+  int lies = 0;     // flagged but not zero
   int nonzero = 0;  // unused parts that are not zero
   bool journal_zero = true;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// mke2fs-lazy and its mke2fs, killed at every system call: there is no file system, or one whose
-// journal holds nothing old.
+// mke2fs-lazy and its mke2fs are killed at every system call. Then there is no file system, or its
+// journal holds no old data.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A system call of a program, counted from 1 among those of its name.
+// A system call of a program, numbered from 1 among the calls of that name.
 struct Call {
   std::string name;
   int number;
@@ -40,7 +40,7 @@ std::vector<Call> calls_in(const std::string& log) {
     const std::string name = line.substr(0, line.find('('));
     const bool is_call =
         name.size() < line.size() && std::isalpha(static_cast<unsigned char>(name[0])) != 0;
-    if (!is_call || name == "execve") continue;  // the program is not there yet
+    if (!is_call || name == "execve") continue;  // the program has not started yet
     calls.push_back({name, ++counts[name]});
   }
   return calls;
@@ -56,7 +56,7 @@ class MkfsKilled : public MkfsTest {
     fs::resize_file(junk_, 16u << 20);
   }
 
-  // mke2fs-lazy, with `strace_words` before its own words or before mke2fs's.
+  // Runs mke2fs-lazy, with `strace_words` before its own command or before mke2fs's.
   test::Outcome make_under(const Words& strace_words, Victim victim, const std::string& device,
                            const std::string& keys) {
     Words words = {"strace"};
@@ -75,7 +75,7 @@ class MkfsKilled : public MkfsTest {
     return test::run(words);
   }
 
-  // mke2fs has the lock of mke2fs-lazy, and lives on when that is killed.
+  // mke2fs holds the lock of mke2fs-lazy, and survives it when that is killed.
   void wait_for_the_last() {
     const Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_EQ(::flock(fd.get(), LOCK_EX), 0);
@@ -87,7 +87,7 @@ class MkfsKilled : public MkfsTest {
     return file.get() == 0x53 && file.get() == 0xef;
   }
 
-  // How often there was a file system with old blocks in its journal.
+  // The number of runs that left a file system with old blocks in its journal.
   int old_journals(Victim victim, const std::string& keys) {
     const std::string log = dir_.file("calls");
     fs::copy_file(junk_, path_, fs::copy_options::overwrite_existing);
@@ -128,12 +128,12 @@ TEST_F(MkfsKilled, NorWhenMke2fsIs) {
   EXPECT_EQ(old_journals(Victim::mke2fs, "nodiscard,itable_init=zero"), 0);
 }
 
-// What the cases above look for can be found.
+// Shows that the cases above can detect old journal blocks.
 TEST_F(MkfsKilled, AWordOnTheJournalIsTakenAtItsOwnRisk) {
   EXPECT_GT(old_journals(Victim::mke2fs_lazy, "nodiscard,lazy_journal_init=1,itable_init=zero"), 0);
 }
 
-// Killed as it enters a system call: e2fsck is content with what is there, no flag lies, and
+// Killed at the entry of a system call: e2fsck accepts the result, no flag is false, and
 // tune2fs-lazy finishes it.
 TEST_F(MkfsKilled, KilledWhileZeroing) {
   ASSERT_EQ(stock({"-q", "-t", "ext4", "-b", "1024", "-g", "2048", "-N", "65536", "-O", "^flex_bg",

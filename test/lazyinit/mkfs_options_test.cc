@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What mke2fs-lazy takes from a command line, what it hands on, and what it refuses.
+// The options that mke2fs-lazy accepts, passes on, and refuses.
 #include "lazyinit/mkfs_options.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ MkfsOptions parsed(const Words& words) {
   return options.ok() ? *options : MkfsOptions{};
 }
 
-// What mke2fs is told on a file that is not zero, but whose zeros last.
+// A file that is not zero, but whose zeros last.
 constexpr Storage kOldFile = {.reads_as_zeros = false, .zeros_last = true};
 constexpr Storage kNewFile = {.reads_as_zeros = true, .zeros_last = true};
 constexpr Storage kDevice = {.reads_as_zeros = false, .zeros_last = false};
@@ -79,7 +79,7 @@ TEST(MkfsOptions, EveryKeyThatIsCompletedIsTaken) {
   }
 }
 
-// mke2fs 1.47.4 heeds every list, 1.47.0 only the last: one list is read alike by both.
+// mke2fs 1.47.4 uses every list, 1.47.0 only the last. Both read a single list alike.
 TEST(MkfsOptions, ListsBecomeOne) {
   EXPECT_EQ(handed_on({"-E", "stride=4", "-q", "-E", "itable_init=probe,nodiscard", "x"}),
             (Words{"-q", "-E", "stride=4,nodiscard," + kLazy, "x"}));
@@ -90,8 +90,8 @@ TEST(MkfsOptions, ListsBecomeOne) {
             (Words{"-E", "stride=4", "x"}));
 }
 
-// Where everything reads as zeros mke2fs need not give the journal blocks. Anywhere else it zeroes
-// the journal before there is a file system.
+// If everything reads as zeros, mke2fs need not allocate the journal's blocks. Otherwise it zeroes
+// the journal before the file system exists.
 TEST(MkfsOptions, TheJournalIsLeftWhereAllIsZero) {
   MkfsOptions options = parsed({"-E", "itable_init=zero", "x"});
   ASSERT_TRUE(add_for_storage(options, kNewFile).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// mke2fs-lazy by what lies below: what may be discarded first, what is written, in how many calls.
+// mke2fs-lazy by kind of storage: what it may discard first, what it writes, and in how many calls.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class MkfsStorage : public MkfsTest {
  protected:
-  // How often a word stands in what strace wrote.
+  // The number of times that a word occurs in strace's log.
   static int count(const std::string& log, const std::string& word) {
     std::ifstream lines(log);
     int found = 0;
@@ -48,7 +48,7 @@ TEST_F(MkfsStorage, IsLookedAt) {
   EXPECT_FALSE(look_at_storage("/dev/null").zeros_last);
 }
 
-// The device discards; whether its zeros last is not known.
+// The device discards, but its zeros may not last.
 TEST_F(MkfsStorage, WhatIsBelievedIsNotDiscarded) {
   fill_with_junk();
   const test::LoopDevice below(path_);
@@ -73,7 +73,7 @@ TEST_F(MkfsStorage, WhatIsBelievedIsNotDiscarded) {
   EXPECT_NE(trusted.out.find("0 tables zeroed, 8 found zero"), std::string::npos) << trusted.out;
 }
 
-// A copy that leaves out holes carries every table and the journal.
+// A copy without holes includes every table and the journal.
 TEST_F(MkfsStorage, WrittenTablesAreNoHoles) {
   const std::string copy = dir_.file("copy");
   for (const std::string init : {"zero", "write"}) {
@@ -82,7 +82,7 @@ TEST_F(MkfsStorage, WrittenTablesAreNoHoles) {
         lazy({"-q", "-t", "ext4", "-b", "1024", "-E", "itable_init=" + init, path_, "64M"}).status,
         0);
     fill_with_junk(copy);
-    // cp --sparse would look for zeros; this copies what is no hole and leaves the rest.
+    // cp --sparse would look for zeros; this copies data and leaves out only holes.
     ASSERT_EQ(test::run({"python3", "-c", R"(
 import os, sys
 a = os.open(sys.argv[1], os.O_RDONLY); b = os.open(sys.argv[2], os.O_WRONLY)
@@ -103,7 +103,8 @@ except OSError: pass)",
   expect_clean();
 }
 
-// What a file holds, mke2fs punches, and zeroes the journal in a way that gives it blocks again.
+// mke2fs punches the old contents of a file, and zeroes the journal in a way that allocates its
+// blocks again.
 TEST_F(MkfsStorage, AnOldFileBecomesSparse) {
   fill_with_junk();
   ASSERT_EQ(make("itable_init=zero", {"-q", "-t", "ext4", "-b", "1024", "-J", "size=16"}).status,
@@ -113,7 +114,7 @@ TEST_F(MkfsStorage, AnOldFileBecomesSparse) {
   EXPECT_LT(allocated(), 2u << 20);
 }
 
-// A flex_bg's tables are one request, and flags cost one sync before and one after.
+// The tables of a flex group are one request, and flags cost one sync before and one after.
 TEST_F(MkfsStorage, NeighboursAreOneRequest) {
   std::ofstream(path_).close();
   fs::resize_file(path_, 256ull << 30);

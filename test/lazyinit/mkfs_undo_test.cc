@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An undo file that mke2fs makes has what mke2fs-lazy overwrites too.
+// The undo file of mke2fs also contains the blocks that mke2fs-lazy overwrites.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class MkfsUndo : public MkfsTest {
  protected:
-  // A file system full of what may be lost.
+  // A file system full of data that may be lost.
   void SetUp() override {
     fill_with_junk();
     const std::string tree = dir_.file("tree");
@@ -81,7 +81,7 @@ TEST_F(MkfsUndo, WhereAsked) {
   }
 }
 
-// What reads as zeros is not kept, and is zeroed by the cheapest means all the same.
+// Ranges that read as zeros are not saved, but are still zeroed by the cheapest means.
 TEST_F(MkfsUndo, HoldsNoZeros) {
   fs::resize_file(path_, 0);
   fs::resize_file(path_, kSize);
@@ -91,11 +91,11 @@ TEST_F(MkfsUndo, HoldsNoZeros) {
   EXPECT_LT(fs::file_size(file_), 4u << 20);
 }
 
-// libext2fs writes behind the end of a block of keys when it goes on with a full one. Nothing is
-// written then: the tables are left for later, and the undo file holds.
+// libext2fs writes beyond a block of keys when it continues with a full one. In this case nothing
+// is written: the tables are left for later, and the undo file stays valid.
 TEST_F(MkfsUndo, AFullBlockOfKeysIsLeftAlone) {
   const std::string padder = dir_.file("mke2fs");
-  // A stand-in for a mke2fs that has written just so many keys as a block holds.
+  // Simulates a mke2fs that has written exactly as many keys as fit into a block.
   std::ofstream(padder) << "#!/bin/sh\nmke2fs \"$@\" || exit\n"
                            "printf '\\377\\007\\0\\0\\0\\0\\0\\0' |"
                            " dd of="

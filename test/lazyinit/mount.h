@@ -10,7 +10,7 @@
 
 namespace e4r::test {
 
-// A mount for as long as it lives.
+// A mount during the object's lifetime.
 class Mount {
  public:
   Mount(const std::string& device, const std::string& at, const std::string& options) : at_(at) {

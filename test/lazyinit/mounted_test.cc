@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy on what the kernel has mounted, and on tables of which the kernel makes a mess.
+// tune2fs-lazy on mounted file systems, and on tables that the kernel damages.
 #include <ext2fs/ext2_fs.h>
 
 #include "lazyinit/loop_device.h"
@@ -12,7 +12,7 @@ namespace {
 class Mounted : public ToolTest {
  protected:
   // The line of /proc/self/mountinfo with the options of the mount and of the file system, without
-  // the numbers that a remount may change.
+  // numbers that a remount may change.
   [[nodiscard]] std::string options() const {
     const Outcome found = run({"grep", " " + file("mnt") + " ", "/proc/self/mountinfo"});
     return found.out;
@@ -46,7 +46,7 @@ TEST_F(Mounted, FinishLetsTheKernelDoItAndPutsTheOptionBack) {
   }
 }
 
-// Stopped before the thread is done: its option is put back all the same.
+// If it is stopped before the thread is done, it still restores the mount option.
 TEST_F(Mounted, FinishThatIsStoppedPutsTheOptionBack) {
   make("default_1k");
   const LoopDevice loop(path_);
@@ -95,8 +95,8 @@ TEST_F(Mounted, WatchMeasuresUntilNothingIsLeft) {
   EXPECT_TRUE(last.starts_with("0 groups with 0 B left")) << watched.out;
 }
 
-// Such images come from other makers than mke2fs: e2fsck has nothing against them. The kernel to
-// 6.18 and later flags tables whose last block it has left as it was.
+// Such images come from other tools than mke2fs, and e2fsck accepts them. Kernels up to at least
+// 6.18 flag tables without having zeroed their last block.
 TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
   make("default_4k");
   ASSERT_EQ(run({TAKE_INODES, path_, "8"}).status, 0);
@@ -105,7 +105,7 @@ TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
   expect_status(tool({"status", path_}), 0, "fill no whole block");
   expect_status(tool({"verify", path_}), 0, "fill no whole block");
   const std::string other = copy("other");
-  // A group without unused inodes: the kernel calls that an error.
+  // A group without unused inodes, which the kernel calls an error.
   ASSERT_EQ(run({TAKE_INODES, other, "0"}).status, 0);
   expect_status(tool({"status", other}), 0, "EXT4-fs error");
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy by where a file system lies: at an offset, by its label, where zeros may not last,
-// and where other hosts may be.
+// tune2fs-lazy by the place of the file system: at an offset, by its label, where zeros may not
+// last, and where other hosts may use it.
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ constexpr int kShift = 1 << 20;
 
 class Places : public ToolTest {
  protected:
-  // The image, behind so many bytes of something else.
+  // The image, preceded by this many other bytes.
   std::string shifted() {
     std::string name = file("shifted");
     std::ofstream(name, std::ios::binary) << std::string(kShift, 'x');
@@ -146,8 +146,8 @@ TEST_F(MultipleMountProtection, IsKept) {
             std::string::npos);
 }
 
-// Two syncs mark the block, the third would be of the tables. What was killed is told from what
-// works: by whoever is asked to clear the mark.
+// The first two syncs are for the mark, the third would be for the tables. Only the user, who is
+// asked to clear the mark, can tell a killed run from a running one.
 TEST_F(MultipleMountProtection, StopsBesideAChecker) {
   const Outcome killed =
       run({"strace", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",

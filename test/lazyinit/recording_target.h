@@ -11,26 +11,26 @@
 
 namespace e4r::test {
 
-// A target in memory that remembers every write, zeroing and sync in order, and can tell what a
-// disk would hold after losing power behind any of them: all that was synced, and of the rest any
-// part, down to single sectors.
+// A target in memory that records every write, zeroing and sync in order. It can show the possible
+// contents of a disk after a power failure at any point: everything before the last sync, and any
+// part of the rest, down to single sectors.
 class RecordingTarget : public MemoryTarget {
  public:
   explicit RecordingTarget(std::vector<std::byte> bytes)
       : MemoryTarget(now_, "recording"), start_(bytes), now_(std::move(bytes)) {}
 
-  // Syncs do nothing from here on: what a program does that forgets them.
+  // Syncs do nothing from now on, to simulate a program that forgets them.
   void forget_syncs() { honest_ = false; }
   // Reads of this range fail.
   void spoil(std::uint64_t offset, std::uint64_t length) { spoilt_ = {offset, offset + length}; }
-  // The operation with this number, counted from 0, and all behind it fail.
+  // The operation with this number, counted from 0, and all later operations fail.
   void fail_from(std::size_t operation) { fail_from_ = operation; }
 
   [[nodiscard]] std::size_t operations() const { return log_.size(); }
   [[nodiscard]] std::size_t syncs() const;
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return now_; }
-  // What the disk holds when power fails after the first `operations` ones. `rng` chooses what
-  // becomes of the unsynced ones: none, all, or each 512-byte sector by chance.
+  // The contents of the disk if power fails after the first `operations` operations. `rng` chooses
+  // the fate of the unsynced ones: none, all, or each 512-byte sector by chance.
   [[nodiscard]] std::vector<std::byte> after_crash(std::size_t operations, Rng& rng) const;
 
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;

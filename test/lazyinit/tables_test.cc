@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tables against what libext2fs reads from the same images.
+// Compares Tables with libext2fs on the same images.
 #include "lazyinit/tables.h"
 
 #include <ext2fs/ext2_fs.h>

@@ -20,7 +20,7 @@ namespace e4r::test {
   return run(arguments);
 }
 
-// A case with an image of its own.
+// A case with its own image.
 class ToolTest : public testing::Test {
  protected:
   void make(const std::string& shape) { make_lazy_image(path_, lazy_shape(shape)); }
@@ -53,7 +53,7 @@ class ToolOnShape : public ToolTest, public testing::WithParamInterface<Shape> {
   void SetUp() override { make_lazy_image(path_, GetParam()); }
 };
 
-// What debugfs lists: names, inodes, sizes.
+// debugfs's listing: names, inodes, sizes.
 [[nodiscard]] inline std::string listing(const std::string& path) {
   std::string all;
   for (const char* directory : {"/", "/one", "/two", "/one/deep"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tune2fs-lazy over all geometries: what it writes, and what e2fsck, dumpe2fs and debugfs say.
+// tune2fs-lazy on all geometries: its writes, and the verdict of e2fsck, dumpe2fs and debugfs.
 #include <ext2fs/ext2_fs.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Allowed {
   }
 };
 
-// Primary descriptors and superblock; with `tables` also what is unused of each table.
+// Primary descriptors and superblock; with `tables` also the unused part of each table.
 Allowed allowed_parts(const std::string& path, bool tables) {
   Allowed allowed{reference_descriptor_blocks(path)};
   if (!tables) return allowed;
@@ -146,7 +146,7 @@ TEST_P(OnShape, SetWritesTheSuperblockOnly) {
   expect_clean(path_);
 }
 
-// Stock tune2fs counts no inode as unused and takes every table for zeroed.
+// Stock tune2fs counts no inode as unused and assumes that every table is zeroed.
 TEST_P(OnShape, EnableCountsUnusedInodesFromTheBitmaps) {
   const std::string before = listing(path_);
   const auto enabled = tool({"enable", path_});
@@ -166,7 +166,7 @@ TEST_P(OnShape, EnableCountsUnusedInodesFromTheBitmaps) {
   EXPECT_TRUE(has_checksums(path_));
   EXPECT_EQ(listing(path_), before);
   expect_clean(path_);
-  // Whatever lies in the unused parts from here on, nobody takes it for inodes.
+  // From here on, no program takes the contents of the unused parts for inodes.
   fill_unused(path_, FillFrom::first_unused_block);
   expect_clean(path_);
   expect_done(tool({"finish", path_}));
@@ -190,8 +190,9 @@ TEST_P(OnShape, DisableLeavesNothingStale) {
   }
 }
 
-// What disable is for: with random bytes in the tables, tune2fs 1.47.0 leaves inodes behind when
-// it drops metadata_csum. (Dropping uninit_bg alone, it clears what the bitmaps call free.)
+// The purpose of disable: with random bytes in the tables, tune2fs 1.47.0 leaves inodes behind when
+// it drops metadata_csum. (When it drops only uninit_bg, it clears the inodes that the bitmaps call
+// free.)
 class OnChecksummedShape : public ToolOnShape {};
 
 TEST_P(OnChecksummedShape, StockTune2fsLeavesStaleInodes) {

@@ -104,8 +104,8 @@ TEST_F(Tool, DisableRefusesABitmapThatIsDamagedBeforeItWrites) {
   EXPECT_EQ(fingerprint(path_), hash);
 }
 
-// Bytes of the superblock and of descriptors changed at random, checksums made right again or not:
-// a command refuses, or leaves e2fsck to say what it said before.
+// Random changes to the superblock and descriptors, with and without corrected checksums: a command
+// refuses, or the result of e2fsck stays the same.
 TEST_F(Tool, DamagedImagesGetNoWorse) {
   const std::uint64_t seed = 5;
   RecordProperty("seed", std::to_string(seed));
@@ -180,7 +180,7 @@ TEST_F(Tool, UndoRefusesAFileThatIsThereAndWhatItCannotReach) {
 TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
   make("default_4k");
   fill_unused(path_, FillFrom::first_unused_block);
-  // The signal comes when /proc says that it is caught (bit 1 of SigCgt), half a second into a run
+  // Sends the signal when /proc says that it is caught (bit 1 of SigCgt), half a second into a run
   // that would take several.
   const auto stopped = run({"bash", "-c",
                             "\"$@\" & pid=$!\n"
@@ -202,7 +202,7 @@ TEST_F(Tool, SignalStopsAfterTheGroupAndTheRestIsDoneLater) {
   expect_clean(path_);
 }
 
-// A rate at which the tables would take hours, if holes counted.
+// At this rate the tables would take hours if holes counted.
 TEST_F(Tool, RateDoesNotCountHoles) {
   make("default_4k");
   expect_done(run({"timeout", "120", TUNE2FS_LAZY, "finish", path_, "--max-rate", "1K"}));
@@ -259,7 +259,7 @@ TEST_F(Tool, EnableWithProbeFlagsWhatIsZero) {
 
 class OnLoop : public ToolTest {
  protected:
-  // Uses up inodes all over the file system.
+  // Uses inodes all over the file system.
   void use_inodes() {
     const std::string at = file("mnt");
     for (int i = 0; i < 40; ++i) {
@@ -268,7 +268,7 @@ class OnLoop : public ToolTest {
         std::ofstream(at + "/d" + std::to_string(i) + "/f" + std::to_string(j)) << i * j;
     }
   }
-  // Of a directory that use_inodes() does not touch; not its parent, whose time changes.
+  // Lists a directory that use_inodes() does not touch; not its parent, whose time changes.
   std::string listing() {
     std::istringstream lines(run({"debugfs", "-R", "ls -l /one", path_}).out);
     std::string out, line;
@@ -287,7 +287,7 @@ TEST_F(OnLoop, MountedIsLeftAlone) {
   if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
   for (const auto& command : writing_commands())
     for (const std::string& image : {loop.path(), path_})
-      if (command.front() != "finish" || image == path_)  // the kernel does that on the device
+      if (command.front() != "finish" || image == path_)  // for a device, the kernel does that
         expect_status(tool(on(command, image)), 1, "mounted");
   expect_status(tool({"status", loop.path()}), 0, "is mounted");
 }
@@ -316,7 +316,7 @@ TEST_F(OnLoop, KernelGoesOnWithWhatEachCommandLeft) {
   }
 }
 
-// With a wrong checksum in the orphan file the kernel would not mount it.
+// With a wrong checksum in the orphan file the kernel would refuse to mount it.
 TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
   make("orphan_file");
   const std::string before = listing();
@@ -332,7 +332,7 @@ TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
     use_inodes();
     mount.unmount();
     expect_clean(path_);
-    // The next command wants a check after the mount, which only another second shows.
+    // The next command needs a check after the mount, which only a later second shows.
     ASSERT_EQ(run({"e2fsck", "-fp", loop.path()}).status, 0);
   }
   EXPECT_EQ(listing(), before);

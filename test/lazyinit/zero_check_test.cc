@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Checking that storage is prezeroed: all of it, or a sample.
+// Checks that storage is already zero: completely, or by a sample.
 #include "lazyinit/zero_check.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using test::RecordingTarget;
 
 constexpr std::uint32_t kBlock = 512;
 constexpr std::uint64_t kPart = 64 * kBlock;
-constexpr std::uint32_t kParts = 200;  // 12,800 blocks, more than a sample has
+constexpr std::uint32_t kParts = 200;  // 12,800 blocks, more than a sample
 
 class ZeroCheck : public testing::Test {
  protected:
@@ -70,7 +70,7 @@ TEST_F(ZeroCheck, TheEarliestFindingCounts) {
 
 TEST_F(ZeroCheck, ASampleFindsWhatIsCommon) {
   for (std::uint32_t i = 0; i < kParts; i += 2)
-    put(parts_[i].range.offset + i % 64 * kBlock);  // 100 blocks of 12,800
+    put(parts_[i].range.offset + i % 64 * kBlock);  // 100 of 12,800 blocks
   int found = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) found += sample(seed).bad ? 1 : 0;
   EXPECT_EQ(found, 50) << "(1 - 100/12800)^4096 is 1e-14";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The loop that makes tables zero, on tables of the simplest make; crash_test.cc has real ones.
+// The loop that zeroes tables, on very simple tables; crash_test.cc has real ones.
 #include "lazyinit/zeroer.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ bool is_zero(const std::vector<std::byte>& disk, const ByteRange& range) {
                      [](std::byte b) { return b == std::byte{0}; });
 }
 
-// Groups whose flag says zero on `disk` and whose unused part is not.
+// Groups that are flagged as zero on `disk`, but whose unused part is not zero.
 int lies(const std::vector<std::byte>& disk) {
   int count = 0;
   RecordingTarget target(disk);
@@ -158,7 +158,8 @@ TEST_F(Zeroer, NoFlagLiesWhereverPowerFails) {
   }
 }
 
-// The same with syncs that do nothing: were the flags flushed first, the test above would see it.
+// The same with syncs that do nothing: if the flags were flushed first, the test above would
+// notice.
 TEST_F(Zeroer, AMissingSyncIsSeen) {
   target_.forget_syncs();
   run({.sync_every = 3 * kPart});
