@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The picture of ageing.md, from its tables: extents of a file after ten turnovers.
+# Draws the picture of ageing.md from its tables: extents of a file after ten turnovers.
 #   jq -L docs/studies -Rrs -f docs/studies/ageing.jq docs/studies/ageing.md >ageing.svg
 include "bars";
 

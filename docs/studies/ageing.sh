@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The table of docs/studies/ageing.md: the same life under several policies.
+# Makes the table of docs/studies/ageing.md: the same operations under several policies.
 #   ageing.sh [--size 4G] [--until 'WHAT N, ...'] [--profiles "P..."] [--policies "POLICY..."]
 #             [--writing nodelalloc] [BUILD]
-# BUILD: default build/release. A minute or two for each profile.
+# BUILD: default build/release. Takes a minute or two per profile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 size=4G until='utilisation 0.8, turnover 10x' writing=nodelalloc build=build/release

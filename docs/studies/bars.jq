@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bars from 0, in panels of their own scale: `bars(what)`, what the bars count, draws an array of
+# Bars from 0, in panels with separate scales: `bars(what)`, where `what` is the caption, draws an array of
 #   {panel, group, series, value, title}
-# as SVG, a panel for each of the first, in it the groups side by side, a bar for each series.
+# as SVG, with a panel for each `panel`, side by side in it the groups, and a bar for each series.
 
 def to(n): . * pow(10; n) | round / pow(10; n);
 def px: to(1) | tostring;
 def text(x; y; anchor; what):
   "<text x=\"\(x | px)\" y=\"\(y | px)\" text-anchor=\"\(anchor)\" font-size=\"11\">\(what)</text>";
-# Where an axis from 0 ends that holds the value: a round number, its half too.
+# The end of an axis from 0 that includes the value: a number that is round and can be halved.
 def round_end:
   if . <= 0 then 1 else . as $v | pow(10; $v | log10 | floor) as $unit |
     first((1, 2, 3, 4, 5, 6, 8, 10) | . * $unit | select(. >= $v * 0.9999)) end;
-# The values in the order in which they are met.
+# The distinct values in order of appearance.
 def ordered(f): reduce .[] as $one ([]; ($one | f) as $name | if index([$name]) then . else . + [$name] end);
 def colours: ["#8a8f98", "#56b4e9", "#0072b2", "#e69f00", "#009e73", "#cc79a7"];
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What clones.sh prints (jq -L docs/studies -rs -f), as a table; or drawn, with --arg svg 1: for each way
-# to make the image, a bar for what each clone no longer shares with it.
+# Makes a table from the output of clones.sh (jq -L docs/studies -rs -f), or with --arg svg 1 a picture: for
+# each way to make the image, a bar for the data that each clone no longer shares with it.
 include "bars";
 
 def mib: . / 1048576 | if . >= 100 then to(0) elif . >= 1 then to(1) else to(3) end;

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The table of docs/studies/clones.md: a disk's image, cloned (reflink), and what each clone no longer shares
-# with it once it was mounted in a guest.
+# Makes the table of docs/studies/clones.md: clones a disk image (reflink), mounts each clone in a guest, and
+# counts the data that it no longer shares with the image.
 #   clones.sh [--size 64G] [--clones 2] [--rows "ROW..."] [BUILD]
-# Prints a line of JSON for each clone; clones.jq makes a table of Markdown of them, or draws them. As root, with
-# loop devices, an XFS of 16 GiB (sparse) in $TMPDIR, and the lab's kernels `base` and, for the rows of the series,
-# `lazyinit-control` (kernel/docs/lab.md). BUILD: default build/release. Six minutes.
+# Prints a line of JSON for each clone; clones.jq makes a Markdown table or a picture of them. Needs root, loop
+# devices, an XFS of 16 GiB (sparse) in $TMPDIR, and the lab's kernels `base` and, for the rows of the series,
+# `lazyinit-control` (kernel/docs/lab.md). BUILD: default build/release. Takes six minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 size=64G clones=2 build=build/release
@@ -48,7 +48,7 @@ clean_up() {
 trap clean_up EXIT
 mkdir "$work/xfs"
 
-# new_store: an empty XFS.
+# new_store: makes an empty XFS.
 new_store() {
     ! mountpoint -q "$work/xfs" || umount "$work/xfs"
     rm -f "$work/store"
@@ -57,13 +57,13 @@ new_store() {
     mount -o loop "$work/store" "$work/xfs" || die "cannot mount an XFS on a loop device here"
 }
 
-# Bytes in use on it.
+# Used bytes of the XFS.
 in_use() {
     sync -f "$work/xfs"
     stat -f -c '%b %f %S' "$work/xfs" | awk '{ printf "%.0f\n", ($1 - $2) * $3 }'
 }
 
-# on_device COMMAND...: with the image as a block device, its last argument.
+# on_device COMMAND...: runs it with a block device of the image as last argument.
 on_device() {
     loop=$(losetup -f --show "$work/xfs/image")
     "$@" "$loop" >&2
@@ -71,7 +71,7 @@ on_device() {
     loop=
 }
 
-# fill_tables DEVICE: old data in the tables of all groups without a used inode.
+# fill_tables DEVICE: writes old data to the tables of all groups without a used inode.
 fill_tables() {
     local first last
     head -c 8M /dev/urandom >"$work/old"
@@ -84,7 +84,7 @@ fill_tables() {
         done
 }
 
-# make_image ROW: leaves in $image_bytes what it takes, and in $late_bytes how much of that tune2fs-lazy added.
+# make_image ROW: sets $image_bytes to the size of the image, and $late_bytes to the part added by tune2fs-lazy.
 make_image() {
     local empty made
     new_store
@@ -107,14 +107,14 @@ make_image() {
     image_bytes=$(($(in_use) - empty)) late_bytes=$(($(in_use) - made))
 }
 
-# Of a file, the bytes in extents that no other file shares, and how many of these hold no data (unwritten).
+# For a file: the bytes in extents that no other file shares, and how many of these hold no data (unwritten).
 unshared() {
     filefrag -s -v -b4096 "$1" | awk -F: '
         /^ *[0-9]+:/ && !/shared/ { n += $4; if (/unwritten/) u += $4 }
         END { printf "[%.0f,%.0f]\n", n * 4096, u * 4096 }'
 }
 
-# boot_clone ROW: the figures of the guest in which clone $clone is mounted.
+# boot_clone ROW: prints the figures of a guest that mounts the clone $clone.
 boot_clone() {
     local how=(--no-trim) kernel=base
     case $1 in

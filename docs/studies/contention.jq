@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What contention.sh prints (jq -L docs/studies -rs -f), as a table; or drawn, with --arg svg 1: for each
-# capture how many times as fast as one writer many are, and the extents of a file.
+# Makes a table from the output of contention.sh (jq -L docs/studies -rs -f), or with --arg svg 1 a picture: for
+# each capture the speed of many writers relative to one, and the extents of a file.
 include "bars";
 
 def gain($all): . as $one | .rate / ($all | map(select(.capture == $one.capture and .policy == $one.policy))[0].rate);

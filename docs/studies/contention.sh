@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tables of docs/studies/contention.md: bundled captures by many writers, under several policies.
+# Makes the tables of docs/studies/contention.md: bundled captures with many writers, under several policies.
 #   contention.sh [--captures "NAME..."] [--policies POLICY,...] [--writers N,...] [--cpus N] [BUILD]
-# Prints a line of JSON for each capture, policy and number of writers; contention.jq makes a table of
-# Markdown of them, or draws them. BUILD: default build/release. A few seconds.
+# Prints a line of JSON for each capture, policy and number of writers; contention.jq makes a Markdown table or
+# a picture of them. BUILD: default build/release. Takes a few seconds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 captures="posting-256g smallfiles-1000-trim6" cpus=()

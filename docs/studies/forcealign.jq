@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tables ($show "tables") or picture of the lives that forcealign.sh has lived. $w says which of
-# them count.
+# Makes the tables ($show "tables") or the picture from the runs of forcealign.sh. $w selects the runs.
 include "bars";
 
 def mean: add / length;
 def wanted:
     map(select(.set == $w.set and (.profile | IN($w.profiles[])) and (.seed | IN($w.seeds[]))));
 def is_aligned: .policy | startswith("forcealign");
-# "70.1 (40.2 to 90)": the mean of all lives and the extremes.
+# "70.1 (40.2 to 90)": the mean of all runs and the extremes.
 def spread(f): map(f) | "\(mean | to(1)) (\(min | to(1)) to \(max | to(1)))";
 def share($i): spread(.aligned[$i].percent);
 
@@ -15,7 +14,7 @@ def name: sub("^forcealign:"; "") | gsub(","; ", ");
 def row: "| " + (map(tostring) | join(" | ")) + " |";
 def table($head): ($head | row, (map("---") | row));
 
-# The lives of one turnover and policy; none unless all of them are there and none ran full.
+# The runs of one turnover and policy; none unless all of them exist and none ran out of space.
 def of($t; $p):
     map(select(.turnover == $t and .policy == $p and (.full | not))) |
     if length == ($w.profiles | length) * ($w.seeds | length) then . else [] end;
@@ -48,7 +47,7 @@ def forced:
 
 def tables: wanted | stock, "", profiles, "", forced;
 
-# Six policies at most: there are as many colours.
+# At most six policies, because there are six colours.
 def picture:
     wanted as $all |
     ($w.policies | map(select(startswith("forcealign:") and test("extsize_every") | not))

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tables and the picture of docs/studies/forcealign.md: what is left of free space for requests
-# that must be aligned, life by life.
+# Makes the tables and the picture of docs/studies/forcealign.md: the free space available to aligned requests,
+# run by run.
 #   forcealign.sh [--size 4G] [--profiles "P..."] [--seeds "N..."] [--utilisation U]
 #                 [--turnovers "N..."] [--policies "POLICY..."] [--writing delalloc]
 #                 [--points FILE] [--svg FILE] [--jobs 2] [BUILD]
-# POLICY: a policy, or one with tunables: NAME:TUNABLE=VALUE,TUNABLE=VALUE. A turnover of 0: as soon
-# as so much is in use. FILE: figures of each life, a line of JSON each; lives that are in it
-# already are not lived again. BUILD: default build/release. Half an hour on two cores.
+# POLICY: a policy, optionally with tunables: NAME:TUNABLE=VALUE,TUNABLE=VALUE. A turnover of 0 stops as soon as
+# the utilisation is reached. FILE: the figures of each run, one line of JSON each; runs in it are not repeated.
+# BUILD: default build/release. Takes half an hour on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 size=4G utilisation=0.8 writing=delalloc points='' svg='' jobs=2 build=build/release
@@ -33,8 +33,8 @@ touch "$points"
 truncate -s "$size" "$work/start"
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1 "$work/start"
 
-# live PROFILE SEED TURNOVER POLICY: one life, as a line of JSON. One that finds no space is told
-# of, and has no figures but that.
+# live PROFILE SEED TURNOVER POLICY: prints one run as a line of JSON. A run without enough space is reported,
+# without other figures.
 live() {
     local life aged until="utilisation $utilisation" setting tunables=()
     life="$size $writing $utilisation $*"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What lists.sh prints (jq -L docs/studies -rs -f), as a table; or drawn, with --arg svg 1: for each capture
-# the extents of a file, a bar for each way to look for groups.
+# Makes a table from the output of lists.sh (jq -L docs/studies -rs -f), or with --arg svg 1 a picture: for each
+# capture the extents of a file, a bar for each way to look for groups.
 include "bars";
 
 def way: if .lists == 0 then "no lists" else "lists, \(.walk) walked" end;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The table of docs/studies/lists.md: bundled captures with and without order lists, and with groups to
-# walk before they are asked.
+# Makes the table of docs/studies/lists.md: bundled captures with and without order lists, and with groups to
+# walk before the lists.
 #   lists.sh [--policies legacy,linux-6.12] [--groups 0,4,16] [--html FILE] [BUILD]
-# Prints a line of JSON for each point; lists.jq makes a table of Markdown of them, or draws them.
-# BUILD: default build/release. Ten seconds.
+# Prints a line of JSON for each point; lists.jq makes a Markdown table or a picture of them. BUILD: default
+# build/release. Takes ten seconds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 policies=legacy,linux-6.12 groups=0,4,16 html=() build=build/release

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tables ($show "tables") or picture of the lives that rotalloc.sh has lived. $w says which of them
-# count; the first of its policies is what the others are compared with.
+# Makes the tables ($show "tables") or the picture from the runs of rotalloc.sh. $w selects the runs; its first
+# policy is the reference.
 include "bars";
 
 def mean: add / length;
@@ -9,7 +9,7 @@ def times:
     (. * 100 | round) as $n | ($n % 100 | tostring) as $rest |
     "\($n / 100 | floor)." + (if $n % 100 < 10 then "0" else "" end) + $rest;
 
-# All lives with one utilisation and turnover, once for each policy that is to be looked at.
+# All runs with one utilisation and turnover, once for each selected policy.
 def cells:
     map(select(.set == $w.set and (.profile | IN($w.profiles[]))
                and (.seed | tostring | IN($w.seeds[])))) as $all |
@@ -17,7 +17,7 @@ def cells:
     {t: $t, u: $u, p: $p, lives: ($all | map(select(.turnover == $t and .utilisation == $u)))};
 def of($policy): .lives | map(select(.policy == $policy)) | sort_by([.profile, .seed]);
 
-# How many times the first policy's, life by life.
+# The ratios to the first policy, run by run.
 def ratios(f): [of(.p), of($w.policies[0])] | map(map(f)) | transpose | map(.[0] / .[1]);
 def against(f):
     if .p == $w.policies[0] then "1"
@@ -50,8 +50,8 @@ def bar($x; $y; $wide; $high; $fill; $clear):
     "<rect x=\"\($x)\" y=\"\($y | to(1))\" width=\"\($wide)\" height=\"\($high | to(1))\"" +
     " fill=\"\($fill)\" fill-opacity=\"\($clear | to(2))\"/>";
 
-# A panel at $x, $y below a title of two lines: for each utilisation, a bar of each policy. f has the parts of a bar, from below;
-# a bar of $top fills the panel.
+# A panel at $x, $y below a title of two lines: for each utilisation, a bar of each policy. f has the parts of a
+# bar, from the bottom up; a bar of $top fills the panel.
 def panel($x; $above; $title; $under; $turnover; $top; f; caption):
     [cells | select(.t == $turnover)] as $bars |
     (88 / ($w.policies | length) | floor) as $step |
@@ -70,7 +70,7 @@ def panel($x; $above; $title; $under; $turnover; $top; f; caption):
      (caption | text($left + ($step - 3) / 2; $y + 126 - 105 * $sum / $top | to(1); "middle"; "s")),
      (if $p == 0 then "\(.u) in use" | text($left + 44; $y + 144; "middle"; "n") else empty end));
 
-# Per cent of free space by length of extents, from 16 MiB, from 1 MiB and from 64 KiB on.
+# Percent of free space by length of extents: from 16 MiB, from 1 MiB and from 64 KiB on.
 def lengths:
     [of(.p)[] | .histogram | [16384, 1024, 64] as $l |
      [range(3) as $i | map(select(.from_kb >= $l[$i] and ($i == 0 or .from_kb < $l[$i - 1])) | .percent)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tables and the picture of docs/studies/rotalloc.md: the same lives under stock, rotalloc and
+# Makes the tables and the picture of docs/studies/rotalloc.md: the same operations under stock, rotalloc and
 # reuse of low addresses.
 #   rotalloc.sh [--size 4G] [--profiles "P..."] [--seeds "N..."] [--utilisations "U..."]
 #               [--turnovers "N..."] [--policies "STOCK POLICY..."] [--writing delalloc]
 #               [--points FILE] [--svg FILE] [--jobs 2] [BUILD]
-# POLICY: a policy, or one with a tunable: NAME:TUNABLE=VALUE. The first is what the others are held
-# against; the second of the default, which is nearly the same, shows how far lives part by chance.
-# FILE: figures of each life, a line of JSON each; lives that are in it already are not lived again.
-# BUILD: default build/release. Ten minutes on two cores.
+# POLICY: a policy, optionally with a tunable: NAME:TUNABLE=VALUE. The others are compared with the first. The
+# second default is nearly the same as the first and shows the effect of chance. FILE: the figures of each run,
+# one line of JSON each; runs in it are not repeated. BUILD: default build/release. Takes ten minutes on two
+# cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 size=4G writing=delalloc points='' svg='' jobs=2 build=build/release
@@ -32,7 +32,7 @@ touch "$points"
 truncate -s "$size" "$work/start"
 mke2fs -q -F -t ext4 -E nodiscard,lazy_itable_init=1 "$work/start"
 
-# live PROFILE SEED UTILISATION TURNOVER POLICY: one life, as a line of JSON.
+# live PROFILE SEED UTILISATION TURNOVER POLICY: prints one run as a line of JSON.
 live() {
     local life aged tunable=()
     [[ $5 != *:* ]] || tunable=(--set "${5#*:}")

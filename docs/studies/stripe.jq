@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The picture of stripe.md, from what stripe.sh prints: groups considered per request over groups, both by
-# powers of ten.
+# Draws the picture of stripe.md from the output of stripe.sh: groups considered per request over groups, both
+# logarithmic.
 #   docs/studies/stripe.sh | jq -L docs/studies -Rrs -f docs/studies/stripe.jq >stripe.svg
 include "bars";
 
 def across($groups): 60 + ($groups / 32 | log10) * 170;
 def up($value): 210 - (($value | log10) + 2) * 45;
-# Lines that lie on each other are dashed in turn.
+# Overlapping lines have alternating dashes.
 def line($stripe; $i; $points):
   "<polyline fill=\"none\" stroke=\"\(colours[$i % 6])\" stroke-width=\"2.5\" stroke-dasharray=\"\(if $stripe == "0" then "5 10" else "none" end)\" stroke-dashoffset=\"\(5 * $i)\" points=\"\($points)\"/>";
 def names: {"legacy": "6.1", "cr1.5": "6.1 with the series", "linux-6.12": "6.12", "linux-7.3": "7.3"};

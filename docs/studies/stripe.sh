@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tables of docs/studies/stripe.md: files of 64 KiB on file systems whose free extents hold the goal, but
-# nowhere aligned to the stripe.
+# Makes the tables of docs/studies/stripe.md: files of 64 KiB on file systems whose free extents are as long as
+# the goal, but nowhere aligned to the stripe.
 #   stripe.sh [--sizes "4G 16G 64G 256G"] [--stripes "0 512"] [--policies "POLICY..."]
 #             [--set NAME=VALUE]... [--keep IMAGE] [BUILD]
-# Prints a table of tabs. --keep: leaves the image of the last size. BUILD: default build/release. A few
-# seconds.
+# Prints a tab-separated table. --keep: keeps the image of the last size. BUILD: default build/release. Takes a
+# few seconds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sizes="4G 16G 64G 256G" stripes="0 512" policies="legacy cr1.5 linux-6.12 linux-7.3"
@@ -25,8 +25,8 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Free extents of 600 blocks, from 100 to 699 of every 1,024. None of them holds 512 blocks that begin
-# at a multiple of 512.
+# Free extents of 600 blocks, from 100 to 699 of every 1,024. None of them contains 512 blocks that begin at a
+# multiple of 512.
 make_image() {
     rm -f "$work/image"
     truncate -s "$1" "$work/image"
@@ -36,7 +36,7 @@ make_image() {
     blocks=$(dumpe2fs -h "$work/image" 2>/dev/null | awk -F: '/^Block count/ { print $2 + 0 }')
     seq 0 1024 $((blocks - 1024)) | awk '{ print "setb " $1, 100; print "setb " $1 + 700, 324 }' |
         debugfs -w -f - "$work/image" >/dev/null 2>&1
-    # The descriptors have to say how many are left, or the groups count as corrupt.
+    # The descriptors must have the right counts, or the groups count as corrupt.
     dumpe2fs "$work/image" 2>/dev/null |
         awk -F'[: ]+' '/^Group [0-9]/ { group = $2 }
             /^  Free blocks:/ {

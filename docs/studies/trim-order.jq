@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What trim-order.sh prints (jq -L docs/studies -Rrs -f), as a table; or drawn, with --arg svg 1: for each
-# size of file a panel of extents per file over one of steps per request, a line for each age of the file
+# Makes a table from the output of trim-order.sh (jq -L docs/studies -rs -f), or with --arg svg 1 a picture: for
+# each size of file a panel of extents per file over one of steps per request, a line for each age of the file
 # system.
 include "bars";
 
@@ -15,7 +15,7 @@ def points:
   .[1:] | map([$names, .] | transpose | map({(.[0]): (.[1] | tonumber? // .)}) | add |
               if .order == "-" then .order = null else . end);
 
-# The figure of each point as a panel at (x, y), `top` the largest that it shows.
+# Draws the figure of each point as a panel at (x, y); `top` is the largest value.
 def panel($all; figure; $x; $y; $title; $top):
   150 as $height | 205 as $width | ($all | map(.order) | max) as $last |
   def across(o): $x + 40 + o / $last * ($width - 52);

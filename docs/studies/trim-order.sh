@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tables of docs/studies/trim-order.md: files of one size, written on file systems in pieces, under
+# Makes the tables of docs/studies/trim-order.md: files of one size, written on fragmented file systems, under
 # CR1.5 with each trim order.
 #   trim-order.sh [--size 16G] [--profile agrawal] [--turnovers "0 2 10"] [--files "64K 512K 4M"]
 #                 [--orders "0 1 ..."] [--writing delalloc] [--set NAME=VALUE]... [BUILD]
-# Prints a table of tabs; trim-order.jq makes one of Markdown of it, or draws it. BUILD: default
-# build/release. About two minutes.
+# Prints a tab-separated table; trim-order.jq makes a Markdown table or a picture of it. BUILD: default
+# build/release. Takes about two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 size=16G profile=agrawal turnovers="0 2 10" files="64K 512K 4M" orders="0 1 2 3 4 5 6 7 8"
@@ -28,13 +28,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 e4replay=$build/tools/e4replay
 
-# aged TURNOVER: a file system of which 80 % are in use, after that much was written at least.
+# aged TURNOVER: makes a file system with 80 % in use, after at least this turnover.
 aged() {
     "$e4replay" age "$size" -o "$work/aged" --profile "$profile" --until "utilisation 0.8, turnover ${1}x" \
         --writing "$writing" --json "$work/aged.json" --no-progress >/dev/null 2>&1
 }
 
-# row BYTES POLICY SETTING...: files of that size written until 90 % are in use, and half as much again.
+# row BYTES POLICY SETTING...: writes files of that size until 90 % are in use, and half as much again.
 row() {
     printf 'size %s 1\nage 1 1\nappend 0\nrewrite 0\nsync 100\n' "$1" >"$work/profile"
     "$e4replay" age "$work/aged" -o "$work/end" --profile "$work/profile" -p "$2" "${settings[@]}" "${@:3}" \
@@ -47,7 +47,7 @@ printf 'turnover\tfree_kb\tfile\tpolicy\torder\tsteps\textents\tfree_extents\twh
 for turnover in $turnovers; do
     aged "$turnover"
     free_kb=$(jq .aged.avg_kb "$work/aged.json")
-    # At least what it takes to fill it.
+    # At least the amount that fills it.
     written=$(jq '.age.turnover * 10 | round / 10' "$work/aged.json")
     for file in $files; do
         bytes=$(numfmt --from=iec "$file")

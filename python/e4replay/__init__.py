@@ -5,8 +5,8 @@
     report = e4replay.Capture("run.e4c").replay(["legacy", "cr1.5"], mb_max_to_scan=200)
     pandas.DataFrame(report.table())
 
-docs/python.md is a tour. What cannot be done raises Error with the line that the tool prints. Doubts about an
-input or an answer are warnings. Calls that take long let other threads run, and Ctrl-C ends them.
+docs/python.md is a tour. A failure raises Error with the message that the tool prints. Doubts about an input or
+an answer are warnings. During long calls other threads can run, and Ctrl-C ends the call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _settings(tunables: dict[str, int]) -> list[str]:
 
 
 class _Chosen:
-    """The policies of a call: the names under which the library knows them, and what keeps those of Python's."""
+    """The policies of a call: their names in the library, and the objects that keep Python policies alive."""
 
     def __init__(self, chosen: AnyPolicy | Iterable[AnyPolicy]) -> None:
         self._kept: list[Any] = []
@@ -59,21 +59,21 @@ class _Chosen:
 
     @property
     def name(self) -> str:
-        """Of the only one, or the first."""
+        """The name of the only policy, or of the first."""
         return self.names[0]
 
     def threads(self, wanted: int) -> int:
-        """One where Python decides, since its code runs in one thread at a time."""
+        """One thread for Python policies, since Python code runs in one thread at a time."""
         return 1 if self._kept else wanted
 
 
 def find_policy(name: str) -> PolicyInfo:
-    """The policy of a name or alias."""
+    """The policy with this name or alias."""
     return _e4replay.find_policy(name)
 
 
 class _Closable:
-    """What a `with` statement closes."""
+    """A base class for objects that a `with` statement closes."""
 
     def __enter__(self):
         return self
@@ -82,7 +82,7 @@ class _Closable:
         self.close()
 
     def close(self) -> None:
-        """Lets go of what it holds."""
+        """Releases its resources."""
         raise NotImplementedError
 
 
@@ -114,12 +114,12 @@ class Image(_Closable):
         return self._image
 
     def close(self) -> None:
-        """Forgets it. Arrays and allocators that were made of it stay good."""
+        """Releases the image. Arrays and allocators made from it stay valid."""
         self._image = None
 
     @property
     def file_system(self) -> FileSystem:
-        """What the superblock says."""
+        """The facts in the superblock."""
         return self._open().file_system
 
     def group(self, number: int) -> Group:
@@ -161,7 +161,7 @@ class EventReader:
 
 
 class Capture(_Closable):
-    """A capture, or an image and the trace of what happened to it: what replays are made of."""
+    """A capture, or an image and its trace: the input of replays."""
 
     def __init__(self, path: Path, trace: Path = "", *, tunables_file: Path = "", device: str = "",
                  generation: str = "", buffer: str | None = None, lenient: bool = False, any_ratio: bool = False,
@@ -181,19 +181,19 @@ class Capture(_Closable):
         return self._recording
 
     def close(self) -> None:
-        """Forgets it. Reports, sweeps and allocators that were made of it stay good."""
+        """Releases the capture. Reports, sweeps and allocators made from it stay valid."""
         self._recording = None
 
     def replay(self, policies: AnyPolicy | Iterable[AnyPolicy] = (), *, force: bool = False, check: bool = False,
                threads: int = 0, **tunables: int) -> Report:
-        """What other policies would have made of it, as `e4replay replay`. Without policies: that of the recorded
-        kernel and its neighbours. With a policy written in Python, one thread replays one policy after the other."""
+        """Replays the capture under other policies, like `e4replay replay`. Default: the policy of the recorded kernel
+        and its neighbours. With a Python policy, one thread replays one policy after the other."""
         chosen = _Chosen(policies)
         return Report(self._open().replay(chosen.names, _settings(tunables), force, check, chosen.threads(threads)))
 
     def verify(self, policy: AnyPolicy = "", *, free_run: bool = False, check: bool = False, threads: int = 0,
                **tunables: int) -> Report:
-        """Whether a policy decides as the recorded kernel did, as `e4replay verify`."""
+        """Compares a policy with the recorded kernel, like `e4replay verify`."""
         chosen = _Chosen(policy)
         return Report(self._open().verify(chosen.name, _settings(tunables), free_run, check, chosen.threads(threads)))
 
@@ -202,11 +202,11 @@ class Capture(_Closable):
         return Sweep(self, force=force)
 
     def decisions(self, policy: AnyPolicy, *, force: bool = False, **tunables: int) -> Decisions:
-        """Each request of a replay under the policy, and what it came to."""
+        """Each request of a replay under the policy, with its decision."""
         return self.sweep(force=force).decisions(policy, **tunables)
 
     def events(self) -> Iterator[Event]:
-        """What was recorded, from the first event on."""
+        """The recorded events, from the first on."""
         return self._open().events()
 
     @property
@@ -216,17 +216,17 @@ class Capture(_Closable):
 
     @property
     def event_count(self) -> int:
-        """How many events were recorded."""
+        """The number of recorded events."""
         return self._open().event_count()
 
     @property
     def release(self) -> str:
-        """Of the recorded kernel, as `uname -r`; empty: not known."""
+        """The release of the recorded kernel, as in `uname -r`; empty if unknown."""
         return self._open().release()
 
     @property
     def tunables(self) -> dict[str, int]:
-        """Those of the recorded kernel."""
+        """The tunables of the recorded kernel."""
         pairs = (line.split("=", 1) for line in self._open().tunables())
         return {name: int(value) for name, value in pairs}
 
@@ -244,7 +244,7 @@ class Sweep:
         return Report(self._sweep.point(chosen.name, _settings(tunables)))
 
     def decisions(self, policy: AnyPolicy, **tunables: int) -> Decisions:
-        """The same, request by request."""
+        """Like point(), but returns each request."""
         chosen = _Chosen(policy)
         return Decisions(self._sweep.decisions(chosen.name, _settings(tunables)))
 
@@ -263,10 +263,10 @@ def _request(**fields: Any) -> Any:
 
 
 class Allocator(_Closable):
-    """The block allocator of a mounted file system: it decides, and keeps the state for which it decides.
+    """The block allocator of a mounted file system: it decides requests and keeps the resulting state.
 
-    `start` is an Image or a Capture, which is never written to. `loaded`: the buddies of all groups are in
-    memory to begin with. One thread may use it at a time.
+    `start` is an Image or a Capture, which is never written to. With `loaded`, the buddies of all groups are in
+    memory at the start. One thread may use it at a time.
     """
 
     def __init__(self, start: Image | Capture, policy: AnyPolicy = "legacy", *, loaded: bool = False,
@@ -285,7 +285,7 @@ class Allocator(_Closable):
         return f"<e4replay.Allocator {self._named}>"
 
     def close(self) -> None:
-        """Ends it, and the kernel's process if one decides."""
+        """Closes the allocator, and ends the process of a kernel that decides."""
         self._allocator.close()
 
     def allocate(self, ino: int, len: int, *, logical: int = 0, goal: int = 0, file_size: int = 0,
@@ -300,47 +300,47 @@ class Allocator(_Closable):
             cpu=cpu, left_block=left[0], left_logical=left[1], right_block=right[0], right_logical=right[1]))
 
     def free(self, first: int, count: int, *, file_data: bool = True) -> None:
-        """Frees blocks, whole clusters. They can be allocated again after commit()."""
+        """Frees whole clusters, given in blocks. They can be allocated again after commit()."""
         self._allocator.free(first, count, file_data)
 
     def commit(self) -> None:
-        """The running transaction commits: what was freed in it is free."""
+        """Commits the running transaction, which makes its freed blocks available."""
         self._allocator.commit()
 
     def discard(self, ino: int, needed: int = 0) -> None:
-        """Gives back what is preallocated for the inode: all, or the `needed` least recently used ones."""
+        """Releases preallocations of the inode: all, or the `needed` least recently used."""
         self._allocator.discard(ino, needed)
 
     def make_inode(self, ino: int) -> None:
-        """An inode was made. The group of the first one in it has a block bitmap from then on."""
+        """Creates an inode. The first inode of a group initializes its block bitmap."""
         self._allocator.make_inode(ino)
 
     def drop_inode(self, ino: int) -> None:
-        """The inode is gone, and its preallocations go."""
+        """Removes the inode and its preallocations."""
         self._allocator.drop_inode(ino)
 
     def group(self, number: int) -> GroupState:
-        """A group as it is now."""
+        """The current state of a group."""
         return self._allocator.group(number)
 
     def bitmap(self, group: int) -> memoryview:
-        """A copy of the group's bitmap, preallocations given back and freed clusters free."""
+        """A copy of the group's bitmap, in which preallocations and freed clusters are free."""
         return self._allocator.bitmap(group)
 
     def free_clusters(self) -> memoryview:
-        """Of each group; what is preallocated is not free."""
+        """Free clusters of each group; preallocated clusters are not free."""
         return self._allocator.free_clusters()
 
     def free_runs(self) -> memoryview:
-        """Runs of free clusters of each group; 0: it is not loaded."""
+        """Runs of free clusters of each group; 0 if it is not loaded."""
         return self._allocator.free_runs()
 
     def largest_order(self) -> memoryview:
-        """The order of the largest free buddy chunk of each group; -1: none, or it is not loaded."""
+        """The order of the largest free buddy chunk of each group; -1 if there is none, or the group is not loaded."""
         return self._allocator.largest_order()
 
     def free_extents(self) -> FreeExtents:
-        """Sizes of free extents as they are now."""
+        """Current sizes of free extents."""
         return self._allocator.free_extents()
 
     def counters(self) -> dict[str, int]:

@@ -12,11 +12,11 @@ OWN = "own"
 
 
 class Policy:
-    """A ladder of the library's rungs with one that is written in Python.
+    """A ladder of the library's rungs with one rung written in Python.
 
-    A subclass has good(), which says whether a group will do. With choose(), which picks the next group, the
-    rung asks it; without, it walks from group to group. What the rung says of itself are attributes. An object
-    may have others, such as parameters of a sweep.
+    A subclass has good(), which says whether a group is suitable. choose() may pick the next group; without it,
+    the rung walks from group to group. Attributes describe the rung. An object may have more attributes, such as
+    parameters of a sweep.
 
         class Roomy(e4replay.Policy):
             "legacy with a rung for the largest free chunks between CR1 and CR2"
@@ -30,9 +30,9 @@ class Policy:
 
         capture.replay(["legacy", Roomy()])
 
-    Further methods are optional: applies(search) says whether the rung is tried at all, least_free(search) how
-    many clusters a group must have before anything else is asked, and leave(search) is called when the rung found
-    nothing. An exception ends the replay and is raised there.
+    Further methods are optional. applies(search) says whether the rung is tried at all. least_free(search) is the
+    number of free clusters below which a group is refused before any other check. leave(search) is called when
+    the rung found nothing. An exception ends the replay, and the call of the replay raises it again.
     """
 
     name: str = ""  # in reports; empty: the class name in lower case
@@ -52,7 +52,7 @@ class Policy:
     lengths: str = "all"
 
     def good(self, search: _e4replay.Search, group: _e4replay.SearchedGroup) -> bool:
-        """Whether the loaded group will do."""
+        """Whether the loaded group is suitable."""
         raise NotImplementedError(f"{type(self).__name__} has no method good()")
 
     def _registered(self) -> Any:

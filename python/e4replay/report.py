@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reports and decisions as Python takes them."""
+"""Reports and decisions in Python types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 class Report:
-    """What a replay, a verification or a point of a sweep came to: figures, a column for each policy."""
+    """The result of a replay, a verification or a point of a sweep: figures, with a column for each policy."""
 
     def __init__(self, report: Any) -> None:
         self._report = report
@@ -40,12 +40,12 @@ class Report:
 
     @property
     def rows(self) -> dict[str, list[Figure]]:
-        """The figures of each row by its key, one for each column. docs/metrics.md says what they mean."""
+        """The figures of each row by its key, one per column. docs/metrics.md explains the rows."""
         return {row[0]: list(row[6]) for row in self._rows}
 
     @property
     def labels(self) -> dict[str, str]:
-        """What the table calls the rows, by their keys."""
+        """The labels of the rows in the table, by key."""
         return {row[0]: row[2] for row in self._rows}
 
     def __getitem__(self, key: str) -> list[Figure]:
@@ -55,8 +55,7 @@ class Report:
         raise KeyError(key)
 
     def table(self, *, all: bool = False) -> list[dict[str, Any]]:
-        """A dict for each row that `e4replay replay --all` shows, or for all that there are: pandas.DataFrame() takes the
-        list."""
+        """A list of dicts, one for each row of `e4replay replay --all` or for all rows, for pandas.DataFrame()."""
         out = []
         for key, section, label, better, shown, start, values in self._rows:
             if shown or all:
@@ -66,28 +65,28 @@ class Report:
 
     @property
     def text(self) -> str:
-        """What the tool prints."""
+        """The text that the tool prints."""
         return self._report.text()
 
     @property
     def json(self) -> str:
-        """Its document of JSON (docs/schema)."""
+        """The JSON document (docs/schema)."""
         return self._report.json()
 
     @property
     def agreement(self) -> _e4replay.Agreement:
-        """Of a verification: how far the policy decided like the recorded kernel. Of others: how far the model
-        follows that kernel, which is what the answers are worth."""
+        """For a verification: the agreement of the policy with the recorded kernel. Otherwise: the agreement of the
+        model with that kernel, which says how far to trust the answers."""
         return self._report.agreement()
 
     @property
     def agrees(self) -> bool:
-        """Of a verification: every decision, group and counter equals the kernel's."""
+        """For a verification: whether every decision, group and counter equals the kernel's."""
         return self._report.agrees()
 
     @property
     def recorded_policy(self) -> str:
-        """The policy that stands for the recorded kernel."""
+        """The policy of the recorded kernel."""
         return self._report.recorded_policy()
 
     def free_extents(self, column: int | str) -> _e4replay.FreeExtents:
@@ -102,7 +101,7 @@ class Report:
 
     @property
     def free_extents_before(self) -> _e4replay.FreeExtents:
-        """Those of the start image."""
+        """Free extents of the start image."""
         return self._report.free_extents_before()
 
     def __repr__(self) -> str:
@@ -129,7 +128,7 @@ def _shown(figure: Figure) -> str:
 
 
 class Decisions:
-    """The requests of a replay in their order, and what the policy made of each."""
+    """The requests of a replay in order, with the policy's decision for each."""
 
     def __init__(self, decisions: Any) -> None:
         self._decisions = decisions
@@ -144,22 +143,22 @@ class Decisions:
         return (self._decisions.at(index) for index in range(len(self)))
 
     def columns(self) -> dict[str, memoryview]:
-        """Each field as an array that is not copied. `criterion` holds places in `criteria`."""
+        """Each field as an array, without copying. `criterion` has indexes into `criteria`."""
         return self._decisions.columns()
 
     @property
     def criteria(self) -> list[str]:
-        """What the numbers of the column `criterion` mean."""
+        """The meanings of the numbers in the column `criterion`."""
         return _e4replay.criteria()
 
     def table(self) -> list[dict[str, Any]]:
-        """A dict for each request: pandas.DataFrame() takes the list."""
+        """A list of dicts, one for each request, for pandas.DataFrame()."""
         fields = _e4replay.Decision._fields
         return [{field: getattr(decision, field) for field in fields} for decision in self]
 
     @property
     def report(self) -> Report:
-        """What the replay came to."""
+        """The report of the replay."""
         return Report(self._decisions.report)
 
     def __repr__(self) -> str:
