@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The set of direct writes of the series dio-overwrite (fs/ext4/dio.c, by its own code) as a
-// program of many threads: how often a thread is woken, and looks, for one write. dio-set.sh makes
-// and runs it. CORE is dio.c without its includes; the rest of the kernel that it needs is below,
-// and wait_var_event() wakes whoever waits for the same address, as the kernel's does.
+// Runs the set of direct writes of the series dio-overwrite (the code of fs/ext4/dio.c) in a
+// program with many threads, and counts how often a thread is woken, and checks, per write.
+// dio-set.sh builds and runs it. CORE is dio.c without its includes; the other kernel functions
+// that it needs are below. As in the kernel, wait_var_event() wakes all waiters for the same
+// address.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
@@ -128,7 +129,7 @@ static const char* pattern;
 static int owners[BLOCKS];
 static unsigned long overlaps;
 
-// A block that a write covers in part is its own. Nobody else's must be there then.
+// A write owns each block that it covers partly. No other write may be there at that time.
 static void own(loff_t pos, size_t count, int change) {
   loff_t first = pos >> 12, last = (pos + count - 1) >> 12;
   bool head = pos & 4095, tail = (pos + count) & 4095;

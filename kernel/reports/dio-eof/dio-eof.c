@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Bytes that direct writes lose near the end of a file:  dio-eof [-s SECONDS] VARIANT DIRECTORY
-//   overlap   a write up to EOF is in flight; one of the whole last block extends the file
-//   append    ... one of the block behind the last one; then one of the rest of the last block
-//   truncate  ... ftruncate() to more; then a write of the rest of the last block
-//   inside    a write that ends before EOF, in the last block, is in flight; ftruncate() to more
-// No write overlaps another but in "overlap", and there only bytes of one write are looked at.
-// Exit status: 0 all bytes as written, 1 some are not, 2 usage or environment.
+// Shows bytes that direct writes lose near the end of a file:
+//   dio-eof [-s SECONDS] VARIANT DIRECTORY
+//   overlap   a write up to EOF is in flight; a write of the whole last block extends the file
+//   append    ... a write of the block behind the last one; then of the rest of the last block
+//   truncate  ... ftruncate() extends the file; then a write of the rest of the last block
+//   inside    a write in the last block, before EOF, is in flight; ftruncate() extends the file
+// Writes overlap only in "overlap", and there only bytes of a single write are checked.
+// Exit status: 0 if all bytes are as written, 1 if not, 2 usage or environment.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +45,7 @@ static int fill(int fd, off_t block) {  // keeps the disk busy
   return kFillers;
 }
 
-// Leaves what the last block has in `found`, and in `expected` what it should have.
+// Stores the contents of the last block in `found`, and the correct contents in `expected`.
 static void one_round(int fd, char variant, off_t block, off_t last) {
   const off_t end = last + block - kSector, from = end - (variant == 'i' ? 2 : 1) * kSector;
   check(ftruncate(fd, last + block) == 0, "ftruncate");
@@ -52,7 +53,7 @@ static void one_round(int fd, char variant, off_t block, off_t last) {
   check(ftruncate(fd, end) == 0 && fsync(fd) == 0, "ftruncate, fsync");  // zeros behind `end`
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   int in_flight = fill(fd, block) + 1 + (variant == 'o');
-  syscall(SYS_ioprio_set, 1, 0, kIdle);  // a scheduler, where there is one, serves this one late
+  syscall(SYS_ioprio_set, 1, 0, kIdle);  // a scheduler, if any, serves this write late
   start(fd, early, kSector, from);
   syscall(SYS_ioprio_set, 1, 0, kBestEffort);
   if (variant == 'o') start(fd, late, block, last);
@@ -65,7 +66,7 @@ static void one_round(int fd, char variant, off_t block, off_t last) {
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   check(pread(fd, found, block, last) == block, "direct read");
   memcpy(expected, old, block);
-  if (variant == 'o') memcpy(expected, found, block);  // either write's, or parts of both
+  if (variant == 'o') memcpy(expected, found, block);  // data of either write, or of both
   if (variant != 'o') memcpy(expected + (from - last), early, kSector);
   memset(expected + (end - last), variant == 'i' ? 0 : *late, kSector);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Old data of the disk in what a direct read finds where a mapping is being stored to:
+// Shows old data of the disk in direct reads during stores through a mapping:
 //   mapped-exposed [-s SECONDS] BYTE DIRECTORY
-// The free blocks of DIRECTORY's file system are full of BYTE (a number). A thread stores zeros,
-// through a mapping, to one page of a hole after the other. Direct reads of the hole meanwhile must
-// find nothing but zeros. Of a page whose blocks are not allocated yet (delayed allocation) they
-// fail with EIO, by intention: iomap_dio_iter().
-// Exit status: 0 nothing else was found, 1 BYTE was, 2 usage or environment.
+// The free blocks of DIRECTORY's file system are full of BYTE (a number). A thread stores zeros
+// through a mapping to the pages of a hole, one after the other. Concurrent direct reads of the
+// hole must find only zeros. If the blocks of a page are not allocated yet (delayed allocation),
+// they fail with EIO, by intention: iomap_dio_iter().
+// Exit status: 0 if only zeros were found, 1 if BYTE was, 2 usage or environment.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <error.h>
@@ -20,7 +20,7 @@
 
 enum { kSize = 8 << 20, kWindow = 64 << 10 };
 static volatile char* mapped;
-static atomic_long stored;  // up to here
+static atomic_long stored;  // end of the stores so far
 static long page, reads, failed;
 
 static void check(int good, const char* what) {
@@ -33,7 +33,7 @@ static void* store(void* unused) {
   return NULL;
 }
 
-// A round: a new hole is filled. How many sectors of old data were read.
+// One round: fills a new hole. Returns the number of sectors of old data that were read.
 static long filled(char byte, char* found) {
   long old = 0;
   pthread_t thread;
@@ -45,7 +45,7 @@ static long filled(char byte, char* found) {
   stored = 0;
   check(!pthread_create(&thread, NULL, store, NULL), "start a thread");
   for (long at; (at = stored) < kSize; ++reads) {
-    // What was stored last, which has to be written first, and what will be stored next.
+    // The last stores, which have to be written first, and the next ones.
     const long from = at > kWindow / 2 ? at - kWindow / 2 : 0;
     const long count = pread(disk, found, kWindow, from);
     check(count >= 0 || errno == EIO, "direct read");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Stores through a mapping that are lost when a part of their page is zeroed or punched, where
-// blocks are smaller than a page:  mapped-store [-s SECONDS] VARIANT DIRECTORY
+// Shows stores through a mapping that are lost when a part of their page is zeroed or punched, with
+// blocks smaller than a page:  mapped-store [-s SECONDS] VARIANT DIRECTORY
 //   zero    one thread stores to pages, zeroes a part of them (FALLOC_FL_ZERO_RANGE), and stores
 //           there again
-//   punch   one thread punches a block and then stores to it, over and over; while it punches,
-//           another one stores to a block beside it
-// Exit status: 0 all bytes got to the disk, 1 some did not, 2 usage or environment.
+//   punch   one thread repeatedly punches a block and then stores to it; while it punches, another
+//           thread stores to a block beside it
+// Exit status: 0 if all bytes reached the disk, 1 if not, 2 usage or environment.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <error.h>
@@ -24,7 +24,7 @@
 static long page, block;
 static int file, disk;         // the same file, through the page cache and past it
 static volatile char* mapped;  // its first three pages
-static char* found;            // what the disk has of them
+static char* found;            // their contents on the disk
 static atomic_int finished, punching, storing;
 
 static void check(int good, const char* what) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A file of which every second block is written, and none of it written back: each block is a
-// delayed extent of its own.
-//   es-sparse write FILE BLOCKS         makes it, with BLOCKS blocks that have data
+// A file with every second block written and without writeback: each block is a separate delayed
+// extent.
+//   es-sparse write FILE BLOCKS         makes it, with BLOCKS blocks of data
 //   es-sparse read FILE BLOCKS HOLES    reads HOLES of the blocks between them, at even distances
 //   es-sparse seek FILE BLOCKS          SEEK_DATA and SEEK_HOLE from each block; status 1 if wrong
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@ static void check(int good, const char* what) {
   if (!good) exit(2);
 }
 
-// What lseek() finds from the first byte of a block on.
+// The result of lseek() from the first byte of a block.
 static int expect(int fd, off_t from, int what, off_t wanted) {
   const off_t found = lseek(fd, from, what);
   if (found == wanted) return 1;
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   char* data = malloc((size_t)block);
   check(data != NULL, "memory");
   memset(data, 'x', (size_t)block);
-  // Else more is read than what is asked for.
+  // Otherwise the kernel reads more than requested.
   check(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) == 0, "posix_fadvise");
   if (strcmp(argv[1], "write") == 0) {
     for (off_t i = 0; i < blocks; ++i)
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     for (off_t i = 0; good && i < blocks; ++i) {
       const off_t here = 2 * i * block, end = (2 * blocks - 1) * block;
       good = expect(fd, here, SEEK_DATA, here) && expect(fd, here, SEEK_HOLE, here + block);
-      // Behind the last block the file ends.
+      // The file ends behind the last block.
       if (good && here + block < end) good = expect(fd, here + block, SEEK_DATA, here + 2 * block);
     }
     if (!good) return 1;

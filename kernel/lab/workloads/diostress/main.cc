@@ -4,17 +4,17 @@
 // truncate, extend and read the files, write through the page cache, and store through a mapping. A
 // model knows the possible contents of each sector. All sectors are compared at the end of each
 // round, some also during it.
-//   diostress --seed N --seconds S DIRECTORY          or --ops N, of each thread
-//   --files N            at the same time; each thread has operations on all of them
-//   --tails PERCENT      of operations that are about the end of the file, extended by others
-//   --bad-sectors FILE   null_blk's attribute "badblocks": writes meet such sectors (--changers 0:
-//                        what is freed, or in the page cache, must not)
-//   --exposing 1         a page that is stored to through a mapping may show a direct read what the
-//                        disk held before (Linux without delayed allocation)
-//   --patience SECONDS   beyond --seconds, until threads that wait are given up
-//   --state FILE         writes there what the files left behind must hold, for
+//   diostress --seed N --seconds S DIRECTORY          or --ops N per thread
+//   --files N            number of files at once; each thread works on all of them
+//   --tails PERCENT      share of operations at the end of the file, while others extend it
+//   --bad-sectors FILE   null_blk's attribute "badblocks": makes some sectors bad (with --changers
+//                        0, because freed blocks and the page cache must not meet them)
+//   --exposing 1         a direct read may see old data of the disk in a page with a concurrent
+//                        store through a mapping (Linux without delayed allocation)
+//   --patience SECONDS   time after --seconds until waiting threads are given up
+//   --state FILE         stores the expected contents of the remaining files, for
 //   --verify-only FILE   after a remount
-//   --self-test 1        judges outcomes made up, in memory
+//   --self-test 1        tests the model with invented outcomes, in memory
 // A failure is one line (what was expected, what was found, what was in flight) and status 1.
 #include <sys/statvfs.h>
 
