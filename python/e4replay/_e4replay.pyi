@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the extension module has. Use the package e4replay: the names below that it does not have may change."""
+"""The extension module. Use the package e4replay: names below that the package does not have may change."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, final

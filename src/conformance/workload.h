@@ -32,7 +32,7 @@ struct ModelFile {
 };
 using ModelFiles = std::map<std::uint64_t, ModelFile>;  // by inode
 
-// Puts files into the start image for a workload to go on with.
+// Adds files to the start image, for a workload to continue with.
 [[nodiscard]] ModelFiles add_old_files(ModelFs& fs, Rng& rng, std::uint32_t count,
                                        std::uint32_t clusters, std::uint32_t longest);
 

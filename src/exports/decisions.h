@@ -22,7 +22,7 @@ struct Series {
   [[nodiscard]] bool recorded() const { return run == 0; }
 };
 
-// Whether the ending of a file's name stands for a format: .csv or .sqlite. "" means that nothing
+// Whether the file name extension selects a format: .csv or .sqlite. "" means that nothing
 // is written. The Error lists the endings.
 [[nodiscard]] Status check_name(std::string_view path);
 // The kind of output that a file of that name needs.

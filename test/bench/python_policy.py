@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How fast a replay is under a policy written in Python, against the library's own, by turns in one run.
+"""Compares the speed of a replay under a Python policy with the library's own policy, alternating in one run.
 
     PYTHONPATH=BUILD/python test/bench/python_policy.py IMAGE TRACE [ROUNDS]
 """

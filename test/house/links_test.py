@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every file that a document names or links to is there. docs/index.md names every document of docs/, and
+"""Every file that a document names or links to exists. docs/index.md names every document of docs/, and
 kernel/README.md every document of kernel/. Each product's page is one click away.
 
   links_test.py SOURCE

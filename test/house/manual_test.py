@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each subcommand has a manual page, and each option of --help stands in its page and the other way round.
+"""Each subcommand has a manual page, and the options of --help and of the page are the same.
 
   manual_test.py TOOLS PAGES     the directories of the programs and of the pages
 """
@@ -39,7 +39,7 @@ def options_of(*command):
 
 
 def tags(page):
-    """What the paragraphs of a page begin with (the lines behind .TP), without fonts."""
+    """The tags of a page's paragraphs (the lines after .TP), without fonts."""
     lines = page.read_text().splitlines()
     found = []
     for line, tag in zip(lines, lines[1:]):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds the recorded kernel's column of `replay` against its model's, over the bundled captures.
+"""Compares the recorded kernel's column of `replay` with its model's, on the bundled captures.
 
 recorded_column.py E4REPLAY CAPTURES TRACES: of a capture that is followed decision by decision, every
 figure of the recorded kernel is the model's of that kernel: those of files and free space, and those

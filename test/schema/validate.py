@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holds documents against the schemas of their kinds.
+"""Validates documents against the schemas of their kinds.
 
 validate.py SCHEMAS DOCUMENTS: DOCUMENTS/KIND/*.json against SCHEMAS/KIND.schema.json. Every schema
 must have a document, every document a schema, and a document with a member that no schema names

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Mixed churn on `files` files per thread in DIRECTORY/cT: create, append, rewrite, truncate,
-// fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. Knows what each
-// file must hold and compares: now and then, at the end, and in a later run (`--check MANIFEST`
-// after a remount, with what `--manifest MANIFEST` wrote). `--resume MANIFEST` goes on with the
-// files of an earlier run. `--fitrim LIST` trims the file system in between: its calls come at
-// equal distances, separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes (64K, 4M). The
-// weights of `--mix` choose the operations: basic, append, holes (fallocate, punch, zero range and
-// sparse writes more often), direct, indirect (for files without extents), wide (also mmap, xattrs,
-// symbolic links, directories, rename over a file, writing to unlinked files).
+// fallocate, punch, zero range, holes, O_DIRECT, rename, unlink, fsync, syncfs. Knows the correct
+// contents of each file and compares them at intervals, at the end, and in a later run (`--check
+// MANIFEST` after a remount, with the output of `--manifest MANIFEST`). `--resume MANIFEST`
+// continues with the files of an earlier run. `--fitrim LIST` trims the file system in between: its
+// calls come at equal distances, separated by commas, each MINLEN or MINLEN@START+LENGTH in bytes
+// (64K, 4M). The weights of `--mix` choose the operations: basic, append, holes (fallocate, punch,
+// zero range and sparse writes more often), direct, indirect (for files without extents), wide
+// (also mmap, xattrs, symbolic links, directories, rename over a file, writing to unlinked files).
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
