@@ -40,7 +40,7 @@ class TraceWriter {
   struct Open {
     Thread thread;
     allocator::Request request;
-    std::size_t at = 0;  // of the request event
+    std::size_t at = 0;  // index of the request event
     bool closed = false;
   };
 

@@ -17,7 +17,7 @@ namespace e4r::hunt {
 struct Origin {
   std::uint64_t bytes = 0;
   std::uint32_t block_size = 0;   // bytes
-  std::size_t profile = 0;        // of age::profiles()
+  std::size_t profile = 0;        // index into age::profiles()
   std::uint32_t turnover = 0;     // percent of its size that was written; 0: new file system
   std::uint32_t utilisation = 0;  // percent, when turnover is not 0
   std::uint32_t age_seed = 0;

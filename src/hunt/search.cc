@@ -140,7 +140,7 @@ class Island {
   std::map<Levels, double> known_;
   bool made_ = false;  // whether origin_ and start_ are set
   Origin origin_;
-  std::shared_ptr<const Start> start_;  // of that origin; null: the age does not fit
+  std::shared_ptr<const Start> start_;  // made from origin_; null: the age does not fit
   std::optional<Found> best_;
   SearchTally tally_;
   std::optional<Error> failed_;

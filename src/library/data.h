@@ -30,7 +30,7 @@ struct Image::Data {
   const e4r::state::Source* source = nullptr;    // null if the bitmaps are not kept
   std::string path;                              // for opening it again
   std::string name;                              // for messages
-  e4r::allocator::Tunables tunables;             // of its mount
+  e4r::allocator::Tunables tunables;             // as recorded, or the defaults
   FileSystem file_system;
   mutable std::mutex scanning;  // a scan without kept bitmaps marks damaged groups
 };

@@ -57,7 +57,7 @@ struct Outcome {
 struct Replay {
   Agreement agreement;
   Outcome followed;
-  std::uint64_t events = 0;  // of extent status trees
+  std::uint64_t events = 0;  // events of extent status trees
   std::uint64_t contradictions =
       0;  // ranges that no file has, and answers without a question; left out
   std::uint64_t recorded_us = 0, longest_us = 0;  // in the shrinker, as recorded

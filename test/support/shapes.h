@@ -16,8 +16,8 @@ struct Shape {
   friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 };
 
-// Block sizes from 1K to 64K with and without bigalloc, every feature that moves or checks
-// metadata, and in most a short last group.
+// Block sizes from 1K to 64K with and without bigalloc, and every feature that moves or checks
+// metadata. Most have a short last group.
 [[nodiscard]] const std::vector<Shape>& shapes();
 
 }  // namespace e4r::test

@@ -18,7 +18,7 @@
 #   # append: ...      kernel arguments
 #   # expected: REGEX  trouble in the kernel log that the job causes, and that must appear
 
-# The files of run.sh's --disk.
+# The arguments of `run.sh --disk`.
 DISK_FILES=()
 
 list_jobs() {
