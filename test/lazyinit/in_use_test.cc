@@ -120,7 +120,7 @@ TEST_F(InUse, TwoCommandsUnderOneLockTakeTurns) {
   const Fd ours(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(ours.get(), LOCK_EX), 0);
   for (int i = 0; i < 5; ++i) {
-    run_pair({"disable", path_}, {"rearm", path_});
+    run_pair({"finish", path_}, {"rearm", path_});
     expect_whole(path_);
     std::ofstream(path_, std::ios::binary | std::ios::in) << std::ifstream(fresh).rdbuf();
   }
