@@ -147,8 +147,8 @@ std::string hunt_text(const Hunt& hunt, const Made& made) {
   out += fmt::format("it takes  {}\n", choices_text(hunt, false));
   out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
   if (!hunt.figures.empty()) out += figures_text(hunt) + "\n";
-  out += fmt::format("capture   {}: {} events; {}\n", made.output, format_count(hunt.events),
-                     followed_text(hunt.replayed));
+  out += fmt::format("capture   {}: {} events; {}\n", escaped(made.output),
+                     format_count(hunt.events), followed_text(hunt.replayed));
   out += fmt::format("replayed  {}\n", values_text(hunt.replayed.trial));
   return out + parting_text(hunt);
 }

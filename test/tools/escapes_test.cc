@@ -272,15 +272,15 @@ TEST_F(Escapes, NoCommandPrintsWhatATerminalObeys) {
     EXPECT_EQ(lines(outcome.err), lines(expected.err)) << escaped_lines(outcome.err);
     if ((outcome.out + outcome.err).find("\\x1b[2J\\xc2\\x9b31m\\n") != std::string::npos) ++named;
   }
-  // What other programs show goes into these files.
-  for (const char* ending : {".csv", ".sqlite", ".pftrace"}) {
-    const auto read = read_file(hostile.out + ending);
-    ASSERT_TRUE(read.ok()) << read.error().message;
-    const std::string& text = *read;
-    EXPECT_GT(text.size(), 100u) << ending;
-    EXPECT_EQ(text.find("\x1b[2J"), std::string::npos) << ending;
+  // Other programs show what is in these files. A database keeps names as they are, as JSON does.
+  for (const char* ending : {".csv", ".pftrace"}) {
+    auto text = read_file(hostile.out + ending);
+    ASSERT_TRUE(text.ok()) << text.error().message;
+    EXPECT_GT(text->size(), 100u) << ending;
+    EXPECT_EQ(text->find("\x1b[2J"), std::string::npos) << ending;
     if (ending == std::string(".csv")) {
-      EXPECT_EQ(obeyed_in(text), "") << escaped_lines(text);
+      std::erase(*text, '\r');  // a line of CSV ends with CR LF
+      EXPECT_EQ(obeyed_in(*text), "") << escaped_lines(*text);
     }
   }
   EXPECT_GT(named, as_hostile.size() / 2) << "hardly a command has named what it was given";
