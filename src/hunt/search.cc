@@ -69,6 +69,12 @@ class Island {
   }
 
   double value_of(std::span<const double> point) {
+    // NLopt makes its first population whole, however soon it is told to stop.
+    if (stopped_) return kNoScore;
+    if (stop_asked()) {
+      failed_ = error("stopped");
+      return stop();
+    }
     const Levels levels = shared_.space.levels(point);
     const auto known = known_.find(levels);
     if (known != known_.end()) return known->second;
@@ -130,6 +136,7 @@ class Island {
   }
 
   double stop() {
+    stopped_ = true;
     nlopt_force_stop(optimizer_.get());
     return kNoScore;
   }
@@ -138,6 +145,7 @@ class Island {
   const std::uint64_t most_;
   Optimizer optimizer_;
   std::map<Levels, double> known_;
+  bool stopped_ = false;
   bool made_ = false;  // whether origin_ and start_ are set
   Origin origin_;
   std::shared_ptr<const Start> start_;  // made from origin_; null: the age does not fit
