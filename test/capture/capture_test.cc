@@ -81,7 +81,11 @@ TEST(Capture, GivesBackWhatWasWritten) {
 TEST(Capture, ThatUnpacksToFarMoreThanARecordingIsRefused) {
   const test::TempDir dir;
   std::vector<Event> few = some_events(1000);
-  for (std::size_t i = 0; i < few.size(); ++i) few[i].ino = i % 2 == 0 ? 1 : UINT64_MAX / 3;
+  // Far apart, so that each takes many bytes before it is packed.
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    few[i].ino = i % 2 == 0 ? 1 : UINT64_MAX / 3;
+    few[i].time_ns = i % 2 == 0 ? 1 : UINT64_MAX / 5;
+  }
   constexpr std::size_t kTimes = 8000;
   const std::string path = dir.file("bomb.e4c");
   auto writer = CaptureWriter::create(path);
