@@ -72,7 +72,7 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   out.why_not = std::move(kernel.why_not);
   if (kernel.stats) out.why_not = other_requests(*kernel.stats, closings.requests);
   out.by_mb_stats = out.why_not.empty();
-  run.searches = out.by_mb_stats ? *std::move(kernel.stats) : stats::KnownCounters();
+  run.searches = out.by_mb_stats ? *kernel.stats : stats::KnownCounters();
   run.searches.add_missing(stats::known_counters(engine.policy(), closings));
   out.run = std::move(run);
   return out;
