@@ -95,7 +95,7 @@ def main(tools, pages):
     assert len(keys) > 5, f"keys of mke2fs-lazy --help: {keys}"
     written = set()
     for tag in tags(pages / "mke2fs-lazy.8"):
-        written |= set(re.findall(r"\b(?:itable_\w+|verify|trust_discard|init_itable|noinit_itable)\b", tag))
+        written |= set(re.findall(r"\b(?:itable_\w+|verify|trust_discard|write_unreadable|init_itable|noinit_itable)\b", tag))
     same("the key", "mke2fs-lazy.8", set(keys), written)
 
     for one in wrong:
