@@ -158,9 +158,8 @@ Review of_extents(const std::vector<std::pair<double, double>>& values) {
   for (const auto& [base, with] : values) {
     Case one = first;
     one.name = fmt::format("case-{}", out.cases.size());
-    one.figures = {
-        {row_of("files/avg_extents"), base, with},
-        {row_of("files/extents"), base, with}};
+    one.figures = {{row_of("files/avg_extents"), base, with},
+                   {row_of("files/extents"), base, with}};
     out.cases.push_back(one);
   }
   return out;
@@ -191,8 +190,7 @@ TEST(Review, TellsALineAFigureOverAllCases) {
 
 TEST(Review, OneFigureDoesNotFillTheList) {
   Review review = of_extents(std::vector<std::pair<double, double>>(40, {10, 20}));
-  review.cases.back().figures.push_back(
-      {row_of("extents_scanned"), 100.0, 102.0});
+  review.cases.back().figures.push_back({row_of("extents_scanned"), 100.0, 102.0});
   const std::vector<Told> some = largest(review, Change::worse);
   ASSERT_EQ(some.size(), 6u);
   EXPECT_EQ(some.back().of, 39u);
@@ -269,8 +267,7 @@ TEST(Review, ThePlotHasADotForEachCase) {
 TEST(Review, TimesChangeByMoreToBeTold) {
   Review review = hostile();
   review.cases.resize(1);
-  review.cases[0].figures = {
-      {row_of("decision_ns/mean"), 100.0, 109.0}};
+  review.cases[0].figures = {{row_of("decision_ns/mean"), 100.0, 109.0}};
   EXPECT_TRUE(told(review, Change::worse).empty());
   review.cases[0].figures.front().with = 111.0;
   EXPECT_EQ(told(review, Change::worse).size(), 1u);
@@ -282,9 +279,8 @@ TEST(Review, TimesChangeByMoreToBeTold) {
 TEST(Review, TellsTimesLast) {
   Review review = hostile();
   review.cases.resize(1);
-  review.cases[0].figures = {
-      {row_of("decision_ns/mean"), 100.0, 300.0},
-      {row_of("extents_scanned"), 100.0, 102.0}};
+  review.cases[0].figures = {{row_of("decision_ns/mean"), 100.0, 300.0},
+                             {row_of("extents_scanned"), 100.0, 102.0}};
   const std::vector<Told> worse = told(review, Change::worse);
   ASSERT_EQ(worse.size(), 2u);
   EXPECT_EQ(worse[0].figure, 1u);

@@ -86,13 +86,13 @@ TEST_F(Stop, NoSecondSignalEndsWhoHasThingsToPutBack) {
 TEST_F(Stop, TheFirstSignalEndsAHunt) {
   const std::string out = dir_.file("case.e4c");
   for (const char* wait : {"0", "0.5", "2"}) {
-    const test::Outcome done = test::run(
-        {"timeout", "-k", "1", "300", "sh", "-c",
-         "\"$0\" hunt --base legacy --with linux-6.12 -o \"$1\" --trials 10000000 --largest 64G "
-         "--no-progress & "
-         "until ls -l /proc/$!/fd 2>&1 | grep -q deleted; do sleep 0.01; done; "
-         "sleep $2; kill -TERM $!; wait $!",
-         E4REPLAY, out, wait});
+    const std::string stopped =
+        "\"$0\" hunt --base legacy --with linux-6.12 -o \"$1\" --trials 10000000 --largest 64G "
+        "--no-progress & "
+        "until ls -l /proc/$!/fd 2>&1 | grep -q deleted; do sleep 0.01; done; "
+        "sleep $2; kill -TERM $!; wait $!";
+    const test::Outcome done =
+        test::run({"timeout", "-k", "1", "300", "sh", "-c", stopped, E4REPLAY, out, wait});
     EXPECT_EQ(done.status, 130) << done.err;
     EXPECT_EQ(done.err, "e4replay: stopped: no capture was written\n");
     EXPECT_EQ(files(), 0);
@@ -106,12 +106,13 @@ TEST_F(Stop, WantOfMemoryIsOneLine) {
 #endif
   constexpr std::string_view kLine =
       "e4replay: out of memory: raise the limit (ulimit -v), or give a smaller input\n";
+  const std::string capture = TRACES "/full.e4c";
   constexpr int kNotLoaded = 127;
   bool said = false, answered = false;
   for (int kb = 16384; kb < 4 << 20 && !answered; kb += kb / 8) {
     const test::Outcome done =
         test::run({"sh", "-c", "ulimit -v $2; exec \"$0\" replay \"$1\" --force --threads 1",
-                   E4REPLAY, TRACES "/full.e4c", std::to_string(kb)});
+                   E4REPLAY, capture, std::to_string(kb)});
     if (done.status == kNotLoaded) continue;
     answered = done.status == 0;
     EXPECT_TRUE(done.status <= 1) << kb << ": " << done.status << done.err;
