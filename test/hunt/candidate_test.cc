@@ -124,7 +124,7 @@ TEST(HuntObjective, ScoresAreAboveZeroForWhatIsWorse) {
   EXPECT_EQ(same.score, 0);
   Trial longer = trial_of(100, 400);
   ASSERT_TRUE(measure(**find_objective("free_extents/avg_kb"), longer));
-  EXPECT_DOUBLE_EQ(longer.score, -2);                          // longer free extents are better
+  EXPECT_DOUBLE_EQ(longer.score, -2);                     // longer free extents are better
   EXPECT_FALSE(measure(**find_objective("ns"), longer));  // nobody took the time
 }
 

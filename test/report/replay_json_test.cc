@@ -125,8 +125,7 @@ TEST(ReplayJson, HasEveryRowOfTheText) {
     if (verified) report.runs[0].agreement.emplace();
     const json::value document = json::parse(replay_json(report));
     expect_all_rows(document.at("recorded"), *report.kernel->run);
-    for (std::size_t i = 0; i < 2; ++i)
-      expect_all_rows(document.at("runs").at(i), report.runs[i]);
+    for (std::size_t i = 0; i < 2; ++i) expect_all_rows(document.at("runs").at(i), report.runs[i]);
     for (const results::Row& row : results::rows()) {
       if (!row.start) continue;
       const json::value* const found = find_at(document.at("image").as_object(), row.key);

@@ -157,9 +157,9 @@ TEST(Rows, AreInTheDocumentation) {
     std::string label = row.label, key = row.key;
     for (const mb::CriterionRow& criterion : mb::ladder_criteria()) {
       const std::string title(criterion.title);
-      if (!label.ends_with(title) || (label != "  " + title && label != "  mean, " + title))
-        continue;
-      label = label == "  " + title ? "CRITERION" : "mean, CRITERION";
+      const std::string own = fmt::format("  {}", title), mean = fmt::format("  mean, {}", title);
+      if (label != own && label != mean) continue;
+      label = label == own ? "CRITERION" : "mean, CRITERION";
       const std::string section = fmt::format("/{}/", criterion.section);
       if (const auto at = key.find(section); at != std::string::npos)
         key.replace(at, section.size(), "/SECTION/");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sweep/line.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sweep/lines.h"
@@ -57,7 +58,7 @@ TEST(Line, OfAnEarlierVersionItIsReadAndGetsItsName) {
     EXPECT_EQ(named_line(before), line);
     EXPECT_EQ(named_line(line), line);
     Finished found;
-    take_lines(before + "\n" + line + "\n", plan, all_of(plan), found);
+    take_lines(fmt::format("{}\n{}\n", before, line), plan, all_of(plan), found);
     EXPECT_EQ(found.lines[i], line);
     EXPECT_EQ(found.damaged, 0u);
   }

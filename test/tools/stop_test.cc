@@ -82,23 +82,6 @@ TEST_F(Stop, NoSecondSignalEndsWhoHasThingsToPutBack) {
       testing::ExitedWithCode(7), "");
 }
 
-// The signal comes when file systems are aged and tried. What ends the test is a hunt that goes on.
-TEST_F(Stop, TheFirstSignalEndsAHunt) {
-  const std::string out = dir_.file("case.e4c");
-  for (const char* wait : {"0", "0.5", "2"}) {
-    const std::string stopped =
-        "\"$0\" hunt --base legacy --with linux-6.12 -o \"$1\" --trials 10000000 --largest 64G "
-        "--no-progress & "
-        "until ls -l /proc/$!/fd 2>&1 | grep -q deleted; do sleep 0.01; done; "
-        "sleep $2; kill -TERM $!; wait $!";
-    const test::Outcome done =
-        test::run({"timeout", "-k", "1", "300", "sh", "-c", stopped, E4REPLAY, out, wait});
-    EXPECT_EQ(done.status, 130) << done.err;
-    EXPECT_EQ(done.err, "e4replay: stopped: no capture was written\n");
-    EXPECT_EQ(files(), 0);
-  }
-}
-
 // However little memory there is: one line, or an answer.
 TEST_F(Stop, WantOfMemoryIsOneLine) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
