@@ -25,8 +25,7 @@ std::string times_text(const Trial* trial) {
   return trial->higher_is_better ? "nothing is left" : "new";
 }
 
-Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& listener,
-                  const std::atomic<bool>& stop) {
+Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& listener) {
   using Clock = std::chrono::steady_clock;
   SearchOptions wanted = options.search;
   const Stoppable stoppable(stop_of(wanted));
@@ -39,7 +38,6 @@ Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& 
   E4R_TRY(out.found, search(space, starts, wanted, [&](std::uint64_t trials, const Trial* worst) {
             listener.progress.show(fmt::format("{} of {} trials, worst: {}", format_count(trials),
                                                format_count(wanted.trials), times_text(worst)));
-            return !stop.load();
           }));
   if (!out.found.best) return out;
   end += options.most - options.most * 3 / 4;
@@ -48,7 +46,6 @@ Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& 
                  [&](std::uint64_t trials, const Trial* now) {
                    listener.progress.show(fmt::format("making it smaller: {} trials, {}",
                                                       format_count(trials), times_text(now)));
-                   return !stop.load();
                  }));
   out.choices = choices_of(space, out.shrunk->levels);
   const Scene& scene = out.shrunk->scene;

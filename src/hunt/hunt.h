@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -49,7 +48,7 @@ struct Hunt {
 // Errors: an image cannot be made, a setting is invalid, a kernel does not start, an output cannot
 // be written; "stopped".
 [[nodiscard]] Result<Hunt> hunt(const Options& options, ImageMaker make,
-                                const app::Listener& listener, const std::atomic<bool>& stop);
+                                const app::Listener& listener);
 
 // How much worse a case is, for a person: "12.5 times", "new" where there was nothing before, "its
 // kernel fails", or "no worse"; also where there is none.

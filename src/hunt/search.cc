@@ -4,6 +4,7 @@
 #include <nlopt.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -27,10 +28,10 @@ struct Shared {
   Starts& starts;
   const SearchOptions& options;
   const SearchTold& told;
-  std::mutex mutex;  // guards the members below
+  std::atomic<bool> stopped = false;  // all searches end: one was stopped, or has failed
+  std::mutex mutex = {};              // guards the members below
   std::uint64_t trials = 0;
-  std::optional<Trial> worst;
-  bool stopped = false;
+  std::optional<Trial> worst = std::nullopt;
 };
 
 // One search.
@@ -70,26 +71,21 @@ class Island {
 
   double value_of(std::span<const double> point) {
     // NLopt makes its first population whole, however soon it is told to stop.
-    if (stopped_) return kNoScore;
-    if (stop_asked()) {
-      failed_ = error("stopped");
-      return stop();
-    }
+    if (nlopt_get_force_stop(optimizer_.get()) != 0) return kNoScore;
+    if (shared_.stopped) return stop();
+    if (stop_asked()) return fail(error("stopped"));
     const Levels levels = shared_.space.levels(point);
     const auto known = known_.find(levels);
     if (known != known_.end()) return known->second;
     const auto& enough = shared_.options.enough;
     if (tally_.trials == most_ || (enough && enough())) return stop();
     auto tried = attempt(levels);
-    if (!tried.ok()) {
-      failed_ = tried.error();
-      return stop();
-    }
+    if (!tried.ok()) return fail(std::move(tried).error());
     ++tally_.trials;
     const double score = count(levels, *std::move(tried));
     known_.emplace(levels, score);
-    if (!tell() || score == kWorstScore) return stop();
-    return score;
+    tell();
+    return score == kWorstScore ? stop() : score;
   }
 
   Result<std::optional<Trial>> attempt(const Levels& levels) {
@@ -123,20 +119,21 @@ class Island {
     return score;
   }
 
-  // Returns false if the search must stop.
-  bool tell() {
+  void tell() {
     const std::scoped_lock lock(shared_.mutex);
     ++shared_.trials;
     if (best_ && (!shared_.worst || best_->trial.score > shared_.worst->score))
       shared_.worst = best_->trial;
-    const Trial* worst = shared_.worst ? &*shared_.worst : nullptr;
-    if (!shared_.stopped && !shared_.told(shared_.trials, worst)) shared_.stopped = true;
-    if (shared_.stopped) failed_ = error("stopped");
-    return !shared_.stopped;
+    shared_.told(shared_.trials, shared_.worst ? &*shared_.worst : nullptr);
+  }
+
+  double fail(Error why) {
+    failed_ = std::move(why);
+    shared_.stopped = true;
+    return stop();
   }
 
   double stop() {
-    stopped_ = true;
     nlopt_force_stop(optimizer_.get());
     return kNoScore;
   }
@@ -145,7 +142,6 @@ class Island {
   const std::uint64_t most_;
   Optimizer optimizer_;
   std::map<Levels, double> known_;
-  bool stopped_ = false;
   bool made_ = false;  // whether origin_ and start_ are set
   Origin origin_;
   std::shared_ptr<const Start> start_;  // made from origin_; null: the age does not fit
@@ -158,7 +154,7 @@ class Island {
 
 Result<SearchResult> search(const Space& space, Starts& starts, const SearchOptions& options,
                             const SearchTold& told) {
-  Shared shared{space, starts, options, told, {}, 0, {}, false};
+  Shared shared{space, starts, options, told};
   std::vector<std::unique_ptr<Island>> islands;
   for (std::size_t i = 0; i < kIslands; ++i)
     islands.push_back(std::make_unique<Island>(

@@ -34,7 +34,8 @@ class Shrinker {
   // Returns whether the scene is still bad enough. If so, it becomes the best case.
   Result<bool> keeps(Scene scene, const Levels& levels) {
     ++best_.trials;
-    if (!told_(best_.trials, &best_.trial)) return error("stopped");
+    told_(best_.trials, &best_.trial);
+    if (stop_asked()) return error("stopped");
     E4R_TRY(auto trial, try_scene(scene, options_));
     if (!trial || trial->score < enough_) return false;
     best_.levels = levels;

@@ -28,7 +28,7 @@ class HuntSearch : public ::testing::Test {
 
   Result<SearchResult> search_in(unsigned threads) {
     options_.threads = threads;
-    return search(space_, starts_, options_, [](std::uint64_t, const Trial*) { return true; });
+    return search(space_, starts_, options_, [](std::uint64_t, const Trial*) {});
   }
 
   Images images_;
@@ -63,8 +63,11 @@ TEST_F(HuntSearch, AgainstItselfNothingIsWorse) {
 }
 
 TEST_F(HuntSearch, EndsWhenItIsTold) {
-  const auto found = search(space_, starts_, options_,
-                            [](std::uint64_t trials, const Trial*) { return trials < 10; });
+  std::atomic<bool> stop = false;
+  options_.stop = &stop;
+  const auto found = search(space_, starts_, options_, [&stop](std::uint64_t trials, const Trial*) {
+    if (trials == 10) stop = true;
+  });
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().message, "stopped");
 }
@@ -78,8 +81,8 @@ TEST_F(HuntSearch, EndsWithWhatItHasWhenItIsEnough) {
   EXPECT_EQ(found->tally.trials, 30u);
   ASSERT_TRUE(found->best);
   asked = 28;
-  const auto small = shrink(space_, starts_, options_, *found->best, 150,
-                            [](std::uint64_t, const Trial*) { return true; });
+  const auto small =
+      shrink(space_, starts_, options_, *found->best, 150, [](std::uint64_t, const Trial*) {});
   ASSERT_TRUE(small.ok()) << small.error().message;
   EXPECT_LE(small->trials, 3u);
 }
@@ -140,8 +143,8 @@ TEST_F(HuntSearch, TimesOfWhatIsDecidedAlikeAreNoise) {
 TEST_F(HuntSearch, ASmallerCaseIsWrittenAndReplayedAsItWasPlayed) {
   const auto found = search_in(0);
   ASSERT_TRUE(found.ok() && found->best);
-  const auto small = shrink(space_, starts_, options_, *found->best, 150,
-                            [](std::uint64_t, const Trial*) { return true; });
+  const auto small =
+      shrink(space_, starts_, options_, *found->best, 150, [](std::uint64_t, const Trial*) {});
   ASSERT_TRUE(small.ok()) << small.error().message;
   EXPECT_LE(small->trials, 151u);
   EXPECT_GE(small->trial.score, found->best->trial.score * 0.75);

@@ -166,7 +166,8 @@ Result<int> run_child(const std::string& program, std::vector<std::string> argv)
     signals.block();
     child_pid = 0;
   }
-  if (status == 0 && last_signal != 0) ::raise(last_signal);
+  const int signal = last_signal;
+  if (signal != 0 && (status == 0 || status == 128 + signal)) ::raise(signal);
   return status;
 }
 

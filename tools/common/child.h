@@ -29,7 +29,8 @@ namespace e4r::tools {
 // Runs the program on this process's standard input, output and error, so that it can ask on the
 // terminal. Waits for it and returns its exit status, or 128 + the signal that ended it. Meanwhile
 // the child alone reacts to signals from the terminal, and SIGTERM and SIGHUP are forwarded to it.
-// If it succeeds in spite of a signal, this program then receives the signal.
+// If a signal ends it, or it succeeds in spite of the signal, this program then receives the
+// signal.
 [[nodiscard]] Result<int> run_child(const std::string& program, std::vector<std::string> argv);
 
 // What a program printed, standard error included, and how it ended (as run_child() says it).

@@ -153,10 +153,10 @@ Result<int> run(const Options& options) {
     return images.back().path();
   };
   Progress progress(!options.no_progress);
-  const std::atomic<bool>& stop = stop_on_signals();
-  chosen.search.stop = &stop;
-  const auto hunted = hunt::hunt(chosen, make, {progress, warn}, stop);
-  if (!hunted.ok() && hunted.error().message == "stopped") {
+  chosen.search.stop = &stop_on_signals();
+  const auto hunted = hunt::hunt(chosen, make, {progress, warn});
+  // The signal also ends mke2fs.
+  if (!hunted.ok() && *chosen.search.stop) {
     print_line(stderr, "e4replay: stopped: no capture was written");
     return kStopped;
   }
