@@ -4,6 +4,7 @@
 
 import json
 import os
+import subprocess
 import tempfile
 import unittest
 import warnings
@@ -112,6 +113,18 @@ class Captures(unittest.TestCase):
         for one, other in zip(events[:500], others[:500]):
             self.assertEqual([getattr(one, field) for field in fields], [getattr(other, field) for field in fields])
         self.assertIn("CR1", {event.criterion for event in events if event.name == "ext4_mballoc_alloc"})
+
+    def test_what_unpacks_to_far_more_is_read_when_asked_for(self):
+        line = b"a-7 [000] ..... 1.000000: ext4_free_inode: dev 8,1 ino 12 uid 0 gid 0 blocks 0 mode 0100644\n"
+        with tempfile.TemporaryDirectory() as directory:
+            bomb = os.path.join(directory, "bomb.trace.zst")
+            subprocess.run(["zstd", "-q", "-o", bomb], input=line * 750000, check=True)
+            with self.assertRaisesRegex(e4replay.Error, "any_ratio=True"):
+                list(e4replay.EventReader(bomb))
+            with self.assertRaisesRegex(e4replay.Error, "any_ratio=True"):
+                e4replay.Capture(IMAGE, bomb)
+            self.assertEqual(sum(1 for _ in e4replay.EventReader(bomb, any_ratio=True)), 750000)
+            self.assertEqual(e4replay.Capture(IMAGE, bomb, any_ratio=True).event_count, 750000)
 
     def test_a_capture_in_one_file(self):
         full = f"{support.SOURCE}/traces/full.e4c"
