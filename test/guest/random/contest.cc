@@ -154,7 +154,7 @@ class Contest {
 
   // Compares the other's next answer with the oldest open question.
   void judge(const Decision& theirs, std::uint64_t looks) {
-    const Asked asked = std::move(asked_.front());
+    const Asked asked = asked_.front();
     asked_.pop_front();
     Decision ours = asked.ours;
     // A request refused before the allocator has no result to compare.
