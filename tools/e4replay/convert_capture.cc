@@ -69,12 +69,12 @@ Result<Material> gather(const CaptureConversion& conversion) {
     out.end.quiet = true;
   }
   if (!conversion.image.empty()) out.image_path = conversion.image;
-  if (conversion.anonymize && !out.image_path.empty()) {
+  if (conversion.anonymize) {
+    if (out.image_path.empty())
+      return error("--anonymize: without a start image nothing says which inodes are of one group");
     E4R_TRY(out.image, copy_of(out.image_path));
     out.image_path = out.image.path();
     E4R_CHECK(image::scrub(out.image_path));
-  }
-  if (conversion.anonymize) {
     out.start = capture::anonymous(out.start);
     out.start.recorder = fmt::format("e4replay {}{}", E4R_VERSION, capture::kAnonymous);
     out.end = capture::anonymous(out.end);
@@ -110,12 +110,6 @@ Status write_texts(const CaptureConversion& conversion, const Material& material
   return {};
 }
 
-Result<trace::PackedTrace> packed_events_of(const CaptureConversion& conversion,
-                                            const Material& material) {
-  return material.capture ? material.capture->load_trace(conversion.open)
-                          : trace::load_packed(conversion.input, conversion.open);
-}
-
 // As many stream goals as the recorded kernel kept (StreamGoals).
 Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32_t possible_cpus,
                                    std::uint32_t groups) {
@@ -128,14 +122,10 @@ Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32
 }
 
 // What is needed to give inodes other numbers.
-Result<capture::Anonymizer> anonymizer(const CaptureConversion& conversion,
-                                       const Material& material) {
-  if (material.image_path.empty())
-    return error("--anonymize: without a start image nothing says which inodes are of one group");
+Result<capture::Anonymizer> anonymizer(const Material& material, const trace::PackedTrace& trace) {
   image::OpenOptions open;
   open.load_bitmaps = false;
   E4R_TRY(const image::Image image, image::Image::open(material.image_path, open));
-  E4R_TRY(const auto trace, packed_events_of(conversion, material));
   capture::AnonymizeOptions options;
   options.inodes_per_group = image.superblock().inodes_per_group;
   options.inodes_count = image.superblock().inodes_count;
@@ -160,7 +150,7 @@ struct Events {
   }
 };
 
-// Of an image's trace only the events of its device.
+// Reads the events of the image's device; the trace may have others.
 Result<trace::PackedTrace> events_of_image(const CaptureConversion& conversion,
                                            const Material& material) {
   image::OpenOptions open;
@@ -174,27 +164,30 @@ Result<trace::PackedTrace> events_of_image(const CaptureConversion& conversion,
   return packed;
 }
 
-// The input's events, from the capture that is open already if it is one.
+// The input's events, from the capture that is open already if it is one. An anonymizer needs them
+// in memory, since it reads them before they are written.
 Result<Events> events_of(const CaptureConversion& conversion, const Material& material) {
   Events out;
-  if (material.capture) {
-    E4R_TRY(out.read, material.capture->open_trace(conversion.open));
-  } else if (material.image_path.empty()) {
-    E4R_TRY(out.read, trace::open_trace(conversion.input, conversion.open));
-  } else {
+  if (!material.capture && !material.image_path.empty()) {
     E4R_TRY(out.held, events_of_image(conversion, material));
-    out.cursor = out.held->cursor();
+  } else if (material.capture && conversion.anonymize) {
+    E4R_TRY(out.held, material.capture->load_trace(conversion.open));
+  } else if (material.capture) {
+    E4R_TRY(out.read, material.capture->open_trace(conversion.open));
+  } else {
+    E4R_TRY(out.read, trace::open_trace(conversion.input, conversion.open));
   }
+  if (out.held) out.cursor = out.held->cursor();
   return out;
 }
 
 Status copy_events(const CaptureConversion& conversion, const Material& material,
                    CaptureWriter& writer, std::uint64_t& count) {
+  E4R_TRY(const Events events, events_of(conversion, material));
   std::optional<capture::Anonymizer> scramble;
   if (conversion.anonymize) {
-    E4R_TRY(scramble, anonymizer(conversion, material));
+    E4R_TRY(scramble, anonymizer(material, *events.held));
   }
-  E4R_TRY(const Events events, events_of(conversion, material));
   const trace::TraceSummary& facts = events.facts();
   std::vector<trace::Event> changed;
   trace::TraceSummary summary;
