@@ -91,6 +91,12 @@ Status check(const TreeTunable& tunable, const std::string& text) {
 
 }  // namespace
 
+std::string commit_text(const std::string& commit, bool dirty) {
+  if (commit.empty()) return {};
+  return fmt::format("commit {}{}", commit.substr(0, 12),
+                     dirty ? " with changes that are not committed" : "");
+}
+
 Result<KernelFile> read_kernel_file(const std::string& path) {
   const Result<std::string> read = read_file(path);
   if (!read.ok()) return read.error();

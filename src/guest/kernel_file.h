@@ -29,6 +29,9 @@ struct KernelFile {
   bool dirty = false;          // the tree had uncommitted changes
 };
 
+// "commit 0123456789ab with changes that are not committed"; empty if no commit is known.
+[[nodiscard]] std::string commit_text(const std::string& commit, bool dirty);
+
 // A tunable that only this tree has: a file in /sys/fs/ext4/DEV and the value to write.
 struct TreeTunable {
   std::string name, value;

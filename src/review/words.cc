@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "guest/kernel_file.h"
 #include "report/json_parts.h"
 #include "util/escaped.h"
 #include "util/units.h"
@@ -57,10 +58,8 @@ std::string code_text(const Side& side) {
   std::string out;
   if (!file.release.empty()) {
     out = "Linux " + escaped(file.release);
-    out += file.commit.empty() ? std::string(", no commit is known")
-                               : fmt::format(", commit {}", escaped(file.commit.substr(0, 12)));
-    if (file.dirty) out += " with changes that are not committed";
-    out += ", ";
+    const std::string commit = guest::commit_text(file.commit, file.dirty);
+    out += fmt::format(", {}, ", commit.empty() ? "no commit is known" : escaped(commit));
   }
   return out + fmt::format("CRC-32C {:08x}", file.sum);
 }

@@ -111,13 +111,6 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   return error("{}: does not build: {}; {} has all of it", tree.path, reason(log), log);
 }
 
-// ", commit 0123456789ab with changes"; empty: none is known.
-std::string commit_text(const guest::KernelFile& made) {
-  if (made.commit.empty()) return {};
-  return fmt::format(", commit {}{}", made.commit.substr(0, 12),
-                     made.dirty ? " with changes that are not committed" : "");
-}
-
 // One kernel to make: where it goes, and what of the tree is otherwise for it.
 struct Wanted {
   std::string out;
@@ -221,8 +214,9 @@ Result<int> build(const BuildOptions& o) {
     E4R_CHECK(build_in(directory, wanted, o.jobs));
     E4R_CHECK(write_kernel(directory, outputs.named(wanted.out)));
     E4R_TRY(const guest::KernelFile made, guest::read_kernel_file(wanted.out));
-    told += fmt::format("{}: Linux {}{}; -p kernel:{}\n", wanted.out, made.release,
-                        commit_text(made), wanted.out);
+    const std::string commit = guest::commit_text(made.commit, made.dirty);
+    told += fmt::format("{}: Linux {}{}{}; -p kernel:{}\n", wanted.out, made.release,
+                        commit.empty() ? "" : ", ", commit, wanted.out);
   }
   E4R_CHECK(write_output(told, "-"));
   return kDone;
