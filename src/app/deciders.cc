@@ -68,7 +68,7 @@ Result<std::optional<PolicyFile>> policy_file(const allocator::Policy& policy) {
   }
   if (path.empty()) return std::optional<PolicyFile>();
   E4R_TRY(const std::string bytes, read_file(path));
-  out.sum = ~crc32c(~0U, std::as_bytes(std::span(bytes)));
+  out.sum = checksum(bytes);
   return std::optional(std::move(out));
 }
 

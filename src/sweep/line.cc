@@ -67,10 +67,6 @@ results::Value value_of(const json::value* value) {
 
 }  // namespace
 
-std::uint32_t checksum(std::string_view bytes, std::uint32_t before) {
-  return ~crc32c(~before, std::as_bytes(std::span(bytes.data(), bytes.size())));
-}
-
 std::string point_line(const Plan& plan, std::size_t index, const results::Outcome& run) {
   json::object object = head_of(plan, index);
   report::put_rows(object, run);

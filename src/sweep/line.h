@@ -33,7 +33,4 @@ namespace e4r::sweep {
 // order.
 [[nodiscard]] std::vector<results::Value> figures_of(std::string_view line);
 
-// CRC-32C in the usual form: all bits set at the start, result inverted.
-[[nodiscard]] std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);
-
 }  // namespace e4r::sweep

@@ -11,7 +11,7 @@
 #include "guest/kernel_file.h"
 #include "json/text.h"
 #include "plugin/load.h"
-#include "sweep/line.h"
+#include "util/crc32c.h"
 #include "util/little_endian.h"
 #include "util/units.h"
 

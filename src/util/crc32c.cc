@@ -61,4 +61,8 @@ std::uint32_t crc32c(std::uint32_t seed, std::span<const std::byte> data) {
   return chosen(seed, data);
 }
 
+std::uint32_t checksum(std::string_view bytes, std::uint32_t before) {
+  return ~crc32c(~before, std::as_bytes(std::span(bytes)));
+}
+
 }  // namespace e4r

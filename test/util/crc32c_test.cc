@@ -21,6 +21,12 @@ TEST(Crc32c, IsCastagnolis) {
   EXPECT_EQ(crc32c(7, {}), 7u);
 }
 
+// "123456789" is the standard check input of checksums.
+TEST(Crc32c, ChecksumInvertsBothEnds) {
+  EXPECT_EQ(checksum("123456789"), 0xe3069283u);
+  EXPECT_EQ(checksum("6789", checksum("12345")), 0xe3069283u);
+}
+
 TEST(Crc32c, IsTheSameWithoutTheInstruction) {
   Rng rng(7);
   std::vector<std::byte> data(200);
