@@ -47,7 +47,7 @@ void Ager::reach(std::uint32_t slot) {
 }
 
 Status Ager::apply(const Operation& operation) {
-  ++tally_.operations;
+  ++tally_.operations[static_cast<std::size_t>(operation.kind)];
   if (operation.kind == Operation::Kind::sync) return sync();
   if (operation.slot >= options_.inodes.size()) return error("there is no slot {}", operation.slot);
   reach(operation.slot);

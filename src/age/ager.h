@@ -50,11 +50,11 @@ struct FreedRuns {
 };
 
 struct AgerTally {
-  std::uint64_t operations = 0;
-  std::uint64_t requests = 0;    // to the allocator
-  std::uint64_t tree_nodes = 0;  // requests for nodes of extent trees
-  std::uint64_t blocks = 0;      // blocks given to files
-  std::uint64_t aligned = 0;     // requests of files with an extsize
+  std::array<std::uint64_t, 4> operations = {};  // by Operation::Kind
+  std::uint64_t requests = 0;                    // to the allocator
+  std::uint64_t tree_nodes = 0;                  // requests for nodes of extent trees
+  std::uint64_t blocks = 0;                      // blocks given to files
+  std::uint64_t aligned = 0;                     // requests of files with an extsize
   std::uint64_t refused = 0;     // aligned ones for which no aligned extent was found
   std::uint64_t lost_bytes = 0;  // bytes that were not written because of a refusal
   FreedRuns freed;

@@ -2,7 +2,6 @@
 #include "app/ageing.h"
 
 #include <algorithm>
-#include <array>
 
 #include "app/deciders.h"
 #include "app/setups.h"
@@ -73,11 +72,9 @@ Result<std::unique_ptr<Ageing>> Ageing::begin(const image::Image& image, const s
 Status Ageing::run(const Listener& listener,
                    const std::function<void(const age::Operation&)>& each) {
   age::Operation operation;
-  std::array<std::uint64_t, 4> operations = {};
   const Stopwatch watch;
   for (std::uint64_t count = 0; workload_->next(operation); ++count) {
     E4R_CHECK(ager_->apply(operation));
-    ++operations[static_cast<std::size_t>(operation.kind)];
     if (each) each(operation);
     if (listener.progress.active() && count % 4096 == 0)
       listener.progress.show(
@@ -90,7 +87,6 @@ Status Ageing::run(const Listener& listener,
   outcome_ = results::outcome_of(*ager_, source_.geometry);
   outcome_.policy = options_.policy;
   outcome_.elapsed_s = elapsed_s;
-  outcome_.aged->operations = operations;
   outcome_.aged->bytes_written = workload_->bytes_written();
   if (workload_->out_of_slots())
     listener.warn(fmt::format(

@@ -64,9 +64,7 @@ bool measure(const results::Row& objective, Trial& trial) {
   trial.higher_is_better = objective.better == results::Better::higher;
   trial.base_value = *base;
   trial.with_value = *with;
-  trial.alike = objective.unit == results::Unit::ns &&
-                trial.base.tally.requests == trial.with.tally.requests &&
-                trial.base.decisions_hash == trial.with.decisions_hash;
+  trial.alike = objective.is_time() && trial.base.decided_as(trial.with);
   trial.score = trial.alike ? 0 : score_of(objective, trial);
   return true;
 }
@@ -178,7 +176,7 @@ Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match) {
   Trial trial;
   E4R_TRY(const bool is_case, play_both(scene, match, trial));
   if (!is_case) return std::optional<Trial>();
-  if (match.objective->unit == results::Unit::ns && trial.score > 0 && !trial.has_failed())
+  if (match.objective->is_time() && trial.score > 0 && !trial.has_failed())
     E4R_CHECK(settle(scene, match, trial));
   return std::optional<Trial>(std::move(trial));
 }

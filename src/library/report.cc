@@ -48,6 +48,7 @@ std::vector<Column> Report::columns() const {
 
 std::vector<Row> Report::rows() const {
   std::vector<Row> out;
+  const std::vector<report::Column> columns = report::columns(data_->report);
   for (const results::Row& row : results::rows()) {
     Row& made = out.emplace_back();
     made.key = row.key;
@@ -55,7 +56,7 @@ std::vector<Row> Report::rows() const {
     made.label = row.label;
     made.better = static_cast<Better>(row.better);
     if (row.start) made.start = row.of(data_->report.start);
-    made.values = report::values_of(row, data_->report);
+    made.values = report::values_of(row, columns);
     made.shown = report::shown(row, made.values);
   }
   return out;

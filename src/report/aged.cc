@@ -23,10 +23,14 @@ std::uint64_t size_of(const AgedReport& r) {
   return r.superblock.blocks_count * r.superblock.block_size();
 }
 
+double figure_of(const results::Outcome& of, std::string_view key) {
+  return results::number_of(results::find_row(key, results::Teller::age)->of(of)).value_or(0);
+}
+
 // What is no row of free space.
 void put_lists(json::object& into, const results::Outcome& of) {
   const stats::FreeExtents& free = of.free.extents;
-  into["histogram"] = free_extents_json(free, of.geometry.block_size(), free.blocks)["histogram"];
+  into["histogram"] = histogram_json(free, of.geometry.block_size());
   into["aligned"] = aligned_json(of.free.space.aligned, of.geometry, free.blocks);
 }
 
@@ -79,7 +83,7 @@ std::string extsize_text(const age::AgerTally& tally) {
 std::string aged_text(const AgedReport& r) {
   const results::Outcome& end = r.end;
   const results::Aged& aged = *end.aged;
-  const auto& [writes, appends, removals, syncs] = aged.operations;
+  const auto& [writes, appends, removals, syncs] = aged.tally.operations;
   std::string out = fmt::format(
       "{}: {}, {} blocks, {} groups; profile {}, seed {}, policy {}\n"
       "operations   {} in {:.1f} s: {} writes, {} appends, {} files emptied, {} syncs\n"
@@ -92,11 +96,10 @@ std::string aged_text(const AgedReport& r) {
       format_count(r.superblock.groups), escaped(r.profile), r.seed, end.policy->name,
       format_count(writes + appends + removals + syncs), end.elapsed_s, format_count(writes),
       format_count(appends), format_count(removals), format_count(syncs),
-      format_size(aged.bytes_written), share(aged.bytes_written, size_of(r)),
+      format_size(aged.bytes_written), figure_of(end, "age/turnover"),
       format_count(end.tally.requests), format_count(aged.tally.tree_nodes),
       format_count(*end.searches.groups_considered()), format_count(*end.searches.extents_scanned),
-      times_text(end.times), 100 * (1 - share(end.free.extents.blocks, r.superblock.blocks_count)),
-      files_text(end.files));
+      times_text(end.times), 100 * figure_of(end, "age/utilisation"), files_text(end.files));
   return out + free_text("start", r.start) + free_text("aged", end) + aligned_text(end) +
          extsize_text(aged.tally) +
          "Inodes are the start image's: e2fsck finds blocks in use that belong to nobody.\n";

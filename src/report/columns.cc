@@ -10,17 +10,13 @@
 namespace e4r::report {
 namespace {
 
-bool empty(const results::Value& value) {
-  return results::number_of(value).value_or(0) == 0;
-}
-
 // Whether columns say different things to a reader. What was not recorded says nothing.
 bool differs(const std::vector<results::Value>& values, const std::vector<Column>& columns) {
   std::set<std::string> said;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool absent = results::is_none(values[i]);
     if (!absent || !columns[i].recorded)
-      said.insert(empty(values[i]) ? "" : results::text_of(values[i]));
+      said.insert(results::is_nothing(values[i]) ? "" : results::text_of(values[i]));
   }
   return said.size() > 1;
 }
@@ -48,13 +44,19 @@ std::vector<Column> columns(const ReplayReport& report) {
   return out;
 }
 
-std::size_t first_policy(const ReplayReport& report) {
-  return columns(report).size() - report.runs.size();
+std::vector<Column> columns_with_start(const ReplayReport& report) {
+  std::vector<Column> out = columns(report);
+  out.insert(out.begin(), {"start", &report.start, false});
+  return out;
 }
 
-std::vector<results::Value> values_of(const results::Row& row, const ReplayReport& report) {
+std::size_t first_policy(const ReplayReport& report) {
+  return report.kernel && report.kernel->run ? 1 : 0;
+}
+
+std::vector<results::Value> values_of(const results::Row& row, const std::vector<Column>& columns) {
   std::vector<results::Value> values;
-  for (const Column& column : columns(report)) values.push_back(row.of(*column.run));
+  for (const Column& column : columns) values.push_back(row.of(*column.run));
   return values;
 }
 
@@ -65,7 +67,7 @@ std::string change_head(const ReplayReport& report) {
 
 bool shown(const results::Row& row, const std::vector<results::Value>& values) {
   return row.show == results::Show::always ||
-         (row.show == results::Show::nonzero && !std::all_of(values.begin(), values.end(), empty));
+         (row.show == results::Show::nonzero && !std::ranges::all_of(values, results::is_nothing));
 }
 
 RowChoice choose_rows(const ReplayReport& report, bool all) {
@@ -73,7 +75,7 @@ RowChoice choose_rows(const ReplayReport& report, bool all) {
   std::vector<bool> chosen;
   const std::vector<Column> beside = columns(report);
   for (const results::Row& row : results::rows()) {
-    const std::vector<results::Value> values = values_of(row, report);
+    const std::vector<results::Value> values = values_of(row, beside);
     if (!shown(row, values)) continue;
     whole.push_back(&row);
     chosen.push_back(all || row.common || differs(values, beside));

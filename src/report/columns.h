@@ -19,12 +19,15 @@ struct Column {
   bool recorded = false;
 };
 [[nodiscard]] std::vector<Column> columns(const ReplayReport& report);
-// Which of them is the first policy. What differs is told against that one: model against model.
+// The same behind a column of the image at the start, "start", which has free space alone.
+[[nodiscard]] std::vector<Column> columns_with_start(const ReplayReport& report);
+// Which of columns() is the first policy. What differs is told against that one: model against
+// model.
 [[nodiscard]] std::size_t first_policy(const ReplayReport& report);
 
 // The row's figure for each column, and whether the whole table has the row.
 [[nodiscard]] std::vector<results::Value> values_of(const results::Row& row,
-                                                    const ReplayReport& report);
+                                                    const std::vector<Column>& columns);
 [[nodiscard]] bool shown(const results::Row& row, const std::vector<results::Value>& values);
 
 // What a table shows of all its rows.

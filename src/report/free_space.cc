@@ -179,7 +179,7 @@ std::string free_space_json(const FreeSpace& free) {
   json::object document = {
       {"schema", "e4replay-freefrag/1"},
       {"image", image_json(free.path, free.superblock)},
-      {"free_extents", free_extents_json(extents, free.superblock.block_size(), extents.blocks)},
+      {"free_extents", free_extents_json(extents, free.superblock.block_size())},
       {"chunks",
        {{"size_kb", free.chunk_bytes() / 1024},
         {"total", free.chunks()},

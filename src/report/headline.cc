@@ -9,16 +9,11 @@
 namespace e4r::report {
 namespace {
 
-// Groups considered and extents examined for one request.
 results::Value steps_per_request(const results::Outcome& run) {
-  const auto groups = run.searches.groups_considered(), extents = run.searches.extents_scanned;
-  if (!groups || !extents || run.tally.requests == 0) return {};
-  return static_cast<double>(*groups + *extents) / static_cast<double>(run.tally.requests);
-}
-
-results::Value extents_per_file(const results::Outcome& run) {
-  if (run.files.files == 0) return {};
-  return run.files.extents_per_file();
+  const results::Row& row = *results::find_row("steps", results::Teller::hunt);
+  const auto steps = results::number_of(row.of(run));
+  if (!steps || run.tally.requests == 0) return {};
+  return *steps / static_cast<double>(run.tally.requests);
 }
 
 // What a policy's figure is against the first policy's; empty when either has none.
@@ -80,12 +75,10 @@ std::vector<Figure> key_figures(const ReplayReport& report) {
   Figure extents = {"Extents per file", "files lie in",    "fewer extents",
                     "more extents",     "as many extents", {}};
   Figure free = {"Average free extent, KB", "free extents are", "shorter", "longer", "as long", {}};
-  for (const Column& column : columns(report)) {
-    const results::Outcome& run = *column.run;
-    steps.values.push_back(steps_per_request(run));
-    extents.values.push_back(extents_per_file(run));
-    free.values.emplace_back(run.free.extents.average() * (report.superblock.block_size() / 1024));
-  }
+  const std::vector<Column> beside = columns(report);
+  for (const Column& column : beside) steps.values.push_back(steps_per_request(*column.run));
+  extents.values = values_of(*results::find_row("files/avg_extents"), beside);
+  free.values = values_of(*results::find_row("free_extents/avg_kb"), beside);
   return {steps, extents, free};
 }
 

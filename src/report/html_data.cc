@@ -22,33 +22,27 @@ double rounded(double value) {
   return std::round(value * 100) / 100;
 }
 
-// The start image's and each column's.
-std::vector<const FreeExtents*> free_columns(const ReplayReport& report) {
-  std::vector<const FreeExtents*> out = {&report.start.free.extents};
-  for (const Column& column : columns(report)) out.push_back(&column.run->free.extents);
-  return out;
-}
-
 json::object histogram(const ReplayReport& report) {
-  const std::vector<const FreeExtents*> columns = free_columns(report);
+  const std::vector<Column> columns = columns_with_start(report);
   std::size_t first = FreeExtents::kBuckets, last = 0;
   for (std::size_t k = 1; k < FreeExtents::kBuckets; ++k)
-    for (const FreeExtents* column : columns)
-      if (column->buckets[k].extents > 0) {
+    for (const Column& column : columns)
+      if (column.run->free.extents.buckets[k].extents > 0) {
         first = std::min(first, k);
         last = k;
       }
   json::array from, extents, percent;
   for (std::size_t k = first; k <= last; ++k)
     from.emplace_back(bucket_kb(k, report.superblock.block_size() / 1024));
-  for (const FreeExtents* column : columns) {
+  for (const Column& column : columns) {
+    const FreeExtents& free = column.run->free.extents;
     json::array counts, shares;
     for (std::size_t k = first; k <= last; ++k) {
-      counts.emplace_back(column->buckets[k].extents);
-      shares.emplace_back(column->blocks == 0
+      counts.emplace_back(free.buckets[k].extents);
+      shares.emplace_back(free.blocks == 0
                               ? 0.0
-                              : rounded(100 * static_cast<double>(column->buckets[k].blocks) /
-                                        static_cast<double>(column->blocks)));
+                              : rounded(100 * static_cast<double>(free.buckets[k].blocks) /
+                                        static_cast<double>(free.blocks)));
     }
     extents.push_back(std::move(counts));
     percent.push_back(std::move(shares));

@@ -86,13 +86,14 @@ std::string html_facts(const ReplayReport& report) {
 
 std::string html_rows(const ReplayReport& report) {
   std::string out = "<table class=\"all\">\n" + table_head(report) + "<tbody>\n";
+  const std::vector<Column> beside = columns(report);
   std::string section;
   for (const results::Row& row : results::rows()) {
-    const std::vector<results::Value> values = values_of(row, report);
+    const std::vector<results::Value> values = values_of(row, beside);
     if (!shown(row, values)) continue;
     if (row.section != section)
       out += fmt::format("<tr class=\"section\"><td colspan=\"{}\">{}</td></tr>\n",
-                         columns(report).size() + 3, html_escape(section = row.section));
+                         beside.size() + 3, html_escape(section = row.section));
     out += "<tr class=\"row\">" + cell(row.label) +
            cell(row.start ? results::text_of(row.of(report.start)) : "");
     for (const results::Value& value : values) out += cell(results::text_of(value));
@@ -105,27 +106,26 @@ std::string html_rows(const ReplayReport& report) {
 
 std::string html_histogram(const ReplayReport& report) {
   using stats::FreeExtents;
-  std::vector<std::pair<std::string, const FreeExtents*>> columns = {
-      {"start", &report.start.free.extents}};
-  for (const Column& column : report::columns(report))
-    columns.emplace_back(column.name, &column.run->free.extents);
+  const std::vector<Column> columns = columns_with_start(report);
   std::string out =
       "<table class=\"bars\">\n<thead><tr><th>size</th><th></th><th>extents</th>"
       "<th>of free blocks</th></tr></thead>\n";
   const std::uint64_t block_kb = report.superblock.block_size() / 1024;
   for (std::size_t bucket = 0; bucket < FreeExtents::kBuckets; ++bucket) {
-    if (std::none_of(columns.begin(), columns.end(),
-                     [&](const auto& c) { return c.second->buckets[bucket].extents != 0; }))
+    if (std::none_of(columns.begin(), columns.end(), [&](const Column& c) {
+          return c.run->free.extents.buckets[bucket].extents != 0;
+        }))
       continue;
     out += "<tbody>\n";
     std::string size = fmt::format("{} to {}", format_size(bucket_kb(bucket, block_kb) * 1024),
                                    format_size(bucket_kb(bucket + 1, block_kb) * 1024));
-    for (const auto& [name, extents] : columns) {
-      const FreeExtents::Bucket& b = extents->buckets[bucket];
-      const double percent = extents->blocks == 0 ? 0
-                                                  : 100.0 * static_cast<double>(b.blocks) /
-                                                        static_cast<double>(extents->blocks);
-      out += fmt::format("<tr>{}{}{}<td>{:.2f} %</td></tr>\n", cell(size), cell(name),
+    for (const Column& column : columns) {
+      const FreeExtents& free = column.run->free.extents;
+      const FreeExtents::Bucket& b = free.buckets[bucket];
+      const double percent = free.blocks == 0 ? 0
+                                              : 100.0 * static_cast<double>(b.blocks) /
+                                                    static_cast<double>(free.blocks);
+      out += fmt::format("<tr>{}{}{}<td>{:.2f} %</td></tr>\n", cell(size), cell(column.name),
                          cell(format_count(b.extents)), percent);
       size.clear();
     }

@@ -6,25 +6,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::array histogram_json(const stats::FreeExtents& extents, std::uint64_t block_kb,
-                           std::uint64_t free_blocks) {
-  json::array rows;
-  for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i) {
-    const auto& [count, blocks] = extents.buckets[i];
-    if (count == 0) continue;
-    json::object row = {{"from_kb", bucket_kb(i, block_kb)},
-                        {"to_kb", bucket_kb(i + 1, block_kb)},
-                        {"extents", count},
-                        {"blocks", blocks},
-                        {"percent", nullptr}};
-    if (i + 1 == stats::FreeExtents::kBuckets) row["to_kb"] = nullptr;
-    if (free_blocks != 0)
-      row["percent"] = static_cast<double>(blocks) * 100 / static_cast<double>(free_blocks);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 // Puts a value at "a/b/c", making the objects on the way.
 void put(json::object& into, std::string_view key, json::value value) {
   const auto slash = key.find('/');
@@ -37,25 +18,25 @@ void put(json::object& into, std::string_view key, json::value value) {
   put(child.get_object(), key.substr(slash + 1), std::move(value));
 }
 
+// Puts the row's figure if the run has it.
+void put_row(json::object& into, const results::Row& row, const results::Outcome& run) {
+  if (const results::Value value = row.of(run); !results::is_none(value))
+    put(into, row.key, json_of(value));
+}
+
 }  // namespace
 
 void put_rows(json::object& into, const results::Outcome& run, results::Teller teller) {
-  for (const results::Row& row : results::rows(teller))
-    if (const results::Value value = row.of(run); !results::is_none(value))
-      put(into, row.key, json_of(value));
+  for (const results::Row& row : results::rows(teller)) put_row(into, row, run);
+}
+
+void put_histogram(json::object& into, const results::Outcome& run) {
+  put(into, "free_extents/histogram", histogram_json(run.free.extents, run.geometry.block_size()));
 }
 
 void put_start_rows(json::object& into, const results::Outcome& start, results::Teller teller) {
-  for (const results::Row& row : results::rows(teller)) {
-    if (!row.start) continue;
-    if (const results::Value value = row.of(start); !results::is_none(value))
-      put(into, row.key, json_of(value));
-  }
-}
-
-void put_histogram(json::object& into, const stats::FreeExtents& extents,
-                   std::uint32_t block_size) {
-  put(into, "free_extents/histogram", histogram_json(extents, block_size / 1024, extents.blocks));
+  for (const results::Row& row : results::rows(teller))
+    if (row.start) put_row(into, row, start);
 }
 
 const json::value* find_at(const json::object& in, std::string_view key) {
@@ -88,14 +69,32 @@ json::object image_json(const std::string& path, const image::SuperblockInfo& ge
           {"needs_recovery", geo.needs_recovery}};
 }
 
-json::object free_extents_json(const stats::FreeExtents& extents, std::uint32_t block_size,
-                               std::uint64_t free_blocks) {
+json::array histogram_json(const stats::FreeExtents& extents, std::uint32_t block_size) {
+  const std::uint64_t block_kb = block_size / 1024;
+  json::array rows;
+  for (std::size_t i = 0; i < stats::FreeExtents::kBuckets; ++i) {
+    const auto& [count, blocks] = extents.buckets[i];
+    if (count == 0) continue;
+    json::object row = {{"from_kb", bucket_kb(i, block_kb)},
+                        {"to_kb", bucket_kb(i + 1, block_kb)},
+                        {"extents", count},
+                        {"blocks", blocks},
+                        {"percent", nullptr}};
+    if (i + 1 == stats::FreeExtents::kBuckets) row["to_kb"] = nullptr;
+    if (extents.blocks != 0)
+      row["percent"] = static_cast<double>(blocks) * 100 / static_cast<double>(extents.blocks);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+json::object free_extents_json(const stats::FreeExtents& extents, std::uint32_t block_size) {
   const std::uint64_t block_kb = block_size / 1024;
   return {{"count", extents.count},
           {"min_kb", extents.min * block_kb},
           {"max_kb", extents.max * block_kb},
           {"avg_kb", extents.average() * block_kb},
-          {"histogram", histogram_json(extents, block_kb, free_blocks)}};
+          {"histogram", histogram_json(extents, block_size)}};
 }
 
 json::array aligned_json(const stats::AlignedFree& aligned, const Geometry& geometry,

@@ -22,22 +22,23 @@ void put_rows(boost::json::object& into, const results::Outcome& run,
 // The same for the rows that the image at the start has.
 void put_start_rows(boost::json::object& into, const results::Outcome& start,
                     results::Teller teller = results::Teller::replay);
-// Puts "free_extents/histogram", beside the rows that are there: buckets without an extent are left
-// out, percent is of the free blocks that the extents have.
-void put_histogram(boost::json::object& into, const stats::FreeExtents& extents,
-                   std::uint32_t block_size);
-// The value at a row's key; null when there is none.
+// Puts histogram_json() at "free_extents/histogram", beside the rows that are there.
+void put_histogram(boost::json::object& into, const results::Outcome& run);
+// Returns the value at a row's key, or null if the document has no such key.
 [[nodiscard]] const boost::json::value* find_at(const boost::json::object& in,
                                                 std::string_view key);
 
 [[nodiscard]] boost::json::object image_json(const std::string& path,
                                              const image::SuperblockInfo& geo);
 
-// {"count":, "min_kb":, "max_kb":, "avg_kb":, "histogram": [...]}; buckets without an extent are
-// left out, percent is of `free_blocks`.
+// The extents by size. Buckets without an extent are left out. Percentages are of the free blocks
+// in these extents.
+[[nodiscard]] boost::json::array histogram_json(const stats::FreeExtents& extents,
+                                                std::uint32_t block_size);
+
+// {"count":, "min_kb":, "max_kb":, "avg_kb":, "histogram": [...]}.
 [[nodiscard]] boost::json::object free_extents_json(const stats::FreeExtents& extents,
-                                                    std::uint32_t block_size,
-                                                    std::uint64_t free_blocks);
+                                                    std::uint32_t block_size);
 
 // KiB where histogram bucket `bucket` begins.
 [[nodiscard]] std::uint64_t bucket_kb(std::size_t bucket, std::uint64_t block_kb);

@@ -98,10 +98,10 @@ json::value verification_json(const results::Outcome& run) {
 }
 
 // What a run did, and in the same words what the recorded kernel did.
-void put_figures(json::object& into, const results::Outcome& run, const ReplayReport& report) {
+void put_figures(json::object& into, const results::Outcome& run) {
   put_rows(into, run);
   into["decisions_hash"] = fmt::format("{:016x}", run.decisions_hash);
-  put_histogram(into, run.free.extents, report.superblock.block_size());
+  put_histogram(into, run);
 }
 
 json::object parting_json(const results::Parting& p) {
@@ -125,11 +125,11 @@ json::object writers_json(const results::Outcome& run) {
   return out;
 }
 
-json::object run_json(const results::Outcome& run, const ReplayReport& report) {
+json::object run_json(const results::Outcome& run) {
   json::object out = {{"policy", run.policy->name},
                       {"verified", !run.unverified()},
                       {"tunables", tunables_json(run.tunables)}};
-  put_figures(out, run, report);
+  put_figures(out, run);
   out["agreement"] = verification_json(run);
   if (run.parting) out["first_difference"] = parting_json(*run.parting);
   if (!run.by_writers.empty()) {
@@ -152,9 +152,9 @@ json::object recorded_json(const ReplayReport& report) {
   const RecordedKernel& kernel = *report.kernel;
   out["absent"] = kernel.run ? json::value() : json::value(kernel.absent);
   if (!kernel.run) return out;
-  out["searches_from"] = kernel.by_mb_stats ? "mb_stats" : "trace";
+  out["searches_from"] = kernel.by_mb_stats() ? "mb_stats" : "trace";
   out["tunables"] = tunables_json(kernel.run->tunables);
-  put_figures(out, *kernel.run, report);
+  put_figures(out, *kernel.run);
   return out;
 }
 
@@ -194,9 +194,9 @@ std::string replay_json(const ReplayReport& report) {
   json::object image = image_json(report.image_path, report.superblock);
   image["bad_groups"] = report.bad_groups;
   put_start_rows(image, report.start);
-  put_histogram(image, report.start.free.extents, report.superblock.block_size());
+  put_histogram(image, report.start);
   json::array runs;
-  for (const results::Outcome& run : report.runs) runs.push_back(run_json(run, report));
+  for (const results::Outcome& run : report.runs) runs.push_back(run_json(run));
   json::object document = {
       {"schema", schema_of(report)}, {"image", std::move(image)}, {"trace", trace_json(report)}};
   document["not_modelled"] = not_modelled_json(report);

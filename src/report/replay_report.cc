@@ -71,8 +71,7 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   run.tally.allocated_blocks = engine.state().geometry().to_blocks(closings.allocated);
   out.why_not = std::move(kernel.why_not);
   if (kernel.stats) out.why_not = other_requests(*kernel.stats, closings.requests);
-  out.by_mb_stats = out.why_not.empty();
-  run.searches = out.by_mb_stats ? *kernel.stats : stats::KnownCounters();
+  run.searches = out.by_mb_stats() ? *kernel.stats : stats::KnownCounters();
   run.searches.add_missing(stats::known_counters(engine.policy(), closings));
   out.run = std::move(run);
   return out;
@@ -80,7 +79,7 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
 
 std::string recorded_text(const RecordedKernel& kernel) {
   if (!kernel.run) return fmt::format("no column for the recorded kernel: {}", kernel.absent);
-  if (kernel.by_mb_stats) return "recorded: searches as the kernel's mb_stats counts them";
+  if (kernel.by_mb_stats()) return "recorded: searches as the kernel's mb_stats counts them";
   return fmt::format("recorded: searches as the trace shows them, since {}", kernel.why_not);
 }
 

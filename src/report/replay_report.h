@@ -22,8 +22,10 @@ namespace e4r::report {
 struct RecordedKernel {
   std::optional<results::Outcome> run;  // none where the trace does not say: `absent` tells why
   std::string absent;
-  bool by_mb_stats = false;  // the searches: by the kernel's mb_stats, else by the closing events
-  std::string why_not;       // not by mb_stats
+  // Why the searches are as the closing events show them; empty: they are as mb_stats counts them.
+  std::string why_not;
+
+  [[nodiscard]] bool by_mb_stats() const { return why_not.empty(); }
 };
 
 // An option of the recorded mount that the model knows nothing of.

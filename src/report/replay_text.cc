@@ -139,10 +139,11 @@ std::vector<std::string> row_cells(const ReplayReport& report, const results::Ro
 }
 
 void add_rows(const ReplayReport& report, const RowChoice& choice, TextTable& table) {
+  const std::vector<Column> beside = columns(report);
   std::string section;
   for (const results::Row* row : choice.rows) {
     if (row->section != section) table.heading(section = row->section);
-    table.row(row_cells(report, *row, values_of(*row, report)));
+    table.row(row_cells(report, *row, values_of(*row, beside)));
   }
 }
 
@@ -162,30 +163,29 @@ std::string size_kb(std::uint64_t kb) {
 std::string histograms(const ReplayReport& report) {
   TextTable table;
   const std::uint64_t block_kb = report.superblock.block_size() / 1024;
-  std::vector<std::pair<std::string, const FreeExtents*>> columns = {
-      {"start", &report.start.free.extents}};
-  for (const Column& column : report::columns(report))
-    columns.emplace_back(column.name, &column.run->free.extents);
+  const std::vector<Column> columns = columns_with_start(report);
   std::vector<std::string> cells = {"free extent size"};
-  for (const auto& [name, extents] : columns) {
-    cells.push_back(name);
+  for (const Column& column : columns) {
+    cells.push_back(column.name);
     cells.emplace_back("blocks");
   }
   table.row(cells);
   table.rule();
   for (std::size_t bucket = 0; bucket < FreeExtents::kBuckets; ++bucket) {
-    if (std::none_of(columns.begin(), columns.end(),
-                     [&](const auto& c) { return c.second->buckets[bucket].extents != 0; }))
+    if (std::none_of(columns.begin(), columns.end(), [&](const Column& c) {
+          return c.run->free.extents.buckets[bucket].extents != 0;
+        }))
       continue;
     cells = {fmt::format("{} to {}", size_kb(bucket_kb(bucket, block_kb)),
                          size_kb(bucket_kb(bucket + 1, block_kb)))};
-    for (const auto& [name, extents] : columns) {
-      const FreeExtents::Bucket& b = extents->buckets[bucket];
+    for (const Column& column : columns) {
+      const FreeExtents& free = column.run->free.extents;
+      const FreeExtents::Bucket& b = free.buckets[bucket];
       cells.push_back(format_count(b.extents));
-      cells.push_back(extents->blocks == 0
+      cells.push_back(free.blocks == 0
                           ? "-"
                           : fmt::format("{:.2f} %", 100.0 * static_cast<double>(b.blocks) /
-                                                        static_cast<double>(extents->blocks)));
+                                                        static_cast<double>(free.blocks)));
     }
     table.row(cells);
   }

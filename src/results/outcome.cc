@@ -35,6 +35,10 @@ double Outcome::requests_per_s() const {
   return took > 0 ? static_cast<double>(tally.requests) / took : 0;
 }
 
+bool Outcome::decided_as(const Outcome& other) const {
+  return tally.requests == other.tally.requests && decisions_hash == other.decisions_hash;
+}
+
 bool Outcome::agrees() const {
   const auto all = [](const std::optional<replay::Agreement>& a) { return !a || a->complete(); };
   return all(agreement) && all(free_run) && (!groups || groups->equal()) &&

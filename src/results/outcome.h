@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,7 +36,6 @@ struct Parting {
 
 // What a file system that was aged has, and a replay has not.
 struct Aged {
-  std::array<std::uint64_t, 4> operations = {};  // by age::Operation::Kind
   std::uint64_t bytes_written = 0;
   age::AgerTally tally;
   std::uint64_t ever_used = 0;      // blocks
@@ -84,6 +82,9 @@ struct Outcome {
   // The policy was compared with no kernel's decisions.
   [[nodiscard]] bool unverified() const { return policy->verified.empty(); }
 
+  // The same decisions on the same requests.
+  [[nodiscard]] bool decided_as(const Outcome& other) const;
+
   // True when there were decisions, and every decision, group and counter equals the kernel's.
   [[nodiscard]] bool agrees() const;
 };
@@ -92,7 +93,8 @@ struct Outcome {
 [[nodiscard]] Outcome outcome_of(const replay::Run& run);
 [[nodiscard]] Outcome outcome_of(const replay::Engine& engine);
 
-// What an ager has come to by now, with `aged`; without its operations, bytes and time.
+// What an ager has come to by now. The caller adds the policy, the time and the bytes written,
+// which the ager does not know.
 [[nodiscard]] Outcome outcome_of(const age::Ager& ager, const Geometry& geometry);
 
 // A file system at its start. It has free space alone.

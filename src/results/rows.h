@@ -65,6 +65,8 @@ struct Row {
   bool common = false;  // most people ask for it: a short table has it whatever it says
 
   std::size_t index = 0;  // in rows(teller) as they were when it was made
+
+  [[nodiscard]] bool is_time() const { return unit == Unit::ns; }
 };
 
 // The rows of a teller, with the keys and labels that it has for them, in the order in which they
@@ -72,7 +74,7 @@ struct Row {
 // as long as the program runs.
 [[nodiscard]] std::span<const Row> rows(Teller teller = Teller::replay);
 
-// The row of that key; null when there is none.
+// Returns the row with that key, or null if the teller has no such row.
 [[nodiscard]] const Row* find_row(std::string_view key, Teller teller = Teller::replay);
 
 // Adds a row behind all others, for as long as the program runs. Rows that somebody holds stay.

@@ -463,7 +463,7 @@ void add_ageing(Rows& out) {
                                   std::pair("age/removals", age::Operation::Kind::remove),
                                   std::pair("age/syncs", age::Operation::Kind::sync)})
     add(key, Unit::count,
-        [at = static_cast<std::size_t>(kind)](Of, Old a) { return a.operations[at]; });
+        [at = static_cast<std::size_t>(kind)](Of, Old a) { return a.tally.operations[at]; });
   add("age/bytes_written", Unit::bytes, [](Of, Old a) { return a.bytes_written; });
   const auto bytes_of = [](Of o) { return o.geometry.blocks_count * o.geometry.block_size(); };
   add("age/turnover", Unit::count,

@@ -11,6 +11,10 @@ bool is_none(const Value& value) {
   return std::holds_alternative<std::monostate>(value);
 }
 
+bool is_nothing(const Value& value) {
+  return number_of(value).value_or(0) == 0;
+}
+
 std::optional<double> number_of(const Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*count);
   if (const auto* ratio = std::get_if<double>(&value)) return *ratio;

@@ -8,10 +8,11 @@
 
 namespace e4r::results {
 
-// A figure: a count, a ratio, or none.
+// A figure: a count, a ratio, or nothing, when the run does not have it.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
 [[nodiscard]] bool is_none(const Value& value);
+[[nodiscard]] bool is_nothing(const Value& value);  // none, or zero
 
 // The figure as a number.
 [[nodiscard]] std::optional<double> number_of(const Value& value);

@@ -77,6 +77,9 @@ void gather_caveats(Review& review) {
     }
 }
 
+// The rows of guesses. Only cases with such requests have them.
+constexpr std::string_view kGuessedSizes = "guessed_sizes", kGuessedWriters = "guessed_writers";
+
 // How much of what a policy decided hung on values that e4replay chose.
 struct Guesses {
   std::uint64_t requests = 0, sizes = 0, writers = 0;
@@ -125,15 +128,13 @@ void tell_guesses(Review& review) {
 }  // namespace
 
 std::vector<Figure> figures_of(const results::Outcome& base, const results::Outcome& with) {
-  const auto is_nothing = [](const results::Value& value) {
-    return results::number_of(value).value_or(0) == 0;
-  };
   std::vector<Figure> out;
   for (const results::Row& row : results::rows(results::Teller::review)) {
     Figure figure = {&row, row.of(base), row.of(with)};
     if (results::is_none(figure.base) && results::is_none(figure.with)) continue;
     // Such as a rung that nobody's search ended in.
-    if (row.show == results::Show::nonzero && is_nothing(figure.base) && is_nothing(figure.with))
+    if (row.show == results::Show::nonzero && results::is_nothing(figure.base) &&
+        results::is_nothing(figure.with))
       continue;
     out.push_back(std::move(figure));
   }
@@ -169,7 +170,7 @@ double size_of(const Figure& figure) {
 }
 
 bool is_time(const Figure& figure) {
-  return figure.row->unit == results::Unit::ns;
+  return figure.row->is_time();
 }
 
 void conclude(Review& review) {
@@ -228,17 +229,17 @@ std::vector<Summary> summaries(const Review& review) {
     summary.worse = way_of(review, std::move(changes[summary.row->key][Change::worse]));
     summary.better = way_of(review, std::move(changes[summary.row->key][Change::better]));
   }
-  const auto is_no_time = [](const Summary& s) { return s.row->unit != results::Unit::ns; };
-  std::stable_partition(out.begin(), out.end(), is_no_time);
+  std::stable_partition(out.begin(), out.end(),
+                        [](const Summary& summary) { return !summary.row->is_time(); });
   return out;
 }
 
 std::vector<Summary> summaries_of(const Review& review, Change change) {
   std::vector<Summary> out = summaries(review);
+  const std::vector<Told> all = told(review, change);
   std::erase_if(out, [&](const Summary& summary) {
-    return std::ranges::none_of(told(review, change), [&](const Told& one) {
-      return figure_at(review, one).row->key == summary.row->key;
-    });
+    return std::ranges::none_of(
+        all, [&](const Told& one) { return figure_at(review, one).row->key == summary.row->key; });
   });
   return out;
 }

@@ -55,10 +55,7 @@ void note_cold_kernels(const Options& options, const app::Inputs& inputs, Case& 
 // The outcomes of both sides, one per run.
 struct Runs {
   std::array<std::vector<results::Outcome>, 2> of;  // base, with
-  [[nodiscard]] bool alike() const {
-    const results::Outcome &base = of[0].front(), &with = of[1].front();
-    return base.tally.requests == with.tally.requests && base.decisions_hash == with.decisions_hash;
-  }
+  [[nodiscard]] bool alike() const { return of[0].front().decided_as(of[1].front()); }
 };
 
 // The number of runs per side. Only a kernel's code has times, and a case without differences shows

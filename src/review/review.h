@@ -55,9 +55,6 @@ struct Figure {
                                              const results::Outcome& with);
 // The key of the mean time of a request.
 inline constexpr std::string_view kMeanTime = "decision_ns/mean";
-// Those of guesses, which only cases with such requests have.
-inline constexpr std::string_view kGuessedSizes = "guessed_sizes",
-                                  kGuessedWriters = "guessed_writers";
 
 enum class Change : std::uint8_t {
   unknown,  // a policy has no such figure, or no direction is better

@@ -80,7 +80,7 @@ json::object case_json(const Case& one) {
   for (const Figure& figure : one.figures) figures.push_back(figure_json(figure));
   out["figures"] = std::move(figures);
   const auto free = [&one](const stats::FreeExtents& of) {
-    return report::free_extents_json(of, one.block_size, of.blocks);
+    return report::free_extents_json(of, one.block_size);
   };
   out["free_extents"] = json::object{{"base", free(one.free_base)}, {"with", free(one.free_with)}};
   return out;

@@ -28,9 +28,10 @@ struct Ranked {
 std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std::size_t>& points) {
   std::vector<Ranked> all;
   const bool files = leaves_files(figures, points);
+  const results::Row& fragmentation = *results::find_row(kFragmentationRow);
   for (const std::size_t index : points) {
     const auto price = results::number_of(search_cost(figures, index));
-    const auto pieces = results::number_of(figure_of(figures, index, kFragmentationRow));
+    const auto pieces = results::number_of(figure(figures, index, fragmentation));
     if (price && pieces && (*pieces > 0 || !files)) all.push_back({*price, *pieces, index});
   }
   std::ranges::sort(all, [](const Ranked& a, const Ranked& b) {
@@ -46,6 +47,27 @@ std::vector<std::size_t> front_of(const Figures& figures, const std::vector<std:
   }
   std::ranges::sort(out);
   return out;
+}
+
+// Sorts points: best first, equal ones by the cost of their searches. A figure that is missing is
+// worse than any other.
+void sort(const Figures& figures, const results::Row& metric, std::vector<std::size_t>& points) {
+  constexpr double kWorst = std::numeric_limits<double>::infinity();
+  const double sign = metric.better == results::Better::higher ? -1 : 1;
+  struct Keyed {
+    double figure, cost;
+    std::size_t index;
+  };
+  std::vector<Keyed> keyed;
+  for (const std::size_t index : points) {
+    const auto value = results::number_of(figure(figures, index, metric));
+    keyed.push_back({value ? sign * *value : kWorst,
+                     results::number_of(search_cost(figures, index)).value_or(kWorst), index});
+  }
+  std::ranges::stable_sort(keyed, [](const Keyed& a, const Keyed& b) {
+    return std::tie(a.figure, a.cost) < std::tie(b.figure, b.cost);
+  });
+  std::ranges::transform(keyed, points.begin(), &Keyed::index);
 }
 
 std::string_view direction(const results::Row& metric) {
@@ -111,7 +133,7 @@ json::array numbers(const std::vector<std::size_t>& points) {
 
 // A figure that is better one way. Models take no time.
 bool is_metric(const results::Row& row) {
-  return row.better != results::Better::none && row.unit != results::Unit::ns;
+  return row.better != results::Better::none && !row.is_time();
 }
 
 }  // namespace
@@ -154,8 +176,9 @@ results::Value search_cost(const Figures& figures, std::size_t index) {
 }
 
 bool leaves_files(const Figures& figures, const std::vector<std::size_t>& points) {
+  const results::Row& fragmentation = *results::find_row(kFragmentationRow);
   return std::ranges::any_of(points, [&](std::size_t index) {
-    return results::number_of(figure_of(figures, index, kFragmentationRow)).value_or(0) > 0;
+    return results::number_of(figure(figures, index, fragmentation)).value_or(0) > 0;
   });
 }
 
@@ -167,18 +190,9 @@ std::vector<Ranking> rank(const Plan& plan, const Figures& figures, const result
       out.push_back({plan.points[i].capture, {}, {}});
     out.back().order.push_back(i);
   }
-  const double sign = metric.better == results::Better::higher ? -1 : 1;
   for (Ranking& ranking : out) {
     ranking.front = front_of(figures, ranking.order);
-    std::ranges::stable_sort(ranking.order, [&](std::size_t a, std::size_t b) {
-      const auto of_a = results::number_of(figure(figures, a, metric));
-      const auto of_b = results::number_of(figure(figures, b, metric));
-      if (!of_a || !of_b) return of_a.has_value() && !of_b.has_value();
-      if (*of_a != *of_b) return sign * *of_a < sign * *of_b;
-      constexpr double kUnknown = std::numeric_limits<double>::infinity();
-      return results::number_of(search_cost(figures, a)).value_or(kUnknown) <
-             results::number_of(search_cost(figures, b)).value_or(kUnknown);
-    });
+    sort(figures, metric, ranking.order);
   }
   return out;
 }

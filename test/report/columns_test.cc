@@ -55,7 +55,7 @@ TEST(ChooseRows, APartComesWithItsWhole) {
 
 TEST(ChooseRows, WhatWasNotRecordedIsNoDifference) {
   ReplayReport report = two_policies();
-  report.kernel = RecordedKernel{report.runs[0], {}, false, {}};
+  report.kernel = RecordedKernel{report.runs[0], {}, {}};
   report.kernel->run->searches = {};
   const auto keys = keys_of(choose_rows(report, false));
   EXPECT_EQ(std::ranges::find(keys, "mb_stats/breaks"), keys.end());

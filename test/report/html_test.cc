@@ -105,7 +105,7 @@ TEST(Html, DataHoldsTheRecordedKernelFirst) {
   run.searches[mb::Criterion::cr0].groups_considered = 70;
   run.layout.by_extents[0] = 5;
   run.free.space.groups = {{30, 2}, {24, 1}};
-  report.kernel = RecordedKernel{run, {}, true, {}};
+  report.kernel = RecordedKernel{run, {}, {}};
   const json::value data = json::parse(html_data(report));
   EXPECT_TRUE(data.at("recorded").as_bool());
   EXPECT_EQ(data.at("policies").as_array().size(), 2u);

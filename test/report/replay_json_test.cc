@@ -57,7 +57,7 @@ ReplayReport with_kernel() {
   run.searches.requests = 10;
   run.searches[mb::Criterion::cr0].hits = 3;
   run.searches.extents_scanned = 20;
-  report.kernel = RecordedKernel{run, {}, false, "mb_stats was not recorded"};
+  report.kernel = RecordedKernel{run, {}, "mb_stats was not recorded"};
   return report;
 }
 
@@ -74,7 +74,7 @@ TEST(ReplayJson, TheRecordedKernelHasTheKeysOfARun) {
   EXPECT_FALSE(recorded.as_object().contains("groups_considered"));
   EXPECT_TRUE(recorded.as_object().contains("free_extents"));
   ReplayReport by_stats = report;
-  by_stats.kernel->by_mb_stats = true;
+  by_stats.kernel->why_not.clear();
   EXPECT_EQ(json::parse(replay_json(by_stats)).at("recorded").at("searches_from"), "mb_stats");
 }
 
@@ -119,7 +119,7 @@ TEST(ReplayJson, HasEveryRowOfTheText) {
   ReplayReport report = followed_report();
   report.start.free.extents.add(0, 5);
   report.start.free.extents.add(50, 70);
-  report.kernel = RecordedKernel{full_run(1000), {}, true, {}};
+  report.kernel = RecordedKernel{full_run(1000), {}, {}};
   report.runs = {full_run(2000), full_run(3000)};
   for (const bool verified : {false, true}) {
     if (verified) report.runs[0].agreement.emplace();
@@ -206,7 +206,7 @@ TEST(FragmentedFiles, AreInTextDocumentAndPage) {
 
 TEST(ReplayJson, SaysWhyTheRecordedKernelIsAbsent) {
   ReplayReport report = followed_report();
-  report.kernel = RecordedKernel{{}, "the trace closes no decision", false, {}};
+  report.kernel = RecordedKernel{{}, "the trace closes no decision", {}};
   const json::value recorded = json::parse(replay_json(report)).at("recorded");
   EXPECT_EQ(recorded.at("absent"), "the trace closes no decision");
   EXPECT_FALSE(recorded.as_object().contains("files"));

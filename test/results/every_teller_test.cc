@@ -47,7 +47,7 @@ report::ReplayReport comparison() {
   report::ReplayReport out;
   out.trace_path = "t";
   out.recorded.emplace();
-  out.kernel = report::RecordedKernel{first(), {}, false, "nobody counted"};
+  out.kernel = report::RecordedKernel{first(), {}, "nobody counted"};
   out.runs = {first(), second()};
   return out;
 }

@@ -98,7 +98,7 @@ Status choose(const Options& options, hunt::Options& chosen) {
   if (!objective.ok()) return error("--objective: {}", objective.error().message);
   chosen.search.objective = *objective;
   for (const review::Side* side : {&chosen.search.base, &chosen.search.with})
-    if ((*objective)->unit == results::Unit::ns && !guest::is_kernel(*side->policy))
+    if ((*objective)->is_time() && !guest::is_kernel(*side->policy))
       return error("--objective {}: models take no time: give kernel:FILE for {}",
                    options.objective, side->policy->name);
   const auto largest = parse_size(options.largest);
