@@ -136,7 +136,7 @@ std::vector<Figure> figures_of(const results::Outcome& base, const results::Outc
     if (row.show == results::Show::nonzero && results::is_nothing(figure.base) &&
         results::is_nothing(figure.with))
       continue;
-    out.push_back(std::move(figure));
+    out.push_back(figure);
   }
   return out;
 }

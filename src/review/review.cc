@@ -93,7 +93,7 @@ void compare(const Runs& runs, Case& out) {
   out.repeats = static_cast<unsigned>(runs.of[0].size());
   for (Figure& figure : figures_of(base, with)) {
     if (is_time(figure)) settle_time(figure, runs);
-    (is_time(figure) && out.alike ? out.alike_times : out.figures).push_back(std::move(figure));
+    (is_time(figure) && out.alike ? out.alike_times : out.figures).push_back(figure);
   }
 }
 
