@@ -28,12 +28,12 @@ class Watches {
     watches_.push_back({std::max<std::uint64_t>(decisions_ / frames, 1), &history});
   }
   // The report must outlive the runs.
-  void watch_in(replay::Setup& setup) const {
+  void watch_in(replay::Accounts& keep) const {
     if (watches_.empty()) return;
-    setup.watch_every = 0;
-    for (const One& one : watches_) setup.watch_every = std::gcd(setup.watch_every, one.every);
-    setup.watch = [&report = report_, watches = watches_](std::uint64_t decision,
-                                                          const state::FsState& state) {
+    keep.watch_every = 0;
+    for (const One& one : watches_) keep.watch_every = std::gcd(keep.watch_every, one.every);
+    keep.watch = [&report = report_, watches = watches_](std::uint64_t decision,
+                                                         const state::FsState& state) {
       for (const auto& [every, history] : watches) {
         if (decision % every != 0) continue;
         if (decision == every) *history = stats::SpaceHistory(report.start.free.space.groups);
@@ -65,12 +65,12 @@ Status follow(replay::Session& session, const InputOptions& options,
               Pieces& pieces) {
   report::ReplayReport& report = out.report;
   replay::Setup setup = {nullptr, inputs.recorded};
-  setup.rows = wanted.rows || !wanted.writers.numbers.empty();
+  setup.keep.rows = wanted.rows || !wanted.writers.numbers.empty();
   stats::SpaceHistory history;
   Watches watches(report);
   if (wanted.for_page) watches.add(kPageFrames, history);
   if (wanted.spaces) watches.add(kSpaceSteps, out.spaces.emplace_back());
-  watches.watch_in(setup);
+  watches.watch_in(setup.keep);
   E4R_TRY(replay::Run followed, follow_into(session, std::move(setup), report));
   report.kernel = summarize_recorded(followed, recorded_stats(options, inputs));
   if (report.kernel->run) report.kernel->run->history = std::move(history);
@@ -85,10 +85,10 @@ Status follow(replay::Session& session, const InputOptions& options,
 Status explain_slowest(const replay::Session& session, std::vector<replay::Setup> setups,
                        report::ReplayReport& report) {
   for (std::size_t i = 0; i < setups.size(); ++i) {
-    setups[i] = for_another_run(std::move(setups[i]));
+    replay::Accounts& keep = setups[i].keep = {};
     for (const replay::CostProfile::Decision& slow : report.runs[i].costs.slowest())
-      setups[i].explain.push_back(slow.number);
-    std::ranges::sort(setups[i].explain);
+      keep.explain.push_back(slow.number);
+    std::ranges::sort(keep.explain);
   }
   E4R_TRY(const std::vector<replay::Run> runs, session.what_if(setups));
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -113,20 +113,20 @@ results::Parting parting_of(const replay::DecisionLog& first, const replay::Deci
 Status find_partings(const replay::Session& session, const std::vector<replay::Setup>& setups,
                      const std::vector<replay::Run>& runs, report::ReplayReport& report) {
   std::vector<replay::Setup> again = {setups.front()};
+  again.front().keep = {.log = true};
   std::vector<std::size_t> parted;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     results::Parting parting = parting_of(runs.front().engine->log(), runs[i].engine->log());
     parting.from = report.runs.front().policy->name;
     if (parting.decision != 0) {
       parted.push_back(i);
-      again.front().write_down.push_back(parting.alike);
+      again.front().keep.write_down.push_back(parting.alike);
       again.push_back(setups[i]);
-      again.back().write_down = {parting.alike};
+      again.back().keep = {.log = true, .write_down = {parting.alike}};
     }
     report.runs[i].parting = std::move(parting);
   }
   if (parted.empty()) return {};
-  for (replay::Setup& setup : again) setup = for_another_run(std::move(setup));
   E4R_TRY(const std::vector<replay::Run> told, session.what_if(again));
   for (std::size_t i = 0; i < parted.size(); ++i) {
     results::Parting& parting = *report.runs[parted[i]].parting;
@@ -145,7 +145,7 @@ Result<std::vector<replay::Setup>> setups_of(const std::vector<const allocator::
     warn_of_cold_kernel(*policy, inputs, listener);
     replay::Setup& setup = out.emplace_back(make_setup(*policy, inputs.recorded, inputs));
     E4R_CHECK(apply_settings(setup.tunables, options.settings));
-    if (options.explain != 0) setup.explain = {options.explain};
+    if (options.explain != 0) setup.keep.explain = {options.explain};
   }
   return out;
 }
@@ -174,12 +174,12 @@ Result<Comparison> compare(const InputOptions& options, const ComparisonOptions&
   std::vector<stats::SpaceHistory> histories(setups.size());
   if (wanted.spaces) out.spaces.resize(setups.size() + 1);
   for (std::size_t i = 0; i < setups.size(); ++i) {
-    setups[i].log = wanted.first_difference;
-    setups[i].rows = wanted.rows;
+    setups[i].keep.log = wanted.first_difference;
+    setups[i].keep.rows = wanted.rows;
     Watches watches(report);
     if (wanted.for_page) watches.add(kPageFrames, histories[i]);
     if (wanted.spaces) watches.add(kSpaceSteps, out.spaces[i + 1]);
-    watches.watch_in(setups[i]);
+    watches.watch_in(setups[i].keep);
   }
   E4R_TRY(out.runs, session.what_if(setups));
   for (std::size_t i = 0; i < out.runs.size(); ++i) {

@@ -28,7 +28,7 @@ Result<results::Outcome> Followed::run(const allocator::Policy& policy,
                                        const std::vector<std::string>& settings,
                                        replay::DecisionWatch decided) const {
   replay::Setup setup = make_setup(policy, inputs_.recorded, inputs_);
-  setup.decided = std::move(decided);
+  setup.keep.decided = std::move(decided);
   E4R_CHECK(apply_settings(setup.tunables, settings));
   E4R_TRY(const replay::Run run, session_.what_if(setup));
   return results::outcome_of(run);

@@ -163,9 +163,8 @@ Status simulate_writers(replay::Session& session, std::span<const replay::Setup>
   deal_out_pauses(thinking);
   vary(thinking.ns);
   for (std::size_t i = 0; i < setups.size(); ++i) {
-    replay::Setup setup = for_another_run(setups[i]);
-    setup.log = false;
-    setup.locks = true;
+    replay::Setup setup = setups[i];
+    setup.keep = {.locks = true};
     for (const unsigned writers : options.numbers) {
       listener.progress.show(fmt::format("{}: {} writers", setup.policy->name, writers));
       const unsigned cpus = options.cpus == 0 ? writers : options.cpus;

@@ -39,13 +39,6 @@ replay::Setup make_setup(const allocator::Policy& policy, const allocator::Tunab
   return out;
 }
 
-replay::Setup for_another_run(replay::Setup setup) {
-  setup.watch = nullptr;
-  setup.rows = false;
-  setup.explain.clear();
-  return setup;
-}
-
 std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded) {
   const auto all = allocator::policies();
   const auto at = std::find(all.begin(), all.end(), allocator::find_policy(recorded));

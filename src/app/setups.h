@@ -25,10 +25,6 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 [[nodiscard]] replay::Setup make_setup(const allocator::Policy& policy,
                                        const allocator::Tunables& tunables, const Inputs& inputs);
 
-// Strips a setup for an extra run that is not reported: no watching, no rows, no explanations. The
-// caller may then request what it needs.
-[[nodiscard]] replay::Setup for_another_run(replay::Setup setup);
-
 // The policies that `replay` compares without -p: the recorded kernel's policy, then the nearest
 // earlier and the nearest later policy of a long-term kernel.
 [[nodiscard]] std::vector<const allocator::Policy*> with_neighbours(std::string_view recorded);

@@ -63,7 +63,7 @@ Result<std::string> explain(replay::Session& session, replay::Setup setup,
   if (options.explain != 0) return explained(options, told);
   const replay::Divergence* diverged = told.engine->agreement().first_divergence();
   if (diverged == nullptr) return std::string();
-  setup.explain = {diverged->decision};
+  setup.keep.explain = {diverged->decision};
   E4R_TRY(const replay::Run run, free_run ? session.free_run(setup) : session.follow(setup));
   return run.engine->explanation(diverged->decision);
 }
@@ -86,7 +86,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   }
   // A kernel's code cannot be corrected after a difference, so it only decides alone.
   const bool by_kernel = setup.make != nullptr;
-  if (options.explain != 0) setup.explain = {options.explain};
+  if (options.explain != 0) setup.keep.explain = {options.explain};
   E4R_TRY(replay::Followed both,
           by_kernel ? follow_recorded(session, tunables) : session.follow_beside_alone(setup));
   const replay::Run& followed = both.run;

@@ -69,7 +69,7 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
     Places& of = places[setups.size()];
     replay::Setup& setup = setups.emplace_back(make_setup(*side->policy, inputs.recorded, inputs));
     E4R_CHECK(app::apply_settings(setup.tunables, side->settings));
-    setup.decided = [&of](const replay::Decided& one) {
+    setup.keep.decided = [&of](const replay::Decided& one) {
       of.push_back({one.decision, one.made.block, one.made.len});
       return true;
     };
@@ -88,10 +88,10 @@ Result<Replayed> replay_case(const std::string& path, const SearchOptions& searc
   const auto slowest = out.trial.with.costs.slowest();
   const std::uint64_t dearest = slowest.empty() ? 0 : slowest.front().number;
   for (replay::Setup& setup : setups) {
-    setup.decided = nullptr;
+    setup.keep = {};
     for (const std::uint64_t number : {parting, dearest})
-      if (number != 0) setup.explain.push_back(number);
-    std::ranges::sort(setup.explain);
+      if (number != 0) setup.keep.explain.push_back(number);
+    std::ranges::sort(setup.keep.explain);
   }
   E4R_TRY(const std::vector<replay::Run> again, what_if(session, setups, out.trial));
   if (out.trial.has_failed()) return out;

@@ -18,7 +18,7 @@ class DecisionLog {
     std::uint64_t decision;  // its number in the trace, from 1; further requests repeat it
     std::uint64_t digest;    // of the closing event that it would have
   };
-  // `write_down`: see EngineOptions::write_down.
+  // `write_down`: see Accounts::write_down.
   explicit DecisionLog(const std::vector<std::uint64_t>& write_down = {}) {
     for (const std::uint64_t entry : write_down) texts_[entry];
   }

@@ -25,8 +25,8 @@ Engine::Engine(const state::Source& source, std::unique_ptr<allocator::Decider> 
       options_(std::move(options)),
       source_(source),
       decider_(std::move(decider)),
-      log_(options_.write_down) {
-  if (options_.locks) decider_->note_locks(locks_);
+      log_(options_.keep.write_down) {
+  if (options_.keep.locks) decider_->note_locks(locks_);
 }
 
 Status Engine::run(trace::EventSource& events) {
@@ -221,13 +221,13 @@ void Engine::on_allocate(const Op& op) {
   }
   closings_.count(op, geometry());
   decide(op);
-  if (options_.watch && decisions() % options_.watch_every == 0)
-    options_.watch(decisions(), state());
+  if (options_.keep.watch && decisions() % options_.keep.watch_every == 0)
+    options_.keep.watch(decisions(), state());
 }
 
 // Where to write down the first request of the current decision; null: nowhere.
 Explanation* Engine::to_explain() {
-  const std::vector<std::uint64_t>& wanted = options_.explain;
+  const std::vector<std::uint64_t>& wanted = options_.keep.explain;
   if (wanted.empty()) return nullptr;
   while (next_to_explain_ < wanted.size() && wanted[next_to_explain_] < decisions())
     ++next_to_explain_;
@@ -253,12 +253,12 @@ allocator::Decision Engine::allocate(const Op& op, const allocator::Request& req
   const allocator::Decision decision = decider_->allocate(request, guide);
   if (explaining_ != nullptr) decider_->observe(nullptr);
   times_.add(decision);
-  if (options_.log) log_.add(decisions(), decision);
-  if (options_.decided && !stopped_)
-    stopped_ = !options_.decided({decisions(), op.ordinal, request, decision});
+  if (options_.keep.log) log_.add(decisions(), decision);
+  if (options_.keep.decided && !stopped_)
+    stopped_ = !options_.keep.decided({decisions(), op.ordinal, request, decision});
   const SearchCost cost = decision.prealloc ? SearchCost{} : take_cost();
   costs_.add(decisions(), cost.groups, cost.extents);
-  if (options_.rows) rows_.add(decisions(), row_of(op, decision, cost));
+  if (options_.keep.rows) rows_.add(decisions(), row_of(op, decision, cost));
   return decision;
 }
 

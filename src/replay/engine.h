@@ -13,6 +13,7 @@
 #include "allocator/decider.h"
 #include "allocator/decision_hash.h"
 #include "allocator/decision_times.h"
+#include "replay/accounts.h"
 #include "replay/agreement.h"
 #include "replay/closing_counts.h"
 #include "replay/cost_profile.h"
@@ -24,7 +25,6 @@
 #include "replay/tally.h"
 #include "replay/translation.h"
 #include "replay/trims.h"
-#include "replay/watch.h"
 #include "replay/write_order.h"
 
 namespace e4r::replay {
@@ -39,18 +39,11 @@ struct EngineOptions {
   bool discards_recorded = false;
   // The FITRIM calls of the trace (recorded_trims). Must outlive the engine.
   std::span<const RecordedTrim> trims;
-  bool warm = false;  // the file system had been mounted for a while before the trace
-  std::vector<std::uint64_t> explain;  // decisions to explain, from 1, ascending
-  bool log = false;                    // keep the outcome of each request (Engine::log)
-  bool rows = false;                   // keep a table row of each request (Engine::rows)
-  bool locks = false;                  // keep the lock operations of each request (Engine::locks)
+  bool warm = false;     // the file system had been mounted for a while before the trace
   unsigned writers = 1;  // number of writers whose requests come in any order (Translation)
-  std::vector<std::uint64_t> write_down;  // entries of the log to keep as text, counted from 0
+  Accounts keep;
   // Called now and then. Returning false ends the run with the Error "stopped". May be empty.
   std::function<bool(std::uint64_t events)> progress;
-  Watch watch;                    // called every `watch_every` decisions; may be empty
-  std::uint64_t watch_every = 1;  // at least 1
-  DecisionWatch decided;          // may be empty
 };
 
 // Takes one decider through a trace. The driver (Follow, FreeRun or WhatIf) decides what becomes of
@@ -85,7 +78,7 @@ class Engine {
     held_ = held;
   }
 
-  // The text of a decision in EngineOptions::explain; empty if there is no such decision.
+  // The text of a decision in Accounts::explain; empty if there is no such decision.
   [[nodiscard]] std::string explanation(std::uint64_t decision) const;
   // The number of decisions that the trace closed.
   [[nodiscard]] std::uint64_t decisions() const { return closings_.requests; }
@@ -110,12 +103,12 @@ class Engine {
   [[nodiscard]] const allocator::DecisionHash& hash() const { return hash_; }
   // The files that the trace allocated blocks for, as the replay has placed them.
   [[nodiscard]] const FileLayouts& files() const { return translation_.files(); }
-  // The outcome of each request; empty unless EngineOptions::log.
+  // The outcome of each request; empty unless Accounts::log.
   [[nodiscard]] const DecisionLog& log() const { return log_; }
-  // A table row of each request; empty unless EngineOptions::rows.
+  // A table row of each request; empty unless Accounts::rows.
   [[nodiscard]] const DecisionRows& rows() const { return rows_; }
   [[nodiscard]] DecisionRows take_rows() { return std::move(rows_); }
-  // The lock operations of each request, in the order of rows(); empty unless EngineOptions::locks.
+  // The lock operations of each request, in the order of rows(); empty unless Accounts::locks.
   [[nodiscard]] const allocator::LockNotes& locks() const { return locks_; }
   // Forgets the lock operations so far.
   void forget_locks() { locks_.forget(); }
@@ -148,7 +141,7 @@ class Engine {
   // Whether the FITRIM call sends runs of groups that are marked as trimmed, too. `from_this`: it
   // has sent something from such a group.
   virtual bool trims_again(std::uint32_t call, bool from_this) = 0;
-  // The row to keep of a request (EngineOptions::rows).
+  // The row to keep of a request (Accounts::rows).
   [[nodiscard]] virtual DecisionRow row_of(const Op& op, const allocator::Decision& made,
                                            const SearchCost& cost) const {
     return made_row(op, made, cost, geometry());
@@ -210,7 +203,7 @@ class Engine {
   std::string bad_result_;  // the first result that breaks a rule
   std::vector<BlockRange> scratch_;
   std::map<std::uint64_t, Explanation> explanations_;  // by decision
-  std::size_t next_to_explain_ = 0;                    // index into EngineOptions::explain
+  std::size_t next_to_explain_ = 0;                    // index into Accounts::explain
   WriteOrder write_order_;
   allocator::DiscardCounts recorded_discards_;
   Op last_free_;  // of a mount with discard
@@ -232,7 +225,7 @@ class Engine {
   Explanation* explaining_ = nullptr;  // for the current request
   ClosingCounts closings_;             // so far
   std::uint64_t steps_ = 0;            // calls of advance()
-  bool stopped_ = false;               // EngineOptions::decided returned false
+  bool stopped_ = false;               // Accounts::decided returned false
   std::optional<std::uint16_t> cpu_;   // as serve_on() set it
   const allocator::HeldLocks* held_ = nullptr;
 };

@@ -121,15 +121,8 @@ EngineOptions Session::Replays::engine_options(const Setup& setup) const {
   options.warm = warm() != nullptr;
   options.discards_recorded = trace_.summary().count(trace::EventKind::discard_blocks) > 0;
   options.trims = trims_;
-  options.explain = setup.explain;
-  options.log = setup.log;
-  options.rows = setup.rows;
-  options.locks = setup.locks;
   options.writers = setup.writers;
-  options.write_down = setup.write_down;
-  options.watch = setup.watch;
-  options.watch_every = setup.watch_every;
-  options.decided = setup.decided;
+  options.keep = setup.keep;
   if (options_.progress)
     options.progress = [this, name = setup.policy->name](std::uint64_t events) {
       return options_.progress(name, events);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocator/tunables.h"
-#include "replay/watch.h"
+#include "replay/accounts.h"
 #include "util/status.h"
 
 namespace e4r::allocator {
@@ -39,17 +39,9 @@ using DeciderMaker = std::function<Result<std::unique_ptr<allocator::Decider>>(
 struct Setup {
   const allocator::Policy* policy = nullptr;
   allocator::Tunables tunables;
-  Watch watch = nullptr;  // as in EngineOptions
-  std::uint64_t watch_every = 1;
-  std::vector<std::uint64_t> explain = {};  // see EngineOptions
-  bool log = false;                         // see EngineOptions
-  bool rows = false;                        // see EngineOptions
-  // See EngineOptions. Not for a run that follows.
-  bool locks = false;
-  unsigned writers = 1;
-  std::vector<std::uint64_t> write_down = {};
-  DecisionWatch decided = nullptr;
   DeciderMaker make = nullptr;  // empty: the policy's model decides. Not for a run that follows
+  unsigned writers = 1;  // writers whose requests come in any order. Not for a run that follows
+  Accounts keep = {};
 };
 
 // A finished engine and its time.

@@ -101,7 +101,7 @@ TEST(ManyWriters, AModelHoldsTheGroupThatServes) {
   ASSERT_TRUE(session.follow_recorded({nullptr, inputs.recorded}).ok());
   for (const allocator::Policy* policy : allocator::policies()) {
     replay::Setup setup = make_setup(*policy, inputs.recorded, inputs);
-    setup.rows = setup.locks = true;
+    setup.keep.rows = setup.keep.locks = true;
     const auto run = session.what_if(setup);
     ASSERT_TRUE(run.ok()) << run.error().message;
     const auto& rows = run->engine->rows().all();

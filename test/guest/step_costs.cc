@@ -133,7 +133,7 @@ struct Alike {
 Result<replay::Run> noted_run(const replay::Session& session, const allocator::Policy& policy,
                               const app::Inputs& inputs) {
   replay::Setup setup = make_setup(policy, inputs.recorded, inputs);
-  setup.rows = setup.locks = true;
+  setup.keep.rows = setup.keep.locks = true;
   return session.what_if(setup);
 }
 

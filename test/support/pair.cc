@@ -359,7 +359,7 @@ struct Case {
 std::string replay_once(Driver driver, Case& it, const allocator::Policy& policy,
                         const allocator::Tunables& tunables) {
   replay::EngineOptions options = checked_every(it.check_every);
-  if (it.explained != 0) options.explain = {it.explained};
+  if (it.explained != 0) options.keep.explain = {it.explained};
   const Replayed replayed = replay_as(driver, *it.source, policy, tunables, it.events, it.inputs,
                                       options, it.warm ? &*it.warm : nullptr);
   if (!replayed.status.ok()) return replayed.status.error().message;
