@@ -12,6 +12,8 @@ endforeach()
 install(DIRECTORY docs/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY traces/corpus DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay
   FILES_MATCHING PATTERN "*.e4c" PATTERN MANIFEST)
+file(GLOB captures CONFIGURE_DEPENDS traces/*.e4c)
+install(FILES ${captures} traces/MANIFEST DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay/captures)
 install(FILES packaging/magic/e4replay DESTINATION ${CMAKE_INSTALL_DATADIR}/e4replay/magic)
 
 set(CPACK_GENERATOR DEB)

@@ -215,6 +215,15 @@ corpus)
     diff <(find "$prefix/share/e4replay/corpus" -name '*.e4c' | LC_ALL=C sort) <(LC_ALL=C sort inputs) ||
         fail "it has reviewed other captures than are installed"
     [ "$(wc -l <inputs)" = "$(find "$source/traces/corpus" -name '*.e4c' | wc -l)" ] || fail "some are not installed"
+    # A name stands for a capture that is installed, unless there is a file of that name.
+    for name in smallfiles-1000-trim6 smallfiles-1000-trim6.e4c mail-1k; do
+        "$prefix/bin/e4replay" verify "$name" --no-progress >verified 2>&1 || fail "$name: $(<verified)"
+    done
+    "$prefix/bin/e4replay" info smallfiles-1000-trim6 >info || fail "info finds no capture"
+    "$prefix/bin/e4replay" sweep mail-1k -p legacy --dry-run >listing || fail "sweep finds no capture"
+    grep -q "share/e4replay/corpus/mail-1k.e4c" listing || fail "sweep names another capture: $(<listing)"
+    echo "not an image" >mail-1k
+    ! "$prefix/bin/e4replay" verify mail-1k >verified 2>&1 || fail "an installed capture hides a file"
     ;;
 *) fail "no part '$part'" ;;
 esac

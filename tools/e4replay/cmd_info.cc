@@ -9,6 +9,7 @@
 #include "capture/capture.h"
 #include "common/command.h"
 #include "common/print_line.h"
+#include "e4replay/bundled.h"
 #include "image/image.h"
 #include "json/text.h"
 #include "util/escaped.h"
@@ -136,7 +137,13 @@ Result<int> run(const Options& options) {
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("capture", options->path, "what `e4replay record` wrote")
+  app.add_option(
+         "capture",
+         [options](const std::string& word) -> Status {
+           options->path = find_capture(word);
+           return {};
+         },
+         "what `e4replay record` wrote")
       .required()
       .type_name("FILE.e4c");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
+#include <iterator>
 
 #include "app/capture_name.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/version.h"
-#include "e4replay/corpus.h"
+#include "e4replay/bundled.h"
 #include "e4replay/kernel_log.h"
 #include "e4replay/side_options.h"
 #include "e4replay/start_image.h"
@@ -57,7 +58,7 @@ Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
   if (!options.corpus.empty()) {
     E4R_TRY(words, captures_in(options.corpus));
   }
-  words.insert(words.end(), options.captures.begin(), options.captures.end());
+  std::ranges::transform(options.captures, std::back_inserter(words), find_capture);
   std::vector<app::CaptureName> out;
   for (const std::string& word : words) {
     E4R_TRY(app::CaptureName name, app::parse_capture(word));

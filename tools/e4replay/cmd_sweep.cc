@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
 #include <filesystem>
 
 #include "app/deciders.h"
@@ -6,6 +7,7 @@
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
+#include "e4replay/bundled.h"
 #include "e4replay/kernel_log.h"
 #include "plugin/load.h"
 #include "sweep/advice.h"
@@ -284,7 +286,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");
   app.add_flag("--no-progress", o->no_progress, "no progress line on the terminal");
   declare_kernel_log(app, o->kernel_log);
-  return [o] { return with_kernel_log(o->kernel_log, [&] { return run(*o); }); };
+  return [o] {
+    std::ranges::transform(o->captures, o->captures.begin(), find_capture);
+    return with_kernel_log(o->kernel_log, [&] { return run(*o); });
+  };
 }
 
 }  // namespace

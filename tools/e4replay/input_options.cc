@@ -2,6 +2,7 @@
 #include "e4replay/input_options.h"
 
 #include "common/command.h"
+#include "e4replay/bundled.h"
 #include "trace/trace.h"
 #include "util/units.h"
 
@@ -25,9 +26,14 @@ DeclaredOption add_checked(CommandLine& app, const char* name, std::string& valu
 }  // namespace
 
 void declare_inputs(CommandLine& app, InputArguments& o) {
-  app.add_option("image", o.image,
-                 "start image: the file system as it was before the trace; or a capture "
-                 "(`e4replay record`), which needs nothing else")
+  app.add_option(
+         "image",
+         [&o](const std::string& word) -> Status {
+           o.image = find_capture(word);
+           return {};
+         },
+         "start image: the file system as it was before the trace; or a capture "
+         "(`e4replay record`), which needs nothing else")
       .required()
       .type_name("IMAGE|FILE.e4c");
   app.add_option("trace", o.trace,
