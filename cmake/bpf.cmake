@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The BPF program of `e4replay record --events full`, compiled by clang for any kernel with BTF and embedded in
 # the executable.
-set(E4R_BPF AUTO CACHE STRING "the BPF program of `record --events full`: AUTO, ON or OFF")
-set_property(CACHE E4R_BPF PROPERTY STRINGS AUTO ON OFF)
-set(E4R_HAVE_BPF OFF)
-if(NOT E4R_BPF STREQUAL OFF)
-  find_program(E4R_BPF_CLANG clang)
-  pkg_check_modules(LIBBPF IMPORTED_TARGET libbpf)
-  if(E4R_BPF_CLANG AND LIBBPF_FOUND)
-    set(E4R_HAVE_BPF ON)
-  elseif(E4R_BPF STREQUAL ON)
-    message(FATAL_ERROR "E4R_BPF needs clang and libbpf (Debian: clang, libbpf-dev)")
-  endif()
-endif()
+find_program(E4R_BPF_CLANG clang)
+pkg_check_modules(LIBBPF QUIET IMPORTED_TARGET libbpf)
+e4r_optional(BPF "`record --events full`" "clang, libbpf-dev"
+  E4R_HAVE_RECORD AND E4R_BPF_CLANG AND LIBBPF_FOUND)
 
 # e4r_embed_bpf(SOURCE OUTPUT NAME DEPENDS...): OUTPUT is a C++ file that defines the array
 # e4r::record::NAME and NAMEBytes.

@@ -4,6 +4,7 @@
 # that `cmake --install` puts into a DESTDIR must run.
 #   test/builds.sh [--list] [--all | --turn TEXT | NAME...]    default: --all
 #     release      gcc, CMAKE_BUILD_TYPE=Release
+#     minimal      without Perfetto, NLopt, libtracefs, libtraceevent, libbpf and Python; its golden tests
 #     clang        Debian's clang, Release, each file compiled alone, without the BPF program
 #     package      as dpkg-buildpackage does: no build type, the flags of dpkg-buildflags with all
 #                  hardening and link-time optimisation, and -DNDEBUG
@@ -15,7 +16,7 @@
 # Files are kept under build/builds/NAME. E4R_BUILD_TESTS is a regular expression of tests to run instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all=(release clang package debian guide)
+all=(release minimal clang package debian guide)
 # Left to the presets' runs: what starts programs or makes file systems by the hundred.
 slow=$(<test/slow)
 # Files with a fixed place.
@@ -25,7 +26,7 @@ installed=(bin/e4replay bin/e4replay-policy-test sbin/mke2fs-lazy sbin/tune2fs-l
            include/e4replay/{allocator,criterion,e4replay,event,export,free_extents,image,listener,own_policy,plugin}.h
            include/e4replay/{policy,recording,replay,report,result,version}.h
            share/man/man5/{e4c,e4t}.5 share/man/man8/{mke2fs,tune2fs}-lazy.8
-            share/e4replay/magic/e4replay share/e4replay/corpus/MANIFEST
+            share/e4replay/magic/e4replay share/e4replay/{captures,corpus}/MANIFEST
             share/e4replay/schema/{common,replay.schema,verify.schema}.json
            share/bash-completion/completions/{e4replay,mke2fs-lazy,tune2fs-lazy}
            share/fish/vendor_completions.d/{e4replay,mke2fs-lazy,tune2fs-lazy}.fish)
@@ -98,14 +99,18 @@ installs() {
         return 1
     }
     rm -rf "$work"
-    LD_LIBRARY_PATH=$root$prefix/$libdir PYTHONPATH=$root$prefix/$pythondir /usr/bin/python3 -B -c '
+    local files=("${installed[@]}" "${libraries[@]/#/$libdir/}"
+                 share/zsh/site-functions/_{e4replay,mke2fs-lazy,tune2fs-lazy})
+    if [ -n "$pythondir" ]; then
+        files+=("${python[@]/#/$pythondir/}")
+        LD_LIBRARY_PATH=$root$prefix/$libdir PYTHONPATH=$root$prefix/$pythondir /usr/bin/python3 -B -c '
 import e4replay
 assert e4replay.find_policy("cr1.5").kernel' || {
-        echo "builds.sh: the Python package that $1 installs does not run" >&2
-        return 1
-    }
-    for file in "${installed[@]}" "${libraries[@]/#/$libdir/}" "${python[@]/#/$pythondir/}" \
-        share/zsh/site-functions/_{e4replay,mke2fs-lazy,tune2fs-lazy}; do
+            echo "builds.sh: the Python package that $1 installs does not run" >&2
+            return 1
+        }
+    fi
+    for file in "${files[@]}"; do
         [ -s "$root$prefix/$file" ] || {
             echo "builds.sh: $1 installs no $file" >&2
             return 1
@@ -143,6 +148,43 @@ build_debian() {
     lintian --allow-root --fail-on error,warning "$dir"/*.changes
     has_files "$dir"
     echo "builds.sh: debian passed in $((SECONDS - started)) s"
+}
+
+# refuses WORDS COMMAND...: the command fails with one line that has the words.
+refuses() {
+    local words=$1 status=0 said
+    shift
+    said=$("$@" 2>&1 >/dev/null) || status=$?
+    [ "$status" = 1 ] && [[ $said != *$'\n'* && $said == *"$words"* ]] || {
+        echo "builds.sh: ${*##*/}: status $status, '$said' instead of '$words'" >&2
+        return 1
+    }
+}
+
+# Parts that can be left out. The commands that need them say so, and everything else prints what it always does.
+build_minimal() {
+    local dir=$PWD/build/builds/minimal started=$SECONDS tool case library
+    local without=(-DE4R_{PERFETTO,HUNT,RECORD,BPF,PYTHON})
+    cmake -S . -B "$dir" -DE4R_WERROR=ON -DBUILD_TESTING=OFF -DCMAKE_BUILD_TYPE=Release \
+        "${without[@]/%/=OFF}" >/dev/null
+    cmake --build "$dir" -j2
+    tool=$dir/tools/e4replay
+    for library in protobuf nlopt tracefs traceevent bpf; do
+        ! ldd "$tool" | grep -q "lib$library" || { echo "builds.sh: minimal needs lib$library" >&2 && return 1; }
+    done
+    test/support/unpack_captures.sh "$tool" "$dir/captures" >/dev/null
+    refuses "without protobuf" "$tool" replay traces/churn-64k.e4c --perfetto "$dir/trace" || return
+    refuses "without NLopt" "$tool" hunt --base legacy --with cr1.5 -o "$dir/worst.e4c" || return
+    refuses "without libtracefs" "$tool" record --clean || return
+    refuses "without libtraceevent" "$tool" trace info test/trace/data/dat-7-two-cpus.dat || return
+    for case in test/golden/*/cmd; do
+        case=$(dirname "$case")
+        # Their commands hunt and record.
+        [[ $case == */*hunt || $case == */errors-capture ]] ||
+            test/golden/run_case.sh "$PWD/$case" "$tool" "$dir/captures" || return
+    done
+    installs build/builds/minimal || return
+    echo "builds.sh: minimal passed in $((SECONDS - started)) s"
 }
 
 # follow PAGE DIR: follows the page in the clone in DIR.

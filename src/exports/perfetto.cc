@@ -131,6 +131,11 @@ void annotate(pb::TrackEvent& event, const Series& series, const DecisionRow& ro
   }
 }
 
+std::uint64_t slice_ns(const Series& series, const DecisionRow& row) {
+  if (series.recorded()) return row.answered_ns == 0 ? 0 : row.answered_ns - row.time_ns;
+  return row.code_ns != 0 ? row.code_ns : row.considered + row.extents_examined;
+}
+
 Status add_slices(Packets& packets, const Series& series) {
   std::unordered_map<std::uint32_t, std::uint64_t> ends;  // end of the last slice, by thread
   for (const DecisionRow& row : series.rows->all()) {
@@ -206,9 +211,8 @@ Status add_counters(Packets& packets, const Timeline& timeline,
 
 }  // namespace
 
-std::uint64_t slice_ns(const Series& series, const DecisionRow& row) {
-  if (series.recorded()) return row.answered_ns == 0 ? 0 : row.answered_ns - row.time_ns;
-  return row.code_ns != 0 ? row.code_ns : row.considered + row.extents_examined;
+Status check_perfetto() {
+  return {};
 }
 
 Status write_perfetto(const OutputName& name, std::span<const Timeline> timelines,

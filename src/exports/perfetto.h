@@ -18,16 +18,16 @@ struct Timeline {
       nullptr;  // free space of the groups at the end; null: unknown
 };
 
+// The Error: this build cannot write such traces.
+[[nodiscard]] Status check_perfetto();
+
 // Writes a trace for Perfetto. Each series is a process. It has a track for each thread, with a
 // slice for each request, and counters of free clusters and of free extents within groups. A slice
-// begins when its request was recorded, or when the previous slice on its track ends. slice_ns()
-// gives its length. `start`: the free space of the groups before the trace.
+// begins when its request was recorded, or when the previous slice on its track ends. For a
+// kernel's code it is as long as that took, for the recorded kernel as the time from request to
+// answer. A model takes no time: its slices have a nanosecond for each group considered and each
+// extent examined. `start`: the free space of the groups before the trace.
 [[nodiscard]] Status write_perfetto(const OutputName& name, std::span<const Timeline> timelines,
                                     const std::vector<stats::GroupFree>& start);
-
-// The length of a request's slice in nanoseconds. For a kernel's code: the time that it took. For
-// the recorded kernel: the time from request to answer. For a model, which has no time: one for
-// each step (a group considered or an extent examined).
-[[nodiscard]] std::uint64_t slice_ns(const Series& series, const replay::DecisionRow& row);
 
 }  // namespace e4r::exports

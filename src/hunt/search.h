@@ -39,6 +39,9 @@ struct SearchResult {
   SearchTally tally;
 };
 
+// The Error: this build cannot search.
+[[nodiscard]] Status check_search();
+
 // Looks for the candidate with the highest score: several searches by controlled random search
 // (NLopt's CRS2 with local mutation: Kaelo and Ali, 2006) run in parallel, each from a seed of its
 // own. A search that finds a case in which the second policy's kernel fails ends: nothing is

@@ -139,6 +139,7 @@ int status_of(const hunt::Hunt& hunt) {
 }
 
 Result<int> run(const Options& options) {
+  E4R_CHECK(hunt::check_search());
   hunt::Options chosen;
   if (const Status status = choose(options, chosen); !status.ok())
     return usage_error(status.error().message);

@@ -118,6 +118,9 @@ Result<Outputs> declare_files(const Options& options,
   E4R_CHECK(outputs.writes(options.html));
   E4R_CHECK(outputs.writes(options.decisions, exports::kind_of(options.decisions)));
   E4R_CHECK(check_new(options.decisions));
+  if (!options.perfetto.empty())
+    if (const Status built = exports::check_perfetto(); !built.ok())
+      return error("--perfetto: {}", built.error().message);
   E4R_CHECK(outputs.writes(options.perfetto));
   E4R_CHECK(outputs.writes(options.write_image, OutputKind::file));
   return outputs;
