@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/fit.h"
 
+#include <vector>
+
 #include "trace/summary.h"
 #include "util/units.h"
 
@@ -114,20 +116,18 @@ Status Fit::verdict() const {
   if (misplaced_ <= placed_ / kOneIn) return {};
   return error(
       "{} of {} results lie at other blocks than the image's block, cluster and group sizes make "
-      "of "
-      "them",
+      "of them",
       format_count(misplaced_), format_count(placed_));
 }
 
 Fit& DeviceFit::of(std::uint32_t dev) {
-  constexpr std::size_t kMostDevices = 256;  // as many as a summary tells apart
   const auto found = devices_.find(dev);
   if (found != devices_.end()) return found->second;
-  if (devices_.size() >= kMostDevices) return devices_.begin()->second;
+  if (devices_.size() >= trace::kMaxDevices) return devices_.begin()->second;
   return devices_.emplace(dev, fresh_).first->second;
 }
 
-// Runs of one device's events.
+// Passes on the events in runs of one device.
 void DeviceFit::see(std::span<const Event> events) {
   while (!events.empty()) {
     const Event& first = events.front();
@@ -151,14 +151,14 @@ void DeviceFit::restart() {
 }
 
 std::optional<trace::DeviceChoice> DeviceFit::prefers(const trace::TraceSummary& summary) const {
-  trace::TraceSummary fitting;
+  std::vector<trace::DeviceCount> fitting;
   for (const trace::DeviceCount& d : summary.devices)
     if (const auto found = devices_.find(d.dev);
         d.requests > 0 && found != devices_.end() && found->second.verdict().ok())
-      fitting.devices.push_back(d);
+      fitting.push_back(d);
   const trace::DeviceCount* best = busiest(fitting);
   if (best == nullptr) return std::nullopt;
-  return trace::DeviceChoice{best->dev, fitting.devices.size() == 1
+  return trace::DeviceChoice{best->dev, fitting.size() == 1
                                             ? "the one that fits the image"
                                             : "the busiest of those that fit the image"};
 }

@@ -62,10 +62,10 @@ class DeviceFit final : public trace::EventSink {
 
   void see(std::span<const trace::Event> events) override;
   void restart() override;
-  // The busiest of those that fit; nothing when none does.
+  // The busiest device that fits; nothing if no device fits.
   [[nodiscard]] std::optional<trace::DeviceChoice> prefers(
       const trace::TraceSummary& summary) const override;
-  // Of the device whose events were seen since restart().
+  // The verdict on the device whose events were seen since restart().
   [[nodiscard]] Status verdict() const;
 
  private:

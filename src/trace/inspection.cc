@@ -6,12 +6,9 @@
 namespace e4r::trace {
 namespace {
 
-// As many devices as a summary tells apart.
-constexpr std::size_t kMostInspected = 256;
-
 // The events seen of one device. lost_events markers count for every device.
 struct Seen {
-  TraceSummary delivered;
+  DeliveredCounts delivered;
   ExactnessCheck check;
   void add(const Event& event) {
     delivered.deliver(event);
@@ -41,13 +38,13 @@ class ByDevice {
  private:
   Seen& of(std::uint32_t dev) {
     if (const auto found = devices_.find(dev); found != devices_.end()) return found->second;
-    if (devices_.size() >= kMostInspected) return others_;
+    if (devices_.size() >= kMaxDevices) return others_;
     return devices_.emplace(dev, lost_).first->second;
   }
 
   std::map<std::uint32_t, Seen> devices_;
   Seen lost_;    // markers so far; each new device starts with them
-  Seen others_;  // all devices beyond kMostInspected
+  Seen others_;  // all devices beyond kMaxDevices
   Seen* last_ = nullptr;
   std::uint32_t last_dev_ = 0;
 };
@@ -68,7 +65,7 @@ Result<Inspection> inspect(Trace& trace, std::optional<std::uint32_t> device,
   E4R_TRY(const DeviceChoice choice, choose_device(out.name, out.summary, device));
   out.device = choice.dev;
   const Seen& of = std::as_const(seen).of(choice.dev);
-  out.summary.take_delivered(of.delivered);
+  out.summary.set_delivered(of.delivered);
   out.notes = notes(out.summary);
   if (!choice.why.empty()) out.notes.push_back(device_note(out.summary, choice));
   out.obstacles = of.check.obstacles(out.summary, known);

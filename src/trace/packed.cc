@@ -50,7 +50,7 @@ class Packer {
     const auto source = e4t::Store::read(data.store);
     const auto store = std::make_shared<e4t::Store>();
     std::uint64_t misread = data.summary.reread_before;
-    data.summary.restart();
+    data.summary.set_delivered({});
     if (sink != nullptr) sink->restart();
     for (;;) {
       E4R_TRY(const auto batch, source->next());

@@ -2,6 +2,7 @@
 #include "trace/summary.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "trace/trace.h"
@@ -11,11 +12,9 @@
 namespace e4r::trace {
 namespace {
 
-// Distinct names and devices beyond these are counted with the last entry, so that a hostile trace
-// cannot fill memory.
+// Distinct names beyond these are counted with the last one, as devices are.
 constexpr std::size_t kMaxNames = 1000;
 constexpr std::size_t kMaxNameLength = 64;
-constexpr std::size_t kMaxDevices = 256;
 
 DeviceCount& device_entry(std::vector<DeviceCount>& devices, std::uint32_t dev) {
   for (DeviceCount& entry : devices)
@@ -45,7 +44,7 @@ bool TraceSummary::add(const Event& event, const std::uint32_t* only) {
   return true;
 }
 
-void TraceSummary::deliver(const Event& event) {
+void DeliveredCounts::deliver(const Event& event) {
   if (events == 0 || event.time_ns < first_ns) first_ns = event.time_ns;
   if (event.time_ns > last_ns) last_ns = event.time_ns;
   ++events;
@@ -56,23 +55,6 @@ void TraceSummary::deliver(const Event& event) {
   if (event.kind != EventKind::lost_events) return;
   lost_events += event.count;
   lost_uncounted += event.count == 0;
-}
-
-void TraceSummary::restart() {
-  events = first_ns = last_ns = requests_with_inputs = streams_without_start = lost_events =
-      lost_uncounted = 0;
-  by_kind = {};
-}
-
-void TraceSummary::take_delivered(const TraceSummary& from) {
-  events = from.events;
-  by_kind = from.by_kind;
-  first_ns = from.first_ns;
-  last_ns = from.last_ns;
-  requests_with_inputs = from.requests_with_inputs;
-  streams_without_start = from.streams_without_start;
-  lost_events = from.lost_events;
-  lost_uncounted = from.lost_uncounted;
 }
 
 void TraceSummary::add_unknown(std::string_view name) {
@@ -139,9 +121,9 @@ std::vector<std::string> notes(const TraceSummary& s) {
   return out;
 }
 
-const DeviceCount* busiest(const TraceSummary& summary) {
+const DeviceCount* busiest(std::span<const DeviceCount> devices) {
   const DeviceCount* best = nullptr;
-  for (const DeviceCount& d : summary.devices)
+  for (const DeviceCount& d : devices)
     if (best == nullptr ||
         std::pair(d.requests, d.events) > std::pair(best->requests, best->events))
       best = &d;
@@ -172,7 +154,7 @@ Result<DeviceChoice> choose_device(const std::string& name, const TraceSummary& 
   if (summary.devices.size() == 1) return DeviceChoice{summary.devices.front().dev, {}};
   if (sink != nullptr)
     if (const auto preferred = sink->prefers(summary)) return *preferred;
-  return DeviceChoice{busiest(summary)->dev, "the busiest"};
+  return DeviceChoice{busiest(summary.devices)->dev, "the busiest"};
 }
 
 std::string device_note(const TraceSummary& summary, const DeviceChoice& choice) {

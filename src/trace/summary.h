@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +36,29 @@ struct NameCount {
   friend bool operator==(const NameCount&, const NameCount&) = default;
 };
 
+// The devices that a trace can have. Those beyond are counted with the last one, so that a hostile
+// trace cannot fill memory.
+inline constexpr std::size_t kMaxDevices = 256;
+
+// Counts of delivered events.
+struct DeliveredCounts {
+  std::uint64_t events = 0;  // including lost_events markers
+  KindCounts by_kind = {};
+  std::uint64_t first_ns = 0, last_ns = 0;  // smallest and largest time
+  std::uint64_t requests_with_inputs = 0;   // request_blocks with i_size and i_writecount
+  // Stream searches whose goal has a group but no start: Linux 6.17 and later.
+  std::uint64_t streams_without_start = 0;
+  std::uint64_t lost_events = 0;     // sum over the markers
+  std::uint64_t lost_uncounted = 0;  // markers without a number of lost events
+
+  [[nodiscard]] std::uint64_t count(EventKind kind) const {
+    return by_kind[static_cast<std::size_t>(kind)];
+  }
+  void deliver(const Event& event);
+};
+
 // What is known about a trace, other than its events.
-struct TraceSummary {
+struct TraceSummary : DeliveredCounts {
   Format format = Format::unknown;       // of this file
   Format recorded_as = Format::unknown;  // of the original recording; differs from format for .e4t
   Generation generation = Generation::unknown;
@@ -44,16 +67,8 @@ struct TraceSummary {
   std::string kernel, clock;        // release and trace clock as recorded: "6.1.0-18-amd64", "mono"
   std::uint64_t reread_before = 0;  // see OpenOptions::late_generation
   std::uint64_t lines = 0;          // lines of text
-  std::uint64_t events = 0;         // delivered events, including lost_events markers
-  std::array<std::uint64_t, kEventKinds> by_kind = {};  // delivered
   std::vector<DeviceCount> devices;  // every device seen, delivered or not, in order of appearance
   std::vector<std::uint64_t> cpus;   // events by CPU number, delivered or not
-  std::uint64_t first_ns = 0, last_ns = 0;  // smallest and largest time delivered
-  std::uint64_t requests_with_inputs = 0;   // request_blocks with i_size and i_writecount
-  // Stream searches whose goal has a group but no start: Linux 6.17 and later.
-  std::uint64_t streams_without_start = 0;
-  std::uint64_t lost_events = 0;     // sum over the markers
-  std::uint64_t lost_uncounted = 0;  // markers without a number of lost events
   std::uint64_t overwritten = 0;     // events for which the recorder's buffer had no room
   std::uint64_t entries_in_buffer = 0, entries_written = 0;  // ftrace's header; 0: no such line
   std::vector<NameCount> unknown_events;                     // events of other kinds, by name
@@ -61,7 +76,7 @@ struct TraceSummary {
   KindCounts unknown_flags_of = {};   // the same by kind; older .e4t files have the sum alone
   KindCounts unknown_fields_of = {};  // likewise
   std::uint64_t skipped_lines = 0;    // malformed lines or records that were passed over
-  KindCounts malformed = {};          // those of them whose kind is known
+  KindCounts malformed = {};          // the skipped events whose kind is known
   std::uint64_t damaged = 0;          // places where data could not be read and were passed over
   std::uint64_t without_cpu = 0;      // events that do not say on which CPU they happened
   std::vector<std::string> warnings;  // damage that was passed over, a cut last line, ...
@@ -70,9 +85,6 @@ struct TraceSummary {
   [[nodiscard]] bool lost_any() const {
     return lost_events > 0 || lost_uncounted > 0 || overwritten > 0;
   }
-  [[nodiscard]] std::uint64_t count(EventKind kind) const {
-    return by_kind[static_cast<std::size_t>(kind)];
-  }
 
   // Counts an event before its delivery. If `only` names another device, counts it by device and
   // CPU alone and returns false.
@@ -80,11 +92,10 @@ struct TraceSummary {
   void add_unknown(std::string_view name);
   // Counts a malformed event that was skipped.
   void add_malformed(EventKind kind);
-  // deliver() is the part of add() that counts a delivered event; restart() resets those counts.
-  void deliver(const Event& event);
-  void restart();
-  // Replaces the counts of deliver() by those of `from`.
-  void take_delivered(const TraceSummary& from);
+  // Replaces the counts of delivered events.
+  void set_delivered(const DeliveredCounts& counts) {
+    static_cast<DeliveredCounts&>(*this) = counts;
+  }
 };
 
 // Returns one line for each event and reason that was skipped or not understood; empty if
@@ -95,9 +106,9 @@ struct TraceSummary {
 // Empty for a perfect trace.
 [[nodiscard]] std::vector<std::string> notes(const TraceSummary& summary);
 
-// The default device: the one with the most requests, then the most events. nullptr if there is
-// none.
-[[nodiscard]] const DeviceCount* busiest(const TraceSummary& summary);
+// The default device: the one with the most requests, then the most events. nullptr if `devices` is
+// empty.
+[[nodiscard]] const DeviceCount* busiest(std::span<const DeviceCount> devices);
 
 // Chooses a device: `wanted`, else the only one, else the one that `sink` prefers, else the
 // busiest. `why` is empty if there was no choice. Fails, naming the trace, if it holds no events or
