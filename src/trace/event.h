@@ -105,7 +105,7 @@ struct Event {
   std::uint16_t cpu = 0;
   std::uint16_t mode = 0;
   std::uint32_t pid = 0;
-  std::uint32_t dev = 0;      // major << 20 | minor
+  std::uint32_t dev = 0;      // see make_dev()
   std::uint32_t flags = 0;    // mb::, fb:: or es::
   std::uint64_t time_ns = 0;  // by the recorder's clock
   std::uint64_t ino = 0;
@@ -129,15 +129,24 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-// The parts of Event::dev.
+// Event::dev has the kernel's own form: the minor number takes the lower 20 bits, the major number
+// the 12 above them (MINORBITS in include/linux/kdev_t.h, 6.1).
+inline constexpr unsigned kMinorBits = 20;
+inline constexpr std::uint32_t kMaxMinor = (1U << kMinorBits) - 1, kMaxMajor = (1U << 12) - 1;
 [[nodiscard]] constexpr std::uint32_t dev_major(std::uint32_t dev) {
-  return dev >> 20;
+  return dev >> kMinorBits;
 }
 [[nodiscard]] constexpr std::uint32_t dev_minor(std::uint32_t dev) {
-  return dev & 0xfffff;
+  return dev & kMaxMinor;
 }
 [[nodiscard]] constexpr std::uint32_t make_dev(std::uint32_t major, std::uint32_t minor) {
-  return major << 20 | minor;
+  return major << kMinorBits | minor;
+}
+// Sets `dev` from numbers that may be too large. Returns false if one of them is.
+[[nodiscard]] constexpr bool set_dev(std::uint32_t major, std::uint32_t minor, std::uint32_t& dev) {
+  if (major > kMaxMajor || minor > kMaxMinor) return false;
+  dev = make_dev(major, minor);
+  return true;
 }
 
 }  // namespace e4r::trace

@@ -67,11 +67,11 @@ Result<std::unique_ptr<Trace>> open_trace_bytes(std::string_view bytes, const st
 Result<std::uint32_t> parse_device(std::string_view text) {
   const std::string line(text);  // a Scan needs a readable byte after the end
   Scan scan(line);
-  std::uint32_t major = 0, minor = 0;
+  std::uint32_t major = 0, minor = 0, dev = 0;
   if (!scan.number(major) || !(scan.ch(':') || scan.ch(',')) || !scan.number(minor) ||
-      !scan.at_end() || major > 0xfff || minor > 0xfffff)
+      !scan.at_end() || !set_dev(major, minor, dev))
     return error("'{}' is no device: give MAJOR:MINOR, such as 8:1", text);
-  return make_dev(major, minor);
+  return dev;
 }
 
 std::string device_name(std::uint32_t dev) {

@@ -61,10 +61,7 @@ struct Required {
 struct Device : Required<"dev">, Names<"dev"> {
   static bool read(Scan& s, Event& e, BodyContext&) {
     std::uint32_t major = 0, minor = 0;
-    if (!s.number(major) || !s.ch(',') || !s.number(minor)) return false;
-    if (major > 0xfff || minor > 0xfffff) return false;
-    e.dev = make_dev(major, minor);
-    return true;
+    return s.number(major) && s.ch(',') && s.number(minor) && set_dev(major, minor, e.dev);
   }
   static void print(Printer p, const Event& e) {
     p.number(dev_major(e.dev));
@@ -79,10 +76,7 @@ struct DeviceInParts : Device, Names<"dev_major", "dev_minor"> {
   using Names<"dev_major", "dev_minor">::names;
   static bool take(Record r, Event& e, BodyContext&) {
     std::uint32_t major = 0, minor = 0;
-    if (!r.number(0, major) || !r.number(1, minor) || major > 0xfff || minor > 0xfffff)
-      return false;
-    e.dev = make_dev(major, minor);
-    return true;
+    return r.number(0, major) && r.number(1, minor) && set_dev(major, minor, e.dev);
   }
 };
 
