@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +11,9 @@
 #include "util/status.h"
 
 namespace e4r::trace {
+
+// The most events that the readers of this directory deliver at once.
+inline constexpr std::size_t kBatchEvents = 256;
 
 // A stream of events in recorded order. Not thread-safe: one consumer.
 class EventSource {

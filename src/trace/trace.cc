@@ -27,6 +27,15 @@ Status reject_recordings(std::string_view head, const std::string& name) {
 
 }  // namespace
 
+Status Trace::damage(bool lenient, std::string_view what) {
+  constexpr std::size_t kMaxWarnings = 20;
+  Error e = error("{}: {}", name(), what);
+  if (!lenient) return e;
+  if (summary_.warnings.size() < kMaxWarnings) summary_.warnings.push_back(std::move(e.message));
+  ++summary_.damaged;
+  return {};
+}
+
 Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> bytes,
                                                  const std::string& name,
                                                  const OpenOptions& options) {

@@ -64,6 +64,9 @@ class Trace : public EventSource {
 
  protected:
   explicit Trace(std::string name) : name_(std::move(name)) {}
+  // Counts damage and reports it: as an Error that names the trace, or, if `lenient`, as a warning.
+  [[nodiscard]] Status damage(bool lenient, std::string_view what);
+
   TraceSummary summary_;
 
  private:

@@ -18,7 +18,6 @@ namespace {
 // The limit on unpacked bytes of all CPUs together: several hundred times the total of trace-cmd's
 // chunks.
 constexpr std::size_t kMaxHeld = std::size_t{1} << 29;
-constexpr std::size_t kMaxWarnings = 20;
 
 // Whether the release is 6.5 or later, which have five criteria. 6.5 and 6.6 print them as digits.
 bool has_five_rungs(std::string_view release) {
@@ -33,7 +32,7 @@ bool has_five_rungs(std::string_view release) {
 class DatTrace final : public Trace {
  public:
   DatTrace(std::unique_ptr<ByteSource> bytes, std::string name, const OpenOptions& options)
-      : Trace(std::move(name)), bytes_(std::move(bytes)), options_(options), batch_(kBatch) {
+      : Trace(std::move(name)), bytes_(std::move(bytes)), options_(options), batch_(kBatchEvents) {
     summary_.format = summary_.recorded_as = Format::trace_dat;
   }
 
@@ -67,7 +66,7 @@ class DatTrace final : public Trace {
 
   Result<std::span<const Event>> next() override {
     std::size_t filled = 0;
-    while (filled + 2 <= kBatch && !queue_.empty()) {
+    while (filled + 2 <= kBatchEvents && !queue_.empty()) {
       const std::size_t lane = queue_.top().second;
       queue_.pop();
       E4R_CHECK(take(lanes_[lane], filled));
@@ -79,8 +78,6 @@ class DatTrace final : public Trace {
   }
 
  private:
-  static constexpr std::size_t kBatch = 256;
-
   // One CPU's part of one buffer, and its next record.
   struct Lane {
     CpuRecords records;
@@ -92,14 +89,6 @@ class DatTrace final : public Trace {
   using Turn = std::pair<std::uint64_t, std::size_t>;  // time, lane
 
   Error named(const Error& e) const { return error("{}: {}", name(), e.message); }
-
-  // Reports damage as an Error, or as a warning when lenient.
-  Status damage(const Error& e) {
-    if (!options_.lenient) return named(e);
-    if (summary_.warnings.size() < kMaxWarnings) summary_.warnings.push_back(named(e).message);
-    ++summary_.damaged;
-    return {};
-  }
 
   Status choose_buffers() {
     std::string names;
@@ -128,7 +117,7 @@ class DatTrace final : public Trace {
       held_ += lane.records.held() - std::exchange(lane.held, lane.records.held());
       if (held_ > kMaxHeld) return error("{}: claims more data at a time than memory has", name());
       if (!record.ok()) {
-        E4R_CHECK(damage(record.error()));
+        E4R_CHECK(damage(options_.lenient, record.error().message));
         continue;
       }
       if (!*record) return {};
@@ -171,7 +160,7 @@ class DatTrace final : public Trace {
   // Handles a record that cannot be decoded. Events that are not needed never stop the reading.
   Status malformed() {
     const auto kind = decoder_->malformed_kind();
-    if (!kind) return damage(error("{}", decoder_->problem()));
+    if (!kind) return damage(options_.lenient, decoder_->problem());
     if (!options_.lenient && options_.needed.contains(*kind))
       return error("{}: {}; --lenient passes over what cannot be read", name(),
                    decoder_->problem());

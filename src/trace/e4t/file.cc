@@ -17,8 +17,6 @@ namespace {
 // generation, two zero bytes, the payload's size in bytes, the number of events, and the checksum.
 constexpr std::size_t kHeaderBytes = 12;  // magic, version, two zero bytes
 constexpr std::size_t kMaxEndBytes = 1 << 20;
-constexpr std::size_t kBatch = 256;
-constexpr std::size_t kMaxWarnings = 20;
 
 std::string_view text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -66,7 +64,7 @@ struct Frame {
 class E4tTrace final : public Trace {
  public:
   E4tTrace(std::unique_ptr<ByteSource> bytes, std::string name, const OpenOptions& options)
-      : Trace(std::move(name)), pieces_(std::move(bytes)), options_(options), batch_(kBatch) {
+      : Trace(std::move(name)), pieces_(std::move(bytes)), options_(options), batch_(kBatchEvents) {
     summary_.format = Format::e4t;
   }
 
@@ -109,14 +107,9 @@ class E4tTrace final : public Trace {
     return kept;
   }
 
-  // Reports damage as an Error, or as a warning when lenient.
   template <class... Args>
   Status damage(fmt::format_string<Args...> format, Args&&... args) {
-    Error e = error("{}: {}", name(), fmt::format(format, std::forward<Args>(args)...));
-    if (!options_.lenient) return e;
-    if (summary_.warnings.size() < kMaxWarnings) summary_.warnings.push_back(std::move(e.message));
-    ++summary_.damaged;
-    return {};
+    return Trace::damage(options_.lenient, fmt::format(format, std::forward<Args>(args)...));
   }
   template <class... Args>
   Status last_damage(fmt::format_string<Args...> format, Args&&... args) {

@@ -7,7 +7,8 @@ namespace e4r::trace::e4t {
 
 class Store::Reader final : public EventSource {
  public:
-  explicit Reader(std::shared_ptr<const Store> store) : store_(std::move(store)), batch_(kBatch) {}
+  explicit Reader(std::shared_ptr<const Store> store)
+      : store_(std::move(store)), batch_(kBatchEvents) {}
 
   Result<std::span<const Event>> next() override {
     for (;;) {
@@ -20,7 +21,6 @@ class Store::Reader final : public EventSource {
   }
 
  private:
-  static constexpr std::size_t kBatch = 256;
   std::shared_ptr<const Store> store_;
   std::vector<Event> batch_;
   BlockDecoder block_;

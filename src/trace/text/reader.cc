@@ -95,14 +95,14 @@ class TextTrace final : public Trace {
         lines_(std::move(bytes)),
         read_prefix_(format.read_prefix),
         options_(options),
-        batch_(kBatch) {
+        batch_(kBatchEvents) {
     summary_.format = summary_.recorded_as = format.format;
     context_.criterion = CriterionReader(options.generation);
   }
 
   Result<std::span<const Event>> next() override {
     std::size_t filled = 0;
-    while (filled < kBatch && !ended_) {
+    while (filled < kBatchEvents && !ended_) {
       E4R_TRY(const bool more, lines_.next());
       if (!more) {
         end();
@@ -117,8 +117,6 @@ class TextTrace final : public Trace {
   }
 
  private:
-  static constexpr std::size_t kBatch = 256;
-
   // Turns a line into an event. Returns false if the line holds no event to deliver.
   Result<bool> read_line(std::string_view line, Event& event) {
     Scan scan(line);
