@@ -293,7 +293,8 @@ struct Optional : Field {
   static constexpr bool required = false;
 };
 
-// "len: 3" of ext4_discard_preallocations, which Linux prints since 5.9.
+// "len: 3" of ext4_discard_preallocations, which Linux prints since 5.9 (and 5.8.6). From there to
+// 6.4, the events of events.def print the same words (compared: 5.10.223 and 6.1.192).
 struct DiscardedCount : Optional<Number<"len:", &Event::count, "len">> {
   static void lacks(BodyContext& c) { show_older(c, OlderThan::v5_9); }
 };
@@ -314,17 +315,20 @@ struct OrigGoalLen : Optional<Number<"orig_goal_len", &Event::orig_goal_len>> {
 struct InputSize : Optional<Number<"i_size", &Event::i_size>> {
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
-struct InputWriters : Optional<Number<"i_writecount", &Event::i_writecount>> {
-  static bool read(Scan& s, Event& e, BodyContext&) {
+// A field that only this project's kernels print. Its presence sets has_inputs.
+template <class Field>
+struct OwnField : Optional<Field> {
+  static bool read(Scan& s, Event& e, BodyContext& c) {
     e.has_inputs = true;
-    return s.number(e.i_writecount);
+    return Field::read(s, e, c);
   }
-  static bool take(Record r, Event& e, BodyContext&) {
+  static bool take(Record r, Event& e, BodyContext& c) {
     e.has_inputs = true;
-    return r.number(0, e.i_writecount);
+    return Field::take(r, e, c);
   }
   static bool present(const Event& e, Generation) { return e.has_inputs; }
 };
+using InputWriters = OwnField<Number<"i_writecount", &Event::i_writecount>>;
 
 // A value that some kernels print and that is neither read nor printed here.
 template <Key K>
@@ -333,17 +337,7 @@ struct Absent : Ignored<K> {
 };
 
 // "nr_visited 16" of ext4_es_shrink on kernels with the es-shrinker series.
-struct Visited : Optional<Number<"nr_visited", &Event::groups>> {
-  static bool read(Scan& s, Event& e, BodyContext&) {
-    e.has_inputs = true;
-    return s.number(e.groups);
-  }
-  static bool take(Record r, Event& e, BodyContext&) {
-    e.has_inputs = true;
-    return r.number(0, e.groups);
-  }
-  static bool present(const Event& e, Generation) { return e.has_inputs; }
-};
+using Visited = OwnField<Number<"nr_visited", &Event::groups>>;
 
 // An event's body: fields in the kernel's order, optional ones last. Ending::space: a space follows
 // the last field.
