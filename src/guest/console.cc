@@ -13,7 +13,7 @@
 namespace e4r::guest {
 namespace {
 
-// What a line tells of what went wrong, the most telling first.
+// Words of lines that tell what went wrong, the most telling first.
 constexpr std::array<std::string_view, 7> kTelling = {"EXT4-fs error",
                                                       "kernel BUG",
                                                       "BUG: ",

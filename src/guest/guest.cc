@@ -198,7 +198,7 @@ std::string Guest::last_words() const {
 Result<std::uint32_t> Guest::look() {
   const std::uint32_t now = atomic(shared_->answered.value).load(std::memory_order_acquire);
   if (now - seen_ > asked_ - seen_)
-    return kernels_fault(boot_.kernel, "its answers are none to what it was asked");
+    return kernels_fault(boot_.kernel, "it has answered more operations than it was given");
   seen_ = now;
   return now;
 }
@@ -281,7 +281,7 @@ std::string Guest::wrong_with(const e4r_op& op, const e4r_answer& answer) {
   constexpr std::int32_t kLastErrno = 4095;
   const std::string_view asked = operation_name(op.kind);
   if (answer.error > 0 || answer.error < -kLastErrno)
-    return fmt::format("its answer to {} is none", asked);
+    return fmt::format("its answer to {} has an impossible error number", asked);
   if (op.kind == E4R_MOUNT) errors_ = answer.errors;
   if (answer.errors != errors_)
     return fmt::format("ext4 met an error at {}: {}", asked, last_words());

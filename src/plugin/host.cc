@@ -181,7 +181,7 @@ Result<allocator::Rung> own_rung(const e4replay::plugin::Rung& rung) {
   out.good = rung.good;
   if (rung.tunable != nullptr) {
     const allocator::TunableInfo* info = allocator::find_tunable(rung.tunable);
-    if (info == nullptr) return error("a rung has a tunable '{}', which is none", rung.tunable);
+    if (info == nullptr) return error("a rung has the unknown tunable '{}'", rung.tunable);
     out.tunable = info->member;
   }
   out.choose = rung.choose;

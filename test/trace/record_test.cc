@@ -238,7 +238,8 @@ TEST(Records, OfACpuThatIsNoneAreMalformed) {
   data[0] = 77;
   Event out;
   EXPECT_EQ(decoder->decode(record_of(data, -1), out), Outcome::malformed);
-  EXPECT_EQ(decoder->problem(), "malformed ext4_mb_bitmap_load event: its CPU is none");
+  EXPECT_EQ(decoder->problem(),
+            "malformed ext4_mb_bitmap_load event: its CPU number is impossible");
 }
 
 // Flags are matched by name, because a kernel may use other bits for them.

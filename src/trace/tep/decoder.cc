@@ -172,7 +172,8 @@ RecordDecoder::Outcome RecordDecoder::decode(const RawRecord& record, Event& out
   const Layout& layout = layouts_[index - 1];
   if (!layout.problem.empty()) return malformed(layout, layout.problem);
   if (size < layout.size) return malformed(layout, "shorter than its format says");
-  if (record.cpu < 0 || record.cpu > UINT16_MAX) return malformed(layout, "its CPU is none");
+  if (record.cpu < 0 || record.cpu > UINT16_MAX)
+    return malformed(layout, "its CPU number is impossible");
   out = Event{};
   out.kind = layout.kind;
   out.cpu = static_cast<std::uint16_t>(record.cpu);
