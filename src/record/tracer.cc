@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/tracer.h"
 
-extern "C" {  // kbuffer.h lacks it
+extern "C" {  // kbuffer.h does not declare its functions so
 #include <kbuffer.h>
 }
 
@@ -14,7 +14,6 @@ extern "C" {  // kbuffer.h lacks it
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <span>
@@ -23,6 +22,7 @@ extern "C" {  // kbuffer.h lacks it
 
 #include "record/kernel_files.h"
 #include "record/merger.h"
+#include "trace/buffer_stats.h"
 #include "trace/tep/decoder.h"
 #include "trace/wanted.h"
 
@@ -49,16 +49,6 @@ struct CpuBuffer {
   std::unique_ptr<kbuffer, Free> page;
   std::uint64_t last_ns = 0;
 };
-
-// The value of "overrun: 12" in per_cpu/cpuN/stats.
-std::uint64_t stat_value(std::string_view text, std::string_view name) {
-  const std::size_t at = text.find(name);
-  if (at == std::string_view::npos) return 0;
-  const std::string_view rest = text.substr(at + name.size());
-  std::uint64_t value = 0;
-  std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  return value;
-}
 
 class TracefsTracer final : public Tracer {
  public:
@@ -212,7 +202,7 @@ class TracefsTracer final : public Tracer {
     const std::string file = fmt::format("per_cpu/cpu{}/stats", cpu.number);
     char* text = tracefs_instance_file_read(instance_.get(), file.c_str(), nullptr);
     if (text == nullptr) return;
-    const std::uint64_t lost = stat_value(text, "overrun: ") + stat_value(text, "dropped events: ");
+    const std::uint64_t lost = trace::lost_by_stats(text);
     ::free(text);
     const auto number = static_cast<std::uint32_t>(cpu.number);
     const auto known = std::find_if(losses_.begin(), losses_.end(),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "trace/buffer_stats.h"
 #include "trace/bytes.h"
 #include "trace/dat_builder.h"
 #include "trace/support.h"
@@ -385,6 +386,18 @@ TEST(DamagedRecording, FlippedAnywhereIsToldInALine) {
     }
     expect_calm(bytes, rng.chance(1, 2));
   }
+}
+
+// trace-cmd puts the CPU's number in front of the text of tracefs.
+TEST(BufferStats, EveryLossCounts) {
+  const std::string stats =
+      "entries: 5\noverrun: 20\ncommit overrun: 3\nbytes: 340\noldest event ts:   1.5\n"
+      "now ts:   2.5\ndropped events: 100\nread events: 7\n";
+  EXPECT_EQ(lost_by_stats(stats), 123u);
+  EXPECT_EQ(lost_by_stats("CPU: 1\n" + stats), 123u);
+  EXPECT_EQ(lost_by_stats("entries: 5\noverrun: 20"), 20u);
+  EXPECT_EQ(lost_by_stats("entries: 5\noverrun: \n"), 0u);
+  EXPECT_EQ(lost_by_stats(""), 0u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "trace/buffer_stats.h"
 #include "trace/dat/cursor.h"
 #include "util/printable.h"
 
@@ -68,19 +69,6 @@ std::string release_of(std::string_view uname) {
     uname.remove_prefix(space + 1);
   }
   return printable(uname.substr(0, uname.find(' ')));
-}
-
-// The events that one CPU lost, according to its per_cpu/cpuN/stats.
-std::uint64_t overwritten_in(std::string_view stats) {
-  std::uint64_t sum = 0;
-  for (const std::string_view key : {"\noverrun: ", "\ncommit overrun: ", "\ndropped events: "}) {
-    const std::size_t at = stats.find(key);
-    if (at == std::string_view::npos) continue;
-    std::uint64_t value = 0;
-    std::from_chars(stats.data() + at + key.size(), stats.data() + stats.size(), value);
-    sum += value;
-  }
-  return sum;
 }
 
 class Reader {
@@ -152,7 +140,7 @@ class Reader {
       case kOffset:
         return shift_time(signed_number(data), 1);
       case kCpuStat:
-        out_.overwritten += overwritten_in(data);
+        out_.overwritten += lost_by_stats(data);
         return {};
       case kTraceClock:
         clock_ = chosen_clock(data);
