@@ -313,22 +313,26 @@ TEST(Recognition, NamesTheFormsThatAreNoUse) {
   says(std::string("\n\x20\x08\x00\x10\x00\n\x20\x08\x01\x10\x00", 12), "Perfetto");
 }
 
+// Reads a text of two events.
+auto read_two(const std::string& text) {
+  auto read = read_text(text);
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.events.size(), 2u);
+  return read;
+}
+
 // The output of `trace-cmd report --ts-diff`.
 TEST(Recognition, DifferencesOfTimesArePassedOver) {
-  const auto read = read_text(
+  const auto read = read_two(
       "            dd-1234  [000]   123.456789:          ext4_mb_bitmap_load:  dev 98,0 group 1\n"
       "            dd-1234  [000]   123.456799: (+10)    ext4_mb_bitmap_load:  dev 98,0 group 2\n");
-  EXPECT_EQ(read.error, "");
-  ASSERT_EQ(read.events.size(), 2u);
-  EXPECT_EQ(read.events[1].group, 2u);
+  EXPECT_EQ(read.events.at(1).group, 2u);
 }
 
 TEST(PerfText, EventsWithoutCpuAreCounted) {
-  const auto read = read_text(
+  const auto read = read_two(
       "dd  1234   123.456789: ext4:ext4_mb_bitmap_load: dev 98,0 group 1\n"
       "dd  1234 [001]   123.456789: ext4:ext4_mb_bitmap_load: dev 98,0 group 1\n");
-  EXPECT_EQ(read.error, "");
-  EXPECT_EQ(read.events.size(), 2u);
   EXPECT_EQ(read.summary.without_cpu, 1u);
   ASSERT_EQ(not_understood(read.summary).size(), 1u);
   EXPECT_TRUE(not_understood(read.summary)[0].starts_with("1 events do not say their CPU"));
