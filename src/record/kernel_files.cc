@@ -16,21 +16,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_or_empty(const std::string& path) {
-  auto text = read_file(path);
+// A file of the file system in procfs; empty if it does not exist.
+std::string read_proc(const std::string& device_name, std::string_view name) {
+  auto text = read_file(fmt::format("/proc/fs/ext4/{}/{}", device_name, name));
   return text.ok() ? *std::move(text) : std::string();
-}
-
-std::string sysfs(const std::string& device_name) {
-  return "/sys/fs/ext4/" + device_name;
 }
 
 }  // namespace
 
+std::string sysfs_directory(const std::string& device_name) {
+  return "/sys/fs/ext4/" + device_name;
+}
+
+std::string read_options(const std::string& device_name) {
+  return read_proc(device_name, "options");
+}
+
 std::map<std::string, std::string> read_kernel_files(const std::string& device_name) {
   std::map<std::string, std::string> out;
   for (const char* name : {"mb_groups", "mb_structs_summary", "mb_stats", "options"}) {
-    std::string text = read_or_empty(fmt::format("/proc/fs/ext4/{}/{}", device_name, name));
+    std::string text = read_proc(device_name, name);
     if (!text.empty()) out.emplace(name, std::move(text));
   }
   const auto stats = out.find("mb_stats");
@@ -41,14 +46,14 @@ std::map<std::string, std::string> read_kernel_files(const std::string& device_n
 std::string read_tunables(const std::string& device_name) {
   std::vector<std::string> lines;
   std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(sysfs(device_name), ec)) {
+  for (const auto& entry : fs::directory_iterator(sysfs_directory(device_name), ec)) {
     const std::string name = entry.path().filename();
     if (name.starts_with("mb_"))
       lines.push_back(fmt::format("{}:{}\n", name, read_attribute(entry.path())));
   }
   // mb_optimize_scan is not among the sysfs files. The kernel chooses this mount option itself.
   constexpr std::string_view kScan = "mb_optimize_scan=";
-  std::istringstream options(read_or_empty(fmt::format("/proc/fs/ext4/{}/options", device_name)));
+  std::istringstream options(read_options(device_name));
   for (std::string option; std::getline(options, option);)
     if (option.starts_with(kScan))
       lines.push_back(fmt::format("mb_optimize_scan:{}\n", option.substr(kScan.size())));
@@ -90,11 +95,11 @@ bool is_rotational(const std::string& device_name) {
 }
 
 bool is_stats_off(const std::string& device_name) {
-  return read_attribute(sysfs(device_name) + "/mb_stats") == "0";
+  return read_attribute(sysfs_directory(device_name) + "/mb_stats") == "0";
 }
 
 void switch_stats(const std::string& device_name, bool on) {
-  std::ofstream file(sysfs(device_name) + "/mb_stats");
+  std::ofstream file(sysfs_directory(device_name) + "/mb_stats");
   file << (on ? '1' : '0') << std::flush;
 }
 

@@ -11,6 +11,12 @@
 // (Documentation/admin-guide/ext4.rst and Documentation/ABI/testing/sysfs-fs-ext4 of Linux 6.1).
 namespace e4r::record {
 
+// The directory of a mounted file system in sysfs. The kernel makes a new one for each mount.
+[[nodiscard]] std::string sysfs_directory(const std::string& device_name);
+
+// Reads the file system's mount options, defaults included, one a line; empty if it is not mounted.
+[[nodiscard]] std::string read_options(const std::string& device_name);
+
 // Reads the files in /proc/fs/ext4/NAME that describe the file system's space: mb_groups,
 // mb_structs_summary, mb_stats, options. The key is the file's name. Leaves out files that the
 // kernel lacks, and mb_stats while it is off. Reading mb_groups makes the kernel load every group's

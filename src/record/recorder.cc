@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -37,6 +36,7 @@ using KernelFiles = std::map<std::string, std::string>;
 
 // The most that is lost if the recorder is killed.
 constexpr std::chrono::seconds kFlushEvery{1};
+
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
@@ -62,14 +62,12 @@ Status check_output(const RecorderOptions& options, const Volume& volume,
     return error(
         "{}: lies on the file system that is to be recorded{}; give a place elsewhere with -o",
         options.output,
-        trace::make_dev(major(st.st_dev), minor(st.st_dev)) == volume.dev
-            ? ""
-            : ", by way of a loop device or an overlay");
+        number_of(st.st_dev) == volume.dev ? "" : ", by way of a loop device or an overlay");
   if (stored == Stored::unknown)
     notes.push_back(
         fmt::format("{}: lies on an overlay or a loop device, and what is below it cannot be seen "
-                    "from here: if "
-                    "it is the file system that is recorded, its own writing is recorded too",
+                    "from here: if it is the file system that is recorded, its own writing is "
+                    "recorded too",
                     options.output));
   return {};
 }

@@ -2,7 +2,6 @@
 #include "record/storage.h"
 
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +27,7 @@ class Search {
     struct stat st = {};
     if (::stat(path.c_str(), &st) != 0) return Stored::unknown;
     const dev_t dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
-    return on_device(trace::make_dev(major(dev), minor(dev)));
+    return on_device(number_of(dev));
   }
 
  private:
@@ -59,7 +58,7 @@ class Search {
     std::error_code failed;
     const auto shown = loop_shows("/dev/" + fs::canonical(place, failed).filename().string());
     if (!shown || fs::is_block_file(backing, failed)) return in_file(backing);
-    return on_device(trace::make_dev(major(shown->device), minor(shown->device)));
+    return on_device(number_of(shown->device));
   }
 
   // Examines a file system without its own block device, such as an overlay or Btrfs.

@@ -70,6 +70,10 @@ std::optional<Mount> parse_mountinfo_line(std::string_view line) {
   return out;
 }
 
+std::uint32_t number_of(dev_t dev) {
+  return trace::make_dev(major(dev), minor(dev));
+}
+
 std::optional<std::uint32_t> device_number(const std::string& device_name) {
   const auto dev = trace::parse_device(read_attribute("/sys/class/block/" + device_name + "/dev"));
   return dev.ok() ? std::optional(*dev) : std::nullopt;
@@ -105,7 +109,7 @@ Result<Volume> find_volume(const std::string& path) {
     return error("{}: is a character device: give an ext4 file system", path);
   const dev_t dev = device ? st.st_rdev : st.st_dev;
   Volume out;
-  out.dev = trace::make_dev(major(dev), minor(dev));
+  out.dev = number_of(dev);
   out.mount = find_mount(out.dev);
   if (out.mount && out.mount->type != "ext4")
     return error("{}: is {}, not ext4: nothing of it can be recorded", path, out.mount->type);

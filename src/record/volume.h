@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +35,8 @@ struct Volume {
 // device. The Error says what `path` is instead.
 [[nodiscard]] Result<Volume> find_volume(const std::string& path);
 
+// A device number of stat() in the form of trace::make_dev().
+[[nodiscard]] std::uint32_t number_of(dev_t dev);
 // The number of the device with that kernel name ("sda1").
 [[nodiscard]] std::optional<std::uint32_t> device_number(const std::string& device_name);
 

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "record/kernel_files.h"
 #include "util/fd.h"
-#include "util/file.h"
 #include "util/little_endian.h"
 
 namespace e4r::record {
@@ -50,17 +50,14 @@ void read_superblock(std::string_view bytes, VolumeState& state) {
   state.blocks = at(0x04);
   if ((at(0x60) & kIncompat64Bit) != 0) state.blocks |= std::uint64_t{at(0x150)} << 32;
   state.made = at(0x108);
-  state.uuid = bytes.substr(0x68, 16);
 }
 
 VolumeState volume_state(const Volume& volume) {
   VolumeState out;
   // sysfs gives each new directory a new inode number.
   struct stat st = {};
-  if (::stat(("/sys/fs/ext4/" + volume.device_name).c_str(), &st) == 0) out.mount = st.st_ino;
-  if (auto options = read_file(fmt::format("/proc/fs/ext4/{}/options", volume.device_name));
-      options.ok())
-    out.options = *std::move(options);
+  if (::stat(sysfs_directory(volume.device_name).c_str(), &st) == 0) out.mount = st.st_ino;
+  out.options = read_options(volume.device_name);
   const Fd fd(::open(volume.device_path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, kSuperblockBytes> bytes = {};
   if (fd.is_open() && ::pread(fd.get(), bytes.data(), bytes.size(), kSuperblockAt) ==

@@ -13,11 +13,10 @@ namespace e4r::record {
 // The state of a file system at one moment.
 struct VolumeState {
   std::uint64_t mount = 0;  // differs for each mount, at any place; 0: not mounted
-  std::string options;      // /proc/fs/ext4/DEVICE/options
+  std::string options;      // see read_options()
   bool is_ext4 = false;     // by its superblock, as are the following
   std::uint64_t blocks = 0;
   std::uint32_t made = 0;  // time of creation by mke2fs
-  std::string uuid;        // 16 bytes
 };
 [[nodiscard]] VolumeState volume_state(const Volume& volume);
 // Parses the 1,024 bytes of a superblock (Documentation/filesystems/ext4/super.rst).
