@@ -2,20 +2,16 @@
 #include "guest/changes.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <sstream>
 #include <vector>
 
+#include "guest/git.h"
 #include "util/escaped.h"
 #include "util/file.h"
-#include "util/shell.h"
 
 namespace fs = std::filesystem;
 
@@ -23,24 +19,6 @@ namespace e4r::guest {
 namespace {
 
 using FileNames = std::set<std::string>;
-
-// Runs git and returns its output. The Error is git's message.
-Result<std::string> git(const std::vector<std::string>& words) {
-  std::string command = "{ git";
-  for (const std::string& word : words) command += ' ' + shell_quoted(word);
-  command += "; } 2>&1 </dev/null";
-  std::FILE* const pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return error("cannot start git");
-  std::string out;
-  std::array<char, 65536> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    out.append(buffer.data(), got);
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return error("git is missing: apt install git");
-  if (status != 0) return error("git says: {}", escaped(out.substr(0, out.find('\n'))));
-  return out;
-}
 
 // Whether a file name leads out of the tree.
 bool leads_out(const std::string& name) {

@@ -2,18 +2,15 @@
 #include "guest/overlay.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <sstream>
 #include <vector>
 
 #include "allocator/release.h"
 #include "guest/driver_sources.h"
+#include "guest/git.h"
 #include "util/file.h"
-#include "util/shell.h"
 
 namespace fs = std::filesystem;
 
@@ -135,25 +132,16 @@ Status link_files(const fs::path& from, const fs::path& to, const Changes& chang
   return ec ? Status(error("{}: {}", from.string(), ec.message())) : Status();
 }
 
-// Returns git's output about the tree; empty if git does not know the tree. Never writes to the
-// tree.
-std::string git(const Tree& tree, const std::string& words) {
-  const std::string command =
-      "git --no-optional-locks -C " + shell_quoted(tree.path) + " " + words + " 2>/dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
-  std::string out;
-  std::array<char, 65536> buffer;
-  while (pipe != nullptr) {
-    const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get());
-    if (got == 0) break;
-    out.append(buffer.data(), got);
-  }
-  return out;
+// Returns git's output about the tree; empty if git does not know the tree.
+std::string git_of(const Tree& tree, std::vector<std::string> words) {
+  words.insert(words.begin(), {"-C", tree.path});
+  Result<std::string> out = git(words);
+  return out.ok() ? *std::move(out) : std::string();
 }
 
 // Finds the tree's commit. A tree that was unpacked inside another repository has none.
 void find_commit(Tree& tree) {
-  std::istringstream lines(git(tree, "rev-parse --show-toplevel HEAD"));
+  std::istringstream lines(git_of(tree, {"rev-parse", "--show-toplevel", "HEAD"}));
   std::string top, commit;
   std::error_code ec;
   if (!std::getline(lines, top) || !std::getline(lines, commit)) return;
@@ -161,14 +149,16 @@ void find_commit(Tree& tree) {
       !std::ranges::all_of(commit, [](unsigned char c) { return std::isxdigit(c) != 0; }))
     return;
   tree.commit = commit;
-  tree.dirty = !git(tree, "status --porcelain --untracked-files=no --ignore-submodules").empty();
+  tree.dirty =
+      !git_of(tree, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules"})
+           .empty();
 }
 
 // Links the files that git tracks or does not ignore, one by one. Skips changed files, and those of
 // fs/ext4 in `but`.
 Status link_sources(const Tree& tree, const fs::path& to, const Changes& changed,
                     const Names& but) {
-  const std::string names = git(tree, "ls-files -z -co --exclude-standard");
+  const std::string names = git_of(tree, {"ls-files", "-z", "-co", "--exclude-standard"});
   if (names.find(std::string("fs/ext4/mballoc.c") + '\0') == names.npos)
     return error(
         "{}: has objects among its sources, and git does not say which are its sources: run `make "

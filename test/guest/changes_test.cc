@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "guest/changes.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
+#include "guest/tree_files.h"
 #include "support/process.h"
-#include "support/temp_dir.h"
 #include "util/file.h"
 
 namespace fs = std::filesystem;
@@ -15,23 +15,15 @@ namespace fs = std::filesystem;
 namespace e4r::guest {
 namespace {
 
-constexpr const char* kCounters =
-    "\tatomic64_t s_bal_cX_groups_considered[4];\n\tatomic64_t s_bal_cX_hits[4];\n";
-
-class ChangesTest : public testing::Test {
+class ChangesTest : public TreeTest {
  protected:
   void SetUp() override {
     write("Makefile", "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n");
-    write("fs/ext4/ext4.h", kCounters);
+    write("fs/ext4/ext4.h", kStockCounters);
     write("fs/ext4/mballoc.c", "int one;\nint two;\n");
     write("fs/ext4/super.c", "int super;\n");
     write("include/linux/gone.h", "int gone;\n");
     sh("git init -q . && git add . && git commit -qm first && git tag first");
-  }
-  void write(const std::string& path, const std::string& text) {
-    const fs::path at = fs::path(tree_) / path;
-    fs::create_directories(at.parent_path());
-    std::ofstream(at) << text;
   }
   // Runs a command in the tree.
   void sh(const std::string& command) {
@@ -83,9 +75,6 @@ class ChangesTest : public testing::Test {
     EXPECT_EQ(*read_file(tree_ + "/fs/ext4/mballoc.c"), "int one;\nint two;\n");
   }
 
-  test::TempDir dir_;
-  std::string tree_ = dir_.file("linux");
-  std::string overlay_ = dir_.file("overlay");
   std::string patch_ = dir_.file("patch");
 };
 
@@ -113,6 +102,19 @@ TEST_F(ChangesTest, CommitsMakeTwoTreesWhateverIsCheckedOut) {
   ASSERT_TRUE(trees.ok()) << trees.error().message;
   ASSERT_TRUE(make_overlay(tree(), overlay_, trees->base).ok());
   expect_base();
+}
+
+// git warns about line ends that it would change, and goes on.
+TEST_F(ChangesTest, WarningsOfGitAreNoFiles) {
+  change();
+  write("fs/ext4/super.c", "int super;\nint more;\r\n");
+  sh("git config core.autocrlf input");
+  const auto trees = with_commits(tree(), "first..second");
+  ASSERT_TRUE(trees.ok()) << trees.error().message;
+  std::vector<std::string> names;
+  for (const auto& [name, content] : trees->with) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"fs/ext4/mballoc.c", "fs/ext4/new.c",
+                                             "fs/ext4/super.c", "include/linux/gone.h"}));
 }
 
 // make compares the times of files, so a file that changes back must get a new time.

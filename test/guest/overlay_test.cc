@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "guest/overlay.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 
+#include "guest/tree_files.h"
 #include "support/process.h"
-#include "support/temp_dir.h"
 #include "util/file.h"
 
 namespace fs = std::filesystem;
@@ -15,16 +13,8 @@ namespace fs = std::filesystem;
 namespace e4r::guest {
 namespace {
 
-constexpr const char* kStockCounters =
-    "\tatomic64_t s_bal_cX_groups_considered[4];\n\tatomic64_t s_bal_cX_hits[4];\n";
-
-class OverlayTest : public testing::Test {
+class OverlayTest : public TreeTest {
  protected:
-  void write(const std::string& path, const std::string& text) {
-    const fs::path at = fs::path(tree_) / path;
-    fs::create_directories(at.parent_path());
-    std::ofstream(at) << text;
-  }
   void make_tree(const std::string& version = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n") {
     write("Makefile", version + "EXTRAVERSION = -rc1\n");
     write("fs/ext4/ext4.h", kStockCounters);
@@ -43,10 +33,6 @@ class OverlayTest : public testing::Test {
       out += entry.path().string() + '\n';
     return out;
   }
-
-  test::TempDir dir_;
-  std::string tree_ = dir_.file("linux");
-  std::string overlay_ = dir_.file("overlay");
 };
 
 TEST_F(OverlayTest, IsTheTreeWithTheDriver) {
