@@ -126,9 +126,11 @@ Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::stri
   const std::string name = described.name;
   if (allocator::find_policy(name) != nullptr)
     return error("{}: there is a policy {} already: give this one another name", path, name);
-  for (const Loaded& other : opened())
-    if (&among == &opened() && other.name == name)
-      return error("{}: {} has a policy {} already", path, other.path, name);
+  // Policies of the program may share a name.
+  if (&among == &opened())
+    for (const Loaded& other : opened())
+      if (other.name == name)
+        return error("{}: {} has a policy {} already", path, other.path, name);
   if (!is_line(described.summary) || !is_line(described.source))
     return error("{}: policy {} has no summary and source of one line", path, name);
   const allocator::Policy* of =
@@ -167,7 +169,7 @@ Result<const allocator::Policy*> load(const std::string& path) {
   const std::lock_guard lock(mutex);
   for (const Loaded& known : opened())
     if (known.path == file) return &known.policy;
-  // The dynamic linker maps what a file says that it has.
+  // The dynamic linker maps as much as the file claims to have, and reading beyond the end crashes.
   const Result<std::string> bytes = read_file(file);
   if (!bytes.ok()) return bytes.error();
   if (is_cut_elf(*bytes))
