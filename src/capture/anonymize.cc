@@ -27,13 +27,12 @@ std::string plain_release(std::string_view release) {
 }  // namespace
 
 Anonymizer::Pool& Anonymizer::pool(std::uint64_t group, std::uint64_t residue) {
-  const std::uint64_t goals = std::max(options_.stream_goals, 1u);
-  Pool& out = pools_[group * goals + residue];
+  Pool& out = pools_[group * goals() + residue];
   if (!out.numbers.empty()) return out;
   const std::uint64_t first = group * options_.inodes_per_group + 1;
   for (std::uint64_t i = 0; i < options_.inodes_per_group; ++i) {
     const std::uint64_t ino = first + i;
-    if (ino >= options_.first_inode && ino % goals == residue) out.numbers.push_back(ino);
+    if (ino >= options_.first_inode && ino % goals() == residue) out.numbers.push_back(ino);
   }
   for (std::size_t i = out.numbers.size(); i > 1; --i)
     std::swap(out.numbers[i - 1], out.numbers[rng_.below(i)]);
@@ -45,8 +44,7 @@ std::uint64_t Anonymizer::inode(std::uint64_t ino) {
     return ino;
   const auto known = inodes_.find(ino);
   if (known != inodes_.end()) return known->second;
-  const std::uint64_t goals = std::max(options_.stream_goals, 1u);
-  Pool& from = pool((ino - 1) / options_.inodes_per_group, ino % goals);
+  Pool& from = pool((ino - 1) / options_.inodes_per_group, ino % goals());
   // The pool has a number for each inode of its kind, so only a contradictory trace uses them up.
   // An inode then keeps its number.
   const std::uint64_t other = from.used < from.numbers.size() ? from.numbers[from.used++] : ino;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ class Anonymizer {
 
  private:
   [[nodiscard]] std::uint64_t inode(std::uint64_t ino);
+  [[nodiscard]] std::uint64_t goals() const { return std::max(options_.stream_goals, 1u); }
   // The inode numbers of one group with the same remainder, shuffled. The first `used` are taken.
   struct Pool {
     std::vector<std::uint64_t> numbers;

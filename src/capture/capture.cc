@@ -114,12 +114,11 @@ Status Capture::read() {
 Status Capture::add_text(std::string_view part) {
   const std::size_t length = part.empty() ? 0 : static_cast<unsigned char>(part.front());
   if (length == 0 || part.size() <= length) return error("a text without a name");
-  std::string& text = texts_[std::string(part.substr(1, length))];
-  text += part.substr(1 + length);
-  std::size_t all = 0;
-  for (const auto& [name, content] : texts_) all += content.size();
-  if (texts_.size() > kMostTexts || all > kMostTextBytes)
-    return error("more text than there can be");
+  const std::string_view content = part.substr(1 + length);
+  texts_[std::string(part.substr(1, length))] += content;
+  text_bytes_ += content.size();
+  if (texts_.size() > kMostTexts || text_bytes_ > kMostTextBytes)
+    return error("more text than any recorder writes");
   return {};
 }
 

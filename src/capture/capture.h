@@ -57,6 +57,7 @@ class Capture {
   bool cut_short_ = false;
   bool being_recorded_ = false;
   std::map<std::string, std::string, std::less<>> texts_;
+  std::size_t text_bytes_ = 0;  // of all texts
   MemoryImage image_;
 };
 
