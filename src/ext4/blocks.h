@@ -4,12 +4,14 @@
 #include <cstdint>
 
 // Where things are on a device and in files: numbers, ranges and extents, for every layer. A range
-// has a first and a count; an extent has a length, as ext4 calls it. Numbers are plain integers
-// (docs/design.md says why). None of these types checks anything: Geometry says what exists.
+// has a first and a count; an extent has a length, as ext4 calls it. docs/design-model.md says why
+// numbers are plain integers. These types check nothing: Geometry knows what exists.
 namespace e4r {
 
 // A block of the device, counted in file-system blocks from its start.
 using Block = std::uint64_t;
+// Blocks that a file can have: ext4_lblk_t has 32 bits.
+inline constexpr std::uint64_t kMaxFileBlocks = std::uint64_t{1} << 32;
 // A block group (ext4_group_t).
 using GroupNumber = std::uint32_t;
 

@@ -64,6 +64,11 @@ struct Geometry {
   [[nodiscard]] std::uint32_t clusters_in(GroupNumber group) const {
     return static_cast<std::uint32_t>(to_clusters(blocks_in(group)));
   }
+  // The front of a range of blocks up to the end of its first group.
+  [[nodiscard]] BlockRange front_in_group(const BlockRange& range) const {
+    const Block end = first_block(group_of(range.first)) + blocks_per_group;
+    return {range.first, std::min(range.count, end - range.first)};
+  }
   // Whether `group` exists and has all clusters of [start, start + len), and len is at least 1.
   [[nodiscard]] bool holds(GroupNumber group, std::int64_t start, std::uint64_t len) const {
     if (group >= groups || start < 0 || len == 0) return false;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <e4replay/allocator.h>
 
-#include <algorithm>
-
 #include "app/deciders.h"
 #include "app/setups.h"
 #include "library/data.h"
@@ -30,8 +28,6 @@ struct Allocator::Data {
 
 namespace {
 
-constexpr std::uint64_t kMostFileBlocks = std::uint64_t{1} << 32;
-
 Extent public_extent(const e4r::Extent& extent) {
   return {extent.group, extent.start, extent.len, extent.logical};
 }
@@ -41,7 +37,7 @@ e4r::Status check_request(const Request& r, const e4r::Geometry& geometry) {
   if (r.len == 0 || r.len > geometry.clusters_per_group)
     return e4r::error("a request of {} clusters: it may have 1 to {}, which are a group's", r.len,
                       geometry.clusters_per_group);
-  if (r.logical + geometry.to_blocks(r.len) > kMostFileBlocks)
+  if (r.logical + geometry.to_blocks(r.len) > e4r::kMaxFileBlocks)
     return e4r::error("a request of {} clusters at block {} of a file: a file ends at 2^32 blocks",
                       r.len, r.logical);
   for (const std::uint64_t block : {r.goal, r.left_block, r.right_block})
@@ -73,10 +69,7 @@ allocator::Request own_request(const Request& r) {
 e4r::Status free_in_group(allocator::Decider& decider, const e4r::state::Source& source,
                           const e4r::BlockRange& range, bool file_data) {
   const e4r::Geometry& g = source.geometry;
-  const auto after =
-      std::partition_point(source.metadata.begin(), source.metadata.end(),
-                           [&](const e4r::BlockRange& m) { return m.end() <= range.first; });
-  if (after != source.metadata.end() && after->first < range.end())
+  if (source.has_metadata(range))
     return e4r::error("blocks {} to {}: part of them is metadata", range.first, range.end() - 1);
   const std::uint32_t group = g.group_of(range.first);
   decider.load_group(group);
@@ -146,13 +139,11 @@ Result<Decision> Allocator::allocate(const Request& request) {
 Status Allocator::free(std::uint64_t first, std::uint64_t count, bool file_data) {
   const e4r::Geometry& g = data_->source.geometry;
   E4R_CHECK(check_range(g, first, count));
-  while (count > 0) {
-    const std::uint32_t group = g.group_of(first);
-    const std::uint64_t blocks = std::min(count, g.first_block(group) + g.blocks_per_group - first);
-    E4R_CHECK(free_in_group(*data_->decider, data_->source, {first, blocks}, file_data));
+  for (e4r::BlockRange range = {first, count}; range.count > 0;) {
+    const e4r::BlockRange part = g.front_in_group(range);
+    E4R_CHECK(free_in_group(*data_->decider, data_->source, part, file_data));
     E4R_CHECK(data_->decider->status());
-    first += blocks;
-    count -= blocks;
+    range = {part.end(), range.count - part.count};
   }
   return {};
 }

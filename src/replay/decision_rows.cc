@@ -11,7 +11,7 @@ DecisionRow asked_row(const Op& op) {
   out.ino = op.ino;
   out.pid = op.pid;
   out.cpu = op.cpu;
-  out.data = (op.flags & mb::hint_data) != 0;
+  out.data = is_data(op);
   return out;
 }
 

@@ -9,8 +9,8 @@
 namespace e4r::replay {
 namespace {
 
-// The one who decides has failed: at the recorded decision under way, or at what was asked for just
-// before it.
+// Adds the place to the decider's failure: it failed at the recorded decision under way, or at an
+// operation since that decision.
 Status told_where(const Status& status, std::uint64_t decision) {
   if (status.ok() || decision == 0 || status.error().message == "stopped") return status;
   return error("{}; the recorded decision is {} (--explain {})", status.error().message, decision,
@@ -79,19 +79,11 @@ void Engine::check_result(const Op& op, const allocator::Decision& decision) {
   const char* what = nullptr;
   if (!geometry().holds(r.group, r.start, r.len))
     what = "leaves its group";
-  else if (is_metadata({first, geometry().to_blocks(r.len)}))
+  else if (source_.has_metadata({first, geometry().to_blocks(r.len)}))
     what = "lies on metadata";
   if (what != nullptr)
     bad_result_ =
         fmt::format("event {}: result {}/{}/{} {}", op.ordinal, r.group, r.start, r.len, what);
-}
-
-// Whether some of the blocks are metadata.
-bool Engine::is_metadata(const BlockRange& blocks) const {
-  const auto after =
-      std::partition_point(source_.metadata.begin(), source_.metadata.end(),
-                           [&](const BlockRange& range) { return range.end() <= blocks.first; });
-  return after != source_.metadata.end() && after->first < blocks.end();
 }
 
 Status Engine::check_state(const Op& op) const {
@@ -339,26 +331,22 @@ void Engine::on_free(const Op& op) {
   free(op, range);
 }
 
-bool Engine::free_range(const BlockRange& range, bool file_data) {
+bool Engine::free_range(BlockRange range, bool file_data) {
   const Geometry& g = geometry();
-  Block block = range.first;
-  std::uint64_t left = range.count;
   bool all = true;
-  while (left > 0) {
-    const std::uint32_t group = g.group_of(block);
-    const std::uint64_t room = g.first_block(group) + g.blocks_per_group - block;
-    const std::uint64_t blocks = std::min(left, room);
-    const auto clusters = static_cast<std::uint32_t>(g.to_clusters(blocks));
+  while (range.count > 0) {
+    const BlockRange part = g.front_in_group(range);
+    const std::uint32_t group = g.group_of(part.first);
+    const auto clusters = static_cast<std::uint32_t>(g.to_clusters(part.count));
     decider_->load_group(group);
-    const bool freed = !is_metadata({block, blocks}) &&
-                       decider_->free(group, g.cluster_in_group(block), clusters, file_data);
+    const bool freed = !source_.has_metadata(part) &&
+                       decider_->free(group, g.cluster_in_group(part.first), clusters, file_data);
     if (freed)
       tally_.freed_clusters += clusters;
     else
       ++tally_.bad_frees;
     all = all && freed;
-    block += blocks;
-    left -= blocks;
+    range = {part.end(), range.count - part.count};
   }
   return all;
 }

@@ -166,7 +166,7 @@ class Engine {
   // The file system had been mounted for a while before the trace.
   [[nodiscard]] bool is_warm() const { return options_.warm; }
   // Frees a range of blocks, group by group. Returns false if a part was not allocated.
-  bool free_range(const BlockRange& range, bool file_data);
+  bool free_range(BlockRange range, bool file_data);
   // Returns blocks of one group that were just allocated.
   void give_back(const BlockRange& range);
 
@@ -193,7 +193,6 @@ class Engine {
   void count(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] SearchCost take_cost();
   Explanation* to_explain();
-  [[nodiscard]] bool is_metadata(const BlockRange& blocks) const;
   void check_result(const Op& op, const allocator::Decision& decision);
   [[nodiscard]] Status check_state(const Op& op) const;
 
@@ -229,10 +228,5 @@ class Engine {
   std::optional<std::uint16_t> cpu_;   // as serve_on() set it
   const allocator::HeldLocks* held_ = nullptr;
 };
-
-// Whether the operation concerns a file's data.
-[[nodiscard]] inline bool is_data(const Op& op) {
-  return (op.flags & mb::hint_data) != 0;
-}
 
 }  // namespace e4r::replay

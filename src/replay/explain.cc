@@ -40,7 +40,7 @@ std::string name_of(allocator::SizeStep step) {
   return "up to " + format_size(16384ull << static_cast<int>(step));
 }
 
-// Of a rung that is none of ours.
+// The reason of a rung from a policy file.
 constexpr auto kOwnReason = static_cast<Refusal>(UINT8_MAX);
 
 std::string_view name_of(Refusal refusal) {
@@ -94,9 +94,7 @@ void Explanation::begin(const Op& op, std::uint64_t decision, const allocator::R
       fmt::format("decision {}: event {}, {:.6f} s, pid {}, inode {}\n", format_count(decision),
                   format_count(op.ordinal), static_cast<double>(op.time_ns) / 1e9, op.pid, op.ino);
   const std::uint32_t group =
-      request.goal >= geometry.first_data_block && request.goal < geometry.blocks_count
-          ? geometry.group_of(request.goal)
-          : 0;
+      geometry.holds_block(request.goal) ? geometry.group_of(request.goal) : 0;
   line(fmt::format("asked    {} clusters at file block {}, goal block {} (group {}), flags {:#x}",
                    request.len, request.logical, request.goal, group, request.flags));
   if (request.left_block != 0)

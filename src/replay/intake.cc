@@ -8,8 +8,6 @@
 namespace e4r::replay {
 namespace {
 
-constexpr std::uint64_t kMaxFileBlocks = 1ull << 32;
-
 constexpr std::array kTable = {
     ContradictionInfo{"outside", &Contradictions::outside,
                       "ranges that the image or their group does not have"},

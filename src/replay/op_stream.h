@@ -110,6 +110,11 @@ struct Op {
 };
 static_assert(sizeof(Op) <= 256);
 
+// Whether an allocation is for a file's data.
+[[nodiscard]] inline bool is_data(const Op& op) {
+  return (op.flags & mb::hint_data) != 0;
+}
+
 // Turns events into operations, in the order in which they took effect. An allocation that made a
 // preallocation takes effect at its ext4_mb_new_*_pa event, one served from a preallocation at its
 // closing event, any other at its request. If an allocation got clusters that another thread freed
@@ -176,8 +181,8 @@ class OpStream {
   const Geometry& geometry_;
   std::span<const std::uint64_t> late_;
   NumberedQueue<Op> queue_;
-  bool handed_out_ =
-      false;  // the first operation was returned; the caller has finished with it at the next call
+  // next() has returned the first operation, so the following call may drop it.
+  bool handed_out_ = false;
   std::uint64_t ordinal_ = 0;
   std::uint64_t changes_ = 0;  // events so far that changed the allocator's state
   std::uint64_t inodes_ = 0;   // events so far that allocated or freed an inode

@@ -20,6 +20,13 @@ std::size_t words_for(std::uint32_t clusters) {
 
 }  // namespace
 
+bool Source::has_metadata(const BlockRange& blocks) const {
+  const auto after =
+      std::partition_point(metadata.begin(), metadata.end(),
+                           [&](const BlockRange& range) { return range.end() <= blocks.first; });
+  return after != metadata.end() && after->first < blocks.end();
+}
+
 std::uint32_t average_list(std::uint32_t orders, std::uint32_t len) {
   const int order = fls(len) - 2;
   return std::min(static_cast<std::uint32_t>(std::max(order, 0)), orders - 1);

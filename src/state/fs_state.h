@@ -34,6 +34,8 @@ struct Source {
   MountedGeometry geometry;
   std::vector<GroupSource> groups;
   std::vector<BlockRange> metadata;  // ascending, disjoint; must not be allocated
+  // Whether some of the blocks are metadata.
+  [[nodiscard]] bool has_metadata(const BlockRange& blocks) const;
 };
 
 // The index of loaded groups, by the orders of their largest free chunk and of their average free
