@@ -36,9 +36,8 @@ struct DecisionRow {
   std::uint64_t search_goal_block = kNoGoal;  // goal of the search
   std::uint64_t block = 0;                    // allocated block; 0: none
   std::uint64_t code_ns = 0;                  // time that a kernel's code took; 0: not measured
-  std::uint64_t considered =
-      0;                   // groups considered; 0 for the recorded kernel, which does not tell
-  std::uint32_t part = 1;  // counts the requests of a replay for one recorded request, from 1
+  std::uint64_t considered = 0;  // groups; 0 for the recorded kernel, which does not tell
+  std::uint32_t part = 1;        // counts the requests of a replay for one recorded request, from 1
   std::uint32_t pid = 0;
   std::uint32_t logical = 0;           // first file block of the request
   std::uint32_t asked = 0;             // clusters

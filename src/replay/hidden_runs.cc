@@ -59,9 +59,8 @@ Key key_of(const Counts& c) {
 struct Piece {
   std::uint32_t of = 0;  // index of the free run
   ClusterRange run;
-  std::uint32_t alignment =
-      0;        // of its end, as a power of two; 31: the piece is the whole free run
-  Key key = 0;  // of the change that its use makes
+  std::uint32_t alignment = 0;  // of its end, log2; 31: the piece is the whole free run
+  Key key = 0;                  // of the change that its use makes
 };
 
 class RunSearch {
@@ -209,8 +208,8 @@ class RunSearch {
   // Adds the pieces in front of which a file is gone.
   void add_anywhere(std::uint32_t of, std::uint32_t most, std::vector<Piece>& out) const {
     const ClusterRange& run = free_runs_[of];
-    std::vector<Key> before(
-        run.count);  // keys of the part of the run before a piece, by its length
+    // Keys of the part of the run before a piece, by its length.
+    std::vector<Key> before(run.count);
     for (std::uint32_t len = 1; len < run.count; ++len)
       before[len] = key_of_run(run.first, run.first + len);
     const auto add_up_to = [&](std::uint32_t end, std::uint32_t longest) {
@@ -253,8 +252,8 @@ class RunSearch {
 
   const Geometry& geometry_;
   bitmap::ConstWords known_free_;
-  std::uint32_t
-      middle_step_;  // preallocations with free clusters on both sides end at its multiples
+  // Preallocations with free clusters on both sides end at multiples of this.
+  std::uint32_t middle_step_;
   std::vector<ClusterRange> free_runs_;
   std::vector<Key> keys_;  // by free run
   Counts there_;           // the bitmap's counters

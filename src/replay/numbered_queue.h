@@ -23,7 +23,6 @@ class NumberedQueue {
   [[nodiscard]] T& operator[](std::uint64_t number) { return ring_[number & (ring_.size() - 1)]; }
   [[nodiscard]] T& front() { return (*this)[first_]; }
   [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
-  [[nodiscard]] const T& front() const { return ring_[first_ & (ring_.size() - 1)]; }
 
   // `args` must not refer into the queue.
   template <class... Args>

@@ -306,8 +306,8 @@ class Evidence {
   std::unordered_map<std::uint64_t, InFile> ends_at_;
   std::map<std::uint64_t, InFile> before_;  // by block: blocks from before the trace
   std::vector<PlantedPrealloc> found_;
-  std::unordered_map<std::uint64_t, std::size_t>
-      by_end_;  // index into found_, by the cluster behind it
+  // Indices into found_, by the cluster behind the preallocation.
+  std::unordered_map<std::uint64_t, std::size_t> by_end_;
   std::vector<allocator::PlantedStreamGoal> streams_;
   std::unordered_set<std::uint64_t> streams_seen_;
 };
