@@ -49,12 +49,13 @@ void fill(const e4r::trace::Event& from, Event& to) {
   to.has_inputs = from.has_inputs;
 }
 
-Result<std::unique_ptr<e4r::trace::Trace>> open_trace(const std::string& path,
-                                                      const TraceOptions& options, bool any_ratio) {
+Result<EventReader> open_reader(const std::string& path, const TraceOptions& options,
+                                bool any_ratio) {
   E4R_TRY(const e4r::trace::OpenOptions open,
           e4r::app::open_options({path, options.device, options.generation, options.buffer,
                                   options.lenient, any_ratio}));
-  return e4r::app::open_events(path, open);
+  E4R_TRY(auto trace, e4r::app::open_events(path, open));
+  return Access::reader(std::move(trace));
 }
 
 }  // namespace
@@ -70,14 +71,12 @@ EventReader& EventReader::operator=(EventReader&&) noexcept = default;
 EventReader::~EventReader() = default;
 
 Result<EventReader> EventReader::open(const std::string& path, const TraceOptions& options) {
-  E4R_TRY(auto trace, open_trace(path, options, false));
-  return EventReader(std::make_unique<Data>(Data{std::move(trace)}));
+  return open_reader(path, options, false);
 }
 
 Result<EventReader> EventReader::open_any_ratio(const std::string& path,
                                                 const TraceOptions& options) {
-  E4R_TRY(auto trace, open_trace(path, options, true));
-  return EventReader(std::make_unique<Data>(Data{std::move(trace)}));
+  return open_reader(path, options, true);
 }
 
 Result<bool> EventReader::next(Event& event) {

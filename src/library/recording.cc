@@ -20,9 +20,10 @@ e4r::app::InputOptions wanted_of(const RecordingOptions& options) {
   return wanted;
 }
 
-Result<e4r::app::Inputs> inputs_of(const e4r::app::InputOptions& wanted, const Listener& listener) {
+Result<Recording> open_wanted(e4r::app::InputOptions wanted, const Listener& listener) {
   const Hearing hearing(listener);
-  return e4r::app::open_inputs(wanted, hearing.listener());
+  E4R_TRY(e4r::app::Inputs inputs, e4r::app::open_inputs(wanted, hearing.listener()));
+  return Access::recording(std::move(wanted), std::move(inputs));
 }
 
 }  // namespace
@@ -35,17 +36,14 @@ Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
 Result<Recording> Recording::open(const RecordingOptions& options, const Listener& listener) {
-  e4r::app::InputOptions wanted = wanted_of(options);
-  E4R_TRY(e4r::app::Inputs inputs, inputs_of(wanted, listener));
-  return Recording(std::make_shared<Data>(Data{std::move(wanted), std::move(inputs)}));
+  return open_wanted(wanted_of(options), listener);
 }
 
 Result<Recording> Recording::open_any_ratio(const RecordingOptions& options,
                                             const Listener& listener) {
   e4r::app::InputOptions wanted = wanted_of(options);
   wanted.any_ratio = true;
-  E4R_TRY(e4r::app::Inputs inputs, inputs_of(wanted, listener));
-  return Recording(std::make_shared<Data>(Data{std::move(wanted), std::move(inputs)}));
+  return open_wanted(std::move(wanted), listener);
 }
 
 Result<Recording> Recording::open(const std::string& capture, const Listener& listener) {
