@@ -91,20 +91,22 @@ py::dict counters(Owner& owner) {
 }
 
 void define_states(py::module_& module) {
-  py::class_<GroupState>(module, "GroupState", "A group as the allocator knows it; clusters.")
+  py::class_<GroupState>(module, "GroupState",
+                         "A group as the allocator knows it. Counts are in clusters.")
       .def_readonly("free_clusters", &GroupState::free_clusters,
-                    "Clusters that are free; what is preallocated is not.")
+                    "Free clusters. Preallocated clusters are not free.")
       .def_readonly("free_runs", &GroupState::free_runs,
-                    "Runs of free clusters; 0: it is not loaded.")
+                    "Runs of free clusters; 0 if the group is not loaded.")
       .def_readonly("largest_order", &GroupState::largest_order,
-                    "The order of the largest free chunk; -1: none, or it is not loaded.")
-      .def_readonly("loaded", &GroupState::loaded, "Whether its buddy is in memory.")
-      .def_readonly("damaged", &GroupState::damaged, "Whether nothing may be allocated in it.")
+                    "The order of the largest free chunk; -1 if the group is full or not loaded.")
+      .def_readonly("loaded", &GroupState::loaded, "Whether the group's buddy is in memory.")
+      .def_readonly("damaged", &GroupState::damaged,
+                    "Whether the group is damaged, so that nothing may be allocated in it.")
       .def("__repr__",
            repr_of({"free_clusters", "free_runs", "largest_order", "loaded", "damaged"}));
   module.def(
-      "request", [] { return Request(); }, "One that asks for nothing yet.");
-  py::class_<Request>(module, "Request", "What Allocator.allocate() asks for.")
+      "request", [] { return Request(); }, "Makes an empty request.");
+  py::class_<Request>(module, "Request", "The arguments of Allocator.allocate().")
       .def_readwrite("ino", &Request::ino)
       .def_readwrite("len", &Request::len)
       .def_readwrite("logical", &Request::logical)
@@ -173,7 +175,7 @@ void define_views(py::class_<Owner>& owner) {
 
 void define_allocators(py::module_& module) {
   define_states(module);
-  py::class_<Owner> owner(module, "Allocator", "What e4replay.Allocator stands on.");
+  py::class_<Owner> owner(module, "Allocator", "The core of e4replay.Allocator.");
   owner
       .def_static("of_image",
                   [](const Image& image, const std::string& policy,

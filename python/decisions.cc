@@ -10,27 +10,27 @@ namespace {
 template <class Use>
 void each_member(Use use) {
   use("number", &DecisionRow::number,
-      "Of the recorded decision, from 1: --explain takes it. 0 of Allocator.allocate().");
-  use("event", &DecisionRow::event, "The number of the event that closed it.");
+      "The number of the recorded decision, from 1, for --explain. 0 from Allocator.allocate().");
+  use("event", &DecisionRow::event, "The number of the event that closed the decision.");
   use("ino", &DecisionRow::ino, "The file's inode.");
-  use("logical", &DecisionRow::logical, "The first block of the file that was asked for.");
-  use("asked", &DecisionRow::asked, "Clusters that were asked for.");
+  use("logical", &DecisionRow::logical, "The first block of the file in the request.");
+  use("asked", &DecisionRow::asked, "Clusters in the request.");
   use("success", &DecisionRow::success, "Whether there was space.");
   use("preallocated", &DecisionRow::preallocated,
-      "Whether a preallocation served it, without a search.");
-  use("block", &DecisionRow::block, "The first block of the device that was handed out.");
-  use("len", &DecisionRow::len, "Clusters that were handed out.");
-  use("group", &DecisionRow::group, "The group in which they were found.");
-  use("start", &DecisionRow::start, "The first cluster in that group that was taken.");
-  use("taken", &DecisionRow::taken, "Clusters that were taken, with what is preallocated.");
+      "Whether a preallocation served the request, without a search.");
+  use("block", &DecisionRow::block, "The first allocated block of the device.");
+  use("len", &DecisionRow::len, "Allocated clusters.");
+  use("group", &DecisionRow::group, "The group in which space was found.");
+  use("start", &DecisionRow::start, "The first cluster that was taken in that group.");
+  use("taken", &DecisionRow::taken, "Clusters that were taken, including preallocated ones.");
   use("criterion", &DecisionRow::criterion, "The rung in which the search ended.");
-  use("extents_examined", &DecisionRow::extents_examined,
-      "Free extents that the search looked at.");
-  use("groups_scanned", &DecisionRow::groups_scanned, "Groups that it scanned.");
+  use("extents_examined", &DecisionRow::extents_examined, "Free extents that the search examined.");
+  use("groups_scanned", &DecisionRow::groups_scanned, "Groups that the search scanned.");
   use("goal_group", &DecisionRow::goal_group, "The group of the goal.");
   use("goal_start", &DecisionRow::goal_start, "The goal's first cluster in that group.");
   use("goal_len", &DecisionRow::goal_len, "Clusters that were searched for.");
-  use("flags", &DecisionRow::flags, "Of the search, as the kernel numbers them (EXT4_MB_*).");
+  use("flags", &DecisionRow::flags,
+      "The flags of the search, in the kernel's numbers (EXT4_MB_*).");
 }
 
 py::str criterion_of(std::uint8_t criterion) {
@@ -102,7 +102,7 @@ DecisionRow row_of(const ReplayedDecision& of) {
 
 void define_decisions(py::module_& module) {
   py::class_<DecisionRow> row(module, "Decision",
-                              "What became of a request: counts are of clusters.");
+                              "The outcome of a request. Counts are in clusters.");
   py::list names;
   each_member([&](const char* name, auto member, const char* meaning) {
     row.def_property_readonly(
@@ -112,7 +112,7 @@ void define_decisions(py::module_& module) {
   row.attr("_fields") = py::tuple(names);
   row.def("__repr__",
           repr_of({"number", "ino", "logical", "asked", "success", "block", "len", "criterion"}));
-  py::class_<Decisions>(module, "Decisions", "What e4replay.Decisions stands on.")
+  py::class_<Decisions>(module, "Decisions", "The core of e4replay.Decisions.")
       .def("__len__", [](const Decisions& of) { return of.rows->size(); })
       .def("at", at)
       .def("columns", columns)

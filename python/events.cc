@@ -37,7 +37,8 @@ Event Events::next() {
 }
 
 void define_events(py::module_& module) {
-  py::class_<Event> event(module, "Event", "One event of a trace; fields that it lacks are 0.");
+  py::class_<Event> event(module, "Event",
+                          "One event of a trace. Fields that its kind does not have are 0.");
   py::list names;
   const auto number = [&](const char* name, auto member, const char* meaning) {
     field(
@@ -45,51 +46,51 @@ void define_events(py::module_& module) {
   };
   field(
       event, names, "name", [](const Event& of) { return text(of.name); },
-      "As the kernel calls it.");
-  number("time_ns", &Event::time_ns, "By the clock of the trace, in nanoseconds.");
+      "The kernel's name of the event.");
+  number("time_ns", &Event::time_ns, "The time in nanoseconds, by the clock of the trace.");
   number("ino", &Event::ino, "The inode.");
   number("block", &Event::block, "A block of the device.");
   number("count", &Event::count,
-         "How many blocks, clusters or inodes; what is counted is the event's.");
+         "A number of blocks, clusters or groups, depending on the kind of event.");
   number("logical", &Event::logical, "A block of the file.");
-  number("goal", &Event::goal, "The block of the device that was asked for.");
+  number("goal", &Event::goal, "The block of the device that the request prefers.");
   number("left_block", &Event::left_block,
-         "The block of the device behind which the request lies in the file; 0: none.");
+         "The block of the device that holds the file's last block before the request; 0: none.");
   number("right_block", &Event::right_block,
-         "The block of the device before which it lies; 0: none.");
+         "The block of the device that holds the file's first block after the request; 0: none.");
   number("parent", &Event::parent, "The directory's inode.");
-  number("i_size", &Event::i_size, "The file's size in bytes; of a trace that has_inputs.");
+  number("i_size", &Event::i_size, "The file's size in bytes; only if has_inputs.");
   field(
       event, names, "orig", [](const Event& of) { return extent_of(of.orig); },
-      "What was asked for: (group, first cluster, clusters, block of the file).");
+      "The requested extent: (group, first cluster, clusters, block of the file).");
   field(
       event, names, "goal_extent", [](const Event& of) { return extent_of(of.goal_extent); },
-      "What was searched for, likewise.");
+      "The extent that was searched for, in the same form.");
   field(
       event, names, "result", [](const Event& of) { return extent_of(of.result); },
-      "What was found, likewise.");
-  number("left_logical", &Event::left_logical, "The block of the file that left_block is.");
-  number("right_logical", &Event::right_logical, "The block of the file that right_block is.");
+      "The extent that was found, in the same form.");
+  number("left_logical", &Event::left_logical, "The block of the file in left_block.");
+  number("right_logical", &Event::right_logical, "The block of the file in right_block.");
   field(
       event, names, "device",
       [](const Event& of) {
         return std::to_string(of.device_major) + ":" + std::to_string(of.device_minor);
       },
       "MAJOR:MINOR.");
-  number("pid", &Event::pid, "The thread that was at work.");
-  number("cpu", &Event::cpu, "The CPU that it was on.");
-  number("flags", &Event::flags, "Of the request, as the kernel numbers them (EXT4_MB_*).");
-  number("group", &Event::group, "The group.");
-  number("needed", &Event::needed, "How many preallocations were to be given back; 0: all.");
-  number("found", &Event::found, "Free extents that the search looked at.");
-  number("groups", &Event::groups, "Groups that it scanned.");
-  number("tail", &Event::tail, "Clusters left over of the chunk that was broken.");
-  number("broken", &Event::broken, "Clusters of the chunk that was broken.");
+  number("pid", &Event::pid, "The thread that caused the event.");
+  number("cpu", &Event::cpu, "The CPU of the thread.");
+  number("flags", &Event::flags, "The flags of the request, in the kernel's numbers (EXT4_MB_*).");
+  number("group", &Event::group, "The number of the group.");
+  number("needed", &Event::needed, "How many preallocations to give back; 0: all.");
+  number("found", &Event::found, "Free extents that the search examined.");
+  number("groups", &Event::groups, "Groups that the search scanned.");
+  number("tail", &Event::tail, "Clusters left over from the chunk that was split.");
+  number("broken", &Event::broken, "Clusters of the chunk that was split.");
   number("orig_goal_len", &Event::orig_goal_len,
          "The goal's length before a rung made it shorter.");
   number("i_writecount", &Event::i_writecount,
-         "How many have the file open for writing; of a trace that has_inputs.");
-  number("mode", &Event::mode, "Type and permissions of the inode.");
+         "How many times the file is open for writing; only if has_inputs.");
+  number("mode", &Event::mode, "The type and permissions of the inode.");
   field(
       event, names, "criterion", [](const Event& of) { return text(criterion_name(of.criterion)); },
       "The rung in which the search ended.");
@@ -97,7 +98,7 @@ void define_events(py::module_& module) {
   event.attr("_fields") = py::tuple(names);
   event.def("__repr__", repr_of({"name", "time_ns", "ino", "block", "count", "logical", "pid"}));
 
-  py::class_<Events>(module, "EventReader", "What e4replay.EventReader stands on.")
+  py::class_<Events>(module, "EventReader", "The core of e4replay.EventReader.")
       .def_static(
           "open",
           [](const std::string& path, const std::string& device, const std::string& generation,

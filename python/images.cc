@@ -25,45 +25,51 @@ py::memoryview free_clusters(const Image& image) {
 }
 
 void define_file_system(py::module_& module) {
-  py::class_<FileSystem>(module, "FileSystem", "What the superblock says.")
-      .def_readonly("block_size", &FileSystem::block_size, "Bytes.")
-      .def_readonly("blocks", &FileSystem::blocks, "Of the device.")
-      .def_readonly("free_blocks", &FileSystem::free_blocks, "By the superblock.")
-      .def_readonly("first_block", &FileSystem::first_block, "Where group 0 begins.")
-      .def_readonly("groups", &FileSystem::groups, "How many there are.")
+  py::class_<FileSystem>(module, "FileSystem", "Facts from the superblock.")
+      .def_readonly("block_size", &FileSystem::block_size, "Bytes in a block.")
+      .def_readonly("blocks", &FileSystem::blocks, "Blocks of the device.")
+      .def_readonly("free_blocks", &FileSystem::free_blocks,
+                    "Free blocks, according to the superblock.")
+      .def_readonly("first_block", &FileSystem::first_block, "The first block of group 0.")
+      .def_readonly("groups", &FileSystem::groups, "The number of groups.")
       .def_readonly("blocks_per_group", &FileSystem::blocks_per_group,
-                    "The last group may have fewer.")
+                    "Blocks in a group. The last group may have fewer.")
       .def_readonly("clusters_per_group", &FileSystem::clusters_per_group,
-                    "The last group may have fewer.")
-      .def_readonly("blocks_per_cluster", &FileSystem::blocks_per_cluster, "1 without bigalloc.")
-      .def_readonly("inodes_per_group", &FileSystem::inodes_per_group, "The same in each group.")
+                    "Clusters in a group. The last group may have fewer.")
+      .def_readonly("blocks_per_cluster", &FileSystem::blocks_per_cluster,
+                    "Blocks in a cluster; 1 without bigalloc.")
+      .def_readonly("inodes_per_group", &FileSystem::inodes_per_group, "Inodes in each group.")
       .def_property_readonly(
-          "label", [](const FileSystem& of) { return text(of.label); }, "Its volume's name.")
+          "label", [](const FileSystem& of) { return text(of.label); }, "The name of the volume.")
       .def_property_readonly(
-          "uuid", [](const FileSystem& of) { return text(of.uuid); }, "As blkid prints it.")
+          "uuid", [](const FileSystem& of) { return text(of.uuid); },
+          "The UUID, as blkid prints it.")
       .def("__repr__", repr_of({"blocks", "block_size", "groups", "free_blocks", "label"}));
-  py::class_<Group>(module, "Group", "A group's descriptor. Counts are the stored ones.")
-      .def_readonly("first_block", &Group::first_block, "Its first block on the device.")
-      .def_readonly("blocks", &Group::blocks, "Blocks that it has.")
-      .def_readonly("clusters", &Group::clusters, "Clusters that it has.")
-      .def_readonly("free_clusters", &Group::free_clusters, "By its descriptor.")
-      .def_readonly("free_inodes", &Group::free_inodes, "By its descriptor.")
+  py::class_<Group>(module, "Group", "A group's descriptor, with the counts that it stores.")
+      .def_readonly("first_block", &Group::first_block, "The group's first block on the device.")
+      .def_readonly("blocks", &Group::blocks, "Blocks in the group.")
+      .def_readonly("clusters", &Group::clusters, "Clusters in the group.")
+      .def_readonly("free_clusters", &Group::free_clusters,
+                    "Free clusters, according to the descriptor.")
+      .def_readonly("free_inodes", &Group::free_inodes, "Free inodes, according to the descriptor.")
       .def_property_readonly(
           "fault", [](const Group& of) { return text(of.fault); },
-          "Why nothing may be allocated in it; empty when it is sound.")
+          "Why nothing may be allocated in the group; empty if it is sound.")
       .def("__repr__", repr_of({"first_block", "clusters", "free_clusters", "fault"}));
 }
 
 void define_free_extents(py::module_& module) {
   py::class_<FreeExtents>(module, "FreeExtents",
                           "Sizes of free extents in blocks, counted as e2freefrag counts them.")
-      .def_readonly("chunk_blocks", &FreeExtents::chunk_blocks, "Blocks of a chunk.")
-      .def_readonly("count", &FreeExtents::count, "Free extents.")
-      .def_readonly("blocks", &FreeExtents::blocks, "Free blocks.")
-      .def_readonly("min", &FreeExtents::min, "Blocks of the smallest one; 0: there is none.")
-      .def_readonly("max", &FreeExtents::max, "Blocks of the largest one.")
-      .def_readonly("free_chunks", &FreeExtents::free_chunks, "Chunks without a block in use.")
-      .def_property_readonly("average", &FreeExtents::average, "Blocks of one on average.")
+      .def_readonly("chunk_blocks", &FreeExtents::chunk_blocks, "Blocks in a chunk.")
+      .def_readonly("count", &FreeExtents::count, "The number of free extents.")
+      .def_readonly("blocks", &FreeExtents::blocks, "The number of free blocks.")
+      .def_readonly("min", &FreeExtents::min,
+                    "Blocks of the smallest free extent; 0 without free extents.")
+      .def_readonly("max", &FreeExtents::max, "Blocks of the largest free extent.")
+      .def_readonly("free_chunks", &FreeExtents::free_chunks, "Chunks in which no block is in use.")
+      .def_property_readonly("average", &FreeExtents::average,
+                             "Blocks of a free extent, on average.")
       .def_property_readonly(
           "buckets",
           [](const FreeExtents& of) {
@@ -81,7 +87,7 @@ void define_free_extents(py::module_& module) {
 void define_images(py::module_& module) {
   define_file_system(module);
   define_free_extents(module);
-  py::class_<Image>(module, "Image", "What e4replay.Image stands on.")
+  py::class_<Image>(module, "Image", "The core of e4replay.Image.")
       .def_static(
           "open",
           [](const std::string& path, bool bitmaps, bool strict, unsigned threads) {

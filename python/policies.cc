@@ -242,31 +242,32 @@ void define_policies(py::module_& module) {
   define_search(module);
   py::class_<PolicyInfo>(module, "PolicyInfo", "A policy: a ladder of rungs on a kernel's rules.")
       .def_property_readonly(
-          "name", [](const PolicyInfo& of) { return text(of.name); }, "As -p takes it.")
+          "name", [](const PolicyInfo& of) { return text(of.name); }, "The name, as -p takes it.")
       .def_property_readonly(
           "alias", [](const PolicyInfo& of) { return text(of.alias); },
-          "Another name; empty: none.")
+          "Another name; empty if the policy has only one.")
       .def_property_readonly(
           "summary", [](const PolicyInfo& of) { return text(of.summary); },
-          "One line that says what it is.")
+          "A summary in one line.")
       .def_property_readonly(
           "source", [](const PolicyInfo& of) { return text(of.source); },
-          "Where it comes from: a kernel, a series of patches, a file.")
+          "The origin: a kernel, a series of patches, a file.")
       .def_property_readonly(
           "kernel", [](const PolicyInfo& of) { return text(of.kernel); },
-          "Whose rules it has beside its ladder.")
+          "The kernel whose rules apply besides the ladder.")
       .def_property_readonly(
           "verified", [](const PolicyInfo& of) { return text(of.verified); },
-          "The kernels that were found to decide like it; empty: none.")
+          "The kernels whose decisions equal those of the policy, as comparisons showed; may be "
+          "empty.")
       .def_readonly("rungs", &PolicyInfo::rungs,
-                    "The rungs of its ladder, in the order in which they are tried.")
-      .def_readonly("tunables", &PolicyInfo::tunables, "The tunables by which it decides.")
+                    "The rungs of the ladder, in the order in which they are tried.")
+      .def_readonly("tunables", &PolicyInfo::tunables, "The tunables that the policy reads.")
       .def("__repr__", [](const PolicyInfo& of) { return text("<policy " + of.name + ">"); });
   module.def("policies", policies, "All policies of the library.");
   module.def(
       "find_policy", [](const std::string& name) { return must(find_policy(name)); },
-      "The policy of a name or alias.");
-  py::class_<OwnRung>(module, "OwnRung", "What a policy of Python's says of its own rung.")
+      "Finds the policy with a name or alias.");
+  py::class_<OwnRung>(module, "OwnRung", "A Python policy's description of its own rung.")
       .def_readwrite("criterion", &OwnRung::criterion)
       .def_readwrite("meaning", &OwnRung::meaning)
       .def_readwrite("scan", &OwnRung::scan)
@@ -275,9 +276,10 @@ void define_policies(py::module_& module) {
       .def_readwrite("striped", &OwnRung::striped)
       .def_readwrite("methods", &OwnRung::methods);
   module.def(
-      "own_rung", [] { return OwnRung(); }, "One that nothing is said of yet.");
-  py::class_<Registered>(module, "RegisteredPolicy", "A policy of Python's that the library knows.")
-      .def_property_readonly("name", &Registered::name, "Under which the library knows it.");
+      "own_rung", [] { return OwnRung(); }, "Makes an empty description.");
+  py::class_<Registered>(module, "RegisteredPolicy", "A Python policy that the library knows.")
+      .def_property_readonly("name", &Registered::name,
+                             "The name by which the library knows the policy.");
   module.def(
       "register_policy",
       [](py::handle policy, const std::string& name, const std::string& summary,
@@ -285,7 +287,7 @@ void define_policies(py::module_& module) {
          const std::vector<std::pair<std::string, std::string>>& ladder, const OwnRung& own) {
         return std::make_unique<Registered>(policy, name, summary, source, kernel, ladder, own);
       },
-      "Makes the policy known to the library for as long as the answer lives.");
+      "Registers the policy in the library until the returned object is destroyed.");
 }
 
 }  // namespace e4replay::python

@@ -78,7 +78,7 @@ Decisions decisions_of(const Sweep& sweep, const std::string& policy,
 
 void define_recordings(py::module_& module) {
   define_decisions(module);
-  py::class_<Recording>(module, "Recording", "What e4replay.Capture stands on.")
+  py::class_<Recording>(module, "Recording", "The core of e4replay.Capture.")
       .def_static("open",
                   [](const std::string& image, const std::string& trace,
                      const std::string& tunables, const std::string& device,
@@ -95,7 +95,7 @@ void define_recordings(py::module_& module) {
       .def("replay", replay_of)
       .def("verify", verify_of)
       .def("follow", follow);
-  py::class_<Sweep>(module, "Sweep", "What e4replay.Sweep stands on.")
+  py::class_<Sweep>(module, "Sweep", "The core of e4replay.Sweep.")
       .def("point", point)
       .def("decisions", decisions_of);
 }

@@ -42,32 +42,38 @@ py::list column_names(const Report& report) {
 }  // namespace
 
 void define_reports(py::module_& module) {
-  py::class_<Divergence>(module, "Divergence",
-                         "A decision that came out differently from the recorded one.")
-      .def_readonly("decision", &Divergence::decision, "Its number, from 1: --explain takes it.")
-      .def_readonly("event", &Divergence::event, "The number of its closing event.")
+  py::class_<Divergence>(module, "Divergence", "A decision that differs from the recorded one.")
+      .def_readonly("decision", &Divergence::decision,
+                    "The number of the decision, from 1, for --explain.")
+      .def_readonly("event", &Divergence::event,
+                    "The number of the event that closed the decision.")
       .def_property_readonly(
-          "fields", [](const Divergence& of) { return text(of.fields); }, "What differs, by name.")
+          "fields", [](const Divergence& of) { return text(of.fields); },
+          "The names of the fields that differ.")
       .def_property_readonly(
           "recorded", [](const Divergence& of) { return text(of.recorded); },
-          "What the recorded kernel did.")
+          "The recorded kernel's decision.")
       .def_property_readonly(
           "modelled", [](const Divergence& of) { return text(of.modelled); },
-          "What the policy did.")
+          "The policy's decision.")
       .def("__repr__", repr_of({"decision", "fields", "recorded", "modelled"}));
-  py::class_<Agreement>(module, "Agreement", "How far a model decided like the recorded kernel.")
+  py::class_<Agreement>(module, "Agreement",
+                        "How many decisions of a model equal those of the recorded kernel.")
       .def_readonly("decisions", &Agreement::decisions,
                     "Recorded decisions that could be compared.")
-      .def_readonly("identical", &Agreement::identical, "Of these, alike in every field.")
-      .def_readonly("same_block", &Agreement::same_block, "Of these, with the same first block.")
-      .def_readonly("same_length", &Agreement::same_length, "Of these, with the same length.")
+      .def_readonly("identical", &Agreement::identical,
+                    "Decisions that are identical in every field.")
+      .def_readonly("same_block", &Agreement::same_block, "Decisions with the same first block.")
+      .def_readonly("same_length", &Agreement::same_length, "Decisions with the same length.")
       .def_readonly("same_criterion", &Agreement::same_criterion,
-                    "Of these, that ended in the same rung.")
-      .def_readonly("races", &Agreement::races, "Where two writers raced.")
-      .def_readonly("first", &Agreement::first, "The first that differs, or None.")
-      .def_property_readonly("complete", &Agreement::complete, "Whether all are alike.")
+                    "Decisions that ended in the same rung.")
+      .def_readonly("races", &Agreement::races,
+                    "Different decisions during which another thread changed something.")
+      .def_readonly("first", &Agreement::first, "The first decision that differs, or None.")
+      .def_property_readonly("complete", &Agreement::complete,
+                             "Whether all decisions are identical.")
       .def("__repr__", repr_of({"decisions", "identical", "races"}));
-  py::class_<Report>(module, "Report", "What e4replay.Report stands on.")
+  py::class_<Report>(module, "Report", "The core of e4replay.Report.")
       .def("rows", rows)
       .def("columns", column_names)
       .def("free_extents", &Report::free_extents)

@@ -231,49 +231,53 @@ PyObject* list_next(PyObject* self) {
 // ---- Types.
 
 PyGetSetDef search_attributes[] = {
-    {"asked_len", get_of_search<plugin::asked_len>, nullptr, "Clusters that were asked for.",
-     nullptr},
+    {"asked_len", get_of_search<plugin::asked_len>, nullptr, "Clusters in the request.", nullptr},
     {"goal_len", get_of_search<plugin::goal_len>, set_goal_len,
      "Clusters that are searched for. choose() and leave() may set it.", nullptr},
     {"full_goal_len", get_of_search<plugin::full_goal_len>, nullptr,
-     "The same as normalisation set it.", nullptr},
+     "The goal's length after normalisation, in clusters.", nullptr},
     {"goal_group", get_of_search<plugin::goal_group>, nullptr, "The group of the goal.", nullptr},
     {"goal_order", get_of_search<plugin::goal_order>, nullptr,
-     "The order of a goal that is a power of two and that the buddy can serve, or 0.", nullptr},
-    {"stripe", get_of_search<plugin::stripe>, nullptr, "Clusters; 0: none.", nullptr},
-    {"flags", get_of_search<plugin::flags>, nullptr, "As the kernel numbers them (EXT4_MB_*).",
+     "The order of the goal if it is a power of two that the buddy can serve; otherwise 0.",
      nullptr},
+    {"stripe", get_of_search<plugin::stripe>, nullptr, "The stripe in clusters; 0: no stripe.",
+     nullptr},
+    {"flags", get_of_search<plugin::flags>, nullptr,
+     "The flags of the request, in the kernel's numbers (EXT4_MB_*).", nullptr},
     {"has_lists", get_of_search<plugin::has_lists>, nullptr,
      "Whether the file system keeps groups on lists by order.", nullptr},
-    {"groups", get_of_search<plugin::groups>, nullptr, "How many the file system has.", nullptr},
+    {"groups", get_of_search<plugin::groups>, nullptr, "The number of groups in the file system.",
+     nullptr},
     {"orders", get_of_search<plugin::orders>, nullptr, "Buddy orders are 0 to orders - 1.",
      nullptr},
     {"clusters_per_group", get_of_search<plugin::clusters_per_group>, nullptr,
-     "The last group may have fewer.", nullptr},
+     "Clusters in a group. The last group may have fewer.", nullptr},
     {}};
 PyMethodDef search_methods[] = {
     {"is_usable", is_usable, METH_O, "Whether the lists may give the group to the file."},
-    {"tunable", tunable, METH_O, "The value of a tunable by its name; 0: there is none."},
-    {"group", group, METH_O, "The group of a number."},
+    {"tunable", tunable, METH_O,
+     "The value of the tunable with that name; 0 if no tunable has it."},
+    {"group", group, METH_O, "The group with that number."},
     {"by_largest", list<true>, METH_O,
-     "The groups whose largest free chunk is of that order, as their list has them."},
+     "The groups whose largest free chunk has that order, in the order of their list."},
     {"by_average", list<false>, METH_O,
      "The groups whose average free run has 2^order to 2^(order + 1) - 1 clusters."},
     {"restore_goal", restore_goal, METH_NOARGS, "Sets goal_len to full_goal_len."},
-    {"count_group", count_group, METH_NOARGS, "choose() counts each group that it looks at."},
+    {"count_group", count_group, METH_NOARGS,
+     "Counts a group in mb_stats. choose() must call it for each group that it examines."},
     {}};
 PyGetSetDef group_attributes[] = {
-    {"number", get_of_group<plugin::number>, nullptr, "From 0 on.", nullptr},
+    {"number", get_of_group<plugin::number>, nullptr, "The group's number, from 0.", nullptr},
     {"free_clusters", get_of_group<plugin::free_clusters>, nullptr,
-     "Of one that is not loaded, by its descriptor.", nullptr},
+     "Free clusters; according to the descriptor if the group is not loaded.", nullptr},
     {"free_runs", get_of_group<plugin::free_runs>, nullptr,
-     "Runs of free clusters; 0: it is not loaded.", nullptr},
+     "Runs of free clusters; 0 if the group is not loaded.", nullptr},
     {"largest_order", get_of_group<plugin::largest_order>, nullptr,
-     "Of the largest free chunk; -1: there is none.", nullptr},
-    {"is_loaded", get_of_group<plugin::is_loaded>, nullptr, "Whether its buddy is in memory.",
-     nullptr},
+     "The order of the largest free chunk; -1 if no chunk is free.", nullptr},
+    {"is_loaded", get_of_group<plugin::is_loaded>, nullptr,
+     "Whether the group's buddy is in memory.", nullptr},
     {"is_damaged", get_of_group<plugin::is_damaged>, nullptr,
-     "Whether nothing may be allocated in it.", nullptr},
+     "Whether the group is damaged, so that nothing may be allocated in it.", nullptr},
     {}};
 
 PyTypeObject* make_type(py::module_& module, const char* name, int size, PyType_Slot* slots) {
@@ -295,7 +299,7 @@ void define_search(py::module_& module) {
   plugin::host = &plugin_host();
   PyType_Slot search_slots[] = {
       {Py_tp_doc, const_cast<char*>("One request on its way through the ladder; lengths in "
-                                    "clusters. Good during the call that it is given to.")},
+                                    "clusters. Valid during the call that gets it.")},
       {Py_tp_dealloc, slot(free_search)},
       {Py_tp_repr, slot(repr_of_search)},
       {Py_tp_getset, search_attributes},
@@ -303,15 +307,15 @@ void define_search(py::module_& module) {
       {0, nullptr}};
   search_type = make_type(module, "e4replay.Search", sizeof(SearchObject), search_slots);
   PyType_Slot group_slots[] = {
-      {Py_tp_doc, const_cast<char*>("A group that is searched; what is not loaded has "
-                                    "free_clusters alone. Good during the call.")},
+      {Py_tp_doc, const_cast<char*>("A group that is searched. Before it is loaded, only "
+                                    "free_clusters is known. Valid during the call.")},
       {Py_tp_dealloc, slot(free_owned<GroupObject>)},
       {Py_tp_repr, slot(repr_of_group)},
       {Py_tp_getset, group_attributes},
       {0, nullptr}};
   group_type = make_type(module, "e4replay.SearchedGroup", sizeof(GroupObject), group_slots);
   PyType_Slot list_slots[] = {
-      {Py_tp_doc, const_cast<char*>("Groups of a list. Good during the call.")},
+      {Py_tp_doc, const_cast<char*>("The groups of a list. Valid during the call.")},
       {Py_tp_dealloc, slot(free_owned<ListObject>)},
       {Py_tp_iter, slot(list_iter)},
       {Py_tp_iternext, slot(list_next)},

@@ -198,7 +198,7 @@ inline void restore_goal(Search& search) {
 [[nodiscard]] inline bool is_usable(const Search& search, std::uint32_t group) {
   return host->is_usable(search, group);
 }
-// The value of a tunable; 0 when there is none of that name.
+// The value of a tunable; 0 if no tunable has that name.
 [[nodiscard]] inline std::uint64_t tunable(const Search& search, const char* name) {
   return host->tunable(search, name);
 }

@@ -128,11 +128,11 @@ class Image(_Closable):
 
     def bitmap(self, group: int) -> memoryview:
         """The group's bitmap in words of 64 bits, not copied: the least significant bit of the first word is
-        cluster 0, and is set when it is in use."""
+        cluster 0, and is set if that cluster is in use."""
         return self._open().bitmap(group)
 
     def free_clusters(self) -> memoryview:
-        """Free clusters of each group, by the descriptors. Allocator(image, loaded=True) has maps by the bitmaps."""
+        """Free clusters of each group, by the descriptors. Allocator(image, loaded=True) counts by the bitmaps."""
         return self._open().free_clusters()
 
     def free_extents(self, chunk_kb: int = 0) -> FreeExtents:
@@ -145,7 +145,7 @@ class EventReader:
 
     def __init__(self, path: Path, *, device: str = "", generation: str = "", buffer: str | None = None,
                  lenient: bool = False, any_ratio: bool = False) -> None:
-        """any_ratio reads also what unpacks to more than 500 times its size, which no recording does."""
+        """any_ratio: accept data that unpack to more than 500 times their size, which no recording does."""
         self._named = os.fsdecode(path)
         self._reader: Any = _e4replay.EventReader.open(
             os.fsencode(path), device, generation, buffer, lenient, any_ratio)
@@ -166,7 +166,7 @@ class Capture(_Closable):
     def __init__(self, path: Path, trace: Path = "", *, tunables_file: Path = "", device: str = "",
                  generation: str = "", buffer: str | None = None, lenient: bool = False, any_ratio: bool = False,
                  strict: bool = False, threads: int = 0) -> None:
-        """any_ratio reads also what unpacks to more than 500 times its size, which no recording does."""
+        """any_ratio: accept data that unpack to more than 500 times their size, which no recording does."""
         self._named = os.fsdecode(trace or path)
         self._recording: Any = _e4replay.Recording.open(
             os.fsencode(path), os.fsencode(trace), os.fsencode(tunables_file), device, generation, buffer, lenient,
@@ -336,7 +336,7 @@ class Allocator(_Closable):
         return self._allocator.free_runs()
 
     def largest_order(self) -> memoryview:
-        """The order of the largest free buddy chunk of each group; -1 if there is none, or the group is not loaded."""
+        """The order of the largest free buddy chunk of each group; -1 if the group is full or not loaded."""
         return self._allocator.largest_order()
 
     def free_extents(self) -> FreeExtents:

@@ -56,7 +56,7 @@ class Policy:
         raise NotImplementedError(f"{type(self).__name__} has no method good()")
 
     def _registered(self) -> Any:
-        """What the library knows of it, from now on. A call keeps it, whatever becomes of the attribute."""
+        """Registers the policy once. A call keeps the result, even if the attribute changes meanwhile."""
         known: Any = self.__dict__.get("_registration")
         if known is None:
             known = self._registration = self._register()

@@ -21,7 +21,7 @@ class DecisionTimes {
   void add(const Decision& decision);
 
   [[nodiscard]] bool empty() const { return times_.empty(); }
-  // The mean of all times; nullopt if there are none. The same holds for the functions below.
+  // The mean of all times. Like the next two functions, returns nothing if no request was timed.
   [[nodiscard]] std::optional<std::uint64_t> mean() const;
   // The time that `share` of the requests, from 0 to 1, did not exceed.
   [[nodiscard]] std::optional<std::uint64_t> percentile(double share) const;
