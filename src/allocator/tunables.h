@@ -69,8 +69,8 @@ struct TunableInfo {
   std::uint64_t fallback = 0;  // the default, when `own` is set
   bool power_of_two = false;   // the value must be a power of two, or 0
 };
-// All tunables that exist now. find_tunable() returns null when there is none of that name or
-// member. Rows remain valid until the program ends. Thread-safe, as is add_own_tunable().
+// All tunables that exist now. find_tunable() returns null if no tunable has that name or member.
+// Rows remain valid until the program ends. Thread-safe, as is add_own_tunable().
 [[nodiscard]] std::span<const TunableInfo> tunable_table();
 [[nodiscard]] const TunableInfo* find_tunable(std::string_view name);
 [[nodiscard]] const TunableInfo* find_tunable(std::uint64_t Tunables::*member);

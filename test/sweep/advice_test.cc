@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sweep/advice.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "sweep/sweep_html.h"
 
@@ -30,6 +33,11 @@ class AdviceTest : public ::testing::Test {
     put(index, "groups_considered", std::uint64_t{0});
     put(index, "files/extents", extents);
     put(index, "files/avg_extents", static_cast<double>(extents) / 10);
+  }
+  // Plans a point for each pair of steps and extents, over mb_order2_req from 0 on.
+  void points(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& all) {
+    plan({fmt::format("mb_order2_req=0..{}", all.size() - 1)});
+    for (std::size_t i = 0; i < all.size(); ++i) set(i, all[i].first, all[i].second);
   }
   void put(std::size_t index, std::string_view key, const results::Value& value) {
     const auto at = static_cast<std::size_t>(results::find_row(key) - results::rows().data());
@@ -80,17 +88,12 @@ TEST_F(AdviceTest, CheapestFewestAndBalanced) {
 
 // Free searches do not outweigh a larger number of pieces.
 TEST_F(AdviceTest, NoStepsAtAllAreNotWorthManyExtents) {
-  plan({"mb_order2_req=0,1"});
-  set(0, 0, 20);
-  set(1, 5, 10);
+  points({{0, 20}, {5, 10}});
   EXPECT_EQ(advise(plan_, figures_)[0].balanced, 1u);
 }
 
 TEST_F(AdviceTest, OneThatIsBestInBothIsSaidOnce) {
-  plan({"mb_order2_req=0..2"});
-  set(0, 10, 10);
-  set(1, 10, 10);
-  set(2, 30, 12);
+  points({{10, 10}, {10, 10}, {30, 12}});
   plan_.recorded_by_capture.emplace_back().mb_order2_req = 2;
   EXPECT_EQ(words(),
             "Of 3 points, the cheapest in searches leaves files in fewest extents too: cr1.5 with "
@@ -99,10 +102,7 @@ TEST_F(AdviceTest, OneThatIsBestInBothIsSaidOnce) {
 }
 
 TEST_F(AdviceTest, AChangeThatIsHardlyOneIsNotNone) {
-  plan({"mb_order2_req=0..2"});
-  set(0, 9999999, 10);
-  set(1, 10000000, 10);
-  set(2, 20000000, 12);
+  points({{9999999, 10}, {10000000, 10}, {20000000, 12}});
   plan_.recorded_by_capture.emplace_back().mb_order2_req = 1;
   EXPECT_NE(words().find(", less than 0.1 % fewer steps than cr1.5 with the recorded settings."),
             std::string::npos)
@@ -128,9 +128,7 @@ TEST_F(AdviceTest, OfEqualPointsTheRecordedValueIsNamedAndThenTheDefault) {
 }
 
 TEST_F(AdviceTest, WithoutTheRecordedSettingsThereIsNoComparison) {
-  plan({"mb_order2_req=0..1"});
-  set(0, 10, 10);
-  set(1, 40, 12);
+  points({{10, 10}, {40, 12}});
   plan_.recorded_by_capture.emplace_back().mb_order2_req = 5;
   EXPECT_FALSE(advise(plan_, figures_)[0].recorded);
   EXPECT_EQ(words().find("recorded settings"), std::string::npos);
@@ -139,8 +137,7 @@ TEST_F(AdviceTest, WithoutTheRecordedSettingsThereIsNoComparison) {
 }
 
 TEST_F(AdviceTest, SaysWhenNothingMakesADifference) {
-  plan({"mb_order2_req=0..2"});
-  for (std::size_t i = 0; i < 3; ++i) set(i, 50, 10);
+  points({{50, 10}, {50, 10}, {50, 10}});
   EXPECT_EQ(words(),
             "Nothing that was tried makes a difference to searches or files: 0.50 steps of search "
             "per request and 1.00 extents per file.\n");
@@ -178,10 +175,7 @@ TEST_F(AdviceTest, WithoutFilesSearchesAloneAreAdvisedOn) {
 
 // Zero extents do not count as the fewest.
 TEST_F(AdviceTest, APointThatLeavesNoFileIsNoAnswerWhereOthersLeaveSome) {
-  plan({"mb_order2_req=0..2"});
-  set(0, 10, 0);
-  set(1, 20, 15);
-  set(2, 30, 10);
+  points({{10, 0}, {20, 15}, {30, 10}});
   const Advice advice = advise(plan_, figures_)[0];
   EXPECT_EQ(advice.points, 2u);
   EXPECT_EQ(advice.cheapest, 1u);
