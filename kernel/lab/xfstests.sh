@@ -133,7 +133,7 @@ number -j "$side_by_side"
 number --limit "$limit"
 number --per-guest "$per_guest"
 [ -z "$budget" ] || number --time "$budget"
-[[ $size =~ ^[1-9][0-9]*[MG]$ ]] || refuse "--size '$size' is no size: give one like 6G"
+[[ $size =~ ^[1-9][0-9]*[MG]$ ]] || refuse "--size '$size' is not a size: give one like 6G"
 case $repeat in all | differing) ;; *) refuse "--repeat '$repeat': give all or differing" ;; esac
 case $stock_runs in all | failed) ;; *) refuse "--stock '$stock_runs': give all or failed" ;; esac
 [ "$stock_runs$together" != failed1 ] ||

@@ -5,9 +5,9 @@
 
 namespace e4r {
 
-// Whether a program or library of 64 bits has been cut short: it has less than what it says is to
-// be loaded of it, or not even its headers. A program that maps such a file ends with SIGBUS. What
-// is no ELF file, or one of 32 bits, is not cut.
+// Whether a 64-bit program or library has been cut short: the file is shorter than the part to
+// load, or even than its headers. A program that maps such a file ends with SIGBUS. What is not an
+// ELF file, or a 32-bit one, is not cut.
 [[nodiscard]] bool is_cut_elf(std::string_view bytes);
 
 }  // namespace e4r

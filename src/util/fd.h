@@ -8,7 +8,7 @@
 
 namespace e4r {
 
-// A file descriptor that is closed with the object. Movable; -1: none.
+// A file descriptor that is closed with the object. Movable; -1: no descriptor.
 class Fd {
  public:
   Fd() = default;

@@ -121,7 +121,7 @@ class Output {
 
   OutputName name_;
   std::string target_;     // with symbolic links followed
-  std::string temporary_;  // its name until commit(); empty: none
+  std::string temporary_;  // its name until commit(); empty: no such file
   Unfinished unfinished_;
   Fd fd_;
   OutputKind kind_ = OutputKind::stream;

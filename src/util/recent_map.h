@@ -17,12 +17,12 @@ class RecentMap {
   RecentMap(const RecentMap&) = delete;
   RecentMap& operator=(const RecentMap&) = delete;
 
-  // Null if there is no such element. Valid as long as the Map's pointers are.
+  // Null without such an element. Valid as long as the Map's pointers are.
   [[nodiscard]] Value* find(const Key& key) { return is_recent(key) ? recent_ : looked_up(key); }
   [[nodiscard]] const Value* find(const Key& key) const {
     return is_recent(key) ? recent_ : looked_up(key);
   }
-  // Creates the element if there is none.
+  // Creates the element if it does not exist.
   Value& operator[](const Key& key) {
     if (!is_recent(key)) remember(key, &map_[key]);
     return *recent_;

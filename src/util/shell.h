@@ -18,7 +18,7 @@ namespace e4r {
   return out + "'";
 }
 
-// The same, without quotes where a shell needs none.
+// The same, without quotes where a shell does not need them.
 [[nodiscard]] inline std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";

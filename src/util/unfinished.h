@@ -22,7 +22,7 @@ class Unfinished {
   void forget();
 
  private:
-  std::size_t slot_ = 0;  // counted from 1; 0: none
+  std::size_t slot_ = 0;  // counted from 1; 0: no slot
 };
 
 // Removes the files. Safe in a signal handler.

@@ -22,12 +22,12 @@ int suffix_power(std::string_view suffix) {
 }
 
 Error bad_size(std::string_view text) {
-  return error("'{}' is no size: give a number with an optional K, M, G or T, such as 4K or 1.5G",
-               text);
+  return error(
+      "'{}' is not a size: give a number with an optional K, M, G or T, such as 4K or 1.5G", text);
 }
 
 Error bad_duration(std::string_view text) {
-  return error("'{}' is no time: give one such as 90s, 10m, 1h30m or 500ms", text);
+  return error("'{}' is not a time: give one such as 90s, 10m, 1h30m or 500ms", text);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ Result<std::uint64_t> parse_u64(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (ec != std::errc() || end != text.data() + text.size() || text.empty())
-    return error("'{}' is no whole number of at most 64 bits", text);
+    return error("'{}' is not a whole number of at most 64 bits", text);
   return value;
 }
 

@@ -233,7 +233,7 @@ bad "-j '0' is no number above 0" "${good[@]}" -j 0
 bad "--time '-1' is no number" "${good[@]}" --time -1
 bad "no config '2k': give 4k, 1k or bigalloc" "${good[@]}" --config 4k,2k
 bad "--config: give 4k" "${good[@]}" --config ,
-bad "--size 'big' is no size" "${good[@]}" --size big
+bad "--size 'big' is not a size" "${good[@]}" --size big
 bad "--repeat 'some': give all or differing" "${good[@]}" --repeat some
 bad "--stock 'some': give all or failed" "${good[@]}" --stock some
 bad "leave out --together" "${good[@]}" --stock failed --together

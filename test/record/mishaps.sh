@@ -302,7 +302,7 @@ chmod +x text
 refused 'Exec format error' record "$fs" -o none.e4c --no-progress -- ./text
 status=0
 record "$fs" -o none.e4c --for "" 2>refused.out || status=$?
-if [ $status != 2 ] || ! grep -q "'' is no time" refused.out; then bad "--for '': status $status: $(cat refused.out)"; fi
+if [ $status != 2 ] || ! grep -q "'' is not a time" refused.out; then bad "--for '': status $status: $(cat refused.out)"; fi
 as_before
-ok "--for '' is no time"
+ok "--for '' is not a time"
 echo "mishaps.sh: $passed checks passed on Linux $(uname -r)"
