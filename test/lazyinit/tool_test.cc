@@ -33,7 +33,7 @@ class Tool : public ToolTest {};
 TEST_F(Tool, WrongCommandLines) {
   make("default_1k");
   const std::uint64_t hash = fingerprint(path_);
-  expect_status(tool({"finnish", path_}), 2, "is no subcommand: there are status, finish");
+  expect_status(tool({"finnish", path_}), 2, "is not a subcommand: choose from status, finish");
   expect_status(tool({"-l", path_}), 2, "run tune2fs for them");
   expect_status(tool({"-O", "^metadata_csum", path_}), 2, "run tune2fs for them");
   expect_status(tool({"finish"}), 2, "image is required");

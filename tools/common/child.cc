@@ -33,7 +33,7 @@ void hand_on(int signal) {
 }
 
 // Handles signals while a child runs; the destructor restores the previous handlers. Signals are
-// blocked from construction until let_in(), and again after block(). So none is lost while the
+// blocked from construction until let_in(), and again after block(). So no signal is lost while the
 // handlers change.
 class ChildSignals {
  public:

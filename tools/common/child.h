@@ -14,7 +14,7 @@
 namespace e4r::tools {
 
 // The first program of that name in PATH, /usr/sbin and /sbin, except this program itself. Empty if
-// none exists.
+// no such file exists.
 [[nodiscard]] std::string find_program(const std::string& name);
 
 // The path of the installed mke2fs: $E4R_MKE2FS, or the result of find_program().

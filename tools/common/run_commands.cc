@@ -26,7 +26,7 @@ std::string what_went_wrong(const CLI::App& app, const CLI::ParseError& e, int a
   std::string known;
   for (const Command& command : commands())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", command.name);
-  return fmt::format("'{}' is no subcommand: there are {}", argv[1], known);
+  return fmt::format("'{}' is not a subcommand: choose from {}", argv[1], known);
 }
 
 int print_completion(const std::string& shell, const CLI::App& app) {
