@@ -265,7 +265,7 @@ std::size_t indentation(std::string_view line) {
   return column;
 }
 
-// Where a counter of a section stands among the others; 0: it is none of them.
+// Where a counter of a section stands among the others; 0: it is not one of them.
 std::size_t place_in_section(std::string_view name) {
   const auto found = std::ranges::find(kOfSection, name, &OfCriterion::name);
   return found == kOfSection.end() ? 0 : static_cast<std::size_t>(found - kOfSection.begin()) + 1;
@@ -320,7 +320,7 @@ Result<std::vector<StatLine>> stat_lines(std::string_view text) {
     out.push_back({indent, words.substr(0, colon), take_number(rest)});
   }
   if (!header || out.empty())
-    return error("this is no mb_stats: it should begin with 'mballoc:' and list counters");
+    return error("this is not mb_stats: it should begin with 'mballoc:' and list counters");
   return out;
 }
 
@@ -354,7 +354,7 @@ Result<std::vector<MbStat>> parse_mb_stats(std::string_view text) {
     else
       section.begin(line.name, line.indent);
   }
-  if (!any_known(out)) return error("this is no mb_stats: it has none of the kernel's counters");
+  if (!any_known(out)) return error("this is not mb_stats: it has none of the kernel's counters");
   return out;
 }
 
@@ -386,7 +386,7 @@ Result<std::vector<MbGroup>> parse_mb_groups(std::string_view text) {
   for (Lines lines(text); lines.next(line);)
     if (auto group = parse_group(line)) out.push_back(*group);
   if (out.empty())
-    return error("this is no mb_groups: it should have lines like '#0 : 1234 5 6 [ 1 2 ... ]'");
+    return error("this is not mb_groups: it should have lines like '#0 : 1234 5 6 [ 1 2 ... ]'");
   return out;
 }
 

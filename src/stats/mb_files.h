@@ -38,7 +38,7 @@ struct KnownCounters {
   Count requests, success, groups_scanned, extents_scanned, goal_hits, stream_goal_hits,
       len_goal_hits, order2_hits, breaks, lost, buddies_generated, preallocated, discarded;
 
-  // The sum over all criteria of which it is known; none: of no criterion.
+  // The sum over all criteria of which it is known; empty: it is known of no criterion.
   [[nodiscard]] Count groups_considered() const;
   // Takes over what only `other` knows.
   void add_missing(const KnownCounters& other);
@@ -65,8 +65,8 @@ struct KnownCounters {
                                            const allocator::Counters& counters);
 
 // Parses the text of mb_stats, however it is indented; sections get the names of mb_stats(). Of
-// "32/32" it takes the first number. The Error says that the text is no mb_stats, or has no counter
-// that a kernel of any policy prints.
+// "32/32" it takes the first number. The Error says that the text is not mb_stats, or has no
+// counter that a kernel of any policy prints.
 [[nodiscard]] Result<std::vector<MbStat>> parse_mb_stats(std::string_view text);
 
 // Whether the text says that the kernel's counting was off.
@@ -77,7 +77,7 @@ struct MbStatsComparison {
   std::vector<std::string> differing;     // "lost: kernel 2, replay 0"
   std::vector<std::string> not_modelled;  // counters that the replay lacks
   std::vector<std::string> missing;  // counters that the policy's kernel prints but the text lacks
-  // True if something was compared, no counter is missing and none differs.
+  // True if something was compared, no counter is missing and no counter differs.
   [[nodiscard]] bool equal() const { return compared > 0 && missing.empty() && differing.empty(); }
 };
 [[nodiscard]] MbStatsComparison compare_mb_stats(const std::vector<MbStat>& kernel,
