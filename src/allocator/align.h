@@ -14,7 +14,7 @@
 // Aligned allocation; policies/forcealign.cc describes it.
 namespace e4r::allocator {
 
-// The file's extsize in blocks; 0 when it has none.
+// The file's extsize in blocks; 0 when it has no extsize.
 [[nodiscard]] inline std::uint32_t extsize_of(const AlignRules& rules, const Tunables& tunables,
                                               std::uint64_t ino) {
   if (!rules.forced || tunables.extsize <= 1) return 0;
@@ -22,8 +22,8 @@ namespace e4r::allocator {
   return static_cast<std::uint32_t>(tunables.extsize);
 }
 
-// The alignment that the request needs, in clusters; 0 for none. Requests for metadata and with
-// EXT4_MB_HINT_GOAL_ONLY are not aligned.
+// The alignment that the request needs, in clusters; 0: no alignment. Requests for metadata and
+// with EXT4_MB_HINT_GOAL_ONLY are not aligned.
 [[nodiscard]] inline std::uint32_t alignment_of(const AlignRules& rules, const Tunables& tunables,
                                                 const Geometry& geometry, const Request& request) {
   if ((request.flags & mb::hint_data) == 0 || (request.flags & mb::hint_goal_only) != 0) return 0;

@@ -324,8 +324,8 @@ bool Allocator::place_best(Search& search) const {
   return held_.empty() || !bitmap::test(held_, offset >> geometry.cluster_bits);
 }
 
-// Serves the request from a new preallocation that keeps the rest. Returns null when there can be
-// none: the request gets what it needs, and the rest belongs to nobody.
+// Serves the request from a new preallocation that keeps the rest. Returns null when that is
+// impossible: the request then gets what it needs, and the rest has no owner.
 Prealloc* Allocator::new_preallocation(const Request& request, Search& search) {
   if (!place_best(search)) {
     search.best.len = search.orig.len;

@@ -15,7 +15,7 @@
 namespace e4r::allocator {
 
 // Multiblock allocation as in ext4_mb_new_blocks (Linux 6.1), with the ladder of any policy. An
-// allocator works on one state. Its counters are those of the kernel's mb_stats.
+// allocator works on one state. It has the same counters as the kernel's mb_stats.
 class Allocator {
  public:
   Allocator(state::FsState& state, const Policy& policy, const Tunables& tunables);
@@ -94,7 +94,7 @@ class Allocator {
   Search::Fault fault_;
   SearchStart start_;
   SearchObserver* observer_ = nullptr;
-  // Which clusters of a dictated result were in use; empty when none were.
+  // Which clusters of a dictated result were in use; empty when all were free.
   std::vector<std::uint64_t> held_;
 };
 

@@ -8,7 +8,7 @@ namespace e4r::allocator {
 namespace {
 
 // Skips free runs that are too short. Returns the end of the next run that is long enough, which
-// begins at trim.start; 0 when there is none.
+// begins at trim.start; 0 without such a run.
 std::uint32_t find_run(const state::FsState& state, const state::Group& group, Trim& trim) {
   const std::uint32_t clusters = state.geometry().clusters_in(trim.group);
   const state::bitmap::ConstWords words = state.words(group);

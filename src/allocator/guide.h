@@ -26,13 +26,14 @@ class Guide {
   virtual Mode mode(Mode by_size, bool has_prealloc) = 0;
 
   // The size step for normalisation when the file's size is not known exactly. `likely`: the step
-  // that the known size gives. `preallocs`: the inode's preallocations; null when it has none.
+  // that the known size gives. `preallocs`: the inode's preallocations; null when it has no
+  // preallocation.
   virtual SizeStep size(const Search& search, const Request& request,
                         const state::InodePreallocs* preallocs, SizeStep likely) = 0;
 
   // Whether the allocator may end with this choice. The allocator asks about preallocations first,
-  // then about each extent that the search would take. When the search takes none, it asks whether
-  // it may end so.
+  // then about each extent that the search would take. When the search takes no extent, the
+  // allocator asks whether it may end so.
   virtual bool accepts(const Choice& choice) = 0;
 
   // Called after an extent was not accepted. `found` is what the search finds when it skips that

@@ -29,7 +29,7 @@ const Kernel kLinux6_1Cr1_5 = {
 
 namespace {
 
-// Kernels from 6.5 on that keep lists. The rules are those of 6.14.
+// Kernels from 6.5 on that keep lists. The rules are the same as in 6.14.
 constexpr Kernel by_lists(std::string_view name) {
   return {
       .name = name,

@@ -48,7 +48,7 @@ struct GoalRules {
 
 // The effect of a file's extsize on requests for its blocks (align.h).
 struct AlignRules {
-  // Such requests get aligned blocks or none (EXT4_MB_FORCE_ALIGN).
+  // Such requests get only aligned blocks (EXT4_MB_FORCE_ALIGN).
   bool forced = false;
 };
 

@@ -59,7 +59,7 @@ class SearchObserver {
   virtual void retried(bool /*discarded*/) {}
 };
 
-// Why the rung refuses the group in its present state; Refusal::none if it does not.
+// Why the rung refuses the group in its present state; Refusal::none if it accepts the group.
 [[nodiscard]] Refusal refusal(const Search& search, const Rung& rung, const state::Group& group);
 
 }  // namespace e4r::allocator

@@ -61,7 +61,7 @@ struct Rung {
   std::uint32_t (*least_free)(const Search&);
   // Whether a loaded group is good enough.
   bool (*good)(const Search&, const state::Group&);
-  // The tunable that only this rung reads; null for none.
+  // The tunable that only this rung reads; null: no tunable.
   std::uint64_t Tunables::*tunable = nullptr;
   // The next group from the order lists; nullopt when the rung is done. Null: the rung walks from
   // group to group instead.
@@ -84,12 +84,12 @@ struct Policy {
   // What its decisions were compared with, in one line; empty when no kernel decides like this.
   std::string_view verified = {};
   // Which kernel's own mballoc.c, run as code, it was compared with (docs/your-kernel.md), in one
-  // line; empty if none.
+  // line; may be empty.
   std::string_view code = {};
   // The releases that it models; empty when no release behaves like this.
   std::span<const ReleaseRange> releases = {};
-  // The kind of kernel whose traces it may follow, as trace::parse_generation reads it; empty for
-  // none.
+  // The kind of kernel whose traces it may follow, as trace::parse_generation reads it; empty: it
+  // follows no trace.
   std::string_view traces = {};
   bool long_term = false;  // models a long-term kernel: a reference for comparisons
   bool walk_only = false;  // never uses the order lists, as with mb_optimize_scan=0
@@ -111,8 +111,8 @@ struct Policy {
 // belongs to a rung, to lists or to stream goals that the policy lacks.
 [[nodiscard]] bool has_tunable(const Policy& policy, const TunableInfo& tunable);
 
-// All policies; those of kernels are in the order in which kernels adopted their rules. find_policy
-// takes a name or an alias and returns null for an unknown one.
+// All policies; policies of kernels are in the order in which kernels adopted their rules.
+// find_policy takes a name or an alias and returns null for an unknown one.
 [[nodiscard]] std::span<const Policy* const> policies();
 [[nodiscard]] const Policy* find_policy(std::string_view name);
 

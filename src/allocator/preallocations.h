@@ -57,8 +57,9 @@ class Preallocations {
       : state_(state), tunables_(tunables), counters_(counters), rules_(rules) {}
 
   // The preallocation that serves the request, or null (ext4_mb_use_preallocated). Search the
-  // inode's first, then those of the CPU's locality group. A request for metadata gets none; a
-  // request without EXT4_MB_HINT_GROUP_ALLOC gets none of the CPU's. Both functions change nothing.
+  // inode's preallocations first, then the preallocations of the CPU's locality group. A request
+  // for metadata gets no preallocation. A request without EXT4_MB_HINT_GROUP_ALLOC gets no
+  // preallocation of the CPU. Both functions change nothing.
   [[nodiscard]] state::Prealloc* find_of_inode(const Request& request, const Search& search);
   [[nodiscard]] state::Prealloc* find_of_cpu(const Request& request, const Search& search);
   // The clusters of `pa` that serve the request.
@@ -66,7 +67,7 @@ class Preallocations {
   // Serves the request from `pa`. For a group preallocation, only finish() cuts the clusters off.
   void use(Search& search, state::Prealloc& pa);
   // Makes a preallocation of search.best, places it in the file, and serves the request from it.
-  // `held`: which of its clusters were in use (FsState::force_take); empty for none.
+  // `held`: which of its clusters were in use (FsState::force_take); empty: all were free.
   state::Prealloc& make(const Request& request, Search& search,
                         const std::vector<std::uint64_t>& held);
   // Ends the request: the preallocation that served it moves to its place in the lists, or goes

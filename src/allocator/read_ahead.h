@@ -17,7 +17,7 @@ struct ReadAheadRules {
   bool every_batch;
   // A batch is finished even if nothing had to be read for it.
   bool without_reads;
-  // True: a rung that reads no batch leaves none to finish. False: the batch before it is
+  // True: a rung that reads no batch leaves no batch to finish. False: the batch before it is
   // remembered and finished backwards from the group where the rung began.
   bool forgotten_by_next_rung;
 };

@@ -14,7 +14,7 @@ enum class Mode : std::uint8_t {
   unknown,     // the trace does not show it
   group,       // from the CPU's locality group, for small files
   stream,      // with the inode's own preallocations, for large files
-  noprealloc,  // exactly the requested length, for files that nobody has open for writing
+  noprealloc,  // exactly the requested length, for files that no program has open for writing
 };
 
 // Highest block that a file mapped by indirect blocks can use (EXT4_MAX_BLOCK_FILE_PHYS).
@@ -39,7 +39,7 @@ struct Inputs {
 
 // An allocation request as the allocator receives it (struct ext4_allocation_request). `len` is in
 // clusters; `logical`, `goal` and the neighbours are in blocks. A physical neighbour of 0 means
-// that there is none.
+// that there is no neighbour.
 struct Request {
   std::uint64_t ino = 0;
   std::uint32_t len = 0;
@@ -53,7 +53,7 @@ struct Request {
   bool inputs_exact = false;    // size_hint and open_for_write were recorded
   bool open_for_write = true;
   Inputs inputs;
-  // The locks that other CPUs hold meanwhile (GroupRules::tries_lock); null for none.
+  // The locks that other CPUs hold meanwhile (GroupRules::tries_lock); null: no locks.
   const HeldLocks* held = nullptr;
 };
 

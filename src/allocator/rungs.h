@@ -7,8 +7,8 @@
 #include "allocator/policy.h"
 
 // The parts of ladders: the four criteria of Linux 6.1 (ext4_mb_good_group and the
-// ext4_mb_choose_next_group_* functions), those of later kernels, and the list walks that several
-// share.
+// ext4_mb_choose_next_group_* functions), the criteria of later kernels, and the list walks that
+// several criteria share.
 namespace e4r::allocator {
 
 [[nodiscard]] bool always(const Search& search);

@@ -46,26 +46,26 @@ struct Search {
   std::uint32_t order2 = 0;       // order of a power-of-two goal that the buddy can serve, or 0
   std::uint32_t groups = 0;       // number of usable groups; files without extents use the low ones
   std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (6.1)
-  std::uint64_t stripe = 0;       // clusters, 0 for none; 6.1 takes a number of blocks for clusters
+  std::uint64_t stripe = 0;       // clusters; 0: no stripe; 6.1 takes blocks for clusters
   std::uint32_t extsize = 0;      // clusters; 0: the request need not be aligned (align.h)
   std::uint32_t linear_left = 0;  // groups to walk before the lists are asked
   std::uint32_t found = 0;        // extents examined
   std::uint32_t groups_scanned = 0;
   std::uint32_t tail = 0;
-  std::uint32_t split_order = 0;  // order of the chunk that was split; 0: none
+  std::uint32_t split_order = 0;  // order of the chunk that was split; 0: no chunk was split
   mb::Criterion criterion = mb::Criterion::cr0;
   Status status = Status::going;
   // A trial only shows what would be found: it takes nothing and loads no groups.
   bool trial = false;
   std::uint32_t passed_over = kNoGroup;  // a group to skip: its lock was held
-  const HeldLocks* held = nullptr;       // locks that others hold; null: none
+  const HeldLocks* held = nullptr;       // locks that others hold; null: no locks
   Guide* guide = nullptr;                // null: the allocator decides alone
   bool refused = false;                  // the guide refused a choice, so the search is over
   // A forbidden answer of `choose` of a policy from a file. The search continues as if `choose` had
   // found nothing.
   Fault fault;
   std::uint32_t conflicts = 0;         // clusters of a dictated result that were already in use
-  SearchObserver* observer = nullptr;  // null: none
+  SearchObserver* observer = nullptr;  // may be null
 
   void note(Fault::What what, std::uint32_t value) { fault = {what, criterion, value}; }
 

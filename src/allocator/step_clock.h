@@ -32,7 +32,7 @@ struct StepCosts {
 };
 
 // Computes the time of a model's decisions from a table of costs, and notes the locks that the
-// kernel's code would take: those of groups, of locality groups, and of the lists of groups by
+// kernel's code would take: the locks of groups, of locality groups, and of the lists of groups by
 // order.
 class StepClock : public SearchObserver {
  public:

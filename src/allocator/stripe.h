@@ -29,7 +29,7 @@ inline constexpr StripeRules kStripe6_5 = {
 inline constexpr StripeRules kStripe6_8 = {
     .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
 
-// The stripe of `blocks` blocks in the unit of the rules; 0 for none.
+// The stripe of `blocks` blocks in the unit of the rules; 0: no stripe.
 [[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules, const Geometry& geometry,
                                              std::uint64_t blocks) {
   if (!rules.in_clusters) return blocks;

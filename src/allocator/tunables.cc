@@ -92,8 +92,8 @@ constexpr std::array kOwnMembers = {&Tunables::own_1, &Tunables::own_2, &Tunable
                                     &Tunables::own_4, &Tunables::own_5, &Tunables::own_6,
                                     &Tunables::own_7, &Tunables::own_8};
 
-// The fixed rows, followed by those of policies from files. Rows are only ever added, so a reader
-// may keep one.
+// The fixed rows, followed by the rows of policies from files. Rows are only ever added, so a
+// reader may keep one.
 struct Table {
   Table() { std::copy(kTable.begin(), kTable.end(), rows.begin()); }
   std::mutex adding;
@@ -266,14 +266,14 @@ ReadBatch read_batch(const Tunables& tunables, const Geometry& geometry, std::ui
 Status check_value(const TunableInfo& info, std::uint64_t value) {
   if (value > info.max) return error("{}: {} is more than {}", info.name, value, info.max);
   if (info.power_of_two && value != 0 && !std::has_single_bit(value))
-    return error("{}: {} is no power of two: give one, such as 4", info.name, value);
+    return error("{}: {} is not a power of two: give one, such as 4", info.name, value);
   return {};
 }
 
 Status set_tunable(Tunables& tunables, std::string_view assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string_view::npos)
-    return error("'{}' is no setting: give NAME=VALUE, such as mb_max_to_scan=100", assignment);
+    return error("'{}' is not a setting: give NAME=VALUE, such as mb_max_to_scan=100", assignment);
   const std::string_view name = assignment.substr(0, equals);
   const TunableInfo* const info = find_tunable(name);
   if (info == nullptr) return error("unknown tunable '{}': known are {}", name, known_names());

@@ -49,8 +49,8 @@ struct Tunables {
 [[nodiscard]] std::uint32_t prefetch_batch(const Tunables& tunables, const Geometry& geometry,
                                            std::uint32_t group);
 
-// A reader that does not allocate and needs the bitmap of `group` also reads those of the groups
-// [first, next) around it: a batch of mb_prefetch groups (ext4_run_li_request, Linux 6.1).
+// A reader that does not allocate and needs the bitmap of `group` also reads the bitmaps of the
+// groups [first, next) around it: a batch of mb_prefetch groups (ext4_run_li_request, Linux 6.1).
 struct ReadBatch {
   std::uint32_t first = 0, next = 0;
 };

@@ -182,7 +182,7 @@ TEST(ForcealignOff, ExtsizeIsAPowerOfTwo) {
   EXPECT_TRUE(allocator::set_tunable(tunables, "extsize=64").ok());
   EXPECT_TRUE(allocator::set_tunable(tunables, "extsize=0").ok());
   EXPECT_EQ(allocator::set_tunable(tunables, "extsize=12").error().message,
-            "extsize: 12 is no power of two: give one, such as 4");
+            "extsize: 12 is not a power of two: give one, such as 4");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(Axis, ListsAndRanges) {
 }
 
 TEST(Axis, SaysWhatIsWrong) {
-  EXPECT_EQ(mistake("mb_stripe").substr(0, 24), "'mb_stripe' is no settin");
+  EXPECT_EQ(mistake("mb_stripe").substr(0, 24), "'mb_stripe' is not a set");
   EXPECT_EQ(mistake("mb_strip=1").substr(0, 28), "unknown tunable 'mb_strip': ");
   EXPECT_NE(mistake("mb_stripe="), "none");
   EXPECT_NE(mistake("mb_stripe=1,"), "none");
@@ -63,7 +63,7 @@ TEST(Axis, SaysWhatIsWrong) {
   EXPECT_EQ(mistake("mb_stripe=5..1"), "mb_stripe: '5..1' runs backwards: give 1..5");
   EXPECT_EQ(mistake("mb_stripe=1,2,1"), "mb_stripe: 1 is given twice");
   EXPECT_EQ(mistake("mb_optimize_scan=0..2"), "mb_optimize_scan: 2 is more than 1");
-  EXPECT_EQ(mistake("extsize=4,12"), "extsize: 12 is no power of two: give one, such as 4");
+  EXPECT_EQ(mistake("extsize=4,12"), "extsize: 12 is not a power of two: give one, such as 4");
   EXPECT_EQ(mistake("mb_stripe=0..200000"), "mb_stripe: '0..200000' has more than 100,000 values");
   EXPECT_EQ(mistake("mb_stripe=0..18446744073709551615"),
             "mb_stripe: '0..18446744073709551615' has more than 100,000 values");

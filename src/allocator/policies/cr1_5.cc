@@ -28,7 +28,7 @@ bool is_cold(state::FsState& state, std::uint32_t number) {
 
 // The first group of a batch that the lists do not know yet: the nearest from the goal on, if one
 // of the first batches will do; otherwise the one at a cursor that passes through all groups once.
-// Returns the number of groups when there is none.
+// Returns the number of groups when no group is left.
 std::uint32_t find_cold_batch(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t groups = state.group_count();
@@ -43,7 +43,8 @@ std::uint32_t find_cold_batch(Search& search) {
   return cursor;
 }
 
-// Loads one more batch of groups, backwards as read-ahead does. Returns false when there is none.
+// Loads one more batch of groups, backwards as read-ahead does. Returns false when no group is
+// left.
 bool load_cold_groups(Search& search) {
   state::FsState& state = search.state;
   const std::uint32_t first = find_cold_batch(search);

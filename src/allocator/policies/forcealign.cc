@@ -23,7 +23,7 @@
 // the posting.
 //
 // This model differs from the posting. A tunable decides which files have an extsize. The other
-// rules are those of 7.3; the posting was for 6.14. `e4replay age` makes requests as
+// rules are the rules of 7.3; the posting was for 6.14. `e4replay age` makes requests as
 // ext4_map_blocks() does, but the requests of a trace do not have that form. They keep their start.
 // The search looks for an aligned extent that holds the request, and keeps the rest as the inode's
 // preallocation, which serves the blocks that follow.
