@@ -124,7 +124,7 @@ Status Ager::fill(std::uint32_t slot, std::uint64_t had, bool open) {
   return {};
 }
 
-// The file's extsize in blocks; 0 for none.
+// The file's extsize in blocks; 0: it has no extsize.
 std::uint32_t Ager::extsize(std::uint32_t slot) const {
   return allocator::extsize_of(options_.align, options_.tunables, options_.inodes[slot]);
 }

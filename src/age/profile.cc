@@ -138,21 +138,21 @@ Status read_line(std::istringstream& words, Profile& profile) {
   std::string key;
   words >> key;
   double value = 0, weight = 0;
-  if (!read_number(words, value)) return error("a number from 0 on belongs behind '{}'", key);
+  if (!read_number(words, value)) return error("give a number of 0 or more behind '{}'", key);
   if (key == "size" || key == "age") {
     std::vector<Step>& steps = key == "size" ? profile.sizes : profile.ages;
-    if (!read_number(words, weight)) return error("a weight belongs behind '{} {}'", key, value);
+    if (!read_number(words, weight)) return error("give a weight behind '{} {}'", key, value);
     if (!steps.empty() && value <= steps.back().limit)
       return error("{} {} does not come after {}", key, value, steps.back().limit);
     steps.push_back({value, weight});
   } else if (key == "append" || key == "rewrite") {
-    if (value > 1) return error("{} {} is no share of the operations: give 0 to 1", key, value);
+    if (value > 1) return error("{} {} is not a share of the operations: give 0 to 1", key, value);
     (key == "append" ? profile.append_share : profile.rewrite_share) = value;
   } else if (key == "sync") {
     if (value < 1) return error("sync {}: give at least 1 operation", value);
     profile.sync_every = value;
   } else {
-    return error("'{}' is none of size, age, append, rewrite, sync", key);
+    return error("unknown word '{}': known are size, age, append, rewrite, sync", key);
   }
   std::string more;
   return words >> more ? error("'{}' is too much", more) : Status();
@@ -166,17 +166,20 @@ Status check(const Profile& profile) {
     for (const Step& step : steps) all += step.weight;
     return all;
   };
-  if (sum(profile.sizes) <= 0) return error("has no sizes of files: 'size 4096 10'");
-  if (sum(profile.ages) <= 0) return error("has no ages of files: 'age 10 1'");
+  if (sum(profile.sizes) <= 0)
+    return error("has no sizes of files: give lines such as 'size 4096 10'");
+  if (sum(profile.ages) <= 0) return error("has no ages of files: give lines such as 'age 10 1'");
   if (profile.sizes.back().limit > kMostBytes)
     return error("has files of {} bytes", profile.sizes.back().limit);
   double not_empty = 0;
   for (const Step& step : profile.sizes)
     if (step.limit >= 1) not_empty += step.weight;
   if (not_empty <= 0) return error("has empty files only");
-  if (profile.ages.back().limit <= 0) return error("has files of no age only: 'age 10 1'");
+  if (profile.ages.back().limit <= 0)
+    return error("has only files of age 0: give lines such as 'age 10 1'");
   if (profile.append_share + profile.rewrite_share > 0.9)
-    return error("leaves too few operations that make files: append and rewrite are above 0.9");
+    return error(
+        "leaves too few operations that make files: append and rewrite add up to more than 0.9");
   return {};
 }
 

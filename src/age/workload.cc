@@ -118,7 +118,7 @@ void Workload::create_one(Operation& operation) {
   write(operation, slot, draw_size());
 }
 
-// A file grows or is rewritten. Returns false if there is no file, or it is large enough.
+// A file grows or is rewritten. Returns false if no file exists, or if the file is large enough.
 bool Workload::change_one(Operation& operation) {
   const double all = profile_.append_share + profile_.rewrite_share;
   const double ticket = static_cast<double>(rng_.next() >> 11) * 0x1p-53;
