@@ -58,7 +58,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 { [ -n "$job" ] && [ -n "$base" ] && [ -n "$patched" ]; } || usage
-[[ $pairs =~ ^[1-9][0-9]*$ ]] || die "'$pairs' is no number of pairs"
+[[ $pairs =~ ^[1-9][0-9]*$ ]] || die "'$pairs' is not a number of pairs"
 check_cpus "$target"
 build_programs "$target"
 build_project make_fragmented

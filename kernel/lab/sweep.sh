@@ -55,7 +55,7 @@ if [ -n "$from" ]; then
     cp "$from" "$collected"
 else
     { [ -n "$job" ] && [ -n "$values" ]; } || usage
-    [[ $turns =~ ^[1-9][0-9]*$ ]] || die "'$turns' is no number of runs"
+    [[ $turns =~ ^[1-9][0-9]*$ ]] || die "'$turns' is not a number of runs"
     [[ "${vars[*]}" == *@* ]] || die "no --set with a @ for the value"
     build_programs
     for ((turn = 1; turn <= turns; ++turn)); do

@@ -125,7 +125,7 @@ fi
 
 # number OPTION VALUE
 number() {
-    [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || refuse "$1 '$2' is no number above 0"
+    [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || refuse "$1 '$2' is not a number above 0"
 }
 [ -n "$patched" ] || usage
 number -n "$rounds"

@@ -14,9 +14,9 @@ namespace {
 
 Status check_shape(const image::Image& image, const std::string& name) {
   if (image.superblock().cluster_bits != 0)
-    return error("{}: is bigalloc, which ageing does not do", name);
+    return error("{}: is a bigalloc file system, and ageing does not support these", name);
   if (!image.superblock().features.extents)
-    return error("{}: maps files by indirect blocks, which ageing does not do", name);
+    return error("{}: maps files by indirect blocks, and ageing does not support these", name);
   if (!image.bad_groups().empty())
     return error("{}: has damaged groups: repair it with e2fsck first", name);
   return {};
@@ -89,10 +89,10 @@ Status Ageing::run(const Listener& listener,
   outcome_.elapsed_s = elapsed_s;
   outcome_.aged->bytes_written = workload_->bytes_written();
   if (workload_->out_of_slots())
-    listener.warn(fmt::format(
-        "all {} files that there can be are there before so much is in use as was asked "
-        "for; a file system with more inodes (mke2fs -i) holds more of them",
-        format_count(slots_)));
+    listener.warn(
+        fmt::format("the file system has inodes for {} files, and these fill less of it than you "
+                    "asked for; make one with more inodes (mke2fs -i)",
+                    format_count(slots_)));
   return {};
 }
 

@@ -30,7 +30,7 @@ struct AgeingOptions {
   std::vector<std::uint32_t> inodes;  // inodes for the files; empty: spread over the disk
 };
 
-// Inodes that are no directories', spread over the flex groups as directories would be.
+// Inodes of files, not of directories, spread over the flex groups as directories would be.
 [[nodiscard]] std::vector<std::uint32_t> spread_inodes(const image::SuperblockInfo& superblock,
                                                        const Geometry& geometry);
 

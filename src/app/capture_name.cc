@@ -25,7 +25,8 @@ Result<CaptureName> parse_capture(const std::string& word) {
   if (is_there(word)) {
     if (::access(word.c_str(), R_OK) != 0) return error("{}: {}", word, errno_text(errno));
     if (capture::is_capture(word)) return CaptureName{word, word, ""};
-    return error("{}: is no capture (.e4c): give a start image and its trace as IMAGE:TRACE", word);
+    return error("{}: is not a capture (.e4c): give a start image and its trace as IMAGE:TRACE",
+                 word);
   }
   std::vector<CaptureName> found;
   for (std::size_t at = 0; (at = word.find(':', at)) != std::string::npos; ++at) {
@@ -40,7 +41,7 @@ Result<CaptureName> parse_capture(const std::string& word) {
         "{}: is a directory: give FILE.e4c or IMAGE:TRACE; `e4replay sweep --merge` joins parts",
         word);
   if (std::filesystem::exists(word, failed))
-    return error("{}: is no regular file: give FILE.e4c or IMAGE:TRACE", word);
+    return error("{}: is not a regular file: give FILE.e4c or IMAGE:TRACE", word);
   if (failed) return error("{}: {}", word, failed.message());
   const auto colon = word.find(':');
   if (colon == std::string::npos)

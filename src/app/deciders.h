@@ -48,7 +48,7 @@ struct StartPoint {
 };
 
 // Makes the policy's model, or boots the kernel that it names. `loaded`: the buddies of all groups
-// are in memory, as after a read of mb_groups; otherwise none are.
+// are in memory, as after a read of mb_groups; otherwise no buddy is.
 [[nodiscard]] Result<std::unique_ptr<allocator::Decider>> make_decider(
     const allocator::Policy& policy, const allocator::Tunables& tunables, const StartPoint& start,
     bool loaded);

@@ -62,11 +62,11 @@ Status check_fidelity(const report::ReplayReport& report, const InputOptions& op
                       const Inputs& inputs) {
   const replay::Agreement& a = *report.recorded;
   if (a.follows()) return {};
-  constexpr const char* kForce = "--force answers all the same";
+  constexpr const char* kForce = "--force answers anyway";
   const replay::Divergence* first = a.first_divergence();
   if (first == nullptr)
     return error(
-        "{}: no closed decision in it, so nothing shows that the model follows the recorded "
+        "{}: has no closed decision, so nothing shows that the model follows the recorded "
         "kernel; record ext4_mballoc_alloc and ext4_mballoc_prealloc as well; {}",
         report.trace_path, kForce);
   return error(

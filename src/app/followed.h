@@ -24,8 +24,8 @@ class Followed {
                               const Listener& listener);
 
   // One replay, under the recorded tunables with the settings. May be called from several threads
-  // at once. `decided` is called as a Setup's is. Errors: a setting that is none; a kernel that
-  // ended; "stopped".
+  // at once. `decided` is called as a Setup's is. Errors: an invalid setting; a kernel that ended;
+  // "stopped".
   [[nodiscard]] Result<results::Outcome> run(const allocator::Policy& policy,
                                              const std::vector<std::string>& settings,
                                              replay::DecisionWatch decided = nullptr) const;

@@ -18,7 +18,7 @@
 namespace e4r::app {
 namespace {
 
-// The first line of a NAME.tunables that is a kernel's release; empty if there is none.
+// The first line of a NAME.tunables that is a kernel's release; empty without such a line.
 std::string release_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -44,7 +44,7 @@ Status read_tunables(const InputOptions& options, const capture::Capture* captur
   if (!found) return {};
   recorded.mount = replay::read_mount(found->text, default_mount_options);
   if (allocator::read_recorded_tunables(recorded.tunables, found->text) == 0)
-    return error("{}: no tunable in it: lines should read like 'mb_max_to_scan:200'", found->where);
+    return error("{}: has no tunable: lines should read like 'mb_max_to_scan:200'", found->where);
   recorded.tunables_from = found->where;
   if (recorded.release.empty()) recorded.release = release_line(found->text);
   return {};
@@ -59,8 +59,8 @@ Result<std::optional<capture::Capture>> open_capture(const InputOptions& options
       if (::access(path.c_str(), R_OK) != 0) return error("{}: {}", path, errno_text(errno));
       std::error_code failed;
       return error("{}: is {}: give one, or a start image and its trace", path,
-                   std::filesystem::is_directory(path, failed) ? "a directory, no capture (.e4c)"
-                                                               : "no capture (.e4c)");
+                   std::filesystem::is_directory(path, failed) ? "a directory, not a capture (.e4c)"
+                                                               : "not a capture (.e4c)");
     }
     return std::optional<capture::Capture>();
   }
@@ -93,8 +93,8 @@ Status find_possible_cpus(const InputOptions& options, const trace::PackedTrace&
   E4R_TRY(const replay::StreamGoalCount found, replay::count_stream_goals(*events, groups));
   recorded.possible_cpus = found.goals;
   listener.warn(
-      fmt::format("how many CPUs were possible is not recorded: {}, which explains {} of {} stream "
-                  "goals; --set possible_cpus=N says otherwise",
+      fmt::format("the number of possible CPUs is not recorded: using {}, which explains {} of {} "
+                  "stream goals; --set possible_cpus=N gives another number",
                   found.goals, format_count(found.explained), format_count(found.searches)));
   return {};
 }
@@ -149,7 +149,7 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
   listener.progress.show("reading " + options.image);
   auto opened = image::Image::open(image_path, open);
   if (!opened.ok() && is_image(given.trace))
-    return error("{}: is no image, but {} is one: give the start image first, then its trace",
+    return error("{}: is not an image, but {} is: give the start image first, then its trace",
                  options.image, given.trace);
   if (!opened.ok()) return std::move(opened).error();
   image::Image image = *std::move(opened);

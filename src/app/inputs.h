@@ -26,7 +26,7 @@ struct InputOptions : TraceOptions {
   bool strict = false;                // fail on damaged groups instead of leaving them out
   bool check = false;                 // verify the allocator's invariants during replays
   unsigned threads = 0;               // 0: one per CPU
-  std::uint64_t explain = 0;          // the decision to explain; 0: none
+  std::uint64_t explain = 0;          // the decision to explain; 0: do not explain
 };
 
 // The opened and parsed inputs.

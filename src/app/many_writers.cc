@@ -104,7 +104,7 @@ Result<std::vector<unsigned>> parse_writers(std::string_view text) {
   for (std::string number; std::getline(numbers, number, ',');) {
     const auto value = number_of(number);
     if (!value)
-      return error("--writers: '{}' is no number of writers from 1 to {}", number, kMostWriters);
+      return error("--writers: '{}' is not a number of writers from 1 to {}", number, kMostWriters);
     out.push_back(*value);
   }
   if (out.empty()) return error("--writers needs numbers of writers, such as 1,2,4");
@@ -113,7 +113,7 @@ Result<std::vector<unsigned>> parse_writers(std::string_view text) {
 
 Result<unsigned> parse_cpus(std::string_view text) {
   const auto value = number_of(text);
-  if (!value) return error("--cpus: '{}' is no number of CPUs from 1 to {}", text, kMostWriters);
+  if (!value) return error("--cpus: '{}' is not a number of CPUs from 1 to {}", text, kMostWriters);
   return *value;
 }
 

@@ -15,7 +15,7 @@
 namespace e4r::app {
 
 // Says why a capture's figures from its end are useless: the file system was written to while they
-// were read, or there is no end. Empty if they are usable or there is no capture.
+// were read, or the capture has no end. Empty if they are usable, or without a capture.
 [[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
 
 // Reads mb_groups at the end of the run. `given` is a file that the user named.
@@ -31,7 +31,7 @@ namespace e4r::app {
 [[nodiscard]] Result<std::string> uncounted_stats(const InputOptions& options,
                                                   const Inputs& inputs);
 
-// Returns the mb_stats for the recorded kernel's column, or the reason why there is none.
+// Returns the mb_stats for the recorded kernel's column, or the reason why it is missing.
 [[nodiscard]] report::KernelStats recorded_stats(const InputOptions& options, const Inputs& inputs);
 
 }  // namespace e4r::app

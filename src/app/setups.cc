@@ -99,8 +99,9 @@ Result<std::string> explained(const InputOptions& options, const replay::Run& ru
   if (options.explain == 0) return std::string();
   std::string text = run.engine->explanation(options.explain);
   if (!text.empty()) return text;
-  return error("--explain {}: the trace decides {} times, or this range had been served before",
-               options.explain, run.engine->decisions());
+  return error(
+      "--explain {}: the trace has {} decisions, or an earlier request had served this range",
+      options.explain, run.engine->decisions());
 }
 
 }  // namespace e4r::app

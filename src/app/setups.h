@@ -43,8 +43,8 @@ void warn_of_cold_kernel(const allocator::Policy& policy, const Inputs& inputs,
 // Starts a report with its head: image, trace, and free extents before the run.
 [[nodiscard]] report::ReplayReport start_report(const InputOptions& options, const Inputs& inputs);
 
-// The explanation that was requested, from the run; empty if none was requested. Fails if there is
-// no decision with that number.
+// The requested explanation, from the run; empty without a request. Fails if no decision has that
+// number.
 [[nodiscard]] Result<std::string> explained(const InputOptions& options, const replay::Run& run);
 
 }  // namespace e4r::app

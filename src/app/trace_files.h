@@ -19,7 +19,7 @@ struct TraceOptions {
   std::optional<std::string> buffer;  // a buffer of a trace.dat; nothing: all
   bool lenient = false;
   bool any_ratio = false;                         // accept any ratio of unpacked to packed bytes
-  trace::KindSet needed = trace::KindSet::all();  // events without which there is no answer
+  trace::KindSet needed = trace::KindSet::all();  // events that an answer needs
 };
 // The options for the reader. Fails on an invalid device or generation.
 [[nodiscard]] Result<trace::OpenOptions> open_options(const TraceOptions& options);

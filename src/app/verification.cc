@@ -93,7 +93,7 @@ Result<report::ReplayReport> verify(const InputOptions& options, const Verificat
   if (!by_kernel) setup.policy = &followed.engine->policy();
   if (followed.engine->decisions() == 0)
     return error(
-        "{}: no closed decision in it (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
+        "{}: has no closed decision (ext4_mballoc_alloc, ext4_mballoc_prealloc), so there "
         "is nothing to verify",
         inputs.trace.name());
   report.contradictions = followed.engine->contradictions();

@@ -122,7 +122,7 @@ TEST(Container, PartsThatAreMissingAreFound) {
 }
 
 TEST(Container, SaysWhenAFileIsSomethingElse) {
-  EXPECT_EQ(read("").error, "x.e4c: is no capture (.e4c)");
+  EXPECT_EQ(read("").error, "x.e4c: is not a capture (.e4c)");
   std::string file = write({});
   file[8] = 2;
   EXPECT_EQ(read(file).error, "x.e4c: is .e4c version 2, but this program reads version 1");

@@ -227,10 +227,10 @@ bad "Usage: " --help
 bad "Usage: " all more
 bad "Usage: " all --what is
 bad "-n needs a value" "${good[@]}" -n
-bad "-n '0' is no number above 0" "${good[@]}" -n 0
-bad "--limit 'x' is no number above 0" "${good[@]}" --limit x
-bad "-j '0' is no number above 0" "${good[@]}" -j 0
-bad "--time '-1' is no number" "${good[@]}" --time -1
+bad "-n '0' is not a number above 0" "${good[@]}" -n 0
+bad "--limit 'x' is not a number above 0" "${good[@]}" --limit x
+bad "-j '0' is not a number above 0" "${good[@]}" -j 0
+bad "--time '-1' is not a number" "${good[@]}" --time -1
 bad "no config '2k': give 4k, 1k or bigalloc" "${good[@]}" --config 4k,2k
 bad "--config: give 4k" "${good[@]}" --config ,
 bad "--size 'big' is not a size" "${good[@]}" --size big

@@ -43,7 +43,7 @@ job_field() {
 # check_cpus TARGET: checks that $CPUS, if set, is a valid number for the target.
 check_cpus() {
     [ -n "${CPUS:-}" ] || return 0
-    [[ $CPUS =~ ^[1-9][0-9]?$ ]] || die "'$CPUS' is no number of CPUs"
+    [[ $CPUS =~ ^[1-9][0-9]?$ ]] || die "'$CPUS' is not a number of CPUs"
     [ "$1" != uml ] || die "--cpus: this target has one CPU; give --target uml-smp (7.3), qemu or arm64"
 }
 
