@@ -75,7 +75,7 @@ Result<Capture> Capture::open(const std::string& path) {
   const bool there = ::stat(path.c_str(), &st) == 0;
   if (there && S_ISDIR(st.st_mode)) return error("{}: is a directory: give a capture (.e4c)", path);
   if (there && !can_be_read_twice(path))
-    return error("{}: is no regular file: a capture is read more than once", path);
+    return error("{}: is not a regular file: a capture is read more than once", path);
   Capture out;
   out.path_ = path;
   E4R_CHECK(out.read());
@@ -97,7 +97,7 @@ Status Capture::read() {
   being_recorded_ = cut_short_ && is_locked(path_);
   const std::string* start = text(text_name::kStart);
   if (start == nullptr)
-    return error("{}: says nothing of its start: it was cut short there", path_);
+    return error("{}: does not describe its start: it was cut short there", path_);
   auto facts = parse_start_facts(*start);
   if (!facts.ok()) return error("{}: {} {}", path_, text_name::kStart, facts.error().message);
   start_ = *std::move(facts);

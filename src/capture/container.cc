@@ -103,7 +103,7 @@ Result<std::string_view> ContainerReader::take(std::size_t size) {
 Status ContainerReader::read_header() {
   started_ = true;
   E4R_TRY(const std::string_view head, take(kHeaderBytes));
-  if (!head.starts_with(kMagic)) return error("{}: is no capture (.e4c)", name_);
+  if (!head.starts_with(kMagic)) return error("{}: is not a capture (.e4c)", name_);
   if (head.size() < kHeaderBytes) return error("{}: ends within its header", name_);
   const auto version = get_le<std::uint16_t>(&head[kMagic.size()]);
   if (version != kVersion)
@@ -130,7 +130,7 @@ Result<Part> ContainerReader::next_frame() {
   const bool end = frame[0] == static_cast<char>(PartKind::end);
   if ((!end && !is_part(frame[0])) || frame[1] < 0 || frame[1] > 1 || plain_size_ > kMaxPartBytes ||
       stored > ZSTD_compressBound(kMaxPartBytes) || (!packed_ && stored != plain_size_))
-    return damaged("no part of an .e4c file: it is damaged");
+    return damaged("not a part of an .e4c file: it is damaged");
   E4R_TRY(stored_, take(stored));
   if (stored_.size() < stored) return end_here();
   const auto sum = get_le<std::uint32_t>(&frame[12]);

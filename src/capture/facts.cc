@@ -31,7 +31,7 @@ Result<Facts> parse(std::string_view text) {
   lenient.allow_invalid_utf8 = true;
   boost::system::error_code ec;
   const json::value given = json::parse(text, ec, {}, lenient);
-  if (ec || !given.is_object()) return error("is no JSON object");
+  if (ec || !given.is_object()) return error("is not a JSON object");
   json::object known = json::value_from(Facts{}).as_object();
   for (auto& [name, value] : known)
     if (const json::value* member = given.get_object().if_contains(name)) value = *member;

@@ -65,8 +65,8 @@ struct EndFacts {
 [[nodiscard]] Result<StartFacts> parse_start_facts(std::string_view json);
 [[nodiscard]] Result<EndFacts> parse_end_facts(std::string_view json);
 
-// The comma-separated mount options without repetitions. mountinfo lists those of the mount and
-// those of the file system, and some are in both ("rw").
+// The comma-separated mount options without repetitions. mountinfo lists the options of the mount
+// and of the file system, and some are in both ("rw").
 [[nodiscard]] std::string each_option_once(std::string_view options);
 
 // Names of texts in a capture.

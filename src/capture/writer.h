@@ -29,7 +29,7 @@ class CaptureWriter {
   // Writes one part from an ImagePacker.
   [[nodiscard]] Status image(std::string_view part);
   [[nodiscard]] Status events(std::span<const trace::Event> events, trace::Generation generation);
-  // Writes all events so far to the file, so none is lost if the recorder is killed.
+  // Writes all events so far to the file, so no event is lost if the recorder is killed.
   [[nodiscard]] Status flush();
   // Ends the events.
   [[nodiscard]] Status end_events(const trace::TraceSummary& summary);
