@@ -42,7 +42,7 @@ kernel_of() {
         done
         [ "$1" != base ] || [ -d "$(tree_of base)" ] || "$lab_dir/fetch.sh" >&2
         tree=$(tree_of "$1")
-        [ -d "$tree" ] || die "'$1' is no kernel, no directory and no tree of the lab"
+        [ -d "$tree" ] || die "'$1' is not a kernel, a directory or a tree of the lab"
     fi
     file=$E4R_LAB/drift/$(tr -c 'A-Za-z0-9.\n' - <<<"$1").uml
     "$e4replay" kernel build "$tree" -o "$file" --no-progress >&2
@@ -81,7 +81,7 @@ releases=()
 for one in "${given[@]}"; do
     kernels+=("$(kernel_of "$one")")
     releases+=("$(release_of "${kernels[-1]}")")
-    [ -n "${releases[-1]}" ] || die "$one: is no kernel of e4replay"
+    [ -n "${releases[-1]}" ] || die "$one: is not a kernel of e4replay"
 done
 
 # row NAME: prints the capture's line.

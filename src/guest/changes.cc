@@ -64,7 +64,7 @@ Result<FileNames> files_of(const fs::path& directory, const std::string& patch) 
   std::vector<std::string> words = apply_in(directory);
   words.insert(words.end(), {"--numstat", "-z", patch});
   const auto listed = git(words);
-  if (!listed.ok()) return error("{}: is no patch: {}", patch, listed.error().message);
+  if (!listed.ok()) return error("{}: is not a patch: {}", patch, listed.error().message);
   // Entries are "ADDED TAB REMOVED TAB NAME NUL"; for a renamed file "TAB NUL FROM NUL TO NUL".
   FileNames out;
   std::istringstream entries(*listed);

@@ -178,7 +178,7 @@ void Kernel::fill_inode(const allocator::Request& request, e4r_op& op) const {
 }
 
 // Marks guessed inputs. The mode `noprealloc` needs no guess: the request ends at the file's end
-// and nobody has the file open.
+// and no program has the file open.
 void Kernel::note_guesses(const allocator::Request& request, allocator::Decision& out) const {
   const bool data = (request.flags & mb::hint_data) != 0;
   if (request.inputs_exact || !data || request.inputs.mode == allocator::Mode::noprealloc) return;

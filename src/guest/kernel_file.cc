@@ -81,10 +81,10 @@ const allocator::Policy& make_policy(std::string name, std::string source, const
 // Checks a tunable of the tree's own.
 Status check(const TreeTunable& tunable, const std::string& text) {
   if (tunable.name.empty() || tunable.value.empty())
-    return error("kernel:{}: a tunable of the tree's own reads sysfs.NAME=VALUE", text);
+    return error("kernel:{}: write a tunable that only this tree has as sysfs.NAME=VALUE", text);
   if (const allocator::TunableInfo* info = allocator::find_tunable(tunable.name);
       info != nullptr && !info->own)
-    return error("kernel:{}: --set {}={} is for a tunable that every tree has", text, tunable.name,
+    return error("kernel:{}: every tree has this tunable: give --set {}={}", text, tunable.name,
                  tunable.value);
   return {};
 }
@@ -102,13 +102,13 @@ Result<KernelFile> read_kernel_file(const std::string& path) {
   if (!read.ok()) return read.error();
   const std::string_view bytes = *read;
   if (!bytes.starts_with(kElf))
-    return error("{}: is no kernel: `e4replay kernel build TREE -o FILE` makes one", path);
+    return error("{}: is not a kernel: `e4replay kernel build TREE -o FILE` makes one", path);
   if (is_cut_elf(bytes))
     return error("{}: is a program that has been cut short: copy or build it again", path);
   const std::size_t at = bytes.find(E4R_IDENTITY " protocol=");
   if (at == bytes.npos)
     return error(
-        "{}: has no driver of e4replay in it: `e4replay kernel build` makes kernels that have",
+        "{}: has no driver of e4replay in it: `e4replay kernel build` makes kernels that have one",
         path);
   const std::string_view line = bytes.substr(at, std::min(bytes.find('\n', at), at + 256) - at);
   if (value_of(line, "protocol=") != std::to_string(E4R_PROTOCOL))

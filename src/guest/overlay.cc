@@ -139,7 +139,7 @@ std::string git_of(const Tree& tree, std::vector<std::string> words) {
   return out.ok() ? *std::move(out) : std::string();
 }
 
-// Finds the tree's commit. A tree that was unpacked inside another repository has none.
+// Finds the tree's commit. A tree that was unpacked inside another repository has no commit.
 void find_commit(Tree& tree) {
   std::istringstream lines(git_of(tree, {"rev-parse", "--show-toplevel", "HEAD"}));
   std::string top, commit;
@@ -154,8 +154,8 @@ void find_commit(Tree& tree) {
            .empty();
 }
 
-// Links the files that git tracks or does not ignore, one by one. Skips changed files, and those of
-// fs/ext4 in `but`.
+// Links the files that git tracks or does not ignore, one by one. Skips changed files, and the
+// files of fs/ext4 in `but`.
 Status link_sources(const Tree& tree, const fs::path& to, const Changes& changed,
                     const Names& but) {
   const std::string names = git_of(tree, {"ls-files", "-z", "-co", "--exclude-standard"});
@@ -202,7 +202,7 @@ Result<DriversView> drivers_view(const Tree& tree, const Changes& changes) {
     const auto changed = changes.find(path);
     if (changed == changes.end()) return read_file((fs::path(tree.path) / path).string());
     if (changed->second) return *changed->second;
-    return error("{}: the change leaves no {}", tree.path, path);
+    return error("{}: the change removes {}", tree.path, path);
   };
   E4R_TRY(const std::string ext4, header("ext4.h"));
   const auto mballoc = header("mballoc.h");
@@ -284,9 +284,9 @@ Result<Tree> look_at_tree(const std::string& path) {
   const fs::path top(tree.path);
   const auto makefile = read_file((top / "Makefile").string());
   if (!makefile.ok() || !fs::exists(top / kExt4 / "ext4.h", ec))
-    return error("{}: is no kernel tree: there is no Makefile or no fs/ext4 in it", path);
+    return error("{}: is not a kernel tree: there is no Makefile or no fs/ext4 in it", path);
   if (!fs::exists(top / kExt4 / "mballoc.c", ec))
-    return error("{}: has no fs/ext4/mballoc.c, which is what decides", path);
+    return error("{}: has no fs/ext4/mballoc.c, the code that decides", path);
   tree.version = fmt::format(
       "{}.{}.{}{}", make_variable(*makefile, "VERSION"), make_variable(*makefile, "PATCHLEVEL"),
       make_variable(*makefile, "SUBLEVEL"), make_variable(*makefile, "EXTRAVERSION"));
@@ -356,7 +356,7 @@ Status claim_directory(const Tree& tree, const std::string& directory) {
   if (fs::exists(mark, ec)) {
     E4R_TRY(const std::string owner, read_file(mark.string()));
     if (owner != tree.path + "\n")
-      return error("{}: is where another tree was built: give each a --build-dir of its own",
+      return error("{}: another tree was built there: give each tree its own --build-dir",
                    directory);
     return {};
   }

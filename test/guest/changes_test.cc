@@ -147,7 +147,7 @@ TEST_F(ChangesTest, WhatDoesNotApplyIsSaid) {
     EXPECT_NE(trees.error().message.find(words), std::string::npos) << trees.error().message;
     EXPECT_EQ(trees.error().message.find('\n'), std::string::npos);
   };
-  refused("nothing of the kind\n", "is no patch");
+  refused("nothing of the kind\n", "is not a patch");
   refused("--- a/fs/ext4/super.c\n+++ b/fs/ext4/super.c\n@@ -1 +1 @@\n-int other;\n+int x;\n",
           "does not apply");
   refused("--- a/fs/none.c\n+++ b/fs/none.c\n@@ -1 +1 @@\n-int other;\n+int x;\n",

@@ -292,7 +292,7 @@ TEST_F(GuestTest, TunablesOfTheTreesOwnStandThereToo) {
 
 TEST_F(GuestTest, OtherFilesAreRefused) {
   for (const auto& [path, words] :
-       {std::pair{"/bin/true", "has no driver"}, std::pair{"/etc/passwd", "is no kernel"},
+       {std::pair{"/bin/true", "has no driver"}, std::pair{"/etc/passwd", "is not a kernel"},
         std::pair{"/nowhere", "No such file"}}) {
     const auto file = read_kernel_file(path);
     ASSERT_FALSE(file.ok()) << path;

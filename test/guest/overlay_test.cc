@@ -160,7 +160,7 @@ TEST_F(OverlayTest, ObjectsAmongTheSourcesStayOut) {
 TEST_F(OverlayTest, OtherDirectoriesAreRefused) {
   EXPECT_NE(refused().find("No such file"), std::string::npos);
   fs::create_directories(tree_);
-  EXPECT_NE(refused().find("is no kernel tree"), std::string::npos);
+  EXPECT_NE(refused().find("is not a kernel tree"), std::string::npos);
   make_tree("VERSION = 5\nPATCHLEVEL = 15\nSUBLEVEL = 1\n");
   EXPECT_NE(refused().find("Linux 5.15.1-rc1; the driver is for 6.1 and later"), std::string::npos);
   make_tree("VERSION = \n");
