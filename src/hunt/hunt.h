@@ -51,7 +51,7 @@ struct Hunt {
                                 const app::Listener& listener);
 
 // How much worse a case is, for a person: "12.5 times", "new" where there was nothing before, "its
-// kernel fails", or "no worse"; also where there is none.
+// kernel fails", or "no worse"; null: "no worse".
 [[nodiscard]] std::string times_text(const Trial* trial);
 
 // The program and the command of a hunt.

@@ -17,7 +17,7 @@ std::string number_text(double value) {
   return format_count(static_cast<std::uint64_t>(value));
 }
 
-// How a kernel failed; empty: none did. In one line, for all that kernels print.
+// How a kernel failed; empty: no kernel failed. In one line, whatever kernels print.
 std::string failure_text(const Trial& trial) {
   return escaped(trial.failed[0].empty() ? trial.failed[1] : trial.failed[0]);
 }
@@ -47,13 +47,13 @@ std::string searched_text(const Hunt& hunt) {
                   format_count(tally.trials), hunt.search.seed, format_count(tally.worse),
                   format_count(tally.better), format_count(tally.impossible));
   if (tally.alike > 0)
-    out += fmt::format("alike     {}: of these there are no times to compare\n",
+    out += fmt::format("alike     {}: for these there are no times to compare\n",
                        format_count(tally.alike));
   if (tally.failed[1] > 0)
-    out += fmt::format("failed    {} in {}, of which nothing is worse\n",
+    out += fmt::format("failed    {} in {}, and nothing is worse than a failure\n",
                        hunt.search.with.policy->name, format_count(tally.failed[1]));
   if (tally.failed[0] > 0)
-    out += fmt::format("failed    {} in {}, which say nothing of the other one: {}\n",
+    out += fmt::format("failed    {} in {}, which say nothing about the other policy: {}\n",
                        hunt.search.base.policy->name, format_count(tally.failed[0]),
                        escaped(tally.base_failure));
   return out;
@@ -119,11 +119,11 @@ std::string parting_text(const Hunt& hunt) {
   if (parting.decision == 0)
     out += "parts     nowhere: they find the same places\n";
   else
-    out += fmt::format("parts     at decision {}, the first that another place is found for\n",
+    out += fmt::format("parts     at decision {}, the first for which they find different places\n",
                        format_count(parting.decision)) +
            told_text(hunt, parting);
   if (dearest.decision != 0 && dearest.decision != parting.decision)
-    out += fmt::format("\ndearest   decision {}, which costs {} most steps\n",
+    out += fmt::format("\ndearest   decision {}, on which {} spends most steps\n",
                        format_count(dearest.decision), hunt.search.with.policy->name) +
            told_text(hunt, dearest);
   return out;

@@ -20,7 +20,7 @@ struct Placed {
 };
 using Places = std::vector<Placed>;
 
-// The first decision with different places; 0: none.
+// The first decision with different places; 0: no decision differs.
 std::uint64_t parting_of(const Places& base, const Places& with) {
   const auto [left, right] = std::mismatch(base.begin(), base.end(), with.begin(), with.end());
   if (left != base.end()) return left->decision;

@@ -12,7 +12,7 @@ namespace e4r::hunt {
 
 // A decision of a capture, and each policy's treatment of it.
 struct Told {
-  std::uint64_t decision = 0;  // its number, from 1; 0: none
+  std::uint64_t decision = 0;  // its number, from 1; 0: no decision
   std::array<std::string, 2>
       by;  // explanations with several lines; "": the policy did not need this request
 };

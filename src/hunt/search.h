@@ -46,7 +46,7 @@ struct SearchResult {
 // (NLopt's CRS2 with local mutation: Kaelo and Ali, 2006) run in parallel, each from a seed of its
 // own. A search that finds a case in which the second policy's kernel fails ends: nothing is
 // worse. `told` hears of each trial how many there were and which one is the worst case by now;
-// null while no case is worse. Errors: those of a trial; "stopped" (Match::stop).
+// null while no case is worse. Errors: the errors of a trial; "stopped" (Match::stop).
 using SearchTold = std::function<void(std::uint64_t trials, const Trial* worst)>;
 [[nodiscard]] Result<SearchResult> search(const Space& space, Starts& starts,
                                           const SearchOptions& options, const SearchTold& told);

@@ -120,7 +120,7 @@ Result<Outcome> play(const Scene& scene, const review::Side& side,
 
 namespace {
 
-// Plays both. False: it is no case.
+// Plays both. False: it does not count as a case.
 Result<bool> play_both(const Scene& scene, const Match& match, Trial& trial) {
   const std::array<std::pair<const review::Side*, Outcome*>, 2> sides = {
       {{&match.base, &trial.base}, {&match.with, &trial.with}}};

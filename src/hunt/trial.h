@@ -16,15 +16,15 @@
 
 namespace e4r::hunt {
 
-// The figure of that key that is to become worse; "ns" is decision_ns/mean. The Error lists those
-// there are.
+// The figure of that key, which should become worse; "ns" is decision_ns/mean. The Error lists all
+// figures.
 [[nodiscard]] Result<const results::Row*> find_objective(std::string_view key);
 
 // One candidate under both policies.
 struct Trial {
   results::Outcome base, with;
-  // How the kernel of each side failed: it met an error, hung or ended; empty: it did not. Then
-  // there are no values.
+  // How the kernel of each side failed: it met an error, hung or ended; empty: it did not fail.
+  // After a failure there are no values.
   std::array<std::string, 2> failed;
   // Times are compared, and both decided every request alike: they differ by noise alone. The
   // score is 0.
@@ -55,8 +55,8 @@ struct Scene {
 };
 [[nodiscard]] Scene scene_of(const Candidate& candidate, std::shared_ptr<const Start> start);
 
-// What one policy makes of the scene; with `recorder`, its trace is put there. Errors: a setting
-// that is none; the file system is full, or has too few inodes; a kernel that does not start.
+// What one policy makes of the scene; with `recorder`, its trace is put there. Errors: an invalid
+// setting; the file system is full, or has too few inodes; a kernel that does not start.
 [[nodiscard]] Result<results::Outcome> play(const Scene& scene, const review::Side& side,
                                             std::vector<trace::Event>* events = nullptr);
 
@@ -64,20 +64,21 @@ struct Scene {
 struct Match {
   review::Side base, with;
   const results::Row* objective = nullptr;
-  std::uint64_t least_requests = 0;         // to the allocator: a case with fewer is none
-  const std::atomic<bool>* stop = nullptr;  // true: all is to end; null: nobody stops it
+  std::uint64_t least_requests = 0;         // to the allocator: cases with fewer do not count
+  const std::atomic<bool>* stop = nullptr;  // true: the hunt must end; null: nothing stops it
 };
 // For a Stoppable around what may take long in a thread, such as ageing and trials.
 [[nodiscard]] Stoppable::Asked stop_of(const Match& match);
 
 // The scores of a case in which the kernel of the second policy failed, of which nothing can be
-// worse, and of one in which that of the first policy did, which says nothing of the second.
+// worse, and of one in which only the first policy's kernel failed, which says nothing about the
+// second.
 inline constexpr double kWorstScore = 1e6, kNoScore = -100;
 
-// Plays it under both. None: it is no case, one of them ran out of space, or they have no such
-// figure. A kernel that fails is no Error: the Trial says so, however few requests it made. Where
-// times are compared and the second one is worse, both are played three times in turn, and the run
-// in the middle stands for its side.
+// Plays it under both. Empty: it does not count as a case, one of them ran out of space, or they do
+// not have the figure. A kernel that fails is not an Error: the Trial says so, however few requests
+// it made. If times are compared and the second one is worse, both are played three times in turn,
+// and each side takes its median run.
 [[nodiscard]] Result<std::optional<Trial>> try_scene(const Scene& scene, const Match& match);
 
 // The tunables of a side.

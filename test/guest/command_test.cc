@@ -159,7 +159,7 @@ TEST_F(KernelCommand, AHuntSaysThatTheBaseFailed) {
       e4replay({"hunt", "--base", "kernel:" + kernel("dies"), "--with", "legacy", "-o", out,
                 "--trials", "4", "--largest", "64M", "--tunables", "", "--no-progress"});
   EXPECT_EQ(done.status, 4) << done.err;
-  EXPECT_NE(done.out.find("kernel:dies in 4, which say nothing of the other one"),
+  EXPECT_NE(done.out.find("kernel:dies in 4, which say nothing about the other policy"),
             std::string::npos)
       << done.out;
   EXPECT_NE(done.out.find("nothing in which it is worse"), std::string::npos) << done.out;
