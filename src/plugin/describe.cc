@@ -14,7 +14,7 @@ Result<mb::Criterion> criterion_named(const std::string& name) {
   for (const mb::CriterionRow& row : mb::ladder_criteria())
     if (row.name == name) return row.criterion;
   const auto own = is_name(name) ? mb::own_criterion(name) : std::nullopt;
-  if (!own) return error("'{}' is no rung", name);
+  if (!own) return error("'{}' is not a rung", name);
   return *own;
 }
 
@@ -40,7 +40,7 @@ Description describe(const allocator::Policy& policy) {
 Result<const allocator::Policy*> noted_policy(const Description& description) {
   const allocator::Policy* of = allocator::find_policy(description.kernel);
   if (of == nullptr || !is_name(description.name) || description.rungs.empty())
-    return error("'{}' is no policy from a file", description.name);
+    return error("'{}' is not a policy from a file", description.name);
   KeptPolicy::Members tunables;
   for (const Description::Tunable& own : description.tunables) {
     E4R_TRY(const allocator::TunableInfo* info,
@@ -53,7 +53,7 @@ Result<const allocator::Policy*> noted_policy(const Description& description) {
     E4R_TRY(out.criterion, criterion_named(rung.name));
     if (!rung.tunable.empty()) {
       const allocator::TunableInfo* info = allocator::find_tunable(rung.tunable);
-      if (info == nullptr) return error("'{}' is no tunable", rung.tunable);
+      if (info == nullptr) return error("'{}' is not a tunable", rung.tunable);
       out.tunable = info->member;
     }
     ladder.push_back(out);
@@ -61,7 +61,7 @@ Result<const allocator::Policy*> noted_policy(const Description& description) {
   static std::mutex adding;
   static std::deque<KeptPolicy> all;
   const std::lock_guard lock(adding);
-  return &all.emplace_back(description.name, "noted, and cannot decide", description.name,
+  return &all.emplace_back(description.name, "a note that cannot decide", description.name,
                            std::move(ladder), std::move(tunables), of->kernel)
               .policy;
 }

@@ -70,7 +70,7 @@ const Group* group_of(const Search& search, std::uint32_t number) {
   return &search.state.group(number < search.state.group_count() ? number : 0);
 }
 
-// The first element of a list, and the one after `group`; null if there is none.
+// The first element of a list, and the one after `group`; null at the end.
 template <class List>
 const Group* first_of(const List& list) {
   return list.empty() ? nullptr : &*list.begin();

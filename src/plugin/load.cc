@@ -105,8 +105,8 @@ std::deque<Loaded>& added() {
 constexpr std::string_view kAddedPrefix = "program:";
 constexpr const char* kProgram = "the program";
 
-// Finds a policy by a name that add() has returned; null if there is none. The caller holds the
-// lock.
+// Finds a policy by a name that add() has returned; null if the name is unknown. The caller holds
+// the lock.
 Loaded* find_added(std::string_view name) {
   std::size_t number = 0;
   const char* const end = name.data() + name.size();
@@ -136,7 +136,7 @@ Result<const allocator::Policy*> take(std::deque<Loaded>& among, const std::stri
   const allocator::Policy* of =
       allocator::find_policy(described.kernel == nullptr ? "" : described.kernel);
   if (of == nullptr)
-    return error("{}: policy {} names no policy on whose kernel it stands", path, name);
+    return error("{}: policy {} does not name the policy whose kernel it uses", path, name);
   auto tunables = tunables_of(described);
   if (!tunables.ok()) return error("{}: policy {}: {}", path, name, tunables.error().message);
   auto ladder = ladder_of(described);
@@ -175,7 +175,8 @@ Result<const allocator::Policy*> load(const std::string& path) {
   if (is_cut_elf(*bytes))
     return error("{}: is a library that has been cut short: copy or compile it again", path);
   Library library(file);
-  if (!library.opened()) return error("{}: is no policy that can be loaded: {}", path, ::dlerror());
+  if (!library.opened())
+    return error("{}: is not a policy that can be loaded: {}", path, ::dlerror());
   const auto interface = library.find<std::uint32_t()>("e4replay_plugin_interface");
   const auto describe =
       library.find<void(const e4replay::plugin::Host*, e4replay::plugin::Policy*)>(

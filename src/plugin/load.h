@@ -29,7 +29,7 @@ void remove(std::string_view name);
 
 // Finds a policy by its name: a built-in one, one that the program added, or one from a file. The
 // name of a file is its path or its name in a directory of E4REPLAY_POLICY_PATH. Returns null when
-// there is none. Errors: as for load().
+// the name is unknown. Errors: as for load().
 [[nodiscard]] Result<const allocator::Policy*> find_policy(const std::string& name);
 
 // The path of the file that holds the policy; empty for a built-in policy or a kernel's code.
@@ -39,7 +39,7 @@ void remove(std::string_view name);
 struct Description {
   struct Rung {
     std::string name;     // the name of its criterion
-    std::string tunable;  // the tunable that only this rung reads; empty: none
+    std::string tunable;  // the tunable that only this rung reads; empty: no tunable
   };
   struct Tunable {
     std::string name, meaning;

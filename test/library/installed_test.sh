@@ -125,7 +125,7 @@ plugin)
     echo 'int nothing;' >nothing.cc
     make nothing.cc -o nothing.so
     refused "is a library, but no policy" ./nothing.so
-    refused "is no policy that can be loaded" "$source/examples/roomy.cc"
+    refused "is not a policy that can be loaded" "$source/examples/roomy.cc"
     refused "No such file" ./none.so
     # Loading a truncated library reports that it has ended the program.
     for size in 40 1000 4096; do
