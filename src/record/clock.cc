@@ -23,7 +23,7 @@ clockid_t clock_id(TraceClock clock) {
 Result<TraceClock> parse_clock(const std::string& name) {
   for (const TraceClock clock : {TraceClock::mono, TraceClock::mono_raw, TraceClock::boot})
     if (name == clock_name(clock)) return clock;
-  return error("'{}' is no clock to record by: give mono, mono_raw or boot", name);
+  return error("'{}' is not a clock to record by: give mono, mono_raw or boot", name);
 }
 
 const char* clock_name(TraceClock clock) {

@@ -135,7 +135,7 @@ Status find_tracefs() {
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
   if (!context.is_open() ||
       ::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
-    return error("tracefs is not mounted, and cannot be: {}: {}", errno_text(errno),
+    return error("tracefs is not mounted, and cannot be mounted: {}: {}", errno_text(errno),
                  errno == EPERM ? "recording needs root"
                                 : "mount it (mount -t tracefs nodev /sys/kernel/tracing)");
   mount = Fd(static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));

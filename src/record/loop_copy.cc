@@ -18,7 +18,8 @@ Result<std::string> whole_file_behind(const std::string& device_name) {
   const std::string loop = fmt::format("/sys/class/block/{}/loop/", device_name);
   std::string file = read_attribute(loop + "backing_file");
   if (file.empty())
-    return error("{}: is no loop device: --snapshot reflink copies the file of one", device_name);
+    return error("{}: is not a loop device: --snapshot reflink copies the file of one",
+                 device_name);
   if (read_attribute(loop + "offset") != "0")
     return error("{}: shows a part of {} only: give --snapshot freeze", device_name, file);
   return file;

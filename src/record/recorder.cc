@@ -306,7 +306,7 @@ class FileRecorder final : public Recorder {
 
   void not_quiet(const Error& why) {
     notes_.push_back(
-        fmt::format("{}; so the kernel's files at the end are not of the moment of the last event",
+        fmt::format("{}; so the kernel's files at the end do not show the moment of the last event",
                     why.message));
   }
 
@@ -370,7 +370,7 @@ Result<Snapshot> parse_snapshot(const std::string& name) {
     if (name == text) return snapshot;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", text);
   }
-  return error("'{}' is no way to take a start image: give one of {}", name, known);
+  return error("'{}' is not a way to take a start image: give one of {}", name, known);
 }
 
 const char* snapshot_name(Snapshot snapshot) {

@@ -45,7 +45,7 @@ Result<std::string> name_of(std::uint32_t dev) {
       fmt::format("/sys/dev/block/{}:{}", trace::dev_major(dev), trace::dev_minor(dev));
   std::error_code ec;
   const auto target = std::filesystem::read_symlink(link, ec);
-  if (ec) return error("is on no block device ({} does not exist)", link);
+  if (ec) return error("is not on a block device ({} does not exist)", link);
   return target.filename().string();
 }
 
@@ -112,7 +112,7 @@ Result<Volume> find_volume(const std::string& path) {
   out.dev = number_of(dev);
   out.mount = find_mount(out.dev);
   if (out.mount && out.mount->type != "ext4")
-    return error("{}: is {}, not ext4: nothing of it can be recorded", path, out.mount->type);
+    return error("{}: is {}, not ext4: only ext4 can be recorded", path, out.mount->type);
   auto name = name_of(out.dev);
   if (!name.ok()) return error("{}: {}: give an ext4 file system", path, name.error().message);
   out.device_name = *name;

@@ -74,9 +74,9 @@ std::vector<std::string> VolumeWatch::compare(const VolumeState& now) {
   std::vector<std::string> out;
   compare_mounts(now, out);
   if (last_.is_ext4 && !now.is_ext4)
-    out.emplace_back("is no ext4 file system any more");
+    out.emplace_back("is no longer an ext4 file system");
   else if (last_.is_ext4 && last_.made != now.made)
-    out.emplace_back("was made anew (mke2fs): the start image is of the one before");
+    out.emplace_back("was made anew (mke2fs): the start image shows the file system before that");
   else if (last_.is_ext4 && last_.blocks != now.blocks)
     out.push_back(fmt::format("was resized from {} to {} blocks: a replay has {}", last_.blocks,
                               now.blocks, last_.blocks));

@@ -144,7 +144,7 @@ else
     echo "not tried: --snapshot reflink (needs mkfs.xfs, and a kernel with XFS)"
 fi
 
-refused "lies on the file system" record "$fs" -o "$fs/none.e4c" --for 1s
+refused "lies on the recorded file system" record "$fs" -o "$fs/none.e4c" --for 1s
 refused "is there already" record "$fs" -o timed.e4c --for 1s
 refused "not ext4" "$e4replay" record /proc -o none.e4c
 refused "is mounted on" record "$loop" -o none.e4c --snapshot unmounted --for 1s
