@@ -34,7 +34,7 @@ struct DecisionRow {
   std::uint64_t ino = 0;
   std::uint64_t goal_block = kNoGoal;         // requested goal: the first block of its cluster
   std::uint64_t search_goal_block = kNoGoal;  // goal of the search
-  std::uint64_t block = 0;                    // allocated block; 0: none
+  std::uint64_t block = 0;                    // allocated block; 0: no block
   std::uint64_t code_ns = 0;                  // time that a kernel's code took; 0: not measured
   std::uint64_t considered = 0;  // groups; 0 for the recorded kernel, which does not tell
   std::uint32_t part = 1;        // counts the requests of a replay for one recorded request, from 1

@@ -233,7 +233,7 @@ std::string Engine::explanation(std::uint64_t decision) const {
   return found == explanations_.end() ? std::string() : found->second.text();
 }
 
-// A decision that is to be explained is written down from here until it is counted.
+// A decision to explain is written down from here until it is counted.
 allocator::Decision Engine::allocate(const Op& op, const allocator::Request& request,
                                      allocator::Guide* guide) {
   explaining_ = to_explain();
@@ -298,7 +298,7 @@ std::uint64_t Engine::map_data(const Op& op, FileLayout& file,
 }
 
 // The blocks that the answer of an allocation for data names, from the first block of its cluster
-// on. Length 0 if it names none.
+// on. Length 0 if it names no range.
 FileExtent Engine::recorded_extent(const Op& op) const {
   const std::uint32_t mask = (1u << geometry().cluster_bits) - 1;
   return {op.logical & ~mask, op.block, op.block == 0 ? 0 : geometry().to_blocks(op.len)};

@@ -69,7 +69,7 @@ class Engine {
   Status step(const Op& op);
   Status finish();
   // Acts as a read of mb_groups, which loads every group (ext4_mb_seq_groups_show, Linux 6.1) and
-  // shows the buddies of groups that nobody had loaded.
+  // shows the buddies of groups that were not loaded before.
   void load_all_groups();
   // From now on the locality group of `cpu` serves requests; without one, the recorded CPU's.
   // `held`: locks that other CPUs hold meanwhile, or null; must outlive the request.
@@ -116,7 +116,7 @@ class Engine {
   [[nodiscard]] const allocator::DiscardCounts& recorded_discards() const {
     return recorded_discards_;
   }
-  // The discards that the decider has sent; null if it sends none.
+  // The discards that the decider has sent; null if it sends no discards.
   [[nodiscard]] const allocator::Discards* discards() const { return decider_->discards(); }
   // The order in which blocks were allocated.
   [[nodiscard]] const WriteOrder& write_order() const { return write_order_; }

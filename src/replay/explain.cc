@@ -66,7 +66,7 @@ std::string_view name_of(Refusal refusal) {
   return "";
 }
 
-// Why the rung refuses the group. A rung from a file has reasons of its own, which nobody else
+// Why the rung refuses the group. A rung from a file has its own reasons, which no other code
 // knows.
 Refusal reason_of(const Search& search, const allocator::Rung& rung, const state::Group& group) {
   const Refusal refusal = allocator::refusal(search, rung, group);

@@ -160,7 +160,7 @@ std::optional<trace::DeviceChoice> DeviceFit::prefers(const trace::TraceSummary&
   if (best == nullptr) return std::nullopt;
   return trace::DeviceChoice{best->dev, fitting.size() == 1
                                             ? "the one that fits the image"
-                                            : "the busiest of those that fit the image"};
+                                            : "the busiest one that fits the image"};
 }
 
 Status DeviceFit::verdict() const {

@@ -75,7 +75,7 @@ class DeviceFit final : public trace::EventSink {
   std::map<std::uint32_t, Fit> devices_;
 };
 
-// The verdict on a whole trace that nobody else reads. The Error may be the source's.
+// The verdict on a whole trace that no other code reads. The Error may be the source's.
 [[nodiscard]] Status check_fit(const Geometry& geometry, trace::EventSource& events);
 
 }  // namespace e4r::replay

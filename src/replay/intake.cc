@@ -13,7 +13,7 @@ constexpr std::array kTable = {
                       "ranges that the image or their group does not have"},
     ContradictionInfo{"inodes", &Contradictions::inodes, "operations on inode 0"},
     ContradictionInfo{"answers", &Contradictions::answers,
-                      "answers that are no part of their result"},
+                      "answers that are not part of their result"},
     ContradictionInfo{"in_use", &Contradictions::in_use, "clusters handed out that were in use"},
     ContradictionInfo{"not_in_use", &Contradictions::not_in_use, "frees of what is not in use"},
     ContradictionInfo{"transactions", &Contradictions::transactions, "commits out of turn"},

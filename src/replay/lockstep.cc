@@ -12,7 +12,7 @@ namespace {
 // a while.
 constexpr std::size_t kOpsAtOnce = 512;
 
-// Reads the next operations; none at the end.
+// Reads the next operations; empty at the end.
 Status read_some(OpReader& ops, std::vector<Op>& out) {
   out.clear();
   while (out.size() < kOpsAtOnce) {

@@ -13,7 +13,7 @@ namespace e4r::replay {
 // that take them in another order.
 using OpList = std::vector<Op>;
 
-// The arguments are those of OpStream.
+// The arguments are the same as OpStream's.
 [[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
                                       bool loaded, std::span<const std::uint64_t> late);
 

@@ -12,7 +12,7 @@ namespace e4r::replay {
 // The operations of a trace that Intake admits, in the order in which they took effect.
 class OpReader {
  public:
-  // The arguments are those of OpStream.
+  // The arguments are the same as OpStream's.
   OpReader(trace::EventSource& events, const Geometry& geometry, bool loaded,
            std::span<const std::uint64_t> late)
       : stream_(events, geometry, loaded, late), intake_(geometry, contradictions_) {}

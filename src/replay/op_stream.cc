@@ -286,7 +286,7 @@ void OpStream::no_longer_waiting(const Op& op) {
   if (!waiting_.empty()) waiting_.erase(op.request);
 }
 
-// The last request before this one that is still waiting; 0: none.
+// The last request before this one that is still waiting; 0: no request waits.
 std::uint64_t OpStream::asked_around(const Op& op) const {
   const auto next = waiting_.lower_bound(op.request);
   return next == waiting_.begin() ? 0 : *std::prev(next);

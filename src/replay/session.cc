@@ -32,7 +32,7 @@ bool prints_as(const Policy& policy, trace::Generation generation) {
   return printed.ok() && *printed == generation;
 }
 
-// The policies that may be those of the kernel that made the trace: first the one that stands for
+// The policies that may be the policy of the recorded kernel: first the one that stands for
 // its release, then those with the latest rules. Empty if no policy models it.
 std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
   std::vector<const Policy*> out;

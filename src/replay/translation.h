@@ -51,7 +51,7 @@ class Translation {
   struct Run {
     std::uint64_t len;
     std::uint64_t ino;    // 0: metadata
-    std::uint64_t place;  // file block, or for metadata the block in the replay (0: none)
+    std::uint64_t place;  // file block, or for metadata the block in the replay (0: no block)
   };
   using Runs = std::map<std::uint64_t, Run>;
   // The key of a recorded block has the writer's number above these bits.
@@ -63,7 +63,7 @@ class Translation {
     return std::uint64_t{writer_of(ino, writers_)} << kBlockBits | block;
   }
 
-  // Whether the recorded blocks of `run`, from `block` on, continue those of `left`.
+  // Whether the recorded blocks of `run`, from `block` on, continue the blocks of `left`.
   [[nodiscard]] static bool continues(const Runs::value_type& left, std::uint64_t block,
                                       const Run& run) {
     return left.first + left.second.len == block && left.second.ino == run.ino &&

@@ -59,10 +59,10 @@ struct WarmStart {
                                                            const WarmStart* warm);
 
 // Deduces the warm start from the start image, the events, and mb_groups of the moment of the image
-// (empty: none). The model is that of Linux 6.1. Blocks handed out of a preallocation are in use on
-// disk. So the rest of a preallocation begins or ends a run of clusters that are free there, unless
-// the file has gone (hidden_runs.h). `stream_req`: mb_stream_req of the recorded kernel in blocks.
-// A file of at most this size takes blocks from a CPU's preallocations.
+// (may be empty). It uses the model of Linux 6.1. Blocks handed out of a preallocation are in use
+// on disk. So the rest of a preallocation begins or ends a run of clusters that are free there,
+// unless the file has gone (hidden_runs.h). `stream_req`: mb_stream_req of the recorded kernel in
+// blocks. A file of at most this size takes blocks from a CPU's preallocations.
 [[nodiscard]] Result<WarmStart> deduce_warm_start(const state::Source& source,
                                                   trace::EventSource& events,
                                                   const std::vector<state::MbGroup>& groups,

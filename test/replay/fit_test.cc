@@ -80,9 +80,9 @@ TEST_F(FitTest, AnswersShowTheSizesOfBlockClusterAndGroup) {
   EXPECT_EQ(of(trace), "");
   trace[1].block = trace[3].block;
   for (std::size_t i = 1; i < trace.size(); i += 2) trace[i].block -= 1024;
-  EXPECT_EQ(of(trace),
-            "20 of 20 results lie at other blocks than the image's block, cluster and group sizes "
-            "make of them");
+  EXPECT_EQ(
+      of(trace),
+      "20 of 20 results lie at blocks that do not fit the image's block, cluster and group sizes");
 }
 
 // A device that fits is preferred. Among several that fit, the busiest is preferred.
@@ -105,7 +105,7 @@ TEST_F(FitTest, PrefersTheDeviceThatFits) {
   EXPECT_EQ(preferred({on(1, 900), on(2, 12), on(1, 12), on(1, 13)}),
             "2 the one that fits the image");
   EXPECT_EQ(preferred({on(1, 11), on(2, 12), on(2, 13), on(3, 900), on(3, 12), on(3, 12)}),
-            "2 the busiest of those that fit the image");
+            "2 the busiest one that fits the image");
   EXPECT_EQ(preferred({on(1, 900), on(2, 901)}), "");
   Event lost;
   EXPECT_EQ(preferred({lost, on(1, 900), lost, on(2, 12)}), "2 the one that fits the image");
