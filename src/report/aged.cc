@@ -38,7 +38,7 @@ void put_lists(json::object& into, const results::Outcome& of) {
 std::string times_text(const allocator::DecisionTimes& times) {
   if (times.empty()) return {};
   return fmt::format(
-      "decisions    {} ns on average, {} in the middle, 99 % of them no more than {}\n"
+      "decisions    {} ns on average, median {}, 99 % of them no more than {}\n"
       "             (the kernel's code alone: no disk, one CPU, no other writer)\n",
       format_count(*times.mean()), format_count(*times.percentile(0.5)),
       format_count(*times.percentile(0.99)));
@@ -102,7 +102,7 @@ std::string aged_text(const AgedReport& r) {
       times_text(end.times), 100 * figure_of(end, "age/utilisation"), files_text(end.files));
   return out + free_text("start", r.start) + free_text("aged", end) + aligned_text(end) +
          extsize_text(aged.tally) +
-         "Inodes are the start image's: e2fsck finds blocks in use that belong to nobody.\n";
+         "The inodes are the start image's, so e2fsck finds used blocks without an owner.\n";
 }
 
 std::string aged_json(const AgedReport& r) {

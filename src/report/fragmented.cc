@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The column's entry of that inode; no extents where it has none.
+// The column's entry of that inode; without extents if the column does not have the inode.
 stats::FilePieces find_file(const std::vector<stats::FilePieces>& column, std::uint64_t ino) {
   const auto at = std::ranges::lower_bound(column, ino, {}, &stats::FilePieces::ino);
   return at != column.end() && at->ino == ino ? *at : stats::FilePieces{ino, 0, 0};

@@ -16,7 +16,7 @@ namespace e4r::report {
     std::span<const std::vector<stats::FilePieces>> columns, std::size_t count);
 
 // A table for a terminal, an array for the document, a table for the page. Each is empty when
-// nobody asked for it.
+// it was not requested.
 [[nodiscard]] std::string fragmented_text(const ReplayReport& report);
 [[nodiscard]] boost::json::array fragmented_json(const ReplayReport& report);
 [[nodiscard]] std::string fragmented_html(const ReplayReport& report);

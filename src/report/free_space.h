@@ -37,19 +37,19 @@ struct FreeSpace {
     return std::uint64_t{superblock.block_size()} << extents.chunk_bits;
   }
   [[nodiscard]] bool text_is_wrong() const { return !(printed == extents); }
-  // The superblock of a mounted disk is written now and then only. The text's percentages are of
-  // its count, as e2freefrag's are; those of the document are of what the bitmaps have.
+  // The superblock of a mounted disk is written only now and then. The text's percentages refer to
+  // its count, as in e2freefrag; the document's percentages refer to the bitmaps.
   [[nodiscard]] bool superblock_is_old() const {
     return bad_groups.empty() && superblock.free_blocks_count != extents.blocks;
   }
-  // e2freefrag's total: one more than there are when the last chunk is whole.
+  // e2freefrag's total: one too many when the last chunk is whole.
   [[nodiscard]] std::uint64_t chunks() const {
     return (superblock.blocks_count >> extents.chunk_bits) + 1;
   }
 };
 
-// log2 of the blocks in a chunk of `chunk_kb` KiB (0: 1 MiB). The Error says why the size is none
-// for this block size: no power of two, smaller than a block, or more than 2^30 blocks.
+// log2 of the blocks in a chunk of `chunk_kb` KiB (0: 1 MiB). The Error says why the size is not
+// valid for this block size: not a power of two, smaller than a block, or more than 2^30 blocks.
 [[nodiscard]] Result<std::uint32_t> chunk_bits(std::uint64_t chunk_kb, std::uint32_t block_size);
 
 // Scans the bitmaps of an image that was opened without them, or with. `aligned`: counts aligned

@@ -16,7 +16,7 @@ results::Value steps_per_request(const results::Outcome& run) {
   return *steps / static_cast<double>(run.tally.requests);
 }
 
-// What a policy's figure is against the first policy's; empty when either has none.
+// Compares a policy's figure with the first policy's; empty when either is missing.
 std::string against_first(const Figure& figure, std::size_t first, std::size_t column) {
   constexpr double kSame = 0.0005, kManyTimes = 3;
   const auto from = results::number_of(figure.values[first]),
@@ -110,7 +110,7 @@ std::string guesses_text(const ReplayReport& report) {
   return fmt::format(
       "The size of the file and whether it was open for writing were not recorded for {}: e4replay "
       "chose values that go with the trace. Code that looks closer at them may decide otherwise "
-      "by the true ones, which `e4replay record --events full` records.",
+      "with the true ones, which `e4replay record --events full` records.",
       joined(counts));
 }
 

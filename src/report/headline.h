@@ -20,8 +20,8 @@ struct Figure {
 // are.
 [[nodiscard]] std::vector<Figure> key_figures(const ReplayReport& report);
 
-// What is to be said of kernels that decided by file sizes and writers that the trace lacks; empty
-// where there is nothing. Models use no more of them than what the trace shows.
+// A note about kernels that decided by file sizes and writers that the trace lacks; may be empty.
+// Models use no more of them than the trace shows.
 [[nodiscard]] std::string guesses_text(const ReplayReport& report);
 
 // The key figures in words: each further policy against the first, or what the only one did. Then

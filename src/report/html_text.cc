@@ -80,7 +80,8 @@ std::string html_facts(const ReplayReport& report) {
   }
   for (const results::Outcome& run : report.runs)
     if (run.unverified())
-      out += fact(fmt::format("{} is unverified: it was held against no kernel", run.policy->name));
+      out += fact(
+          fmt::format("{} is unverified: it was never compared with a kernel", run.policy->name));
   return out;
 }
 

@@ -13,7 +13,7 @@
 // Objects that several JSON documents hold.
 namespace e4r::report {
 
-// A number, or null for none.
+// A number, or null for an empty value.
 [[nodiscard]] boost::json::value json_of(const results::Value& value);
 
 // Puts each figure that the run has at the key of its row, levels as objects within each other.

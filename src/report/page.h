@@ -17,7 +17,7 @@ struct Page {
   std::string summary;      // HTML below the headline
   std::string body;         // HTML
   std::string data;         // what the script draws, of script_json()
-  std::string_view script;  // draws the plots, behind html/parts.js; empty: there are none
+  std::string_view script;  // draws the plots, after html/parts.js; empty: the page has no plots
 };
 
 // The document. Title, heading and headline are text; all else is put in as it is.

@@ -30,8 +30,8 @@ std::string summary(const ReplayReport& report) {
   std::string out = "<div class=\"cards\">\n";
   for (const Figure& figure : key_figures(report)) out += card(report, figure);
   out +=
-      "</div>\n<p class=\"note\">A step is a group considered or an extent examined. Files are "
-      "those that the trace wrote.";
+      "</div>\n<p class=\"note\">A step is a group considered or an extent examined. The figures "
+      "of files count the files that the trace wrote.";
   if (report.runs.size() > 1)
     out += fmt::format(" Changes are against {}, the first policy.",
                        html_escape(report.runs.front().policy->name));
@@ -41,9 +41,10 @@ std::string summary(const ReplayReport& report) {
 std::string searches(const ReplayReport& report) {
   std::string out =
       "<h2>Searches</h2>\n<div class=\"pair\">\n" +
-      html_figure("criteria", "Criteria.",
-                  "Which ended searches, and what each took. A bar is as long as its total is "
-                  "large; groups and extents have one scale.") +
+      html_figure(
+          "criteria", "Criteria.",
+          "Which criteria ended searches, and what each took. A bar is as long as its total is "
+          "large; groups and extents have one scale.") +
       html_figure("cost", "Cost over the trace.",
                   "Lines: the mean of each part of the trace. Hollow marks: its dearest request.") +
       "</div>\n";
@@ -53,7 +54,7 @@ std::string searches(const ReplayReport& report) {
   if (slowest.empty()) return out;
   return out + (report.runs.size() > 2 ? "<details>" : "<details open>") +
          "<summary>The decisions that took most steps</summary>\n<p class=\"note\">"
-         "<code>--explain N</code> writes down any other, N, under each policy.</p>\n<div "
+         "<code>--explain N</code> explains any decision N under each policy.</p>\n<div "
          "class=\"pair wide\">\n" +
          slowest + "</div></details>\n";
 }
@@ -65,7 +66,7 @@ std::string many_writers(const ReplayReport& report) {
          html_figure("rates", "Requests per second.",
                      "A simulation: each writer thinks, computes and takes locks as recorded.") +
          html_figure("waits", "Waiting.",
-                     "Share of the writers' time, but for that without a CPU.") +
+                     "Share of the writers' time, without the time that they waited for a CPU.") +
          "</div>\n<details><summary>As a table</summary><div class=\"wide\" tabindex=\"0\" "
          "role=\"region\" aria-label=\"many writers\">\n<pre>" +
          html_escape(writers_text(report)) + "</pre></div></details>\n";

@@ -30,7 +30,7 @@ std::string past_last_text(const ReplayReport& report) {
 namespace {
 
 // Why what was recorded cannot be put together; empty when it can. A model that decides otherwise
-// is no reason: what was recorded is put in place of that.
+// is not a reason, because the recorded result replaces the model's.
 std::string cannot_show(const replay::Engine& followed) {
   if (followed.decisions() == 0) return "the trace closes no decision";
   constexpr std::uint64_t kFew = 100;  // one in so many
@@ -62,7 +62,7 @@ RecordedKernel summarize_recorded(const replay::Run& followed, KernelStats kerne
   if (!out.absent.empty()) return out;
   results::Outcome run = results::outcome_of(followed);
   run.costs = {};
-  run.discards.reset();  // the model's are no record
+  run.discards.reset();  // the model's discards are not a record
   if (engine.discards() != nullptr && engine.recorded_discards().issued > 0)
     run.discards = engine.recorded_discards();
   run.decisions_hash = closings.hash.value();

@@ -20,7 +20,7 @@ namespace e4r::report {
 // searches took is what the kernel counted, or what the trace shows of it. A run's costs and
 // explanations are empty here.
 struct RecordedKernel {
-  std::optional<results::Outcome> run;  // none where the trace does not say: `absent` tells why
+  std::optional<results::Outcome> run;  // empty if the trace does not say; then see `absent`
   std::string absent;
   // Why the searches are as the closing events show them; empty: they are as mb_stats counts them.
   std::string why_not;
@@ -75,7 +75,7 @@ struct ReplayReport {
 // The recorded kernel: its release, or what the trace shows of it ("6.5 or later").
 [[nodiscard]] std::string kernel_text(const ReplayReport& report);
 
-// The kernel's mb_stats of the recorded run, or why there is none.
+// The kernel's mb_stats of the recorded run, or why they are missing.
 struct KernelStats {
   std::optional<stats::KnownCounters> stats;
   std::string why_not;
@@ -104,7 +104,7 @@ struct TextOptions {
 [[nodiscard]] std::string verify_text(const ReplayReport& report);
 [[nodiscard]] std::string verify_html(const ReplayReport& report);
 
-// The JSON document of `replay` (schema e4replay-replay/1), or, of runs that were held against the
+// The JSON document of `replay` (schema e4replay-replay/1), or, of runs that were compared with the
 // recorded kernel, of `verify` (schema e4replay-verify/1), indented, with a newline.
 [[nodiscard]] std::string replay_json(const ReplayReport& report);
 

@@ -30,7 +30,7 @@ std::string warm_start(const ReplayReport& report) {
     out += fmt::format("       the order of groups on its lists follows from {} decisions\n",
                        format_count(w.precedences));
   if (w.groups_not_explained > 0)
-    out += fmt::format("       {} more, in {} groups, are nowhere to be found\n",
+    out += fmt::format("       {} more, in {} groups, lie at unknown places\n",
                        format_count(w.not_found), format_count(w.groups_not_explained));
   return out;
 }
@@ -70,13 +70,13 @@ std::string fidelity(const ReplayReport& report) {
   return text;
 }
 
-// Which of the policies nobody has seen a kernel decide like.
+// Which of the policies were never compared with a kernel.
 std::string unverified(const ReplayReport& report) {
   std::string text;
   for (const results::Outcome& run : report.runs)
     if (run.unverified())
-      text +=
-          fmt::format("       {} is unverified: it was held against no kernel\n", run.policy->name);
+      text += fmt::format("       {} is unverified: it was never compared with a kernel\n",
+                          run.policy->name);
   return text;
 }
 
@@ -229,9 +229,8 @@ std::string replay_text(const ReplayReport& report, const TextOptions& options) 
                      left_out(report, choice) + wrapped(past_last_text(report));
   if (asks_a_kernel(report))
     text +=
-        "time of a decision: of the kernel's code alone, in a guest with one CPU. There is no disk "
-        "in "
-        "it, no\nother writer and no lock that is held.\n";
+        "time of a decision: the kernel's code alone, in a guest with one CPU, without a disk, "
+        "without other\nwriters and without locks that others hold.\n";
   if (report.fragmented) text += "\n" + fragmented_text(report);
   text += writers_text(report);
   if (options.histogram) text += fmt::format("\n{}", histograms(report));
@@ -283,7 +282,7 @@ std::string verify_text(const ReplayReport& report) {
     if (run.free_run && run.agreement)
       table.row({"free-running, identical", format_count(run.free_run->identical),
                  share_text(*run.free_run, run.free_run->identical)});
-    // What differs later follows from that: nobody puts it right.
+    // What differs later follows from that: no result is put in place.
     if (const auto* first =
             run.agreement && run.free_run ? run.free_run->first_divergence() : nullptr)
       table.row({"  parts first at decision", format_count(first->decision)});

@@ -29,7 +29,7 @@ std::size_t shade_of(const stats::SpaceCell& cell) {
   return 1 + std::min<std::uint64_t>(used * 3 / cell.blocks, 2);
 }
 
-// Blocks of an extent end where its cluster does, but for the last of a device.
+// An extent ends at the end of a cluster, except the last extent of a device.
 std::string_view order_of(const stats::SpaceCell& cell, std::uint32_t cluster_bits) {
   if (cell.longest == 0) return ".";
   const std::uint64_t clusters = std::max<std::uint64_t>(cell.longest >> cluster_bits, 1);

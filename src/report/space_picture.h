@@ -30,8 +30,8 @@ struct SpacePicture {
 // in clusters: 0 to 9, then a for 10; "." when nothing is free.
 enum class Shown : std::uint8_t { free, order };
 
-// The picture, line by line: `columns` signs each behind the place of the first, the last line may
-// be shorter. With `ascii` there is no other character in it.
+// The picture, line by line: each line has the place of its first sign, then `columns` signs; the
+// last line may be shorter. `ascii`: it has only ASCII characters.
 struct TextForm {
   std::uint32_t columns = 64;
   Shown shown = Shown::free;

@@ -172,7 +172,7 @@ const marksPath = (points, form, colour) => svg('path', {
   d: points.map(([x, y]) => outline(form, Number(x.toFixed(1)), Number(y.toFixed(1)))).join(''),
   fill: 'none', stroke: colour, 'stroke-width': 1.3});
 
-// Marks keep a distance, so that they do not read as a line, and those of policies stand side by side.
+// Marks keep a distance, so that they do not look like a line, and the marks of policies stand side by side.
 function costLines(cost, parts, series, place, scale) {
   const middle = ({from, to}) => place((from + to) / 2);
   const path = parts.map((part, i) =>

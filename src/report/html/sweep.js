@@ -4,7 +4,7 @@ const {captures, policies, axes, points, figures} = data;
 const onFront = new Set(data.front), advised = new Set(data.advised);
 const seriesOf = (point) => points.policy[point] + 1;
 const figureOf = (name) => figures.find((one) => one.key === name);
-// What the selects say; `fixed`: of each axis a place, or none for whatever is best.
+// The values of the selects; `fixed`: a place on each axis, or none for the best place.
 const state = {capture: points.capture[0] || 0, along: 0, across: 0, down: 1, policy: 0,
                fixed: axes.map(() => null),
                a: figureOf(data.metric) || figures[0]};
@@ -56,7 +56,7 @@ function bestBy(list, figure, keyOf) {
 
 // ---- A figure along one tunable: a line for each policy.
 
-// What a horizontal axis is of: a tunable, or policies where there is none.
+// The subject of a horizontal axis: a tunable, or the policies if there is no tunable.
 const alongNames = () => axes.length === 0 ? policies : axes[state.along].values.map(String);
 const alongOf = (point) => axes.length === 0 ? points.policy[point] : points.at[state.along][point];
 
@@ -243,7 +243,7 @@ for (const which of ['a', 'b', 'c'])
        (value) => { state[which] = figures[value]; });
 fill('across', names, state.across, (value) => { state.across = value; });
 fill('down', names, state.down, (value) => { state.down = value; });
-// The map is of the policy with most of the tunables; of those, of the one that is recommended.
+// The map shows the policy with most of the tunables; among equals, the recommended one.
 const reach = policies.map((_, policy) => {
   const point = points.policy.indexOf(policy);
   return point < 0 ? 0 : axes.filter((axis, a) => points.at[a][point] >= 0).length;
