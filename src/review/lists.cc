@@ -115,7 +115,7 @@ void tell_guesses(Review& review) {
     std::string text = fmt::format(
         "{}: of {} requests, {} were decided by a file size that was not recorded, and {} by "
         "whether the file was open for writing: e4replay chose values that go with the trace. A "
-        "change that looks closer at them may decide otherwise by the true ones, which `e4replay "
+        "change that looks closer at them may decide otherwise with the true ones, which `e4replay "
         "record --events full` records",
         side->policy->name, format_count(guesses.requests), format_count(guesses.sizes),
         format_count(guesses.writers));

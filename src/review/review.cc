@@ -66,7 +66,7 @@ unsigned repeats_for(const Runs& runs, const Options& options) {
   return timed && !runs.alike() ? std::max(options.repeats, 1U) : 1;
 }
 
-// The times of all runs become their median, and how far those of one side differ is noise. A time
+// The times of all runs become their median, and the differences within one side are noise. A time
 // that one request has at the most is not known better than to a tick of the guest's clock.
 void settle_time(Figure& figure, const Runs& runs) {
   results::Value* const values[] = {&figure.base, &figure.with};
@@ -123,9 +123,10 @@ Status run_in_turn(const Options& options, Case& out, Run run) {
         continue;
       }
       if (turn > 0 && made->decisions_hash != runs.of[side].front().decisions_hash)
-        note(out, fmt::format("{} decides otherwise when it is asked again: its figures are those "
-                              "of the first run",
-                              of.policy->name));
+        note(out,
+             fmt::format(
+                 "{} decides otherwise when it is asked again: its figures come from the first run",
+                 of.policy->name));
       runs.of[side].push_back(*std::move(made));
     }
     out.refused = refusal(options, out);
@@ -197,7 +198,7 @@ Result<Case> review_ageing(const AgeingCase& wanted, const Options& options,
   return out;
 }
 
-// If a file was rebuilt during the review, nobody knows which code was reviewed.
+// If a file was rebuilt during the review, it is unknown which code was reviewed.
 Status check_unchanged(const Side& side) {
   if (!side.file) return {};
   E4R_TRY(const auto now, app::policy_file(*side.policy));

@@ -38,7 +38,7 @@ std::string bands_text(const Review& review) {
     out += fmt::format("{}{} {}by up to {:.1f} %", out.empty() ? "" : ", ", name,
                        out.empty() ? "differs " : "", 100 * band.width);
   }
-  return out + " (but for a twentieth of the cases)";
+  return out + " (except in a twentieth of the cases)";
 }
 
 }  // namespace
@@ -82,8 +82,8 @@ std::string summary_text(const Review& review) {
   if (review.base.file && review.with.file && review.base.file->sum == review.with.file->sum &&
       review.base.settings == review.with.settings)
     out += " Both are the same code: their checksums are equal.";
-  out += " But for times, a replay has no noise: the same input gives the same figures.";
-  out += fmt::format(" Listed are changes of {:.0f} % and more", 100 * kWorthTelling);
+  out += " Except for times, a replay has no noise: the same input gives the same figures.";
+  out += fmt::format(" The lists have changes of {:.0f} % and more", 100 * kWorthTelling);
   if (review.timed) out += fmt::format(", of times {:.0f} %", 100 * kWorthTellingOfTimes);
   return out + ", the largest first" + (review.timed ? ", times last." : ".");
 }
@@ -94,7 +94,7 @@ std::string times_note(const Review& review) {
   for (const Case& one : review.cases) repeats = std::max(repeats, one.repeats);
   std::string out =
       "Times are of the kernel's code alone, with one writer and no disk. Where both decide alike, "
-      "no time is told.";
+      "no time is given.";
   if (repeats > 1)
     out += fmt::format(
         " Elsewhere a time is the median of {} runs in turn, and has changed if it differs by more "
@@ -104,8 +104,8 @@ std::string times_note(const Review& review) {
     out += fmt::format(" In {} decided alike, {}: that is noise.",
                        counted(review.bands.front().cases, "case", "cases"), bands_text(review));
   return out + fmt::format(
-                   " The guest's clock ticks every {} ns: one tick is no change of a median "
-                   "or of 99 %.",
+                   " The guest's clock ticks every {} ns: a difference of one tick does not count "
+                   "as a change of a median or of 99 %.",
                    allocator::kGuestTick);
 }
 
@@ -146,7 +146,7 @@ std::string failures_text(const Review& review, Change change) {
 
 std::string nothing_changed(const Review& review, Change change) {
   return failures_of(review).of(change).empty() ? "Nothing by 1 % or more."
-                                                : "Of the figures, none by 1 % or more.";
+                                                : "No figure by 1 % or more.";
 }
 
 std::string noise_text(const Figure& figure) {
@@ -176,7 +176,7 @@ std::string inputs_note(const Review& review) {
       "makes as well, from the same requests. It says what the answers for that capture are worth.";
   if (std::ranges::any_of(review.cases, &Case::aged))
     out +=
-        " Aged file systems are filled by drawn operations, the same ones for both, and no kernel "
+        " Random operations fill the aged file systems, the same ones for both, and no kernel "
         "recorded them.";
   return out;
 }
