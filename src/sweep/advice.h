@@ -11,18 +11,18 @@
 namespace e4r::sweep {
 
 // Recommendations from the finished points of one capture, by index. All three answers are on the
-// Pareto front; there are none where figures are missing. Among points that are equal in both
+// Pareto front. It is empty if figures are missing. Among points that are equal in both
 // figures, the one that changes least is named: recorded values first, then the kernel's defaults,
 // then the lower number.
 struct Advice {
   std::uint32_t capture = 0;
-  // Whether a point leaves files. Where none does, the cost of searches alone chooses all three;
-  // elsewhere a point that leaves none is no answer.
+  // Whether a point leaves files. If no point does, the cost of searches alone chooses all three;
+  // otherwise a point that leaves no file is not a candidate.
   bool files = true;
-  std::size_t cheapest = 0;  // least cost; of those, fewest pieces
-  std::size_t fewest = 0;    // fewest pieces; of those, least cost
-  // Least product of what a request costs and of pieces. A request counts as one step and those of
-  // its search: once searches cost next to nothing, pieces decide.
+  std::size_t cheapest = 0;  // least cost; among equals, fewest pieces
+  std::size_t fewest = 0;    // fewest pieces; among equals, least cost
+  // Least product of the cost of a request and of pieces. A request counts as one step and the
+  // steps of its search: once searches cost next to nothing, pieces decide.
   std::size_t balanced = 0;
   std::size_t dearest = 0;  // highest cost
   // The point of the first policy with the recorded value of every tunable; nullopt if there is no
@@ -47,7 +47,7 @@ struct Advice {
 // The advice as sentences.
 [[nodiscard]] std::vector<std::string> sentences(const Plan& plan, const Figures& figures,
                                                  const Advice& advice);
-// The advice for all captures on a terminal, one sentence per line; empty if there is none.
+// The advice for all captures on a terminal, one sentence per line; may be empty.
 [[nodiscard]] std::string advice_text(const Plan& plan, const Figures& figures);
 
 }  // namespace e4r::sweep

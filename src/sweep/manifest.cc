@@ -242,7 +242,7 @@ std::string elements_differ(const json::value& found, const json::value& wanted,
 Status identify_trace(const std::string& path, CaptureId& id) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(path, failed))
-    return error("{}: is no regular file: a sweep notes its checksum", path);
+    return error("{}: is not a regular file: a sweep notes its checksum", path);
   std::ifstream file(path, std::ios::binary);
   if (!file.is_open()) return error("{}: {}", path, errno_text(errno));
   std::vector<char> buffer(1 << 20);
@@ -303,7 +303,7 @@ Result<Range> parse_range(std::string_view text, const Plan& plan) {
   const auto first = parse_u64(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : parse_u64(text.substr(dash + 1));
   if (!first.ok() || !last.ok() || *first == 0 || *first > *last)
-    return error("'{}' is no range of points: give A-B, counted from 1", text);
+    return error("'{}' is not a range of points: give A-B, counted from 1", text);
   if (*last > plan.points.size())
     return error("{}: there are {} points", text, format_count(plan.points.size()));
   return Range{*first, *last};

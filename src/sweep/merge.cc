@@ -20,7 +20,8 @@ Status take_part(const std::string& directory, const std::string& manifest, cons
     if (into.lines[i].empty())
       ++into.count;
     else if (into.lines[i] != part.lines[i])
-      return error("{}: tells point {} otherwise than the parts before it", directory, i + 1);
+      return error("{}: its point {} differs from the same point of an earlier part", directory,
+                   i + 1);
     into.lines[i] = std::move(part.lines[i]);
   }
   return {};
@@ -48,7 +49,7 @@ Result<Joined> join(const std::vector<std::string>& directories, std::string_vie
     if (const Status taken = take_part(directory, manifest, out.plan, out.finished); !taken.ok())
       return taken.error();
   }
-  if (out.manifest.empty()) return error("no directory of a part");
+  if (out.manifest.empty()) return error("no part is given: give the directories of parts");
   return out;
 }
 

@@ -30,7 +30,7 @@ Status add_values(std::string_view part, Axis& axis) {
   const auto to = parse_u64(behind.substr(0, colon));
   const auto step = parse_u64(colon == std::string_view::npos ? "1" : behind.substr(colon + 1));
   if (!from.ok() || !to.ok() || !step.ok())
-    return error("{}: '{}' is no range: give A..B or A..B:STEP", name, printable(part));
+    return error("{}: '{}' is not a range: give A..B or A..B:STEP", name, printable(part));
   if (*step == 0) return error("{}: '{}': a step of 0 leads nowhere", name, part);
   if (*from > *to) return error("{}: '{}' runs backwards: give {}..{}", name, part, *to, *from);
   if ((*to - *from) / *step >= kMostCombinations)
@@ -51,7 +51,7 @@ Status check_values(const Axis& axis) {
   return {};
 }
 
-// The first element that equals an earlier one; the end if none does.
+// The first element that equals an earlier one, or the end.
 template <class List, class Of>
 auto repeated(const List& list, Of of) {
   for (auto it = list.begin(); it != list.end(); ++it)

@@ -223,7 +223,7 @@ std::string ranking_text(const Plan& plan, const Figures& figures, const results
     text += table_of(plan, ranking, equal_points(plan, figures, ranking), columns, most) + "\n";
   }
   return text + fmt::format(
-                    "*: none beats it in one without losing in the other: cost of searches "
+                    "*: no point beats it in one without losing in the other: cost of searches "
                     "({} + {}), pieces of files ({})\n"
                     "equal: points of the policy with the same figures; the one shown changes "
                     "least of what was recorded\n",

@@ -23,7 +23,7 @@ inline constexpr std::string_view kFragmentationRow = "files/extents";
 [[nodiscard]] Result<const results::Row*> find_metric(std::string_view key);
 [[nodiscard]] std::vector<const results::Row*> metrics();
 
-// A point's figure in a row; empty if the point is not finished or has none.
+// A point's figure in a row; empty if the point is not finished or lacks the figure.
 [[nodiscard]] results::Value figure(const Figures& figures, std::size_t index,
                                     const results::Row& row);
 
@@ -33,11 +33,12 @@ inline constexpr std::string_view kFragmentationRow = "files/extents";
 // The sum of kCostRows; empty if one of them is missing.
 [[nodiscard]] results::Value search_cost(const Figures& figures, std::size_t index);
 
-// Whether one of the points leaves files. Where one does, those that leave none have no answer to
-// how files lie: no piece at all is not few of them.
+// Whether one of the points leaves files. If one does, points without files do not count for the
+// layout of files: no piece at all is not the same as few pieces.
 [[nodiscard]] bool leaves_files(const Figures& figures, const std::vector<std::size_t>& points);
 
-// The finished points of one capture. Those of different captures are not held against each other.
+// The finished points of one capture. Points of different captures are not compared with each
+// other.
 struct Ranking {
   std::uint32_t capture = 0;
   std::vector<std::size_t> order;  // best first; equal ones by cost of searches, then by

@@ -13,7 +13,7 @@ namespace e4r::sweep {
 
 // A capture that is open and has been followed. All its points share it and only read it.
 struct Subject {
-  const replay::Session* session = nullptr;  // null if none of its points needs to run
+  const replay::Session* session = nullptr;  // null if no point of it needs to run
   allocator::Tunables recorded;
   // Sets up the decider for the capture under a policy.
   std::function<replay::Setup(const allocator::Policy&, const allocator::Tunables&)> setup;

@@ -33,14 +33,14 @@ bool is_leftover(const std::string& name) {
   });
 }
 
-// The names in a directory; none if it does not exist.
+// The names in a directory; empty if it does not exist.
 Result<std::vector<std::string>> names_in(const std::string& directory) {
   std::vector<std::string> out;
   std::error_code failed;
   const fs::file_status status = fs::status(directory, failed);
   if (status.type() == fs::file_type::not_found) return out;
   if (failed) return error("{}: {}", directory, failed.message());
-  if (!fs::is_directory(status)) return error("{}: is no directory", directory);
+  if (!fs::is_directory(status)) return error("{}: is not a directory", directory);
   for (fs::directory_iterator it(directory, failed), end; !failed && it != end;
        it.increment(failed))
     out.push_back(it->path().filename().string());

@@ -33,7 +33,7 @@ struct SweepOptions {
 class Sweeper {
  public:
   // Opens the captures of the plan and reads the directory without changing it. `metric` orders the
-  // directory's summary. Errors: an input that cannot be read or does not fit; those of
+  // directory's summary. Errors: an input that cannot be read or does not fit; the errors of
   // Store::look().
   [[nodiscard]] static Result<std::unique_ptr<Sweeper>> open(SweepOptions options, Plan plan,
                                                              const Range& range,
@@ -47,10 +47,11 @@ class Sweeper {
   [[nodiscard]] const Finished& finished() const { return store_ ? store_->finished() : memory_; }
   [[nodiscard]] std::uint64_t left() const { return range_.count() - finished().count; }
 
-  // Follows each capture that has points to run. Errors: those of check_fidelity(), unless `force`.
+  // Follows each capture that has points to run. Errors: the errors of check_fidelity(), unless
+  // `force`.
   [[nodiscard]] Status follow();
   // Runs the missing points. Writes the directory's files once nothing is left. If `stop` was set
-  // before that, --resume can continue. Errors: those of a replay or of the directory.
+  // before that, --resume can continue. Errors: the errors of a replay or of the directory.
   [[nodiscard]] Status run(const std::atomic<bool>& stop);
   // The figures of all points, once nothing is left.
   [[nodiscard]] const Figures& figures() const { return figures_; }

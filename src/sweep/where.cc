@@ -255,11 +255,11 @@ class Parser {
   Status numbers(const Node& node, std::size_t where) const {
     for (const Operand* o : {&node.a, &node.b})
       if (o->is == Operand::Is::text)
-        return at(
-            o->at,
-            fmt::format("'{}' is no number, and no tunable that --set gives{}", printable(o->text),
-                        known_.tunables.empty() ? std::string(": there is none")
-                                                : ": there are " + listed(known_.tunables)));
+        return at(o->at,
+                  fmt::format("'{}' is neither a number nor a tunable that --set gives{}",
+                              printable(o->text),
+                              known_.tunables.empty() ? std::string(": it gives none")
+                                                      : ": it gives " + listed(known_.tunables)));
     if (node.a.is == Operand::Is::number && node.b.is == Operand::Is::number)
       return at(where, "a number is compared with a number");
     return {};

@@ -17,7 +17,7 @@ namespace e4r::sweep {
 // The names that a condition may use. They must outlive its conditions.
 struct Vocabulary {
   std::vector<std::string_view> tunables;  // those that the sweep sets
-  std::vector<std::string_view> policies;  // those of the sweep, by their own names
+  std::vector<std::string_view> policies;  // the sweep's policies, by their own names
   std::vector<std::string_view> captures;
 };
 

@@ -68,7 +68,7 @@ TEST_F(MergeTest, PartsMayShareWhatTheyAgreeOn) {
   const std::string a = part("a", {1, 4}, {1, 2, 3, 4}), b = part("b", {3, 6}, {3, 4, 5, 6});
   EXPECT_EQ(refusal({a, b}), "none");
   const std::string c = part("c", {4, 6}, {4}, 8);
-  EXPECT_EQ(refusal({a, c}), c + ": tells point 4 otherwise than the parts before it");
+  EXPECT_EQ(refusal({a, c}), c + ": its point 4 differs from the same point of an earlier part");
 }
 
 TEST_F(MergeTest, RefusesWhatDoesNotBelongTogether) {

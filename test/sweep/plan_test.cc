@@ -58,7 +58,7 @@ TEST(Axis, SaysWhatIsWrong) {
   EXPECT_NE(mistake("mb_stripe="), "none");
   EXPECT_NE(mistake("mb_stripe=1,"), "none");
   EXPECT_NE(mistake("mb_stripe=1,x"), "none");
-  EXPECT_EQ(mistake("mb_stripe=1..x"), "mb_stripe: '1..x' is no range: give A..B or A..B:STEP");
+  EXPECT_EQ(mistake("mb_stripe=1..x"), "mb_stripe: '1..x' is not a range: give A..B or A..B:STEP");
   EXPECT_EQ(mistake("mb_stripe=1..5:0"), "mb_stripe: '1..5:0': a step of 0 leads nowhere");
   EXPECT_EQ(mistake("mb_stripe=5..1"), "mb_stripe: '5..1' runs backwards: give 1..5");
   EXPECT_EQ(mistake("mb_stripe=1,2,1"), "mb_stripe: 1 is given twice");
@@ -159,8 +159,8 @@ TEST(Plan, SaysWhatIsWrong) {
   EXPECT_EQ(plan_mistake(spec({"a"}, {"legacy"}, {"mb_stripe=0..9"}, "mb_stripe > 9")),
             "--where: none of 10 combinations meets it");
   EXPECT_EQ(plan_mistake(spec({"a"}, {"legacy"}, {}, "mb_stripe > 9")),
-            "--where: at 1: 'mb_stripe' is no number, and no tunable that --set gives: there is "
-            "none");
+            "--where: at 1: 'mb_stripe' is neither a number nor a tunable that --set gives: it "
+            "gives none");
   EXPECT_EQ(plan_mistake(spec({}, {"legacy"}, {})), "no capture to replay");
   EXPECT_EQ(plan_mistake(spec({"a"}, {}, {})), "no policy to replay under");
 }

@@ -176,7 +176,7 @@ TEST_F(StoreTest, RefusesWhatIsNotItsOwn) {
             "DIR: is not empty and holds no sweep: give another directory with -o");
   std::filesystem::remove_all(where_);
   std::ofstream(where_) << "a file";
-  EXPECT_EQ(refusal(manifest(), true), "DIR: is no directory");
+  EXPECT_EQ(refusal(manifest(), true), "DIR: is not a directory");
 }
 
 TEST_F(StoreTest, OneAtATime) {
@@ -231,7 +231,7 @@ TEST(Range, IsReadAndChecked) {
   EXPECT_EQ(mistake("6"), "6 to 6");
   EXPECT_EQ(mistake("1-7"), "1-7: there are 6 points");
   for (const char* text : {"0-3", "4-3", "a-b", "", "1-", "-3", "1-2-3"})
-    EXPECT_NE(mistake(text).find("is no range of points"), std::string::npos) << text;
+    EXPECT_NE(mistake(text).find("is not a range of points"), std::string::npos) << text;
 }
 
 TEST(Identity, OfATraceIsSizeAndChecksum) {

@@ -86,10 +86,10 @@ TEST(Where, SaysWhatIsWrongAndWhere) {
             "at 11: no policy 'best' in this sweep: it has legacy, cr1.5");
   EXPECT_EQ(mistake_in("capture == x"), "at 12: no capture 'x' in this sweep: it has a.e4c, b c");
   EXPECT_EQ(mistake_in("mb_strip == 1"),
-            "at 1: 'mb_strip' is no number, and no tunable that --set gives: there are "
+            "at 1: 'mb_strip' is neither a number nor a tunable that --set gives: it gives "
             "mb_order2_req, mb_stripe");
   EXPECT_EQ(mistake_in("mb_stripe == 99999999999999999999").substr(0, 40),
-            "at 14: '99999999999999999999' is no numb");
+            "at 14: '99999999999999999999' is neither");
   EXPECT_EQ(mistake_in("policy == 'legacy"), "at 11: the quote is not closed");
 }
 
