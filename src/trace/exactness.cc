@@ -71,12 +71,12 @@ std::vector<std::string> shrinker_obstacles(const TraceSummary& s) {
         "neither ext4_es_shrink nor ext4_es_shrink_scan_exit: calls cannot be compared");
   if (none(es_lookup_enter) != none(es_lookup_exit))
     out.emplace_back(
-        "one of ext4_es_lookup_extent_enter and ext4_es_lookup_extent_exit is missing: which "
-        "entries have a second chance is not known");
+        "one of ext4_es_lookup_extent_enter and ext4_es_lookup_extent_exit is missing, so it is "
+        "not known which entries have a second chance");
   for (const EventKind kind : {es_insert_extent, es_cache_extent, es_remove_extent})
     if (none(kind))
-      out.push_back(
-          fmt::format("no {}: right only if there were no such changes", event_name(kind)));
+      out.push_back(fmt::format("no {}: the trees are right only if there were no such changes",
+                                event_name(kind)));
   return out;
 }
 
@@ -89,24 +89,25 @@ std::vector<std::string> missing_kinds(const TraceSummary& s) {
     out.emplace_back(
         "neither ext4_mballoc_alloc nor ext4_mballoc_prealloc: decisions cannot be compared");
   if (none(allocate_blocks))
-    out.emplace_back(
-        "no ext4_allocate_blocks: where a file's blocks went is known only from the searches");
+    out.emplace_back("no ext4_allocate_blocks: only the searches show where a file's blocks went");
   if (none(new_inode_pa) && none(new_group_pa) && !none(mballoc_prealloc))
     out.emplace_back(
         "preallocations are used, but no ext4_mb_new_inode_pa or ext4_mb_new_group_pa was "
         "recorded");
   if (none(mballoc_free) && !none(free_blocks))
     out.emplace_back(
-        "blocks are freed, but without ext4_mballoc_free: which clusters is not known");
+        "blocks are freed without ext4_mballoc_free, so it is not known which clusters");
   if (none(free_blocks) && !none(mballoc_free))
     out.emplace_back(
-        "blocks are freed, but without ext4_free_blocks: whose they were is not known");
+        "blocks are freed without ext4_free_blocks, so it is not known whose they were");
   if (none(commit_flushing) || none(end_commit))
     out.emplace_back(
-        "no jbd2_commit_flushing and jbd2_end_commit: when freed blocks become usable is not "
-        "known");
+        "no jbd2_commit_flushing and jbd2_end_commit, so it is not known when freed blocks become "
+        "usable");
   if (none(allocate_inode))
-    out.emplace_back("no ext4_allocate_inode: right only if no inode was created during the trace");
+    out.emplace_back(
+        "no ext4_allocate_inode: the answer is right only if no inode was created during the "
+        "trace");
   return out;
 }
 
@@ -123,8 +124,8 @@ std::vector<std::string> ExactnessCheck::obstacles(const TraceSummary& s,
   if (!known.every_event) std::ranges::copy(missing_kinds(s), std::back_inserter(out));
   if (none(EventKind::buddy_bitmap_load) && !known.buddies_loaded)
     out.emplace_back(
-        "no ext4_mb_buddy_bitmap_load: right only if every group was loaded before the trace "
-        "began");
+        "no ext4_mb_buddy_bitmap_load: the answer is right only if every group was loaded before "
+        "the trace began");
   if (interleaved_ > 0)
     out.push_back(fmt::format(
         "several writers: {} requests have another thread's request or answer between theirs",

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> byt
       (options.format == Format::unknown && peeked.head.starts_with(dat::kMagic)))
     return dat::dat_trace(std::move(peeked.source), name, options);
   if (options.buffer)
-    return error("{}: is no trace-cmd recording, so it has no buffer to choose", name);
+    return error("{}: is not a trace-cmd recording, so it has no buffer to choose", name);
   if (options.format == Format::e4t ||
       (options.format == Format::unknown && peeked.head.starts_with(e4t::kMagic)))
     return e4t::e4t_trace(std::move(peeked.source), name, options);
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Trace>> open_trace_source(std::unique_ptr<ByteSource> byt
       options.format != Format::unknown ? options.format : recognise_text(peeked.head);
   if (format == Format::unknown)
     return error(
-        "{}: is no trace: neither ftrace, trace-cmd report nor perf script text, nor a "
+        "{}: is not a trace: neither ftrace, trace-cmd report nor perf script text, nor a "
         "trace-cmd recording, nor .e4t",
         name);
   return text_trace(std::move(peeked.source), format, name, options);
@@ -90,7 +90,7 @@ std::string device_name(std::uint32_t dev) {
 Result<Generation> parse_generation(std::string_view text) {
   for (const auto& [word, generation] : kGenerationWords)
     if (text == word) return generation;
-  return error("'{}' is no kernel generation: give 6.1, 6.5 or cr1.5", text);
+  return error("'{}' is not a kernel generation: give 6.1, 6.5 or cr1.5", text);
 }
 
 }  // namespace e4r::trace

@@ -100,7 +100,7 @@ TEST(Recording, OneBufferOfSeveral) {
                                  all.summary.count(EventKind::end_commit));
   EXPECT_EQ(read_file(file, none).error, file + ": has no buffer 'other', only '', 'side'");
   EXPECT_EQ(read_file(data("ftrace.txt"), side).error,
-            data("ftrace.txt") + ": is no trace-cmd recording, so it has no buffer to choose");
+            data("ftrace.txt") + ": is not a trace-cmd recording, so it has no buffer to choose");
 }
 
 // ---- synthetic recordings

@@ -241,7 +241,7 @@ TEST(FtraceText, MalformedEventsNameFileLineAndField) {
   EXPECT_EQ(read_text("# tracer: nop\n\n" + no_number + good).error,
             "t:3: malformed ext4_mb_buddy_bitmap_load event: 'group' has no proper value" + kOffer);
   EXPECT_EQ(read_text(good + "what is this?\n").error,
-            "t:2: this is no line of ftrace text output" + kOffer);
+            "t:2: this is not a line of ftrace text output" + kOffer);
   for (const char* body : {"dev 98,0 group 4294967296", "dev 98 group 1", "dev 98,0 group -1",
                            "dev 98,0 group 1x", "dev 9999999,0 group 1", "dev 98,0 group", ""})
     EXPECT_NE(read_text(fmt::format("{0}{1}{0}", good, line("ext4_mb_bitmap_load", body))).error,
@@ -396,7 +396,7 @@ TEST(FtraceText, EmptyTracesAreTracesWithoutEvents) {
 
 TEST(Recognition, SaysWhatItCannotRead) {
   EXPECT_EQ(read_text("hello\nworld\n").error,
-            "t: is no trace: neither ftrace, trace-cmd report nor perf script text, nor a "
+            "t: is not a trace: neither ftrace, trace-cmd report nor perf script text, nor a "
             "trace-cmd recording, nor .e4t");
   EXPECT_NE(read_text("PERFILE2abc").error.find("perf script"), std::string::npos);
 }

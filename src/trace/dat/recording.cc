@@ -77,7 +77,7 @@ class Reader {
       : file_(file), lenient_(lenient), warnings_(&warnings) {}
 
   Result<Recording> read() {
-    if (!file_.starts_with(kMagic)) return error("is no trace-cmd recording");
+    if (!file_.starts_with(kMagic)) return error("is not a trace-cmd recording");
     Cursor head(file_, false);
     head.take(kMagic.size());
     const std::string_view version = head.string();

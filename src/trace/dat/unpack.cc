@@ -13,7 +13,7 @@ Result<Packing> parse_packing(std::string_view name) {
   if (name == "zlib") return Packing::zlib;
   if (name == "zstd") return Packing::zstd;
   return error(
-      "compressed with '{}', of which this program knows nothing: unpack it with "
+      "compressed with '{}', which this program does not know: unpack it with "
       "'trace-cmd convert --compression none'",
       printable(name, 32));
 }

@@ -122,7 +122,7 @@ class E4tTrace final : public Trace {
     started_ = true;
     if (head.size() < kHeaderBytes) return last_damage("the file ends within its header");
     if (std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0)
-      return error("{}: is no .e4t file", name());
+      return error("{}: is not an .e4t file", name());
     const unsigned version = head[8] | head[9] << 8;
     if (version != kVersion)
       return error("{}: is .e4t version {}, but this program reads version {}", name(), version,
@@ -147,7 +147,7 @@ class E4tTrace final : public Trace {
     f.sum = get_le<std::uint32_t>(&f.bytes[12]);
     if (f.type == 'B' && f.size <= kMaxBlockBytes && f.events <= kBlockEvents) return read_block(f);
     if (f.type == 'E' && f.size <= kMaxEndBytes) return read_end(f);
-    return last_damage("at byte {}: no frame of .e4t", block_offset_);
+    return last_damage("at byte {}: not a frame of .e4t", block_offset_);
   }
 
   Status read_block(const Frame& f) {

@@ -53,10 +53,10 @@ constexpr std::array<Form, 3> kForms = {{
      "has raw fields, as `trace-cmd report -R` and Perfetto print them: give the output of "
      "`trace-cmd report`, the trace.dat itself, or the text of tracefs"},
     {is_perf_trace,
-     "is the output of `perf trace`: give that of `perf record -e 'ext4:*' -e 'jbd2:*'` and `perf "
-     "script --ns`"},
+     "is the output of `perf trace`: give the output of `perf record -e 'ext4:*' -e 'jbd2:*'` and "
+     "`perf script --ns`"},
     {is_blkparse,
-     "is the output of blkparse, in which ext4's events are not: record with `e4replay record`"},
+     "is the output of blkparse, which has no events of ext4: record with `e4replay record`"},
 }};
 
 }  // namespace
@@ -70,7 +70,7 @@ std::string_view foreign_form(std::string_view head) {
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (head[first] == '{' || head[first] == '[') &&
       head.find("\"ph\"") != std::string_view::npos)
-    return "is JSON for Perfetto or Chrome: give the trace that it was made of";
+    return "is JSON for Perfetto or Chrome: give the trace that it was made from";
   while (!head.empty()) {
     const std::size_t end = head.find('\n');
     if (end == std::string_view::npos) break;  // possibly a truncated line

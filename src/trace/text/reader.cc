@@ -166,13 +166,13 @@ class TextTrace final : public Trace {
     }
     if (!noise_.add(line))
       return error(
-          "{}:{}: {} lines up to here are no events, which no recorder writes: give a trace",
+          "{}:{}: {} lines up to here are not events, and no recorder writes so many: give a trace",
           name(), lines_.number(), format_count(noise_.lines()));
     if (is_decoration(line)) {
       const bool blank_start = !lines_.terminated() && line.starts_with(' ');
       return blank_start ? cut_short() : Result<bool>(false);
     }
-    return malformed("this is no line of {} output", format_name(summary_.format));
+    return malformed("this is not a line of {} output", format_name(summary_.format));
   }
 
   void lost(const LostMarker& marker, Event& event) {
