@@ -186,7 +186,7 @@ Complaints ignores_tunables_of_others(const Policy& policy) {
     const std::vector<trace::Event> least = with(policy, info, 0);
     for (const std::uint64_t value : {std::uint64_t{1}, std::uint64_t{2}, info.max})
       if (with(policy, info, std::min(value, info.max)) != least)
-        out.push_back(fmt::format("{}={} changes decisions, and is no tunable of the policy",
+        out.push_back(fmt::format("{}={} changes decisions, and is not a tunable of the policy",
                                   info.name, std::min(value, info.max)));
   }
   return out;

@@ -29,7 +29,7 @@ struct ModelShape {
   }
 };
 
-// Block sizes from 1K to 64K, bigalloc, short last groups, groups whose size is no multiple of a
+// Block sizes from 1K to 64K, bigalloc, short last groups, groups whose size is not a multiple of a
 // bitmap word, one group to forty, with and without flex_bg, journal, checksums, stripe and
 // extents.
 [[nodiscard]] const std::vector<ModelShape>& model_shapes();
