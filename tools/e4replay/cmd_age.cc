@@ -38,7 +38,7 @@ struct Options {
   std::string kernel_log;
 };
 
-// The inodes of files, one a line; none without a file.
+// The inodes of files, one per line; empty without a file.
 Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
                                               const image::SuperblockInfo& g) {
   if (path.empty()) return std::vector<std::uint32_t>();
@@ -49,15 +49,15 @@ Result<std::vector<std::uint32_t>> read_slots(const std::string& path,
     const auto ino = parse_u64(line);
     if (!ino.ok() || *ino == 0 || *ino > g.inodes_count)
       return error(
-          "{}: line {}: '{}' is no inode of the image: give numbers of 1 to {}, one a line", path,
-          out.size() + 1, line, g.inodes_count);
+          "{}: line {}: '{}' is not an inode of the image: give numbers of 1 to {}, one a line",
+          path, out.size() + 1, line, g.inodes_count);
     out.push_back(static_cast<std::uint32_t>(*ino));
   }
   if (out.empty()) return error("{}: is empty: give inode numbers, one a line", path);
   return out;
 }
 
-// The old name sounds like that of an input: nobody's file is lost by it.
+// The old name sounds like the name of an input, so it must not destroy a file.
 Status take_old_name(Options& options) {
   if (options.real.empty()) return {};
   if (!options.operations.empty())
@@ -152,10 +152,10 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--profile", options->profile, "sizes and ages of files: a profile, or a file")
       .type_name("PROFILE");
   app.add_option("--until", options->until,
-                 "when it is old enough (utilisation 0.8, turnover 1x: what was written, in sizes "
+                 "when to stop (utilisation 0.8, turnover 1x: what was written, in sizes "
                  "of the file system)")
       .type_name("WHEN");
-  app.add_option("--seed", options->seed, "of all that is drawn (1)").type_name("N");
+  app.add_option("--seed", options->seed, "seed of all random choices (1)").type_name("N");
   app.add_option("-p,--policy", options->policy, "policy that allocates, or kernel:FILE (legacy)")
       .type_name("POLICY");
   app.add_option("--set", options->settings, "set a tunable; may be given again")
@@ -167,13 +167,13 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--slots", options->slots,
                  "inode numbers of the files to write, one a line (default: spread over the disk)")
       .type_name("FILE");
-  app.add_option("--pid", options->pid, "of the writer: decides where nodelalloc begins (0)")
+  app.add_option("--pid", options->pid,
+                 "process id of the writer: decides where nodelalloc begins (0)")
       .type_name("N");
   app.add_option("--write-operations", options->operations,
                  "write the operations down, for a mounted file system")
       .type_name("FILE");
-  app.add_option("--real", options->real,
-                 "as --write-operations, by its name of before; there must be no such file")
+  app.add_option("--real", options->real, "old name of --write-operations; the file must not exist")
       .type_name("FILE");
   app.add_option("--json", options->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");

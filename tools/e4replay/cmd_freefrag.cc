@@ -42,12 +42,12 @@ Result<std::uint64_t> parse_chunk(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (ec != std::errc() || digits.empty() || end != digits.data() + digits.size())
-    return error("'{}' is no chunk size: give a number of KB, such as 1024", text);
+    return error("'{}' is not a chunk size: give a number of KB, such as 1024", text);
   return value;
 }
 
-// Bytes that the device drops at once; 0 of a file, and where it drops none. A partition has its
-// queue in the directory above its own.
+// The discard granularity in bytes; 0 for a file, and for a device that cannot discard. A partition
+// has its queue in the directory above its own.
 std::uint64_t granularity_of(const std::string& path) {
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0 || !S_ISBLK(st.st_mode)) return 0;
@@ -101,14 +101,15 @@ Result<int> run(const Options& options) {
   for (const std::string& warning : image.warnings()) warn(warning);
   if (free.text_is_wrong() && options.json != "-")
     warn(options.image +
-         ": e2freefrag misreads bigalloc and its text is followed here; --json has the true sizes");
+         ": e2freefrag misreads bigalloc, and this text has the same sizes; --json has the true "
+         "ones");
   if (free.superblock_is_old())
     warn(fmt::format(
         "{}: its superblock counts {} free blocks, its bitmaps have {}{}", options.image,
         format_count(free.superblock.free_blocks_count), format_count(free.extents.blocks),
         options.json == "-"
             ? ""
-            : ": percentages of the text are of the former, as e2freefrag prints them"));
+            : ": percentages in the text are shares of the former, as in e2freefrag's"));
   if (!options.extract.empty())
     E4R_CHECK(image::write_copy(opened.path, outputs.named(options.extract)));
   E4R_CHECK(print(free, outputs.named(options.json)));
@@ -122,7 +123,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .required()
       .type_name("IMAGE|FILE.e4c");
   app.add_option("--extract-image", options->extract,
-                 "write the image as a sparse file as well: of a capture, what it holds of it")
+                 "write the image as a sparse file as well; of a capture, the parts that it holds")
       .type_name("OUT");
   app.add_option("-c", options->chunk, "also count aligned chunks of this many KB").type_name("KB");
   app.add_flag("--aligned", options->aligned,

@@ -171,28 +171,29 @@ Result<int> run(const Options& options) {
 
 std::function<Result<int>()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  declare_sides(app, *o, "the policy that is to be found worse");
+  declare_sides(app, *o, "the policy that the hunt wants to find worse");
   app.add_option("-o,--output", o->output, "where the capture of the case goes")
       .type_name("FILE.e4c");
   app.add_option("--objective", o->objective,
-                 "what is to be worse: steps, ns, or a figure of a review (steps)")
+                 "what should get worse: steps, ns, or a figure of a review (steps)")
       .type_name("FIGURE");
   declare_side_settings(app, *o);
-  app.add_option("--tunables", o->tunables,
-                 "tunables of both that are chosen, comma-separated (mb_stripe); empty: none")
+  app.add_option(
+         "--tunables", o->tunables,
+         "tunables that the hunt chooses for both, comma-separated (mb_stripe); empty: none")
       .type_name("NAME[,NAME...]");
   app.add_option("--least-requests", o->least_requests,
-                 "a case with fewer requests to the allocator is none (100)")
+                 "leave out cases with fewer requests to the allocator (100)")
       .type_name("N");
-  app.add_option("--largest", o->largest, "no file system is larger (4G)").type_name("SIZE");
-  app.add_option("--trials", o->trials, "how many cases are tried (2000)").type_name("N");
+  app.add_option("--largest", o->largest, "size of the largest file system (4G)").type_name("SIZE");
+  app.add_option("--trials", o->trials, "how many cases the hunt tries (2000)").type_name("N");
   app.add_option("--for", o->duration,
                  "end after this time (90s, 10m); --trials is then 10000000 unless given")
       .type_name("TIME");
   app.add_option("--shrink-trials", o->shrink_trials,
-                 "and how many to make the worst one smaller (1000)")
+                 "how many more it tries to make the worst case smaller (1000)")
       .type_name("N");
-  app.add_option("--seed", o->seed, "of all that is drawn (1)").type_name("N");
+  app.add_option("--seed", o->seed, "seed of all random choices (1)").type_name("N");
   app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")
       .type_name("FILE");
   app.add_option("--threads", o->threads, "threads to use (default: one per CPU)").type_name("N");

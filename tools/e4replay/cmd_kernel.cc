@@ -60,7 +60,7 @@ Status check_tools() {
   return error("a kernel's build needs {}: apt install build-essential flex bison bc", missing);
 }
 
-// The lines of a log that say what went wrong; its last ones when none does.
+// The lines of a log that say what went wrong; its last lines if no line does.
 std::string reason(const std::string& log) {
   constexpr std::size_t kMost = 5;
   const auto text = read_file(log);
@@ -108,7 +108,7 @@ Status make(const std::string& directory, const guest::Tree& tree, const std::st
   E4R_TRY(const int status, run_child("/bin/sh", argv));
   if (status == 0) return {};
   if (status > 128) return error("{}: the build was ended by signal {}", tree.path, status - 128);
-  return error("{}: does not build: {}; {} has all of it", tree.path, reason(log), log);
+  return error("{}: does not build: {}; {} has the whole output", tree.path, reason(log), log);
 }
 
 // One kernel to make: where it goes, and what of the tree is otherwise for it.
@@ -248,7 +248,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("A..B")
       .excludes(patch);
   sub.add_option("--base", options->base,
-                 "the one without the change (default: FILE with \"-base\" before its ending)")
+                 "the kernel without the change (default: FILE with \"-base\" before its ending)")
       .type_name("FILE");
   sub.add_option("--build-dir", options->directory,
                  "where objects are kept (default: ~/.cache/e4replay/kernels)")

@@ -21,8 +21,8 @@ namespace cmd_map {
 namespace {
 
 constexpr unsigned kMost = 1000;  // columns, and rows
-constexpr unsigned kBeside = 13;  // characters of a line that are no cell
-constexpr unsigned kAbove = 4;    // lines that are no row
+constexpr unsigned kBeside = 13;  // characters of a line outside of the cells
+constexpr unsigned kAbove = 4;    // lines outside of the rows
 constexpr unsigned kLeastRows = 8, kMostRows = 24;
 
 struct Options {
@@ -37,7 +37,7 @@ struct Options {
   image::OpenOptions open;
 };
 
-// Whether the terminal of this user shows what is no ASCII.
+// Whether the terminal of this user shows characters outside of ASCII.
 bool speaks_utf8() {
   const locale_t locale = newlocale(LC_CTYPE_MASK, "", nullptr);
   if (locale == nullptr) return false;

@@ -14,15 +14,15 @@ namespace cmd_policies {
 namespace {
 
 std::string_view verified(const allocator::Policy& p) {
-  return p.verified.empty() ? "no: it was held against no kernel" : p.verified;
+  return p.verified.empty() ? "no: it was never compared with a kernel" : p.verified;
 }
 
-// What its decisions were held against beside recordings, with a name in front.
+// What its decisions were compared with, besides recordings, with a name in front.
 std::string code_line(const allocator::Policy& p, std::string_view name) {
   return p.code.empty() ? std::string() : fmt::format("{}{}\n", name, p.code);
 }
 
-// All that there are; a file that is none is passed over with a warning.
+// All policies that exist; a file without a policy is skipped with a warning.
 std::vector<const allocator::Policy*> all_policies() {
   const auto own = allocator::policies();
   std::vector<const allocator::Policy*> out(own.begin(), own.end());

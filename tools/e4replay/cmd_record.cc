@@ -59,8 +59,7 @@ Status parse(Options& o) {
   o.recorder.full = o.events == "full";
   if (!o.recorder.full && o.events != "minimal")
     return error("--events {}: give minimal or full", o.events);
-  if (o.recorder.target.empty())
-    return error("what is to be recorded is missing: give a mount point");
+  if (o.recorder.target.empty()) return error("there is nothing to record: give a mount point");
   for (const std::string& word : o.command)
     o.recorder.command += (o.recorder.command.empty() ? "" : " ") + word;
   return {};
@@ -261,8 +260,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
                  "let writers wait no longer than this while the start image is read (2s)")
       .type_name("TIME");
   app.add_flag("--settle", r.settle,
-               "first drop what is unused from the cache of inodes, and so most preallocations");
-  app.add_option("--clock", options->clock, "of the trace: mono, mono_raw or boot")
+               "first drop unused inodes from the cache, and with them most preallocations");
+  app.add_option("--clock", options->clock, "clock of the trace: mono, mono_raw or boot")
       .type_name("CLOCK");
   app.add_option("--buffer", options->buffer,
                  "trace buffer of each CPU to begin with (8M); it grows when events are lost")
@@ -270,7 +269,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--events", options->events,
                  "what to record: minimal, or full: file sizes and open writers too (BPF)")
       .type_name("SET");
-  app.add_flag("--clean", options->clean, "put back what a killed recorder has left, and end");
+  app.add_flag("--clean", options->clean, "undo what a killed recorder left behind, and end");
   app.add_flag("--no-progress", options->no_progress, "no status line on the terminal");
   return [options]() -> Result<int> {
     if (!options->clean) {
@@ -287,7 +286,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
 
 const Command& record_command() {
   static const Command kCommand = {
-      "record", "record a mounted ext4 file system into one file that answers (root)",
+      "record", "record a mounted ext4 file system into one file for replays (root)",
       "  e4replay record /data -o run.e4c -- fio job.fio     while a command runs\n"
       "  e4replay record /data --for 10m                     for a time, or until Ctrl-C\n"
       "  e4replay record /dev/vdb -- ./mount-and-test.sh     from before it is mounted\n"

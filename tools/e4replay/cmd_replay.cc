@@ -32,7 +32,7 @@ struct Options {
   std::string cpus;
   bool histogram = false;
   bool all = false;
-  std::size_t files = 0;  // 0: none was asked for
+  std::size_t files = 0;  // 0: no list was requested
   bool first_difference = false;
   bool force = false;
   std::string kernel_log;
@@ -176,7 +176,8 @@ Status take_files(const std::string& text, Options& options) {
   const auto number = text.empty() ? Result<std::uint64_t>(kFiles) : parse_u64(text);
   if (!number.ok() || *number == 0)
     return error(
-        "--files: '{}' is no number of files: give --files=20, or --files behind the inputs", text);
+        "--files: '{}' is not a number of files: give --files=20, or --files behind the inputs",
+        text);
   options.files = *number;
   return {};
 }
@@ -193,7 +194,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("OUT");
   app.add_flag("--force", options->force,
                "answer although the model follows less than 90 % of the recorded decisions");
-  app.add_flag("--all", options->all, "every row of the table, also those alike in all columns");
+  app.add_flag("--all", options->all,
+               "show every row of the table, even if it is alike in all columns");
   app.add_option(
          "--files", [options](const std::string& text) { return take_files(text, *options); },
          "the N files with most extents in any column (default: 10), with their paths where the "

@@ -52,7 +52,7 @@ Result<std::vector<age::Profile>> find_profiles(const std::vector<std::string>& 
   return out;
 }
 
-// All that are to be reviewed, those of the directory first.
+// All captures to review; the captures of the directory come first.
 Result<std::vector<app::CaptureName>> captures_of(const Options& options) {
   std::vector<std::string> words;
   if (!options.corpus.empty()) {
@@ -194,17 +194,17 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .type_name("DIR");
   declare_side_settings(app, *o);
   app.add_option("--aged", o->aged,
-                 "age file systems as well, until they have been written so many times (0)")
+                 "age file systems as well, until they have been written this many times (0)")
       .type_name("N");
-  app.add_option("--size", o->size, "of the file systems that are aged (10G)").type_name("SIZE");
+  app.add_option("--size", o->size, "size of the aged file systems (10G)").type_name("SIZE");
   app.add_option("--profiles", o->profiles,
-                 "profiles that they are aged by, comma-separated (agrawal,meyer,wang-lanl)")
+                 "profiles of the aged file systems, comma-separated (agrawal,meyer,wang-lanl)")
       .type_name("PROFILE[,PROFILE...]");
-  app.add_option("--seed", o->seed, "of what ageing draws (1)").type_name("N");
+  app.add_option("--seed", o->seed, "seed of the ageing (1)").type_name("N");
   app.add_flag("--force", o->force,
                "compare also where the model follows less than 90 % of the recorded decisions");
   app.add_option("--repeats", o->repeats,
-                 "runs of two kernels, in turn, that a time is the median of where they decide "
+                 "runs of each kernel, in turn; a time is the median of its runs where both decide "
                  "differently (3)")
       .type_name("N");
   app.add_option("--json", o->json, "write JSON to FILE as well; -: instead of the text")

@@ -61,12 +61,12 @@ Status check_agreement(const ShrinkerReport& report) {
   if (!percent)
     return error(
         "{}: no call of the shrinker is recorded whole, so nothing shows that the model follows "
-        "the kernel; --force answers all the same",
+        "the kernel; --force answers anyway",
         report.trace);
   return error(
       "{}: {} follows only {} of {} recorded calls and {} of {} lookups: first difference at {}; {}"
       "check that the trace began before the file system was mounted, that no events were lost, "
-      "and --recorded; --force answers all the same",
+      "and --recorded; --force answers anyway",
       report.trace, report.recorded.followed.model->name, format_count(a.scans.same),
       format_count(a.scans.all), format_count(a.lookups.same), format_count(a.lookups.all), a.first,
       in_the_way(report.not_understood));

@@ -181,7 +181,7 @@ Result<int> sweep_all(const Options& options, Wanted wanted) {
   return tell_result(options, outputs, wanted, sweeper->figures());
 }
 
-// The sweep's words for a shell, but for those that each job has of its own.
+// The sweep's words for a shell, except the words that each job has of its own.
 std::string command_of(const Options& options) {
   std::string out = "sweep";
   for (const std::string& capture : options.captures) out += " " + shell_quoted(capture);
@@ -267,7 +267,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("-o,--output", o->directory, "directory for the results (default: table only)")
       .type_name("DIR");
   app.add_flag("--resume", o->resume, "go on with what is in the directory");
-  app.add_option("--points", o->points, "only these of the points (--dry-run numbers them)")
+  app.add_option("--points", o->points, "only these points (--dry-run numbers them)")
       .type_name("A-B");
   app.add_option("--best", o->best, "figure that orders the table (mb_stats/extents_scanned)")
       .type_name("METRIC");
@@ -279,7 +279,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--emit", o->emit, "print a script that runs the sweep in jobs: slurm or parallel")
       .type_name("KIND")
       .one_of({"slurm", "parallel"});
-  app.add_option("--jobs", o->jobs, "of --emit: how many jobs (16)").type_name("N");
+  app.add_option("--jobs", o->jobs, "number of jobs for --emit (16)").type_name("N");
   app.add_flag("--merge", o->merge, "join the parts in these directories into one result");
   app.add_flag("--force", o->force,
                "answer although the model follows less than 90 % of the recorded decisions");

@@ -179,7 +179,7 @@ struct Cut {
     const auto low = parse_u64(text.substr(0, dash));
     const auto high = parse_u64(dash == std::string::npos ? "" : text.substr(dash + 1));
     if (!low.ok() || !high.ok() || *low == 0 || *high < *low)
-      return error("'{}' is no range of events: give FIRST-LAST, from 1", text);
+      return error("'{}' is not a range of events: give FIRST-LAST, from 1", text);
     begin = *low;
     end = *high;
     return {};
@@ -246,8 +246,8 @@ std::function<Result<int>()> declare(CommandLine& app) {
   const auto convert = declare_output<Convert>(convert_app);
   convert_app
       .add_option("--image", convert->image,
-                  "the start image: to put into an .e4c, with what lies beside the trace; or "
-                  "to write of one, with what it notes")
+                  "the start image: to put into an .e4c, with the files beside the trace; or to "
+                  "write from an .e4c, with its notes")
       .type_name("FILE");
   convert_app.add_flag("--anonymize", convert->anonymize,
                        "to .e4c: without names and times, with other inode numbers; every decision "

@@ -42,7 +42,7 @@ constexpr std::array<std::pair<const char*, std::string_view>, 3> kNotes = {{
 struct Material {
   std::optional<Capture> capture;  // the input, if it is one
   MemoryImage image;               // a copy, to be changed
-  std::string image_path;          // empty: none
+  std::string image_path;          // empty: not given
   capture::StartFacts start;
   capture::EndFacts end;
 };
@@ -116,7 +116,7 @@ Result<std::uint32_t> stream_goals(const trace::TraceSummary& trace, std::uint32
   if (trace.streams_without_start == 0) return 1u;
   if (possible_cpus == 0)
     return error(
-        "--anonymize: how many CPUs were possible is not recorded, and inode numbers decide with "
+        "--anonymize: the number of possible CPUs is not recorded, and inode numbers decide with "
         "it: give a capture of `e4replay record`");
   return std::max(std::min(possible_cpus, (groups + 3) / 4), 1u);
 }
@@ -255,7 +255,7 @@ Status write_files_of_capture(const CaptureConversion& conversion) {
                         conversion.outputs.named(app::name_beside(conversion.output, suffix)));
   };
   E4R_CHECK(write(names::kTunables, "tunables"));
-  // Counts of a kernel that had counted before cannot be held against a trace's alone.
+  // Counts of a kernel that had counted before cannot be compared with the counts of a trace.
   if (quiet) E4R_CHECK(write(names::kEndGroups, "mb_groups"));
   if (quiet && capture.text(names::kStartStats) == nullptr)
     E4R_CHECK(write(names::kEndStats, "mb_stats"));

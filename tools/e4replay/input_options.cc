@@ -57,7 +57,7 @@ void declare_inputs(CommandLine& app, InputArguments& o) {
   app.add_flag("--lenient", o.lenient, "skip malformed trace lines instead of stopping");
   app.add_flag("--any-ratio", o.any_ratio, kAnyRatioHelp);
   app.add_flag("--strict", o.strict, "stop at a damaged group instead of leaving it out");
-  app.add_flag("--check", o.check, "verify the allocator's invariants on the way");
+  app.add_flag("--check", o.check, "verify the allocator's invariants during the replay");
   app.add_option(
          "--explain",
          [&o](const std::string& text) -> Status {

@@ -12,7 +12,7 @@
 namespace e4r::tools {
 namespace {
 
-// mke2fs makes none with a journal in less than about half of it.
+// mke2fs makes no file system with a journal in less than about half of it.
 constexpr std::uint64_t kLeastBytes = 8 << 20;
 
 // Of a file system that is the same whenever it is made.
@@ -22,7 +22,7 @@ constexpr const char* kFixedUuid = "e4e4e4e4-e4e4-4e4e-8e4e-e4e4e4e4e4e4";
 
 Result<std::uint64_t> parse_start_size(const std::string& size) {
   const auto bytes = parse_size(size);
-  if (!bytes.ok()) return error("{}: is no size such as 10G", size);
+  if (!bytes.ok()) return error("{}: is not a size such as 10G", size);
   if (*bytes < kLeastBytes)
     return error("{}: is too small for a file system that ages: give {} or more", size,
                  format_size(kLeastBytes));

@@ -11,12 +11,12 @@
 // What a file system is aged from.
 namespace e4r::tools {
 
-// An image that is to be read: one that there is, or one that is made for it and has no name, so
-// that nothing is left of it whatever ends the program.
+// An image to read: an existing one, or a new one without a name, so that nothing is left of it
+// however the program ends.
 class StartImage {
  public:
-  // An image that there is; or, by a size such as "10G", a file system that mke2fs makes on the
-  // disk where the aged one is to be.
+  // An existing image; or, by a size such as "10G", a file system that mke2fs makes on the disk of
+  // the aged image.
   [[nodiscard]] static Result<StartImage> open(const std::string& target, const OutputName& output);
   // A file system of the size, in `directory`. `block_size` in bytes; 0: mke2fs chooses.
   // `repeatable`: the same bytes each time, whatever the time is.

@@ -63,8 +63,7 @@ std::string generation_text(const TraceSummary& s) {
   if (!s.generation_guessed || !s.kernel.empty()) return std::string(generation_name(s.generation));
   return fmt::format(
       "{} or another before 6.5, judging by criteria that are digits up to 3 (6.5 and 6.6 print "
-      "digits, "
-      "too: if it was one of those, give --generation 6.5)",
+      "digits too: if it was one of these, give --generation 6.5)",
       generation_name(s.generation));
 }
 
