@@ -23,7 +23,7 @@ mapfile -t series < <(patches)
 [ ${#series[@]} -gt 0 ] || die "series '$name' has no patches"
 for patch in "${series[@]}"; do
     [ -e "$patches_dir/$patch" ] || die "$patch is listed in $series_file but not there"
-    grep -q '^Subject: ' "$patches_dir/$patch" || die "$patch is no mail with a description"
+    grep -q '^Subject: ' "$patches_dir/$patch" || die "$patch is not a mail with a description"
 done
 
 stamp=$({

@@ -146,7 +146,7 @@ done
 [ -n "$checkout" ] || refuse "which xfstests? Give --xfstests DIR or set E4R_XFSTESTS, a checkout of \
 https://git.kernel.org/pub/scm/fs/xfs/xfstests-dev.git"
 { [ -x "$checkout/check" ] && [ -d "$checkout/tests/generic" ]; } ||
-    refuse "'$checkout' is no checkout of xfstests: it has no check and tests/generic"
+    refuse "'$checkout' is not a checkout of xfstests: it has no check and tests/generic"
 checkout=$(cd "$checkout" && pwd)
 if [ -z "$stock" ]; then
     stock=$(base_of "$patched")

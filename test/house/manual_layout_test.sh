@@ -21,7 +21,7 @@ for page in "$pages"/*.[158]; do
     text=$(MANWIDTH=80 LC_ALL=C.UTF-8 man -P cat -l "$page" 2>/dev/null | tr -s ' \n' ' ')
     [[ $text == *"${name%.*} - "* ]] || complain "$name: its section NAME has another name"
     while read -r reference; do
-        [ -e "$pages/$reference" ] || complain "$name refers to $reference, which is no page"
+        [ -e "$pages/$reference" ] || complain "$name refers to $reference, which does not exist"
     done < <(sed 's/\\-/-/g; s/\\f[BIR]//g' "$page" |
         grep -oE '\b(e4replay|e4c|e4t|mke2fs-lazy|tune2fs-lazy)(-[a-z]+)? ?\([158]\)' |
         tr -d ' )' | tr '(' . | sort -u)

@@ -178,7 +178,7 @@ TEXT
 } | tables 1
 result 4k ext4/001 stock pass | tables 3
 echo "4k ext4/001 stock 1 pass" | tables 3
-grep -q "line 1 of the results is none" "$work/got" || fail "said: $(cat "$work/got")"
+grep -q "line 1 of the results is not a result" "$work/got" || fail "said: $(cat "$work/got")"
 tables 3 </dev/null
 
 # ---- Which tests.
@@ -206,7 +206,7 @@ chosen "generic/001 generic/010" "" "" "generic/*"
 chosen "ext4/001 ext4/002 ext4/003-name generic/001 generic/010" quick,stress "" "ext4/00?"
 chosen "ext4/001 ext4/002 generic/010" all aio ""
 chosen "no test 'ext4/9': give names like ext4/001 or patterns like 'generic/00?'" "" "" "ext4/9"
-choose nogroup "" "" >"$work/got" && fail "took a group that is none"
+choose nogroup "" "" >"$work/got" && fail "took a group that does not exist"
 grep -q "no group 'nogroup'" "$work/got" || fail "said: $(cat "$work/got")"
 
 # ---- Bad input: one line, status 2.
@@ -239,7 +239,7 @@ bad "--stock 'some': give all or failed" "${good[@]}" --stock some
 bad "leave out --together" "${good[@]}" --stock failed --together
 bad "no target 'kvm'" "${good[@]}" --target kvm
 bad "which xfstests? Give --xfstests DIR" all
-bad "'$work' is no checkout of xfstests" all --xfstests "$work"
+bad "'$work' is not a checkout of xfstests" all --xfstests "$work"
 bad "'7.3' is a stock kernel: give a series" 7.3 --xfstests "$work/checkout"
 bad "no file '$work/none'" --from "$work/none"
 : >"$work/there"

@@ -89,7 +89,7 @@ empty_disks() {
     DISKS=()
     for size; do
         DISKS+=("$run/disk${#DISKS[@]}")
-        truncate -s "$size" "${DISKS[-1]}" || die "'$size' is no size of a disk"
+        truncate -s "$size" "${DISKS[-1]}" || die "'$size' is not the size of a disk"
     done
 }
 

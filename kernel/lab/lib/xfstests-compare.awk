@@ -70,7 +70,7 @@ function table(   i, test, a, b, rows, reached) {
 }
 BEGIN { FS = "\t" }
 NF < 8 || ($3 != "stock" && $3 != "patched") || $5 !~ /^(pass|fail|notrun|spared)$/ {
-    printf "xfstests: line %d of the results is none: %s\n", NR, $0 >"/dev/stderr"
+    printf "xfstests: line %d of the results is not a result: %s\n", NR, $0 >"/dev/stderr"
     bad = 1
     exit 3
 }
