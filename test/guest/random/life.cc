@@ -85,7 +85,7 @@ Status take_field(const std::array<NumberField<Of>, N>& fields, std::string_view
   const auto* const found =
       std::find_if(fields.begin(), fields.end(),
                    [&](const NumberField<Of>& f) { return f.name == word.substr(0, equals); });
-  if (found == fields.end()) return error("'{}' is none of its numbers", word);
+  if (found == fields.end()) return error("'{}' is not one of its numbers", word);
   E4R_TRY(const std::uint64_t value, parse_u64(word.substr(std::min(equals + 1, word.size()))));
   if (value > found->most) return error("{}: {} is too much", found->name, value);
   found->set(of, value);
@@ -116,7 +116,7 @@ Status take_line(std::string_view line, Life& life, bool& has_shape) {
     return {};
   }
   const auto* const kind = std::find(kKinds.begin(), kKinds.end(), words[0]);
-  if (kind == kKinds.end()) return error("'{}' is no step", words[0]);
+  if (kind == kKinds.end()) return error("'{}' is not a step", words[0]);
   Step step;
   step.kind = static_cast<Kind>(kind - kKinds.begin());
   for (std::size_t i = 1; i < words.size(); ++i) {

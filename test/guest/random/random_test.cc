@@ -83,7 +83,7 @@ TEST(RandomLife, TextThatIsNoneIsRefusedByLine) {
     return life.ok() ? std::string() : life.error().message;
   };
   EXPECT_EQ(refused("write ino=12\n"), "no line 'filesystem'");
-  EXPECT_NE(refused("filesystem\nwirte ino=12\n").find("line 2: 'wirte' is no step"),
+  EXPECT_NE(refused("filesystem\nwirte ino=12\n").find("line 2: 'wirte' is not a step"),
             std::string::npos);
   EXPECT_NE(refused("filesystem gruops=2\n").find("line 1: 'gruops=2'"), std::string::npos);
   EXPECT_NE(refused("filesystem\nwrite len=4294967296\n").find("len: 4294967296 is too much"),
