@@ -38,7 +38,7 @@ struct Request {
   std::uint32_t flags = request_flag::data;
   std::uint32_t cpu = 0;  // small files share a preallocation of their CPU
   // The mapped neighbours in the file, before and behind. A device block of 0 means that there is
-  // none.
+  // no neighbour.
   std::uint64_t left_block = 0, right_block = 0;      // blocks of the device
   std::uint32_t left_logical = 0, right_logical = 0;  // blocks of the file
 };
@@ -63,14 +63,14 @@ struct Decision {
   Criterion criterion = Criterion::unknown;  // the criterion that ended the search
   std::uint32_t extents_examined = 0;
   std::uint32_t groups_scanned = 0;
-  std::uint32_t flags = 0;  // those of the request and those that the search set
+  std::uint32_t flags = 0;  // flags of the request, and flags that the search set
 };
 
 // The allocator's knowledge of a group.
 struct GroupState {
   std::uint32_t free_clusters = 0;  // preallocated clusters are not free
   std::uint32_t free_runs = 0;      // runs of free clusters; 0 unless `loaded`
-  // order of the largest free buddy chunk; -1: none, or not loaded
+  // order of the largest free buddy chunk; -1: no free chunk, or not loaded
   std::int32_t largest_order = -1;
   bool loaded = false;   // its buddy has been generated
   bool damaged = false;  // the allocator avoids it
@@ -130,8 +130,8 @@ class Allocator {
   // Error: `number` is not below FileSystem::groups.
   [[nodiscard]] E4REPLAY_API Result<GroupState> group(std::uint32_t number) const;
   // The group's bitmap as it would be after a sync and an unmount: preallocations are given back
-  // and freed clusters are free. The format is that of Image::bitmap(). Empty when there is no such
-  // group.
+  // and freed clusters are free. The format is the same as for Image::bitmap(). Empty when the
+  // group does not exist.
   [[nodiscard]] E4REPLAY_API std::vector<std::uint64_t> bitmap(std::uint32_t number) const;
   // The free extents in the same bitmaps, with chunks of 1 MiB.
   [[nodiscard]] E4REPLAY_API FreeExtents free_extents() const;

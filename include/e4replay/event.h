@@ -17,8 +17,8 @@ namespace e4replay {
 // program ends.
 [[nodiscard]] E4REPLAY_API std::string_view criterion_name(Criterion criterion);
 
-// A run of clusters in one group, unchecked, as in the trace. `start` is -1 where the kernel has
-// none.
+// A run of clusters in one group, unchecked, as in the trace. `start` is -1 where the kernel has no
+// start.
 struct RecordedExtent {
   std::uint32_t group = 0;
   std::int32_t start = 0;     // cluster in the group

@@ -69,7 +69,7 @@ class Image {
   [[nodiscard]] E4REPLAY_API Result<Group> group(std::uint32_t number) const;
   // The group's bitmap. Bit k is set when cluster k is in use; the least significant bit of the
   // first word is bit 0. Bits past the group's end are set. Valid as long as the Image or a copy of
-  // it. Empty without ImageOptions::bitmaps, and when there is no such group.
+  // it. Empty without ImageOptions::bitmaps, and when the group does not exist.
   [[nodiscard]] E4REPLAY_API std::span<const std::uint64_t> bitmap(std::uint32_t number) const;
 
   // Counts the free extents, with chunks of `chunk_kb` KiB (0: 1 MiB). Reads the bitmaps unless

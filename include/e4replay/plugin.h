@@ -77,7 +77,7 @@ struct Rung {
   std::optional<std::uint32_t> (*choose)(Search&) = nullptr;
   // Called when the rung found nothing. May be null.
   void (*leave)(Search&) = nullptr;
-  const char* tunable = nullptr;  // name of the tunable that only this rung reads; null: none
+  const char* tunable = nullptr;  // name of the tunable that only this rung reads; null: no tunable
   // What a rung taken from the library asks of kernels that keep sets of groups instead of lists.
   // Null: the rung walks on such kernels.
   void (*classes)() = nullptr;
@@ -111,7 +111,7 @@ struct Host {
   std::uint32_t interface;
 
   // Copies a rung of the library, found by its criterion in the ladder of `policy`, to `out`.
-  // Returns false if there is none.
+  // Returns false if the ladder has no such rung.
   bool (*rung)(const char* policy, Criterion criterion, Rung* out);
 
   // About a search; lengths are in clusters.
@@ -182,7 +182,7 @@ inline void restore_goal(Search& search) {
 [[nodiscard]] inline std::uint32_t goal_order(const Search& search) {
   return host->goal_order(search);
 }
-// In clusters; 0 for none.
+// In clusters; 0: no stripe.
 [[nodiscard]] inline std::uint64_t stripe(const Search& search) {
   return host->stripe(search);
 }

@@ -12,7 +12,7 @@ namespace e4replay {
 // An allocation policy: a ladder of rungs on the rules of a kernel.
 struct PolicyInfo {
   std::string name;
-  std::string alias;     // a second name; empty: none
+  std::string alias;     // a second name; may be empty
   std::string summary;   // one line
   std::string source;    // where its behaviour is defined
   std::string kernel;    // the versions whose other rules it uses
@@ -21,7 +21,7 @@ struct PolicyInfo {
   std::vector<std::string> tunables;  // names of the tunables that can affect its decisions
 };
 
-// All policies of the library; those of kernels are in the order in which kernels adopted their
+// All policies of the library; policies of kernels are in the order in which kernels adopted their
 // rules. Thread-safe.
 [[nodiscard]] E4REPLAY_API std::vector<PolicyInfo> policies();
 // Finds a policy by its name or alias. The Error lists the known names.

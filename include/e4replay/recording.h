@@ -18,8 +18,8 @@ namespace e4replay {
 struct RecordingOptions {
   std::string image = {};  // a capture (.e4c), or the start image
   std::string trace = {};  // empty: `image` is a capture
-  // A file with the tunables of the recorded kernel; empty: those of the capture, or of the file
-  // beside the trace.
+  // A file with the tunables of the recorded kernel; empty: takes the tunables of the capture, or
+  // of the file beside the trace.
   std::string tunables_file = {};
   TraceOptions events = {};  // if no device is given, the only or the busiest one
   bool strict = false;       // as in ImageOptions

@@ -42,8 +42,9 @@ struct VerifyOptions {
   unsigned threads = 0;
 };
 
-// Compares the decisions of a policy with those of the recorded kernel, as `e4replay verify` does.
-// Errors: an unknown policy; an invalid setting; a recording without closed decisions; "stopped".
+// Compares the decisions of a policy with the decisions of the recorded kernel, as `e4replay
+// verify` does. Errors: an unknown policy; an invalid setting; a recording without closed
+// decisions; "stopped".
 [[nodiscard]] E4REPLAY_API Result<Report> verify(const Recording& recording,
                                                  const VerifyOptions& options = {},
                                                  const Listener& listener = {});

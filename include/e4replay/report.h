@@ -15,7 +15,7 @@
 
 namespace e4replay {
 
-// A figure: a count or a ratio; empty where there is none.
+// A figure: a count or a ratio; empty if the column does not have the figure.
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
 // Which direction of a figure is better. none: it tells what was done, not how well.
@@ -47,8 +47,8 @@ struct Divergence {
   std::string modelled;        // the model's decision, in the same form
 };
 
-// How many decisions of a model match those of the recorded kernel. Counts decisions that the trace
-// closed.
+// How many decisions of a model match the decisions of the recorded kernel. Counts decisions that
+// the trace closed.
 struct Agreement {
   std::uint64_t decisions = 0;
   std::uint64_t identical = 0;  // in everything that the trace shows
@@ -74,7 +74,8 @@ class Report {
   [[nodiscard]] E4REPLAY_API std::vector<Column> columns() const;
   // All rows, in the order of the table.
   [[nodiscard]] E4REPLAY_API std::vector<Row> rows() const;
-  // The value in a row, found by its key, and a column. Empty when there is no such row or column.
+  // The value in a row, found by its key, and a column. Empty when the row or the column does not
+  // exist.
   [[nodiscard]] E4REPLAY_API Value value(std::string_view key, std::size_t column) const;
   // The free extents at the end of a column, in blocks, with chunks of 1 MiB. nullopt when there is
   // no such column.
