@@ -33,7 +33,7 @@ struct CriterionRow {
   std::string_view title = {};  // in rows of reports
   std::string_view key = {};    // in JSON documents
 
-  // Of those that a ladder has; what is none has none of these.
+  // Empty for values that are not criteria of a ladder.
   std::string_view section = {};      // of mb_stats, Linux 6.1, and what we call it of all kernels
   std::string_view section_6_5 = {};  // of mb_stats, Linux 6.5 and later
   bool suggests = false;              // mb_stats has bad_suggestions for it, on kernels with lists
@@ -48,7 +48,7 @@ struct CriterionRow {
   std::int8_t number_cr1_5 = -1;
 };
 
-// In the order of the ladder. Values that are no criterion of a ladder come last.
+// In the order of the ladder. Values that are not criteria of a ladder come last.
 inline constexpr auto kCriterionTable = std::to_array<CriterionRow>({
     {.criterion = Criterion::cr0,
      .name = "CR0",

@@ -30,7 +30,7 @@ struct Sweep::Data {
 
 namespace {
 
-// The recording's options, with those of one call.
+// The recording's options, with the options of one call.
 template <class Options>
 app::InputOptions with(app::InputOptions inputs, const Options& options) {
   inputs.settings = options.settings;

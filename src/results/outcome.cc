@@ -11,7 +11,7 @@ std::uint32_t order_of_64k(std::uint32_t block_bits) {
   return block_bits < 16 ? 16 - block_bits : 0;
 }
 
-// The file's extents as those of a replay.
+// The file's extents, in the form of a replay's.
 std::vector<FileExtent> extents_of(const age::ExtentTree& file) {
   std::vector<FileExtent> out;
   for (const BlockRange& run : file.extents())
@@ -50,7 +50,7 @@ std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& en
   if (account == nullptr) return std::nullopt;
   auto shown = stats::parse_mb_stats(account->mb_stats);
   if (!shown.ok()) return std::nullopt;
-  // A time is no count.
+  // A time is not a count.
   std::erase_if(*shown, [](const stats::MbStat& stat) { return stat.name == "buddies_time_used"; });
   return *std::move(shown);
 }

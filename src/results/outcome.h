@@ -55,7 +55,7 @@ struct Outcome {
   stats::FileFragmentation files;
   stats::FileLayoutScore layout;  // of a file system that was aged: without the median
   replay::WriteOrder write_order;
-  // Of a mount with discard; none where nobody knows.
+  // Of a mount with discard; empty if unknown.
   std::optional<allocator::DiscardCounts> discards;
   std::uint64_t decisions_hash = 0;  // allocator::DecisionHash
   double ready_s = 0;                // as in replay::Run
@@ -67,10 +67,10 @@ struct Outcome {
 
   // Of replay --writers: the outcomes with so many of them, by the numbers asked for.
   std::vector<Outcome> by_writers;
-  std::optional<Parting> parting;  // of replay --first-difference, but for the first run
+  std::optional<Parting> parting;  // of replay --first-difference, except for the first run
   replay::CostProfile costs;
   stats::SpaceHistory history;         // of replay --html
-  std::vector<std::string> explained;  // of replay --html: those of costs.slowest(), in their order
+  std::vector<std::string> explained;  // of replay --html: explains costs.slowest(), in their order
   std::string explanation;  // of the decision that was asked for, or of the first divergence
 
   // verify only
@@ -100,7 +100,7 @@ struct Outcome {
 // A file system at its start. It has free space alone.
 [[nodiscard]] Outcome outcome_of(const state::Source& source);
 
-// What the kernel that decided printed in mb_stats; none: a model decided.
+// What the kernel that decided printed in mb_stats; empty: a model decided.
 [[nodiscard]] std::optional<std::vector<stats::MbStat>> kernels_stats(const replay::Engine& engine);
 
 }  // namespace e4r::results

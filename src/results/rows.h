@@ -18,7 +18,7 @@ namespace e4r::results {
 // When a whole table has a row. Documents have it whenever there is a figure.
 enum class Show : std::uint8_t { always, nonzero /* in any column */, never };
 
-// Which way a figure is better; none: it tells what was done, not how well.
+// Which direction of a figure is better; none: the figure says what was done, not how well.
 enum class Better : std::uint8_t { none, lower, higher };
 
 // What a figure counts. A step is a group considered or an extent examined.
@@ -46,7 +46,7 @@ enum class Place : std::uint8_t {
 struct Name {
   Teller teller;
   std::string key;
-  std::string label = {};  // empty: none, or as a replay does
+  std::string label = {};  // empty: no label, or the label of a replay
 };
 
 // One figure.

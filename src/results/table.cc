@@ -195,7 +195,7 @@ void add_steps(Rows& out) {
                  .told = kHunt});
 }
 
-// What a kernel's code took; models have none of these.
+// What a kernel's code took; models have no times.
 void add_times(Rows& out) {
   using Times = allocator::DecisionTimes;
   const auto add = [&out](const std::string& label, std::string_view key, auto of,
@@ -378,7 +378,7 @@ void add_layout(Rows& out) {
   add("  seeks of a file, KB", "layout/seek_kb_per_file", Better::lower, Unit::kib,
       kReplay | kWriters, [](Of o) { return distance_kb(o, o.layout.files); })
       .names = {{Teller::writers, "seek_kb_per_file"}};
-  // Neither rounded nor left out where there is no seek.
+  // Neither rounded nor left out if there is no seek.
   add("", "files/avg_seek_kb", Better::lower, Unit::kib, kAge, [](Of o) {
     return share(o.layout.distance * o.geometry.block_size() / kKiB, o.layout.seeks());
   });

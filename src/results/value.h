@@ -17,7 +17,7 @@ using Value = std::variant<std::monostate, std::uint64_t, double>;
 // The figure as a number.
 [[nodiscard]] std::optional<double> number_of(const Value& value);
 
-// "1,234", "1.25", or "-" for none.
+// "1,234", "1.25", or "-" for an empty value.
 [[nodiscard]] std::string text_of(const Value& value);
 
 // How the second figure differs from the first: "-94.2 %", "x12.5", "=" when it does not, "0.0 %"

@@ -34,7 +34,7 @@ struct Agreement {
   Compared reclaimable;  // reclaimable entries before and after a call
   std::uint64_t unseen =
       0;  // entries that were found but recorded before the trace began; not part of lookups
-  std::string first;  // the first difference; empty if there is none
+  std::string first;  // the first difference; empty if nothing differs
   // Whether every comparison agreed, and there were calls.
   [[nodiscard]] bool agrees() const {
     return scans.all > 0 && scans.same == scans.all && lookups.same == lookups.all &&

@@ -57,8 +57,7 @@ class StatusTree {
   [[nodiscard]] Position search(std::uint64_t logical);
   // The entry that holds the block, or end().
   [[nodiscard]] Position find(std::uint64_t logical);
-  // The entry that holds the block, as it was before it was marked as referenced; empty if there is
-  // none.
+  // The entry that holds the block, as it was before it was marked as referenced; may be empty.
   std::optional<Entry> look_up(std::uint64_t logical);
   // Removes an entry and returns its successor.
   Position reclaim(Position entry);

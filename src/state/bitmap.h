@@ -23,7 +23,7 @@ inline void clear(Words words, std::uint32_t bit) {
   words[bit >> 6] &= ~(1ull << (bit & 63));
 }
 
-// The first bit in [from, limit) that is set after an XOR of each word with `flip`; limit if none.
+// The first bit in [from, limit) that is set after an XOR of each word with `flip`, or limit.
 [[nodiscard]] inline std::uint32_t find(ConstWords words, std::uint32_t limit, std::uint32_t from,
                                         std::uint64_t flip) {
   if (from >= limit) return limit;
@@ -39,7 +39,7 @@ inline void clear(Words words, std::uint32_t bit) {
   return std::min(bit, limit);
 }
 
-// The first clear or set bit in [from, limit); limit if none.
+// The first clear or set bit in [from, limit), or limit.
 [[nodiscard]] inline std::uint32_t find_clear(ConstWords words, std::uint32_t limit,
                                               std::uint32_t from) {
   return find(words, limit, from, ~0ull);

@@ -57,8 +57,8 @@ class Buddy {
   void give(std::uint32_t start, std::uint32_t len, bitmap::ConstWords words,
             OrderCounters& counters);
 
-  // The index of the first free chunk of exactly `order`, which is at least 1; chunks(order) if
-  // none.
+  // The index of the first free chunk of exactly `order`, which is at least 1; chunks(order) if no
+  // chunk is free.
   [[nodiscard]] std::uint32_t first_chunk(std::uint32_t order) const;
   [[nodiscard]] std::uint32_t chunks(std::uint32_t order) const { return size_ >> order; }
 

@@ -14,7 +14,7 @@ class FreeIndex {
 
   void update(std::uint32_t group, std::uint32_t free);
 
-  // The first group >= from with at least `least` free clusters; the number of groups if none.
+  // The first group >= from with at least `least` free clusters, or the number of groups.
   [[nodiscard]] std::uint32_t next(std::uint32_t from, std::uint32_t least) const;
 
  private:

@@ -127,7 +127,7 @@ class FsState {
   // Puts a preallocation whose `block` and `len` are set on the list of its group.
   void enlist(Prealloc& pa);
   // The inode's preallocations. The first function creates the entry; the second returns null if
-  // there are none.
+  // the inode has no preallocation.
   InodePreallocs& inode_preallocs(std::uint64_t ino) { return inode_preallocs_[ino]; }
   [[nodiscard]] InodePreallocs* find_inode_preallocs(std::uint64_t ino) {
     InodePreallocs* found = inode_preallocs_.find(ino);
@@ -169,7 +169,7 @@ class FsState {
     if (group < geometry_.groups && groups_[group].block_uninit) write_first_bitmap(groups_[group]);
   }
   // The same for the group in which the inode was made. __ext4_new_inode generates its bitmap in
-  // memory, so nobody needs to read it any more.
+  // memory, so it need not be read again.
   void note_made(std::uint64_t ino);
 
   [[nodiscard]] std::uint32_t groups_loaded() const { return loaded_; }

@@ -18,8 +18,8 @@ struct Group {
   std::uint32_t fragments = 0;     // runs of free clusters
   std::uint32_t first_free = 0;    // no cluster below it is free
   std::uint32_t disk_free = 0;     // free clusters by the on-disk descriptor
-  std::int8_t largest_order = -1;  // order of the largest free chunk; -1: none, or not loaded
-  std::int8_t average_order = -1;  // list of the average free run; -1: none, or not loaded
+  std::int8_t largest_order = -1;  // order of the largest free chunk; -1: full, or not loaded
+  std::int8_t average_order = -1;  // list of the average free run; -1: on no list, or not loaded
   bool need_init = true;           // the buddy has not been generated
   bool read = false;               // the bitmap has been prefetched once
   bool corrupt = false;            // the allocator avoids it

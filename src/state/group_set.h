@@ -38,7 +38,7 @@ class GroupSet {
       number /= 64;
     }
   }
-  // The lowest member >= from; kNone if there is none.
+  // The lowest member >= from, or kNone.
   [[nodiscard]] std::uint32_t next(std::uint32_t from) const {
     std::uint64_t at = from;  // an index of bits in the level
     for (std::size_t up = 0; up < levels_.size(); ++up) {
