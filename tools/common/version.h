@@ -5,7 +5,7 @@
 
 namespace e4r::tools {
 
-// "e4replay 0.1.0 (e27a1c3)": the release, and the commit of the build, if known. All programs of
+// "e4replay 0.2.0 (e27a1c3)": the release, and the commit of the build, if known. All programs of
 // the project have the same release.
 [[nodiscard]] std::string version_line();
 
