@@ -33,23 +33,14 @@ void declare_image(CommandLine& app, ImageOptions& options, bool writes) {
       .type_name("FILE");
 }
 
-namespace {
-
-Status check_free(const std::string& image) {
-  E4R_CHECK(lazyinit::check_not_in_use(image));
-  return lazyinit::check_not_held(image);
-}
-
-}  // namespace
-
 Result<Session> open_to_read(const ImageOptions& options) {
   Session session;
   E4R_TRY(session.target, Target::open(options.image, Target::Access::read));
   E4R_TRY(session.tables, Tables::open(*session.target, Target::Access::read));
-  const auto mounted = lazyinit::is_mounted(options.image);
-  if (mounted.ok() && *mounted)
+  const auto use = lazyinit::find_use(options.image);
+  if (use.ok() && *use && (*use)->mounted)
     warn(options.image + " is mounted: what the kernel has not written back yet is not seen");
-  else if (!check_free(options.image).ok())
+  else if (!use.ok() || *use)
     warn(options.image + " is in use: what has not been written back yet is not seen");
   else if (session.tables->file_system().needs_recovery)
     warn(options.image + ": its journal has not been replayed: run e2fsck for the true state");
@@ -61,7 +52,7 @@ Result<lazyinit::ImageLock> lock_image(const ImageOptions& options) {
   if (!options.dry_run) {
     E4R_TRY(lock, lazyinit::ImageLock::take(options.image));
   }
-  E4R_CHECK(check_free(options.image));
+  E4R_CHECK(lazyinit::check_not_in_use(options.image));
   return lock;
 }
 
