@@ -14,7 +14,6 @@
 #include <cstring>
 
 #include "lazyinit/in_use.h"
-#include "lazyinit/offset_target.h"
 #include "lazyinit/storage.h"
 #include "util/units.h"
 
@@ -51,12 +50,6 @@ Error cannot_open(const std::string& path, int errnum) {
 }
 
 }  // namespace
-
-Result<std::unique_ptr<Target>> Target::open(const std::string& path, Access access) {
-  const Place place = place_of(path);
-  E4R_TRY(std::unique_ptr<Target> file, FileTarget::open(place.file, access));
-  return behind_offset(std::move(file), place);
-}
 
 Result<std::unique_ptr<FileTarget>> FileTarget::open(const std::string& path, Access access,
                                                      Means means) {
@@ -95,11 +88,6 @@ Status FileTarget::learn_size() {
 
 Error FileTarget::failed(const char* what, std::uint64_t offset, int errnum) const {
   return error("cannot {} {} at byte {}: {}", what, path_, offset, errno_text(errnum));
-}
-
-Status FileTarget::check_range(std::uint64_t offset, std::uint64_t length) const {
-  if (offset <= size_ && length <= size_ - offset) return {};
-  return error("{}: {} bytes at {} lie past the end at {}", path_, length, offset, size_);
 }
 
 Status FileTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {

@@ -55,7 +55,6 @@ class FileTarget : public Target {
 
   FileTarget(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   [[nodiscard]] Status learn_size();
-  [[nodiscard]] Status check_range(std::uint64_t offset, std::uint64_t length) const;
   [[nodiscard]] Error failed(const char* what, std::uint64_t offset, int errnum) const;
   [[nodiscard]] Piece next_data(std::uint64_t offset, std::uint64_t end) const;
   [[nodiscard]] Result<Zeroed> zero_piece(Piece piece);

@@ -7,13 +7,14 @@
 #include "lazyinit/ext2_over_target.h"
 #include "lazyinit/place.h"
 #include "lazyinit/superblock.h"
+#include "lazyinit/target_over.h"
 
 namespace e4r::lazyinit {
 namespace {
 
-class MmpTarget final : public Target {
+class MmpTarget final : public TargetOver {
  public:
-  explicit MmpTarget(std::unique_ptr<Target> below) : below_(std::move(below)) {}
+  explicit MmpTarget(std::unique_ptr<Target> below) : TargetOver(std::move(below)) {}
   ~MmpTarget() override {
     if (held_) ext2fs_mmp_stop(over_->fs());
   }
@@ -21,7 +22,7 @@ class MmpTarget final : public Target {
   MmpTarget& operator=(const MmpTarget&) = delete;
 
   Status start() {
-    E4R_TRY(over_, Ext2OverTarget::open(*below_));
+    E4R_TRY(over_, Ext2OverTarget::open(below()));
     ext2_filsys fs = over_->fs();
     // libext2fs would read the MMP block from the device by this name, past all caches.
     ext2fs_free_mem(&fs->device_name);
@@ -40,35 +41,16 @@ class MmpTarget final : public Target {
     return {};
   }
 
-  [[nodiscard]] const std::string& path() const override { return below_->path(); }
-  [[nodiscard]] std::uint64_t size() const override { return below_->size(); }
-  [[nodiscard]] bool is_block_device() const override { return below_->is_block_device(); }
-  [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    return below_->read(offset, bytes);
-  }
-  [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    return below_->write(offset, bytes);
-  }
-  using Target::zero;
-  [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length,
-                                    ZeroBy by) override {
-    return below_->zero(offset, length, by);
-  }
-  [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override {
-    return below_->probe(offset, length);
-  }
-  [[nodiscard]] Result<std::uint64_t> allocated() override { return below_->allocated(); }
   [[nodiscard]] Status sync() override {
     const std::lock_guard lock(mutex_);
     const errcode_t code = ext2fs_mmp_update2(over_->fs(), 1);
     if (code == EXT2_ET_MMP_CHANGE_ABORT)
       return error("{}: multiple-mount protection: another host has taken it meanwhile", path());
     E4R_CHECK(over_->checked(code, "keep multiple-mount protection"));
-    return below_->sync();
+    return below().sync();
   }
 
  private:
-  std::unique_ptr<Target> below_;
   std::unique_ptr<Ext2OverTarget> over_;
   std::mutex mutex_;
   bool held_ = false;

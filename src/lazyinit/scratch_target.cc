@@ -6,11 +6,6 @@
 
 namespace e4r::lazyinit {
 
-Status ScratchTarget::check(std::uint64_t offset, std::uint64_t length) const {
-  if (offset <= size() && length <= size() - offset) return {};
-  return error("{}: {} bytes at {} lie past the end at {}", path(), length, offset, size());
-}
-
 bool ScratchTarget::touched(std::uint64_t offset, std::uint64_t length) const {
   const std::uint64_t end = offset + length;
   const auto page = pages_.lower_bound(offset / kPage * kPage);
@@ -33,7 +28,7 @@ void ScratchTarget::blank(std::uint64_t offset, std::span<std::byte> bytes) cons
 }
 
 Status ScratchTarget::read_locked(std::uint64_t offset, std::span<std::byte> bytes) {
-  E4R_CHECK(below_->read(offset, bytes));
+  E4R_CHECK(below().read(offset, bytes));
   blank(offset, bytes);
   const std::uint64_t end = offset + bytes.size();
   for (auto page = pages_.lower_bound(offset / kPage * kPage);
@@ -65,13 +60,13 @@ Status ScratchTarget::write_locked(std::uint64_t offset, std::span<const std::by
 }
 
 Status ScratchTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {
-  E4R_CHECK(check(offset, bytes.size()));
+  E4R_CHECK(check_range(offset, bytes.size()));
   const std::lock_guard lock(mutex_);
   return read_locked(offset, bytes);
 }
 
 Status ScratchTarget::write(std::uint64_t offset, std::span<const std::byte> bytes) {
-  E4R_CHECK(check(offset, bytes.size()));
+  E4R_CHECK(check_range(offset, bytes.size()));
   const std::lock_guard lock(mutex_);
   return write_locked(offset, bytes);
 }
@@ -88,7 +83,7 @@ void ScratchTarget::add_zeros(std::uint64_t offset, std::uint64_t end) {
 }
 
 Result<Zeroed> ScratchTarget::zero(std::uint64_t offset, std::uint64_t length, ZeroBy /*by*/) {
-  E4R_CHECK(check(offset, length));
+  E4R_CHECK(check_range(offset, length));
   const std::lock_guard lock(mutex_);
   for (auto page = pages_.lower_bound(offset / kPage * kPage);
        page != pages_.end() && page->first < offset + length; ++page) {
@@ -101,7 +96,7 @@ Result<Zeroed> ScratchTarget::zero(std::uint64_t offset, std::uint64_t length, Z
 }
 
 Result<Probed> ScratchTarget::probe(std::uint64_t offset, std::uint64_t length) {
-  E4R_CHECK(check(offset, length));
+  E4R_CHECK(check_range(offset, length));
   {
     const std::lock_guard lock(mutex_);
     if (touched(offset, length)) {
@@ -114,7 +109,7 @@ Result<Probed> ScratchTarget::probe(std::uint64_t offset, std::uint64_t length) 
                     length};
     }
   }
-  return below_->probe(offset, length);
+  return below().probe(offset, length);
 }
 
 }  // namespace e4r::lazyinit

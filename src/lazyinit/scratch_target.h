@@ -7,20 +7,17 @@
 #include <memory>
 #include <mutex>
 
-#include "lazyinit/target.h"
+#include "lazyinit/target_over.h"
 
 namespace e4r::lazyinit {
 
 // Runs a command without effect (--dry-run). Reads go through to `below`, which may be open
 // read-only. Writes stay in memory, and later reads see them. It needs 4 KiB of memory for each 4
 // KiB written, and next to nothing for zeroed ranges.
-class ScratchTarget final : public Target {
+class ScratchTarget final : public TargetOver {
  public:
-  explicit ScratchTarget(std::unique_ptr<Target> below) : below_(std::move(below)) {}
+  explicit ScratchTarget(std::unique_ptr<Target> below) : TargetOver(std::move(below)) {}
 
-  [[nodiscard]] const std::string& path() const override { return below_->path(); }
-  [[nodiscard]] std::uint64_t size() const override { return below_->size(); }
-  [[nodiscard]] bool is_block_device() const override { return below_->is_block_device(); }
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override;
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override;
   // Zeroed ranges count as written, since only the real target knows its means.
@@ -28,20 +25,17 @@ class ScratchTarget final : public Target {
   [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length, ZeroBy by) override;
   [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] Status sync() override { return {}; }
-  [[nodiscard]] Result<std::uint64_t> allocated() override { return below_->allocated(); }
 
  private:
   static constexpr std::uint64_t kPage = 4096;
   using Page = std::array<std::byte, kPage>;
 
-  [[nodiscard]] Status check(std::uint64_t offset, std::uint64_t length) const;
   [[nodiscard]] Status read_locked(std::uint64_t offset, std::span<std::byte> bytes);
   [[nodiscard]] Status write_locked(std::uint64_t offset, std::span<const std::byte> bytes);
   [[nodiscard]] bool touched(std::uint64_t offset, std::uint64_t length) const;
   void blank(std::uint64_t offset, std::span<std::byte> bytes) const;
   void add_zeros(std::uint64_t offset, std::uint64_t end);
 
-  std::unique_ptr<Target> below_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> zeros_;          // offset -> end, disjoint
   std::map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by offset; lie over zeros_

@@ -78,6 +78,10 @@ class Target {
   [[nodiscard]] virtual Status sync() = 0;
   // Bytes that the file has on its own disk (st_blocks); 0 for a device.
   [[nodiscard]] virtual Result<std::uint64_t> allocated() = 0;
+
+ protected:
+  // Refuses a range that does not lie within size().
+  [[nodiscard]] Status check_range(std::uint64_t offset, std::uint64_t length) const;
 };
 
 }  // namespace e4r::lazyinit

@@ -10,6 +10,7 @@
 
 #include "lazyinit/superblock.h"
 #include "lazyinit/target_io.h"
+#include "lazyinit/target_over.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -30,10 +31,10 @@ struct LeakAllowed {
 };
 #endif
 
-class UndoTarget final : public Target {
+class UndoTarget final : public TargetOver {
  public:
   UndoTarget(std::unique_ptr<Target> below, std::string file)
-      : below_(std::move(below)), io_(*below_), file_(std::move(file)) {}
+      : TargetOver(std::move(below)), io_(this->below()), file_(std::move(file)) {}
 
   ~UndoTarget() override {
     if (channel_ != nullptr) io_channel_close(channel_);
@@ -50,17 +51,6 @@ class UndoTarget final : public Target {
     return checked(code);
   }
 
-  [[nodiscard]] const std::string& path() const override { return below_->path(); }
-  [[nodiscard]] std::uint64_t size() const override { return below_->size(); }
-  [[nodiscard]] bool is_block_device() const override { return below_->is_block_device(); }
-  [[nodiscard]] Status read(std::uint64_t offset, std::span<std::byte> bytes) override {
-    return below_->read(offset, bytes);
-  }
-  [[nodiscard]] Result<Probed> probe(std::uint64_t offset, std::uint64_t length) override {
-    return below_->probe(offset, length);
-  }
-  [[nodiscard]] Result<std::uint64_t> allocated() override { return below_->allocated(); }
-
   [[nodiscard]] Status write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     const std::lock_guard lock(mutex_);
     return write_locked(offset, bytes);
@@ -70,7 +60,7 @@ class UndoTarget final : public Target {
   [[nodiscard]] Result<Zeroed> zero(std::uint64_t offset, std::uint64_t length,
                                     ZeroBy by) override {
     const std::lock_guard lock(mutex_);
-    E4R_TRY(Zeroed total, below_->zero(offset, 0, ZeroBy::cheapest));
+    E4R_TRY(Zeroed total, below().zero(offset, 0, ZeroBy::cheapest));
     for (std::uint64_t done = 0; done < length; done += std::min(length - done, kMostBytes)) {
       const std::uint64_t step = std::min(length - done, kMostBytes);
       E4R_TRY(const Zeroed zeroed, zero_locked(offset + done, step, by));
@@ -96,8 +86,8 @@ class UndoTarget final : public Target {
 
   // Zeros stay zeros, so the undo file need not keep them.
   Result<Zeroed> zero_locked(std::uint64_t offset, std::uint64_t length, ZeroBy by) {
-    E4R_TRY(const Probed probed, below_->probe(offset, length));
-    if (probed.content == Content::zeros) return below_->zero(offset, length, by);
+    E4R_TRY(const Probed probed, below().probe(offset, length));
+    if (probed.content == Content::zeros) return below().zero(offset, length, by);
     const auto block = static_cast<std::uint64_t>(channel_->block_size);
     if (by == ZeroBy::writing || offset % block != 0 || length % block != 0) {
       E4R_CHECK(write_locked(offset, std::vector<std::byte>(length)));
@@ -105,7 +95,7 @@ class UndoTarget final : public Target {
     }
     const LeakAllowed allowed;
     E4R_CHECK(checked(io_channel_zeroout(channel_, offset / block, length / block)));
-    if (by == ZeroBy::punching) return below_->zero(offset, length, by);
+    if (by == ZeroBy::punching) return below().zero(offset, length, by);
     return io_.last_zeroed();
   }
 
@@ -127,7 +117,6 @@ class UndoTarget final : public Target {
     return {};
   }
 
-  std::unique_ptr<Target> below_;
   TargetIo io_;
   std::string file_;
   io_channel channel_ = nullptr;
