@@ -64,24 +64,20 @@ Result<std::uint64_t> device_size(const std::string& path, int fd) {
 
 }  // namespace
 
-InputFile::~InputFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<InputFile> InputFile::open(const std::string& real_path, const std::string& name) {
   InputFile file;
   file.path_ = name.empty() ? real_path : name;
   const std::string& path = file.path_;
   // must not block on a pipe
-  file.fd_ = ::open(real_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file.fd_ < 0) return error("cannot open {}: {}", path, errno_text(errno));
+  file.fd_ = Fd(::open(real_path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.fd_.is_open()) return error("cannot open {}: {}", path, errno_text(errno));
   struct stat st = {};
-  if (::fstat(file.fd_, &st) != 0) return error("{}: {}", path, errno_text(errno));
+  if (::fstat(file.fd(), &st) != 0) return error("{}: {}", path, errno_text(errno));
   if (S_ISREG(st.st_mode)) {
     file.size_ = static_cast<std::uint64_t>(st.st_size);
     file.allocated_ = static_cast<std::uint64_t>(st.st_blocks) * 512;
   } else if (S_ISBLK(st.st_mode)) {
-    E4R_TRY(file.size_, device_size(path, file.fd_));
+    E4R_TRY(file.size_, device_size(path, file.fd()));
     file.allocated_ = file.size_;
   } else {
     return wrong_kind(path, st.st_mode);
@@ -91,7 +87,7 @@ Result<InputFile> InputFile::open(const std::string& real_path, const std::strin
 
 Status InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
-    const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+    const ssize_t got = ::pread(fd(), out.data(), out.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return error("{}: reading at byte {}: {}", path_, offset, errno_text(errno));
     if (got == 0) return error("{}: ends at byte {}", path_, offset);

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 
+#include "util/fd.h"
 #include "util/status.h"
 
 namespace e4r::image {
@@ -18,15 +18,9 @@ class InputFile {
   // cannot be an image, the Error says what it is: a directory, a pipe...
   [[nodiscard]] static Result<InputFile> open(const std::string& path,
                                               const std::string& name = {});
-  InputFile(InputFile&& other) noexcept { swap(other); }
-  InputFile& operator=(InputFile&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~InputFile();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   // Bytes that may be nonzero; less than size() for a sparse file.
   [[nodiscard]] std::uint64_t allocated() const { return allocated_; }
@@ -36,15 +30,9 @@ class InputFile {
 
  private:
   InputFile() = default;
-  void swap(InputFile& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(fd_, other.fd_);
-    std::swap(size_, other.size_);
-    std::swap(allocated_, other.allocated_);
-  }
 
   std::string path_;
-  int fd_ = -1;
+  Fd fd_;
   std::uint64_t size_ = 0;
   std::uint64_t allocated_ = 0;
 };

@@ -34,9 +34,8 @@ Status copy_range(const InputFile& from, int to, std::uint64_t at, std::uint64_t
   for (; at < end; at += piece.size()) {
     piece.resize(std::min(kCopiedAtOnce, end - at));
     E4R_CHECK(from.read(at, piece));
-    const ssize_t put = ::pwrite(to, piece.data(), piece.size(), static_cast<off_t>(at));
-    if (put != static_cast<ssize_t>(piece.size()))
-      return error("cannot write to memory: {}", errno_text(errno));
+    const int failed = write_all_at(to, piece, at);
+    if (failed != 0) return error("cannot write to memory: {}", errno_text(failed));
   }
   return {};
 }

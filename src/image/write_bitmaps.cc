@@ -19,16 +19,8 @@ namespace {
 
 constexpr std::size_t kPiece = 1 << 20;
 
-Status write_piece(int fd, std::span<const std::byte> bytes, std::uint64_t offset,
-                   const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return error("cannot write {}: {}", path, errno_text(errno));
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return {};
+Error cannot_write(const std::string& path, int errnum) {
+  return error("cannot write {}: {}", path, errno_text(errnum));
 }
 
 // Writes only units that are not all zero, so the copy stays sparse.
@@ -42,7 +34,10 @@ Status write_data(int fd, std::span<const std::byte> piece, std::uint64_t offset
     std::size_t end = at;
     while (end < piece.size() && !all_zero(unit(end))) end += kUnit;
     end = std::min(end, piece.size());
-    if (end > at) E4R_CHECK(write_piece(fd, piece.subspan(at, end - at), offset + at, path));
+    if (end > at) {
+      const int failed = write_all_at(fd, piece.subspan(at, end - at), offset + at);
+      if (failed != 0) return cannot_write(path, failed);
+    }
     at = end > at ? end : at + kUnit;
   }
   return {};
@@ -56,8 +51,7 @@ std::uint64_t next_data(const InputFile& file, std::uint64_t offset) {
 }
 
 Status copy_sparse(const InputFile& from, int to, const std::string& path) {
-  if (::ftruncate(to, static_cast<off_t>(from.size())) != 0)
-    return error("cannot write {}: {}", path, errno_text(errno));
+  if (::ftruncate(to, static_cast<off_t>(from.size())) != 0) return cannot_write(path, errno);
   std::vector<std::byte> buffer(kPiece);
   for (std::uint64_t at = 0; at < from.size(); at += kPiece) {
     at = std::max(at, next_data(from, at));

@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "lazyinit/in_use.h"
 #include "lazyinit/storage.h"
 #include "util/units.h"
+#include "util/zeros.h"
 
 namespace e4r::lazyinit {
 namespace {
@@ -30,18 +30,6 @@ const std::byte* zeros() {
 // Whether this kernel or file system lacks the call altogether.
 bool lacking(int errnum) {
   return errnum == EOPNOTSUPP || errnum == ENOSYS || errnum == ENOTTY || errnum == ENODEV;
-}
-
-// Offset of the first byte that is not zero, or bytes.size().
-std::size_t first_nonzero(std::span<const std::byte> bytes) {
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const std::size_t step = std::min(kChunk, bytes.size() - at);
-    if (std::memcmp(bytes.data() + at, zeros(), step) != 0) break;
-    at += step;
-  }
-  while (at < bytes.size() && bytes[at] == std::byte{0}) ++at;
-  return at;
 }
 
 Error cannot_open(const std::string& path, int errnum) {
@@ -59,9 +47,9 @@ Result<std::unique_ptr<FileTarget>> FileTarget::open(const std::string& path, Ac
     return error("{} is neither a regular file nor a block device", path);
   int flags = O_CLOEXEC | (access == Access::write ? O_RDWR : O_RDONLY);
   if (access == Access::write && S_ISBLK(st.st_mode)) flags |= O_EXCL;
-  const int fd = ::open(path.c_str(), flags);
-  if (fd < 0) return cannot_open(path, errno);
-  std::unique_ptr<FileTarget> target(new FileTarget(path, fd));
+  Fd fd(::open(path.c_str(), flags));
+  if (!fd.is_open()) return cannot_open(path, errno);
+  std::unique_ptr<FileTarget> target(new FileTarget(path, std::move(fd)));
   E4R_CHECK(target->learn_size());
   target->zero_range_ = means.zero_range;
   target->punch_hole_ = means.punch_hole;
@@ -69,19 +57,15 @@ Result<std::unique_ptr<FileTarget>> FileTarget::open(const std::string& path, Ac
   return target;
 }
 
-FileTarget::~FileTarget() {
-  ::close(fd_);
-}
-
 Status FileTarget::learn_size() {
   struct stat st = {};
-  if (::fstat(fd_, &st) != 0) return failed("stat", 0, errno);
+  if (::fstat(fd_.get(), &st) != 0) return failed("stat", 0, errno);
   device_ = S_ISBLK(st.st_mode);
   if (!device_) {
     size_ = static_cast<std::uint64_t>(st.st_size);
     return {};
   }
-  if (::ioctl(fd_, BLKGETSIZE64, &size_) != 0) return failed("get the size of", 0, errno);
+  if (::ioctl(fd_.get(), BLKGETSIZE64, &size_) != 0) return failed("get the size of", 0, errno);
   write_zeroes_ = device_attribute(st.st_rdev, "queue/write_zeroes_max_bytes").value_or("0") != "0";
   return {};
 }
@@ -93,7 +77,7 @@ Error FileTarget::failed(const char* what, std::uint64_t offset, int errnum) con
 Status FileTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {
   E4R_CHECK(check_range(offset, bytes.size()));
   while (!bytes.empty()) {
-    const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t n = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failed("read", offset, errno);
     if (n == 0) return error("cannot read {} at byte {}: it ends there", path_, offset);
@@ -106,7 +90,7 @@ Status FileTarget::read(std::uint64_t offset, std::span<std::byte> bytes) {
 Status FileTarget::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   E4R_CHECK(check_range(offset, bytes.size()));
   while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t n = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return failed("write", offset, n < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
@@ -119,21 +103,21 @@ Status FileTarget::write(std::uint64_t offset, std::span<const std::byte> bytes)
 // system that cannot tell holes from data has data only.
 FileTarget::Piece FileTarget::next_data(std::uint64_t offset, std::uint64_t end) const {
   if (device_) return {offset, end};
-  const off_t data = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
+  const off_t data = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
   if (data < 0) {
     // ENXIO also comes from a file that was truncated meanwhile.
-    const bool hole = errno == ENXIO && ::lseek(fd_, 0, SEEK_END) >= static_cast<off_t>(end);
+    const bool hole = errno == ENXIO && ::lseek(fd_.get(), 0, SEEK_END) >= static_cast<off_t>(end);
     return hole ? Piece{end, end} : Piece{offset, end};
   }
   const auto begin = std::min(static_cast<std::uint64_t>(data), end);
-  const off_t hole = ::lseek(fd_, data, SEEK_HOLE);
+  const off_t hole = ::lseek(fd_.get(), data, SEEK_HOLE);
   return {begin, hole <= data ? end : std::min(static_cast<std::uint64_t>(hole), end)};
 }
 
 // Makes the piece zero with fallocate(mode). False if this means is lacking.
 Result<bool> FileTarget::by_fallocate(std::atomic<bool>& usable, int mode, Piece piece) {
   while (usable) {
-    if (::fallocate(fd_, mode | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset),
+    if (::fallocate(fd_.get(), mode | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset),
                     static_cast<off_t>(piece.end - piece.offset)) == 0)
       return true;
     if (errno == EINTR) continue;
@@ -147,7 +131,7 @@ Result<bool> FileTarget::by_fallocate(std::atomic<bool>& usable, int mode, Piece
 Result<bool> FileTarget::by_zeroout(Piece piece) {
   while (zeroout_) {
     std::array<std::uint64_t, 2> range = {piece.offset, piece.end - piece.offset};
-    if (::ioctl(fd_, BLKZEROOUT, range.data()) == 0) return true;
+    if (::ioctl(fd_.get(), BLKZEROOUT, range.data()) == 0) return true;
     if (errno == EINTR) continue;
     if (errno == EINVAL) return false;
     if (!lacking(errno)) return failed("zero", piece.offset, errno);
@@ -217,7 +201,7 @@ Result<Zeroed> FileTarget::zero(std::uint64_t offset, std::uint64_t length, Zero
 bool FileTarget::scan_piece(Piece piece, std::span<std::byte> buffer, Probed& probed) const {
   while (piece.offset < piece.end) {
     const std::size_t want = std::min<std::uint64_t>(buffer.size(), piece.end - piece.offset);
-    const ssize_t n = ::pread(fd_, buffer.data(), want, static_cast<off_t>(piece.offset));
+    const ssize_t n = ::pread(fd_.get(), buffer.data(), want, static_cast<off_t>(piece.offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       probed = {Content::unreadable, piece.offset, probed.read};
@@ -249,19 +233,19 @@ Result<Probed> FileTarget::probe(std::uint64_t offset, std::uint64_t length) {
   }
   // These bytes will not be read again, so they are dropped from the page cache.
   if (probed.read > 0)
-    (void)::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length),
+    (void)::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(length),
                           POSIX_FADV_DONTNEED);
   return probed;
 }
 
 Status FileTarget::sync() {
-  if (::fdatasync(fd_) == 0) return {};
+  if (::fdatasync(fd_.get()) == 0) return {};
   return error("cannot sync {}: {}", path_, errno_text(errno));
 }
 
 Result<std::uint64_t> FileTarget::allocated() {
   struct stat st = {};
-  if (::fstat(fd_, &st) != 0) return failed("stat", 0, errno);
+  if (::fstat(fd_.get(), &st) != 0) return failed("stat", 0, errno);
   return device_ ? 0 : static_cast<std::uint64_t>(st.st_blocks) * 512;
 }
 

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "lazyinit/target.h"
+#include "util/fd.h"
 
 namespace e4r::lazyinit {
 
@@ -32,9 +34,6 @@ class FileTarget : public Target {
  public:
   [[nodiscard]] static Result<std::unique_ptr<FileTarget>> open(const std::string& path,
                                                                 Access access, Means means = {});
-  ~FileTarget() override;
-  FileTarget(const FileTarget&) = delete;
-  FileTarget& operator=(const FileTarget&) = delete;
 
   [[nodiscard]] const std::string& path() const override { return path_; }
   [[nodiscard]] std::uint64_t size() const override { return size_; }
@@ -53,7 +52,7 @@ class FileTarget : public Target {
     std::uint64_t end = 0;
   };
 
-  FileTarget(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  FileTarget(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   [[nodiscard]] Status learn_size();
   [[nodiscard]] Error failed(const char* what, std::uint64_t offset, int errnum) const;
   [[nodiscard]] Piece next_data(std::uint64_t offset, std::uint64_t end) const;
@@ -65,7 +64,7 @@ class FileTarget : public Target {
   [[nodiscard]] bool scan_piece(Piece piece, std::span<std::byte> buffer, Probed& probed) const;
 
   std::string path_;
-  int fd_;
+  Fd fd_;
   std::uint64_t size_ = 0;
   bool device_ = false;
   bool write_zeroes_ = false;  // the device has the command

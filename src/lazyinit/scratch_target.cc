@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "util/zeros.h"
+
 namespace e4r::lazyinit {
 
 bool ScratchTarget::touched(std::uint64_t offset, std::uint64_t length) const {
@@ -102,11 +104,9 @@ Result<Probed> ScratchTarget::probe(std::uint64_t offset, std::uint64_t length) 
     if (touched(offset, length)) {
       std::vector<std::byte> bytes(length);
       E4R_CHECK(read_locked(offset, bytes));
-      const auto found =
-          std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
-      if (found == bytes.end()) return Probed{Content::zeros, 0, length};
-      return Probed{Content::data, offset + static_cast<std::uint64_t>(found - bytes.begin()),
-                    length};
+      const std::size_t found = first_nonzero(bytes);
+      if (found == bytes.size()) return Probed{Content::zeros, 0, length};
+      return Probed{Content::data, offset + found, length};
     }
   }
   return below().probe(offset, length);

@@ -87,12 +87,9 @@ class Check {
     const std::uint64_t size = tables_.inode_size();
     for (std::uint64_t at = 0; at < inodes.size(); at += size, ++number) {
       const auto inode = inodes.subspan(at, size);
-      if (all_zero(inode)) continue;
-      if (!tables_.is_deleted_inode(number, inode))
-        return at + static_cast<std::uint64_t>(
-                        std::find_if(inode.begin(), inode.end(),
-                                     [](std::byte b) { return b != std::byte{0}; }) -
-                        inode.begin());
+      const std::size_t nonzero = first_nonzero(inode);
+      if (nonzero == inode.size()) continue;
+      if (!tables_.is_deleted_inode(number, inode)) return at + nonzero;
       ++deleted;
     }
     return std::nullopt;

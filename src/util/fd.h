@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,5 +39,7 @@ class Fd {
 
 // Writes all bytes, in as many calls as that takes. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::string_view bytes);
+// The same at an offset.
+[[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
 
 }  // namespace e4r

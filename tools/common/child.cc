@@ -15,8 +15,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "util/fd.h"
-
 namespace e4r::tools {
 namespace {
 
@@ -200,16 +198,12 @@ Result<Child> Child::start(std::vector<std::string> argv) {
   const int failed =
       ::posix_spawnp(&out.pid_, words.front(), nullptr, nullptr, words.data(), environ);
   if (failed != 0) return cannot_run(argv.front(), failed);
-  out.pid_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, out.pid_, 0));
+  out.pid_fd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, out.pid_, 0)));
   return out;
 }
 
-Child::~Child() {
-  if (pid_fd_ >= 0) ::close(pid_fd_);
-}
-
 std::optional<int> Child::wait(std::chrono::milliseconds most) {
-  pollfd end = {pid_fd_, POLLIN, 0};
+  pollfd end = {pid_fd_.get(), POLLIN, 0};
   ::poll(&end, 1, static_cast<int>(most.count()));  // without pidfds, waits the whole time
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "util/fd.h"
 #include "util/status.h"
 
 namespace e4r::tools {
@@ -45,18 +45,11 @@ struct Captured {
                                             std::vector<std::string> argv);
 
 // A program that runs beside this one, on the same standard input, output and error. What the
-// terminal sends goes to both.
+// terminal sends goes to both. If it has not ended, it outlives the object.
 class Child {
  public:
   // Looks up argv[0] in PATH. Error: it cannot be run.
   [[nodiscard]] static Result<Child> start(std::vector<std::string> argv);
-  Child(Child&& other) noexcept { swap(other); }
-  Child& operator=(Child&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  // The program continues if it has not ended.
-  ~Child();
 
   // Waits at most `most` for its end. Returns its exit status, or 128 + the signal that ended it.
   [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds most);
@@ -64,13 +57,9 @@ class Child {
 
  private:
   Child() = default;
-  void swap(Child& other) noexcept {
-    std::swap(pid_, other.pid_);
-    std::swap(pid_fd_, other.pid_fd_);
-  }
 
   pid_t pid_ = -1;
-  int pid_fd_ = -1;
+  Fd pid_fd_;  // not open on a kernel without pidfds
 };
 
 }  // namespace e4r::tools
