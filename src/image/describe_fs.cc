@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/describe_fs.h"
 
-#include <cstring>
-
 #include "image/layout.h"
 #include "image/superblock.h"
 
@@ -10,21 +8,6 @@ namespace e4r::image {
 namespace {
 
 using Super = ext2_super_block;
-
-template <class Byte, std::size_t N>
-std::string text_of(const Byte (&field)[N]) {
-  const auto* text = reinterpret_cast<const char*>(field);
-  return {text, strnlen(text, N)};
-}
-
-std::string uuid_text(const unsigned char (&uuid)[16]) {
-  std::string out;
-  for (std::size_t i = 0; i < sizeof uuid; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
-    out += fmt::format("{:02x}", uuid[i]);
-  }
-  return out;
-}
 
 Features read_features(Super* sb) {
   Features f;
@@ -64,7 +47,7 @@ void read_state(Super* sb, SuperblockInfo& geo) {
   geo.default_mount_opts = sb->s_default_mount_opts;
   geo.mount_opts = text_of(sb->s_mount_opts);
   geo.label = text_of(sb->s_volume_name);
-  geo.uuid = uuid_text(sb->s_uuid);
+  geo.uuid = uuid_text(*sb);
 }
 
 // Checks a group as the kernel does during a mount.

@@ -36,6 +36,7 @@ std::uint64_t groups_count(const Super& sb) {
   return ceil_div(blocks_count(sb) - sb.s_first_data_block, sb.s_blocks_per_group);
 }
 
+// EXT2_DESC_SIZE(), which takes no const superblock.
 std::uint32_t desc_size(const Super& sb) {
   return sb.s_feature_incompat & EXT4_FEATURE_INCOMPAT_64BIT ? sb.s_desc_size : EXT2_MIN_DESC_SIZE;
 }
@@ -59,8 +60,7 @@ const char* wrong_sizes(const Super& sb) {
       (!bigalloc && sb.s_log_cluster_size != sb.s_log_block_size))
     return "cluster size";
   const std::uint32_t block_size = 1024u << sb.s_log_block_size;
-  const std::uint32_t inode_size =
-      sb.s_rev_level == EXT2_GOOD_OLD_REV ? EXT2_GOOD_OLD_INODE_SIZE : sb.s_inode_size;
+  const std::uint32_t inode_size = EXT2_INODE_SIZE(&sb);
   if (!is_power_of_two(inode_size) || inode_size < EXT2_GOOD_OLD_INODE_SIZE ||
       inode_size > block_size)
     return "inode size";
@@ -144,6 +144,15 @@ Geometry geometry_of(const Super& sb) {
   out.cluster_bits = sb.s_log_cluster_size - sb.s_log_block_size;
   out.flex_bg = (sb.s_feature_incompat & EXT4_FEATURE_INCOMPAT_FLEX_BG) != 0;
   out.log_groups_per_flex = out.flex_bg ? sb.s_log_groups_per_flex : 0;
+  return out;
+}
+
+std::string uuid_text(const Super& sb) {
+  std::string out;
+  for (std::size_t i = 0; i < sizeof sb.s_uuid; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += fmt::format("{:02x}", sb.s_uuid[i]);
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -32,5 +33,15 @@ struct Holder {
 
 // The geometry in a superblock that has passed the check.
 [[nodiscard]] Geometry geometry_of(const ext2_super_block& superblock);
+
+// The UUID as 8-4-4-4-12 lower-case hexadecimal digits.
+[[nodiscard]] std::string uuid_text(const ext2_super_block& superblock);
+
+// A text in the superblock: it ends at its first NUL, or fills the field.
+template <class Byte, std::size_t N>
+[[nodiscard]] std::string text_of(const Byte (&field)[N]) {
+  const auto* text = reinterpret_cast<const char*>(field);
+  return {text, ::strnlen(text, N)};
+}
 
 }  // namespace e4r::image

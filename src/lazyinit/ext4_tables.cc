@@ -14,21 +14,6 @@ struct GroupBlocks : BlockRange {
   GroupNumber group = 0;
 };
 
-std::string uuid_text(const Superblock& super) {
-  std::string text;
-  for (std::size_t i = 0; i < sizeof super.raw.s_uuid; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", super.raw.s_uuid[i]);
-  }
-  return text;
-}
-
-// A text that ends at its first NUL, or after `size` bytes.
-std::string field(const void* bytes, std::size_t size) {
-  const char* text = static_cast<const char*>(bytes);
-  return {text, ::strnlen(text, size)};
-}
-
 // Everything that a table must not overlap with, and the tables.
 std::vector<GroupBlocks> metadata_blocks(const Superblock& super, const Descriptors& descriptors) {
   const bool meta_bg = super.has_incompat(EXT2_FEATURE_INCOMPAT_META_BG);
@@ -99,9 +84,7 @@ Status Ext4Tables::check_group(std::uint32_t group) const {
   if (!super_.group_checksums()) return {};
   const std::uint32_t inodes = super_.inodes_per_group;
   const std::uint64_t before = std::uint64_t{group} * inodes;
-  const std::uint32_t reserved = super_.raw.s_rev_level == EXT2_GOOD_OLD_REV
-                                     ? EXT2_GOOD_OLD_FIRST_INO
-                                     : super_.raw.s_first_ino;
+  const std::uint32_t reserved = EXT2_FIRST_INO(&super_.raw);
   if (d.itable_unused > inodes) return wrong("more unused inodes than there are");
   if (d.itable_unused > d.free_inodes) return wrong("more inodes never used than free");
   if ((d.flags & EXT2_BG_INODE_UNINIT) != 0) {
@@ -173,8 +156,8 @@ std::vector<ByteRange> Ext4Tables::metadata() const {
 
 FileSystem Ext4Tables::file_system() const {
   FileSystem fs;
-  fs.label = field(super_.raw.s_volume_name, sizeof super_.raw.s_volume_name);
-  fs.uuid = uuid_text(super_);
+  fs.label = image::text_of(super_.raw.s_volume_name);
+  fs.uuid = image::uuid_text(super_.raw);
   fs.blocks = super_.blocks_count;
   fs.block_size = super_.block_size();
   fs.inode_size = super_.inode_size;
@@ -215,7 +198,7 @@ Status Ext4Tables::flush() {
 }
 
 std::string Ext4Tables::mount_options() const {
-  return field(super_.raw.s_mount_opts, sizeof super_.raw.s_mount_opts);
+  return image::text_of(super_.raw.s_mount_opts);
 }
 
 Status Ext4Tables::set_mount_options(const std::string& text) {

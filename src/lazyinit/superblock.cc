@@ -46,9 +46,8 @@ bool is_power_of(std::uint32_t base, std::uint32_t n) {
 
 void Superblock::derive() {
   static_cast<Geometry&>(*this) = image::geometry_of(raw);
-  inode_size = raw.s_rev_level == EXT2_GOOD_OLD_REV ? EXT2_GOOD_OLD_INODE_SIZE : raw.s_inode_size;
-  const bool wide = has_incompat(EXT4_FEATURE_INCOMPAT_64BIT);
-  desc_size = wide ? raw.s_desc_size : EXT2_MIN_DESC_SIZE;
+  inode_size = EXT2_INODE_SIZE(&raw);
+  desc_size = EXT2_DESC_SIZE(&raw);
   descs_per_block = block_size() / desc_size;
   desc_blocks = (groups - 1) / descs_per_block + 1;
   itable_blocks = static_cast<std::uint32_t>(
