@@ -244,11 +244,12 @@ int make(const std::string& name, MkfsOptions options) {
   const auto mke2fs = find_mke2fs();
   if (!mke2fs.ok()) return refuse(mke2fs.error(), kFailed);
   Result<lazyinit::ImageLock> lock = lazyinit::ImageLock();
-  if (options.ours && !options.dry_run && !options.version) lock = lock_device(options);
+  const bool only_mke2fs = !options.ours || options.dry_run || options.version;
+  if (!only_mke2fs) lock = lock_device(options);
   if (!lock.ok()) return refuse(lock.error(), kFailed);
   const Status fits = add_for_storage(options, lazyinit::look_at_storage(options.device));
   if (!fits.ok()) return refuse(fits.error(), kUsage);
-  if (!options.ours || options.dry_run || options.version) {
+  if (only_mke2fs) {
     const int status = run_mke2fs(*mke2fs, name, options);
     if (status == 0 && !options.quiet)
       print_line("mke2fs-lazy: -n: nothing was made, so nothing to initialise");

@@ -47,7 +47,7 @@ Status make_all_zero(const Options& options, const Session& session) {
   how.probe = true;
   Progress progress(!options.no_progress);
   E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
-  print_outcome(outcome, options.image.dry_run);
+  print_outcome(outcome, options.image);
   if (outcome.stopped)
     return error("stopped: still lazy, and no harm done; the same command goes on from here");
   return {};
@@ -63,9 +63,7 @@ Result<int> run(const Options& options) {
   E4R_TRY(const auto lock, lock_image(options.image));
   FileSystem::Checksums was = FileSystem::Checksums::none;
   {
-    ImageOptions look = options.image;
-    look.undo.clear();
-    E4R_TRY(const Session session, open_to_write(look, lock));
+    E4R_TRY(const Session session, open_to_look(options.image, lock));
     E4R_CHECK(need_checksums(session));
     E4R_CHECK(lazyinit::bitmaps_readable(*session.target));
     was = session.tables->file_system().checksums;
@@ -89,8 +87,7 @@ Result<int> run(const Options& options) {
   if (was == FileSystem::Checksums::metadata_csum)
     E4R_CHECK(change_metadata_csum(options.image, "^metadata_csum,^uninit_bg", lock));
   print_line("{}: {}initialised every table and dropped {}", options.image.image,
-             would(options.image),
-             was == FileSystem::Checksums::metadata_csum ? "metadata_csum" : "uninit_bg");
+             would(options.image), name_of(was));
   return kDone;
 }
 

@@ -26,7 +26,7 @@ struct Options {
 
 // The features that tune2fs -O has to set; empty if tune2fs is not needed.
 Result<std::string> features_to_set(const Options& options, const lazyinit::ImageLock& lock) {
-  E4R_TRY(const Session session, open_to_write(options.image, lock));
+  E4R_TRY(const Session session, open_to_look(options.image, lock));
   const auto now = session.tables->file_system().checksums;
   E4R_CHECK(lazyinit::freshly_checked(*session.target));
   E4R_CHECK(lazyinit::inode_bitmaps_agree(*session.target));
@@ -49,14 +49,8 @@ Status set_features(const Options& options, const std::string& features,
 Result<int> run(const Options& options) {
   if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));
-  {
-    ImageOptions look = options.image;
-    look.undo.clear();
-    Options first = options;
-    first.image = look;
-    E4R_TRY(const std::string features, features_to_set(first, lock));
-    E4R_CHECK(set_features(options, features, lock));
-  }
+  E4R_TRY(const std::string features, features_to_set(options, lock));
+  E4R_CHECK(set_features(options, features, lock));
   E4R_TRY(const auto target, open_target(options.image, lock));
   E4R_CHECK(lazyinit::add_group_checksums(*target));
   E4R_TRY(const auto enabled, lazyinit::record_unused(*target, options.probe));

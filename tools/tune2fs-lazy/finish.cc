@@ -60,7 +60,7 @@ int report(const Options& options, const Session& session, const lazyinit::ZeroO
   if (options.punch)
     print_punched(options, outcome);
   else
-    print_outcome(outcome, options.image.dry_run);
+    print_outcome(outcome, options.image);
   if (!outcome.stopped) {
     print_line("{}: {}every inode table is initialised", session.target->path(),
                options.image.dry_run ? "then " : "");
@@ -68,7 +68,7 @@ int report(const Options& options, const Session& session, const lazyinit::ZeroO
   }
   const auto left = lazyinit::take_inventory(session.tables->tables());
   print_line("stopped: {} with {} are left; the same command goes on from here",
-             groups_text(left.groups - left.zeroed), format_size(left.bytes_to_do));
+             groups_text(left_of(left)), format_size(left.bytes_to_do));
   return kFailed;
 }
 
@@ -99,9 +99,10 @@ Status refuse_mounted(const Options& options) {
   return {};
 }
 
-Result<int> run_mounted(const Options& options, const lazyinit::Pace& pace) {
+Result<int> run_mounted(const Options& options, const lazyinit::MountedAt& mounted,
+                        const lazyinit::Pace& pace) {
   E4R_CHECK(refuse_mounted(options));
-  return finish_mounted(options.image.image,
+  return finish_mounted(options.image.image, mounted,
                         {pace.wait_multiplier, options.image.dry_run, options.no_progress});
 }
 
@@ -109,7 +110,8 @@ Result<int> run(const Options& options) {
   Progress progress(!options.no_progress);
   auto pace = make_pace(options, progress);
   if (!pace.ok()) return usage_error(pace.error().message);
-  if (lazyinit::find_mount(options.image.image).ok()) return run_mounted(options, *pace);
+  if (const auto mounted = lazyinit::find_mount(options.image.image); mounted.ok())
+    return run_mounted(options, *mounted, *pace);
   if (options.image.dry_run) *pace = {};  // a dry run disturbs nobody
   if (options.probe) E4R_CHECK(may_believe_zeros(options.image, options.trust_discard));
   E4R_TRY(const auto lock, lock_image(options.image));

@@ -6,7 +6,6 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
-#include "lazyinit/kernel_thread.h"
 #include "lazyinit/lock.h"
 #include "tune2fs-lazy/session.h"
 #include "util/progress.h"
@@ -132,8 +131,8 @@ Result<Inventory> wait_for_kernel(const std::string& path, Target& target, Progr
 
 }  // namespace
 
-Result<int> finish_mounted(const std::string& path, const MountedFinish& options) {
-  E4R_TRY(const MountedAt mounted, lazyinit::find_mount(path));
+Result<int> finish_mounted(const std::string& path, const MountedAt& mounted,
+                           const MountedFinish& options) {
   if (!mounted.writable)
     return error("{}: is mounted read-only at {}: unmount it, or mount it for writing", path,
                  mounted.at);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lazyinit/inventory.h"
+#include "lazyinit/kernel_thread.h"
 #include "lazyinit/target.h"
 #include "util/status.h"
 
@@ -50,6 +51,8 @@ struct MountedFinish {
 };
 // For finish: lets the kernel zero tables without a pause, or with this multiplier. Waits for it,
 // and restores the mount's option even when it is stopped. Returns the exit status.
-[[nodiscard]] Result<int> finish_mounted(const std::string& path, const MountedFinish& options);
+[[nodiscard]] Result<int> finish_mounted(const std::string& path,
+                                         const lazyinit::MountedAt& mounted,
+                                         const MountedFinish& options);
 
 }  // namespace e4r::tools

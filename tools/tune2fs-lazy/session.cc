@@ -87,14 +87,30 @@ Result<Session> open_to_write(const ImageOptions& options, const lazyinit::Image
   return session;
 }
 
+Result<Session> open_to_look(const ImageOptions& options, const lazyinit::ImageLock& lock) {
+  ImageOptions without_undo = options;
+  without_undo.undo.clear();
+  return open_to_write(without_undo, lock);
+}
+
+const char* name_of(FileSystem::Checksums checksums) {
+  switch (checksums) {
+    case FileSystem::Checksums::none:
+      break;
+    case FileSystem::Checksums::uninit_bg:
+      return "uninit_bg";
+    case FileSystem::Checksums::metadata_csum:
+      return "metadata_csum";
+  }
+  return "none";
+}
+
 std::string describe(const Session& session) {
   const FileSystem fs = session.tables->file_system();
-  const char* checksums = fs.checksums == FileSystem::Checksums::metadata_csum ? "metadata_csum"
-                          : fs.checksums == FileSystem::Checksums::uninit_bg   ? "uninit_bg"
-                                                                               : "no checksums";
+  const bool checked = fs.checksums != FileSystem::Checksums::none;
   return fmt::format("{}: {}, {} blocks, {}, {}", session.target->path(),
                      format_size(fs.blocks * fs.block_size), format_size(fs.block_size),
-                     groups_text(fs.groups), checksums);
+                     groups_text(fs.groups), checked ? name_of(fs.checksums) : "no checksums");
 }
 
 void warn_of_partial_block(const Session& session) {

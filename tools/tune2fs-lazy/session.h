@@ -39,10 +39,16 @@ struct Session {
 // --undo, that file first gets what is overwritten.
 [[nodiscard]] Result<Session> open_to_write(const ImageOptions& options,
                                             const lazyinit::ImageLock& lock);
+// Opens as open_to_write() does, but makes no undo file: for a look at what is there before the
+// first change.
+[[nodiscard]] Result<Session> open_to_look(const ImageOptions& options,
+                                           const lazyinit::ImageLock& lock);
 // Opens the target alone, as open_to_write() does.
 [[nodiscard]] Result<std::unique_ptr<lazyinit::Target>> open_target(
     const ImageOptions& options, const lazyinit::ImageLock& lock);
 
+// The feature that gives group descriptors their checksums, or "none".
+[[nodiscard]] const char* name_of(lazyinit::FileSystem::Checksums checksums);
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
 [[nodiscard]] std::string describe(const Session& session);
 // Warns if the inodes of a group fill no whole block: the kernel's thread then does its work wrong.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <sys/sysmacros.h>
-
 #include <boost/json.hpp>
 #include <memory>
 #include <optional>
@@ -11,9 +9,9 @@
 #include "lazyinit/inventory.h"
 #include "lazyinit/kernel_thread.h"
 #include "lazyinit/mount_options.h"
+#include "lazyinit/storage.h"
 #include "tune2fs-lazy/mounted.h"
 #include "tune2fs-lazy/session.h"
-#include "util/file.h"
 #include "util/file_id.h"
 #include "util/text_table.h"
 #include "util/units.h"
@@ -57,12 +55,7 @@ struct Basis {
 bool does_not_rotate(const std::string& path) {
   const auto file = file_id(path);
   if (!file || !file->is_block_device) return false;
-  for (const char* up : {"", "/.."}) {
-    const std::string text = read_attribute(fmt::format(
-        "/sys/dev/block/{}:{}{}/queue/rotational", major(file->device), minor(file->device), up));
-    if (!text.empty()) return text == "0";
-  }
-  return false;
+  return lazyinit::device_attribute(file->device, "queue/rotational") == "0";
 }
 
 Status read_costs(const Options& options, Basis& basis) {
@@ -180,9 +173,6 @@ void print_status(const View& view, bool groups) {
 
 json::object image_json(const View& view) {
   const FileSystem fs = view.session.tables->file_system();
-  const char* checksums = fs.checksums == FileSystem::Checksums::metadata_csum ? "metadata_csum"
-                          : fs.checksums == FileSystem::Checksums::uninit_bg   ? "uninit_bg"
-                                                                               : "none";
   return {{"path", view.session.target->path()},
           {"label", fs.label},
           {"uuid", fs.uuid},
@@ -191,7 +181,7 @@ json::object image_json(const View& view) {
           {"inode_size", fs.inode_size},
           {"inodes_per_group", fs.inodes_per_group},
           {"groups", fs.groups},
-          {"checksums", checksums},
+          {"checksums", name_of(fs.checksums)},
           {"needs_recovery", fs.needs_recovery},
           {"at_rest", fs.at_rest},
           {"mount_options", view.session.tables->mount_options()}};

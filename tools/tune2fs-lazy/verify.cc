@@ -61,7 +61,7 @@ Status fix(const Options& options, const Session& session, const Verified& verif
   lazyinit::ZeroOptions how;
   how.threads = thread_count(options.threads);
   E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
-  print_outcome(outcome, options.image.dry_run);
+  print_outcome(outcome, options.image);
   if (outcome.stopped)
     return error("stopped: the other groups have lost their flag, and finish does the rest");
   return {};

@@ -73,16 +73,16 @@ Result<ZeroOutcome> zero_with_progress(const Session& session,
   return outcome;
 }
 
-void print_outcome(const ZeroOutcome& outcome, bool dry_run) {
-  const char* would = dry_run ? "would have " : "";
-  if (dry_run && outcome.zeroed != 0)
-    print_line("{}zeroed {}: at most {}, less where the device can or has holes", would,
+void print_outcome(const ZeroOutcome& outcome, const ImageOptions& options) {
+  if (options.dry_run && outcome.zeroed != 0)
+    print_line("{}zeroed {}: at most {}, less where the device can or has holes", would(options),
                groups_text(outcome.zeroed), format_size(outcome.bytes_written));
   else if (outcome.zeroed != 0)
     print_line("zeroed {}: {} written as data, {} zeroed without data", groups_text(outcome.zeroed),
                format_size(outcome.bytes_written), format_size(outcome.bytes_zeroed));
   if (outcome.found_zero != 0)
-    print_line("{}flagged {} that read as zeros already", would, groups_text(outcome.found_zero));
+    print_line("{}flagged {} that read as zeros already", would(options),
+               groups_text(outcome.found_zero));
   if (outcome.unreadable != 0)
     print_line("{} could not be read and were zeroed unseen", groups_text(outcome.unreadable));
   if (outcome.bytes_avoided != 0)

@@ -27,6 +27,6 @@ namespace e4r::tools {
     Progress& progress);
 
 // Prints the outcome, a line for each thing that happened.
-void print_outcome(const lazyinit::ZeroOutcome& outcome, bool dry_run);
+void print_outcome(const lazyinit::ZeroOutcome& outcome, const ImageOptions& options);
 
 }  // namespace e4r::tools
