@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "util/crc32c.h"
+#include "util/little_endian.h"
 
 namespace e4r::image {
 namespace {
@@ -83,6 +84,7 @@ GroupFault BitmapReader::decode(GroupNumber group, std::span<const std::byte> ra
     return GroupFault::bitmap_checksum;
   words_.back() = 0;
   std::memcpy(words_.data(), raw.data(), bytes);
+  for (std::uint64_t& word : words_) word = from_le(word);
   if (!geo.features.flex_bg && !source_.layout.metadata_in_use(group, words_))
     return GroupFault::bitmap_metadata;
   if (!padded(raw, clusters)) return GroupFault::bitmap_padding;

@@ -5,7 +5,6 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 
-#include <bit>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,13 +14,8 @@
 
 namespace e4r::image {
 
-// libext2fs swaps what it reads itself on big-endian machines. This project also reads the disk
-// past it: superblocks and inodes with their checksums (image/superblock.cc,
-// lazyinit/superblock.cc), group descriptors (lazyinit/descriptors.cc), undo files
-// (lazyinit/undo_target.cc) and bitmaps as words (image/bitmap_reader.cc). Those swap nothing.
-static_assert(std::endian::native == std::endian::little,
-              "superblocks, descriptors and bitmaps are read in little-endian order: "
-              "see docs/installing.md");
+// On big-endian machines libext2fs swaps what it reads itself. Everything else that comes from a
+// disk goes through from_le() and to_le() (util/little_endian.h), or image::change_order().
 
 struct Ext2Closer {
   void operator()(ext2_filsys fs) const { ext2fs_free(fs); }  // never flushes

@@ -14,6 +14,7 @@
 #include "image/ext2_handle.h"
 #include "image/image.h"
 #include "image/input_file.h"
+#include "util/little_endian.h"
 
 namespace e4r::image {
 namespace {
@@ -52,8 +53,11 @@ errcode_t put_root(ext2_filsys fs) {
   if (ext2fs_has_feature_extents(fs->super)) {
     root->i_flags = EXT4_EXTENTS_FL;
     auto* header = reinterpret_cast<ext3_extent_header*>(root->i_block);
-    header->eh_magic = EXT3_EXT_MAGIC;
-    header->eh_max = (sizeof(root->i_block) - sizeof(*header)) / sizeof(ext3_extent);
+    // libext2fs writes i_block of an inode with extents as it is.
+    constexpr std::uint16_t kEntries =
+        (sizeof(root->i_block) - sizeof(*header)) / sizeof(ext3_extent);
+    header->eh_magic = to_le(std::uint16_t{EXT3_EXT_MAGIC});
+    header->eh_max = to_le(kEntries);
   }
   if (EXT2_INODE_SIZE(fs->super) > EXT2_GOOD_OLD_INODE_SIZE)
     root->i_extra_isize = sizeof(*root) - EXT2_GOOD_OLD_INODE_SIZE;

@@ -45,9 +45,10 @@ bool is_power_of_two(std::uint64_t n) {
   return n != 0 && (n & (n - 1)) == 0;
 }
 
-bool checksum_ok(const Super& sb) {
+// Also needs the superblock's bytes as they are on the disk.
+bool checksum_ok(const Super& sb, std::span<const std::byte> bytes) {
   if (!(sb.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_METADATA_CSUM)) return true;
-  const auto covered = std::as_bytes(std::span(&sb, 1)).first(offsetof(Super, s_checksum));
+  const auto covered = bytes.first(offsetof(Super, s_checksum));
   return sb.s_checksum_type == EXT2_CRC32C_CHKSUM && crc32c(~0u, covered) == sb.s_checksum;
 }
 
@@ -104,8 +105,8 @@ Status fits_file(const Super& sb, const Holder& file) {
   return {};
 }
 
-Status check(const Super& sb, const Holder& file) {
-  if (!checksum_ok(sb)) return damaged(file, "its checksum is wrong");
+Status check(const Super& sb, std::span<const std::byte> bytes, const Holder& file) {
+  if (!checksum_ok(sb, bytes)) return damaged(file, "its checksum is wrong");
   if (sb.s_feature_incompat & EXT3_FEATURE_INCOMPAT_JOURNAL_DEV)
     return error("{} is an external journal, not a file system: give the device it belongs to",
                  file.path);
@@ -120,9 +121,10 @@ Status check_superblock(const Holder& file, std::span<const std::byte> head) {
   Super sb = {};
   const bool whole = head.size() >= kHeadBytes;
   if (whole) std::memcpy(&sb, head.data() + kSuperOffset, sizeof sb);
+  change_order(sb);
   if (!whole || sb.s_magic != EXT2_SUPER_MAGIC || is_container(head))
     return not_an_image(file.path, head);
-  return check(sb, file);
+  return check(sb, head.subspan(kSuperOffset, sizeof sb), file);
 }
 
 Status check_superblock(const InputFile& file) {

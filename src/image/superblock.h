@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,7 +32,14 @@ struct Holder {
 // The same for the first kHeadBytes bytes, or fewer if there are no more.
 [[nodiscard]] Status check_superblock(const Holder& file, std::span<const std::byte> head);
 
-// The geometry in a superblock that has passed the check.
+// Turns a superblock from the order of the disk into this machine's, or back. libext2fs does so
+// itself with what it reads.
+inline void change_order([[maybe_unused]] ext2_super_block& superblock) {
+  if constexpr (std::endian::native == std::endian::big) ext2fs_swap_super(&superblock);
+}
+
+// The geometry in a superblock, which is in this machine's order here and below,
+// and has passed the check.
 [[nodiscard]] Geometry geometry_of(const ext2_super_block& superblock);
 
 // The UUID as 8-4-4-4-12 lower-case hexadecimal digits.

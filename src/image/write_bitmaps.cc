@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "image/ext2_handle.h"
+#include "util/little_endian.h"
 #include "util/output.h"
 #include "util/zeros.h"
 
@@ -73,7 +74,10 @@ errcode_t store(ext2_filsys fs, dgrp_t group, std::span<const std::uint64_t> wor
     return 0;
   }
   std::fill(block.begin(), block.end(), static_cast<char>(0xff));
-  std::memcpy(block.data(), words.data(), clusters / 8);
+  for (std::size_t at = 0; at < clusters / 8; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = to_le(words[at / sizeof word]);
+    std::memcpy(&block[at], &word, std::min(sizeof word, clusters / 8 - at));
+  }
   std::uint32_t used = 0;
   for (const char byte : block)
     used += static_cast<std::uint32_t>(std::popcount(static_cast<unsigned char>(byte)));

@@ -2,15 +2,22 @@
 #include "lazyinit/descriptors.h"
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
+#include <type_traits>
+
+#include "util/little_endian.h"
 
 namespace e4r::lazyinit {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 2u << 20;  // in one call
+constexpr std::uint64_t kMostInACall = 2u << 20;  // in one call
 
-std::uint64_t join(std::uint64_t low, std::uint64_t high, unsigned bits) {
-  return high << bits | low;
+// The number whose halves these fields of a descriptor have, in the order of the disk.
+template <std::unsigned_integral T>
+auto join(T low, T high) {
+  using Whole = std::conditional_t<sizeof(T) == 2, std::uint32_t, std::uint64_t>;
+  return static_cast<Whole>(Whole{from_le(high)} << 8 * sizeof(T) | from_le(low));
 }
 
 // Calls visit(first, count) for each run of descriptor blocks that `wanted` has and that are
@@ -18,7 +25,7 @@ std::uint64_t join(std::uint64_t low, std::uint64_t high, unsigned bits) {
 template <class Wanted, class Visit>
 Status each_run(const Superblock& super, Wanted wanted, Visit visit) {
   const auto most =
-      static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostBytes / super.block_size(), 1));
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostInACall / super.block_size(), 1));
   for (std::uint32_t first = 0; first < super.desc_blocks;) {
     if (!wanted(first)) {
       ++first;
@@ -79,22 +86,19 @@ void Descriptors::store(std::uint32_t group, const ext4_group_desc& descriptor) 
 Descriptor Descriptors::get(std::uint32_t group) const {
   const ext4_group_desc d = load(group);
   Descriptor out;
-  out.block_bitmap = join(d.bg_block_bitmap, d.bg_block_bitmap_hi, 32);
-  out.inode_bitmap = join(d.bg_inode_bitmap, d.bg_inode_bitmap_hi, 32);
-  out.inode_table = join(d.bg_inode_table, d.bg_inode_table_hi, 32);
-  out.free_inodes =
-      static_cast<std::uint32_t>(join(d.bg_free_inodes_count, d.bg_free_inodes_count_hi, 16));
-  out.itable_unused =
-      static_cast<std::uint32_t>(join(d.bg_itable_unused, d.bg_itable_unused_hi, 16));
-  out.inode_bitmap_checksum =
-      static_cast<std::uint32_t>(join(d.bg_inode_bitmap_csum_lo, d.bg_inode_bitmap_csum_hi, 16));
-  out.flags = d.bg_flags;
+  out.block_bitmap = join(d.bg_block_bitmap, d.bg_block_bitmap_hi);
+  out.inode_bitmap = join(d.bg_inode_bitmap, d.bg_inode_bitmap_hi);
+  out.inode_table = join(d.bg_inode_table, d.bg_inode_table_hi);
+  out.free_inodes = join(d.bg_free_inodes_count, d.bg_free_inodes_count_hi);
+  out.itable_unused = join(d.bg_itable_unused, d.bg_itable_unused_hi);
+  out.inode_bitmap_checksum = join(d.bg_inode_bitmap_csum_lo, d.bg_inode_bitmap_csum_hi);
+  out.flags = from_le(d.bg_flags);
   return out;
 }
 
 bool Descriptors::checksum_ok(std::uint32_t group) const {
   return !super_->group_checksums() ||
-         super_->descriptor_checksum(group, bytes(group)) == load(group).bg_checksum;
+         super_->descriptor_checksum(group, bytes(group)) == from_le(load(group).bg_checksum);
 }
 
 std::optional<std::uint32_t> Descriptors::first_damaged() const {
@@ -105,21 +109,21 @@ std::optional<std::uint32_t> Descriptors::first_damaged() const {
 
 void Descriptors::set_flags(std::uint32_t group, std::uint16_t flags) {
   ext4_group_desc d = load(group);
-  if (d.bg_flags == flags) return;
-  d.bg_flags = flags;
+  if (from_le(d.bg_flags) == flags) return;
+  d.bg_flags = to_le(flags);
   store(group, d);
 }
 
 void Descriptors::set_itable_unused(std::uint32_t group, std::uint32_t unused) {
   if (get(group).itable_unused == unused) return;
   ext4_group_desc d = load(group);
-  d.bg_itable_unused = static_cast<std::uint16_t>(unused);
-  d.bg_itable_unused_hi = static_cast<std::uint16_t>(unused >> 16);
+  d.bg_itable_unused = to_le(static_cast<std::uint16_t>(unused));
+  d.bg_itable_unused_hi = to_le(static_cast<std::uint16_t>(unused >> 16));
   store(group, d);
 }
 
 void Descriptors::recompute_checksum(std::uint32_t group) {
-  const std::uint16_t checksum = super_->descriptor_checksum(group, bytes(group));
+  const std::uint16_t checksum = to_le(super_->descriptor_checksum(group, bytes(group)));
   std::memcpy(bytes(group).data() + offsetof(ext4_group_desc, bg_checksum), &checksum,
               sizeof checksum);
   changed_[group / super_->descs_per_block] = true;

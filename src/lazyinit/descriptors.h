@@ -48,6 +48,7 @@ class Descriptors {
  private:
   [[nodiscard]] std::span<std::byte> bytes(std::uint32_t group);
   [[nodiscard]] std::span<const std::byte> bytes(std::uint32_t group) const;
+  // Fields are in the order of the disk.
   void store(std::uint32_t group, const ext4_group_desc& descriptor);
   [[nodiscard]] ext4_group_desc load(std::uint32_t group) const;
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lazyinit/orphan_file.h"
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lazyinit/ext2_over_target.h"
+#include "util/crc32c.h"
+#include "util/little_endian.h"
 
 namespace e4r::lazyinit {
 namespace {
@@ -39,18 +43,32 @@ class OrphanFile {
     return file.is_foreign_ || file.code_ != 0 ? BLOCK_ABORT : 0;
   }
 
+  // The checksum of this block, which block_ has; 0 without metadata_csum. libext2fs 1.47.0 has
+  // ext2fs_do_orphan_file_block_csum(), but returns the value in the order of the disk. Later
+  // versions were to change that, for big-endian machines.
+  [[nodiscard]] std::uint32_t checksum(std::uint64_t block) const {
+    if (!ext2fs_has_feature_metadata_csum(fs_->super)) return 0;
+    std::uint32_t crc = fs_->csum_seed;
+    const auto add = [&crc](auto value) {
+      const auto stored = to_le(value);
+      crc = crc32c(crc, std::as_bytes(std::span(&stored, 1)));
+    };
+    add(std::uint32_t{number_});
+    add(generation_);
+    add(block);
+    const auto entries = std::as_bytes(std::span(block_));
+    return crc32c(crc, entries.first(entries.size() - sizeof(ext4_orphan_block_tail)));
+  }
+
   errcode_t see(blk64_t block) {
     is_foreign_ = block >= ext2fs_blocks_count(fs_->super);
     if (is_foreign_) return 0;
     if (const errcode_t code = io_channel_read_blk64(fs_->io, block, 1, block_.data())) return code;
     ext4_orphan_block_tail* tail = ext2fs_orphan_block_tail(fs_, block_.data());
-    is_foreign_ = tail->ob_magic != EXT4_ORPHAN_BLOCK_MAGIC;
-    const std::uint32_t right =
-        ext2fs_has_feature_metadata_csum(fs_->super)
-            ? ext2fs_do_orphan_file_block_csum(fs_, number_, generation_, block, block_.data())
-            : 0;
-    if (is_foreign_ || !write_ || tail->ob_checksum == right) return 0;
-    tail->ob_checksum = right;
+    is_foreign_ = from_le(tail->ob_magic) != EXT4_ORPHAN_BLOCK_MAGIC;
+    const std::uint32_t right = checksum(block);
+    if (is_foreign_ || !write_ || from_le(tail->ob_checksum) == right) return 0;
+    tail->ob_checksum = to_le(right);
     return io_channel_write_blk64(fs_->io, block, 1, block_.data());
   }
 

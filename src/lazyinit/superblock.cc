@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "util/crc32c.h"
+#include "util/little_endian.h"
 #include "util/zeros.h"
 
 namespace e4r::lazyinit {
@@ -68,14 +69,17 @@ Result<Superblock> Superblock::read(Target& target) {
   E4R_CHECK(image::check_superblock(holder, head));
   Superblock super;
   std::memcpy(&super.raw, head.data() + kSuperOffset, sizeof super.raw);
+  image::change_order(super.raw);
   super.derive();
   return super;
 }
 
-Status Superblock::write(Target& target) {
-  const auto bytes = std::as_bytes(std::span(&raw, 1));
+Status Superblock::write(Target& target) const {
+  ext2_super_block disk = raw;
+  image::change_order(disk);
+  const auto bytes = std::as_bytes(std::span(&disk, 1));
   if (metadata_csum())
-    raw.s_checksum = crc32c(~0u, bytes.first(offsetof(ext2_super_block, s_checksum)));
+    disk.s_checksum = to_le(crc32c(~0u, bytes.first(offsetof(ext2_super_block, s_checksum))));
   return target.write(kSuperOffset, bytes);
 }
 
@@ -121,7 +125,8 @@ std::uint16_t Superblock::descriptor_checksum(std::uint32_t group,
                                               std::span<const std::byte> descriptor) const {
   constexpr std::size_t kAt = offsetof(ext4_group_desc, bg_checksum);
   constexpr std::size_t kNext = kAt + sizeof(std::uint16_t);
-  const auto number = std::as_bytes(std::span(&group, 1));
+  const std::uint32_t stored = to_le(group);
+  const auto number = std::as_bytes(std::span(&stored, 1));
   if (metadata_csum()) {
     const std::array<std::byte, kNext - kAt> zero = {};
     std::uint32_t crc = crc32c(checksum_seed_, number);
@@ -153,6 +158,7 @@ bool Superblock::inode_checksum_ok(std::uint32_t number, std::span<const std::by
   std::vector<std::byte> blank(inode.begin(), inode.end());
   const auto field = [&blank](auto& value, std::size_t at) {
     std::memcpy(&value, blank.data() + at, sizeof value);
+    value = from_le(value);
   };
   const auto take = [&](std::size_t at) {
     std::uint16_t half = 0;
@@ -160,16 +166,15 @@ bool Superblock::inode_checksum_ok(std::uint32_t number, std::span<const std::by
     std::fill_n(blank.begin() + static_cast<std::ptrdiff_t>(at), kHalf, std::byte{0});
     return std::uint32_t{half};
   };
-  std::uint32_t generation = 0;
-  field(generation, offsetof(ext2_inode, i_generation));
   std::uint16_t extra = 0;
   if (inode.size() > EXT2_GOOD_OLD_INODE_SIZE)
     field(extra, offsetof(ext2_inode_large, i_extra_isize));
   const bool has_high = std::size_t{EXT2_GOOD_OLD_INODE_SIZE} + extra >= kHigh + kHalf;
   std::uint32_t stored = take(kLow);
   if (has_high) stored |= take(kHigh) << 16;
-  std::uint32_t crc = crc32c(checksum_seed_, std::as_bytes(std::span(&number, 1)));
-  crc = crc32c(crc, std::as_bytes(std::span(&generation, 1)));
+  const std::uint32_t number_on_disk = to_le(number);
+  std::uint32_t crc = crc32c(checksum_seed_, std::as_bytes(std::span(&number_on_disk, 1)));
+  crc = crc32c(crc, inode.subspan(offsetof(ext2_inode, i_generation), sizeof(std::uint32_t)));
   crc = crc32c(crc, blank);
   return (has_high ? crc : crc & 0xffffu) == stored;
 }
@@ -180,7 +185,8 @@ bool Superblock::is_deleted_inode(std::uint32_t number, std::span<const std::byt
   if (copy.i_links_count != 0) return false;
   const std::uint32_t inodes = raw.s_inodes_count;
   const bool early = raw.s_mkfs_time < inodes || raw.s_mtime < inodes || raw.s_wtime < inodes;
-  const bool has_time = copy.i_dtime != 0 && (early || copy.i_dtime >= inodes);
+  const std::uint32_t deleted = from_le(copy.i_dtime);
+  const bool has_time = deleted != 0 && (early || deleted >= inodes);
   if (!has_time) {
     copy.osd2.linux2.l_i_checksum_lo = 0;
     copy.i_checksum_hi = 0;

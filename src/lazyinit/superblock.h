@@ -11,15 +11,16 @@
 
 namespace e4r::lazyinit {
 
-// The superblock as it is on disk, which can be changed and written back, and sizes that follow
-// from it. (image::SuperblockInfo is for users that do not include ext2fs.h.)
+// The superblock with all its fields, in this machine's order, which can be changed and written
+// back, and sizes that follow from it. (image::SuperblockInfo is for users that do not include
+// ext2fs.h.)
 class Superblock : public Geometry {
  public:
   // Refuses what image::check_superblock() refuses: a wrong checksum, and counts that contradict
   // each other or the size of the target.
   [[nodiscard]] static Result<Superblock> read(Target& target);
   // Writes the 1,024 bytes, with their checksum under metadata_csum.
-  [[nodiscard]] Status write(Target& target);
+  [[nodiscard]] Status write(Target& target) const;
 
   // Refuses features that make writing unsafe, because this program does not know them.
   [[nodiscard]] Status known_features(const std::string& path) const;

@@ -11,6 +11,7 @@
 #include "lazyinit/superblock.h"
 #include "lazyinit/target_io.h"
 #include "lazyinit/target_over.h"
+#include "util/little_endian.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -123,7 +124,7 @@ class UndoTarget final : public TargetOver {
   std::mutex mutex_;
 };
 
-// The start of an undo file (e2undo, lib/ext2fs/undo_io.c of 1.47).
+// The start of an undo file, in the order of the disk (e2undo, lib/ext2fs/undo_io.c of 1.47).
 struct Header {
   std::array<char, 8> magic;
   std::uint64_t keys;
@@ -139,8 +140,8 @@ Status has_room(const std::string& file) {
   Header header = {};
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
   constexpr std::uint32_t kKey = 16;
-  const std::uint64_t in_block = header.block_size / kKey;
-  if (in_block < 2 || (header.keys != 0 && header.keys % (in_block - 1) == 0))
+  const std::uint64_t in_block = from_le(header.block_size) / kKey;
+  if (in_block < 2 || (header.keys != 0 && from_le(header.keys) % (in_block - 1) == 0))
     return error("libext2fs cannot go on with the undo file {}", file);
   return {};
 }

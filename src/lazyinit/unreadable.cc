@@ -15,7 +15,7 @@
 namespace e4r::lazyinit {
 namespace {
 
-constexpr std::uint64_t kChunk = 1u << 20;
+constexpr std::uint64_t kReadAtOnce = 1u << 20;
 
 std::uint64_t page_size() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -105,12 +105,12 @@ Result<std::vector<ByteRange>> pages_of_rehearsal(const std::string& image, std:
 }
 
 Result<std::uint64_t> write_unreadable(Target& target, std::span<const ByteRange> pages) {
-  std::vector<std::byte> bytes(kChunk);
+  std::vector<std::byte> bytes(kReadAtOnce);
   std::uint64_t written = 0;
   for (const ByteRange& range : pages) {
     const std::uint64_t end = std::min(range.end(), target.size());
-    for (std::uint64_t at = range.offset; at < end; at += kChunk) {
-      const ByteRange chunk{at, std::min(kChunk, end - at)};
+    for (std::uint64_t at = range.offset; at < end; at += kReadAtOnce) {
+      const ByteRange chunk{at, std::min(kReadAtOnce, end - at)};
       if (target.read(at, std::span(bytes).first(chunk.length)).ok()) continue;
       E4R_TRY(const std::uint64_t more, write_page_by_page(target, chunk));
       written += more;

@@ -5,6 +5,10 @@
 
 namespace e4r::state::bitmap {
 
+// mke2fs-lazy and tune2fs-lazy, which need nothing of this, were tried on s390x.
+static_assert(std::endian::native == std::endian::little,
+              "the model was never tried on a big-endian machine: see docs/installing.md");
+
 bool all_set(ConstWords words, std::uint32_t from, std::uint32_t count) {
   return find_clear(words, from + count, from) == from + count;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <string>
 
@@ -21,6 +23,23 @@ template <class T, class Byte>
   for (std::size_t i = 0; i < sizeof value; ++i)
     value |= static_cast<T>(static_cast<T>(static_cast<unsigned char>(p[i])) << 8 * i);
   return value;
+}
+
+// Turns a number that was copied from a disk or a file, least significant byte first, into this
+// machine's order.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T from_le(T stored) {
+  if constexpr (std::endian::native == std::endian::little) return stored;
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof stored; ++i)
+    value = static_cast<T>(value | (stored >> 8 * i & 0xff) << 8 * (sizeof stored - 1 - i));
+  return value;
+}
+
+// The way back: a number that can be copied to a disk or a file.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T to_le(T value) {
+  return from_le(value);
 }
 
 template <class T>
