@@ -52,7 +52,7 @@ const auto& lookalikes() {
 
 Error wrong_kind(const std::string& path, mode_t mode) {
   if (S_ISDIR(mode)) return error("{} is a directory: give an image file or a block device", path);
-  return error("{} is no regular file and no block device: give an ext4 image", path);
+  return error("{} is neither a regular file nor a block device: give an ext4 image", path);
 }
 
 Result<std::uint64_t> device_size(const std::string& path, int fd) {

@@ -168,7 +168,7 @@ Result<bool> unclean(Target& target) {
 Result<Enabled> record_unused(Target& target, bool probe) {
   E4R_TRY(const auto tables, Ext4Tables::open(target, Target::Access::write));
   if (!tables->has_group_checksums())
-    return error("{}: has no group checksums: they come first", target.path());
+    return error("{}: has no group checksums: add them first", target.path());
   E4R_TRY(const auto changes, work_out_all(target, *tables));
   for (std::uint32_t group = 0; group < changes.size(); ++group)
     tables->set_group(group, changes[group].flags, changes[group].unused);

@@ -72,7 +72,8 @@ Status failed(const MountedAt& mounted, int fd) {
 Result<MountedAt> find_mount(const std::string& path) {
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0) return error("cannot open {}: {}", path, errno_text(errno));
-  if (!S_ISBLK(st.st_mode)) return error("{} is no block device, and not mounted itself", path);
+  if (!S_ISBLK(st.st_mode))
+    return error("{} is not a block device, so it is not mounted itself", path);
   const std::string number = fmt::format("{}:{}", major(st.st_rdev), minor(st.st_rdev));
   E4R_TRY(const std::string all, read_file("/proc/self/mountinfo"));
   std::istringstream lines(all);
@@ -92,7 +93,7 @@ Result<InitItable> thread_option(const MountedAt& mounted) {
   std::istringstream lines(all);
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("init_itable") || line == "noinit_itable") return parse_init_itable(line);
-  return error("{} says nothing of init_itable in /proc/fs/ext4/{}/options", mounted.at,
+  return error("{}: /proc/fs/ext4/{}/options does not mention init_itable", mounted.at,
                mounted.device);
 }
 

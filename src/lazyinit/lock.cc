@@ -125,7 +125,7 @@ Result<ImageLock> ImageLock::take(const std::string& name) {
   E4R_CHECK(lock(taken.fd_, path, path, LockKind::range));
   // Another file may have taken its name before it was locked.
   if (file_id(path) != file_id(st))
-    return error("{}: has become another file meanwhile: try again", path);
+    return error("{}: another file has taken this name meanwhile: try again", path);
   return taken;
 }
 

@@ -110,7 +110,7 @@ bool LockHolder::ends_soon() const {
 
 std::string LockHolder::text() const {
   if (pid.empty()) return "another process";
-  if (command.empty()) return fmt::format("a process that {} has started and left", pid);
+  if (command.empty()) return fmt::format("a process that the ended process {} started", pid);
   return fmt::format("process {} ({})", pid, command);
 }
 

@@ -31,11 +31,16 @@ std::string name_of(const Place& place) {
   return fmt::format("{}{}{}", place.file, kOffset, place.offset);
 }
 
-std::string named_device(const std::string& text) {
-  if (!text.starts_with("LABEL=") && !text.starts_with("UUID=")) return text;
+Result<std::string> named_device(const std::string& text) {
+  const bool label = text.starts_with("LABEL=");
+  if (!label && !text.starts_with("UUID=")) return text;
   const std::unique_ptr<char, decltype(&std::free)> name(
       ::blkid_get_devname(nullptr, text.c_str(), nullptr), &std::free);
-  return name ? name.get() : text;
+  if (name) return std::string(name.get());
+  std::error_code failed;
+  if (std::filesystem::exists(text, failed)) return text;
+  return error("{}: no device that can be read from here has this {}: blkid lists them", text,
+               label ? "label" : "UUID");
 }
 
 }  // namespace e4r::lazyinit

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "util/status.h"
+
 namespace e4r::lazyinit {
 
 // Where a file system lies. As in libext2fs, "disk.img?offset=1048576" says that it starts at that
@@ -17,7 +19,8 @@ struct Place {
 [[nodiscard]] std::string name_of(const Place& place);
 
 // The device that "LABEL=data" or "UUID=..." names, found as tune2fs(8) and mount(8) find it
-// (libblkid). Any other text is returned unchanged, and also a label that no device has.
-[[nodiscard]] std::string named_device(const std::string& text);
+// (libblkid). An Error if no device has that label or UUID, unless there is a file of such a name.
+// Any other text is returned unchanged.
+[[nodiscard]] Result<std::string> named_device(const std::string& text);
 
 }  // namespace e4r::lazyinit

@@ -82,7 +82,7 @@ class UndoTarget final : public TargetOver {
     if (code == 0) return {};
     const std::string detail = io_.last_error();
     if (!detail.empty()) return error("{}", detail);
-    return error("cannot keep {} for undoing: {}", file_, image::ext2_text(code));
+    return error("cannot write the undo file {}: {}", file_, image::ext2_text(code));
   }
 
   // Zeros stay zeros, so the undo file need not keep them.

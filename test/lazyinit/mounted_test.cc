@@ -26,9 +26,9 @@ TEST_F(Mounted, FinishLetsTheKernelDoItAndPutsTheOptionBack) {
     fill_unused(path_, FillFrom::first_unused_block, FillWith::random);
     {
       const LoopDevice loop(path_);
-      if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+      if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
       Mount mount(loop.path(), file("mnt"), std::string("noatime,nosuid,") + option);
-      if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+      if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
       const std::string before = options();
       ASSERT_NE(before.find(option), std::string::npos);
       expect_status(tool({"finish", loop.path(), "--probe"}), 1, "that has no --probe");
@@ -50,9 +50,9 @@ TEST_F(Mounted, FinishLetsTheKernelDoItAndPutsTheOptionBack) {
 TEST_F(Mounted, FinishThatIsStoppedPutsTheOptionBack) {
   make("default_1k");
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   const Mount mount(loop.path(), file("mnt"), "noinit_itable");
-  if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+  if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
   const std::string before = options();
   const Outcome stopped = run({"bash", "-c",
                                "\"$@\" & pid=$!\n"
@@ -70,9 +70,9 @@ TEST_F(Mounted, FinishThatIsStoppedPutsTheOptionBack) {
 TEST_F(Mounted, FinishRefusesAMountForReading) {
   make("default_1k");
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   const Mount mount(loop.path(), file("mnt"), "ro");
-  if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+  if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
   expect_status(tool({"finish", loop.path()}), 1, "is mounted read-only at " + file("mnt"));
 }
 
@@ -81,11 +81,11 @@ TEST_F(Mounted, WatchMeasuresUntilNothingIsLeft) {
   expect_status(tool({"status", path_, "--watch"}), 1, "not mounted");
   expect_status(tool({"status", path_, "--watch=0"}), 2, "give seconds");
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   expect_status(tool({"status", loop.path(), "--watch"}), 1, "is not mounted as ext4");
   {
     const Mount mount(loop.path(), file("mnt"), "noinit_itable");
-    if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+    if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
     expect_status(tool({"status", loop.path(), "--watch"}), 1, "the kernel's thread does nothing");
   }
   const Mount mount(loop.path(), file("mnt"), "init_itable=0");
@@ -102,17 +102,17 @@ TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
   ASSERT_EQ(run({TAKE_INODES, path_, "8"}).status, 0);
   fill_unused(path_, FillFrom::first_unused_block, FillWith::random);
   expect_clean(path_);
-  expect_status(tool({"status", path_}), 0, "fill no whole block");
-  expect_status(tool({"verify", path_}), 0, "fill no whole block");
+  expect_status(tool({"status", path_}), 0, "end within a block");
+  expect_status(tool({"verify", path_}), 0, "end within a block");
   const std::string other = copy("other");
   // A group without unused inodes, which the kernel calls an error.
   ASSERT_EQ(run({TAKE_INODES, other, "0"}).status, 0);
   expect_status(tool({"status", other}), 0, "EXT4-fs error");
   {
     const LoopDevice loop(path_);
-    if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+    if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
     const Mount mount(loop.path(), file("mnt"), "noinit_itable");
-    if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+    if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
     expect_status(tool({"finish", loop.path()}), 1, "the kernel would leave the last one");
   }
   expect_done(tool({"finish", path_}));

@@ -55,16 +55,17 @@ TEST_F(Places, ByLabel) {
   make("default_1k");
   const std::string label = "e4r_" + std::to_string(::getpid());
   expect_done(run({"tune2fs", "-L", label, path_}));
-  expect_status(tool({"status", "LABEL=" + label}), 1, "LABEL=" + label);
+  expect_status(tool({"status", "LABEL=" + label}), 1,
+                "LABEL=" + label + ": no device that can be read from here has this label");
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (loop.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   expect_status(tool({"finish", "LABEL=" + label}), 0, loop.path());
 }
 
 TEST_F(Places, ProbingNeedsZerosThatLast) {
   make("default_1k");
   const LoopDevice below(path_);
-  if (below.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (below.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   const LoopDevice loop(below.path());
   if (loop.path().empty()) GTEST_SKIP() << "no loop device on a loop device";
   const std::string why = "leave out --probe, or add --trust-discard if zeros last on it";
@@ -114,7 +115,7 @@ TEST_F(Places, ADeviceGivesItsBlocksBack) {
     const LoopDevice loop(backing);
     if (loop.path().empty()) {
       std::filesystem::remove(backing);
-      GTEST_SKIP() << "no leave to attach a loop device";
+      GTEST_SKIP() << "attaching a loop device is not permitted";
     }
     const auto punched = tool({"finish", loop.path(), "--punch"});
     if (punched.status == 0) {

@@ -282,9 +282,9 @@ class OnLoop : public ToolTest {
 TEST_F(OnLoop, MountedIsLeftAlone) {
   make("default_4k");
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   const Mount mount(loop.path(), file("mnt"), "noinit_itable");
-  if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+  if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
   for (const auto& command : writing_commands())
     for (const std::string& image : {loop.path(), path_})
       if (command.front() != "finish" || image == path_)  // for a device, the kernel does that
@@ -303,10 +303,10 @@ TEST_F(OnLoop, KernelGoesOnWithWhatEachCommandLeft) {
       const std::string before = listing();
       {
         const LoopDevice loop(path_);
-        if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+        if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
         expect_done(tool(on(command, loop.path())));
         Mount mount(loop.path(), file("mnt"), "rw");
-        if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+        if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
         use_inodes();
         mount.unmount();
       }
@@ -321,7 +321,7 @@ TEST_F(OnLoop, KernelMountsAnOrphanFileWhoseChecksumsChange) {
   make("orphan_file");
   const std::string before = listing();
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"disable"}, {"enable", "--feature", "metadata_csum"}}) {
     SCOPED_TRACE(command.front());
@@ -346,9 +346,9 @@ TEST_F(OnLoop, KernelDoesWhatVerifyGaveBack) {
   EXPECT_FALSE(groups_not_zero(path_).empty());
   {
     const LoopDevice loop(path_);
-    if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+    if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
     Mount mount(loop.path(), file("mnt"), "init_itable=0");
-    if (!mount.mounted()) GTEST_SKIP() << "no leave to mount";
+    if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
     // The thread starts within five seconds (EXT4_DEF_LI_MAX_START_DELAY).
     for (int i = 0; i < 60; ++i) {
       (void)run({"sleep", "0.2"});

@@ -267,7 +267,8 @@ int make(const std::string& name, MkfsOptions options) {
   }
   const auto done = after_mke2fs(options, *std::move(lock), undo);
   if (done.ok()) return *done;
-  const int failed = refuse(error("{} (mke2fs itself was done)", done.error().message), kFailed);
+  const int failed =
+      refuse(error("{} (mke2fs itself had finished)", done.error().message), kFailed);
   advise(options);
   return failed;
 }

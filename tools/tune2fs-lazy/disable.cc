@@ -36,7 +36,7 @@ Status make_all_zero(const Options& options, const Session& session) {
                                   threads, &stop_on_signals()));
   if (verified.stopped) return error("stopped; nothing has been changed");
   if (!verified.lies.empty())
-    print_line("{} flagged ITABLE_ZEROED without being so", groups_text(verified.lies.size()));
+    print_line("{} flagged ITABLE_ZEROED, but not zero", groups_text(verified.lies.size()));
   std::vector<std::uint32_t> not_zero = lazyinit::groups_of(verified.lies);
   not_zero.insert(not_zero.end(), verified.with_deleted.begin(), verified.with_deleted.end());
   E4R_CHECK(lazyinit::retract(*session.target, *session.tables, not_zero));
@@ -49,7 +49,9 @@ Status make_all_zero(const Options& options, const Session& session) {
   E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
   print_outcome(outcome, options.image);
   if (outcome.stopped)
-    return error("stopped: still lazy, and no harm done; the same command goes on from here");
+    return error(
+        "stopped: the file system is consistent and still lazy; the same command goes on from "
+        "here");
   return {};
 }
 
@@ -96,7 +98,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   declare_image(app, options->image, true);
   app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
   app.add_flag("--no-progress", options->no_progress, "no progress line");
-  return [options] { return run(*options); };
+  return on_image(options, run);
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ Result<int> run(const Options& options) {
   E4R_TRY(const auto target, open_target(options.image, lock));
   E4R_CHECK(lazyinit::add_group_checksums(*target));
   E4R_TRY(const auto enabled, lazyinit::record_unused(*target, options.probe));
-  print_line("{}: {}recorded {} inodes as never used, {} as never used at all", options.image.image,
-             would(options.image), format_count(enabled.unused_inodes),
+  print_line("{}: {}recorded {} inodes as never used; no inode was ever used in {}",
+             options.image.image, would(options.image), format_count(enabled.unused_inodes),
              groups_text(enabled.inode_uninit));
   print_line("{} flagged ITABLE_ZEROED; {} to zero, by the kernel or by finish",
              groups_text(enabled.zeroed), format_size(enabled.to_zero));
@@ -75,7 +75,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag("--trust-discard", options->trust_discard,
                "with --probe: what the device has discarded reads as zeros for good")
       .needs(probe);
-  return [options] { return run(*options); };
+  return on_image(options, run);
 }
 
 }  // namespace

@@ -84,8 +84,9 @@ Status refuse_mounted(const Options& options) {
        {!options.image.undo.empty(), "--undo"}}};
   for (const auto& [given, name] : refused)
     if (given)
-      return error("{} is mounted, so the kernel has to zero it, and that has no {}: unmount it",
-                   options.image.image, name);
+      return error(
+          "{} is mounted, so the kernel has to zero it, and the kernel knows no {}: unmount it",
+          options.image.image, name);
   Session session;
   E4R_TRY(session.target,
           lazyinit::Target::open(options.image.image, lazyinit::Target::Access::read));
@@ -93,8 +94,8 @@ Status refuse_mounted(const Options& options) {
   E4R_CHECK(need_checksums(session));
   if (session.tables->file_system().ends_within_block())
     return error(
-        "{} is mounted, and its {} inodes in a group fill no whole block: the kernel would leave "
-        "the last one as it is: unmount it",
+        "{} is mounted, and the {} inodes of a group end within a block: the kernel would not zero "
+        "that block: unmount it",
         options.image.image, session.tables->inodes_per_group());
   return {};
 }
@@ -158,7 +159,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_flag("--pause-on-battery", options->pause_on_battery,
                "wait while the machine lives on its battery");
   app.add_flag("--no-progress", options->no_progress, "no progress line");
-  return [options] { return run(*options); };
+  return on_image(options, run);
 }
 
 }  // namespace

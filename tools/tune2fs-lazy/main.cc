@@ -70,8 +70,8 @@ int run(int argc, char** argv) {
   if (first.size() < 2 || first[0] != '-' || first == "-h" || first.starts_with("--"))
     return run_commands(argc, argv);
   return usage_error(fmt::format(
-      "'{}' is no option here: this program has subcommands (status, finish, verify, ...), and "
-      "tune2fs's options are tune2fs's alone: run tune2fs for them",
+      "unknown option '{}': this program has subcommands (status, finish, verify, ...) and takes "
+      "no options of tune2fs: run tune2fs for those",
       first));
 }
 

@@ -40,7 +40,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   auto options = std::make_shared<Options>();
   declare_image(app, options->image, true);
   app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-").type_name("A-B");
-  return [options] { return run(*options); };
+  return on_image(options, run);
 }
 
 }  // namespace

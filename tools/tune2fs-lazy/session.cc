@@ -18,13 +18,8 @@ using lazyinit::Tables;
 using lazyinit::Target;
 
 void declare_image(CommandLine& app, ImageOptions& options, bool writes) {
-  app.add_option(
-         "image",
-         [&options](const std::string& name) -> Status {
-           options.image = lazyinit::named_device(name);
-           return {};
-         },
-         "ext4 image or block device; LABEL=, UUID= and IMAGE?offset=N as for tune2fs")
+  app.add_option("image", options.image,
+                 "ext4 image or block device; LABEL=, UUID= and IMAGE?offset=N as for tune2fs")
       .required()
       .type_name("IMAGE");
   if (!writes) return;
@@ -120,8 +115,8 @@ void warn_of_partial_block(const Session& session) {
   for (const lazyinit::Table& table : session.tables->tables())
     refused += !table.zeroed && table.unused_part.length == 0;
   std::string text = fmt::format(
-      "{}: the {} inodes of a group fill no whole block: the kernel's thread leaves the last block "
-      "of each table as it is, and flags it",
+      "{}: the {} inodes of a group end within a block: the kernel's thread leaves that block of "
+      "each table as it is, and flags the table",
       session.target->path(), fs.inodes_per_group);
   if (refused != 0)
     text += fmt::format("; in {} it finds an error (EXT4-fs error, ext4_init_inode_table)",

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "lazyinit/lock.h"
+#include "lazyinit/place.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/target.h"
 #include "util/status.h"
@@ -22,6 +25,16 @@ struct ImageOptions {
 
 // Declares IMAGE, and with `writes` also --dry-run and --undo FILE.
 void declare_image(CommandLine& app, ImageOptions& options, bool writes);
+
+// The action of a subcommand: finds the device that LABEL= or UUID= names, then calls `run`.
+template <class Options>
+[[nodiscard]] std::function<Result<int>()> on_image(std::shared_ptr<Options> options,
+                                                    Result<int> (*run)(const Options& options)) {
+  return [options = std::move(options), run]() -> Result<int> {
+    E4R_TRY(options->image.image, lazyinit::named_device(options->image.image));
+    return run(*options);
+  };
+}
 
 // An open image and its tables.
 struct Session {
@@ -51,7 +64,7 @@ struct Session {
 [[nodiscard]] const char* name_of(lazyinit::FileSystem::Checksums checksums);
 // "a.img: 16.0 TiB, 4.0 KiB blocks, 131,072 groups, metadata_csum"
 [[nodiscard]] std::string describe(const Session& session);
-// Warns if the inodes of a group fill no whole block: the kernel's thread then does its work wrong.
+// Warns if the inodes of a group end within a block: the kernel's thread then does its work wrong.
 void warn_of_partial_block(const Session& session);
 // Refuses a file system whose groups have no flags.
 [[nodiscard]] Status need_checksums(const Session& session);

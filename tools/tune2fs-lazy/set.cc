@@ -42,7 +42,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
       .required()
       .type_name("OPTION");
   declare_image(app, options->image, true);
-  return [options] { return run(*options); };
+  return on_image(options, run);
 }
 
 }  // namespace

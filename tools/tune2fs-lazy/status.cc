@@ -150,7 +150,7 @@ void print_status(const View& view, bool groups) {
   const Inventory& i = view.inventory;
   print_line("image     {}", describe(view.session));
   if (!view.session.tables->has_group_checksums()) {
-    print_line("tables    {}, all in full use: without checksums nothing can be lazy",
+    print_line("tables    {}; no table is lazy, since group descriptors have no checksums",
                format_size(i.table_bytes));
     return;
   }
@@ -271,7 +271,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
                "of a mounted device: a line every 10 s (or --watch=SECONDS) with the pace of the "
                "kernel's thread, until nothing is left")
       .excludes(json);
-  return [options] { return run(*options); };
+  return on_image(options, run);
 }
 
 }  // namespace

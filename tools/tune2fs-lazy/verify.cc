@@ -78,7 +78,8 @@ void print_verified(const std::string& path, const Verified& verified) {
              format_size(verified.bytes), format_size(verified.read));
   if (!verified.with_deleted.empty())
     print_line(
-        "{}: {} of them with deleted inodes ({}), which are no lie: nobody reads them as used",
+        "{}: {} of them have deleted inodes ({}); that is not a lie, since nobody takes them for "
+        "used",
         path, format_count(verified.with_deleted.size()), format_count(verified.deleted_inodes));
 }
 
@@ -113,7 +114,7 @@ std::function<Result<int>()> declare(CommandLine& app) {
   app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-").type_name("A-B");
   app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
   app.add_flag("--no-progress", options->no_progress, "no progress line");
-  return [options] { return run(*options); };
+  return on_image(options, run);
 }
 
 }  // namespace
