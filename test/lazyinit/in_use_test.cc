@@ -178,7 +178,7 @@ class InUseOnLoop : public InUse {
 TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
   make("default_4k");
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   std::filesystem::create_directory(file("mnt"));
   auto elsewhere = std::async(std::launch::async, [&] {
     return run({"unshare", "--mount", "sh", "-c",
@@ -201,7 +201,7 @@ TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
   }
   std::ofstream(file("end")) << "now";
   const Outcome outcome = elsewhere.get();
-  if (!mounted) GTEST_SKIP() << "no leave to mount: " << outcome.err;
+  if (!mounted) GTEST_SKIP() << "mounting is not permitted: " << outcome.err;
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   expect_clean(path_);
 }
@@ -212,7 +212,7 @@ TEST_F(InUseOnLoop, TheFileBehindADevice) {
   std::filesystem::create_hard_link(path_, other);
   {
     const LoopDevice loop(path_);
-    if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+    if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
     expect_all_refused(path_, "losetup -d " + loop.path());
     expect_all_refused(other, "losetup -d " + loop.path());
     expect_done(tool({"rearm", loop.path()}));
@@ -225,7 +225,7 @@ TEST_F(InUseOnLoop, TheFileBehindADevice) {
 TEST_F(InUseOnLoop, TheLockIsTheDevicesAndNotTheNodes) {
   make("default_1k");
   const LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   const std::string node = file("node");
   const std::string minor = loop.path().substr(std::string("/dev/loop").size());
   ASSERT_EQ(run({"mknod", node, "b", "7", minor}).status, 0);
@@ -239,11 +239,11 @@ TEST_F(InUseOnLoop, TheLockIsTheWholeDisksToo) {
   const std::string disk = file("disk");
   ASSERT_EQ(run({"cp", "--sparse=always", path_, disk}).status, 0);
   const LoopDevice loop(disk);
-  if (loop.path().empty()) GTEST_SKIP() << "no loop device to be had";
+  if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   const std::string name = loop.path().substr(std::string("/dev/").size());
   const std::string sectors = std::to_string(std::filesystem::file_size(disk) / 512);
   if (run({"addpart", loop.path(), "1", "0", sectors}).status != 0)
-    GTEST_SKIP() << "no leave to make a partition";
+    GTEST_SKIP() << "making a partition is not permitted";
   const Outcome number = run({"cat", "/sys/block/" + name + "/" + name + "p1/dev"});
   const std::size_t colon = number.out.find(':');
   const std::string node = file("partition");

@@ -224,7 +224,7 @@ TEST_F(Mke2fsLazy, QuietIsQuiet) {
 TEST_F(Mke2fsLazy, OnADeviceWithOldData) {
   fill_with_junk();
   const test::LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (loop.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   const auto made = lazy({"-q", "-t", "ext4", "-E", "nodiscard,itable_init=zero", loop.path()});
   ASSERT_EQ(made.status, 0) << made.err;
   const Seen seen = look_at(loop.path());
@@ -250,7 +250,7 @@ TEST_F(Mke2fsLazy, WhatIsInUseIsLeftAlone) {
   }
   {
     const test::LoopDevice loop(path_);
-    if (loop.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+    if (loop.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
     const auto refused = lazy(make);
     EXPECT_EQ(refused.status, 1);
     EXPECT_NE(refused.err.find(" is in use: " + loop.path() + " shows it"), std::string::npos)

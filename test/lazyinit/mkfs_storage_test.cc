@@ -39,7 +39,7 @@ TEST_F(MkfsStorage, IsLookedAt) {
   EXPECT_FALSE(look_at_storage(path_).reads_as_zeros);
   EXPECT_TRUE(look_at_storage(path_).zeros_last);
   const test::LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (loop.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   EXPECT_FALSE(look_at_storage(loop.path()).reads_as_zeros) << "a device is not read";
   EXPECT_TRUE(look_at_storage(loop.path()).zeros_last) << "it shows a file";
   const test::LoopDevice second(loop.path());
@@ -52,7 +52,7 @@ TEST_F(MkfsStorage, IsLookedAt) {
 TEST_F(MkfsStorage, WhatIsBelievedIsNotDiscarded) {
   fill_with_junk();
   const test::LoopDevice below(path_);
-  if (below.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (below.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   const test::LoopDevice loop(below.path());
   if (loop.path().empty()) GTEST_SKIP() << "no loop device on a loop device";
   const auto probe = [&](const std::string& more) {
@@ -119,7 +119,7 @@ TEST_F(MkfsStorage, NeighboursAreOneRequest) {
   std::ofstream(path_).close();
   fs::resize_file(path_, 256ull << 30);
   const test::LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (loop.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   const std::string log = dir_.file("calls");
   const auto made =
       test::run({"strace", "-f", "-o", log, "-e", "trace=ioctl,fdatasync", MKE2FS_LAZY, "-q", "-t",

@@ -141,7 +141,7 @@ TEST_F(MkfsUnreadable, WithoutTheWordItIsNamed) {
 
 TEST_F(MkfsUnreadable, ABlockDeviceAsWell) {
   const test::LoopDevice loop(path_);
-  if (loop.path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+  if (loop.path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   for (const std::string block : {"1024", "4096"}) {
     std::ofstream(map_) << std::string(kSize / kPage, '\0');
     const auto made = make({"-b", block, "-E", kZero}, loop.path());

@@ -230,7 +230,7 @@ class OnLoop : public testing::Test {
   void SetUp() override {
     make_file(path_, {{0, kSize}});
     loop_.emplace(path_);
-    if (loop_->path().empty()) GTEST_SKIP() << "no leave to attach a loop device";
+    if (loop_->path().empty()) GTEST_SKIP() << "attaching a loop device is not permitted";
   }
 
   test::TempDir dir_;

@@ -47,13 +47,13 @@ class ToolTest : public testing::Test {
   std::string path_ = dir_.file("image");
 };
 
-// The same for every shape.
+// A case that runs once for each shape of file system.
 class ToolOnShape : public ToolTest, public testing::WithParamInterface<Shape> {
  protected:
   void SetUp() override { make_lazy_image(path_, GetParam()); }
 };
 
-// debugfs's listing: names, inodes, sizes.
+// The directories as debugfs lists them: names, inodes, sizes.
 [[nodiscard]] inline std::string listing(const std::string& path) {
   std::string all;
   for (const char* directory : {"/", "/one", "/two", "/one/deep"})
