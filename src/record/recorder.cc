@@ -60,15 +60,13 @@ Status check_output(const RecorderOptions& options, const Volume& volume,
   const Stored stored = stored_on(directory, volume.dev);
   if (stored == Stored::there)
     return error(
-        "{}: lies on the file system that is to be recorded{}; give a place elsewhere with -o",
-        options.output,
+        "{}: lies on the recorded file system{}; give a place elsewhere with -o", options.output,
         number_of(st.st_dev) == volume.dev ? "" : ", by way of a loop device or an overlay");
   if (stored == Stored::unknown)
-    notes.push_back(
-        fmt::format("{}: lies on an overlay or a loop device, and what is below it cannot be seen "
-                    "from here: if it is the file system that is recorded, its own writing is "
-                    "recorded too",
-                    options.output));
+    notes.push_back(fmt::format(
+        "{}: lies on an overlay or a loop device, and e4replay cannot see what is below it: if "
+        "that is the recorded file system, the recording contains its own writes",
+        options.output));
   return {};
 }
 

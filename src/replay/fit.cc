@@ -115,8 +115,7 @@ Status Fit::verdict() const {
   constexpr std::uint64_t kOneIn = 10;
   if (misplaced_ <= placed_ / kOneIn) return {};
   return error(
-      "{} of {} results lie at other blocks than the image's block, cluster and group sizes make "
-      "of them",
+      "{} of {} results lie at blocks that do not fit the image's block, cluster and group sizes",
       format_count(misplaced_), format_count(placed_));
 }
 

@@ -27,7 +27,7 @@ double figure_of(const results::Outcome& of, std::string_view key) {
   return results::number_of(results::find_row(key, results::Teller::age)->of(of)).value_or(0);
 }
 
-// What is no row of free space.
+// The figures that are not rows of free space.
 void put_lists(json::object& into, const results::Outcome& of) {
   const stats::FreeExtents& free = of.free.extents;
   into["histogram"] = histogram_json(free, of.geometry.block_size());

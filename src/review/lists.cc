@@ -132,7 +132,7 @@ std::vector<Figure> figures_of(const results::Outcome& base, const results::Outc
   for (const results::Row& row : results::rows(results::Teller::review)) {
     Figure figure = {&row, row.of(base), row.of(with)};
     if (results::is_none(figure.base) && results::is_none(figure.with)) continue;
-    // Such as a rung that nobody's search ended in.
+    // Such as a rung in which no search ended.
     if (row.show == results::Show::nonzero && results::is_nothing(figure.base) &&
         results::is_nothing(figure.with))
       continue;

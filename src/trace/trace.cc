@@ -79,7 +79,7 @@ Result<std::uint32_t> parse_device(std::string_view text) {
   std::uint32_t major = 0, minor = 0, dev = 0;
   if (!scan.number(major) || !(scan.ch(':') || scan.ch(',')) || !scan.number(minor) ||
       !scan.at_end() || !set_dev(major, minor, dev))
-    return error("'{}' is no device: give MAJOR:MINOR, such as 8:1", text);
+    return error("'{}' is not a device: give MAJOR:MINOR, such as 8:1", text);
   return dev;
 }
 
