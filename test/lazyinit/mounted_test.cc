@@ -31,7 +31,7 @@ TEST_F(Mounted, FinishLetsTheKernelDoItAndPutsTheOptionBack) {
       if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
       const std::string before = options();
       ASSERT_NE(before.find(option), std::string::npos);
-      expect_status(tool({"finish", loop.path(), "--probe"}), 1, "that has no --probe");
+      expect_status(tool({"finish", loop.path(), "--probe"}), 1, "the kernel knows no --probe");
       expect_status(tool({"finish", loop.path(), "--dry-run"}), 0, "would have remounted");
       EXPECT_EQ(options(), before);
       expect_status(tool({"finish", loop.path()}), 0, std::string("mounted with ") + option);
@@ -113,7 +113,7 @@ TEST_F(Mounted, TablesThatEndWithinABlockAreWarnedOf) {
     if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
     const Mount mount(loop.path(), file("mnt"), "noinit_itable");
     if (!mount.mounted()) GTEST_SKIP() << "mounting is not permitted";
-    expect_status(tool({"finish", loop.path()}), 1, "the kernel would leave the last one");
+    expect_status(tool({"finish", loop.path()}), 1, "the kernel would not zero that block");
   }
   expect_done(tool({"finish", path_}));
   EXPECT_TRUE(groups_not_zero(path_).empty());
