@@ -205,7 +205,7 @@ TEST_F(OutputsCommand, AFifoIsWrittenThroughAndNoImage) {
   expect_refused({"info", fifo}, "a regular file");
   expect_refused({"age", fifo, "-o", file("aged")}, "a regular file");
   expect_refused({"sweep", fifo}, "a regular file");
-  expect_refused({"replay", fifo}, "no capture");
+  expect_refused({"replay", fifo}, "not a capture");
   expect_refused({"sweep", dir_.path()}, "is a directory");
 }
 

@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
     return run_commands(argc, argv);
   return usage_error(fmt::format(
       "unknown option '{}': this program has subcommands (status, finish, verify, ...) and takes "
-      "no options of tune2fs: run tune2fs for those",
+      "no options of tune2fs: run tune2fs for them",
       first));
 }
 
