@@ -49,18 +49,24 @@ bool InputJoin::take(const Event& event, e4r_input& input) {
   return true;
 }
 
-std::uint16_t InputJoin::cpu_of_group(const e4r_input& input) {
-  Group& group = groups_.try_emplace(input.group_offset, Group{input.cpu, {}}).first->second;
-  if (++group.seen[input.cpu] > group.seen[group.cpu]) group.cpu = input.cpu;
-  return static_cast<std::uint16_t>(group.cpu);
+std::uint16_t InputJoin::cpu_of_group(std::uint64_t offset, std::uint16_t seen_on) {
+  Group& group = groups_.try_emplace(offset, Group{seen_on, {}}).first->second;
+  if (++group.seen[seen_on] > group.seen[group.cpu]) group.cpu = seen_on;
+  return group.cpu;
 }
 
 void InputJoin::set_group_cpu(std::span<Event> events, const Event& closing,
                               const e4r_input& input) {
-  const auto request = open_.find(closing.pid);
   if (input.group_offset == 0) return;
-  const std::uint16_t cpu = cpu_of_group(input);
-  if (request != open_.end()) events[request->second].cpu = cpu;
+  // The kernel chooses the group right after the request's event. It may search for long, and the
+  // thread may end on another CPU.
+  const auto request = open_.find(closing.pid);
+  if (request == open_.end()) {
+    cpu_of_group(input.group_offset, closing.cpu);
+    return;
+  }
+  std::uint16_t& cpu = events[request->second].cpu;
+  cpu = cpu_of_group(input.group_offset, cpu);
 }
 
 void InputJoin::complete(std::span<Event> events) {

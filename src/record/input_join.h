@@ -33,14 +33,15 @@ class InputJoin {
   // A locality group. Threads use the group of their CPU, but may be moved to another CPU
   // meanwhile.
   struct Group {
-    std::uint32_t cpu = 0;  // the CPU on which it was used most
-    std::unordered_map<std::uint32_t, std::uint64_t> seen;
+    std::uint16_t cpu = 0;  // the CPU on which it was chosen most often
+    std::unordered_map<std::uint16_t, std::uint64_t> seen;
   };
   // Removes the input of an event from its queue, together with inputs too old for any later event.
   bool take(const trace::Event& event, e4r_input& input);
   void set_group_cpu(std::span<trace::Event> events, const trace::Event& closing,
                      const e4r_input& input);
-  [[nodiscard]] std::uint16_t cpu_of_group(const e4r_input& input);
+  // Counts one use and returns the group's CPU by all uses so far.
+  std::uint16_t cpu_of_group(std::uint64_t offset, std::uint16_t seen_on);
 
   std::unordered_map<std::uint32_t, std::deque<e4r_input>> queues_;  // by CPU
   std::unordered_map<std::uint32_t, std::size_t> open_;  // by thread: its request in this call

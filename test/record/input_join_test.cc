@@ -159,6 +159,24 @@ TEST(InputJoin, FindsTheLocalityGroupsCpu) {
   EXPECT_EQ(ask(7000, 1, 1, 0), 1) << "the file's own";
 }
 
+// On a busy machine a thread is often moved between its choice of the group and the end of its
+// search. Here all searches end on CPU 0.
+TEST(InputJoin, BelievesTheCpuOfTheRequest) {
+  InputJoin join;
+  for (std::uint64_t ns = 1000; ns < 9000; ns += 1000) {
+    const std::uint16_t cpu = ns / 1000 % 2;
+    const Event asked = request(ns, cpu, 1, 12);
+    std::vector<Event> events = {asked, closing(EventKind::mballoc_prealloc, asked, ns + 50, 0)};
+    for (const Event& event : events) {
+      e4r_input in = seen_at(event);
+      in.group_offset = event.kind == EventKind::request_blocks ? 0 : 0x1000u + cpu;
+      join.add(in);
+    }
+    join.complete(events);
+    EXPECT_EQ(events[0].cpu, cpu) << ns;
+  }
+}
+
 TEST(InputJoin, DropsWhatIsNoInput) {
   InputJoin join;
   std::vector<Event> events = {request(100, 0, 1, 12)};
