@@ -56,7 +56,7 @@ TEST_F(DeletedInodes, AreNoLieAndE2fsckAgrees) {
     delete_there(number);
     const Outcome verified = tool({"verify", path_});
     expect_status(verified, 0, ": 0 of ");
-    EXPECT_NE(verified.out.find("1 of them with deleted inodes ("), std::string::npos)
+    EXPECT_NE(verified.out.find("1 of them have deleted inodes ("), std::string::npos)
         << verified.out;
     EXPECT_EQ(fsck_of_all().status, 0) << fsck_of_all().text;
     // Deleted, but with a checksum of another file system; or in use.
@@ -95,7 +95,7 @@ TEST_F(DeletedInodes, OfAUsedFileSystemAfterE2fsck) {
   ASSERT_LE(run({"e2fsck", "-fy", path_}).status, 1);
   const Outcome verified = tool({"verify", path_});
   expect_status(verified, 0, ": 0 of ");
-  EXPECT_NE(verified.out.find("with deleted inodes (29"), std::string::npos) << verified.out;
+  EXPECT_NE(verified.out.find("have deleted inodes (29"), std::string::npos) << verified.out;
 }
 
 TEST_F(DeletedInodes, NothingFlaggedIsSaid) {
