@@ -56,6 +56,7 @@ std::size_t first_policy(const ReplayReport& report) {
 
 std::vector<results::Value> values_of(const results::Row& row, const std::vector<Column>& columns) {
   std::vector<results::Value> values;
+  values.reserve(columns.size());
   for (const Column& column : columns) values.push_back(row.of(*column.run));
   return values;
 }
