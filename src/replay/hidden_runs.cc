@@ -67,11 +67,7 @@ class RunSearch {
  public:
   RunSearch(const Geometry& geometry, bitmap::ConstWords words, const state::MbGroup& shown,
             bitmap::ConstWords known_free)
-      : geometry_(geometry),
-        known_free_(known_free),
-        // A CPU's preallocation has that many clusters unless mb_group_prealloc is set, and is cut
-        // from a chunk of that size (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init).
-        middle_step_(std::max(512u >> geometry.cluster_bits, 32u)) {
+      : geometry_(geometry), known_free_(known_free), middle_step_(cpu_prealloc(geometry)) {
     bitmap::for_each_clear_run(words, limit(), [this](std::uint32_t start, std::uint32_t end) {
       free_runs_.push_back({start, end - start});
       const Counts counts = counts_of(free_runs_.back());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +17,12 @@ struct HiddenRuns {
   bool explained = true;        // marking them in use gives the kernel's counters
   std::uint32_t not_found = 0;  // clusters without a known place
 };
+
+// What a CPU preallocates: 512 blocks, cut from a chunk of that size unless mb_group_prealloc is
+// set (6.1: MB_DEFAULT_GROUP_PREALLOC, ext4_mb_init). In clusters.
+[[nodiscard]] inline std::uint32_t cpu_prealloc(const Geometry& geometry) {
+  return std::max(512u >> geometry.cluster_bits, 32u);
+}
 
 // Looks for at most two runs of clusters that, marked in use, turn the counters of the bitmap into
 // the given ones. Each run lies in a free run: at its beginning, at its end, or, if the file before

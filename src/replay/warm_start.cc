@@ -314,12 +314,50 @@ class Evidence {
 
 // A group's bitmap, with its known preallocations marked as in use.
 std::vector<std::uint64_t> words_with(const state::Source& source, std::uint32_t group,
-                                      const std::vector<const PlantedPrealloc*>& preallocs) {
+                                      const std::vector<PlantedPrealloc*>& preallocs) {
   const auto& image = source.groups[group].words;
   std::vector<std::uint64_t> words(image.begin(), image.end());
   for (const PlantedPrealloc* pa : preallocs) bitmap::set_range(words, pa->start, pa->len);
   return words;
 }
+
+// The rests of CPUs' preallocations in a group. The trace shows what it uses of them. They end
+// where the chunks end that they were cut from.
+class Rests {
+ public:
+  Rests(const Geometry& geometry, const std::vector<std::uint64_t>& words,
+        const std::vector<std::uint64_t>& known_free,
+        const std::vector<PlantedPrealloc*>& preallocs)
+      : words_(words) {
+    const std::uint32_t step = cpu_prealloc(geometry);
+    for (PlantedPrealloc* pa : preallocs) {
+      const std::uint32_t from = pa->start + pa->len, to = (from + step - 1) / step * step;
+      if (pa->kind != Prealloc::Kind::group || pa->owner == PlantedPrealloc::kNobody ||
+          to == from || to > geometry.clusters_per_group ||
+          !bitmap::all_clear(words_, from, to - from) ||
+          !bitmap::all_clear(known_free, from, to - from))
+        continue;
+      bitmap::set_range(words_, from, to - from);
+      rests_.emplace_back(pa, to - from);
+    }
+  }
+  [[nodiscard]] bool empty() const { return rests_.empty(); }
+  // The group's bitmap with them in use.
+  [[nodiscard]] const std::vector<std::uint64_t>& words() const { return words_; }
+  // Adds them to their preallocations. Returns their clusters.
+  std::uint64_t take() {
+    std::uint64_t clusters = 0;
+    for (const auto& [pa, rest] : rests_) {
+      pa->len += rest;
+      clusters += rest;
+    }
+    return clusters;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::vector<std::pair<PlantedPrealloc*, std::uint32_t>> rests_;
+};
 
 // Puts groups in front of others in an order given by ranks.
 class Ranking {
@@ -404,16 +442,21 @@ Result<WarmStart> deduce_warm_start(const state::Source& source, trace::EventSou
   out.preallocs = evidence.take_preallocs();
   out.streams = evidence.take_streams();
   out.groups = groups;
-  std::unordered_map<std::uint32_t, std::vector<const PlantedPrealloc*>> of_group;
-  for (const PlantedPrealloc& pa : out.preallocs) {
-    of_group[pa.group].push_back(&pa);
-  }
+  std::unordered_map<std::uint32_t, std::vector<PlantedPrealloc*>> of_group;
+  for (PlantedPrealloc& pa : out.preallocs) of_group[pa.group].push_back(&pa);
   std::vector<PlantedPrealloc> more;
   for (const state::MbGroup& shown : groups) {
     if (shown.number >= source.geometry.groups || source.groups[shown.number].corrupt) continue;
-    const auto words = words_with(source, shown.number, of_group[shown.number]);
-    HiddenRuns hidden =
-        find_hidden_runs(source.geometry, words, shown, evidence.known_free(shown.number));
+    const std::vector<PlantedPrealloc*>& known = of_group[shown.number];
+    const auto words = words_with(source, shown.number, known);
+    const auto free = evidence.known_free(shown.number);
+    Rests rests(source.geometry, words, free, known);
+    HiddenRuns hidden = find_hidden_runs(source.geometry, rests.words(), shown, free);
+    if (hidden.explained) {
+      out.found_by_counters += rests.take();
+    } else if (!rests.empty()) {
+      hidden = find_hidden_runs(source.geometry, words, shown, free);
+    }
     if (!hidden.explained && !evidence.shows_releases())
       hidden = find_hidden_runs(source.geometry, words, shown);
     for (const ClusterRange& run : hidden.runs) {

@@ -490,6 +490,43 @@ TEST(WarmStart, APreallocationIsThatOfTheCpuThatAsked) {
   }
 }
 
+// The trace uses the beginning of a CPU's preallocation. The counters show that it goes on to the
+// end of its chunk, and where two others lie.
+TEST(WarmStart, APreallocationOfACpuGoesOnToTheEndOfItsChunk) {
+  OneGroup g;
+  bitmap::set_range(g.words, 0, 600);
+  bitmap::set_range(g.words, 2048, 52);
+  const ClusterRange rest = {600, 424}, other = {1541, 507}, third = {2100, 12};
+  const MbGroup shown = g.with({rest, other, third});
+  state::Source source;
+  source.geometry = g.geometry;
+  const std::uint32_t free = bitmap::count_clear(g.words, 4096);
+  source.groups.push_back({g.words, free, free, false, false});
+  std::array<trace::Event, 2> events;
+  events[0].kind = trace::EventKind::request_blocks;
+  events[1].kind = trace::EventKind::mballoc_prealloc;
+  events[1].orig = {0, 0, 5, 0};
+  events[1].result = {0, 600, 5, 0};
+  for (trace::Event& e : events) {
+    e.pid = 77;
+    e.cpu = 1;
+  }
+  MemorySource trace(events);
+  const auto warm = replay::deduce_warm_start(source, trace, {shown}, 16);
+  ASSERT_TRUE(warm.ok());
+  EXPECT_EQ(warm->groups_not_explained, 0u);
+  EXPECT_EQ(warm->found_by_counters, rest.count - 5 + other.count + third.count);
+  ASSERT_EQ(warm->preallocs.size(), 3u);
+  EXPECT_EQ(warm->preallocs[0].owner, 1u);
+  std::vector<ClusterRange> found;
+  for (const auto& pa : warm->preallocs) found.push_back({pa.start, pa.len});
+  EXPECT_EQ(found[0], rest);
+  const MbGroup again = g.with(found);
+  EXPECT_EQ(again.counters, shown.counters);
+  EXPECT_EQ(again.free, shown.free);
+  EXPECT_EQ(again.fragments, shown.fragments);
+}
+
 // A file of up to mb_stream_req blocks was served from its CPU's preallocation.
 TEST(WarmStart, StreamRequestsAreAsLongAsTheRecordedKernelHasIt) {
   ModelFs fs(model_shape("blocks_4k_forty_groups"));
