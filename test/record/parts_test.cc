@@ -152,7 +152,8 @@ TEST(VolumeWatch, FindsWhatChanges) {
             "was resized from 100 to 200 blocks: a replay has 100\n");
   EXPECT_NE(found({before, state_of(5, before.options, superblock(8, 100))}).find("was made anew"),
             std::string::npos);
-  EXPECT_NE(found({before, state_of(5, before.options, std::string(1024, 'x'))}).find("no longer an ext4"),
+  EXPECT_NE(found({before, state_of(5, before.options, std::string(1024, 'x'))})
+                .find("no longer an ext4"),
             std::string::npos);
 }
 
