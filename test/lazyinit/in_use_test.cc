@@ -11,6 +11,7 @@
 
 #include "lazyinit/locked_elsewhere.h"
 #include "lazyinit/loop_device.h"
+#include "lazyinit/mount.h"
 #include "lazyinit/tool.h"
 #include "util/fd.h"
 
@@ -180,6 +181,7 @@ TEST_F(InUseOnLoop, MountedInAnotherNamespace) {
   const LoopDevice loop(path_);
   if (loop.path().empty()) GTEST_SKIP() << "there is no loop device";
   std::filesystem::create_directory(file("mnt"));
+  const MountsLock lock(MountsLock::How::alone);
   auto elsewhere = std::async(std::launch::async, [&] {
     return run({"unshare", "--mount", "sh", "-c",
                 "mount -o noinit_itable " + loop.path() + " " + file("mnt") + " || exit 3; : >" +

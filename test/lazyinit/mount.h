@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 
 #include "support/process.h"
+#include "util/fd.h"
 
 namespace e4r::test {
+
+// A lock that tests of several programs share. A new mount namespace has copies of all mounts, so
+// it keeps a file system mounted that another test has unmounted and then looks at. Such a test
+// takes the lock alone.
+class MountsLock {
+ public:
+  enum class How : int { shared = LOCK_SH, alone = LOCK_EX };
+  explicit MountsLock(How how)
+      : file_(::open((std::filesystem::temp_directory_path() / "e4r-test-mounts").c_str(),
+                     O_RDONLY | O_CREAT | O_CLOEXEC, 0600)) {
+    while (::flock(file_.get(), static_cast<int>(how)) != 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  Fd file_;
+};
 
 // A mount during the object's lifetime.
 class Mount {
@@ -29,6 +50,7 @@ class Mount {
   }
 
  private:
+  MountsLock lock_{MountsLock::How::shared};
   std::string at_;
   bool mounted_ = false;
 };
