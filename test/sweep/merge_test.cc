@@ -29,7 +29,7 @@ class MergeTest : public ::testing::Test {
   // Makes a part with these of its points; returns its directory.
   std::string part(const std::string& name, const Range& range,
                    const std::vector<std::size_t>& numbers, std::uint64_t scanned = 7) {
-    const std::string where = dir_.file(name);
+    std::string where = dir_.file(name);
     auto store = Store::begin(where, manifest(range), plan_, range, true);
     EXPECT_TRUE(store.ok()) << store.error().message;
     for (const std::size_t number : numbers)
