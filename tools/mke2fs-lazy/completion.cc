@@ -7,7 +7,6 @@ namespace e4r::tools {
 namespace {
 
 using completion::Value;
-using completion::Word;
 
 // How to complete the values of mke2fs's own options: files, and types of file systems.
 Value value_of(char letter) {
