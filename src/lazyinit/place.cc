@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 
 #include "util/units.h"
 
@@ -34,8 +35,15 @@ std::string name_of(const Place& place) {
 Result<std::string> named_device(const std::string& text) {
   const bool label = text.starts_with("LABEL=");
   if (!label && !text.starts_with("UUID=")) return text;
+  // Without a file for its cache, libblkid looks at every device. With one, it does not see for two
+  // seconds what has become of a device.
+  blkid_cache found = nullptr;
+  if (::blkid_get_cache(&found, "/dev/null") != 0)
+    return error("{}: libblkid cannot be used: out of memory", text);
+  const std::unique_ptr<std::remove_pointer_t<blkid_cache>, decltype(&::blkid_put_cache)> cache(
+      found, &::blkid_put_cache);
   const std::unique_ptr<char, decltype(&std::free)> name(
-      ::blkid_get_devname(nullptr, text.c_str(), nullptr), &std::free);
+      ::blkid_get_devname(cache.get(), text.c_str(), nullptr), &std::free);
   if (name) return std::string(name.get());
   std::error_code failed;
   if (std::filesystem::exists(text, failed)) return text;
