@@ -33,11 +33,8 @@ commands() {
     sed -n '/^## Two commands/,/^## On /s/^    \(\.\/[^ ]*\).*/\1/p' README.md
 }
 
-# The first address of Debian 12 in this machine's apt configuration.
-mirror() {
-    # shellcheck disable=SC2016 # apt's own placeholders
-    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main'
-}
+# shellcheck source=test/mirror.sh
+source test/mirror.sh
 
 # as_there FILE...: copies this machine's files to the same places there.
 as_there() {
@@ -48,14 +45,12 @@ as_there() {
 }
 
 make_root() {
-    local uris
-    uris=$(mirror)
-    [ -n "$uris" ] || { apt-get -qq -o DPkg::Lock::Timeout=300 update && uris=$(mirror); }
-    [ -n "$uris" ] || die "apt has no address of Debian 12 (bookworm): add one to its sources"
+    local uri
+    uri=$(mirror)
     # Nothing needs to survive a power failure.
     mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fresh"
-    debootstrap --variant=minbase bookworm "$root" "${uris%%$'\n'*}" >"$E4R_FRESH/log" 2>&1 || {
+    debootstrap --variant=minbase bookworm "$root" "$uri" >"$E4R_FRESH/log" 2>&1 || {
         tail -n 20 "$E4R_FRESH/log" >&2
         die "debootstrap failed: see above"
     }

@@ -8,6 +8,8 @@
 # installed. Needs Debian 12 on amd64, and root for apt's directories.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=test/mirror.sh
+source test/mirror.sh
 case ${1:-} in -*) sed -n 's/^#   test/usage: test/p' "$0" >&2 && exit 2 ;; esac
 native=$(realpath "${1:-build/release}")
 dir=$PWD/build/s390x
@@ -39,7 +41,9 @@ fetch() {
     mkdir -p "$dir"/apt/etc/apt/{apt.conf.d,preferences.d,trusted.gpg.d} "$dir/apt/var/lib/dpkg" \
         "$dir"/apt/var/{lib/apt/lists,cache/apt/archives}/partial
     touch "$dir/apt/var/lib/dpkg/status"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" \
+    local uri
+    uri=$(mirror)
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri bookworm main" \
         >"$dir/apt/etc/apt/sources.list"
     apt-get "${foreign[@]}" -q update >/dev/null
     wanted=(libext2fs-dev comerr-dev libblkid-dev libfmt-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev
@@ -52,21 +56,22 @@ compile() {
     local name=$1 file
     shift
     for file in "$@"; do echo "#include \"$PWD/$file\""; done >"$dir/$name.cc"
-    LD_LIBRARY_PATH=$host/usr/lib/x86_64-linux-gnu PATH=$host/usr/bin:$PATH "${cross[@]}" -c "$dir/$name.cc" -o "$dir/$name.o"
+    "${cross[@]}" -c "$dir/$name.cc" -o "$dir/$name.o"
 }
 
 # link PROGRAM OBJECT...
 link() {
     local program=$1
     shift
-    LD_LIBRARY_PATH=$host/usr/lib/x86_64-linux-gnu PATH=$host/usr/bin:$PATH "${cross[@]}" -o "$dir/$program" \
-        "${@/%/.o}" "-Wl,-rpath-link,$root/usr/lib/s390x-linux-gnu:$root/lib/s390x-linux-gnu" \
+    "${cross[@]}" -o "$dir/$program" "${@/%/.o}" \
+        "-Wl,-rpath-link,$root/usr/lib/s390x-linux-gnu:$root/lib/s390x-linux-gnu" \
         -lboost_json -lfmt -lext2fs -lcom_err -lblkid
 }
 
 build() {
     local at
-    cross=("$host/usr/bin/s390x-linux-gnu-g++-12" "--sysroot=$root" "-B$host/usr/bin/s390x-linux-gnu-"
+    cross=(env "LD_LIBRARY_PATH=$host/usr/lib/x86_64-linux-gnu" "PATH=$host/usr/bin:$PATH"
+           "$host/usr/bin/s390x-linux-gnu-g++-12" "--sysroot=$root" "-B$host/usr/bin/s390x-linux-gnu-"
            -std=c++20 -O1 -w -DFMT_SHARED '-DE4R_VERSION="s390x"' "-I$dir" -Isrc -Iinclude -Itools -nostdinc++
            "-L$root/usr/lib/s390x-linux-gnu" "-L$root/lib/s390x-linux-gnu"
            "-L$root/usr/lib/gcc/s390x-linux-gnu/12")
