@@ -16,7 +16,7 @@ bool differs(const std::vector<results::Value>& values, const std::vector<Column
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool absent = results::is_none(values[i]);
     if (!absent || !columns[i].recorded)
-      said.insert(results::is_nothing(values[i]) ? "" : results::text_of(values[i]));
+      said.insert(results::is_zero_or_none(values[i]) ? "" : results::text_of(values[i]));
   }
   return said.size() > 1;
 }
@@ -68,7 +68,8 @@ std::string change_head(const ReplayReport& report) {
 
 bool shown(const results::Row& row, const std::vector<results::Value>& values) {
   return row.show == results::Show::always ||
-         (row.show == results::Show::nonzero && !std::ranges::all_of(values, results::is_nothing));
+         (row.show == results::Show::nonzero &&
+          !std::ranges::all_of(values, results::is_zero_or_none));
 }
 
 RowChoice choose_rows(const ReplayReport& report, bool all) {

@@ -11,7 +11,7 @@ bool is_none(const Value& value) {
   return std::holds_alternative<std::monostate>(value);
 }
 
-bool is_nothing(const Value& value) {
+bool is_zero_or_none(const Value& value) {
   return number_of(value).value_or(0) == 0;
 }
 

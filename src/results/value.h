@@ -12,7 +12,7 @@ namespace e4r::results {
 using Value = std::variant<std::monostate, std::uint64_t, double>;
 
 [[nodiscard]] bool is_none(const Value& value);
-[[nodiscard]] bool is_nothing(const Value& value);  // none, or zero
+[[nodiscard]] bool is_zero_or_none(const Value& value);
 
 // The figure as a number.
 [[nodiscard]] std::optional<double> number_of(const Value& value);

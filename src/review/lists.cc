@@ -133,8 +133,8 @@ std::vector<Figure> figures_of(const results::Outcome& base, const results::Outc
     Figure figure = {&row, row.of(base), row.of(with)};
     if (results::is_none(figure.base) && results::is_none(figure.with)) continue;
     // Such as a rung in which no search ended.
-    if (row.show == results::Show::nonzero && results::is_nothing(figure.base) &&
-        results::is_nothing(figure.with))
+    if (row.show == results::Show::nonzero && results::is_zero_or_none(figure.base) &&
+        results::is_zero_or_none(figure.with))
       continue;
     out.push_back(figure);
   }
