@@ -201,10 +201,10 @@ TEST_F(OutputsCommand, AFifoIsWrittenThroughAndNoImage) {
   EXPECT_EQ(reader.get()->substr(0, 1), "{");
   EXPECT_TRUE(fs::is_fifo(fifo));
   for (const Words& words : image_outputs(fifo)) expect_refused(words, "needs a regular file");
-  expect_refused({"freefrag", fifo}, "a regular file");
-  expect_refused({"info", fifo}, "a regular file");
-  expect_refused({"age", fifo, "-o", file("aged")}, "a regular file");
-  expect_refused({"sweep", fifo}, "a regular file");
+  expect_refused({"freefrag", fifo}, "is neither a regular file nor a block device");
+  expect_refused({"info", fifo}, "is not a regular file");
+  expect_refused({"age", fifo, "-o", file("aged")}, "is neither a regular file nor a block device");
+  expect_refused({"sweep", fifo}, "is not a regular file");
   expect_refused({"replay", fifo}, "not a capture");
   expect_refused({"sweep", dir_.path()}, "is a directory");
 }
