@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Embeds files as strings in a C++ source. The names of the strings come from the files: page.css is kPageCss.
 # HEADER declares them, in NAMESPACE. BEHIND_LICENCE leaves out a file's first line, its licence.
-#   cmake "-DFILES=page.css;parts.js;..." -DHEADER=report/page_assets.h -DNAMESPACE=e4r::report
+#   cmake "-DFILES=page.css;parts.js;..." -DHEADER=report/page.h -DNAMESPACE=e4r::report
 #         [-DBEHIND_LICENCE=ON] -DOUT=page_assets.cc -P embed_text.cmake
 set(text "// Made by cmake/embed_text.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n\n")
 foreach(file IN LISTS FILES)

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "allocator/align.h"
 #include "allocator/group_search.h"
+#include "allocator/kernel.h"
 
 namespace e4r::allocator {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "allocator/decision.h"
-#include "allocator/guide.h"
 #include "allocator/policy.h"
 #include "allocator/preallocations.h"
 #include "allocator/request.h"

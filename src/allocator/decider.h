@@ -7,8 +7,6 @@
 #include "allocator/counters.h"
 #include "allocator/decision.h"
 #include "allocator/discards.h"
-#include "allocator/guide.h"
-#include "allocator/lock_steps.h"
 #include "allocator/observer.h"
 #include "allocator/policy.h"
 #include "allocator/request.h"

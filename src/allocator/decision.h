@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "allocator/request.h"
 #include "ext4/criterion.h"
 #include "ext4/geometry.h"
-#include "ext4/request_flags.h"
 
 namespace e4r::allocator {
 
@@ -30,6 +33,67 @@ struct Decision {
   // It hung on the size of the file, or on whether it is open for writing, and the trace has
   // neither: e4replay has chosen what goes with all that the trace shows.
   bool size_guessed = false, writers_guessed = false;
+};
+
+// A hash of all answers in the order of the requests: 64-bit FNV-1a over each answer's first block
+// (8 bytes) and length in clusters (4 bytes), little-endian. Both are 0 when there was no space.
+// Equal decisions give equal hashes.
+class DecisionHash {
+ public:
+  void add(std::uint64_t block, std::uint32_t clusters) {
+    if (block == 0 || clusters == 0) block = clusters = 0;
+    add_bytes<8>(block);
+    add_bytes<4>(clusters);
+  }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  static constexpr std::uint64_t kPrime = 0x100000001b3ull;
+  // Powers of kPrime: n bytes of zero multiply the hash by the n-th.
+  template <std::size_t kCount>
+  static constexpr std::array<std::uint64_t, kCount + 1> powers() {
+    std::array<std::uint64_t, kCount + 1> out = {1};
+    for (std::size_t i = 0; i < kCount; ++i) out[i + 1] = out[i] * kPrime;
+    return out;
+  }
+  template <std::size_t kBytes>
+  void add_bytes(std::uint64_t value) {
+    static constexpr auto kPowers = powers<kBytes>();
+    std::size_t left = kBytes;
+    for (; value != 0; value >>= 8, --left) value_ = (value_ ^ (value & 0xff)) * kPrime;
+    value_ *= kPowers[left];
+  }
+
+  std::uint64_t value_ = 0xcbf29ce484222325ull;
+};
+
+// The clock of User Mode Linux has ticks of so many nanoseconds (TIMER_MULTIPLIER in
+// arch/um/kernel/time.c), so no single time is known better.
+inline constexpr std::uint64_t kGuestTick = 256;
+
+// How long a kernel's code took for requests, in nanoseconds. Models are not timed.
+class DecisionTimes {
+ public:
+  // Adds the time of a decision; ignores one that was not timed (ns is 0).
+  void add(const Decision& decision);
+
+  [[nodiscard]] bool empty() const { return times_.empty(); }
+  // The mean of all times. Like the next two functions, returns nothing if no request was timed.
+  [[nodiscard]] std::optional<std::uint64_t> mean() const;
+  // The time that `share` of the requests, from 0 to 1, did not exceed.
+  [[nodiscard]] std::optional<std::uint64_t> percentile(double share) const;
+  // The mean for the requests that ended in `criterion`; `unknown` stands for those that a
+  // preallocation served.
+  [[nodiscard]] std::optional<std::uint64_t> mean_of(mb::Criterion criterion) const;
+
+ private:
+  struct Sum {
+    std::uint64_t count = 0, ns = 0;
+    [[nodiscard]] std::optional<std::uint64_t> mean() const;
+  };
+  Sum all_;
+  std::array<Sum, mb::kCriteria> of_ = {};
+  std::vector<std::uint32_t> times_;  // capped at 4 s
 };
 
 }  // namespace e4r::allocator

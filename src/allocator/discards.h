@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "ext4/blocks.h"
+#include "ext4/geometry.h"
 #include "state/fs_state.h"
 
 namespace e4r::allocator {

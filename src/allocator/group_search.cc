@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocator/align.h"
+#include "allocator/kernel.h"
 
 namespace e4r::allocator {
 

@@ -6,8 +6,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/policy.h"
-#include "allocator/read_ahead.h"
-#include "allocator/search_start.h"
+#include "allocator/search.h"
 #include "allocator/stream_goals.h"
 
 namespace e4r::allocator {

@@ -1,16 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "allocator/preallocations.h"
-#include "allocator/read_ahead.h"
-#include "allocator/search_start.h"
+#include "allocator/request.h"
+#include "allocator/search.h"
 #include "allocator/stream_goals.h"
-#include "allocator/stripe.h"
+#include "allocator/tunables.h"
+#include "ext4/criterion.h"
+#include "ext4/geometry.h"
 #include "state/fs_state.h"
 
 namespace e4r::allocator {
+
+struct Policy;
+
+// A kernel release without its suffix: "6.18.44-foo" is 6.18.44, "6.14" is 6.14.0.
+struct Release {
+  std::uint32_t major = 0;
+  std::uint32_t minor = 0;
+  std::uint32_t patch = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): it takes what the compiler makes of this for a 0
+  friend constexpr auto operator<=>(const Release&, const Release&) = default;
+};
+inline constexpr std::uint32_t kAnyPatch = UINT32_MAX;  // the last patch of a range without an end
+
+// Releases from `first` to `last`, both included.
+struct ReleaseRange {
+  Release first;
+  Release last;
+};
+
+// The numbers at the start of a release; nullopt unless it begins with MAJOR.MINOR.
+[[nodiscard]] std::optional<Release> parse_release(std::string_view text);
+
+// Whether one of Policy::releases holds the release. False if the text is not a release.
+[[nodiscard]] bool stands_for(const Policy& policy, std::string_view release);
+
+// How a search by stripe uses the stripe (s_stripe, ext4_mb_scan_aligned).
+struct StripeRules {
+  // True: the stripe is converted to clusters; one that is not a whole number of clusters is
+  // ignored. False: the number of blocks is used as a number of clusters.
+  bool in_clusters;
+  std::uint32_t least;  // clusters; a shorter stripe is ignored
+  // True: the search wants an aligned extent of the goal's whole length. False: one aligned stripe
+  // is enough.
+  bool whole_goal;
+  // A group without such an extent is then searched for any extent.
+  bool then_any;
+};
+
+inline constexpr StripeRules kStripe6_1 = {
+    .in_clusters = false, .least = 0, .whole_goal = false, .then_any = false};
+inline constexpr StripeRules kStripeCr1_5 = {
+    .in_clusters = true, .least = 2, .whole_goal = true, .then_any = true};
+inline constexpr StripeRules kStripe6_5 = {
+    .in_clusters = true, .least = 1, .whole_goal = false, .then_any = false};
+inline constexpr StripeRules kStripe6_8 = {
+    .in_clusters = true, .least = 1, .whole_goal = false, .then_any = true};
+
+// The stripe of `blocks` blocks in the unit of the rules; 0: no stripe.
+[[nodiscard]] inline std::uint64_t stripe_of(const StripeRules& rules, const Geometry& geometry,
+                                             std::uint64_t blocks) {
+  if (!rules.in_clusters) return blocks;
+  const std::uint64_t clusters = blocks >> geometry.cluster_bits;
+  const bool whole = blocks > 1 && geometry.to_blocks(clusters) == blocks;
+  return whole && clusters >= rules.least && clusters <= geometry.clusters_per_group ? clusters : 0;
+}
+
+// The distance in blocks between places aligned to a stripe of `clusters` clusters.
+[[nodiscard]] inline std::uint64_t stripe_blocks(const StripeRules& rules, const Geometry& geometry,
+                                                 std::uint64_t clusters) {
+  return rules.in_clusters ? geometry.to_blocks(clusters) : clusters;
+}
 
 // How the kernel finds groups of a class, and which groups it may find.
 struct GroupRules {
@@ -46,7 +114,7 @@ struct GoalRules {
   bool after_walks = false;
 };
 
-// The effect of a file's extsize on requests for its blocks (align.h).
+// The effect of a file's extsize on requests for its blocks.
 struct AlignRules {
   // Such requests get only aligned blocks (EXT4_MB_FORCE_ALIGN).
   bool forced = false;
@@ -94,5 +162,43 @@ extern const Kernel kLinux7_3ByCpu;
 extern const Kernel kLinux7_3ByInode;
 // A variant of 6.17 to 7.3 with forcealign (policies/forcealign.cc). No released kernel has it.
 extern const Kernel kLinux7_3Forcealign;
+
+// Aligned allocation; policies/forcealign.cc describes it.
+
+// The file's extsize in blocks; 0 when it has no extsize.
+[[nodiscard]] inline std::uint32_t extsize_of(const AlignRules& rules, const Tunables& tunables,
+                                              std::uint64_t ino) {
+  if (!rules.forced || tunables.extsize <= 1) return 0;
+  if (tunables.extsize_every > 1 && ino % tunables.extsize_every != 0) return 0;
+  return static_cast<std::uint32_t>(tunables.extsize);
+}
+
+// The alignment that the request needs, in clusters; 0: no alignment. Requests for metadata and
+// with EXT4_MB_HINT_GOAL_ONLY are not aligned.
+[[nodiscard]] inline std::uint32_t alignment_of(const AlignRules& rules, const Tunables& tunables,
+                                                const Geometry& geometry, const Request& request) {
+  if ((request.flags & mb::hint_data) == 0 || (request.flags & mb::hint_goal_only) != 0) return 0;
+  const std::uint32_t clusters = extsize_of(rules, tunables, request.ino) >> geometry.cluster_bits;
+  return clusters > 1 ? clusters : 0;
+}
+
+// Clusters of the shortest aligned extent that holds the request.
+[[nodiscard]] inline std::uint32_t aligned_len(const Search& search) {
+  return std::max(std::bit_ceil(search.orig.len), search.extsize);
+}
+
+// Whether the request has the form that ext4_map_blocks gives it: its length is a power of two of
+// at least extsize, and its file block is a multiple of extsize. Requests of a trace need not have
+// this form.
+[[nodiscard]] inline bool is_aligned_request(const Search& search) {
+  const std::uint64_t blocks = search.state.geometry().to_blocks(search.extsize);
+  return search.orig.len == aligned_len(search) && search.orig.logical % blocks == 0;
+}
+
+// Whether the extent's first block on the device is a multiple of `len` clusters.
+[[nodiscard]] inline bool starts_aligned(const Geometry& geometry, const Extent& extent,
+                                         std::uint32_t len) {
+  return geometry.block_of(extent.group, extent.start) % geometry.to_blocks(len) == 0;
+}
 
 }  // namespace e4r::allocator

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <boost/container/static_vector.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "allocator/kernel.h"
-#include "allocator/release.h"
 #include "allocator/search.h"
 
 namespace e4r::allocator {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "allocator/align.h"
-#include "ext4/request_flags.h"
+#include "allocator/kernel.h"
+#include "ext4/criterion.h"
 
 namespace e4r::allocator {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "allocator/counters.h"
-#include "allocator/lock_steps.h"
 #include "allocator/observer.h"
 #include "allocator/tunables.h"
+#include "ext4/criterion.h"
 #include "state/fs_state.h"
 
 namespace e4r::allocator {
@@ -47,7 +47,7 @@ struct Search {
   std::uint32_t groups = 0;       // number of usable groups; files without extents use the low ones
   std::uint32_t list_groups = 0;  // groups that the lists may give: `groups`, or all (6.1)
   std::uint64_t stripe = 0;       // clusters; 0: no stripe; 6.1 takes blocks for clusters
-  std::uint32_t extsize = 0;      // clusters; 0: the request need not be aligned (align.h)
+  std::uint32_t extsize = 0;      // clusters; 0: the request need not be aligned (kernel.h)
   std::uint32_t linear_left = 0;  // groups to walk before the lists are asked
   std::uint32_t found = 0;        // extents examined
   std::uint32_t groups_scanned = 0;
@@ -99,5 +99,128 @@ inline void Search::restart(const Search& begun) {
   status = begun.status;
   refused = false;
 }
+
+// The group in which every search begins, including those for streams, metadata and group
+// preallocations. Stock kernels use kStartAtGoal. kStartAtCursor is the posting "ext4: add optional
+// rotating block allocation policy" (linux-ext4, 4 February 2026, mount option rotalloc) in the
+// form of kernel/patches/rotalloc. The others serve for comparison with it
+// (docs/studies/rotalloc.md) or to spread writers (docs/studies/contention.md).
+struct StartRules {
+  enum class From : std::uint8_t {
+    goal,  // the request's goal, or where its stream goes on
+    // the group where the last search of all ended; 0 after the mount and after a search without
+    // success
+    cursor,
+    first,  // group 0
+    // The goal's group plus a fixed distance for each CPU or inode (spread_groups), wrapping around
+    // the last group. A stream goes on where it was.
+    cpu,
+    inode,
+  };
+  From from;
+  // Moves a goal that is tried before the search to that group, at the same place in it. False: the
+  // goal is tried at its own place.
+  bool moves_goal;
+
+  // Whether a stream goes on where it was.
+  [[nodiscard]] constexpr bool keeps_streams() const {
+    return from != From::cursor && from != From::first;
+  }
+};
+inline constexpr StartRules kStartAtGoal = {StartRules::From::goal, false};
+inline constexpr StartRules kStartAtCursor = {StartRules::From::cursor, true};  // the posting
+inline constexpr StartRules kStartAtCursorBehindGoal = {StartRules::From::cursor, false};
+inline constexpr StartRules kStartAtFirstGroup = {StartRules::From::first, false};
+inline constexpr StartRules kStartByCpu = {StartRules::From::cpu, false};
+inline constexpr StartRules kStartByInode = {StartRules::From::inode, false};
+
+// A number below `groups`. Consecutive numbers give distant results. Computed as by the kernel's
+// hash_32() and reciprocal_scale().
+[[nodiscard]] constexpr std::uint32_t spread_groups(std::uint64_t number, std::uint32_t groups) {
+  constexpr std::uint32_t kGoldenRatio32 = 0x61c88647;
+  const auto hash = static_cast<std::uint32_t>(number) * kGoldenRatio32;
+  return static_cast<std::uint32_t>(std::uint64_t{hash} * groups >> 32);
+}
+
+class SearchStart {
+ public:
+  explicit SearchStart(const StartRules& rules) : rules_(rules) {}
+
+  // To be called before the goal is tried.
+  void aim_goal(Search& search) const {
+    if (rules_.moves_goal) aim(search);
+  }
+  // To be called before groups are searched, after a stream has set its goal.
+  void aim(Search& search) const {
+    using From = StartRules::From;
+    if (rules_.from == From::goal) return;
+    if (rules_.from == From::cpu || rules_.from == From::inode)
+      return spread(search, rules_.from == From::cpu ? search.cpu : search.ino);
+    // The cursor may be beyond the groups that a file without extents can use.
+    const bool reaches = rules_.from == From::cursor && cursor_ < search.groups;
+    search.goal.group = reaches ? cursor_ : 0;
+  }
+  // A search is over; `group` is that of the find, or 0.
+  void ended(std::uint32_t group) { cursor_ = group; }
+
+ private:
+  static void spread(Search& search, std::uint64_t number) {
+    if ((search.flags & mb::stream_alloc) != 0) return;
+    const std::uint32_t group = search.goal.group < search.groups ? search.goal.group : 0;
+    const std::uint64_t on = std::uint64_t{group} + spread_groups(number, search.groups);
+    search.goal.group = static_cast<std::uint32_t>(on % search.groups);
+  }
+
+  StartRules rules_;
+  std::uint32_t cursor_ = 0;
+};
+
+// Which groups read-ahead loads, and when (ext4_mb_prefetch, ext4_mb_prefetch_fini and their
+// callers).
+struct ReadAheadRules {
+  // Groups marked BLOCK_UNINIT are initialised too, without I/O, and each group is judged by its
+  // own descriptor. False: each is judged by the descriptor of the next group.
+  bool uninit;
+  // Every batch of a search is finished. False: only the last one.
+  bool every_batch;
+  // A batch is finished even if nothing had to be read for it.
+  bool without_reads;
+  // True: a rung that reads no batch leaves no batch to finish. False: the batch before it is
+  // remembered and finished backwards from the group where the rung began.
+  bool forgotten_by_next_rung;
+};
+
+inline constexpr ReadAheadRules kReadAhead6_1 = {
+    .uninit = false, .every_batch = false, .without_reads = false, .forgotten_by_next_rung = false};
+inline constexpr ReadAheadRules kReadAheadCr1_5 = {
+    .uninit = true, .every_batch = true, .without_reads = true, .forgotten_by_next_rung = false};
+inline constexpr ReadAheadRules kReadAhead6_5 = {
+    .uninit = true, .every_batch = false, .without_reads = true, .forgotten_by_next_rung = false};
+inline constexpr ReadAheadRules kReadAhead6_8 = {
+    .uninit = true, .every_batch = false, .without_reads = true, .forgotten_by_next_rung = true};
+
+// The read-ahead of one search.
+class ReadAhead {
+ public:
+  ReadAhead(Search& search, const ReadAheadRules& rules) : search_(search), rules_(rules) {}
+
+  // A rung begins at `group`.
+  void begin(std::uint32_t group);
+  // The search looks at `group`. If read-ahead continues there, reads the next batch. In a fast
+  // rung (`fast`) it does so only until mb_prefetch_limit bitmaps have been read.
+  void at(std::uint32_t group, bool fast);
+  // The search is over: generates the buddies of the last batch, backwards.
+  void finish();
+  // Whether a look at a group can still have an effect through read-ahead.
+  [[nodiscard]] bool pending() const;
+
+ private:
+  Search& search_;
+  const ReadAheadRules& rules_;
+  std::uint32_t next_ = 0;   // where read-ahead goes on
+  std::uint32_t end_ = 0;    // the group after the last batch
+  std::uint32_t count_ = 0;  // groups of the last batch
+  std::uint64_t reads_ = 0;
+};
 
 }  // namespace e4r::allocator

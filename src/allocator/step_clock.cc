@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "ext4/request_flags.h"
+#include "ext4/criterion.h"
 
 namespace e4r::allocator {
 namespace {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "allocator/decision.h"
-#include "allocator/lock_steps.h"
 #include "allocator/observer.h"
 #include "allocator/policy.h"
 

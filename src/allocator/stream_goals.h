@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "allocator/search.h"
-#include "ext4/request_flags.h"
+#include "ext4/criterion.h"
 
 namespace e4r::allocator {
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "allocator/policy.h"
-#include "util/pasted.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::allocator {

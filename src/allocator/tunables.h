@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "state/mounted_geometry.h"
+#include "state/group.h"
 #include "util/status.h"
 
 namespace e4r::allocator {

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "app/deciders.h"
 #include "app/setups.h"
 #include "replay/load.h"
-#include "util/stopwatch.h"
+#include "util/progress.h"
 #include "util/units.h"
 
 namespace e4r::app {

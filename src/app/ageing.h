@@ -12,7 +12,7 @@
 #include "age/profile.h"
 #include "age/workload.h"
 #include "allocator/decider.h"
-#include "app/listener.h"
+#include "app/inputs.h"
 #include "image/image.h"
 #include "results/outcome.h"
 

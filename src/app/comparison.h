@@ -1,17 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/inputs.h"
-#include "app/many_writers.h"
-#include "replay/decision_rows.h"
+#include "replay/accounts.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
-#include "stats/space_history.h"
+#include "state/group.h"
+#include "stats/free_extents.h"
+#include "stats/mb_files.h"
+
+// The kernel's own figures about the recorded run: from a given file, the capture, or a file beside
+// the trace.
+namespace e4r::app {
+
+// Says why a capture's figures from its end are useless: the file system was written to while they
+// were read, or the capture has no end. Empty if they are usable, or without a capture.
+[[nodiscard]] std::string end_in_doubt(const Inputs& inputs);
+
+// Reads mb_groups at the end of the run. `given` is a file that the user named.
+[[nodiscard]] Result<std::optional<std::vector<state::MbGroup>>> read_kernel_groups(
+    const std::string& given, const InputOptions& options, const Inputs& inputs);
+// Reads the counts of mb_stats in the recorded run: those at the end minus those at the capture's
+// start.
+[[nodiscard]] Result<std::optional<std::vector<stats::MbStat>>> read_kernel_stats(
+    const std::string& given, const InputOptions& options, const Inputs& inputs);
+
+// Returns the source of the mb_stats found without the user's help if it says that the kernel did
+// not count; otherwise empty.
+[[nodiscard]] Result<std::string> uncounted_stats(const InputOptions& options,
+                                                  const Inputs& inputs);
+
+// Returns the mb_stats for the recorded kernel's column, or the reason why it is missing.
+[[nodiscard]] report::KernelStats recorded_stats(const InputOptions& options, const Inputs& inputs);
+
+// Simulates many writers that make the recorded requests (contention/simulation.h).
+
+struct WriterOptions {
+  std::vector<unsigned> numbers;  // numbers of writers; empty: no simulation
+  unsigned cpus = 0;              // 0: one for each writer
+};
+
+// Parses the numbers of --writers, "1,2,4". The Error names the invalid one.
+[[nodiscard]] Result<std::vector<unsigned>> parse_writers(std::string_view text);
+
+// Parses the number of --cpus.
+[[nodiscard]] Result<unsigned> parse_cpus(std::string_view text);
+
+// What the recorded machine did between requests.
+struct Thinking {
+  // For each decision, by its number in the trace (from 1): the nanoseconds since all earlier
+  // requests had been answered, at most a day. 0 if the trace does not tell.
+  std::vector<std::uint64_t> ns;
+  std::vector<bool> goes_on;  // by decision: the previous request was for the same inode
+  std::uint64_t tick_ns = 0;  // all times are multiples of this; 0: there are no requests
+  // Requests that came during another one, which shows several writers.
+  std::uint64_t overlapping = 0;
+};
+[[nodiscard]] Thinking thinking_of(const replay::DecisionRows& recorded);
+
+// Replays each setup once more for each number of writers, one replay at a time, and records its
+// locks. Simulates writers that make the requests. Fills by_writers in the report's runs, which
+// correspond to the setups.
+[[nodiscard]] Status simulate_writers(replay::Session& session,
+                                      std::span<const replay::Setup> setups,
+                                      const replay::DecisionRows& recorded,
+                                      const WriterOptions& options, const Listener& listener,
+                                      report::ReplayReport& report);
 
 // The use case of `e4replay replay`: what other policies would have done with a trace.
-namespace e4r::app {
 
 struct ComparisonOptions {
   std::vector<const allocator::Policy*> policies;  // empty: the recorded one and its neighbours

@@ -4,18 +4,100 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <set>
+#include <span>
 #include <sstream>
 
-#include "replay/fit.h"
-#include "replay/stream_goal_count.h"
+#include "capture/capture.h"
+#include "replay/accounts.h"
+#include "replay/intake.h"
 #include "stats/mb_files.h"
 #include "util/file.h"
-#include "util/pasted.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::app {
+
+Result<OpenedImage> open_image(const std::string& name, image::OpenOptions options) {
+  std::optional<capture::Capture> capture;
+  std::string path = name;
+  if (capture::is_capture(name)) {
+    E4R_TRY(capture, capture::Capture::open(name));
+    if (capture->image().empty())
+      return error("{}: has no start image (--snapshot {})", name, capture->start().snapshot);
+    path = capture->image().path();
+  }
+  options.name = name;
+  E4R_TRY(image::Image image, image::Image::open(path, options));
+  return OpenedImage{std::move(capture), std::move(path), std::move(image)};
+}
+
+namespace {
+
+std::string strip(const std::string& path, std::span<const std::string_view> endings) {
+  for (const std::string_view ending : endings)
+    if (path.size() > ending.size() && path.ends_with(ending))
+      return path.substr(0, path.size() - ending.size());
+  return path;
+}
+
+}  // namespace
+
+Result<trace::OpenOptions> open_options(const TraceOptions& options) {
+  trace::OpenOptions open;
+  open.lenient = options.lenient;
+  open.needed = options.needed;
+  open.any_ratio = options.any_ratio;
+  open.buffer = options.buffer;
+  if (!options.device.empty()) {
+    E4R_TRY(open.device, trace::parse_device(options.device));
+  }
+  if (!options.generation.empty()) {
+    E4R_TRY(open.generation, trace::parse_generation(options.generation));
+  }
+  return open;
+}
+
+Result<trace::PackedTrace> open_trace(const TraceOptions& options) {
+  E4R_TRY(const trace::OpenOptions open, open_options(options));
+  return load_events(options.trace, open);
+}
+
+Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
+                                                  const trace::OpenOptions& options) {
+  if (!capture::is_capture(path)) return trace::open_trace(path, options);
+  E4R_TRY(const capture::Capture capture, capture::Capture::open(path));
+  return capture.open_trace(options);
+}
+
+Result<trace::PackedTrace> load_events(const std::string& path, const trace::OpenOptions& options) {
+  if (!capture::is_capture(path)) return trace::load_packed(path, options);
+  E4R_TRY(const capture::Capture capture, capture::Capture::open(path));
+  return capture.load_trace(options);
+}
+
+std::string name_beside(const std::string& trace, const std::string& suffix) {
+  static constexpr std::array<std::string_view, 2> kPacked = {".zst", ".gz"};
+  static constexpr std::array<std::string_view, 5> kTraces = {".trace", ".e4t", ".txt", ".perf",
+                                                              ".dat"};
+  return strip(strip(trace, kPacked), kTraces) + "." + suffix;
+}
+
+std::string beside(const std::string& trace, const std::string& suffix) {
+  const std::string path = name_beside(trace, suffix);
+  std::error_code ec;
+  return std::filesystem::is_regular_file(path, ec) ? path : std::string();
+}
+
+void declare_trace_reads(const std::string& path, Outputs& outputs) {
+  outputs.reads(path);
+  for (const char* suffix : {"tunables", "mb_groups", "mb_stats"})
+    outputs.reads(name_beside(path, suffix));
+}
+
 namespace {
 
 // The first line of a NAME.tunables that is a kernel's release; empty without such a line.
@@ -192,6 +274,96 @@ Result<Inputs> open_inputs(const InputOptions& given, const Listener& listener) 
     E4R_TRY(out.warm, find_warm_start(out));
   }
   return out;
+}
+
+namespace {
+
+bool is_there(const std::string& path) {
+  std::error_code failed;
+  const auto type = std::filesystem::status(path, failed).type();
+  return type == std::filesystem::file_type::regular || type == std::filesystem::file_type::block;
+}
+
+}  // namespace
+
+Result<CaptureName> parse_capture(const std::string& word) {
+  if (is_there(word)) {
+    if (::access(word.c_str(), R_OK) != 0) return error("{}: {}", word, errno_text(errno));
+    if (capture::is_capture(word)) return CaptureName{word, word, ""};
+    return error("{}: is not a capture (.e4c): give a start image and its trace as IMAGE:TRACE",
+                 word);
+  }
+  std::vector<CaptureName> found;
+  for (std::size_t at = 0; (at = word.find(':', at)) != std::string::npos; ++at) {
+    CaptureName split = {word, word.substr(0, at), word.substr(at + 1)};
+    if (is_there(split.image) && is_there(split.trace)) found.push_back(std::move(split));
+  }
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) return error("{}: has several colons between two files", word);
+  std::error_code failed;
+  if (std::filesystem::is_directory(word, failed))
+    return error(
+        "{}: is a directory: give FILE.e4c or IMAGE:TRACE; `e4replay sweep --merge` joins parts",
+        word);
+  if (std::filesystem::exists(word, failed))
+    return error("{}: is not a regular file: give FILE.e4c or IMAGE:TRACE", word);
+  if (failed) return error("{}: {}", word, failed.message());
+  const auto colon = word.find(':');
+  if (colon == std::string::npos)
+    return error("{}: there is no such file: give FILE.e4c or IMAGE:TRACE", word);
+  const std::string image = word.substr(0, colon);
+  return error("{}: there is no file {}: give FILE.e4c or IMAGE:TRACE", word,
+               is_there(image) ? word.substr(colon + 1) : image);
+}
+
+InputOptions input_options(const CaptureName& name, unsigned threads) {
+  InputOptions out;
+  out.image = name.image;
+  out.trace = name.trace;
+  out.threads = threads;
+  return out;
+}
+
+void declare_reads(const CaptureName& name, Outputs& outputs) {
+  outputs.reads(name.image);
+  declare_trace_reads(name.trace.empty() ? name.image : name.trace, outputs);
+}
+
+namespace {
+
+using Inodes = std::set<std::uint64_t>;
+
+// The wanted inodes whose creation the trace shows.
+Result<Inodes> made_in(const trace::PackedTrace& trace, const Inodes& wanted) {
+  Inodes out;
+  const auto events = trace.cursor();
+  for (;;) {
+    E4R_TRY(const std::span<const trace::Event> batch, events->next());
+    if (batch.empty()) return out;
+    for (const trace::Event& event : batch)
+      if (event.kind == trace::EventKind::allocate_inode && wanted.contains(event.ino))
+        out.insert(event.ino);
+  }
+}
+
+}  // namespace
+
+Status name_files(const Inputs& inputs, const Listener& listener, report::FragmentedFiles& all) {
+  Inodes wanted;
+  for (const report::FragmentedFile& file : all.files) wanted.insert(file.ino);
+  E4R_TRY(const Inodes made, made_in(inputs.trace, wanted));
+  for (const std::uint64_t ino : made) wanted.erase(ino);
+  const image::FoundPaths found = inputs.image.paths(wanted);
+  all.has_paths = found.has_inodes;
+  for (report::FragmentedFile& file : all.files) {
+    file.is_new = made.contains(file.ino);
+    if (const auto path = found.paths.find(file.ino); path != found.paths.end())
+      file.path = path->second;
+  }
+  if (found.unreadable > 0)
+    listener.warn(fmt::format("{}: {} directories cannot be read, so paths may be missing",
+                              escaped(inputs.image_name), format_count(found.unreadable)));
+  return {};
 }
 
 }  // namespace e4r::app

@@ -1,23 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "allocator/tunables.h"
-#include "app/listener.h"
-#include "app/trace_files.h"
 #include "capture/capture.h"
 #include "image/image.h"
 #include "replay/load.h"
-#include "replay/mount.h"
 #include "replay/warm_start.h"
+#include "report/replay_report.h"
+#include "trace/packed.h"
+#include "util/output.h"
+#include "util/progress.h"
+#include "util/status.h"
+
+namespace e4r::app {
+
+// Receives progress and warnings of a use case.
+struct Listener {
+  Progress& progress;  // shows progress
+  // Receives doubts about an input or an answer. Called only from the use case's own thread.
+  std::function<void(const std::string&)> warn;
+};
+
+// An image alone, which may be a capture's start image.
+struct OpenedImage {
+  std::optional<capture::Capture> capture;  // the capture that holds the image
+  std::string path;                         // path to open it again
+  image::Image image;
+};
+
+// Opens an image or a capture's start image. Messages call it `name`, whatever `options` say. Fails
+// as those do, and on a capture without a start image.
+[[nodiscard]] Result<OpenedImage> open_image(const std::string& name, image::OpenOptions options);
+
+// Traces in any file format, and the recorder's files beside them.
+
+// A trace and how to read it.
+struct TraceOptions {
+  std::string trace;
+  std::string device;                 // MAJOR:MINOR; empty: the only or the busiest device
+  std::string generation;             // empty: detect it
+  std::optional<std::string> buffer;  // a buffer of a trace.dat; nothing: all
+  bool lenient = false;
+  bool any_ratio = false;                         // accept any ratio of unpacked to packed bytes
+  trace::KindSet needed = trace::KindSet::all();  // events that an answer needs
+};
+// The options for the reader. Fails on an invalid device or generation.
+[[nodiscard]] Result<trace::OpenOptions> open_options(const TraceOptions& options);
+[[nodiscard]] Result<trace::PackedTrace> open_trace(const TraceOptions& options);
+
+// Opens a trace of any format, including a capture's.
+[[nodiscard]] Result<std::unique_ptr<trace::Trace>> open_events(const std::string& path,
+                                                                const trace::OpenOptions& options);
+[[nodiscard]] Result<trace::PackedTrace> load_events(const std::string& path,
+                                                     const trace::OpenOptions& options);
+
+// "DIR/NAME.SUFFIX" for a trace "DIR/NAME.trace.zst".
+[[nodiscard]] std::string name_beside(const std::string& trace, const std::string& suffix);
+// The same if that file exists; otherwise empty.
+[[nodiscard]] std::string beside(const std::string& trace, const std::string& suffix);
+
+// Declares that a command reads the trace at `path` and the files beside it.
+void declare_trace_reads(const std::string& path, Outputs& outputs);
 
 // The inputs of a replay: an image, a trace, and the recorder's notes beside the trace; or one file
 // (.e4c) that contains all of these.
-namespace e4r::app {
 
 struct InputOptions : TraceOptions {
   std::string image;                  // the image, or a capture without a separate trace
@@ -64,5 +117,27 @@ struct NotedText {
                                                      std::string_view in_capture,
                                                      const std::string& trace,
                                                      const std::string& suffix);
+
+// The names of captures in commands that take several.
+
+// The image and trace behind one word of the command line: FILE.e4c, or IMAGE:TRACE, split at the
+// only colon with a file on either side.
+struct CaptureName {
+  std::string name;   // the whole word
+  std::string image;  // the image, or a capture without a separate trace
+  std::string trace;
+};
+[[nodiscard]] Result<CaptureName> parse_capture(const std::string& word);
+
+// The options to open it.
+[[nodiscard]] InputOptions input_options(const CaptureName& name, unsigned threads);
+
+// Declares the files that it is read from.
+void declare_reads(const CaptureName& name, Outputs& outputs);
+
+// Adds the files' paths in the image. A file created during the recording gets no path, even if its
+// inode belonged to another file before.
+[[nodiscard]] Status name_files(const Inputs& inputs, const Listener& listener,
+                                report::FragmentedFiles& all);
 
 }  // namespace e4r::app

@@ -1,16 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "allocator/decider.h"
 #include "app/inputs.h"
 #include "replay/session.h"
 #include "report/replay_report.h"
+#include "util/output.h"
+#include "util/status.h"
+
+// Finds and makes deciders by the names that commands take.
+namespace e4r::app {
+
+// Parses a policy: its name, a kernel's code as "kernel:FILE", or a policy file. A policy file is
+// given by its path ("./roomy.so") or by its name in a directory of E4REPLAY_POLICY_PATH ("roomy").
+[[nodiscard]] Result<const allocator::Policy*> parse_policy(const std::string& name);
+// Parses a list such as "legacy,kernel:mine.uml" and keeps its order. Fails on an unknown name (the
+// message lists the known ones) and on an empty list.
+[[nodiscard]] Result<std::vector<const allocator::Policy*>> parse_policies(const std::string& text);
+
+// A policy whose code lies in a file (a kernel or a policy file), with facts that identify the
+// file's content.
+struct PolicyFile {
+  const allocator::Policy* policy = nullptr;
+  std::string file;            // the given path, without "kernel:"
+  std::string release;         // a kernel's release; empty: a policy file
+  std::uint32_t criteria = 0;  // number of a kernel's criteria
+  std::uint32_t sum = 0;       // CRC-32C of the file
+  std::string commit = {};     // the commit of a kernel's tree; empty: unknown
+  bool dirty = false;          // the tree had uncommitted changes
+};
+// Reads the policy's file now. Returns nothing for a built-in policy. The Error says what cannot be
+// read.
+[[nodiscard]] Result<std::optional<PolicyFile>> policy_file(const allocator::Policy& policy);
+
+// Declares the files that the policies are read from.
+void declare_reads(std::span<const allocator::Policy* const> policies, Outputs& outputs);
+
+// A file system before any decision.
+struct StartPoint {
+  const state::Source& source;  // must outlive the decider
+  std::string image_path;       // path to open its image again
+  std::string image_name;       // the image's name in messages
+};
+
+// Makes the policy's model, or boots the kernel that it names. `loaded`: the buddies of all groups
+// are in memory, as after a read of mb_groups; otherwise no buddy is.
+[[nodiscard]] Result<std::unique_ptr<allocator::Decider>> make_decider(
+    const allocator::Policy& policy, const allocator::Tunables& tunables, const StartPoint& start,
+    bool loaded);
 
 // Turns opened inputs into setups for replays.
-namespace e4r::app {
 
 // Whether a kernel's code would start without the state that the file system held only in memory
 // when recording began.

@@ -1,13 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "app/inputs.h"
+#include "replay/session.h"
 #include "report/replay_report.h"
 
-// The use case of `e4replay verify`: whether a policy decides as the recorded kernel did.
+// The trustworthiness of a replay: how far the model follows the recorded kernel. Shared by single
+// replays and sweeps.
 namespace e4r::app {
+
+// Fails if the model does not follow the recorded kernel, or if that cannot be determined. The
+// Error names the first divergence, possible causes, and --force. `report` holds the findings of
+// Session::follow_recorded.
+[[nodiscard]] Status check_fidelity(const report::ReplayReport& report, const InputOptions& options,
+                                    const Inputs& inputs);
+
+// Warns if an answer is less reliable than it seems.
+void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener);
+
+// Follows the recorded kernel and puts the findings into the report: agreement, policy, warm start,
+// contradictions. Afterwards the session knows the inputs of each decision. Returns the run, which
+// ends with the file system as the recorded kernel left it.
+[[nodiscard]] Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,
+                                              report::ReplayReport& report);
+
+// A recording that is followed once and replayed any number of times. The points of a sweep share
+// it.
+class Followed {
+ public:
+  // `options` and `inputs` must outlive the object. `session` comes from session_options().
+  Followed(const InputOptions& options, const Inputs& inputs, replay::SessionOptions session);
+
+  // Follows the recorded kernel; must come before any replay. Fails as check_fidelity() does,
+  // unless `force`. Warns of consequences for the policies.
+  [[nodiscard]] Status follow(bool force, std::span<const allocator::Policy* const> policies,
+                              const Listener& listener);
+
+  // One replay, under the recorded tunables with the settings. May be called from several threads
+  // at once. `decided` is called as a Setup's is. Errors: an invalid setting; a kernel that ended;
+  // "stopped".
+  [[nodiscard]] Result<results::Outcome> run(const allocator::Policy& policy,
+                                             const std::vector<std::string>& settings,
+                                             replay::DecisionWatch decided = nullptr) const;
+
+  [[nodiscard]] const replay::Session& session() const { return session_; }
+  // The head of the report: image, trace, and how far the model follows.
+  [[nodiscard]] const report::ReplayReport& report() const { return report_; }
+
+ private:
+  const InputOptions& options_;
+  const Inputs& inputs_;
+  replay::Session session_;
+  report::ReplayReport report_;
+};
+
+// The use case of `e4replay verify`: whether a policy decides as the recorded kernel did.
 
 struct VerificationOptions {
   const allocator::Policy* policy = nullptr;  // null: the recorded kernel's

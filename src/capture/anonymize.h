@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/facts.h"
+#include "capture/capture.h"
 #include "trace/event.h"
 #include "util/rng.h"
 

@@ -1,17 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "capture/facts.h"
 #include "capture/image_parts.h"
 #include "trace/packed.h"
 #include "util/status.h"
 
+// What a recorder knows besides the events, the image and the kernel's own files. Stored as JSON
+// with the members' names.
 namespace e4r::capture {
+
+// Known at the start.
+struct StartFacts {
+  std::string recorder;        // program and version
+  std::string time;            // UTC, ISO 8601
+  std::string kernel;          // as `uname -r`
+  std::string kernel_version;  // as `uname -v`
+  std::string machine;         // as `uname -m`
+  std::string device;          // MAJOR:MINOR
+  std::string device_name;     // the kernel's name for it: "sda1"
+  std::string mount_point;
+  std::string mount_options;
+  std::string command;   // empty: no command was run
+  std::string clock;     // the clock of the trace's times
+  std::string events;    // "minimal" or "full"
+  std::string snapshot;  // how the start image was taken: "freeze", "unmounted", ...
+  std::uint32_t possible_cpus = 0;
+  bool rotational = false;
+  bool mounted = false;  // the file system was in use before recording began
+  bool settled = false;  // unused inodes were dropped from the cache first
+  double frozen_s = 0;   // how long writers waited for the start image
+};
+
+// Events that the buffer of one CPU lost.
+struct Losses {
+  std::uint32_t cpu = 0;
+  std::uint64_t events = 0;
+};
+
+// Known at the end. Missing in a capture that was cut short.
+struct EndFacts {
+  std::string time;                         // UTC, ISO 8601
+  std::string reason;                       // "command ended", "time is up", "interrupted", ...
+  std::optional<std::int64_t> exit_status;  // of the command; 128 + N if signal N ended it
+  double elapsed_s = 0;
+  double frozen_s = 0;  // while the kernel's files were read at the end
+  std::uint64_t events = 0;
+  std::vector<Losses> lost;
+  bool quiet = false;                // the kernel's files show the state right after the last event
+  std::vector<std::string> changes;  // what happened to the file system meanwhile: a remount, ...
+};
+
+// The total of events lost by all CPUs.
+[[nodiscard]] std::uint64_t all_lost(const std::vector<Losses>& lost);
+
+// Bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string to_json(const StartFacts& facts);
+[[nodiscard]] std::string to_json(const EndFacts& facts);
+// Missing members keep their defaults; unknown ones are ignored. Strings may have bytes that are
+// not UTF-8. Errors: not a JSON object; a member of the wrong type.
+[[nodiscard]] Result<StartFacts> parse_start_facts(std::string_view json);
+[[nodiscard]] Result<EndFacts> parse_end_facts(std::string_view json);
+
+// The comma-separated mount options without repetitions. mountinfo lists the options of the mount
+// and of the file system, and some are in both ("rw").
+[[nodiscard]] std::string each_option_once(std::string_view options);
+
+// Names of texts in a capture.
+namespace text_name {
+inline constexpr std::string_view kStart = "start.json";
+inline constexpr std::string_view kEnd = "end.json";
+inline constexpr std::string_view kTunables = "tunables";
+inline constexpr std::string_view kStartGroups = "start/mb_groups";
+inline constexpr std::string_view kStartStats = "start/mb_stats";
+inline constexpr std::string_view kEndGroups = "end/mb_groups";
+inline constexpr std::string_view kEndStats = "end/mb_stats";
+}  // namespace text_name
 
 // Whether the file begins like an .e4c file. False when it cannot be read.
 [[nodiscard]] bool is_capture(const std::string& path);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "trace/frame_sum.h"
-#include "util/little_endian.h"
+#include "trace/bytes.h"
+#include "util/bytes.h"
 
 namespace e4r::capture {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trace/bytes.h"
-#include "trace/output.h"
+#include "trace/writer.h"
 #include "util/status.h"
 
 // The frames of an .e4c file (docs/capture-format.md): a header, then parts in the order in which

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "capture/capture.h"
 #include "capture/container.h"
-#include "capture/facts.h"
 #include "trace/e4t/file.h"
 #include "trace/event.h"
 #include "trace/summary.h"
@@ -24,7 +24,7 @@ class CaptureWriter {
       std::unique_ptr<trace::OutputFile> file);
 
   [[nodiscard]] Status start(const StartFacts& facts);
-  // A name has at most 255 bytes and must not be kStart or kEnd of facts.h.
+  // A name has at most 255 bytes and must not be kStart or kEnd of capture.h.
   [[nodiscard]] Status text(std::string_view name, std::string_view text);
   // Writes one part from an ImagePacker.
   [[nodiscard]] Status image(std::string_view part);

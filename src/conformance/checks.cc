@@ -5,7 +5,6 @@
 #include <array>
 #include <thread>
 
-#include "conformance/rig.h"
 #include "conformance/workload.h"
 
 namespace e4r::conformance {

@@ -6,11 +6,57 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/allocator.h"
 #include "allocator/policy.h"
 #include "conformance/model_fs.h"
 
-// What every policy must do, whatever else it does.
 namespace e4r::conformance {
+
+// An allocator for one policy on a start image.
+struct Rig {
+  Rig(const allocator::Policy& policy, ModelFs& fs)
+      : Rig(policy, fs, allocator::defaults_for(fs.geometry())) {}
+  Rig(const allocator::Policy& policy, ModelFs& fs, const allocator::Tunables& knobs)
+      : tunables(knobs),
+        state(fs.source(), allocator::group_index(policy, tunables)),
+        allocator(state, policy, tunables) {}
+  Rig(std::string_view policy, ModelFs& fs) : Rig(*allocator::find_policy(policy), fs) {}
+  Rig(std::string_view policy, ModelFs& fs, const allocator::Tunables& knobs)
+      : Rig(*allocator::find_policy(policy), fs, knobs) {}
+
+  allocator::Tunables tunables;
+  state::FsState state;
+  allocator::Allocator allocator;
+};
+
+// A request for `len` clusters at the start of a file of `size` bytes that is open for writing.
+[[nodiscard]] inline allocator::Request data_request(std::uint64_t ino, std::uint32_t len,
+                                                     std::uint64_t size) {
+  allocator::Request r;
+  r.ino = ino;
+  r.len = len;
+  r.flags = mb::hint_data;
+  r.inputs_exact = true;
+  r.size_hint = size;
+  return r;
+}
+
+// A request that is served without normalisation and preallocation.
+[[nodiscard]] inline allocator::Request metadata_request(std::uint32_t len, std::uint64_t goal) {
+  allocator::Request r;
+  r.ino = 8;
+  r.len = len;
+  r.goal = goal;
+  return r;
+}
+
+// Frees `count` runs of `len` clusters in a full group, `len` + 1 apart, from cluster `start` on.
+inline void free_runs(ModelFs& fs, std::uint32_t group, std::uint32_t start, std::uint32_t len,
+                      std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) fs.free(group, start + i * (len + 1), len);
+}
+
+// What every policy must do, whatever else it does.
 
 // Forbidden things that a policy did, one line each. A policy without complaints conforms.
 using Complaints = std::vector<std::string>;

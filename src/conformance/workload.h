@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "conformance/model_fs.h"
-#include "conformance/trace_writer.h"
 #include "util/rng.h"
 
 namespace e4r::conformance {

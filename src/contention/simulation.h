@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/lock_steps.h"
+#include "allocator/observer.h"
 #include "util/status.h"
 
 // Simulates, by discrete events, what recorded requests would cost if many writers made them at the

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <variant>
 
-#include "replay/decision_rows.h"
+#include "replay/accounts.h"
 #include "report/replay_report.h"
 #include "util/output.h"
 #include "util/status.h"
@@ -32,5 +33,23 @@ struct Series {
 // order. A database has a table `meta` with facts from the report. `version` is the program's.
 [[nodiscard]] Status write_decisions(const OutputName& name, std::span<const Series> series,
                                      const report::ReplayReport& report, std::string_view version);
+
+// A time, printed in seconds with nine decimals.
+struct Seconds {
+  std::uint64_t ns = 0;
+};
+// monostate: no value, or an unknown one.
+using Cell = std::variant<std::monostate, std::uint64_t, Seconds, std::string_view>;
+
+// A column of the table of decisions. docs/data.md says what each one means.
+struct Column {
+  std::string_view name;  // a quantity ends in its unit
+  std::string_view type;  // in SQL
+  Cell (*cell)(const Series& series, const replay::DecisionRow& row);
+};
+[[nodiscard]] std::span<const Column> columns();
+
+// A word for how a request was served.
+[[nodiscard]] std::string_view served_text(replay::ServedBy served);
 
 }  // namespace e4r::exports

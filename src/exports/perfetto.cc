@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "exports/columns.h"
+#include "exports/decisions.h"
 
 namespace e4r::exports {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exports/decisions.h"
-#include "stats/space_history.h"
+#include "stats/free_extents.h"
 
 // Exports the decisions of a comparison over the trace's time, for Perfetto (docs/data.md).
 namespace e4r::exports {

@@ -9,9 +9,9 @@
 #include <sstream>
 #include <vector>
 
-#include "guest/git.h"
-#include "util/escaped.h"
+#include "guest/overlay.h"
 #include "util/file.h"
+#include "util/text.h"
 
 namespace fs = std::filesystem;
 

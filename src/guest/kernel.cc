@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "image/mountable.h"
+#include "image/superblock.h"
 
 namespace e4r::guest {
 namespace {

@@ -8,10 +8,9 @@
 #include <mutex>
 #include <sstream>
 
-#include "allocator/release.h"
+#include "allocator/kernel.h"
 #include "allocator/tunables.h"
 #include "guest/protocol.h"
-#include "util/elf.h"
 #include "util/file.h"
 
 namespace e4r::guest {

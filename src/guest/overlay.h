@@ -4,11 +4,17 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "util/status.h"
 
-// A copy of a kernel tree with the driver in it. The tree itself is never written.
 namespace e4r::guest {
+
+// Runs git with these arguments and returns what it prints. Writes nothing to a repository that is
+// only asked. The Error is git's message, or says that git is missing.
+[[nodiscard]] Result<std::string> git(const std::vector<std::string>& words);
+
+// A copy of a kernel tree with the driver in it. The tree itself is never written.
 
 struct Tree {
   std::string path;       // absolute

@@ -2,11 +2,120 @@
 #include "hunt/candidate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "age/profile.h"
+#include "allocator/policy.h"
+#include "app/ageing.h"
+#include "image/bitmaps.h"
+#include "replay/load.h"
+#include "state/buddy.h"
+#include "util/output.h"
+#include "util/rng.h"
 #include "util/units.h"
 
 namespace e4r::hunt {
+namespace {
+
+using age::Operation;
+using Kind = Operation::Kind;
+
+// Keeps track of the existing files and the free space.
+class Drawer {
+ public:
+  Drawer(const Mix& mix, const Room& room)
+      : mix_(mix), room_(room), rng_(mix.seed), free_(room.blocks / 10 * 9) {
+    for (std::uint32_t slot = room.slots; slot > 0; --slot) vacant_.push_back(slot - 1);
+  }
+
+  std::vector<Operation> draw() {
+    for (std::uint32_t i = 0; i < mix_.operations && written_ < room_.most; ++i) {
+      if (!step()) break;
+      if (mix_.sync_every > 0 && (i + 1) % mix_.sync_every == 0) sync();
+    }
+    if (out_.empty() || out_.back().kind != Kind::sync) sync();
+    return std::move(out_);
+  }
+
+ private:
+  struct File {
+    std::uint32_t slot = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  // Returns false if nothing more can be done.
+  bool step() {
+    const std::uint64_t die = rng_.below(100);
+    if (die < mix_.removals && !files_.empty()) return remove();
+    const bool append = die < std::uint64_t{mix_.removals} + mix_.appends && !files_.empty();
+    if (!append && vacant_.empty()) return remove();
+    const std::uint64_t bytes = draw_bytes();
+    File fresh;
+    File& file = append ? files_[rng_.below(files_.size())] : fresh;
+    const std::uint64_t more = blocks_of(file.bytes + bytes) - blocks_of(file.bytes);
+    if (more > free_) return remove();
+    if (!append) {
+      file.slot = vacant_.back();
+      vacant_.pop_back();
+    }
+    out_.push_back({append ? Kind::append : Kind::write, file.slot, bytes});
+    file.bytes += bytes;
+    free_ -= more;
+    written_ += more;
+    if (!append) files_.push_back(file);
+    return true;
+  }
+
+  // The file's blocks become free at the next sync.
+  bool remove() {
+    if (files_.empty()) return false;
+    const std::size_t at = rng_.below(files_.size());
+    out_.push_back({Kind::remove, files_[at].slot, 0});
+    freed_ += blocks_of(files_[at].bytes);
+    vacant_.push_back(files_[at].slot);
+    files_[at] = files_.back();
+    files_.pop_back();
+    return true;
+  }
+
+  void sync() {
+    out_.push_back({Kind::sync, 0, 0});
+    free_ += freed_;
+    freed_ = 0;
+  }
+
+  [[nodiscard]] std::uint64_t blocks_of(std::uint64_t bytes) const {
+    return (bytes + room_.block_size - 1) / room_.block_size;
+  }
+
+  // Values near the middle are more likely.
+  std::uint64_t draw_bytes() {
+    constexpr std::uint64_t kSteps = 1024;
+    const double away =
+        (static_cast<double>(rng_.below(kSteps)) + static_cast<double>(rng_.below(kSteps))) /
+            kSteps -
+        1;
+    const double bytes = static_cast<double>(mix_.file_kb * kKiB) * std::exp2(away * mix_.spread);
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes), 1);
+  }
+
+  const Mix& mix_;
+  const Room& room_;
+  Rng rng_;
+  std::uint64_t free_;
+  std::uint64_t freed_ = 0;
+  std::uint64_t written_ = 0;
+  std::vector<File> files_;
+  std::vector<std::uint32_t> vacant_;  // free slots; the last is used next
+  std::vector<Operation> out_;
+};
+
+}  // namespace
+
+std::vector<age::Operation> draw_operations(const Mix& mix, const Room& room) {
+  return Drawer(mix, room).draw();
+}
+
 namespace {
 
 // The parameters that are not tunables, in the order of choosing and printing.
@@ -185,6 +294,107 @@ std::string Space::text(std::size_t index, std::uint32_t level) const {
   if (!parameter.words.empty()) return parameter.words[value];
   return parameter.unit.empty() ? fmt::format("{}", value)
                                 : fmt::format("{} {}", value, parameter.unit);
+}
+
+namespace {
+
+namespace bitmap = state::bitmap;
+
+constexpr double kPercent = 100;
+
+std::vector<std::uint64_t> copy_of(bitmap::ConstWords words) {
+  return {words.begin(), words.end()};
+}
+
+// Ages the file system under 6.1's allocator and returns its bitmaps.
+Result<std::vector<std::vector<std::uint64_t>>> aged(const image::Image& image,
+                                                     const Origin& origin) {
+  app::AgeingOptions options;
+  options.profile = age::profiles()[origin.profile];
+  options.until = {.utilisation = origin.utilisation / kPercent,
+                   .turnover = origin.turnover / kPercent};
+  options.seed = origin.age_seed;
+  options.policy = allocator::find_policy("legacy");
+  E4R_TRY(const auto ageing,
+          app::Ageing::begin(image, image.path(), "the file system", std::move(options)));
+  Progress silent(false);
+  E4R_CHECK(ageing->run({silent, [](const std::string&) {}}, {}));
+  std::vector<std::vector<std::uint64_t>> out;
+  for (GroupNumber group = 0; group < image.groups().size(); ++group)
+    out.push_back(copy_of(ageing->bitmap(group)));
+  return out;
+}
+
+// Cuts each free extent into pieces with used blocks between them.
+void cut(bitmap::Words words, std::uint32_t limit, std::uint32_t piece, std::uint32_t gap) {
+  bitmap::for_each_clear_run(words, limit, [&](std::uint32_t start, std::uint32_t end) {
+    for (std::uint64_t cut = std::uint64_t{start} + piece; cut < end; cut += piece + gap)
+      bitmap::set_range(words, static_cast<std::uint32_t>(cut),
+                        std::min(gap, end - static_cast<std::uint32_t>(cut)));
+  });
+}
+
+}  // namespace
+
+Start::Start(std::shared_ptr<const image::Image> image,
+             std::vector<std::vector<std::uint64_t>> bitmaps)
+    : image_(std::move(image)),
+      bitmaps_(std::move(bitmaps)),
+      source_(replay::source_from(*image_)) {
+  for (GroupNumber group = 0; group < bitmaps_.size(); ++group) {
+    state::GroupSource& of = source_.groups[group];
+    of.words = bitmaps_[group];
+    of.disk_free = of.init_free =
+        bitmap::count_clear(of.words, source_.geometry.clusters_in(group));
+    of.block_uninit = false;
+  }
+}
+
+std::uint64_t Start::free_blocks() const {
+  std::uint64_t out = 0;
+  for (const state::GroupSource& group : source_.groups) out += group.init_free;
+  return out;
+}
+
+Result<std::string> Start::path() const {
+  const std::scoped_lock lock(mutex_);
+  if (bitmaps_.empty()) return image_->path();
+  if (!file_.is_open()) {
+    E4R_TRY(file_, image::anonymous_with_bitmaps(
+                       image_->path(), temporary_directory(),
+                       [this](GroupNumber group) { return bitmap::ConstWords(bitmaps_[group]); }));
+  }
+  return file_.path();
+}
+
+Result<std::shared_ptr<const image::Image>> Starts::image_of(std::uint64_t bytes,
+                                                             std::uint32_t block_size) {
+  const std::scoped_lock lock(mutex_);
+  auto& found = images_[{bytes, block_size}];
+  if (!found) {
+    E4R_TRY(const std::string path, make_(bytes, block_size));
+    E4R_TRY(image::Image image, image::Image::open(path, {.strict = true, .threads = 1}));
+    found = std::make_shared<const image::Image>(std::move(image));
+  }
+  return found;
+}
+
+Result<std::shared_ptr<const Start>> Starts::make(const Origin& origin) {
+  E4R_TRY(auto image, image_of(origin.bytes, origin.block_size));
+  std::vector<std::vector<std::uint64_t>> bitmaps;
+  if (origin.turnover > 0) {
+    auto old = aged(*image, origin);
+    if (!old.ok() && old.error().message == "stopped") return old.error();
+    if (!old.ok()) return std::shared_ptr<const Start>();
+    bitmaps = *std::move(old);
+  }
+  if (origin.piece > 0) {
+    for (GroupNumber group = 0; bitmaps.size() < image->groups().size(); ++group)
+      bitmaps.push_back(copy_of(image->bitmap(group)));
+    const std::uint32_t limit = image->superblock().clusters_per_group;
+    for (auto& words : bitmaps) cut(words, limit, origin.piece, origin.gap);
+  }
+  return std::make_shared<const Start>(std::move(image), std::move(bitmaps));
 }
 
 }  // namespace e4r::hunt

@@ -2,16 +2,48 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "age/ager.h"
-#include "hunt/operations.h"
+#include "age/workload.h"
+#include "image/image.h"
+#include "state/fs_state.h"
+#include "util/fd.h"
 #include "util/status.h"
 
-// The choices of a hunt: file systems, their age, workloads, and tunables.
 namespace e4r::hunt {
+
+// A workload.
+struct Mix {
+  std::uint64_t file_kb = 4;      // median size of a write in KiB
+  std::uint32_t spread = 0;       // sizes vary by up to this many powers of two
+  std::uint32_t appends = 0;      // percent of the operations that append
+  std::uint32_t removals = 0;     // percent of the operations that remove a file
+  std::uint32_t sync_every = 0;   // operations between syncs; 0: only at the end
+  std::uint32_t operations = 16;  // not counting syncs
+  std::uint32_t seed = 0;
+};
+
+// Limits of the operations.
+struct Room {
+  std::uint64_t blocks = 0;      // free blocks
+  std::uint32_t block_size = 0;  // bytes
+  std::uint32_t slots = 0;       // largest number of files
+  std::uint64_t most = 0;        // largest total of written blocks
+};
+
+// Draws the operations of a mix. They use at most nine tenths of the free blocks, which leaves room
+// for extent trees; at this limit, files are removed. Ends with a sync.
+[[nodiscard]] std::vector<age::Operation> draw_operations(const Mix& mix, const Room& room);
+
+// The choices of a hunt: file systems, their age, workloads, and tunables.
 
 // The origin of a file system. Candidates with equal origins begin with the same file system.
 struct Origin {
@@ -67,6 +99,49 @@ class Space {
 
  private:
   std::vector<Parameter> parameters_;
+};
+
+// Makes a new file system of `bytes` bytes with the given block size. Returns a path that stays
+// valid during the hunt.
+using ImageMaker =
+    std::function<Result<std::string>(std::uint64_t bytes, std::uint32_t block_size)>;
+
+// The initial file system of a candidate. Files of its past are used blocks without an owner.
+class Start {
+ public:
+  Start(std::shared_ptr<const image::Image> image, std::vector<std::vector<std::uint64_t>> bitmaps);
+  Start(const Start&) = delete;
+  Start& operator=(const Start&) = delete;
+
+  [[nodiscard]] const image::SuperblockInfo& superblock() const { return image_->superblock(); }
+  [[nodiscard]] const state::Source& source() const { return source_; }
+  [[nodiscard]] std::uint64_t free_blocks() const;
+  // The path of its image. The first call makes the image, and the destructor removes it.
+  [[nodiscard]] Result<std::string> path() const;
+
+ private:
+  const std::shared_ptr<const image::Image> image_;
+  const std::vector<std::vector<std::uint64_t>> bitmaps_;  // by group; empty: as in the image
+  state::Source source_;
+  mutable std::mutex mutex_;  // guards the members below
+  mutable Fd file_;
+};
+
+// Makes starts, and caches the new file systems behind them. Thread-safe.
+class Starts {
+ public:
+  explicit Starts(ImageMaker make) : make_(std::move(make)) {}
+
+  // Returns null if the age does not fit into a file system of that size. Errors: the image cannot
+  // be made.
+  [[nodiscard]] Result<std::shared_ptr<const Start>> make(const Origin& origin);
+
+ private:
+  [[nodiscard]] Result<std::shared_ptr<const image::Image>> image_of(std::uint64_t bytes,
+                                                                     std::uint32_t block_size);
+  ImageMaker make_;
+  std::mutex mutex_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<const image::Image>> images_;
 };
 
 }  // namespace e4r::hunt

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hunt/case_capture.h"
 
-#include "capture/start_image.h"
+#include "capture/image_parts.h"
 #include "capture/writer.h"
-#include "trace/output.h"
 #include "trace/trace.h"
+#include "trace/writer.h"
 
 namespace e4r::hunt {
 namespace {

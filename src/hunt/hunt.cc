@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hunt/hunt.h"
 
+#include <algorithm>
+#include <boost/json.hpp>
 #include <cmath>
+#include <sstream>
 
 #include "hunt/case_capture.h"
+#include "json/text.h"
+#include "review/review.h"
+#include "review/words.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::hunt {
@@ -55,6 +62,226 @@ Result<Hunt> hunt(const Options& options, ImageMaker make, const app::Listener& 
           write_case(scene, wanted.base, {options.program, options.command}, options.output));
   E4R_TRY(out.replayed, replay_case(options.output.path(), wanted, listener));
   return out;
+}
+
+namespace {
+
+namespace json = boost::json;
+
+json::object values_json(const Trial& trial) {
+  json::object out = {
+      {"base", nullptr}, {"with", nullptr}, {"times", nullptr}, {"failed", nullptr}};
+  for (const std::string& failed : trial.failed)
+    if (!failed.empty()) out["failed"] = failed;
+  if (trial.has_failed() || trial.alike) return out;
+  out["base"] = trial.base_value;
+  out["with"] = trial.with_value;
+  if (std::isfinite(trial.times())) out["times"] = trial.times();
+  return out;
+}
+
+json::value told_json(const Told& told) {
+  if (told.decision == 0) return nullptr;
+  return json::object{{"decision", told.decision}, {"base", told.by[0]}, {"with", told.by[1]}};
+}
+
+json::object capture_json(const Hunt& hunt, const Made& made) {
+  return {{"file", made.output},
+          {"events", hunt.events},
+          {"decisions", hunt.replayed.decisions},
+          {"followed", hunt.replayed.followed},
+          {"objective", values_json(hunt.replayed.trial)},
+          {"first_difference", told_json(hunt.replayed.parting)},
+          {"dearest", told_json(hunt.replayed.dearest)}};
+}
+
+json::object case_json(const Hunt& hunt) {
+  const Trial& trial = hunt.shrunk->trial;
+  json::object parameters, needed;
+  for (const Choice& choice : hunt.choices)
+    (choice.plain ? parameters : needed)[choice.name] = choice.text;
+  json::array operations, figures;
+  for (const age::Operation& operation : hunt.shrunk->scene.operations)
+    operations.push_back(json::value(age::text_of(operation)));
+  for (const review::Figure& figure : hunt.figures) figures.push_back(review::figure_json(figure));
+  return {{"objective", values_json(trial)},     {"needed", std::move(needed)},
+          {"plain", std::move(parameters)},      {"requests", trial.base.tally.requests},
+          {"operations", std::move(operations)}, {"figures", std::move(figures)}};
+}
+
+}  // namespace
+
+std::string hunt_json(const Hunt& hunt, const Made& made) {
+  const SearchTally& tally = hunt.found.tally;
+  json::object doc;
+  doc["schema"] = "e4replay-hunt/1";
+  doc["program"] = made.program;
+  doc["command"] = made.command;
+  doc["base"] = review::side_json(hunt.search.base);
+  doc["with"] = review::side_json(hunt.search.with);
+  doc["objective"] = hunt.search.objective->key;
+  doc["seed"] = hunt.search.seed;
+  doc["trials"] = json::object{{"all", tally.trials},
+                               {"worse", tally.worse},
+                               {"better", tally.better},
+                               {"impossible", tally.impossible},
+                               {"alike", tally.alike},
+                               {"failed_base", tally.failed[0]},
+                               {"failed_with", tally.failed[1]},
+                               {"shrinking", hunt.shrunk ? hunt.shrunk->trials : 0}};
+  doc["found"] = nullptr;
+  doc["case"] = nullptr;
+  doc["capture"] = nullptr;
+  if (hunt.shrunk) {
+    const Trial& best = hunt.found.best->trial;
+    doc["found"] = values_json(best);
+    doc["case"] = case_json(hunt);
+    doc["capture"] = capture_json(hunt, made);
+  }
+  return json_text(doc);
+}
+
+namespace {
+
+std::string number_text(double value) {
+  if (value != std::floor(value)) return fmt::format("{:.2f}", value);
+  return format_count(static_cast<std::uint64_t>(value));
+}
+
+// How a kernel failed; empty: no kernel failed. In one line, whatever kernels print.
+std::string failure_text(const Trial& trial) {
+  return escaped(trial.failed[0].empty() ? trial.failed[1] : trial.failed[0]);
+}
+
+std::string values_text(const Trial& trial) {
+  if (trial.has_failed()) return failure_text(trial);
+  if (trial.alike) return "decided alike: there are no times to compare";
+  return fmt::format("{} to {}, {}", number_text(trial.base_value), number_text(trial.with_value),
+                     times_text(&trial));
+}
+
+std::string choices_text(const Hunt& hunt, bool plain) {
+  std::string out;
+  for (const Choice& choice : hunt.choices) {
+    if (choice.plain != plain) continue;
+    const bool tunable = choice.text.starts_with(choice.name);
+    if (!out.empty()) out += "; ";
+    out += tunable ? choice.text : fmt::format("{}: {}", choice.name, choice.text);
+  }
+  return out.empty() ? "nothing" : out;
+}
+
+std::string searched_text(const Hunt& hunt) {
+  const SearchTally& tally = hunt.found.tally;
+  std::string out =
+      fmt::format("searched  {} trials, seed {}: {} worse, {} better, {} impossible\n",
+                  format_count(tally.trials), hunt.search.seed, format_count(tally.worse),
+                  format_count(tally.better), format_count(tally.impossible));
+  if (tally.alike > 0)
+    out += fmt::format("alike     {}: for these there are no times to compare\n",
+                       format_count(tally.alike));
+  if (tally.failed[1] > 0)
+    out += fmt::format("failed    {} in {}, and nothing is worse than a failure\n",
+                       hunt.search.with.policy->name, format_count(tally.failed[1]));
+  if (tally.failed[0] > 0)
+    out += fmt::format("failed    {} in {}, which say nothing about the other policy: {}\n",
+                       hunt.search.base.policy->name, format_count(tally.failed[0]),
+                       escaped(tally.base_failure));
+  return out;
+}
+
+std::string figures_text(const Hunt& hunt) {
+  TextTable table;
+  table.row({"", std::string(hunt.search.base.policy->name),
+             std::string(hunt.search.with.policy->name), "change"});
+  table.rule();
+  for (const review::Figure& figure : hunt.figures)
+    table.row({figure.row->label, results::text_of(figure.base), results::text_of(figure.with),
+               results::change_text(figure.base, figure.with)});
+  return table.text();
+}
+
+std::string followed_text(const Replayed& replayed) {
+  const std::string all = fmt::format("{} decisions", format_count(replayed.decisions));
+  if (replayed.followed == replayed.decisions) return "the model follows all of its " + all;
+  return fmt::format("the model follows {} of its {}", format_count(replayed.followed), all);
+}
+
+// Shortens runs of one or two repeated lines to one copy, because a group that is tried again and
+// again would fill pages.
+std::string without_repeats(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(std::move(line));
+  std::string out;
+  for (std::size_t at = 0; at < lines.size();) {
+    std::size_t period = 0, again = 0;
+    for (std::size_t length = 1; length <= 2 && again == 0; ++length) {
+      period = length;
+      while (at + (again + 2) * length <= lines.size() &&
+             std::equal(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                        lines.begin() + static_cast<std::ptrdiff_t>(at + length),
+                        lines.begin() + static_cast<std::ptrdiff_t>(at + (again + 1) * length)))
+        ++again;
+    }
+    for (std::size_t i = 0; i < period; ++i)
+      if (again > 0 || i == 0) out += lines[at + i] + "\n";
+    if (again > 0) out += fmt::format("    the same {} times more\n", format_count(again));
+    at += again > 0 ? period * (again + 1) : 1;
+  }
+  return out;
+}
+
+// Describes each policy's treatment of the decision.
+std::string told_text(const Hunt& hunt, const Told& told) {
+  const std::string_view names[] = {hunt.search.base.policy->name, hunt.search.with.policy->name};
+  std::string out;
+  for (std::size_t i = 0; i < told.by.size(); ++i)
+    out +=
+        fmt::format("\n{}:\n{}", names[i],
+                    told.by[i].empty() ? "  made no such request\n" : without_repeats(told.by[i]));
+  return out;
+}
+
+std::string parting_text(const Hunt& hunt) {
+  const Told &parting = hunt.replayed.parting, &dearest = hunt.replayed.dearest;
+  if (parting.decision == 0 && dearest.decision == 0) return {};
+  std::string out;
+  if (parting.decision == 0)
+    out += "parts     nowhere: they find the same places\n";
+  else
+    out += fmt::format("parts     at decision {}, the first for which they find different places\n",
+                       format_count(parting.decision)) +
+           told_text(hunt, parting);
+  if (dearest.decision != 0 && dearest.decision != parting.decision)
+    out += fmt::format("\ndearest   decision {}, on which {} spends most steps\n",
+                       format_count(dearest.decision), hunt.search.with.policy->name) +
+           told_text(hunt, dearest);
+  return out;
+}
+
+}  // namespace
+
+std::string hunt_text(const Hunt& hunt, const Made& made) {
+  const SearchOptions& search = hunt.search;
+  std::string out = fmt::format("e4replay hunt: {}, {} against {}\n\n", search.objective->label,
+                                review::side_text(search.with), review::side_text(search.base));
+  out += searched_text(hunt);
+  if (!hunt.shrunk) return out + "found     nothing in which it is worse\n";
+  const Trial& found = hunt.found.best->trial;
+  const Trial& small = hunt.shrunk->trial;
+  out += fmt::format("found     {}\n", values_text(found));
+  out += fmt::format("smaller   {}, by {} trials; {} operations, {} requests\n", values_text(small),
+                     format_count(hunt.shrunk->trials),
+                     format_count(hunt.shrunk->scene.operations.size()),
+                     format_count(small.base.tally.requests));
+  out += fmt::format("it takes  {}\n", choices_text(hunt, false));
+  out += fmt::format("plain     {}\n\n", choices_text(hunt, true));
+  if (!hunt.figures.empty()) out += figures_text(hunt) + "\n";
+  out += fmt::format("capture   {}: {} events; {}\n", escaped(made.output),
+                     format_count(hunt.events), followed_text(hunt.replayed));
+  out += fmt::format("replayed  {}\n", values_text(hunt.replayed.trial));
+  return out + parting_text(hunt);
 }
 
 }  // namespace e4r::hunt

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/listener.h"
-#include "hunt/replayed.h"
+#include "app/inputs.h"
 #include "hunt/shrink.h"
 #include "util/output.h"
 

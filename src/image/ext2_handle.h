@@ -15,7 +15,7 @@
 namespace e4r::image {
 
 // On big-endian machines libext2fs swaps what it reads itself. Everything else that comes from a
-// disk goes through from_le() and to_le() (util/little_endian.h), or image::change_order().
+// disk goes through from_le() and to_le() (util/bytes.h), or image::change_order().
 
 struct Ext2Closer {
   void operator()(ext2_filsys fs) const { ext2fs_free(fs); }  // never flushes

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "util/escaped.h"
+#include "util/text.h"
 
 namespace e4r {
 namespace {

@@ -1,17 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// Internal to src/lazyinit: what Tables::open() makes, with what enable and disable need besides.
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "lazyinit/descriptors.h"
 #include "lazyinit/superblock.h"
 #include "lazyinit/tables.h"
+#include "lazyinit/target.h"
+#include "util/status.h"
 
+// Internal to src/lazyinit: the primary group descriptors in memory.
 namespace e4r::lazyinit {
+
+// One descriptor's fields that matter here, low and high halves put together.
+struct Descriptor {
+  std::uint64_t block_bitmap = 0, inode_bitmap = 0, inode_table = 0;  // blocks
+  std::uint32_t free_inodes = 0;
+  std::uint32_t itable_unused = 0;
+  std::uint32_t inode_bitmap_checksum = 0;  // its high half is 0 in 32-byte descriptors
+  std::uint16_t flags = 0;                  // EXT2_BG_*
+};
+
+// All descriptors, and which of their blocks changed. Not thread-safe.
+class Descriptors {
+ public:
+  // Has no descriptors yet. The superblock must outlive the object.
+  explicit Descriptors(const Superblock& super);
+  // Reads them in as few calls as possible, at most 2 MiB at a time: all in one call, or one call
+  // for each block with meta_bg.
+  [[nodiscard]] static Result<Descriptors> read(Target& target, const Superblock& super);
+
+  [[nodiscard]] std::uint32_t count() const { return super_->groups; }
+  [[nodiscard]] Descriptor get(std::uint32_t group) const;
+  [[nodiscard]] bool checksum_ok(std::uint32_t group) const;
+  // The first group whose checksum is wrong.
+  [[nodiscard]] std::optional<std::uint32_t> first_damaged() const;
+
+  // Change memory only. Each recomputes the checksum and marks the block, unless nothing changes.
+  void set_flags(std::uint32_t group, std::uint16_t flags);
+  void set_itable_unused(std::uint32_t group, std::uint32_t unused);
+  // Recomputes the checksum after the features of the superblock have changed.
+  void recompute_checksum(std::uint32_t group);
+
+  // Writes the blocks that changed, neighbours in one call; not synced.
+  [[nodiscard]] Status write(Target& target);
+
+ private:
+  [[nodiscard]] std::span<std::byte> bytes(std::uint32_t group);
+  [[nodiscard]] std::span<const std::byte> bytes(std::uint32_t group) const;
+  // Fields are in the order of the disk.
+  void store(std::uint32_t group, const ext4_group_desc& descriptor);
+  [[nodiscard]] ext4_group_desc load(std::uint32_t group) const;
+
+  const Superblock* super_;
+  std::vector<std::byte> blocks_;
+  std::vector<bool> changed_;  // per descriptor block
+};
+
+// Internal to src/lazyinit: what Tables::open() makes, with what enable and disable need besides.
 
 class Ext4Tables final : public Tables {
  public:

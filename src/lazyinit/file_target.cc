@@ -13,9 +13,9 @@
 #include <cerrno>
 
 #include "lazyinit/in_use.h"
-#include "lazyinit/storage.h"
+#include "lazyinit/place.h"
+#include "util/bytes.h"
 #include "util/units.h"
-#include "util/zeros.h"
 
 namespace e4r::lazyinit {
 namespace {

@@ -1,13 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "lazyinit/mount_options.h"
 #include "lazyinit/target.h"
 #include "util/status.h"
 
 namespace e4r::lazyinit {
+
+// Bytes of text that s_mount_opts holds. The field has 64, and Linux 6.1
+// (parse_apply_sb_mount_options) refuses to mount when the last is not NUL.
+inline constexpr std::size_t kMountOptionsMax = 63;
+
+// What the mount options in a superblock say about the kernel's lazy inode-table thread.
+struct InitItable {
+  enum class Kind : std::uint8_t {
+    unset,  // not mentioned: the thread runs with the kernel's own multiplier, 10
+    off,    // noinit_itable: no thread
+    wait,   // init_itable=N: after each group, sleep N x the time that the first one took
+  };
+  // EXT4_DEF_LI_WAIT_MULT of Linux 6.1; `init_itable` without a value means the same.
+  static constexpr std::uint32_t kDefaultMultiplier = 10;
+  // Kernels up to 5.16 read an int; a larger number would make them ignore every option.
+  static constexpr std::uint32_t kMaxMultiplier = 0x7fffffff;
+
+  Kind kind = Kind::unset;
+  std::uint32_t multiplier = kDefaultMultiplier;  // for Kind::wait; 0: never sleeps
+
+  // "init_itable=N", "noinit_itable" or "default".
+  [[nodiscard]] std::string text() const;
+  friend bool operator==(const InitItable&, const InitItable&) = default;
+};
+
+// Parses a multiplier. The Error calls it `name`: "init_itable", "--mult".
+[[nodiscard]] Result<std::uint32_t> parse_multiplier(std::string_view name, std::string_view text);
+
+// Parses what InitItable::text() gives, and "init_itable" alone. Anything else is refused: the
+// kernel ignores all options of the superblock if it cannot parse one word.
+[[nodiscard]] Result<InitItable> parse_init_itable(std::string_view text);
+
+// What a comma-separated list of options says. The last word counts, as at mount. A word that the
+// kernel cannot parse is an Error, since it makes the whole list void.
+[[nodiscard]] Result<InitItable> init_itable_of(std::string_view mount_options);
+
+// Takes all such words out of `mount_options` and puts `wanted` at the end (nothing for
+// Kind::unset). An Error if the text gets longer than kMountOptionsMax.
+[[nodiscard]] Result<std::string> with_init_itable(std::string_view mount_options,
+                                                   const InitItable& wanted);
 
 // An ext4 file system that the kernel has mounted in this mount namespace.
 struct MountedAt {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lazyinit/mount_options.h"
-#include "lazyinit/storage.h"
+#include "lazyinit/kernel_thread.h"
+#include "lazyinit/place.h"
 #include "util/status.h"
 
 namespace e4r::lazyinit {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "util/status.h"
@@ -22,5 +25,23 @@ struct Place {
 // (libblkid). An Error if no device has that label or UUID, unless there is a file of such a name.
 // Any other text is returned unchanged.
 [[nodiscard]] Result<std::string> named_device(const std::string& text);
+
+// What is known about a file or device before anything is written to it.
+struct Storage {
+  // Everything reads as zeros: the file does not exist yet, is empty, or is all holes. Always false
+  // for a device, since it would have to be read.
+  bool reads_as_zeros = false;
+  // Zeros stay zeros until they are written: on a regular file, on a loop device on one, and on a
+  // device that cannot discard. Any other device may show zeros where a block was discarded, and
+  // something else later. No attribute of Linux's block devices promises otherwise
+  // (queue/discard_zeroes_data has been 0 since 4.12).
+  bool zeros_last = false;
+};
+
+[[nodiscard]] Storage look_at_storage(const std::string& path);
+
+// Reads a block device's file in sysfs, such as "queue/discard_max_bytes"; for a partition also its
+// disk's. The text has no newline at its end.
+[[nodiscard]] std::optional<std::string> device_attribute(dev_t device, const std::string& name);
 
 }  // namespace e4r::lazyinit

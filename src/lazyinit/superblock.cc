@@ -7,9 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "util/crc32c.h"
-#include "util/little_endian.h"
-#include "util/zeros.h"
+#include "util/bytes.h"
 
 namespace e4r::lazyinit {
 namespace {

@@ -2,7 +2,7 @@
 #include "lazyinit/target.h"
 
 #include "lazyinit/file_target.h"
-#include "lazyinit/offset_target.h"
+#include "lazyinit/layered_targets.h"
 
 namespace e4r::lazyinit {
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-// Internal to src/lazyinit: libext2fs on top of a Target.
 #include <memory>
 #include <string>
 
 #include "image/ext2_handle.h"
 #include "lazyinit/target.h"
+#include "util/status.h"
 
+// Internal to src/lazyinit: libext2fs on top of a Target.
 namespace e4r::lazyinit {
 
 // Lets libext2fs use a Target as long as the object lives: open name() with manager(). Every read,
@@ -29,6 +30,31 @@ class TargetIo {
 
  private:
   std::string name_;
+};
+
+// Internal to src/lazyinit: a file system that libext2fs has open on a Target.
+
+class Ext2OverTarget {
+ public:
+  // Opens for writing. The superblock must have passed Superblock::read(). The target takes care of
+  // multiple-mount protection (layered_targets.h).
+  [[nodiscard]] static Result<std::unique_ptr<Ext2OverTarget>> open(Target& target);
+
+  [[nodiscard]] ext2_filsys fs() const { return fs_.get(); }
+  // Makes an Error that says what libext2fs tried to do, unless `code` is 0.
+  [[nodiscard]] Status checked(errcode_t code, const char* about) const;
+  // Writes descriptors and superblock with their copies, then syncs. The primary superblock goes
+  // last, after a sync of its own (ext2fs_flush2).
+  [[nodiscard]] Status flush_all();
+  // Writes the superblocks only, in the same way.
+  [[nodiscard]] Status flush_superblocks();
+
+ private:
+  explicit Ext2OverTarget(Target& target) : target_(target), io_(target) {}
+
+  Target& target_;
+  TargetIo io_;
+  image::Ext2Handle fs_;
 };
 
 }  // namespace e4r::lazyinit

@@ -6,10 +6,16 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
 
 #include "lazyinit/zeroer.h"
 
 namespace e4r::lazyinit {
+
+// Whether the machine runs on its battery: a battery of the machine (scope "Device" is a mouse's)
+// says "Discharging", and no mains or USB supply is online. False if there is no such directory, or
+// nothing can be read. (Documentation/ABI/testing/sysfs-class-power of Linux 6.1.)
+[[nodiscard]] bool on_battery(const std::string& supplies = "/sys/class/power_supply");
 
 // The time that a throttle sees. A test has its own clock.
 class Clock {

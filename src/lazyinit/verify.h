@@ -2,9 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lazyinit/tables.h"
@@ -12,6 +15,89 @@
 #include "util/status.h"
 
 namespace e4r::lazyinit {
+
+// How many inode tables are initialised, by the descriptors alone. Bytes are bytes of tables.
+struct Inventory {
+  std::uint64_t groups = 0;
+  std::uint64_t inode_uninit = 0, block_uninit = 0, zeroed = 0;  // groups with the flag
+  std::uint64_t unused_groups = 0;                               // groups with unused inodes
+  std::uint64_t unused_inodes = 0;
+  std::uint64_t table_bytes = 0;
+  std::uint64_t to_do = 0;        // groups without ZEROED that have something to zero
+  std::uint64_t bytes_to_do = 0;  // of these, the unused parts
+  std::uint64_t to_flag = 0;      // groups without ZEROED that lack nothing but the flag
+};
+
+[[nodiscard]] Inventory take_inventory(std::span<const Table> tables);
+
+// Neighbouring groups that differ only in their place.
+struct GroupRun {
+  std::uint32_t first = 0, last = 0;
+  Table like;                     // the first one
+  std::uint64_t bytes_to_do = 0;  // of each
+};
+[[nodiscard]] std::vector<GroupRun> runs_of_groups(std::span<const Table> tables);
+
+// One character for each of at most `width` equal spans of groups:
+//   '#'  all flagged ZEROED
+//   '.'  all to be zeroed and never used (INODE_UNINIT)
+//   'o'  all to be zeroed, some with inodes in use
+//   '+'  some of them flagged, some not
+[[nodiscard]] std::string map_of_groups(std::span<const Table> tables, std::size_t width);
+
+// What zeroing costs on a storage.
+struct ZeroCost {
+  std::uint64_t bytes_per_second = 100u << 20;
+  // Cost of a group besides its bytes: a seek, and a flush of the disk's cache.
+  std::chrono::duration<double> per_group{0.035};
+};
+// The longest that the kernel's timer adds to a sleep, with HZ=250 as in Debian's kernels.
+inline constexpr std::chrono::duration<double> kTick{0.004};
+
+// How long the kernel's thread takes for `inventory`. After each group it sleeps `multiplier` times
+// as long as the first group took, flush included, in whole ticks (ext4_run_li_request, Linux 6.1
+// super.c). So the time is (multiplier + 1) x (bytes / rate + cost of each group), and a tick for
+// each group unless the thread never sleeps.
+[[nodiscard]] std::chrono::duration<double> estimate(const Inventory& inventory,
+                                                     std::uint32_t multiplier,
+                                                     const ZeroCost& cost);
+
+// A range that should be zero: the unused part of a group's table, or a piece of the journal (no
+// group).
+struct Part {
+  std::optional<std::uint32_t> group;
+  ByteRange range;
+};
+
+// The unused parts of all tables, in the order of groups, and then the journal.
+[[nodiscard]] std::vector<Part> parts_of(const Tables& tables, std::span<const ByteRange> journal);
+
+// A byte that is not zero, or could not be read.
+struct NotZero {
+  std::optional<std::uint32_t> group;
+  std::uint64_t offset = 0;  // in bytes from the start of the target
+  bool unreadable = false;
+};
+
+struct Checked {
+  std::uint64_t blocks = 0;        // file-system blocks that were looked at
+  std::uint64_t blocks_total = 0;  // in all parts
+  std::optional<NotZero> bad;      // the search ends at the first one
+};
+
+// Blocks in a sample. If a share f of the storage is not zero, a sample misses all of it with a
+// probability of (1 - f)^4096: 1.7 % at f = 0.1 %, 1e-18 at 1 %. It is meant to find storage that
+// is not prezeroed. Only reading everything finds a single stale table among thousands.
+inline constexpr std::uint64_t kSampleBlocks = 4096;
+
+// Reads every part, on `threads` threads. `bad` is in the earliest part that is not zero.
+[[nodiscard]] Result<Checked> check_all_zero(Target& target, std::span<const Part> parts,
+                                             std::uint32_t block_size, unsigned threads);
+
+// Reads one block, drawn with `seed`, in each of kSampleBlocks equal slices of the parts, or all
+// blocks if there are no more than that.
+[[nodiscard]] Result<Checked> check_sample_zero(Target& target, std::span<const Part> parts,
+                                                std::uint32_t block_size, std::uint64_t seed);
 
 // A group whose ITABLE_ZEROED flag does not tell the truth, or may not.
 struct Lie {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <e4replay/allocator.h>
 
-#include "app/deciders.h"
 #include "app/setups.h"
 #include "library/data.h"
+#include "stats/layout.h"
 #include "stats/mb_files.h"
-#include "stats/settled.h"
 
 namespace e4replay {
 

@@ -12,9 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "app/followed.h"
 #include "app/inputs.h"
-#include "app/opened_image.h"
+#include "app/verification.h"
 #include "report/replay_report.h"
 #include "state/fs_state.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <e4replay/event.h>
 
-#include "app/trace_files.h"
+#include "app/inputs.h"
 #include "ext4/criterion.h"
 #include "library/data.h"
 

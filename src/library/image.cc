@@ -4,7 +4,7 @@
 #include "library/data.h"
 #include "replay/load.h"
 #include "report/free_space.h"
-#include "stats/settled.h"
+#include "stats/layout.h"
 
 namespace e4replay {
 

@@ -4,8 +4,7 @@
 #include <e4replay/own_policy.h>
 
 #include "allocator/policy.h"
-#include "app/deciders.h"
-#include "plugin/host.h"
+#include "app/setups.h"
 #include "plugin/load.h"
 
 namespace e4replay {

@@ -2,7 +2,6 @@
 #include <e4replay/replay.h>
 
 #include "app/comparison.h"
-#include "app/deciders.h"
 #include "app/setups.h"
 #include "app/verification.h"
 #include "library/data.h"

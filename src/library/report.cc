@@ -2,7 +2,7 @@
 #include <e4replay/report.h>
 
 #include "library/data.h"
-#include "report/columns.h"
+#include "report/replay_report.h"
 #include "results/rows.h"
 
 namespace e4replay {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "record/bpf/input.h"
-#include "record/clock.h"
+#include "record/merger.h"
 #include "util/status.h"
 
 namespace e4r::record {

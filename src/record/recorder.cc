@@ -15,16 +15,13 @@
 #include <future>
 #include <utility>
 
-#include "capture/start_image.h"
+#include "capture/image_parts.h"
 #include "capture/writer.h"
 #include "record/freeze.h"
-#include "record/input_join.h"
 #include "record/input_reader.h"
 #include "record/kernel_files.h"
-#include "record/loop_copy.h"
-#include "record/output_watch.h"
-#include "record/storage.h"
-#include "record/volume_watch.h"
+#include "record/merger.h"
+#include "record/volume.h"
 #include "trace/summary.h"
 #include "trace/trace.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/facts.h"
+#include "capture/capture.h"
 #include "record/tracer.h"
 #include "record/volume.h"
 #include "util/status.h"

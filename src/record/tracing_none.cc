@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Replaces instance.cc and tracer.cc in builds without libtracefs.
-#include "record/instance.h"
+// Replaces tracer.cc in builds without libtracefs.
 #include "record/tracer.h"
 
 namespace e4r::record {

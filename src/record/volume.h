@@ -7,7 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "util/fd.h"
 #include "util/status.h"
 
 namespace e4r::record {
@@ -45,5 +48,74 @@ struct Volume {
 
 // The device's current mount, if any.
 [[nodiscard]] std::optional<Mount> find_mount(std::uint32_t dev);
+
+enum class Stored : std::uint8_t { elsewhere, there, unknown };
+
+// Tells whether data written into the directory ends up on the device. It does if the directory's
+// file system is on the device itself, on a loop device backed by a file there, on an overlay with
+// its upper directory there, or on a device built from such devices (dm, md, partitions). Unknown
+// if an overlay's upper directory is not visible from here.
+[[nodiscard]] Stored stored_on(const std::string& directory, std::uint32_t dev);
+
+// An unnamed copy of a loop device's file that shares its blocks (FICLONE). It is deleted with the
+// object.
+class LoopCopy {
+ public:
+  // `device_name` is the kernel's name, such as "loop0". Fails if it is not a loop device, shows
+  // only a part of its file, or lies on a file system that cannot share blocks.
+  [[nodiscard]] static Result<LoopCopy> make(const std::string& device_name);
+  // A path to open the copy, valid while this object lives.
+  [[nodiscard]] std::string path() const { return fd_.path(); }
+
+ private:
+  explicit LoopCopy(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+// Checks that the output file still exists and is whole: a recorded command may remove or truncate
+// it. Accepts anything that is not a regular file.
+class OutputWatch {
+ public:
+  OutputWatch() = default;
+  explicit OutputWatch(const std::string& path);
+  // Fails if the file is gone or no longer whole.
+  [[nodiscard]] Status check();
+
+ private:
+  std::string path_;
+  Fd file_;
+  off_t largest_ = 0;  // the largest size seen
+};
+
+// The state of a file system at one moment.
+struct VolumeState {
+  std::uint64_t mount = 0;  // differs for each mount, at any place; 0: not mounted
+  std::string options;      // see read_options()
+  bool is_ext4 = false;     // by its superblock, as are the following
+  std::uint64_t blocks = 0;
+  std::uint32_t made = 0;  // time of creation by mke2fs
+};
+[[nodiscard]] VolumeState volume_state(const Volume& volume);
+// Parses the 1,024 bytes of a superblock (Documentation/filesystems/ext4/super.rst).
+void read_superblock(std::string_view bytes, VolumeState& state);
+
+// Detects changes to a file system during its recording that make the capture inconsistent: an
+// unmount, another mount, other options, another size, another file system.
+class VolumeWatch {
+ public:
+  explicit VolumeWatch(const Volume& volume)
+      : volume_(volume), last_(volume_state(volume)), began_mounted_(last_.mount != 0) {}
+  // Returns the changes since the last look, such as "was unmounted: ...".
+  [[nodiscard]] std::vector<std::string> look();
+  [[nodiscard]] std::vector<std::string> compare(const VolumeState& now);
+
+ private:
+  void compare_mounts(const VolumeState& now, std::vector<std::string>& out);
+
+  Volume volume_;
+  VolumeState last_;
+  bool began_mounted_;
+  bool was_mounted_ = began_mounted_;
+};
 
 }  // namespace e4r::record

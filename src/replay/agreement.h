@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "allocator/allocator.h"
-#include "replay/course.h"
+#include "replay/accounts.h"
 #include "replay/op_stream.h"
 
 namespace e4r::replay {

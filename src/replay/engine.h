@@ -11,21 +11,13 @@
 #include <vector>
 
 #include "allocator/decider.h"
-#include "allocator/decision_hash.h"
-#include "allocator/decision_times.h"
+#include "allocator/decision.h"
 #include "replay/accounts.h"
 #include "replay/agreement.h"
-#include "replay/closing_counts.h"
-#include "replay/cost_profile.h"
-#include "replay/decision_log.h"
-#include "replay/decision_rows.h"
 #include "replay/explain.h"
-#include "replay/file_facts.h"
-#include "replay/op_reader.h"
-#include "replay/tally.h"
+#include "replay/intake.h"
 #include "replay/translation.h"
 #include "replay/trims.h"
-#include "replay/write_order.h"
 
 namespace e4r::replay {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ext4/geometry.h"
-#include "state/bitmap.h"
-#include "state/mb_group.h"
+#include "state/buddy.h"
+#include "state/group.h"
 
 namespace e4r::replay {
 

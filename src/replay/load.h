@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "image/image.h"
@@ -12,5 +13,15 @@ namespace e4r::replay {
 // The start state of a replay: what the kernel knows right after mount. `image` must have its
 // bitmaps loaded, and must outlive the Source, which refers to them.
 [[nodiscard]] state::Source source_from(const image::Image& image);
+
+// What mount options decide, besides the tunables.
+struct MountFacts {
+  bool data_writeback = false;  // data=writeback
+  bool discard = false;         // freed extents become usable once the device has dropped them
+};
+
+// Reads the mount line in the recorder's notes (as in /proc/mounts) and the superblock's default
+// options (EXT4_DEFM_*). The kernel's line leaves out what is the default.
+[[nodiscard]] MountFacts read_mount(std::string_view noted, std::uint32_t default_options);
 
 }  // namespace e4r::replay

@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "replay/intake.h"
+
 namespace e4r::replay {
 
 using trace::Event;
@@ -376,6 +378,18 @@ void OpStream::on_answer(const Event& event) {
   op->open = false;
   no_longer_waiting(*op);
   open_.erase(event.pid);
+}
+
+Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry, bool loaded,
+                        std::span<const std::uint64_t> late) {
+  OpList out;
+  OpReader ops(events, geometry, loaded,
+               late);  // a replay that runs the trace reports its contradictions
+  for (;;) {
+    E4R_TRY(const Op* op, ops.next());
+    if (op == nullptr) return out;
+    out.push_back(*op);
+  }
 }
 
 }  // namespace e4r::replay

@@ -1,22 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ext4/geometry.h"
-#include "replay/numbered_queue.h"
-#include "replay/under_way.h"
 #include "trace/event.h"
-#include "trace/source.h"
 #include "util/status.h"
 
 namespace e4r::replay {
+
+// A queue whose elements are numbered from 0 as they come. It is a ring, so an element is found by
+// its number without a search. A reference is valid until the next push().
+template <class T>
+class NumberedQueue {
+ public:
+  [[nodiscard]] bool empty() const { return first_ == end_; }
+  [[nodiscard]] std::size_t size() const { return end_ - first_; }
+  // The number of the next element.
+  [[nodiscard]] std::uint64_t end() const { return end_; }
+
+  // The element with that number, the first and the last element. They must exist.
+  [[nodiscard]] T& operator[](std::uint64_t number) { return ring_[number & (ring_.size() - 1)]; }
+  [[nodiscard]] T& front() { return (*this)[first_]; }
+  [[nodiscard]] T& back() { return (*this)[end_ - 1]; }
+
+  // `args` must not refer into the queue.
+  template <class... Args>
+  T& push(Args&&... args) {
+    if (size() == ring_.size()) grow();
+    T& place = (*this)[end_++];
+    std::destroy_at(&place);
+    return *std::construct_at(&place, std::forward<Args>(args)...);
+  }
+  void pop() { ++first_; }
+
+ private:
+  void grow() {
+    std::vector<T> larger(2 * ring_.size());
+    for (std::uint64_t number = first_; number != end_; ++number)
+      larger[number & (larger.size() - 1)] = std::move((*this)[number]);
+    ring_ = std::move(larger);
+  }
+
+  static constexpr std::size_t kAtFirst = 16;  // sizes are powers of two
+  std::vector<T> ring_ = std::vector<T>(kAtFirst);
+  std::uint64_t first_ = 0, end_ = 0;
+};
+
+// The allocations under way: at most one number for each thread. A single thread, the usual case,
+// costs no lookup.
+class UnderWay {
+ public:
+  // Null: no allocation of that thread is under way.
+  [[nodiscard]] const std::uint64_t* find(std::uint32_t pid) const {
+    if (one_ && one_->first == pid) return &one_->second;
+    if (others_.empty()) return nullptr;
+    const auto found = others_.find(pid);
+    return found == others_.end() ? nullptr : &found->second;
+  }
+  void set(std::uint32_t pid, std::uint64_t number) {
+    if (one_ ? one_->first == pid : others_.empty())
+      one_ = {pid, number};
+    else
+      others_[pid] = number;
+  }
+  void erase(std::uint32_t pid) {
+    if (one_ && one_->first == pid)
+      one_.reset();
+    else
+      others_.erase(pid);
+  }
+  void clear() {
+    one_.reset();
+    others_.clear();
+  }
+  [[nodiscard]] std::size_t size() const { return (one_ ? 1 : 0) + others_.size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  // Calls `each` with every number, in unspecified order.
+  template <class Each>
+  void for_each(const Each& each) const {
+    if (one_) each(one_->second);
+    for (const auto& [pid, number] : others_) each(number);
+  }
+
+ private:
+  std::optional<std::pair<std::uint32_t, std::uint64_t>> one_;
+  boost::unordered_flat_map<std::uint32_t, std::uint64_t> others_;  // all but the one of one_
+};
 
 // How an allocation ended according to its ext4_mballoc_alloc or ext4_mballoc_prealloc event.
 struct Closing {
@@ -209,5 +289,13 @@ class OpStream {
   std::uint64_t strays_ = 0;
   std::uint64_t first_stray_ = 0;
 };
+
+// The operations of a trace that Intake admits, in the order in which they took effect. For replays
+// that take them in another order.
+using OpList = std::vector<Op>;
+
+// The arguments are the same as OpStream's.
+[[nodiscard]] Result<OpList> read_ops(trace::EventSource& events, const Geometry& geometry,
+                                      bool loaded, std::span<const std::uint64_t> late);
 
 }  // namespace e4r::replay

@@ -10,16 +10,12 @@
 #include <vector>
 
 #include "allocator/model.h"
-#include "replay/follow.h"
-#include "replay/free_run.h"
-#include "replay/input_table.h"
-#include "replay/lockstep.h"
+#include "replay/modes.h"
 #include "replay/side_by_side.h"
 #include "replay/warm_start.h"
 #include "trace/packed.h"
-#include "util/interrupt.h"
 #include "util/parallel.h"
-#include "util/stopwatch.h"
+#include "util/progress.h"
 
 namespace e4r::replay {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ext4/geometry.h"
-#include "trace/source.h"
+#include "trace/event.h"
 #include "util/status.h"
 
 namespace e4r::replay {

@@ -10,9 +10,9 @@
 #include <unordered_set>
 
 #include "allocator/model.h"
-#include "ext4/request_flags.h"
+#include "ext4/criterion.h"
 #include "replay/hidden_runs.h"
-#include "state/bitmap.h"
+#include "state/buddy.h"
 
 namespace e4r::replay {
 namespace {

@@ -8,8 +8,8 @@
 #include "allocator/preallocations.h"
 #include "allocator/stream_goals.h"
 #include "state/fs_state.h"
-#include "state/mb_group.h"
-#include "trace/source.h"
+#include "state/group.h"
+#include "trace/event.h"
 #include "util/status.h"
 
 namespace e4r::allocator {

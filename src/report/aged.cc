@@ -7,7 +7,7 @@
 
 #include "json/text.h"
 #include "report/json_parts.h"
-#include "util/escaped.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::report {

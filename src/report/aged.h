@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "image/fs_info.h"
+#include "image/image.h"
 #include "results/outcome.h"
 
 namespace e4r::report {

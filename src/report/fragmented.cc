@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "report/columns.h"
 #include "report/headline.h"
 #include "report/page.h"
-#include "util/escaped.h"
-#include "util/text_table.h"
+#include "report/replay_report.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::report {

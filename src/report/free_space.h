@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "image/image.h"
-#include "stats/fitrim.h"
-#include "stats/free_aligned.h"
 #include "stats/free_extents.h"
 #include "util/status.h"
 

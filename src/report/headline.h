@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/columns.h"
+#include "report/replay_report.h"
 
 namespace e4r::report {
 

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "image/fs_info.h"
+#include "image/image.h"
 #include "results/rows.h"
-#include "stats/free_aligned.h"
 #include "stats/free_extents.h"
 
 // Objects that several JSON documents hold.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/replay_report.h"
+
 // A page for a browser: one file that needs no other and no network. Text and tables are there
 // without a script; its script draws the plots.
 namespace e4r::report {
@@ -43,5 +45,30 @@ struct CardLine {
   std::string change;
 };
 [[nodiscard]] std::string html_card(std::string_view title, const std::vector<CardLine>& lines);
+
+// Parts of the page that are there without its script.
+
+// Image, trace, and what the answers are worth.
+[[nodiscard]] std::string html_facts(const ReplayReport& report);
+// Every row that the text shows.
+[[nodiscard]] std::string html_rows(const ReplayReport& report);
+// Free extents by size, a row per bucket and column.
+[[nodiscard]] std::string html_histogram(const ReplayReport& report);
+// The decisions with most steps under each policy and why they took them, where that was written
+// down; empty when none took any.
+[[nodiscard]] std::string html_slowest(const ReplayReport& report);
+
+// What the page's script draws (html/replay.js), by script_json(). File systems of more than
+// kMostCells groups are summed up in as many cells.
+inline constexpr std::size_t kMostCells = 4096;
+[[nodiscard]] std::string html_data(const ReplayReport& report);
+
+// src/report/html/*, as the build has put them in.
+extern const std::string_view kPageCss;
+extern const std::string_view kPartsJs;
+extern const std::string_view kReplayJs;
+extern const std::string_view kSweepJs;
+extern const std::string_view kVerifyJs;
+extern const std::string_view kWritersJs;
 
 }  // namespace e4r::report

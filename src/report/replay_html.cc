@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The comparison as one self-contained page. Headline, facts and tables are there without a script;
-// plots are drawn by html/replay.js from html_data().
-#include "report/columns.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+
 #include "report/fragmented.h"
 #include "report/headline.h"
-#include "report/html_data.h"
-#include "report/html_text.h"
 #include "report/page.h"
-#include "report/page_assets.h"
 #include "report/replay_report.h"
-#include "report/writers.h"
+#include "util/units.h"
 
+// The comparison as one self-contained page. Headline, facts and tables are there without a script;
+// plots are drawn by html/replay.js from html_data().
 namespace e4r::report {
 namespace {
 
@@ -106,6 +107,216 @@ std::string replay_html(const ReplayReport& report) {
                html_rows(report) + "</div>\n",
        .data = html_data(report),
        .script = script});
+}
+
+// What verify says of one run, as a page. The plot is drawn by html/verify.js.
+
+namespace {
+
+namespace json = boost::json;
+using replay::Agreement;
+
+constexpr std::size_t kMostDivergences = 20;
+
+// A way in which the decisions were compared: following the recorded kernel, or free-running.
+struct Way {
+  const char* name;
+  const Agreement* agreement;
+};
+
+std::vector<Way> ways_of(const results::Outcome& run) {
+  std::vector<Way> out;
+  if (run.agreement) out.push_back({"following the kernel", &*run.agreement});
+  if (run.free_run) out.push_back({"free-running", &*run.free_run});
+  return out;
+}
+
+std::string headline(const results::Outcome& run) {
+  const std::vector<Way> ways = ways_of(run);
+  if (ways.empty()) return "Nothing was compared.";
+  const Agreement& first = *ways.front().agreement;
+  std::string out;
+  if (run.agrees())
+    out = fmt::format("Under {}, all {} decisions are the recorded kernel's", run.policy->name,
+                      format_count(first.requests));
+  else
+    out = fmt::format("Under {}, {} of {} decisions ({}) are the recorded kernel's",
+                      run.policy->name, format_count(first.identical), format_count(first.requests),
+                      share_text(first, first.identical));
+  if (const replay::Divergence* parted = first.first_divergence())
+    return out + fmt::format("; they part at decision {}, in {}.", format_count(parted->decision),
+                             parted->fields);
+  for (const Way& way : ways)
+    if (const replay::Divergence* parted = way.agreement->first_divergence())
+      return out + fmt::format("; left to itself, the model parts from it at decision {}, in {}.",
+                               format_count(parted->decision), parted->fields);
+  if ((run.groups && !run.groups->equal()) || (run.kernel_stats && !run.kernel_stats->equal()))
+    return out + ", but its counters at the end are not.";
+  return out + (ways.size() == 1 ? ", left to itself from start to end."
+                                 : ", following it and left to itself from start to end.");
+}
+
+std::string summary(const ReplayReport& report, const results::Outcome& run) {
+  std::string out = "<div class=\"cards\">\n";
+  std::vector<CardLine> lines;
+  std::size_t series = 0;
+  for (const Way& way : ways_of(run))
+    lines.push_back({++series, way.name, format_count(way.agreement->identical),
+                     share_text(*way.agreement, way.agreement->identical)});
+  out += html_card("Identical decisions", lines);
+  lines.clear();
+  if (run.groups)
+    lines.push_back({0, "groups of mb_groups",
+                     format_count(run.groups->compared - run.groups->differing),
+                     "of " + format_count(run.groups->compared)});
+  if (run.kernel_stats)
+    lines.push_back({0, "counters of mb_stats",
+                     format_count(run.kernel_stats->compared - run.kernel_stats->differing.size()),
+                     "of " + format_count(run.kernel_stats->compared)});
+  if (!lines.empty()) out += html_card("Equal in the kernel's own account", lines);
+  return out + "</div>\n" + html_facts(report);
+}
+
+std::string table(const results::Outcome& run) {
+  std::string out = "<div class=\"wide\"><table>\n<thead><tr><th></th>";
+  std::vector<std::vector<AgreementRow>> columns;
+  for (const Way& way : ways_of(run)) {
+    out += fmt::format("<th>{}</th><th></th>", way.name);
+    columns.push_back(agreement_rows(*way.agreement));
+  }
+  out += "</tr></thead>\n<tbody>\n";
+  // All have the rows that are shares, in one order; the others come where they count.
+  const auto cells = [&](const std::string& label) {
+    std::string row;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto found =
+          std::ranges::find(columns[i], label, [](const AgreementRow& r) { return r.label; });
+      row += found == columns[i].end()
+                 ? "<td></td><td></td>"
+                 : fmt::format(
+                       "<td>{}</td><td>{}</td>", format_count(found->count),
+                       found->share ? share_text(*ways_of(run)[i].agreement, found->count) : "");
+    }
+    return fmt::format("<tr class=\"row\"><td>{}</td>{}</tr>\n", html_escape(label), row);
+  };
+  std::vector<std::string> labels;
+  for (const auto& column : columns)
+    for (const AgreementRow& row : column)
+      if (std::ranges::find(labels, row.label) == labels.end()) labels.push_back(row.label);
+  for (const std::string& label : labels) out += cells(label);
+  return out + "</tbody></table></div>\n";
+}
+
+std::string kernel_account(const results::Outcome& run) {
+  std::string out;
+  for (const std::string& line : {groups_text(run), stats_text(run)})
+    if (!line.empty()) out += fmt::format("<p>{}</p>\n", html_escape(line));
+  if (run.kernel_stats && !run.kernel_stats->differing.empty()) {
+    out += "<ul>\n";
+    for (const std::string& line : run.kernel_stats->differing)
+      out += fmt::format("<li>{}</li>\n", html_escape(line));
+    out += "</ul>\n";
+  }
+  return out.empty() ? out : "<h2>The kernel's own account</h2>\n" + out;
+}
+
+// What the fields of replay::describe()'s lines are.
+std::string key_of_decisions() {
+  constexpr std::pair<const char*, const char*> kFields[] = {
+      {"alloc, prealloc", "blocks searched for, or taken from what was preallocated"},
+      {"G/S/L@F",
+       "an extent: group, first cluster in the group, length in clusters, and the place in "
+       "the file that it is for; -1: no place"},
+      {"orig", "what the file asked for"},
+      {"goal",
+       "what was searched for in its stead; \u201cof N\u201d: a criterion shortened it from N"},
+      {"result", "what it got"},
+      {"blks", "free extents examined"},
+      {"grps", "groups scanned"},
+      {"CR0, CR1, ...", "the criterion that ended the search"},
+      {"flags",
+       "the hints of the request, as the kernel's EXT4_MB_HINT_* and others, in hexadecimal"},
+      {"broken", "size in clusters of the last buddy that was split for it; 0: none"},
+      {"tail", "clusters that were still to be taken when that buddy was split"},
+  };
+  std::string out =
+      "<details open><summary>How to read a decision</summary>\n<dl class=\"fields\">\n";
+  for (const auto& [field, meaning] : kFields)
+    out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escape(field), html_escape(meaning));
+  return out + "</dl></details>\n";
+}
+
+std::string divergences(const Way& way) {
+  const auto& all = way.agreement->divergences;
+  if (all.empty()) return {};
+  std::string out = fmt::format("<h2>Where they part, {}</h2>\n", way.name);
+  out += key_of_decisions() +
+         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"decisions that differ\">"
+         "<table class=\"parted\">\n<thead><tr><th>decision</th><th>event</th><th>inode</th>"
+         "<th>what differs, the kernel's decision, the model's</th></tr></thead>\n<tbody>\n";
+  for (std::size_t i = 0; i < std::min(all.size(), kMostDivergences); ++i) {
+    const replay::Divergence& d = all[i];
+    const std::string_view race = replay::race_text(d.race);
+    out += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}{}<br><code>{}</code><br><code>{}</code></td>"
+        "</tr>\n",
+        format_count(d.decision), format_count(d.event), d.ino, html_escape(d.fields),
+        race.empty() ? "" : fmt::format(" ({})", race), html_escape(d.recorded),
+        html_escape(d.modelled));
+  }
+  out += "</tbody></table></div>\n";
+  const std::uint64_t differ = way.agreement->requests - way.agreement->identical;
+  if (differ > kMostDivergences)
+    out += fmt::format("<p class=\"note\">The first {} of {}; --json lists up to {}.</p>\n",
+                       kMostDivergences, format_count(differ), format_count(Agreement::kListed));
+  return out;
+}
+
+std::string body(const results::Outcome& run) {
+  const std::vector<Way> ways = ways_of(run);
+  std::string out =
+      "<h2>Decisions</h2>\n" +
+      html_figure("course", "Over the trace.", "The part of the decisions that is identical.") +
+      table(run) + kernel_account(run);
+  if (!run.explanation.empty())
+    out +=
+        "<h2>One decision</h2>\n<pre class=\"wide\">" + html_escape(run.explanation) + "</pre>\n";
+  for (const Way& way : ways) {
+    const std::string parted = divergences(way);
+    out += parted;
+    if (!parted.empty()) break;
+  }
+  return out;
+}
+
+std::string data(const results::Outcome& run) {
+  json::array ways;
+  for (const Way& way : ways_of(run)) {
+    json::array requests, identical;
+    for (const Agreement::Share& bucket : way.agreement->course.buckets()) {
+      requests.emplace_back(bucket.requests);
+      identical.emplace_back(bucket.identical);
+    }
+    ways.push_back({{"name", way.name},
+                    {"width", way.agreement->course.width()},
+                    {"decisions", way.agreement->requests},
+                    {"requests", std::move(requests)},
+                    {"identical", std::move(identical)}});
+  }
+  return script_json(json::object{{"ways", std::move(ways)}});
+}
+
+}  // namespace
+
+std::string verify_html(const ReplayReport& report) {
+  const results::Outcome& run = report.runs.front();
+  return html_page({.title = "e4replay verify: " + report.trace_path,
+                    .heading = "Model against kernel",
+                    .headline = headline(run),
+                    .summary = summary(report, run),
+                    .body = body(run),
+                    .data = data(run),
+                    .script = kVerifyJs});
 }
 
 }  // namespace e4r::report

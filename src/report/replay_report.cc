@@ -1,14 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/replay_report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "replay/engine.h"
 #include "trace/trace.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::report {
+namespace {
+
+// Whether columns say different things to a reader. What was not recorded says nothing.
+bool differs(const std::vector<results::Value>& values, const std::vector<Column>& columns) {
+  std::set<std::string> said;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool absent = results::is_none(values[i]);
+    if (!absent || !columns[i].recorded)
+      said.insert(results::is_zero_or_none(values[i]) ? "" : results::text_of(values[i]));
+  }
+  return said.size() > 1;
+}
+
+// Levels of a label: "  all" stands below a heading, "    of free space, %" below such a row.
+std::size_t depth_of(const results::Row& row) {
+  return row.label.find_first_not_of(' ');
+}
+
+// The row that the one at `index` is a part of, by its indentation; none: it stands for itself.
+std::optional<std::size_t> whole_of(const std::vector<const results::Row*>& all,
+                                    std::size_t index) {
+  for (std::size_t i = index; i-- > 0 && all[i]->section == all[index]->section;)
+    if (depth_of(*all[i]) < depth_of(*all[index])) return i;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Column> columns(const ReplayReport& report) {
+  std::vector<Column> out;
+  if (report.kernel && report.kernel->run) out.push_back({"recorded", &*report.kernel->run, true});
+  for (const results::Outcome& run : report.runs)
+    out.push_back({std::string(run.policy->name), &run, false});
+  return out;
+}
+
+std::vector<Column> columns_with_start(const ReplayReport& report) {
+  std::vector<Column> out = columns(report);
+  out.insert(out.begin(), {"start", &report.start, false});
+  return out;
+}
+
+std::size_t first_policy(const ReplayReport& report) {
+  return report.kernel && report.kernel->run ? 1 : 0;
+}
+
+std::vector<results::Value> values_of(const results::Row& row, const std::vector<Column>& columns) {
+  std::vector<results::Value> values;
+  values.reserve(columns.size());
+  for (const Column& column : columns) values.push_back(row.of(*column.run));
+  return values;
+}
+
+std::string change_head(const ReplayReport& report) {
+  return report.runs.size() == 2 ? fmt::format("against {}", report.runs.front().policy->name)
+                                 : std::string();
+}
+
+bool shown(const results::Row& row, const std::vector<results::Value>& values) {
+  return row.show == results::Show::always ||
+         (row.show == results::Show::nonzero &&
+          !std::ranges::all_of(values, results::is_zero_or_none));
+}
+
+RowChoice choose_rows(const ReplayReport& report, bool all) {
+  std::vector<const results::Row*> whole;
+  std::vector<bool> chosen;
+  const std::vector<Column> beside = columns(report);
+  for (const results::Row& row : results::rows()) {
+    const std::vector<results::Value> values = values_of(row, beside);
+    if (!shown(row, values)) continue;
+    whole.push_back(&row);
+    chosen.push_back(all || row.common || differs(values, beside));
+  }
+  for (std::size_t i = whole.size(); i-- > 0;)
+    if (const auto of = whole_of(whole, i); of && chosen[i]) chosen[*of] = true;
+  RowChoice out;
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if (chosen[i]) out.rows.push_back(whole[i]);
+  out.left_out = whole.size() - out.rows.size();
+  return out;
+}
 
 std::string kernel_text(const ReplayReport& report) {
   return report.release.empty() ? std::string(trace::kernel_of(report.trace)) : report.release;
@@ -81,6 +169,113 @@ std::string recorded_text(const RecordedKernel& kernel) {
   if (!kernel.run) return fmt::format("no column for the recorded kernel: {}", kernel.absent);
   if (kernel.by_mb_stats()) return "recorded: searches as the kernel's mb_stats counts them";
   return fmt::format("recorded: searches as the trace shows them, since {}", kernel.why_not);
+}
+
+std::string share_text(const replay::Agreement& agreement, std::uint64_t of) {
+  const auto percent = agreement.percent(of);
+  if (!percent) return "-";
+  // Rounding makes no whole of what is less.
+  constexpr double kJustBelow = 99.999;
+  return fmt::format("{:.3f} %",
+                     of < agreement.requests ? std::min(*percent, kJustBelow) : *percent);
+}
+
+std::vector<AgreementRow> agreement_rows(const replay::Agreement& a) {
+  std::vector<AgreementRow> out = {
+      {"decisions", "requests", a.requests, false},
+      {"identical", "identical", a.identical, true},
+      {"  same block", "same_block", a.same_block, true},
+      {"  same length", "same_length", a.same_length, true},
+      {"  same criterion", "same_criterion", a.same_criterion, true},
+      {"  same extents found", "same_found", a.same_found, true},
+      {"  same groups scanned", "same_groups_scanned", a.same_groups_scanned, true}};
+  const auto add = [&](const char* label, const char* key, std::uint64_t count) {
+    if (count > 0) out.push_back({label, key, count, false});
+  };
+  add("last divergence, decision", "last_divergence", a.last_divergence);
+  add("overlapping another thread", "races", a.races);
+  add("a locked group passed over", "skips", a.skips);
+  add("decided at the answer", "decided_at_answer", a.late);
+  add("put right (resync)", "forced", a.forced);
+  add("clusters in conflict", "conflicting_clusters", a.conflicts);
+  return out;
+}
+
+std::string groups_text(const results::Outcome& run) {
+  if (!run.groups) return {};
+  const stats::MbGroupsComparison& g = *run.groups;
+  return g.equal() ? fmt::format("mb_groups: all {} groups equal", format_count(g.compared))
+                   : fmt::format("mb_groups: {} of {} groups differ, first {}",
+                                 format_count(g.differing), format_count(g.compared), g.first);
+}
+
+std::string stats_text(const results::Outcome& run) {
+  if (!run.kernel_stats) return {};
+  const stats::MbStatsComparison& s = *run.kernel_stats;
+  std::string text =
+      fmt::format("mb_stats: {} of {} counters equal", s.compared - s.differing.size(), s.compared);
+  if (!s.missing.empty())
+    text += fmt::format(" (missing in the kernel's text: {})", fmt::join(s.missing, ", "));
+  if (!s.not_modelled.empty())
+    text += fmt::format(" (not modelled: {})", fmt::join(s.not_modelled, ", "));
+  return text;
+}
+
+namespace {
+
+constexpr std::string_view kLeftOut =
+    "A simulation. The allocator decides a request when its writer makes it. A writer thinks for "
+    "as long as the\nrecorded one did, and takes the locks of fs/ext4/mballoc.c as the code does. "
+    "The simulation leaves out all\nother locks, the locks of frees, and what CPUs cost each other "
+    "besides the cache lines of a shared group.\n";
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+// The locks that make up most of what was waited.
+std::string dearest(const contention::Outcome& outcome) {
+  constexpr std::size_t kMost = 2;
+  constexpr double kLeast = 0.0005;  // what would be shown as 0.0 %
+  std::string out;
+  std::size_t told = 0;
+  for (const auto& [name, waits] : outcome.waits) {
+    const double share = outcome.share_waited(waits);
+    if (told++ == kMost || share < kLeast) break;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", escaped(name), percent(share));
+  }
+  return out.empty() ? "-" : out;
+}
+
+}  // namespace
+
+bool has_writers(const ReplayReport& report) {
+  return std::ranges::any_of(report.runs,
+                             [](const results::Outcome& run) { return !run.by_writers.empty(); });
+}
+
+std::string writers_text(const ReplayReport& report) {
+  if (!has_writers(report)) return {};
+  TextTable table;
+  table.row({"many writers", "writers", "CPUs", "requests/s", "of the first", "extents per file",
+             "seek, KB", "waiting", "for"});
+  table.rule();
+  for (const results::Outcome& run : report.runs) {
+    std::string name(run.policy->name);
+    for (const results::Outcome& by : run.by_writers) {
+      const contention::Outcome& outcome = *by.writers;
+      const double first = run.by_writers.front().writers->requests_per_second();
+      const double rate = outcome.requests_per_second();
+      table.row(
+          {std::exchange(name, {}), format_count(outcome.writers), format_count(outcome.cpus),
+           format_count(static_cast<std::uint64_t>(rate)),
+           first == 0 ? "-" : fmt::format("x{:.2f}", rate / first),
+           fmt::format("{:.2f}", by.files.extents_per_file()),
+           format_count(by.layout.distance_kb(by.layout.files, report.superblock.block_size())),
+           percent(outcome.share_waited(outcome.all_waits())), dearest(outcome)});
+    }
+  }
+  return "\n" + table.text() + std::string(kLeftOut);
 }
 
 }  // namespace e4r::report

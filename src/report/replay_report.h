@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "image/fs_info.h"
+#include "image/image.h"
 #include "replay/agreement.h"
 #include "replay/intake.h"
 #include "replay/session.h"
 #include "replay/warm_start.h"
 #include "results/outcome.h"
+#include "results/rows.h"
 #include "trace/summary.h"
 
 namespace e4r::report {
@@ -107,5 +109,64 @@ struct TextOptions {
 // The JSON document of `replay` (schema e4replay-replay/1), or, of runs that were compared with the
 // recorded kernel, of `verify` (schema e4replay-verify/1), indented, with a newline.
 [[nodiscard]] std::string replay_json(const ReplayReport& report);
+
+// What a table of runs has: columns, and the rows that it shows.
+
+// What tables and plots show side by side: the recorded kernel, where it has a column, then each
+// policy.
+struct Column {
+  std::string name;  // "recorded", or the policy's
+  const results::Outcome* run = nullptr;
+  bool recorded = false;
+};
+[[nodiscard]] std::vector<Column> columns(const ReplayReport& report);
+// The same behind a column of the image at the start, "start", which has free space alone.
+[[nodiscard]] std::vector<Column> columns_with_start(const ReplayReport& report);
+// Which of columns() is the first policy. What differs is told against that one: model against
+// model.
+[[nodiscard]] std::size_t first_policy(const ReplayReport& report);
+
+// The row's figure for each column, and whether the whole table has the row.
+[[nodiscard]] std::vector<results::Value> values_of(const results::Row& row,
+                                                    const std::vector<Column>& columns);
+[[nodiscard]] bool shown(const results::Row& row, const std::vector<results::Value>& values);
+
+// What a table shows of all its rows.
+struct RowChoice {
+  std::vector<const results::Row*> rows;
+  std::size_t left_out = 0;  // rows that say the same in every column
+};
+// All of them, or those that differ between columns and those that most people ask for. A part of
+// another row comes with that row.
+[[nodiscard]] RowChoice choose_rows(const ReplayReport& report, bool all);
+
+// Heads the column of how the second of two policies differs from the first; empty when there are
+// not two.
+[[nodiscard]] std::string change_head(const ReplayReport& report);
+
+// What text and page say of how far a replay decided like the recorded kernel.
+
+// "12.345 %", or "-" of no decisions. "100.000 %" of all decisions only.
+[[nodiscard]] std::string share_text(const replay::Agreement& agreement, std::uint64_t of);
+
+struct AgreementRow {
+  std::string label;
+  std::string key;  // in JSON documents
+  std::uint64_t count = 0;
+  bool share = false;  // of all decisions
+};
+[[nodiscard]] std::vector<AgreementRow> agreement_rows(const replay::Agreement& agreement);
+
+// What it says of mb_groups, and of mb_stats, in a line; empty when they were not compared.
+[[nodiscard]] std::string groups_text(const results::Outcome& run);
+[[nodiscard]] std::string stats_text(const results::Outcome& run);
+
+// What many writers would have made of the requests (results::Outcome::by_writers).
+
+// Whether the report has any.
+[[nodiscard]] bool has_writers(const ReplayReport& report);
+
+// A table of all policies; empty without any.
+[[nodiscard]] std::string writers_text(const ReplayReport& report);
 
 }  // namespace e4r::report

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 
-#include "report/agreement_rows.h"
-#include "report/columns.h"
 #include "report/fragmented.h"
 #include "report/headline.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"
-#include "report/writers.h"
 #include "trace/trace.h"
-#include "util/escaped.h"
-#include "util/text_table.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::report {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "image/image.h"
-#include "stats/space_map.h"
+#include "stats/free_extents.h"
 #include "util/status.h"
 
 namespace e4r::report {

@@ -8,20 +8,17 @@
 #include <vector>
 
 #include "age/ager.h"
-#include "allocator/decision_times.h"
+#include "allocator/decision.h"
 #include "allocator/discards.h"
 #include "allocator/policy.h"
 #include "contention/simulation.h"
 #include "ext4/geometry.h"
+#include "replay/accounts.h"
 #include "replay/agreement.h"
-#include "replay/cost_profile.h"
 #include "replay/session.h"
-#include "replay/tally.h"
-#include "replay/write_order.h"
+#include "stats/free_extents.h"
 #include "stats/layout.h"
 #include "stats/mb_files.h"
-#include "stats/settled.h"
-#include "stats/space_history.h"
 
 namespace e4r::results {
 

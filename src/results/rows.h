@@ -4,16 +4,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "results/outcome.h"
-#include "results/value.h"
+
+namespace e4r::results {
+
+// A figure: a count, a ratio, or nothing, when the run does not have it.
+using Value = std::variant<std::monostate, std::uint64_t, double>;
+
+[[nodiscard]] bool is_none(const Value& value);
+[[nodiscard]] bool is_zero_or_none(const Value& value);
+
+// The figure as a number.
+[[nodiscard]] std::optional<double> number_of(const Value& value);
+
+// "1,234", "1.25", or "-" for an empty value.
+[[nodiscard]] std::string text_of(const Value& value);
+
+// How the second figure differs from the first: "-94.2 %", "x12.5", "=" when it does not, "0.0 %"
+// when it hardly does, "new" behind a zero, or nothing when one of them is absent.
+[[nodiscard]] std::string change_text(const Value& from, const Value& to);
 
 // The figures of runs. Whoever tells of runs takes them from this one table: docs/adding-a-row.md.
-namespace e4r::results {
 
 // When a whole table has a row. Documents have it whenever there is a figure.
 enum class Show : std::uint8_t { always, nonzero /* in any column */, never };

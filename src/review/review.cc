@@ -7,8 +7,8 @@
 #include <set>
 
 #include "app/ageing.h"
-#include "app/followed.h"
 #include "app/setups.h"
+#include "app/verification.h"
 #include "guest/kernel_file.h"
 #include "report/replay_report.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <boost/json.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,9 +10,8 @@
 
 #include "age/profile.h"
 #include "age/workload.h"
-#include "app/capture_name.h"
-#include "app/deciders.h"
-#include "app/listener.h"
+#include "app/inputs.h"
+#include "app/setups.h"
 #include "results/rows.h"
 #include "stats/free_extents.h"
 
@@ -176,5 +176,10 @@ struct Made {
 [[nodiscard]] std::string review_html(const Review& review, const Made& made);
 // The document of schema e4replay-review/1.
 [[nodiscard]] std::string review_json(const Review& review, const Made& made);
+
+// Parts shared by the documents of reviews and hunts.
+
+[[nodiscard]] boost::json::object side_json(const Side& side);
+[[nodiscard]] boost::json::object figure_json(const Figure& figure);
 
 }  // namespace e4r::review

@@ -7,7 +7,6 @@
 
 #include "json/text.h"
 #include "report/json_parts.h"
-#include "review/json_parts.h"
 #include "review/review.h"
 
 namespace e4r::review {

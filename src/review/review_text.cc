@@ -8,7 +8,7 @@
 #include "report/json_parts.h"
 #include "review/review.h"
 #include "review/words.h"
-#include "util/escaped.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::review {

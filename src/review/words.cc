@@ -9,7 +9,7 @@
 
 #include "guest/kernel_file.h"
 #include "report/json_parts.h"
-#include "util/escaped.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::review {

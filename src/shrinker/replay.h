@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shrinker/reclaim.h"
-#include "trace/source.h"
+#include "trace/event.h"
 #include "util/status.h"
 
 namespace e4r::shrinker {

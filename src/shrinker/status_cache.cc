@@ -1,7 +1,121 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "shrinker/status_cache.h"
 
+#include <iterator>
+
 namespace e4r::shrinker {
+namespace {
+
+namespace es = trace::es;
+
+constexpr std::uint32_t kType = es::written | es::unwritten | es::delayed | es::hole;
+
+// Whether `right`, of the same type and directly behind `left`, continues it.
+bool continues(const Entry& left, const Entry& right) {
+  if ((left.flags & kType) != (right.flags & kType) || left.last() + 1 != right.logical)
+    return false;
+  if (left.mapped()) return left.block + left.len == right.block;
+  return (left.flags & (es::hole | es::delayed)) != 0;
+}
+
+}  // namespace
+
+StatusTree::Position StatusTree::search(std::uint64_t logical) {
+  const auto behind = entries_.upper_bound(logical);
+  if (behind == entries_.begin()) return behind;
+  const auto before = std::prev(behind);
+  return before->second.last() >= logical ? before : behind;
+}
+
+StatusTree::Position StatusTree::find(std::uint64_t logical) {
+  const auto at = search(logical);
+  return at == entries_.end() || at->first > logical ? entries_.end() : at;
+}
+
+// Merges the next entry into this one if it continues it.
+void StatusTree::join_next(Position at) {
+  const auto next = std::next(at);
+  if (next == entries_.end() || !continues(at->second, next->second)) return;
+  at->second.len += next->second.len;
+  at->second.flags |= next->second.flags & es::referenced;
+  reclaim(next);
+}
+
+// Inserts an entry of whose range nothing is known. It joins a neighbour if possible; then it loses
+// its own referenced mark.
+void StatusTree::add(const Entry& entry) {
+  const auto next = entries_.lower_bound(entry.logical);
+  if (next != entries_.begin()) {
+    const auto before = std::prev(next);
+    if (continues(before->second, entry)) {
+      before->second.len += entry.len;
+      return join_next(before);
+    }
+  }
+  if (next != entries_.end() && continues(entry, next->second)) {
+    auto node = entries_.extract(next);
+    node.mapped().len += entry.len;
+    node.mapped().block = entry.mapped() ? entry.block : node.mapped().block;
+    node.key() = node.mapped().logical = entry.logical;
+    entries_.insert(std::move(node));
+    return;
+  }
+  if (count_) count_(entry, +1);
+  entries_.emplace_hint(next, entry.logical, entry);
+}
+
+StatusTree::Position StatusTree::reclaim(Position entry) {
+  if (count_) count_(entry->second, -1);
+  return entries_.erase(entry);
+}
+
+// Makes the entry begin at `first`, which lies inside it.
+void StatusTree::shorten_front(Position at, std::uint64_t first) {
+  auto node = entries_.extract(at);
+  Entry& entry = node.mapped();
+  if (entry.mapped()) entry.block += first - entry.logical;
+  entry.len = entry.last() - first + 1;
+  node.key() = entry.logical = first;
+  entries_.insert(std::move(node));
+}
+
+void StatusTree::remove(std::uint64_t logical, std::uint64_t len) {
+  const std::uint64_t last = logical + len - 1;
+  auto at = search(logical);
+  if (at == entries_.end() || at->first > last) return;
+  if (at->first < logical) {
+    const Entry whole = at->second;
+    at->second.len = logical - whole.logical;
+    if (whole.last() > last) {
+      Entry tail = whole;
+      tail.logical = last + 1;
+      tail.len = whole.last() - last;
+      if (whole.mapped()) tail.block += tail.logical - whole.logical;
+      return add(tail);
+    }
+    ++at;
+  }
+  while (at != entries_.end() && at->second.last() <= last) at = reclaim(at);
+  if (at != entries_.end() && at->first <= last) shorten_front(at, last + 1);
+}
+
+void StatusTree::insert(const Entry& entry) {
+  remove(entry.logical, entry.len);
+  add(entry);
+}
+
+void StatusTree::cache(const Entry& entry) {
+  const auto at = search(entry.logical);
+  if (at == entries_.end() || at->first > entry.last()) add(entry);
+}
+
+std::optional<Entry> StatusTree::look_up(std::uint64_t logical) {
+  const auto at = find(logical);
+  if (at == entries_.end()) return std::nullopt;
+  const Entry entry = at->second;
+  at->second.flags |= es::referenced;
+  return entry;
+}
 
 StatusCache::Inode& StatusCache::inode(std::uint64_t ino) {
   std::unique_ptr<Inode>& slot = inodes_[ino];

@@ -2,14 +2,81 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
-#include "shrinker/status_tree.h"
+#include "trace/event.h"
 
 namespace e4r::shrinker {
+
+// The last logical block that a file can have (EXT_MAX_BLOCKS, fs/ext4/ext4_extents.h).
+inline constexpr std::uint64_t kLastBlock = 0xffffffff;
+
+// What is known of a run of a file's blocks: struct extent_status of Linux 6.1.
+struct Entry {
+  std::uint64_t logical = 0;  // first block of the file
+  std::uint64_t len = 0;      // blocks, not 0
+  std::uint64_t block = 0;    // first block on the disk; 0 unless written or unwritten
+  std::uint32_t flags = 0;    // trace::es::
+  [[nodiscard]] std::uint64_t last() const { return logical + len - 1; }
+  [[nodiscard]] bool mapped() const {
+    return (flags & (trace::es::written | trace::es::unwritten)) != 0;
+  }
+  // A delayed entry is the only record of blocks that are still to be written, so it must stay
+  // (ext4_es_must_keep).
+  [[nodiscard]] bool must_keep() const { return (flags & trace::es::delayed) != 0; }
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+// Whether a range that a trace names can be a range of a file.
+[[nodiscard]] constexpr bool is_range(std::uint64_t logical, std::uint64_t len) {
+  return len > 0 && logical <= kLastBlock && len <= kLastBlock - logical + 1;
+}
+
+// The extent status tree of one inode, by the rules of fs/ext4/extents_status.c in Linux 6.1.
+// Entries do not overlap. A new entry joins its neighbours if type and place allow it
+// (__es_insert_extent, ext4_es_can_be_merged). Ranges must satisfy is_range().
+class StatusTree {
+ public:
+  using Map = std::map<std::uint64_t, Entry>;
+  using Position = Map::iterator;
+
+  // Called for each entry that appears (+1) or disappears (-1), in the kernel's order.
+  using Count = std::function<void(const Entry&, int)>;
+  explicit StatusTree(Count count = {}) : count_(std::move(count)) {}
+
+  // Replaces what was known of the entry's range (ext4_es_insert_extent).
+  void insert(const Entry& entry);
+  // Inserts the entry only if nothing is known of any block of its range (ext4_es_cache_extent).
+  void cache(const Entry& entry);
+  // Forgets the range. Parts of entries beyond either end stay (__es_remove_extent).
+  void remove(std::uint64_t logical, std::uint64_t len);
+
+  // The entry that holds the block, else the next one, else end() (__es_tree_search).
+  [[nodiscard]] Position search(std::uint64_t logical);
+  // The entry that holds the block, or end().
+  [[nodiscard]] Position find(std::uint64_t logical);
+  // The entry that holds the block, as it was before it was marked as referenced; may be empty.
+  std::optional<Entry> look_up(std::uint64_t logical);
+  // Removes an entry and returns its successor.
+  Position reclaim(Position entry);
+
+  [[nodiscard]] Position begin() { return entries_.begin(); }
+  [[nodiscard]] Position end() { return entries_.end(); }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
+  void add(const Entry& entry);
+  void join_next(Position at);
+  void shorten_front(Position at, std::uint64_t first);
+
+  Map entries_;  // by their first block
+  Count count_;
+};
 
 // The extent status trees of a file system's inodes, and the list that its shrinker works through.
 class StatusCache {

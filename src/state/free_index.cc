@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "state/fs_state.h"
+
 namespace e4r::state {
 
 FreeIndex::FreeIndex(std::uint32_t groups)
@@ -37,6 +39,57 @@ std::uint32_t FreeIndex::next(std::uint32_t from, std::uint32_t least) const {
     if (most_[at] < least) ++at;
   }
   return std::min(at - leaves_, groups_);
+}
+
+// The order of groups on the lists of a state with an unknown past.
+
+namespace {
+
+// Calls `use` with one array of lists and with the members of a group that belong to it: its hook,
+// whether it has moved, its order.
+template <class Largest, class Average, class Use>
+auto on_lists(OrderLists lists, Largest& largest, Average& average, const Use& use) {
+  return lists == OrderLists::largest
+             ? use(largest, &Group::by_largest, &Group::moved_by_largest, &Group::largest_order)
+             : use(average, &Group::by_average, &Group::moved_by_average, &Group::average_order);
+}
+
+}  // namespace
+
+void FsState::arrange(OrderLists lists, const std::vector<std::uint32_t>& rank) {
+  if (!has_lists()) return;
+  on_lists(lists, largest_, average_, [&](auto& all, auto, auto moved, auto) {
+    for (auto& list : all)
+      list.sort([&](const Group& a, const Group& b) { return rank[a.number] < rank[b.number]; });
+    for (Group& group : groups_) group.*moved = false;
+  });
+}
+
+bool FsState::is_behind(OrderLists lists, std::uint32_t number, std::uint32_t other_number) const {
+  if (!has_lists() || number == other_number || number >= groups_.size() ||
+      other_number >= groups_.size())
+    return false;
+  const Group& group = groups_[number];
+  const Group& other = groups_[other_number];
+  return on_lists(lists, largest_, average_, [&](auto& all, auto hook, auto moved, auto order) {
+    if (!(group.*hook).is_linked() || !(other.*hook).is_linked() || group.*moved || other.*moved ||
+        group.*order != other.*order)
+      return false;
+    const auto& list = all[static_cast<std::uint8_t>(group.*order)];
+    return std::any_of(list.iterator_to(other), list.end(),
+                       [&](const Group& g) { return &g == &group; });
+  });
+}
+
+bool FsState::put_before(OrderLists lists, std::uint32_t number, std::uint32_t other_number) {
+  if (!is_behind(lists, number, other_number)) return false;
+  Group& group = groups_[number];
+  Group& other = groups_[other_number];
+  on_lists(lists, largest_, average_, [&](auto& all, auto, auto, auto order) {
+    auto& list = all[static_cast<std::uint8_t>(group.*order)];
+    list.splice(list.iterator_to(other), list, list.iterator_to(group));
+  });
+  return true;
 }
 
 }  // namespace e4r::state

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <vector>
 
 namespace e4r::state {
+
+// A doubly linked list threaded through its elements. An element leaves it by hook.unlink(), which
+// does not need the list, or by its destruction.
+using ListHook =
+    boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+template <class T, ListHook T::*Hook>
+using HookedList = boost::intrusive::list<T, boost::intrusive::member_hook<T, ListHook, Hook>,
+                                          boost::intrusive::constant_time_size<false>>;
 
 // A tournament tree over the free clusters of all groups. It finds the next group with at least n
 // free clusters in O(log groups), so a walk can skip groups that it would only count.

@@ -13,8 +13,6 @@
 #include "state/free_index.h"
 #include "state/freed_list.h"
 #include "state/group.h"
-#include "state/group_set.h"
-#include "state/mounted_geometry.h"
 #include "util/recent_map.h"
 #include "util/status.h"
 

@@ -1,14 +1,111 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "ext4/geometry.h"
 #include "state/buddy.h"
 #include "state/prealloc.h"
-#include "state/prealloc_index.h"
 
 namespace e4r::state {
+
+// A line of /proc/fs/ext4/NAME/mb_groups, as ext4_mb_seq_groups_show prints it: the buddy of a
+// group, in which preallocations are in use.
+struct MbGroup {
+  // orders that the kernel prints, whatever the block size
+  static constexpr std::size_t kOrders = 14;
+  std::uint32_t number = 0;
+  std::uint32_t free = 0;        // clusters
+  std::uint32_t fragments = 0;   // runs of free clusters
+  std::uint32_t first_free = 0;  // no cluster below it is free; it may be in use itself
+  std::array<std::uint32_t, kOrders> counters = {};  // free chunks of each order
+  std::size_t printed = kOrders;                     // how many counters the line has
+};
+
+// The geometry of a mounted file system, with the features and mount options that affect its
+// allocator.
+struct MountedGeometry : Geometry {
+  std::uint32_t stripe = 0;  // blocks; 0 or at least 2 (ext4_get_stripe_size)
+  bool desc_csum = false;    // uninit_bg or metadata_csum: BLOCK_UNINIT is valid
+  bool journal = false;
+  bool data_writeback = false;  // data=writeback
+  bool discard = false;         // mount option discard: the device is told of freed blocks
+  bool extents = true;          // new inodes map blocks by extents
+
+  // Whether freed clusters are usable at once rather than after their transaction has committed.
+  // With data=writeback this holds for data of regular files despite the journal
+  // (ext4_should_writeback_data in ext4_mb_clear_bb, Linux 6.1).
+  [[nodiscard]] bool frees_at_once(bool file_data) const {
+    return !journal || (data_writeback && file_data);
+  }
+};
+
+// A set of group numbers that finds the next member. The lowest level has one bit per group; each
+// bit of a higher level tells whether any of 64 bits below it is set. Uses no memory until its
+// first insertion.
+class GroupSet {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] bool contains(std::uint32_t number) const {
+    return !levels_.empty() && number / 64 < levels_[0].size() &&
+           (levels_[0][number / 64] >> number % 64 & 1) != 0;
+  }
+  // `groups` is the number of groups; it must be the same in every call.
+  void insert(std::uint32_t number, std::uint32_t groups) {
+    if (levels_.empty()) make(groups);
+    if (contains(number)) return;
+    ++count_;
+    for (auto& level : levels_) {
+      level[number / 64] |= 1ull << number % 64;
+      number /= 64;
+    }
+  }
+  void erase(std::uint32_t number) {
+    if (!contains(number)) return;
+    --count_;
+    for (auto& level : levels_) {
+      level[number / 64] &= ~(1ull << number % 64);
+      if (level[number / 64] != 0) return;
+      number /= 64;
+    }
+  }
+  // The lowest member >= from, or kNone.
+  [[nodiscard]] std::uint32_t next(std::uint32_t from) const {
+    std::uint64_t at = from;  // an index of bits in the level
+    for (std::size_t up = 0; up < levels_.size(); ++up) {
+      const std::uint64_t word = at / 64;
+      if (word >= levels_[up].size()) return kNone;
+      if (const std::uint64_t bits = levels_[up][word] & (~0ull << at % 64); bits != 0)
+        return descend(up, word * 64 + static_cast<std::uint64_t>(std::countr_zero(bits)));
+      at = word + 1;
+    }
+    return kNone;
+  }
+
+ private:
+  void make(std::uint32_t groups) {
+    std::size_t bits = groups;
+    do {
+      bits = (bits + 63) / 64;
+      levels_.emplace_back(bits, 0);
+    } while (bits > 1);
+  }
+  // The lowest member below a bit of a level.
+  [[nodiscard]] std::uint32_t descend(std::size_t level, std::uint64_t bit) const {
+    for (; level > 0; --level)
+      bit = bit * 64 + static_cast<std::uint64_t>(std::countr_zero(levels_[level - 1][bit]));
+    return static_cast<std::uint32_t>(bit);
+  }
+
+  std::vector<std::vector<std::uint64_t>> levels_;  // the members, then the summaries of each level
+  std::uint32_t count_ = 0;
+};
 
 // The allocator's knowledge of one group (struct ext4_group_info). Before the group is loaded, only
 // `free` is meaningful; it comes from the descriptor.

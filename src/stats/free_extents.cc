@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+
+#include "state/buddy.h"
+#include "util/units.h"
 
 namespace e4r::stats {
 
@@ -103,6 +107,175 @@ FreeExtents FreeExtentScan::finish() const {
   count(all, begin_, begin_ + head_);
   if (open_) count(all, start_, at_);
   return all;
+}
+
+// Counts the pieces of the open run, which has ended.
+void FreeChunkScan::close() {
+  if (end_ == start_) return;
+  const std::uint64_t blocks = geometry_.blocks_count - geometry_.first_data_block;
+  const std::uint64_t first = geometry_.to_blocks(start_);
+  const std::uint64_t last = std::min(geometry_.to_blocks(end_), blocks);
+  for (std::size_t i = 0; i < FreeChunks::kSizeBits.size(); ++i) {
+    const std::uint32_t bits = FreeChunks::kSizeBits[i] - geometry_.block_bits;
+    const std::uint64_t from = (first + (1ull << bits) - 1) >> bits;
+    const std::uint64_t to = last >> bits;
+    if (to > from) space_.chunks.count[i] += to - from;
+  }
+}
+
+// Adds clusters [from, to) of the group, a maximal free run in the group.
+void FreeChunkScan::run(std::uint32_t from, std::uint32_t to) {
+  GroupFree& group = space_.groups.back();
+  ++group.runs;
+  group.clusters += to - from;
+  if (at_ + from != end_) {
+    close();
+    start_ = at_ + from;
+  }
+  end_ = at_ + to;
+}
+
+void FreeChunkScan::add(state::bitmap::ConstWords words, std::uint32_t clusters) {
+  space_.aligned.add_group(geometry_, static_cast<GroupNumber>(space_.groups.size()), words);
+  space_.groups.emplace_back();
+  bool open = false;
+  std::uint32_t start = 0;
+  for (std::uint32_t at = 0; at < clusters; at += 64) {
+    const std::uint64_t used = words[at / 64];
+    // Marks each cluster that differs from the previous one.
+    std::uint64_t edges = used ^ (used << 1 | (open ? 0 : 1));
+    if (clusters - at < 64) edges &= (1ull << (clusters - at)) - 1;
+    for (; edges != 0; edges &= edges - 1) {
+      const std::uint32_t edge = at + static_cast<std::uint32_t>(std::countr_zero(edges));
+      if (open)
+        run(start, edge);
+      else
+        start = edge;
+      open = !open;
+    }
+  }
+  if (open) run(start, clusters);
+  at_ += clusters;
+}
+
+FreeSpace FreeChunkScan::finish() {
+  close();
+  start_ = end_ = at_;
+  return std::move(space_);
+}
+
+std::uint32_t AlignedFree::order(const Geometry& geometry, std::size_t i) {
+  const std::uint32_t bits = kSizeBits[i];
+  const std::uint32_t blocks = bits > geometry.block_bits ? bits - geometry.block_bits : 0;
+  return std::max(blocks, geometry.cluster_bits);
+}
+
+void AlignedFree::add(const Geometry& geometry, const BlockRange& run) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::uint32_t bits = order(geometry, i);
+    const std::uint64_t from = (run.first + (1ull << bits) - 1) >> bits;
+    const std::uint64_t to = run.end() >> bits;
+    if (to > from) pieces[i] += to - from;
+  }
+}
+
+void AlignedFree::add_group(const Geometry& geometry, GroupNumber group,
+                            state::bitmap::ConstWords words) {
+  const std::uint32_t clusters = geometry.clusters_in(group);
+  const std::uint64_t blocks = geometry.blocks_in(group);
+  state::bitmap::for_each_clear_run(words, clusters, [&](std::uint32_t start, std::uint32_t end) {
+    const std::uint64_t first = geometry.to_blocks(start);
+    const std::uint64_t last = std::min(geometry.to_blocks(end), blocks);
+    add(geometry, {geometry.first_block(group) + first, last - first});
+  });
+}
+
+void AlignedFree::merge(const AlignedFree& other) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i] += other.pieces[i];
+}
+
+Result<std::uint64_t> fitrim_minlen(const Geometry& geometry, std::uint64_t bytes,
+                                    std::uint64_t granularity) {
+  const std::uint64_t clusters = geometry.to_clusters(bytes >> geometry.block_bits);
+  if (clusters > geometry.clusters_per_group)
+    return error("{} is longer than a group ({}): FITRIM refuses it", format_size(bytes),
+                 format_size(std::uint64_t{geometry.blocks_per_group} << geometry.block_bits));
+  return bytes < granularity ? geometry.to_clusters(granularity >> geometry.block_bits) : clusters;
+}
+
+void FitrimCount::add(std::span<const std::uint64_t> words, std::uint32_t size) {
+  state::bitmap::for_each_clear_run(words, size, [this](std::uint32_t start, std::uint32_t end) {
+    if (end - start < minlen) return;
+    ++discards;
+    clusters += end - start;
+  });
+}
+
+SpaceMap::SpaceMap(const Geometry& geometry, std::uint64_t cells) : geometry_(geometry) {
+  const std::uint64_t blocks = geometry.blocks_count - geometry.first_data_block;
+  cells_.resize(std::clamp<std::uint64_t>(cells, 1, blocks));
+  each_ = blocks / cells_.size();
+  larger_ = blocks % cells_.size();
+  for (std::uint64_t cell = 0; cell < cells_.size(); ++cell) {
+    cells_[cell].first_block = first_of(cell);
+    cells_[cell].blocks = first_of(cell + 1) - first_of(cell);
+  }
+}
+
+// The larger cells come first, so no product can overflow.
+std::uint64_t SpaceMap::first_of(std::uint64_t cell) const {
+  return geometry_.first_data_block + cell * each_ + std::min(cell, larger_);
+}
+
+std::uint64_t SpaceMap::cell_of(std::uint64_t block) const {
+  const std::uint64_t at = block - geometry_.first_data_block;
+  const std::uint64_t in_larger = larger_ * (each_ + 1);
+  return at < in_larger ? at / (each_ + 1) : larger_ + (at - in_larger) / each_;
+}
+
+void SpaceMap::run(std::uint64_t first, std::uint64_t blocks) {
+  std::uint64_t cell = cell_of(first);
+  ++cells_[cell].free_extents;
+  for (std::uint64_t at = first, end = first + blocks; at < end; ++cell) {
+    const std::uint64_t next = std::min(end, cells_[cell].first_block + cells_[cell].blocks);
+    cells_[cell].free_blocks += next - at;
+    cells_[cell].longest = std::max(cells_[cell].longest, blocks);
+    at = next;
+  }
+}
+
+void SpaceMap::add(GroupNumber group, state::bitmap::ConstWords words) {
+  const std::uint32_t clusters = geometry_.clusters_in(group);
+  const std::uint64_t end = geometry_.first_block(group) + geometry_.blocks_in(group);
+  state::bitmap::for_each_clear_run(words, clusters, [&](std::uint32_t from, std::uint32_t to) {
+    const std::uint64_t first = geometry_.block_of(group, from);
+    // The last cluster of the device may be short.
+    run(first, std::min(end - first, geometry_.to_blocks(to - from)));
+  });
+}
+
+void SpaceMap::merge(const SpaceMap& other) {
+  for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
+    cells_[cell].free_blocks += other.cells_[cell].free_blocks;
+    cells_[cell].free_extents += other.cells_[cell].free_extents;
+    cells_[cell].longest = std::max(cells_[cell].longest, other.cells_[cell].longest);
+  }
+}
+
+void SpaceHistory::add(std::uint64_t decision, const state::FsState& state) {
+  Frame frame;
+  frame.decision = decision;
+  for (std::uint32_t number = 0; number < now_.size(); ++number) {
+    if (!state.group(number).own) continue;
+    state.settled_words(number, words_);
+    FreeChunkScan scan(state.geometry());
+    scan.add(words_, state.geometry().clusters_in(number));
+    const GroupFree now = scan.finish().groups.front();
+    if (now == now_[number]) continue;
+    now_[number] = now;
+    frame.changes.push_back({number, now});
+  }
+  frames_.push_back(std::move(frame));
 }
 
 }  // namespace e4r::stats

@@ -4,6 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "ext4/geometry.h"
+#include "state/buddy.h"
+#include "state/fs_state.h"
+#include "util/status.h"
 
 namespace e4r::stats {
 
@@ -80,6 +86,160 @@ class FreeExtentScan {
   std::uint64_t head_ = 0;  // length of the free run at begin_, set when a used cluster ends it
   std::uint64_t start_ = 0;
   bool open_ = false;  // clusters [start_, at_) are free
+};
+
+// Counts free pieces of 16, 64 and 256 KiB that begin at a multiple of their size from block 0 of
+// the device and lie inside one group. A request of that size and alignment can get such a piece,
+// since no request gets blocks of two groups. Pieces of one size do not overlap, so their number is
+// the number of requests that succeed in a row. A piece is at least one block and one cluster.
+struct AlignedFree {
+  static constexpr std::array<std::uint32_t, 3> kSizeBits = {14, 16, 18};  // log2 of bytes
+  std::array<std::uint64_t, kSizeBits.size()> pieces = {};
+
+  // log2 of the blocks in a piece of the i-th size.
+  [[nodiscard]] static std::uint32_t order(const Geometry& geometry, std::size_t i);
+  // Counts a maximal free run of blocks inside one group.
+  void add(const Geometry& geometry, const BlockRange& run);
+  // Counts the group's free runs; set bits are in use.
+  void add_group(const Geometry& geometry, GroupNumber group, state::bitmap::ConstWords words);
+  // Adds the counts of `other`.
+  void merge(const AlignedFree& other);
+  // Blocks in all pieces of the i-th size.
+  [[nodiscard]] std::uint64_t blocks(const Geometry& geometry, std::size_t i) const {
+    return pieces[i] << order(geometry, i);
+  }
+  friend bool operator==(const AlignedFree&, const AlignedFree&) = default;
+};
+
+// Free space in pieces of 1, 16 and 128 MiB that begin at a multiple of their size from the first
+// block of group 0. Up to the size of a group, these are the buddy system's chunks of that size.
+// Larger pieces span several whole groups, so no single request can get one.
+struct FreeChunks {
+  static constexpr std::array<std::uint32_t, 3> kSizeBits = {20, 24, 27};  // log2 of bytes
+  std::array<std::uint64_t, kSizeBits.size()> count = {};
+  friend bool operator==(const FreeChunks&, const FreeChunks&) = default;
+};
+
+// A group's free clusters, and the number of free runs that they form.
+struct GroupFree {
+  std::uint32_t clusters = 0;
+  std::uint32_t runs = 0;
+  friend bool operator==(const GroupFree&, const GroupFree&) = default;
+};
+
+struct FreeSpace {
+  FreeChunks chunks;
+  AlignedFree aligned;
+  std::vector<GroupFree> groups;
+};
+
+// Counts free space from the bitmaps of all groups, in ascending order of groups.
+class FreeChunkScan {
+ public:
+  explicit FreeChunkScan(const Geometry& geometry) : geometry_(geometry) {}
+  // Adds the next `clusters` clusters; set bits are in use.
+  void add(state::bitmap::ConstWords words, std::uint32_t clusters);
+  [[nodiscard]] FreeSpace finish();
+
+ private:
+  void run(std::uint32_t from, std::uint32_t to);
+  void close();
+
+  const Geometry& geometry_;
+  FreeSpace space_;
+  std::uint64_t at_ = 0;               // clusters seen
+  std::uint64_t start_ = 0, end_ = 0;  // the free run seen last
+};
+
+// Returns the length in clusters of the shortest run that FITRIM discards (ext4_trim_fs,
+// fs/ext4/mballoc.c, Linux 6.1.192 and 7.3.4). `bytes` is the minlen of the ioctl, `granularity`
+// the device's discard granularity in bytes. A minlen below the granularity counts as the
+// granularity. The result 0 has the same effect as 1. Fails for a minlen longer than a group, as
+// the ioctl does.
+[[nodiscard]] Result<std::uint64_t> fitrim_minlen(const Geometry& geometry, std::uint64_t bytes,
+                                                  std::uint64_t granularity);
+
+// Counts what FITRIM discards on a file system just after its mount, when no group counts as
+// trimmed: the free runs of at least minlen clusters, group by group.
+struct FitrimCount {
+  std::uint64_t minlen = 0;  // clusters
+  std::uint64_t discards = 0;
+  std::uint64_t clusters = 0;
+
+  // Counts one group. Bit k of the words is set if cluster k is in use. Bits after the last of its
+  // `size` clusters are ignored.
+  void add(std::span<const std::uint64_t> words, std::uint32_t size);
+};
+
+// The free space in an aligned part of a device.
+struct SpaceCell {
+  std::uint64_t first_block = 0;
+  std::uint64_t blocks = 0;       // at least one
+  std::uint64_t free_blocks = 0;  // at most `blocks`
+  // free_extents counts the free extents that begin in this cell. longest is the length in blocks
+  // of the longest extent with a block in this cell. An extent ends with its group, since no
+  // request gets more (ext4_mb_regular_allocator, Linux 6.1).
+  std::uint64_t free_extents = 0;
+  std::uint64_t longest = 0;
+  friend bool operator==(const SpaceCell&, const SpaceCell&) = default;
+};
+
+// Divides a file system into consecutive cells of equal size and counts the free space in each.
+// Groups may be added in any order, and to several maps of the same shape.
+class SpaceMap {
+ public:
+  // Makes at most `cells` cells, and at least one. They cover the blocks from first_data_block on.
+  // Each has at least one block, and their sizes differ by at most one block.
+  SpaceMap(const Geometry& geometry, std::uint64_t cells);
+
+  // Adds a group's bitmap: bit k of the words (least significant first) is set if cluster k of the
+  // group is in use. Must be called only once for each group.
+  void add(GroupNumber group, state::bitmap::ConstWords words);
+  // Adds the counts that `other`, of the same shape, made of other groups.
+  void merge(const SpaceMap& other);
+
+  [[nodiscard]] const std::vector<SpaceCell>& cells() const { return cells_; }
+
+ private:
+  void run(std::uint64_t first, std::uint64_t blocks);
+  [[nodiscard]] std::uint64_t first_of(std::uint64_t cell) const;
+  [[nodiscard]] std::uint64_t cell_of(std::uint64_t block) const;
+
+  Geometry geometry_;
+  std::vector<SpaceCell> cells_;
+  std::uint64_t each_, larger_;  // a cell has each_ blocks, each of the first larger_ one more
+};
+
+// The groups' free space over the course of a replay, counted as in settled_free(). The first frame
+// holds the groups that differ from the start image, each later one those that differ from the
+// previous frame.
+class SpaceHistory {
+ public:
+  struct Change {
+    std::uint32_t group = 0;
+    GroupFree now;
+  };
+  struct Frame {
+    std::uint64_t decision = 0;  // the number of the decision before this frame
+    std::vector<Change> changes;
+  };
+
+  SpaceHistory() = default;
+  // `start` holds every group of the start image.
+  explicit SpaceHistory(std::vector<GroupFree> start) : now_(std::move(start)) {}
+
+  // Restores a recorded history.
+  explicit SpaceHistory(std::vector<Frame> frames) : frames_(std::move(frames)) {}
+
+  // Adds a frame; decisions must ascend. Reads the bitmaps of all groups changed since the start.
+  void add(std::uint64_t decision, const state::FsState& state);
+
+  [[nodiscard]] const std::vector<Frame>& frames() const { return frames_; }
+
+ private:
+  std::vector<GroupFree> now_;
+  std::vector<Frame> frames_;
+  std::vector<std::uint64_t> words_;  // scratch
 };
 
 }  // namespace e4r::stats

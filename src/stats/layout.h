@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "replay/file_layout.h"
+#include "replay/translation.h"
+#include "state/fs_state.h"
+#include "stats/free_extents.h"
 
 namespace e4r::stats {
 
@@ -45,5 +48,46 @@ struct FilePieces {
 [[nodiscard]] std::vector<FilePieces> file_pieces(const replay::FileLayouts& files);
 
 [[nodiscard]] FileLayoutScore file_layout_score(const replay::FileLayouts& files);
+
+// Free space as it would be on disk after a sync and unmount: preallocations are released, and
+// freed clusters are free. Chunks of the extents have 2^chunk_bits blocks.
+struct SettledFree {
+  FreeExtents extents;
+  FreeSpace space;
+};
+[[nodiscard]] SettledFree settled_free(const state::FsState& state, std::uint32_t chunk_bits);
+
+// Counts the start image's free space in the same way.
+[[nodiscard]] SettledFree source_free(const state::Source& source, std::uint32_t chunk_bits);
+
+// log2 of the blocks in a chunk of 1 MiB; 0 for blocks of more than 1 MiB.
+[[nodiscard]] constexpr std::uint32_t mebibyte_bits(std::uint32_t block_bits) {
+  return block_bits < 20 ? 20 - block_bits : 0;
+}
+
+// The fragmentation of files on the device.
+struct FileFragmentation {
+  std::uint64_t files = 0;    // files with at least one block
+  std::uint64_t extents = 0;  // runs that are contiguous both in the file and on the device
+  std::uint64_t blocks = 0;
+  std::uint64_t most_extents = 0;  // the most extents of one file
+  std::uint64_t one_extent = 0;    // files with a single extent
+  // The fewest extents that e4defrag (e2fsprogs 1.47, misc/e4defrag.c) considers possible: one for
+  // each flex group that a file would fill.
+  std::uint64_t best_extents = 0;
+
+  // Counts one file with any number of extents.
+  void add(std::span<const FileExtent> extents_of_file, const Geometry& geometry);
+  [[nodiscard]] double extents_per_file() const {
+    return files == 0 ? 0 : static_cast<double>(extents) / static_cast<double>(files);
+  }
+  // The fragmentation score of `e4defrag -c`: up to 30 is no problem, up to 55 is slightly
+  // fragmented, more needs defragmentation. e4defrag counts an extent of over 32,768 blocks as
+  // several; this score does not. Nothing if there are no blocks.
+  [[nodiscard]] std::optional<double> defrag_score() const;
+};
+// Counts the files that hold a block allocated in the trace.
+[[nodiscard]] FileFragmentation file_fragmentation(const replay::FileLayouts& files,
+                                                   const Geometry& geometry);
 
 }  // namespace e4r::stats

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-#include "util/pasted.h"
+#include "util/text.h"
 
 namespace e4r::stats {
 namespace {

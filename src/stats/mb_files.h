@@ -10,9 +10,9 @@
 
 #include "allocator/counters.h"
 #include "allocator/policy.h"
-#include "replay/closing_counts.h"
+#include "replay/accounts.h"
 #include "state/fs_state.h"
-#include "state/mb_group.h"
+#include "state/group.h"
 #include "util/status.h"
 
 // The kernel's own figures about the allocator, /proc/fs/ext4/DEV/mb_stats and mb_groups (Linux 6.1

@@ -11,8 +11,7 @@
 #include "guest/kernel_file.h"
 #include "json/text.h"
 #include "plugin/load.h"
-#include "util/crc32c.h"
-#include "util/little_endian.h"
+#include "util/bytes.h"
 #include "util/units.h"
 
 namespace e4r::sweep {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/deciders.h"
+#include "app/setups.h"
 #include "state/fs_state.h"
 #include "sweep/plan.h"
 

@@ -8,14 +8,111 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json.hpp>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <span>
 
-#include "sweep/line.h"
-#include "trace/output.h"
+#include "json/text.h"
+#include "report/json_parts.h"
+#include "trace/writer.h"
+#include "util/bytes.h"
 #include "util/file.h"
+#include "util/text.h"
 
 namespace e4r::sweep {
+namespace {
+
+namespace json = boost::json;
+
+// Follows the opening brace. Lines of early versions lack it.
+constexpr std::string_view kName = "\"schema\":\"e4replay-sweep-point/1\",";
+constexpr std::string_view kPoint = "\"point\":";
+constexpr std::string_view kSum = ",\"crc\":\"";
+constexpr std::size_t kTail = kSum.size() + 8 + 2;  // eight digits, a quote and a brace
+
+std::string tail_of(std::string_view body) {
+  return fmt::format("{}{:08x}\"}}", kSum, checksum(body));
+}
+
+json::object head_of(const Plan& plan, std::size_t index) {
+  const Point& point = plan.points[index];
+  json::object tunables;
+  for (std::size_t i = 0; i < plan.spec.axes.size(); ++i)
+    if (point.values[i]) tunables[plan.spec.axes[i].tunable->name] = *point.values[i];
+  return {{"point", index + 1},
+          {"capture", plan.spec.captures[point.capture]},
+          {"policy", point.policy->name},
+          {"tunables", std::move(tunables)}};
+}
+
+// The object's members, without its braces.
+std::string members_of(const json::object& object) {
+  const std::string out = json_line(object);
+  return out.substr(1, out.size() - 2);
+}
+
+// Makes a line of these members; adds the schema and the checksum.
+std::string line_of(std::string_view members) {
+  std::string line = fmt::format("{{{}{}", kName, members);
+  return line + tail_of(line);
+}
+
+// The members of a line, without the schema; nullopt if the checksum is wrong.
+std::optional<std::string_view> members_in(std::string_view line) {
+  if (line.size() < kTail || !line.starts_with('{')) return std::nullopt;
+  std::string_view body = line.substr(0, line.size() - kTail);
+  if (line.substr(body.size()) != tail_of(body)) return std::nullopt;
+  body.remove_prefix(1);
+  if (body.starts_with(kName)) body.remove_prefix(kName.size());
+  return body;
+}
+
+results::Value value_of(const json::value* value) {
+  if (value == nullptr) return {};
+  if (value->is_int64()) return static_cast<std::uint64_t>(value->get_int64());
+  if (value->is_uint64()) return value->get_uint64();
+  if (value->is_double()) return value->get_double();
+  return {};
+}
+
+}  // namespace
+
+std::string point_line(const Plan& plan, std::size_t index, const results::Outcome& run) {
+  json::object object = head_of(plan, index);
+  report::put_rows(object, run);
+  return line_of(members_of(object));
+}
+
+std::string named_line(std::string_view line) {
+  const auto members = members_in(line);
+  return members ? line_of(*members) : std::string(line);
+}
+
+std::optional<std::size_t> point_of(const Plan& plan, std::string_view line) {
+  const auto members = members_in(line);
+  if (!members || !members->starts_with(kPoint)) return std::nullopt;
+  std::size_t number = 0;
+  const char* const digits = members->data() + kPoint.size();
+  const auto [end, ec] = std::from_chars(digits, members->data() + members->size(), number);
+  if (ec != std::errc() || number == 0 || number > plan.points.size()) return std::nullopt;
+  // What the line says about the point must match the plan.
+  if (!members->starts_with(members_of(head_of(plan, number - 1)) + ",")) return std::nullopt;
+  return number - 1;
+}
+
+std::vector<results::Value> figures_of(std::string_view line) {
+  boost::system::error_code failed;
+  const json::value document = json::parse(line, failed);
+  std::vector<results::Value> out;
+  for (const results::Row& row : results::rows())
+    out.push_back(failed || !document.is_object()
+                      ? results::Value()
+                      : value_of(report::find_at(document.get_object(), row.key)));
+  return out;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -196,6 +293,122 @@ Status Store::end() {
   if (::unlink(file(kJournal).c_str()) != 0 && errno != ENOENT)
     return error("cannot remove {}: {}", file(kJournal), errno_text(errno));
   return {};
+}
+
+namespace {
+
+Status take_part(const std::string& directory, const std::string& manifest, const Plan& plan,
+                 Finished& into) {
+  E4R_TRY(const Range range, range_of(manifest, plan));
+  Finished part;
+  part.lines.resize(plan.points.size());
+  E4R_CHECK(take_files(directory, plan, range, part));
+  into.damaged += part.damaged;
+  for (std::size_t i = 0; i < part.lines.size(); ++i) {
+    if (part.lines[i].empty()) continue;
+    if (into.lines[i].empty())
+      ++into.count;
+    else if (into.lines[i] != part.lines[i])
+      return error("{}: its point {} differs from the same point of an earlier part", directory,
+                   i + 1);
+    into.lines[i] = std::move(part.lines[i]);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Joined> join(const std::vector<std::string>& directories, std::string_view program) {
+  Joined out;
+  for (const std::string& directory : directories) {
+    const std::string path = directory + "/sweep.json";
+    if (::access(path.c_str(), F_OK) != 0)
+      return error("{}: holds no sweep: run its job again, or leave it out", directory);
+    E4R_TRY(const std::string manifest, read_file(path));
+    const auto whole = whole_manifest(manifest, program);
+    if (!whole.ok()) return error("{}: {}", path, whole.error().message);
+    if (out.manifest.empty()) {
+      out.manifest = whole->text;
+      out.plan = whole->plan;
+      out.finished.lines.resize(out.plan.points.size());
+    } else if (const Status same = same_sweep(whole->text, out.manifest); !same.ok()) {
+      return error("{}: is of another sweep than {}: {}", path, directories.front(),
+                   same.error().message);
+    }
+    if (const Status taken = take_part(directory, manifest, out.plan, out.finished); !taken.ok())
+      return taken.error();
+  }
+  if (out.manifest.empty()) return error("no part is given: give the directories of parts");
+  return out;
+}
+
+std::string missing_points(const Lines& lines) {
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!lines[i].empty()) continue;
+    const std::size_t first = i + 1;
+    while (i + 1 < lines.size() && lines[i + 1].empty()) ++i;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", first);
+    if (i + 1 != first) out += fmt::format("-{}", i + 1);
+  }
+  return out;
+}
+
+namespace {
+
+// Assigns the points $first to $last to job `$job`. The shares differ by at most one point.
+std::string arithmetic(const Jobs& jobs) {
+  return fmt::format("first=$(((job - 1) * {0} / {1} + 1))\nlast=$((job * {0} / {1}))\n",
+                     jobs.points, jobs.jobs);
+}
+
+std::string heading(const Jobs& jobs, std::string_view how) {
+  return fmt::format("# {} points of a sweep in {} jobs: {}\n", jobs.points, jobs.jobs, how);
+}
+
+std::string merge_command(const Jobs& jobs) {
+  return fmt::format("\"${{E4REPLAY:-e4replay}}\" sweep --merge {}/part-* --best {} -o {} --resume",
+                     shell_quoted(jobs.directory), shell_quoted(jobs.best),
+                     shell_quoted(jobs.directory + "/all"));
+}
+
+std::string run_part(const Jobs& jobs, std::string_view threads) {
+  return fmt::format(
+      "\"${{E4REPLAY:-e4replay}}\" {} --threads {} \\\n    --points \"$first-$last\" -o {}/part-"
+      "\"$job\" --resume\n",
+      jobs.command, threads, shell_quoted(jobs.directory));
+}
+
+}  // namespace
+
+// When a node fails, Slurm requeues a job only if JobRequeue of the cluster or the job itself says
+// so. Slurm opens --output before the job runs, and fails the job if the directory is missing, so
+// the job opens its own log.
+std::string slurm_script(const Jobs& jobs) {
+  return "#!/bin/sh\n#SBATCH --job-name=e4replay-sweep\n" +
+         fmt::format("#SBATCH --array=1-{}\n", jobs.jobs) +
+         "#SBATCH --requeue\n#SBATCH --output=/dev/null\n" +
+         heading(jobs, "give this to sbatch; a job that is run again goes on.") +
+         "# What a job says is in log-N beside its part-N. When all have ended, sh with this file\n"
+         "# joins the parts, or says what is missing.\nset -eu\n" +
+         fmt::format("if [ -z \"${{SLURM_ARRAY_TASK_ID:-}}\" ]; then\n    exec {}\nfi\n",
+                     merge_command(jobs)) +
+         "job=$SLURM_ARRAY_TASK_ID\n" + arithmetic(jobs) +
+         fmt::format("mkdir -p {0}\nexec >>{0}/log-\"$job\" 2>&1\nexec ",
+                     shell_quoted(jobs.directory)) +
+         run_part(jobs, "\"${SLURM_CPUS_PER_TASK:-1}\"");
+}
+
+// -q: parallel passes words to a shell, and the script's name may contain blanks.
+std::string parallel_script(const Jobs& jobs) {
+  return "#!/bin/sh\n" +
+         heading(jobs, "runs them with GNU parallel and joins the parts; run again, it goes on.") +
+         "set -eu\n" +
+         fmt::format(
+             "if [ $# -eq 0 ]; then\n    mkdir -p {0}\n    seq {1} | parallel -q sh \"$0\"\n",
+             shell_quoted(jobs.directory), jobs.jobs) +
+         "    exec " + merge_command(jobs) + "\nfi\njob=$1\n" + arithmetic(jobs) + "exec " +
+         run_part(jobs, "1");
 }
 
 }  // namespace e4r::sweep

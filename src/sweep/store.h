@@ -1,23 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "results/rows.h"
 #include "sweep/manifest.h"
+#include "sweep/plan.h"
 #include "util/fd.h"
+
+// A finished point as one line of JSON, without a newline:
+//   {"schema":"e4replay-sweep-point/1","point":1,"capture":...,"policy":...,"tunables":{...},
+//    <the rows of a replay>,"crc":"89abcdef"}
+// Lines of earlier versions lack "schema" and are still accepted. "tunables" has the values that
+// the point sets for tunables of its policy. The rows have the keys of the `e4replay replay`
+// document. "crc" is the CRC-32C of the bytes before its comma, in eight hexadecimal digits. A line
+// does not depend on other lines, on time or on threads.
+namespace e4r::sweep {
+
+[[nodiscard]] std::string point_line(const Plan& plan, std::size_t index,
+                                     const results::Outcome& run);
+
+// The index of the plan's point on the line; nullopt if the checksum is wrong, the line is
+// incomplete, or the plan has no such point.
+[[nodiscard]] std::optional<std::size_t> point_of(const Plan& plan, std::string_view line);
+
+// A line that point_of() accepts, with a "schema" added if it is missing.
+[[nodiscard]] std::string named_line(std::string_view line);
+
+// The figures on a line that point_of() accepts, one for each of results::rows(), in the same
+// order.
+[[nodiscard]] std::vector<results::Value> figures_of(std::string_view line);
 
 // The directory with a sweep's results:
 //   sweep.json       identifies the sweep (manifest.h)
 //   points.journal   while it runs: finished points, in the order in which they finished
 //   points.jsonl, points.csv, sweep.sqlite, summary.json   at the end, each whole or absent
 // A kill at any time loses only the points that were not finished.
-namespace e4r::sweep {
 
-// Lines of finished points by index (line.h). Empty for an unfinished point.
+// Lines of finished points by index (store.h). Empty for an unfinished point.
 using Lines = std::vector<std::string>;
 
 // The finished points, and the number of bad lines.
@@ -79,5 +105,37 @@ class Store {
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   Finished finished_;
 };
+
+// Joins the parts of a sweep that ran separately (--points) into what a single run would have left.
+
+// The whole sweep, put together from its parts.
+struct Joined {
+  Plan plan;
+  std::string manifest;  // covers all points
+  Finished finished;     // from all parts
+};
+
+// Reads the directories of the parts. Refuses parts made by a program other than `program`. Other
+// errors: a directory without a sweep; parts of different sweeps; a point that differs between
+// parts.
+[[nodiscard]] Result<Joined> join(const std::vector<std::string>& directories,
+                                  std::string_view program);
+
+// The points without a line, such as "4-6, 9"; empty if all have one.
+[[nodiscard]] std::string missing_points(const Lines& lines);
+
+// How to divide a sweep into jobs. Each job is one idempotent command that resumes its part.
+struct Jobs {
+  std::string command;    // for a shell, without --points, -o and --threads
+  std::string best;       // --best for the whole sweep
+  std::string directory;  // the parts go to part-1, part-2, ... in it
+  std::uint64_t points = 0;
+  std::uint64_t jobs = 0;  // no more than `points`
+};
+// A script for `sbatch`: an array job with one part per task. Run outside of a task, it joins the
+// parts.
+[[nodiscard]] std::string slurm_script(const Jobs& jobs);
+// A script that runs all parts with GNU parallel and joins them.
+[[nodiscard]] std::string parallel_script(const Jobs& jobs);
 
 }  // namespace e4r::sweep

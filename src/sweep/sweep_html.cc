@@ -14,8 +14,7 @@
 
 #include "report/json_parts.h"
 #include "report/page.h"
-#include "report/page_assets.h"
-#include "sweep/advice.h"
+#include "sweep/ranking.h"
 #include "util/units.h"
 
 namespace e4r::sweep {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "allocator/policy.h"
-#include "util/printable.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::sweep {

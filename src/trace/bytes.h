@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,5 +67,42 @@ struct Peeked {
   std::unique_ptr<ByteSource> source;
 };
 [[nodiscard]] Result<Peeked> peek(std::unique_ptr<ByteSource> raw, std::size_t wanted);
+
+// Checksums of the frames in .e4t and .e4c files (docs/trace-format.md, docs/capture-format.md).
+
+// The size of a frame's head. Its last four bytes are the checksum.
+inline constexpr std::size_t kFrameBytes = 16;
+
+// The checksum of a frame: over the first kFrameBytes - 4 bytes of `head`, then over `stored`, the
+// payload as stored.
+[[nodiscard]] std::uint32_t frame_sum(std::string_view head, std::string_view stored);
+// Extends the checksum of all frames so far by one more frame's checksum. The first `chain` is 0.
+[[nodiscard]] std::uint32_t extend_chain(std::uint32_t chain, std::uint32_t sum);
+
+// Limits the ratio of unpacked to stored bytes. Real recordings unpack to at most 81 times their
+// size. A file made to fill memory can reach many thousand times.
+class UnpackLimit {
+ public:
+  // `any`: no limit.
+  explicit UnpackLimit(bool any = false) : any_(any) {}
+
+  // Counts a piece. The Error names the option that lifts the limit.
+  [[nodiscard]] Status add(std::uint64_t stored, std::uint64_t plain, std::string_view name) {
+    stored_ += stored;
+    plain_ += plain;
+    if (any_ || plain_ <= kFree || plain_ / kRatio <= stored_) return {};
+    return error(
+        "{}: its first {} bytes unpack to {} or more, {} times their size, which no recording "
+        "does: --any-ratio (in Python: any_ratio=True) reads it all the same",
+        name, stored_, plain_, plain_ / (stored_ == 0 ? 1 : stored_));
+  }
+
+ private:
+  static constexpr std::uint64_t kFree = std::uint64_t{64} << 20;  // bytes that are always accepted
+  static constexpr std::uint64_t kRatio = 500;
+
+  bool any_;
+  std::uint64_t stored_ = 0, plain_ = 0;
+};
 
 }  // namespace e4r::trace

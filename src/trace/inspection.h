@@ -1,13 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "trace/exactness.h"
+#include "trace/event.h"
+#include "trace/summary.h"
 #include "trace/trace.h"
 
 namespace e4r::trace {
+
+// Facts about a recording that its events do not show.
+struct KnownOfRecording {
+  bool every_event = false;     // wanted_events() were on: an absent event did not happen
+  bool buddies_loaded = false;  // every group's buddy was loaded before the trace began, for
+                                // example by reading mb_groups
+};
+
+// Examines the events of one device for obstacles to an exact replay.
+class ExactnessCheck {
+ public:
+  void add(std::span<const Event> events);
+
+  // Returns one line for each obstacle, such as a missing kind of event; empty if there is none.
+  // docs/fidelity.md explains why each matters.
+  [[nodiscard]] std::vector<std::string> obstacles(const TraceSummary& summary,
+                                                   const KnownOfRecording& known = {}) const;
+  // Returns one line for each fact that is not recorded but that the replay can work out.
+  [[nodiscard]] std::vector<std::string> remarks(const TraceSummary& summary) const;
+
+  // Requests during which another thread of the same file system sent a request or got an answer.
+  [[nodiscard]] std::uint64_t interleaved() const { return interleaved_; }
+  // Requests that were answered without a closing event, that is, refused before the search.
+  [[nodiscard]] std::uint64_t unclosed() const { return unclosed_; }
+
+ private:
+  struct Open {
+    bool closed = false;
+    bool interleaved = false;
+  };
+  void add_one(const Event& event);
+  void disturb_others(std::uint64_t key);
+
+  std::unordered_map<std::uint64_t, Open> open_;  // unanswered requests by dev and pid
+  std::uint64_t interleaved_ = 0;
+  std::uint64_t unclosed_ = 0;
+};
 
 // The contents of a trace and the obstacles to an exact replay of one of its devices.
 struct Inspection {
@@ -23,5 +67,12 @@ struct Inspection {
 // late_generation. Fails as reading and choose_device() do.
 [[nodiscard]] Result<Inspection> inspect(Trace& trace, std::optional<std::uint32_t> device,
                                          const KnownOfRecording& known);
+
+// The words that parse_generation() accepts.
+inline constexpr std::array<std::pair<std::string_view, Generation>, 3> kGenerationWords = {{
+    {"6.1", Generation::v6_1},
+    {"6.5", Generation::v6_5},
+    {"cr1.5", Generation::cr1_5},
+}};
 
 }  // namespace e4r::trace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "trace/e4t/store.h"
+#include "trace/e4t/file.h"
 
 namespace e4r::trace {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 
 #include "trace/trace.h"
@@ -170,6 +171,18 @@ std::string_view kernel_of(const TraceSummary& summary) {
     return kOlder[static_cast<std::size_t>(summary.older_than)];
   const bool newer = summary.generation == Generation::v6_5 && summary.streams_without_start > 0;
   return newer ? "6.17 or later" : generation_name(summary.generation);
+}
+
+std::uint64_t lost_by_stats(std::string_view stats) {
+  std::uint64_t sum = 0;
+  for (const std::string_view key : {"\noverrun: ", "\ncommit overrun: ", "\ndropped events: "}) {
+    const std::size_t at = stats.find(key);
+    if (at == std::string_view::npos) continue;
+    std::uint64_t value = 0;
+    std::from_chars(stats.data() + at + key.size(), stats.data() + stats.size(), value);
+    sum += value;
+  }
+  return sum;
 }
 
 }  // namespace e4r::trace

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "trace/event.h"
-#include "trace/source.h"
 #include "util/status.h"
 
 namespace e4r::trace {
@@ -123,5 +122,9 @@ struct TraceSummary : DeliveredCounts {
 // Names the kernels that print such traces, from the criteria and, where they tell more, from the
 // events.
 [[nodiscard]] std::string_view kernel_of(const TraceSummary& summary);
+
+// The events that the ring buffer of one CPU has lost, by its per_cpu/cpuN/stats in tracefs
+// (tracing_stats_read, Linux 6.1): overwritten before they were read, or not stored.
+[[nodiscard]] std::uint64_t lost_by_stats(std::string_view stats);
 
 }  // namespace e4r::trace

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "trace/bytes.h"
+#include "trace/decoder.h"
 #include "trace/event.h"
-#include "trace/source.h"
 #include "trace/summary.h"
-#include "trace/wanted.h"
 #include "util/status.h"
 
 namespace e4r::trace {

@@ -52,4 +52,15 @@ int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset)
   return 0;
 }
 
+FileId file_id(const struct stat& st) {
+  if (S_ISBLK(st.st_mode)) return {st.st_rdev, 0, true};
+  return {st.st_dev, st.st_ino, false};
+}
+
+std::optional<FileId> file_id(const std::string& path) {
+  struct stat st = {};
+  if (::stat(path.c_str(), &st) != 0) return std::nullopt;
+  return file_id(st);
+}
+
 }  // namespace e4r

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,5 +44,19 @@ class Fd {
 [[nodiscard]] int write_all(int fd, std::string_view bytes);
 // The same at an offset.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
+
+// The identity of a file, whatever its name. A device node stands for its device: two nodes of one
+// device are equal.
+struct FileId {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool is_block_device = false;  // then `device` is the node's own device, and `inode` is unused
+
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+
+[[nodiscard]] FileId file_id(const struct stat& st);
+// Follows links. Empty if the file does not exist or cannot be reached.
+[[nodiscard]] std::optional<FileId> file_id(const std::string& path);
 
 }  // namespace e4r

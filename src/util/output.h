@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,9 +13,31 @@
 #include <vector>
 
 #include "util/fd.h"
-#include "util/file_id.h"
 #include "util/status.h"
-#include "util/unfinished.h"
+
+namespace e4r {
+
+// The names of unfinished files. A signal handler can remove them all before the program ends
+// (remove_unfinished()). Only file systems without O_TMPFILE need this: on others an unfinished
+// file has no name.
+class Unfinished {
+ public:
+  Unfinished() = default;
+  // Remembers the path. At most 64 paths, none longer than PATH_MAX, are remembered; only its owner
+  // removes any further file.
+  explicit Unfinished(const std::string& path);
+  Unfinished(Unfinished&& other) noexcept;
+  Unfinished& operator=(Unfinished&& other) noexcept;
+  ~Unfinished() { forget(); }
+  // The file has its final name now, or has been removed.
+  void forget();
+
+ private:
+  std::size_t slot_ = 0;  // counted from 1; 0: no slot
+};
+
+// Removes the files. Safe in a signal handler.
+void remove_unfinished() noexcept;
 
 // Everything that the programs write goes through this header. What already has the name of an
 // output decides what happens:
@@ -29,7 +53,6 @@
 //   an input of the same command   refused, under whatever name (hard links, symbolic links)
 //   another output of the command
 //   a file behind a loop device    refused
-namespace e4r {
 
 enum class OutputKind : std::uint8_t {
   stream,  // written from start to end
@@ -142,5 +165,27 @@ class Output {
 
 // The directory of a file's name.
 [[nodiscard]] std::string directory_of(const std::string& path);
+
+// Internal to src/util: what has the name of an output.
+
+struct OutputPlace {
+  enum class Is : std::uint8_t {
+    absent,      // a file will be created at `target`
+    regular,     // the file at `target` will be replaced
+    opened,      // a character device or a FIFO; `target` is opened
+    descriptor,  // `descriptor` is written to
+  };
+  Is is = Is::absent;
+  std::string target;
+  int descriptor = -1;
+  struct stat st = {};  // of the existing file
+
+  [[nodiscard]] bool written_through() const { return is == Is::opened || is == Is::descriptor; }
+  // Equal for two names of one place.
+  [[nodiscard]] std::string identity() const;
+};
+
+// The Error says why the output cannot or must not be written.
+[[nodiscard]] Result<OutputPlace> find_place(const OutputName& name, OutputKind kind);
 
 }  // namespace e4r

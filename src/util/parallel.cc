@@ -7,9 +7,29 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace e4r {
+namespace {
+
+thread_local Stoppable* innermost = nullptr;
+
+}  // namespace
+
+Stoppable::Stoppable(Asked asked)
+    : asked_(std::move(asked)), around_(std::exchange(innermost, this)) {}
+
+Stoppable::~Stoppable() {
+  innermost = around_;
+}
+
+bool stop_asked() {
+  for (const Stoppable* one = innermost; one != nullptr; one = one->around_)
+    if (one->asked_()) return true;
+  return false;
+}
+
 namespace {
 
 // The indices still to be handed out, and the first failure.

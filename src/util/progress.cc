@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "util/escaped.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r {

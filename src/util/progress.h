@@ -10,6 +10,18 @@
 
 namespace e4r {
 
+// Starts when it is constructed.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
 // A line on standard error that shows the progress of long work. It is rewritten in place a few
 // times a second, and wiped when the object goes. Silent unless standard error is a terminal and
 // `enabled` is set. A function can receive the progress instead. Thread-safe.

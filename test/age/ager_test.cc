@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "age/ager.h"
-#include "app/deciders.h"
+#include "app/setups.h"
 #include "support/model.h"
 
 namespace e4r::age {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "age/extent_tree.h"
+#include "age/ager.h"
 
 namespace e4r::age {
 namespace {

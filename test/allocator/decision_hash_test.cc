@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "allocator/decision_hash.h"
+#include "allocator/decision.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/search_start.h"
+#include "allocator/search.h"
 #include "support/full_groups.h"
 #include "support/model.h"
 

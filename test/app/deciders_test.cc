@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "app/deciders.h"
+#include "app/setups.h"
 
 #include <gtest/gtest.h>
 

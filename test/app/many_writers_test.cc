@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "app/many_writers.h"
+#include "app/comparison.h"
 
 #include <gtest/gtest.h>
 
-#include "app/comparison.h"
 #include "app/opened.h"
 #include "replay/engine.h"
 

@@ -13,7 +13,7 @@
 #include "trace/e4t/file.h"
 #include "trace/packed.h"
 #include "trace/tep/decoder.h"
-#include "trace/text/printer.h"
+#include "trace/text/body.h"
 
 namespace {
 

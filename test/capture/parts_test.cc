@@ -4,10 +4,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "capture/capture.h"
 #include "capture/container.h"
-#include "capture/facts.h"
 #include "capture/image_parts.h"
-#include "util/little_endian.h"
+#include "util/bytes.h"
 
 namespace e4r::capture {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests that a capture's copy and the file system agree about free space.
-#include "capture/start_image.h"
+#include "capture/image_parts.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "capture/image_parts.h"
 #include "image/image.h"
 #include "support/ext2_images.h"
 #include "support/shapes.h"

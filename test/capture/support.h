@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "trace/output.h"
+#include "trace/writer.h"
 
 namespace e4r::test {
 

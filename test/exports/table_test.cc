@@ -4,8 +4,7 @@
 #include <filesystem>
 
 #include "support/temp_dir.h"
-#include "table/csv.h"
-#include "table/database.h"
+#include "table/table.h"
 #include "util/file.h"
 
 namespace e4r::table {

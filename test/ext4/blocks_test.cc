@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ext4/blocks.h"
+#include "ext4/geometry.h"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 #include "capture/support.h"
 #include "image/image.h"
 #include "replay/engine.h"
-#include "replay/fit.h"
+#include "replay/intake.h"
 #include "replay/load.h"
 #include "replay/session.h"
 #include "replay/warm_start.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "image/image.h"
-#include "util/crc32c.h"
+#include "util/bytes.h"
 
 namespace {
 

@@ -10,11 +10,10 @@
 #include <fstream>
 #include <string>
 
-#include "guest/console.h"
 #include "guest/kernel_file.h"
 #include "support/temp_dir.h"
 #include "util/file.h"
-#include "util/interrupt.h"
+#include "util/parallel.h"
 
 namespace e4r::guest {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "guest/console.h"
+#include "guest/guest.h"
 #include "guest/kernel_file.h"
 #include "image/image.h"
 #include "replay/load.h"

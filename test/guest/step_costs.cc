@@ -9,8 +9,6 @@
 #include <numeric>
 
 #include "app/comparison.h"
-#include "app/deciders.h"
-#include "app/many_writers.h"
 #include "app/setups.h"
 #include "replay/engine.h"
 #include "util/progress.h"

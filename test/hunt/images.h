@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "hunt/start.h"
+#include "hunt/candidate.h"
 #include "support/ext2_images.h"
 #include "support/temp_dir.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hunt/operations.h"
+#include "hunt/candidate.h"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,10 @@
 #include <atomic>
 #include <cmath>
 
-#include "app/deciders.h"
+#include "app/setups.h"
 #include "hunt/case_capture.h"
 #include "hunt/hunt.h"
 #include "hunt/images.h"
-#include "hunt/replayed.h"
 #include "hunt/shrink.h"
 
 namespace e4r::hunt {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hunt/start.h"
+#include "hunt/candidate.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "hunt/images.h"
 #include "support/process.h"
-#include "util/interrupt.h"
+#include "util/parallel.h"
 
 namespace e4r::hunt {
 namespace {

@@ -13,7 +13,7 @@
 #include "support/process.h"
 #include "support/raw_file.h"
 #include "support/temp_dir.h"
-#include "util/crc32c.h"
+#include "util/bytes.h"
 #include "util/rng.h"
 
 namespace e4r::image {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests the disks that guests mount, against dumpe2fs and debugfs.
-#include "image/mountable.h"
+#include "image/superblock.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -8,20 +8,18 @@
 #include <ctime>
 #include <memory>
 
-#include "lazyinit/descriptors.h"
-#include "lazyinit/disable.h"
-#include "lazyinit/enable.h"
-#include "lazyinit/inventory.h"
+#include "lazyinit/ext4_tables.h"
+#include "lazyinit/features.h"
+#include "lazyinit/kernel_thread.h"
+#include "lazyinit/layered_targets.h"
 #include "lazyinit/memory_target.h"
-#include "lazyinit/mount_options.h"
-#include "lazyinit/scratch_target.h"
 #include "lazyinit/superblock.h"
 #include "lazyinit/verify.h"
 #include "lazyinit/zeroer.h"
 #include "support/draw.h"
 #include "support/lazy_images.h"
 #include "support/temp_dir.h"
-#include "util/crc32c.h"
+#include "util/bytes.h"
 
 namespace e4r::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lazyinit/journal.h"
+#include "lazyinit/mkfs.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/target.h"
 #include "support/process.h"

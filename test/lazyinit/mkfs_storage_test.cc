@@ -8,7 +8,7 @@
 
 #include "lazyinit/loop_device.h"
 #include "lazyinit/mkfs_case.h"
-#include "lazyinit/storage.h"
+#include "lazyinit/place.h"
 #include "support/process.h"
 
 namespace e4r::lazyinit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "lazyinit/mount_options.h"
+#include "lazyinit/kernel_thread.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lazyinit/inventory.h"
-#include "lazyinit/power.h"
+#include "lazyinit/layered_targets.h"
 #include "lazyinit/recording_target.h"
-#include "lazyinit/scratch_target.h"
+#include "lazyinit/throttle.h"
+#include "lazyinit/verify.h"
 #include "support/temp_dir.h"
 #include "util/rng.h"
 

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lazyinit/disable.h"
 #include "lazyinit/disk.h"
-#include "lazyinit/enable.h"
+#include "lazyinit/features.h"
 #include "lazyinit/recording_target.h"
 #include "lazyinit/tables.h"
 #include "lazyinit/zeroer.h"

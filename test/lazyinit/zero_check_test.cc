@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Checks that storage is already zero: completely, or by a sample.
-#include "lazyinit/zero_check.h"
+#include "lazyinit/verify.h"
 
 #include <gtest/gtest.h>
 

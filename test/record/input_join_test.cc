@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <gtest/gtest.h>
 
-#include "record/input_join.h"
 #include "record/input_reader.h"
+#include "record/merger.h"
 
 namespace e4r::record {
 namespace {

@@ -7,17 +7,13 @@
 #include <fstream>
 
 #include "record/freeze.h"
-#include "record/instance.h"
 #include "record/kernel_files.h"
 #include "record/merger.h"
-#include "record/output_watch.h"
 #include "record/recorder.h"
-#include "record/storage.h"
 #include "record/tracer.h"
 #include "record/volume.h"
-#include "record/volume_watch.h"
 #include "support/temp_dir.h"
-#include "util/little_endian.h"
+#include "util/bytes.h"
 
 namespace e4r::record {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/closing_counts.h"
+#include "replay/accounts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests where two runs of one trace first differ.
-#include "replay/decision_log.h"
+#include "replay/accounts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/fit.h"
+#include "replay/intake.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

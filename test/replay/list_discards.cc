@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "app/deciders.h"
 #include "app/inputs.h"
 #include "app/setups.h"
 #include "replay/engine.h"

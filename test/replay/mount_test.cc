@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/mount.h"
+#include "replay/load.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/numbered_queue.h"
+#include "replay/op_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests the order of allocations against a list of every allocated block.
-#include "replay/write_order.h"
+#include "replay/accounts.h"
 
 #include <gtest/gtest.h>
 

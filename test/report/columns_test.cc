@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "report/columns.h"
+#include "report/replay_report.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,7 @@
 
 #include <boost/json.hpp>
 
-#include "report/agreement_rows.h"
 #include "report/headline.h"
-#include "report/html_data.h"
-#include "report/html_text.h"
 #include "report/page.h"
 #include "report/replay_report.h"
 

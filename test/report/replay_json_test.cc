@@ -3,8 +3,6 @@
 
 #include <boost/json.hpp>
 
-#include "report/agreement_rows.h"
-#include "report/columns.h"
 #include "report/fragmented.h"
 #include "report/json_parts.h"
 #include "report/replay_report.h"

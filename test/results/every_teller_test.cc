@@ -9,14 +9,13 @@
 #include "hunt/hunt.h"
 #include "library/data.h"
 #include "report/aged.h"
-#include "report/columns.h"
 #include "report/json_parts.h"
+#include "report/replay_report.h"
 #include "results/rows.h"
 #include "review/review.h"
 #include "support/temp_dir.h"
-#include "sweep/line.h"
 #include "sweep/ranking.h"
-#include "sweep/results.h"
+#include "sweep/store.h"
 
 namespace e4r::results {
 namespace {

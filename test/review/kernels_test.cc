@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/deciders.h"
+#include "app/setups.h"
 #include "hunt/case_capture.h"
 #include "review/words.h"
 #include "support/ext2_images.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "state/bitmap.h"
+#include "state/buddy.h"
 
 #include <gtest/gtest.h>
 

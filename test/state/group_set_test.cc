@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "state/group_set.h"
+#include "state/group.h"
 
 #include <gtest/gtest.h>
 

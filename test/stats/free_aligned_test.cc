@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests aligned free pieces against a count block by block, and against dumpe2fs's free blocks.
-#include "stats/free_aligned.h"
+#include "stats/free_extents.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "image/image.h"
 #include "replay/load.h"
-#include "stats/settled.h"
+#include "stats/layout.h"
 #include "stats/shapes.h"
 #include "support/ext2_images.h"
 #include "support/model.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tests free chunks against counts cluster by cluster.
-#include "stats/free_chunks.h"
+#include "stats/free_extents.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "image/image.h"
 #include "replay/load.h"
-#include "stats/settled.h"
+#include "stats/layout.h"
 #include "stats/shapes.h"
 #include "support/ext2_images.h"
 #include "support/process.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "state/mounted_geometry.h"
+#include "state/group.h"
 
 namespace e4r::stats {
 

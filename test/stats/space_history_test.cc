@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stats/space_history.h"
+#include "stats/free_extents.h"
 
 #include <gtest/gtest.h>
 
-#include "stats/settled.h"
+#include "stats/layout.h"
 #include "support/model.h"
 
 namespace e4r::stats {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stats/space_map.h"
+#include "stats/free_extents.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "replay/follow.h"
-#include "replay/free_run.h"
-#include "replay/what_if.h"
+#include "replay/modes.h"
 #include "support/model.h"
 
 namespace e4r::test {

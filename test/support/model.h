@@ -2,9 +2,8 @@
 #pragma once
 
 // All tests of the model use the file systems, allocators and workloads of the conformance suite.
+#include "conformance/checks.h"
 #include "conformance/model_fs.h"
-#include "conformance/rig.h"
-#include "conformance/trace_writer.h"
 #include "conformance/workload.h"
 
 namespace e4r::test {

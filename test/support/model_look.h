@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "state/fs_state.h"
-#include "state/mb_group.h"
+#include "state/group.h"
 
 namespace e4r::test {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "replay/fit.h"
+#include "replay/intake.h"
 #include "replay/warm_start.h"
 #include "support/draw.h"
 #include "support/drivers.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sweep/advice.h"
+#include "sweep/ranking.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

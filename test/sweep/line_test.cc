@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sweep/line.h"
+#include "sweep/store.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sweep/lines.h"
-#include "sweep/results.h"
-#include "util/crc32c.h"
+#include "sweep/ranking.h"
+#include "util/bytes.h"
 
 namespace e4r::sweep {
 namespace {

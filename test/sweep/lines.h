@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "sweep/line.h"
 #include "sweep/manifest.h"
+#include "sweep/store.h"
 
 // Points made without a replay.
 namespace e4r::sweep {

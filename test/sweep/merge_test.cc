@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sweep/merge.h"
+#include "sweep/store.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "support/temp_dir.h"
 #include "sweep/lines.h"
-#include "sweep/results.h"
+#include "sweep/ranking.h"
 #include "util/file.h"
 
 namespace e4r::sweep {

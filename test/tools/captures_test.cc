@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "capture/capture.h"
-#include "capture/start_image.h"
+#include "capture/image_parts.h"
 #include "capture/writer.h"
 #include "support/ext2_images.h"
 #include "support/process.h"

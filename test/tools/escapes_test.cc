@@ -7,16 +7,16 @@
 #include <fstream>
 
 #include "capture/capture.h"
-#include "capture/start_image.h"
+#include "capture/image_parts.h"
 #include "capture/writer.h"
 #include "support/ext2_images.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
-#include "trace/output.h"
 #include "trace/trace.h"
-#include "util/escaped.h"
+#include "trace/writer.h"
 #include "util/file.h"
 #include "util/output.h"
+#include "util/text.h"
 
 namespace e4r::test {
 namespace {

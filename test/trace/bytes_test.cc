@@ -7,8 +7,8 @@
 
 #include <fstream>
 
-#include "trace/lines.h"
 #include "trace/support.h"
+#include "trace/text/scan.h"
 
 namespace e4r::trace {
 namespace {

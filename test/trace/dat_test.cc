@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "trace/buffer_stats.h"
 #include "trace/bytes.h"
 #include "trace/dat_builder.h"
+#include "trace/summary.h"
 #include "trace/support.h"
 #include "util/rng.h"
 

@@ -2,10 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "trace/e4t/block.h"
-#include "trace/e4t/facts.h"
 #include "trace/e4t/file.h"
-#include "trace/e4t/kind_tag.h"
-#include "trace/e4t/varint.h"
 #include "trace/random_events.h"
 #include "trace/support.h"
 #include "util/rng.h"

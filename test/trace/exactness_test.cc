@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "trace/exactness.h"
+#include "trace/inspection.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include "trace/e4t/file.h"
 #include "trace/random_events.h"
 #include "trace/support.h"
-#include "trace/text/printer.h"
+#include "trace/text/body.h"
 
 namespace e4r::trace {
 namespace {

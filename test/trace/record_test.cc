@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "trace/exactness.h"
+#include "trace/decoder.h"
+#include "trace/inspection.h"
 #include "trace/records.h"
 #include "trace/tep/decoder.h"
-#include "trace/wanted.h"
 #include "util/rng.h"
 
 namespace e4r::trace {

@@ -7,7 +7,7 @@
 
 #include "trace/random_events.h"
 #include "trace/support.h"
-#include "trace/text/printer.h"
+#include "trace/text/body.h"
 
 namespace e4r::trace {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "util/crc32c.h"
+#include "util/bytes.h"
 
 #include <gtest/gtest.h>
 

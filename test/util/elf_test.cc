@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "util/elf.h"
+#include "util/file.h"
 
 #include <gtest/gtest.h>
-
-#include "util/file.h"
 
 namespace e4r {
 namespace {

@@ -3,10 +3,8 @@
 
 #include <filesystem>
 
-#include "util/escaped.h"
 #include "util/file.h"
-#include "util/printable.h"
-#include "util/text_table.h"
+#include "util/text.h"
 
 namespace e4r {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "util/escaped.h"
+#include "util/text.h"
 
 namespace e4r::tools {
 

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "util/unfinished.h"
+#include "util/output.h"
 
 namespace e4r::tools {
 namespace {

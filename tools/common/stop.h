@@ -6,7 +6,7 @@
 namespace e4r::tools {
 
 // After this call, a signal that ends the program first removes unfinished files
-// (util/unfinished.h). Ignored signals stay ignored.
+// (util/output.h). Ignored signals stay ignored.
 void remove_unfinished_on_signals();
 
 // The effect of a second signal.

@@ -5,13 +5,12 @@
 #include <memory>
 
 #include "app/ageing.h"
-#include "app/deciders.h"
 #include "app/setups.h"
 #include "common/command.h"
 #include "common/print_line.h"
+#include "e4replay/convert_capture.h"
 #include "e4replay/kernel_log.h"
-#include "e4replay/start_image.h"
-#include "image/write_bitmaps.h"
+#include "image/bitmaps.h"
 #include "report/aged.h"
 #include "util/file.h"
 #include "util/units.h"

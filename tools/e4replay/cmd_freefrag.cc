@@ -7,10 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "app/opened_image.h"
+#include "app/inputs.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "image/write_bitmaps.h"
+#include "image/bitmaps.h"
 #include "report/free_space.h"
 #include "util/file.h"
 #include "util/units.h"

@@ -5,14 +5,14 @@
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
+#include "e4replay/convert_capture.h"
 #include "e4replay/kernel_log.h"
-#include "e4replay/side_options.h"
-#include "e4replay/start_image.h"
+#include "e4replay/options.h"
 #include "guest/kernel_file.h"
 #include "hunt/hunt.h"
 #include "util/file.h"
 #include "util/output.h"
-#include "util/shell.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {

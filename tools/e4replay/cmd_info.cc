@@ -9,11 +9,11 @@
 #include "capture/capture.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "e4replay/bundled.h"
+#include "e4replay/options.h"
 #include "image/image.h"
 #include "json/text.h"
-#include "util/escaped.h"
 #include "util/file.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {

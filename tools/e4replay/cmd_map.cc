@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-#include "app/opened_image.h"
+#include "app/inputs.h"
 #include "common/command.h"
 #include "common/stop.h"
 #include "report/space_picture.h"

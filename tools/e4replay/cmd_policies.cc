@@ -7,7 +7,7 @@
 #include "common/print_line.h"
 #include "plugin/load.h"
 #include "util/file.h"
-#include "util/text_table.h"
+#include "util/text.h"
 
 namespace e4r::tools {
 namespace cmd_policies {

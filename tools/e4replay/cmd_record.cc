@@ -13,8 +13,8 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
-#include "record/instance.h"
 #include "record/recorder.h"
+#include "record/tracer.h"
 #include "util/progress.h"
 #include "util/units.h"
 

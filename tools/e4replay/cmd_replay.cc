@@ -2,19 +2,18 @@
 #include <filesystem>
 
 #include "app/comparison.h"
-#include "app/deciders.h"
 #include "app/setups.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/version.h"
-#include "e4replay/input_options.h"
 #include "e4replay/kernel_log.h"
+#include "e4replay/options.h"
 #include "exports/decisions.h"
 #include "exports/perfetto.h"
-#include "image/write_bitmaps.h"
+#include "image/bitmaps.h"
 #include "replay/engine.h"
-#include "util/escaped.h"
 #include "util/file.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {

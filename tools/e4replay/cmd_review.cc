@@ -2,19 +2,18 @@
 #include <algorithm>
 #include <iterator>
 
-#include "app/capture_name.h"
+#include "app/inputs.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/version.h"
-#include "e4replay/bundled.h"
+#include "e4replay/convert_capture.h"
 #include "e4replay/kernel_log.h"
-#include "e4replay/side_options.h"
-#include "e4replay/start_image.h"
+#include "e4replay/options.h"
 #include "review/review.h"
 #include "review/words.h"
 #include "util/file.h"
 #include "util/output.h"
-#include "util/shell.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {

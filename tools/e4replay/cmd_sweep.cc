@@ -2,22 +2,20 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "app/deciders.h"
+#include "app/setups.h"
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "common/version.h"
-#include "e4replay/bundled.h"
 #include "e4replay/kernel_log.h"
+#include "e4replay/options.h"
 #include "plugin/load.h"
-#include "sweep/advice.h"
-#include "sweep/merge.h"
-#include "sweep/results.h"
+#include "sweep/ranking.h"
+#include "sweep/store.h"
 #include "sweep/sweep_html.h"
 #include "sweep/sweeper.h"
-#include "util/escaped.h"
 #include "util/file.h"
-#include "util/shell.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <algorithm>
 
-#include "app/deciders.h"
 #include "app/setups.h"
 #include "app/verification.h"
 #include "common/command.h"
 #include "common/print_line.h"
-#include "e4replay/input_options.h"
 #include "e4replay/kernel_log.h"
+#include "e4replay/options.h"
 #include "util/file.h"
 
 namespace e4r::tools {

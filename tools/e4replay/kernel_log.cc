@@ -2,7 +2,7 @@
 #include "e4replay/kernel_log.h"
 
 #include "common/command.h"
-#include "guest/console.h"
+#include "guest/guest.h"
 #include "util/file.h"
 
 namespace e4r::tools {

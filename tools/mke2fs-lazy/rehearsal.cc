@@ -5,18 +5,85 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/child.h"
+#include "lazyinit/mkfs.h"
 #include "lazyinit/target.h"
-#include "lazyinit/unreadable.h"
 #include "util/fd.h"
+#include "util/file.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {
+namespace {
+
+using lazyinit::MkfsOptions;
+using lazyinit::MkfsOutcome;
+using lazyinit::TableInit;
+
+std::string tables_line(const MkfsOutcome& o) {
+  std::string text = fmt::format("{} groups: {} tables zeroed, {} found zero, {} lazy",
+                                 format_count(o.groups), format_count(o.zeroing.zeroed),
+                                 format_count(o.zeroing.found_zero), format_count(o.lazy));
+  if (o.believed != 0) text += fmt::format(", {} believed zero", format_count(o.believed));
+  if (o.zeroing.unreadable != 0)
+    text +=
+        fmt::format("; {} could not be read, and were zeroed", format_count(o.zeroing.unreadable));
+  return text;
+}
+
+std::string sample_line(const MkfsOptions& options, const MkfsOutcome& o) {
+  const lazyinit::Checked& c = o.checked;
+  if (options.verify_all || c.blocks == c.blocks_total)
+    return fmt::format("verified: all {} blocks read as zeros", format_count(c.blocks));
+  return fmt::format("verified: a sample of {} blocks of {} reads as zeros (seed {})",
+                     format_count(c.blocks), format_count(c.blocks_total), o.seed);
+}
+
+std::string tables_bytes(const MkfsOutcome& o) {
+  return fmt::format(
+      "{} of inode tables: {} written, {} zeroed by the storage, {} avoided, {} left for later",
+      format_size(o.table_bytes), format_size(o.zeroing.bytes_written),
+      format_size(o.zeroing.bytes_zeroed), format_size(o.table_bytes_avoided),
+      format_size(o.table_bytes_later));
+}
+
+std::string journal_bytes(const MkfsOutcome& o) {
+  return fmt::format("{} of journal: {} written, {} zeroed by the storage, {} avoided",
+                     format_size(o.journal_bytes), format_size(o.journal_written),
+                     format_size(o.journal_zeroed), format_size(o.journal_avoided));
+}
+
+}  // namespace
+
+std::string mkfs_summary(const MkfsOptions& options, const MkfsOutcome& outcome,
+                         const Place& place) {
+  std::string text;
+  const auto line = [&text](const std::string& words) {
+    text += "mke2fs-lazy: " + escaped(words) + "\n";
+  };
+  if (options.changes_tables() && outcome.group_checksums) {
+    line(tables_line(outcome));
+    if (outcome.believed != 0) line(sample_line(options, outcome));
+    line(tables_bytes(outcome));
+  }
+  if (outcome.journal_bytes != 0) line(journal_bytes(outcome));
+  if (options.init_itable) line("mount options in the superblock: " + options.init_itable->text());
+  if (!place.device)
+    line(fmt::format("{} allocated of the {} of {}", format_size(place.allocated),
+                     format_size(place.size), place.path));
+  const bool sparse = !place.device && place.allocated < outcome.table_bytes;
+  if (outcome.lazy != 0 && options.init == TableInit::lazy && sparse)
+    line("holes of the file read as zeros: itable_init=probe would mark their tables at no cost");
+  return text;
+}
+
 namespace {
 
 using lazyinit::MkfsOptions;
@@ -129,6 +196,81 @@ Result<MadeReadable> make_readable(const std::string& mke2fs, const std::string&
           Target::open(options.device, Target::Access::write));
   E4R_TRY(const std::uint64_t written, lazyinit::write_unreadable(*target, pages));
   return MadeReadable{written, rehearsal.block_size()};
+}
+
+namespace {
+
+constexpr const char* kDirectory = "E2FSPROGS_UNDO_DIR";
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+std::string configured_directory() {
+  const char* named = std::getenv("MKE2FS_CONFIG");
+  const auto text = read_file(named != nullptr ? named : "/etc/mke2fs.conf");
+  return (text.ok() ? undo_dir_in(*text) : std::nullopt).value_or("/var/lib/e2fsprogs");
+}
+
+std::string directory() {
+  if (const char* given = std::getenv(kDirectory); given != nullptr) return given;
+  std::string found = configured_directory();
+  ::setenv(kDirectory, found.c_str(), 1);
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::string> undo_dir_in(const std::string& text) {
+  std::istringstream lines(text);
+  bool in_defaults = false;
+  for (std::string line; std::getline(lines, line);) {
+    const std::string_view words = trimmed(line);
+    if (words.starts_with('[')) {
+      in_defaults = words.starts_with("[defaults]");
+      continue;
+    }
+    const std::size_t equals = words.find('=');
+    if (!in_defaults || equals == std::string_view::npos) continue;
+    if (trimmed(words.substr(0, equals)) != "undo_dir") continue;
+    std::string_view value = trimmed(words.substr(equals + 1));
+    if (value.starts_with('"')) {
+      value.remove_prefix(1);
+      value = value.substr(0, value.find('"'));
+    }
+    return std::string(value);
+  }
+  return std::nullopt;
+}
+
+UndoFile::UndoFile(const lazyinit::MkfsOptions& options) : path_(options.undo_file) {
+  if (path_.empty()) {
+    const std::string place = directory();
+    if (place.empty() || place == "none" || ::access(place.c_str(), W_OK) != 0) return;
+    const std::string& device = options.device;
+    path_ = place + "/mke2fs-" + device.substr(device.find_last_of('/') + 1) + ".e2undo";
+  }
+  before_ = look();
+}
+
+bool UndoFile::Identity::same_as(const Identity& other) const {
+  return inode == other.inode && changed.tv_sec == other.changed.tv_sec &&
+         changed.tv_nsec == other.changed.tv_nsec;
+}
+
+std::optional<UndoFile::Identity> UndoFile::look() const {
+  struct stat st = {};
+  if (path_.empty() || ::stat(path_.c_str(), &st) != 0) return std::nullopt;
+  return Identity{st.st_ino, st.st_ctim};
+}
+
+std::optional<std::string> UndoFile::made() const {
+  const auto now = look();
+  if (!now || (before_ && before_->same_as(*now))) return std::nullopt;
+  return path_;
 }
 
 }  // namespace e4r::tools

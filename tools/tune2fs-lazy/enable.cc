@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "lazyinit/enable.h"
-
 #include <memory>
 
 #include "common/command.h"
 #include "common/print_line.h"
-#include "lazyinit/orphan_file.h"
+#include "common/stop.h"
+#include "lazyinit/features.h"
+#include "lazyinit/verify.h"
 #include "tune2fs-lazy/session.h"
 #include "tune2fs-lazy/tune2fs.h"
-#include "tune2fs-lazy/zeroing.h"
+#include "util/parallel.h"
 #include "util/units.h"
 
 namespace e4r::tools {
@@ -88,6 +88,103 @@ const Command& enable_command() {
       "  tune2fs-lazy enable old.img --feature metadata_csum\n"
       "  tune2fs-lazy enable old.img --probe             and flag the tables that are zero\n",
       cmd_enable::declare};
+  return kCommand;
+}
+
+namespace cmd_disable {
+namespace {
+
+using lazyinit::FileSystem;
+
+struct Options {
+  ImageOptions image;
+  unsigned threads = 1;
+  bool no_progress = false;
+};
+
+// Takes the flags from tables that are not zero. Then zeroes every table without a flag, unless it
+// is zero already.
+Status make_all_zero(const Options& options, const Session& session) {
+  const unsigned threads = thread_count(options.threads);
+  E4R_TRY(const auto verified,
+          lazyinit::verify_tables(*session.target, *session.tables, session.tables->tables(),
+                                  threads, &stop_on_signals()));
+  if (verified.stopped) return error("stopped; nothing has been changed");
+  if (!verified.lies.empty())
+    print_line("{} flagged ITABLE_ZEROED, but not zero", groups_text(verified.lies.size()));
+  std::vector<std::uint32_t> not_zero = lazyinit::groups_of(verified.lies);
+  not_zero.insert(not_zero.end(), verified.with_deleted.begin(), verified.with_deleted.end());
+  E4R_CHECK(lazyinit::retract(*session.target, *session.tables, not_zero));
+  const auto groups = groups_to_do(*session.tables);
+  if (groups.empty()) return {};
+  lazyinit::ZeroOptions how;
+  how.threads = threads;
+  how.probe = true;
+  Progress progress(!options.no_progress);
+  E4R_TRY(const auto outcome, zero_with_progress(session, groups, how, progress));
+  print_outcome(outcome, options.image);
+  if (outcome.stopped)
+    return error(
+        "stopped: the file system is consistent and still lazy; the same command goes on from "
+        "here");
+  return {};
+}
+
+Status refuse_undo(const Options& options) {
+  if (options.image.undo.empty()) return {};
+  return error(
+      "--undo does not reach what tune2fs rewrites to drop metadata_csum: copy the image instead");
+}
+
+Result<int> run(const Options& options) {
+  E4R_TRY(const auto lock, lock_image(options.image));
+  FileSystem::Checksums was = FileSystem::Checksums::none;
+  {
+    E4R_TRY(const Session session, open_to_look(options.image, lock));
+    E4R_CHECK(need_checksums(session));
+    E4R_CHECK(lazyinit::bitmaps_readable(*session.target));
+    was = session.tables->file_system().checksums;
+    if (was == FileSystem::Checksums::metadata_csum) {
+      E4R_CHECK(refuse_undo(options));
+      E4R_CHECK(lazyinit::freshly_checked(*session.target));
+      E4R_CHECK(lazyinit::orphan_file_readable(*session.target));
+    }
+  }
+  {
+    E4R_TRY(const Session session, open_to_write(options.image, lock));
+    E4R_CHECK(make_all_zero(options, session));
+    E4R_TRY(const auto slack, lazyinit::zero_slack(*session.target, *session.tables));
+    if (slack != 0)
+      print_line("{}zeroed stale inodes beside used ones in {}", would(options.image),
+                 groups_text(slack));
+    E4R_CHECK(lazyinit::write_out_groups(*session.target));
+    if (was == FileSystem::Checksums::uninit_bg)
+      E4R_CHECK(lazyinit::drop_group_checksums(*session.target));
+  }
+  if (was == FileSystem::Checksums::metadata_csum)
+    E4R_CHECK(change_metadata_csum(options.image, "^metadata_csum,^uninit_bg", lock));
+  print_line("{}: {}initialised every table and dropped {}", options.image.image,
+             would(options.image), name_of(was));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CommandLine& app) {
+  auto options = std::make_shared<Options>();
+  declare_image(app, options->image, true);
+  app.add_option("--threads", options->threads, "groups at a time (0: one per CPU)").type_name("N");
+  app.add_flag("--no-progress", options->no_progress, "no progress line");
+  return on_image(options, run);
+}
+
+}  // namespace
+}  // namespace cmd_disable
+
+const Command& disable_command() {
+  static const Command kCommand = {
+      "disable", "initialise every table, then drop the feature that makes it lazy",
+      "  tune2fs-lazy disable disk.img\n"
+      "  tune2fs-lazy disable /dev/vg/data --threads 0 --dry-run\n",
+      cmd_disable::declare};
   return kCommand;
 }
 

@@ -5,13 +5,11 @@
 
 #include "common/command.h"
 #include "common/print_line.h"
-#include "lazyinit/inventory.h"
 #include "lazyinit/kernel_thread.h"
-#include "lazyinit/mount_options.h"
-#include "lazyinit/power.h"
+#include "lazyinit/throttle.h"
+#include "lazyinit/verify.h"
 #include "tune2fs-lazy/mounted.h"
 #include "tune2fs-lazy/session.h"
-#include "tune2fs-lazy/zeroing.h"
 #include "util/parallel.h"
 #include "util/units.h"
 

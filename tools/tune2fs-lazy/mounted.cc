@@ -6,7 +6,7 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "common/stop.h"
-#include "lazyinit/lock.h"
+#include "lazyinit/in_use.h"
 #include "tune2fs-lazy/session.h"
 #include "util/progress.h"
 #include "util/units.h"

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "lazyinit/inventory.h"
 #include "lazyinit/kernel_thread.h"
 #include "lazyinit/target.h"
+#include "lazyinit/verify.h"
 #include "util/status.h"
 
 namespace e4r::tools {

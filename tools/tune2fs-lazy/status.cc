@@ -6,14 +6,13 @@
 #include "common/command.h"
 #include "common/print_line.h"
 #include "json/text.h"
-#include "lazyinit/inventory.h"
 #include "lazyinit/kernel_thread.h"
-#include "lazyinit/mount_options.h"
-#include "lazyinit/storage.h"
+#include "lazyinit/place.h"
+#include "lazyinit/verify.h"
 #include "tune2fs-lazy/mounted.h"
 #include "tune2fs-lazy/session.h"
-#include "util/file_id.h"
-#include "util/text_table.h"
+#include "util/fd.h"
+#include "util/text.h"
 #include "util/units.h"
 
 namespace e4r::tools {

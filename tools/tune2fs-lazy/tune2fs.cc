@@ -2,13 +2,18 @@
 #include "tune2fs-lazy/tune2fs.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "common/child.h"
+#include "common/command.h"
 #include "common/print_line.h"
-#include "lazyinit/enable.h"
-#include "lazyinit/orphan_file.h"
+#include "lazyinit/features.h"
+#include "lazyinit/kernel_thread.h"
+#include "lazyinit/verify.h"
+#include "tune2fs-lazy/session.h"
+#include "util/units.h"
 
 namespace e4r::tools {
 namespace {
@@ -62,6 +67,104 @@ Status change_metadata_csum(const ImageOptions& options, const std::string& feat
         "e2fsck -fyD {}, then the same command once more",
         options.image, features, options.image);
   return {};
+}
+
+namespace cmd_set {
+namespace {
+
+struct Options {
+  ImageOptions image;
+  std::string value;
+};
+
+std::string quoted(const std::string& text) {
+  return text.empty() ? "none" : "'" + text + "'";
+}
+
+Result<int> run(const Options& options) {
+  const auto wanted = lazyinit::parse_init_itable(options.value);
+  if (!wanted.ok()) return usage_error(wanted.error().message);
+  E4R_TRY(const auto lock, lock_image(options.image));
+  E4R_TRY(const Session session, open_to_write(options.image, lock));
+  const std::string before = session.tables->mount_options();
+  E4R_TRY(const std::string after, lazyinit::with_init_itable(before, *wanted));
+  if (after != before) {
+    E4R_CHECK(session.tables->set_mount_options(after));
+    E4R_CHECK(session.tables->flush());
+    E4R_CHECK(session.target->sync());
+  }
+  print_line("{}: mount options in the superblock: {}{}", session.target->path(),
+             options.image.dry_run ? "would be " : "", quoted(after));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CommandLine& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("value", options->value, "init_itable=N, noinit_itable or default")
+      .required()
+      .type_name("OPTION");
+  declare_image(app, options->image, true);
+  return on_image(options, run);
+}
+
+}  // namespace
+}  // namespace cmd_set
+
+const Command& set_command() {
+  static const Command kCommand = {
+      "set", "the kernel thread's wait multiplier, kept in the superblock",
+      "  tune2fs-lazy set init_itable=2 disk.img         sleep twice as long as it works\n"
+      "  tune2fs-lazy set noinit_itable disk.img         never by the kernel\n"
+      "  tune2fs-lazy set default disk.img               as if nothing had been set\n",
+      cmd_set::declare};
+  return kCommand;
+}
+
+namespace cmd_rearm {
+namespace {
+
+struct Options {
+  ImageOptions image;
+  std::string groups;
+};
+
+Result<int> run(const Options& options) {
+  E4R_TRY(const auto lock, lock_image(options.image));
+  E4R_TRY(const Session session, open_to_write(options.image, lock));
+  E4R_CHECK(need_checksums(session));
+  const auto tables = session.tables->tables();
+  const auto range = parse_groups(options.groups, session.tables->file_system().groups);
+  if (!range.ok()) return usage_error(range.error().message);
+  std::uint64_t cleared = 0;
+  for (std::uint32_t group = range->first; group <= range->last; ++group) {
+    cleared += tables[group].zeroed;
+    session.tables->set_zeroed(group, false);
+  }
+  E4R_CHECK(session.tables->flush());
+  E4R_CHECK(session.target->sync());
+  print_line("{}: {}cleared ITABLE_ZEROED of {}; {} to zero now", session.target->path(),
+             would(options.image), groups_text(cleared),
+             format_size(lazyinit::take_inventory(session.tables->tables()).bytes_to_do));
+  return kDone;
+}
+
+std::function<Result<int>()> declare(CommandLine& app) {
+  auto options = std::make_shared<Options>();
+  declare_image(app, options->image, true);
+  app.add_option("--groups", options->groups, "only these: 7, 3-9 or 100-").type_name("A-B");
+  return on_image(options, run);
+}
+
+}  // namespace
+}  // namespace cmd_rearm
+
+const Command& rearm_command() {
+  static const Command kCommand = {
+      "rearm", "clear ITABLE_ZEROED, so that tables are initialised again",
+      "  tune2fs-lazy rearm restored.img                 restored onto a disk that was not zero\n"
+      "  tune2fs-lazy rearm --groups 100-199 disk.img\n",
+      cmd_rearm::declare};
+  return kCommand;
 }
 
 }  // namespace e4r::tools

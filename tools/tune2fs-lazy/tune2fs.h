@@ -10,7 +10,7 @@ namespace e4r::tools {
 
 // Runs the installed tune2fs (PATH, then /usr/sbin and /sbin) with "-O FEATURES IMAGE", which sets
 // or drops metadata_csum. Then gives the orphan file its checksums, which tune2fs forgets
-// (lazyinit/orphan_file.h), and takes ITABLE_ZEROED from groups that had no such flag before. With
+// (lazyinit/features.h), and takes ITABLE_ZEROED from groups that had no such flag before. With
 // --dry-run it only says so.
 //
 // Prints what tune2fs says. tune2fs may ask for e2fsck -fD if a directory block has no room for a

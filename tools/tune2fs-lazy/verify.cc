@@ -7,7 +7,6 @@
 #include "common/print_line.h"
 #include "common/stop.h"
 #include "tune2fs-lazy/session.h"
-#include "tune2fs-lazy/zeroing.h"
 #include "util/parallel.h"
 #include "util/units.h"
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "trace/dat/cursor.h"
-
 namespace e4r::trace::dat {
 namespace {
 

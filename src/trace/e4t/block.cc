@@ -5,8 +5,6 @@
 #include <array>
 #include <type_traits>
 
-#include "trace/e4t/kind_tag.h"
-
 namespace e4r::trace::e4t {
 namespace {
 

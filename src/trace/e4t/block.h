@@ -12,6 +12,73 @@
 
 namespace e4r::trace::e4t {
 
+// Varints hold seven bits per byte, lowest first; the top bit says that more bytes follow.
+inline constexpr int kMaxVarint = 10;
+
+inline std::uint8_t* put_varint(std::uint8_t* p, std::uint64_t value) {
+  while (value >= 0x80) {
+    *p++ = static_cast<std::uint8_t>(value | 0x80);
+    value >>= 7;
+  }
+  *p++ = static_cast<std::uint8_t>(value);
+  return p;
+}
+
+// The value of a varint of several bytes, and the position after it.
+struct LongVarint {
+  std::uint64_t value;
+  const std::uint8_t* end;
+};
+inline LongVarint get_rest(const std::uint8_t* p, std::uint64_t value) {
+  value &= 0x7f;
+  for (int shift = 7; shift < 7 * kMaxVarint; shift += 7) {
+    const std::uint64_t byte = *p++;
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return {value, p};
+}
+
+// Reads at most kMaxVarint bytes, which must be readable. Drops bits beyond 64. The first branch
+// serves most numbers: they have one byte.
+inline std::uint64_t get_varint(const std::uint8_t*& p) {
+  const std::uint64_t first = *p++;
+  if (first < 0x80) return first;
+  const LongVarint whole = get_rest(p, first);
+  p = whole.end;
+  return whole.value;
+}
+
+// Maps differences of either sign to small numbers: 0, -1, 1, -2, ... -> 0, 1, 2, 3, ...
+constexpr std::uint64_t zigzag(std::uint64_t difference) {
+  return difference << 1 ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t unzigzag(std::uint64_t code) {
+  return code >> 1 ^ (0 - (code & 1));
+}
+
+// The kind of an event occupies five bits of its first byte. The value 31 is an escape: a varint
+// with the kind minus 31 follows the first byte.
+inline constexpr std::uint8_t kKindBits = 0x1f;
+inline constexpr std::uint32_t kEscapedKind = 31;
+
+// Writes the first byte and, if needed, the escaped kind. Leaves bits 5 to 7 clear.
+inline std::uint8_t* put_kind(std::uint8_t* p, std::uint32_t kind) {
+  if (kind < kEscapedKind) {
+    *p++ = static_cast<std::uint8_t>(kind);
+    return p;
+  }
+  *p++ = kEscapedKind;
+  return put_varint(p, kind - kEscapedKind);
+}
+
+// Reads the kind. `p` points after the first byte and moves past the escaped kind. kMaxVarint bytes
+// must be readable at `p`.
+inline std::uint64_t get_kind(std::uint8_t first, const std::uint8_t*& p) {
+  const std::uint32_t kind = first & kKindBits;
+  return kind < kEscapedKind ? kind : kEscapedKind + get_varint(p);
+}
+
 // Events are packed in independent blocks. docs/trace-format.md describes the bytes.
 inline constexpr std::uint32_t kBlockEvents = 8192;       // the most events in a block
 inline constexpr std::size_t kBlockBytes = 16u << 10;     // a block of this size is full

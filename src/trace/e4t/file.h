@@ -6,9 +6,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trace/bytes.h"
 #include "trace/e4t/block.h"
+#include "trace/event.h"
+#include "trace/summary.h"
 #include "trace/trace.h"
 #include "util/status.h"
 
@@ -48,5 +51,47 @@ class Writer {
 // trace skips damaged blocks and accepts a missing end, with warnings.
 [[nodiscard]] std::unique_ptr<Trace> e4t_trace(std::unique_ptr<ByteSource> bytes, std::string name,
                                                const OpenOptions& options);
+
+// Packed events in memory: the blocks of a file without its frames.
+class Store {
+ public:
+  void add(std::span<const Event> events);
+  // Adds a block of `events` events that a BlockEncoder has made. Must not be mixed with add().
+  void add_packed(std::span<const std::uint8_t> payload, std::uint32_t events);
+  // Makes everything readable. Call it after the last add().
+  void finish();
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
+
+  // Returns a reader from the beginning that shares ownership of `store`. Several threads may each
+  // have a reader.
+  [[nodiscard]] static std::unique_ptr<EventSource> read(std::shared_ptr<const Store> store);
+
+ private:
+  class Reader;
+  struct Block {
+    std::size_t offset;
+    std::uint32_t size;
+    std::uint32_t events;
+  };
+  void seal();
+
+  BlockEncoder encoder_;
+  std::vector<std::uint8_t> bytes_;
+  std::vector<Block> blocks_;
+};
+
+// The payload of an end frame: counts of what precedes it, and the part of a summary that does not
+// follow from the events.
+struct Totals {
+  std::uint64_t blocks = 0, events = 0;
+  std::uint32_t chain = 0;
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+[[nodiscard]] std::vector<std::uint8_t> encode_facts(const Totals& totals,
+                                                     const TraceSummary& summary);
+// Skips facts of later versions. Returns false if the payload is damaged.
+[[nodiscard]] bool decode_facts(std::span<const std::uint8_t> payload, Totals& totals,
+                                TraceSummary& summary);
 
 }  // namespace e4r::trace::e4t

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "trace/event.h"
-#include "trace/text/flags.h"
+#include "trace/text/names.h"
 
 namespace e4r::trace {
 

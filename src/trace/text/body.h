@@ -10,7 +10,7 @@
 #include "trace/event.h"
 #include "trace/summary.h"
 #include "trace/tep/record.h"
-#include "trace/text/criterion.h"
+#include "trace/text/names.h"
 #include "trace/text/scan.h"
 #include "util/status.h"
 
@@ -64,5 +64,13 @@ struct OpenOptions;
 // Appends the body as a kernel of that generation prints it (6.1 if unknown). Values that Event
 // does not hold (uid, gid and blocks of an inode, sync and head of a commit) are printed as 0.
 void print_body(std::string& out, const Event& event, Generation generation);
+
+// Appends the header of an ftrace text.
+void print_ftrace_header(std::string& out);
+
+// Appends an event as ftrace prints it, with "<...>" as the task's name and six digits of time, or
+// nine if needed. Reading it back gives the same event, except for the time of a lost_events
+// marker, which ftrace does not print.
+void print_ftrace_event(std::string& out, const Event& event, Generation generation);
 
 }  // namespace e4r::trace

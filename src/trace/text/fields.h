@@ -15,7 +15,7 @@
 #include "trace/event.h"
 #include "trace/tep/record.h"
 #include "trace/text/body.h"
-#include "trace/text/flags.h"
+#include "trace/text/names.h"
 #include "trace/text/scan.h"
 
 // The vocabulary in which body.cc describes each event's body, in text and in the kernel's binary

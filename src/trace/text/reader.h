@@ -17,4 +17,8 @@ namespace e4r::trace {
 [[nodiscard]] std::unique_ptr<Trace> text_trace(std::unique_ptr<ByteSource> bytes, Format format,
                                                 std::string name, const OpenOptions& options);
 
+// Recognises trace forms that lack information a replay needs, by the first bytes of a file.
+// Returns a message that names the form and what to give instead; empty for all others.
+[[nodiscard]] std::string_view foreign_form(std::string_view head);
+
 }  // namespace e4r::trace

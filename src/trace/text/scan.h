@@ -5,9 +5,60 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "trace/bytes.h"
+
 namespace e4r::trace {
+
+// Cuts a ByteSource into lines. Copies only the lines that span two chunks.
+class LineReader {
+ public:
+  // Longer lines are cut into pieces of this many bytes. No line of a real trace comes near it.
+  static constexpr std::size_t kMaxLine = 1 << 20;
+
+  explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+
+  // Moves to the next line; returns false at the end. line() is then that line without its newline
+  // and carriage return, valid until the next call. The byte after it is readable and not a digit.
+  [[nodiscard]] Result<bool> next() {
+    const std::string_view window = rest_.substr(0, kMaxLine);
+    const char* newline =
+        window.empty() ? nullptr
+                       : static_cast<const char*>(std::memchr(window.data(), '\n', window.size()));
+    if (newline == nullptr) return next_across_chunks();
+    take(std::string_view(rest_.data(), static_cast<std::size_t>(newline - rest_.data())));
+    rest_.remove_prefix(line_bytes_ + 1);
+    return true;
+  }
+
+  [[nodiscard]] std::string_view line() const { return line_; }
+  // 1 for the first line.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  // False when the input ended within line().
+  [[nodiscard]] bool terminated() const { return terminated_; }
+  [[nodiscard]] const ByteSource& source() const { return *source_; }
+
+ private:
+  void take(std::string_view line) {
+    line_bytes_ = line.size();
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    line_ = line;
+    ++number_;
+  }
+  Result<bool> next_across_chunks();
+
+  std::unique_ptr<ByteSource> source_;
+  std::string_view rest_;  // the unread part of the current chunk
+  std::string_view line_;
+  std::string carry_;  // a line that spans two chunks
+  std::size_t line_bytes_ = 0;
+  std::uint64_t number_ = 0;
+  bool terminated_ = true;
+};
 
 // A position in a line. The byte at `end` is readable and not a digit (LineReader ensures it), so
 // runs of digits need no bound check. Functions return whether they matched. After false, `p` lies
@@ -90,5 +141,37 @@ struct Scan {
     return text.size() < 20 || (text.size() == 20 && text <= "18446744073709551615");
   }
 };
+
+// The part of a line before an event's body.
+struct Prefix {
+  std::uint32_t pid = 0;
+  std::uint16_t cpu = 0;
+  std::uint64_t time_ns = 0;
+  std::string_view system;  // "ext4"; only perf prints it
+  std::string_view name;    // "ext4_free_blocks"
+  bool has_cpu = true;      // perf script can omit it
+  bool has_body = true;     // false for a function tracer's line
+};
+
+// Both functions read a whole prefix and leave the scan at the body. They return false if the line
+// has no prefix. Task names may hold spaces, dashes, brackets and colons. Each tool ends them at a
+// fixed column; where that fails, every place after which the rest matches exactly is tried.
+
+// "task-pid  (tgid) [cpu] flags time: name: " of ftrace, with or without tgid and flags. Also reads
+// the latency format ("task-pid cpuflags time us: name: ") and trace-cmd report, which pads the
+// name.
+[[nodiscard]] bool read_ftrace_prefix(Scan& scan, Prefix& prefix);
+
+// "task pid/tid [cpu] time: system:name: " of perf script. pid or tid, and the cpu, may be missing.
+[[nodiscard]] bool read_perf_prefix(Scan& scan, Prefix& prefix);
+
+// A line that reports lost events: "CPU:1 [LOST 12 EVENTS]" (ftrace), "CPU:1 [12 EVENTS DROPPED]"
+// (trace-cmd), "LOST 12 events!" (perf). "PERF_RECORD_LOST lost 12" of perf script has an event's
+// prefix, so read_perf_prefix reads it.
+struct LostMarker {
+  std::uint16_t cpu = 0;
+  std::uint64_t count = 0;  // 0: unknown
+};
+[[nodiscard]] std::optional<LostMarker> read_lost_marker(std::string_view line);
 
 }  // namespace e4r::trace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "ext4/request_flags.h"
+#include "ext4/criterion.h"
 
 namespace e4r::test::random {
 

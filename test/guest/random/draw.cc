@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 
-#include "ext4/request_flags.h"
+#include "ext4/criterion.h"
 
 namespace e4r::test::random {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "allocator/model.h"
-#include "ext4/request_flags.h"
+#include "ext4/criterion.h"
 #include "guest/random/account.h"
 #include "guest/random/contest.h"
 #include "guest/random/draw.h"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "allocator/policy.h"
+
+#include <algorithm>
+#include <array>
+
+// One row per file in policies/, named after the object that the file defines. Policies of kernels
+// are in the order in which kernels adopted their rules: 6.12.77 took over the rules of 6.17.
+// clang-format off
+#define E4R_POLICIES(row)   \
+  row(linear)               \
+  row(legacy)               \
+  row(cr1_5)                \
+  row(linux_6_5)            \
+  row(linux_6_14)           \
+  row(linux_6_12)           \
+  row(linux_7_3)            \
+  row(linux_7_3_group_goal) \
+  row(rotalloc)             \
+  row(rotalloc_own_goal)    \
+  row(low_first)            \
+  row(spread_by_cpu)        \
+  row(spread_by_inode)      \
+  row(forcealign)
+// clang-format on
+
+namespace e4r::allocator {
+
+namespace policies_of_files {
+#define E4R_DECLARE(name) extern const Policy name;
+E4R_POLICIES(E4R_DECLARE)
+#undef E4R_DECLARE
+}  // namespace policies_of_files
+
+namespace {
+
+#define E4R_ADDRESS(name) &policies_of_files::name,
+constexpr auto kPolicies = std::to_array<const Policy*>({E4R_POLICIES(E4R_ADDRESS)});
+#undef E4R_ADDRESS
+
+}  // namespace
+
+std::span<const Policy* const> policies() {
+  return kPolicies;
+}
+
+const Policy* find_policy(std::string_view name) {
+  const auto* const found = std::find_if(kPolicies.begin(), kPolicies.end(), [&](const Policy* p) {
+    return p->name == name || (!p->alias.empty() && p->alias == name);
+  });
+  return found == kPolicies.end() ? nullptr : *found;
+}
+
+state::GroupIndex group_index(const Policy& policy, const Tunables& tunables) {
+  const bool optimized = !policy.walk_only && tunables.mb_optimize_scan != 0;
+  return optimized ? policy.kernel.groups.index : state::GroupIndex::none;
+}
+
+}  // namespace e4r::allocator

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "image/files.h"
+#include "image/image.h"
+#include "image/input_file.h"
+#include "util/fd.h"
+#include "util/output.h"
+#include "util/status.h"
+
+namespace e4r::image {
+
+// Reads block bitmaps from their blocks, adjacent ones in one read. Use one reader per thread. A
+// reader has its own buffers and sets the faults only of the groups that it is asked to read.
+class BitmapReader {
+ public:
+  struct Source {
+    const InputFile& file;
+    const SuperblockInfo& superblock;
+    const Layout& layout;
+    std::span<GroupInfo> groups;
+    ext2_filsys fs;
+  };
+  using Visit = std::function<void(GroupNumber group, std::span<const std::uint64_t> words)>;
+
+  explicit BitmapReader(const Source& source);
+
+  // Visits the groups [first, last) in order, with bitmaps as from Image::bitmap(). Sets the fault
+  // of each group that turns out bad.
+  void read(GroupNumber first, GroupNumber last, const Visit& visit);
+
+ private:
+  [[nodiscard]] bool on_disk(GroupNumber group) const;
+  [[nodiscard]] GroupNumber end_of_run(GroupNumber first, GroupNumber last) const;
+  void fetch(GroupNumber first, GroupNumber end);
+  [[nodiscard]] GroupFault decode(GroupNumber group, std::span<const std::byte> raw);
+  void load(GroupNumber group, GroupNumber run_first);
+  [[nodiscard]] std::span<std::byte> slot(std::size_t index, std::size_t count = 1);
+
+  Source source_;
+  std::vector<std::byte> buffer_;     // the bitmap blocks of the current run
+  std::vector<bool> readable_;        // one entry per block of the run
+  std::vector<std::uint64_t> words_;  // the bitmap of the group under visit
+};
+
+// The new bitmap of a group in the form of Image::bitmap(); empty to leave the group unchanged.
+// Valid until the next call.
+using NewBitmap = std::function<std::span<const std::uint64_t>(GroupNumber group)>;
+
+// Makes `out` a sparse copy of the image `source` with other block bitmaps: each group's bitmap,
+// its descriptor's free count and flags, the superblock's free count, and the checksums of all of
+// them. Nothing else changes, nor does the time of the last write: inodes are the source's, so
+// e2fsck will find blocks that are in use and belong to nobody. `out` is an output that needs a
+// regular file (util/output.h); it must not be `source`.
+[[nodiscard]] Status write_with_bitmaps(const std::string& source, const OutputName& out,
+                                        const NewBitmap& bitmap);
+
+// The same in an anonymous file in that directory (util/output.h).
+[[nodiscard]] Result<Fd> anonymous_with_bitmaps(const std::string& source,
+                                                const std::string& directory,
+                                                const NewBitmap& bitmap);
+
+// Makes `out` a sparse copy of the image, under the same rules.
+[[nodiscard]] Status write_copy(const std::string& source, const OutputName& out);
+
+// Removes from an image's superblock what identifies its owner: label, UUID, mount point, times,
+// mount options, the last errors. Checksums remain valid: their seed is kept (metadata_csum_seed)
+// or they are recomputed. Changes the image in place; it must be a copy.
+[[nodiscard]] Status scrub(const std::string& path);
+
+}  // namespace e4r::image

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/modes.h"
+
+#include <algorithm>
+
+#include "replay/dictation.h"
+
+namespace e4r::replay {
+
+namespace {
+
+// The mode that the closing event of a search shows.
+allocator::Mode mode_of(const Op& op) {
+  const std::uint32_t flags = op.closing.flags;
+  if ((flags & mb::hint_group_alloc) != 0) return allocator::Mode::group;
+  if ((flags & mb::stream_alloc) != 0) return allocator::Mode::stream;
+  return (flags & mb::hint_noprealloc) != 0 ? allocator::Mode::noprealloc
+                                            : allocator::Mode::unknown;
+}
+
+}  // namespace
+
+void Follow::decide(const Op& op) {
+  allocator::Inputs known;
+  if (!op.closing.prealloc && is_data(op)) known.mode = mode_of(op);
+  const allocator::Request request = request_of(op, known);
+  Dictation dictation(op, model_.allocator());
+  const allocator::Decision decision = allocate(op, request, &dictation);
+  agreement_.conflicts += decision.conflicts;
+  contradictions_.note(&Contradictions::in_use, op.ordinal, decision.conflicts);
+  const allocator::Decision own = dictation.judged(decision);
+  note_decision(op, own, dictation.forced());
+  const auto lists = dictation.behind_on();
+  if (lists && is_warm()) learn_order(op, own, *lists);
+  if (!agreement_.count(op, own, dictation.forced())) note_order(op);
+  note_inputs(op.request, decision.inputs);
+  if (is_data(op)) facts_.asked(request, decision.inputs, geometry());
+  if (!decision.success) return;
+  if (is_data(op)) {
+    map_recorded(op, translation_.file(op.ino));
+    record_data(op);
+  } else if (op.block != 0) {
+    const std::uint64_t blocks = geometry().to_blocks(decision.len);
+    translation_.recorded_metadata(op.ino, op.block, decision.block,
+                                   std::min(blocks, geometry().to_blocks(op.len)));
+  }
+}
+
+// Most requests are decided in their order, so this appends.
+void Follow::note_inputs(std::uint64_t request, const allocator::Inputs& inputs) {
+  std::vector<allocator::Inputs>& known = inputs_.known;
+  if (request == known.size() + 1) return known.push_back(inputs);
+  if (known.size() < request) known.resize(request);
+  known[request - 1] = inputs;
+}
+
+// A decision differs. Another thread's decision may belong before it, or it before that one.
+void Follow::note_order(const Op& op) {
+  const auto is_late = [this](std::uint64_t request) {
+    return std::ranges::binary_search(inputs_.late, request);
+  };
+  if (op.late) late_in_vain_.insert(op.request);
+  if (op.may_be_late && !op.late) maybe_late_.insert(op.request);
+  if (op.within != 0) (is_late(op.within) ? late_in_vain_ : maybe_late_).insert(op.within);
+}
+
+// Both searches took the first group of a list, so the kernel's group stood in front of the model's
+// there.
+void Follow::learn_order(const Op& op, const allocator::Decision& own, state::OrderLists lists) {
+  if (own.prealloc || op.closing.prealloc || own.result.len == 0 || op.closing.result.len == 0 ||
+      own.criterion != op.closing.criterion)
+    return;
+  learnt_.push_back({lists, op.closing.result.group, own.result.group});
+  // The kernel's allocation may have moved that group to another list by now.
+  model_.own_state().put_before(lists, op.closing.result.group, own.result.group);
+}
+
+// One such group shows it for all groups of the call.
+bool Follow::trims_again(std::uint32_t call, bool from_this) {
+  std::vector<std::uint32_t>& again = inputs_.trims_again;
+  const auto at = std::ranges::lower_bound(again, call);
+  const bool known = at != again.end() && *at == call;
+  if (!known && from_this) again.insert(at, call);
+  return known || from_this;
+}
+
+void Follow::free(const Op& op, const BlockRange& range) {
+  if (!free_range(range, op.file_data)) {
+    contradictions_.note(&Contradictions::not_in_use, op.ordinal);
+    inputs_.refused_frees.push_back(op.ordinal);
+    return;
+  }
+  freed_.clear();
+  translation_.free(op.ino, range, freed_);
+}
+
+void WhatIf::decide(const Op& op) {
+  allocator::Inputs known;
+  if (op.request <= inputs_.known.size()) known = inputs_.known[op.request - 1];
+  // A file that has preallocations of its own keeps them.
+  if (known.mode == allocator::Mode::unknown && !op.has_inputs &&
+      facts_.of(op.ino).mode == allocator::Mode::stream)
+    known.mode = allocator::Mode::stream;
+  allocator::Request request = request_of(op, known);
+  translate_neighbours(op, request);
+  if (is_data(op)) {
+    place_data(op, request);
+    record_data(op);
+  } else {
+    place_metadata(op, request);
+  }
+}
+
+void WhatIf::note(const Op& op, const allocator::Decision& decision, bool& first) {
+  if (first) {
+    note_decision(op, decision);
+    decided(op, decision);
+  } else {
+    note_extra(op, decision);
+  }
+  first = false;
+}
+
+// Serves as many blocks of metadata as the recorded request got. The trace will free those one day,
+// so anything beyond them is given back at once.
+void WhatIf::place_metadata(const Op& op, allocator::Request& request) {
+  const Geometry& geometry = this->geometry();
+  const std::uint64_t recorded = op.block == 0 ? 0 : geometry.to_blocks(op.len);
+  std::uint64_t placed = 0;
+  bool first = true;
+  do {
+    const allocator::Decision decision = allocate(op, request);
+    note(op, decision, first);
+    if (!decision.success) break;
+    const std::uint64_t blocks = geometry.to_blocks(decision.len);
+    const std::uint64_t kept = std::min(blocks, recorded - placed);
+    translation_.recorded_metadata(op.ino, op.block + placed, decision.block, kept);
+    give_back({decision.block + kept, blocks - kept});
+    placed += kept;
+    request.goal = decision.block + blocks;
+    request.len = static_cast<std::uint32_t>(geometry.to_clusters(recorded - placed));
+  } while (placed < recorded);
+  translation_.recorded_metadata(op.ino, op.block + placed, 0, recorded - placed);
+}
+
+// Turns it into a request for the file blocks [at, end), which continue those before them.
+void WhatIf::go_on(const FileLayout& file, std::uint64_t at, std::uint64_t end,
+                   allocator::Request& request) const {
+  request.logical = static_cast<std::uint32_t>(at);
+  request.len = static_cast<std::uint32_t>(geometry().to_clusters(end - at));
+  const FileExtent* left = file.left_of(at);
+  if (left == nullptr) return;
+  request.left_logical = static_cast<std::uint32_t>(left->end() - 1);
+  request.left_block = left->block_end() - 1;
+  request.goal = request.left_block + (at - request.left_logical);
+}
+
+// Serves the file range that the recorded request got, in as many requests as that takes here.
+void WhatIf::place_data(const Op& op, allocator::Request& request) {
+  const Geometry& geometry = this->geometry();
+  const std::uint64_t asked_end = request.logical + geometry.to_blocks(request.len);
+  const std::uint64_t recorded_end =
+      request.logical + std::max<std::uint64_t>(geometry.to_blocks(op.len), 1);
+  bool first = true;
+  std::uint64_t at = request.logical;
+  while (at < recorded_end) {
+    FileLayout& file = translation_.file(op.ino);
+    if (const FileExtent* done = file.find(at)) {
+      at = done->end();
+      continue;
+    }
+    if (at != request.logical || !first)
+      go_on(file, at, std::max(asked_end, recorded_end), request);
+    // The replay may have blocks further on that the recorded kernel did not have yet.
+    if (const FileExtent* right = file.right_of(at))
+      request.len = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(request.len, geometry.to_clusters(right->logical - at)));
+    const allocator::Decision decision = allocate(op, request);
+    note(op, decision, first);
+    facts_.asked(request, decision.inputs, geometry);
+    if (!decision.success) return;
+    at = map_data(op, file, decision);
+  }
+  if (!first) return;
+  ++tally_.absorbed;
+  not_needed(op);
+}
+
+// Moves goal and neighbours of a recorded request to the places that the replay gave those blocks.
+void WhatIf::translate_neighbours(const Op& op, allocator::Request& request) const {
+  const auto moved = [&](std::uint64_t block) {
+    const std::uint64_t here = translation_.find(op.ino, block);
+    return here == 0 ? block : here;
+  };
+  if (op.pleft != 0) request.left_block = moved(op.pleft);
+  if (op.pright != 0) request.right_block = moved(op.pright);
+  const std::uint64_t from_left = op.pleft + (op.logical - op.lleft);
+  const std::uint64_t from_right = op.pright - (op.lright - op.logical);
+  if (op.pleft != 0 && op.goal == from_left)
+    request.goal = request.left_block + (op.logical - op.lleft);
+  else if (op.pright != 0 && op.goal == from_right)
+    request.goal = request.right_block - (op.lright - op.logical);
+  else if (const std::uint64_t here = translation_.find(op.ino, op.goal);
+           here != 0 && here != op.goal)
+    request.goal = here;
+  else if (op.goal > 0 && !is_data(op))
+    request.goal = moved(op.goal - 1) + 1;
+}
+
+void WhatIf::free(const Op& op, const BlockRange& range) {
+  if (refused_before(op)) {
+    ++tally_.bad_frees;
+    return;
+  }
+  freed_.clear();
+  translation_.free(op.ino, range, freed_);
+  let_go(freed_, op.file_data);
+}
+
+void WhatIf::let_go(const std::vector<BlockRange>& ranges, bool file_data) {
+  for (const BlockRange& range : ranges) (void)free_range(range, file_data);
+}
+
+// Whether the recorded state showed that this free is impossible.
+bool WhatIf::refused_before(const Op& op) const {
+  return std::ranges::binary_search(inputs_.refused_frees, op.ordinal);
+}
+
+}  // namespace e4r::replay

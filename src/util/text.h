@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace e4r {
+
+// A table for a terminal: the first column left-aligned, the others right-aligned, two blanks
+// between columns, no trailing blanks. Widths count bytes; cells are ASCII.
+class TextTable {
+ public:
+  // A row of cells; missing ones are empty.
+  void row(std::vector<std::string> cells);
+  // A line of its own that does not widen any column; empty: a blank line.
+  void heading(std::string text);
+  // A line of dashes.
+  void rule();
+
+  [[nodiscard]] std::string text() const;
+
+ private:
+  enum class Kind { row, heading, rule };
+  struct Line {
+    Kind kind;
+    std::vector<std::string> cells;
+  };
+  std::vector<Line> lines_;
+};
+
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  // 0: the bytes are not UTF-8
+};
+
+// The first character of a non-empty text.
+[[nodiscard]] Character first_character(std::string_view text);
+
+// Whether a terminal or a layout acts on the character instead of showing it: control characters,
+// marks that turn the direction of text, separators of lines and paragraphs.
+[[nodiscard]] bool is_obeyed(std::uint32_t code);
+
+// The text with U+FFFD in place of each byte that is not UTF-8.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
+// Foreign text (a name, a command, a mount point) in a form that is safe within a line. Characters
+// that a terminal would obey (is_obeyed) and bytes that are not UTF-8 become "\n", "\t", "\r" or
+// "\xHH" byte by byte. Other characters stay as they are.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+// The same for a text of several lines: line ends stay.
+[[nodiscard]] std::string escaped_lines(std::string_view text);
+
+// Foreign text for a message or a shown name: at most `limit` bytes, with '?' for each byte that is
+// not printable ASCII.
+[[nodiscard]] inline std::string printable(std::string_view text, std::size_t limit = 64) {
+  std::string out(text.substr(0, limit));
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
+  return out;
+}
+
+// Texts of the kernel as people hand them on: pasted into a mail or saved by an editor.
+
+// The text with "\n" at the ends of its lines, and without a mark of byte order before them.
+[[nodiscard]] inline std::string unix_lines(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || (i + 1 < text.size() && text[i + 1] != '\n')) out += text[i];
+  return out;
+}
+
+// The line without the blanks before and behind it.
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const auto first = line.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return line.substr(first, line.find_last_not_of(kBlanks) - first + 1);
+}
+
+// Quotes a text for a shell, in single quotes.
+[[nodiscard]] inline std::string shell_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+// The same, without quotes where a shell does not need them.
+[[nodiscard]] inline std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+  const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos;
+  return plain ? std::string(text) : shell_quoted(text);
+}
+
+}  // namespace e4r
