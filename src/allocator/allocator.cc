@@ -215,7 +215,8 @@ SizeStep Allocator::set_goal(const Request& request, Search& search) {
     step = size_step(std::max(end, request.size_hint), geometry);
   if (search.guide != nullptr && !request.inputs_exact)
     step = search.guide->size(search, request, preallocs, step);
-  const Normalized n = normalize(geometry, search, request, preallocs, step);
+  const Normalized n =
+      normalize(geometry, search, request, preallocs, step, policy_.kernel.remembers.neighbour);
   search.goal = n.goal;
   search.goal_len = n.goal.len;
   search.flags |= n.flags;
@@ -314,7 +315,7 @@ bool Allocator::place_best(Search& search) const {
   if (search.best.len < search.goal_len) {
     const Extent goal = {0, 0, search.goal_len, search.goal.logical};
     search.best.logical = place_in_goal(geometry, search.orig, goal, search.best.len,
-                                        policy_.kernel.preallocs.placed_over_start);
+                                        policy_.kernel.preallocs.placed);
   }
   // A dictated result need not cover the request.
   if (search.orig.logical < search.best.logical ||

@@ -33,12 +33,48 @@ std::optional<Release> parse_release(std::string_view text) {
   return out;
 }
 
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+
+// "el9_4" of "5.14.0-427.el9_4.x86_64"; empty if it is no build of Red Hat.
+std::string_view build_of(std::string_view release) {
+  const auto dot = release.find(".el");
+  if (dot == std::string_view::npos) return {};
+  std::string_view build = release.substr(dot + 1);
+  build = build.substr(0, build.find('.'));
+  const std::string_view version = build.substr(2);
+  const bool is_version = !version.empty() && version.find_first_of(kDigits) == 0 &&
+                          version.find_first_not_of("0123456789_") == std::string_view::npos;
+  return is_version ? build : std::string_view();
+}
+
+// Whether `part` is `whole`, or names a part of it: "el8_10" of "el8".
+bool is_part_of(std::string_view part, std::string_view whole) {
+  return part.starts_with(whole) && (part.size() == whole.size() || part[whole.size()] == '_');
+}
+
+// "5.15.0-139-generic" says which kernel the distribution began with.
+bool hides_patch(const Release& number, std::string_view release) {
+  const auto dash = release.find('-');
+  return number.patch == 0 && dash != std::string_view::npos &&
+         release.find_first_of(kDigits, dash) == dash + 1;
+}
+
+}  // namespace
+
 bool stands_for(const Policy& policy, std::string_view release) {
+  if (const std::string_view build = build_of(release); !build.empty())
+    return std::any_of(policy.builds.begin(), policy.builds.end(), [&](std::string_view known) {
+      return is_part_of(build, known) || is_part_of(known, build);
+    });
   const auto number = parse_release(release);
-  return number && std::any_of(policy.releases.begin(), policy.releases.end(),
-                               [&](const ReleaseRange& range) {
-                                 return range.first <= *number && *number <= range.last;
-                               });
+  if (!number) return false;
+  const bool any_patch = hides_patch(*number, release);
+  const Release last = {number->major, number->minor, any_patch ? kAnyPatch : number->patch};
+  return std::any_of(
+      policy.releases.begin(), policy.releases.end(),
+      [&](const ReleaseRange& range) { return range.first <= last && *number <= range.last; });
 }
 
 const Kernel kLinux6_1 = {
@@ -79,7 +115,7 @@ constexpr Kernel by_lists(std::string_view name) {
       .stripe = kStripe6_8,
       .stream = kOneStreamGoal,
       .start = kStartAtGoal,
-      .preallocs = kPreallocs6_4,
+      .preallocs = kPreallocs6_5,
       .remembers = {.of_groups = false, .after_walks = true},
       .stats = StatNames::v6_5,
   };
@@ -89,7 +125,7 @@ constexpr Kernel by_lists_6_5() {
   Kernel kernel = by_lists("Linux 6.5");
   kernel.read_ahead = kReadAhead6_5;
   kernel.stripe = kStripe6_5;
-  kernel.preallocs = kPreallocs6_5;
+  kernel.preallocs = placed(kPreallocs6_5, Placement::over_start);
   return kernel;
 }
 
@@ -108,7 +144,7 @@ const Kernel kLinux6_12 = {
     .stripe = kStripe6_8,
     .stream = kOneStreamGoal,
     .start = kStartAtGoal,
-    .preallocs = kPreallocs6_4,
+    .preallocs = kPreallocs6_5,
     .remembers = {.of_groups = false},
     .stats = StatNames::v6_12,
 };
@@ -118,22 +154,11 @@ namespace {
 // Linux 6.17 to 7.3, or a variant that starts searches elsewhere or remembers goals differently.
 constexpr Kernel since_6_17(std::string_view name, const StartRules& start,
                             const GoalRules& remembers = {.of_groups = false}) {
-  return {
-      .name = name,
-      .groups = {.index = state::GroupIndex::sets,
-                 .lists_bounded = true,
-                 .without_extents = true,
-                 .counts_past_last = true,
-                 .tries_lock = true},
-      .read_ahead = kReadAhead6_8,
-      .stripe = kStripe6_8,
-      .stream = kStreamGoalsByInode,
-      .start = start,
-      .preallocs = kPreallocs6_4,
-      .remembers = remembers,
-      .stats = StatNames::v6_17,
-      .freed = state::FreedMerging::parent,
-  };
+  Kernel kernel = kSince6_17;
+  kernel.name = name;
+  kernel.start = start;
+  kernel.remembers = remembers;
+  return kernel;
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ struct ReleaseRange {
 // The numbers at the start of a release; nullopt unless it begins with MAJOR.MINOR.
 [[nodiscard]] std::optional<Release> parse_release(std::string_view text);
 
-// Whether one of Policy::releases holds the release. False if the text is not a release.
+// Whether the policy may be that of the release: one of Policy::releases holds it, or, for a build
+// of Red Hat ("5.14.0-427.el9_4.x86_64"), Policy::builds. A distribution that prints no stable
+// release ("5.15.0-139-generic") may have any of them. False if the text is not a release.
 [[nodiscard]] bool stands_for(const Policy& policy, std::string_view release);
 
 // How a search by stripe uses the stripe (s_stripe, ext4_mb_scan_aligned).
@@ -104,7 +106,7 @@ struct GroupRules {
   bool tries_lock = false;
 };
 
-// What the kernel remembers about a goal that a criterion trims.
+// What the kernel does with goals.
 struct GoalRules {
   // True: the goal of a group preallocation is remembered. False: it is reset to the requested
   // length when the criterion finds nothing, since ext4_mb_normalize_group_request leaves
@@ -112,6 +114,7 @@ struct GoalRules {
   bool of_groups;
   // The goal is also restored after the criterion has walked once round all groups (6.5 and 6.14).
   bool after_walks = false;
+  NeighbourGoal neighbour = NeighbourGoal::aimed_at;
 };
 
 // The effect of a file's extsize on requests for its blocks.
@@ -122,6 +125,7 @@ struct AlignRules {
 
 // The counters that the kernel prints in /proc/fs/ext4/DEV/mb_stats, and their names.
 enum class StatNames : unsigned char {
+  none,   // there is no such file (up to 5.9)
   v6_1,   // cr0_stats ... cr3_stats
   v6_5,   // cr_p2_aligned_stats ... cr_any_free_stats, extents_scanned per criterion, len_goal_hits
   v6_12,  // v6_5 without bad_suggestions
@@ -144,13 +148,29 @@ struct Kernel {
   AlignRules align = {};
 };
 
+// What Linux 6.17 to 7.3 have in common.
+inline constexpr Kernel kSince6_17 = {
+    .name = "Linux 6.17 to 7.3",
+    .groups = {.index = state::GroupIndex::sets,
+               .lists_bounded = true,
+               .without_extents = true,
+               .counts_past_last = true,
+               .tries_lock = true},
+    .read_ahead = kReadAhead6_8,
+    .stripe = kStripe6_8,
+    .stream = kStreamGoalsByInode,
+    .start = kStartAtGoal,
+    .preallocs = kPreallocs6_5,
+    .remembers = {.of_groups = false},
+    .stats = StatNames::v6_17,
+    .freed = state::FreedMerging::parent,
+};
+
 // Each follows fs/ext4/mballoc.c of the versions behind it.
-extern const Kernel kLinux6_1;       // 6.1.167 to 6.1.192
-extern const Kernel kLinux6_1Cr1_5;  // 6.1.192 with this project's series mballoc-cr1.5
-// Versions 6.6 to 6.13 (6.12 up to 6.12.76) place short finds either as 6.5 or as 6.14. Which
-// version does which is unknown.
+extern const Kernel kLinux6_1;           // 6.1.167 to 6.1.192
+extern const Kernel kLinux6_1Cr1_5;      // 6.1.192 with this project's series mballoc-cr1.5
 extern const Kernel kLinux6_5;           // 6.5
-extern const Kernel kLinux6_14;          // 6.14 to 6.16
+extern const Kernel kLinux6_14;          // 6.9 to 6.16, and 6.12 up to 6.12.42
 extern const Kernel kLinux6_12;          // 6.12.77 to 6.12.117
 extern const Kernel kLinux7_3;           // 6.17 to 7.3
 extern const Kernel kLinux7_3GroupGoal;  // 7.3.4 with the patch group-goal

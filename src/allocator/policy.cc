@@ -4,16 +4,42 @@
 #include <algorithm>
 #include <array>
 
-// One row per file in policies/, named after the object that the file defines. Policies of kernels
-// are in the order in which kernels adopted their rules: 6.12.77 took over the rules of 6.17.
+// One row per policy, named after the object that its file in policies/ defines. Policies of
+// kernels are in the order in which kernels adopted their rules: 6.12.77 took over the rules
+// of 6.17.
 // clang-format off
 #define E4R_POLICIES(row)   \
   row(linear)               \
+  row(el8)                  \
+  row(linux_5_4_244)        \
+  row(linux_5_4_274)        \
+  row(linux_5_10_0)         \
+  row(linux_5_10_181)       \
+  row(linux_5_10_215)       \
+  row(linux_5_15_0)         \
+  row(linux_5_15_113)       \
+  row(linux_5_15_154)       \
+  row(linux_5_15_202)       \
+  row(linux_6_1_0)          \
+  row(linux_6_1_30)         \
+  row(linux_6_1_84)         \
+  row(linux_6_1_149)        \
+  row(linux_6_4)            \
+  row(el9_4)                \
+  row(el9_5)                \
+  row(el9_6)                \
   row(legacy)               \
   row(cr1_5)                \
   row(linux_6_5)            \
+  row(linux_6_6_0)          \
+  row(linux_6_6_24)         \
+  row(linux_6_6_103)        \
+  row(linux_6_6_128)        \
+  row(linux_6_8)            \
   row(linux_6_14)           \
+  row(linux_6_12_43)        \
   row(linux_6_12)           \
+  row(linux_6_17)           \
   row(linux_7_3)            \
   row(linux_7_3_group_goal) \
   row(rotalloc)             \

@@ -86,6 +86,8 @@ struct Policy {
   std::string_view code = {};
   // The releases that it models; empty when no release behaves like this.
   std::span<const ReleaseRange> releases = {};
+  // The builds of vendors that it models, as the release ends: "el9_4" for 5.14.0-427.el9_4.
+  std::span<const std::string_view> builds = {};
   // The kind of kernel whose traces it may follow, as trace::parse_generation reads it; empty: it
   // follows no trace.
   std::string_view traces = {};

@@ -154,7 +154,7 @@ bool Preallocations::plant(const PlantedPrealloc& planted) {
 
 void Preallocations::finish(const Request& request, const Search& search, Prealloc& pa) {
   if (pa.kind == Prealloc::Kind::inode) {
-    if (pa.in_owner.is_linked() && rules_.recent_first) {
+    if (pa.in_owner.is_linked() && rules_.kept == PreallocRules::Kept::by_use) {
       state::OwnerPreallocs& list = state_.inode_preallocs(request.ino).list;
       if (&list.front() != &pa) {
         pa.in_owner.unlink();
@@ -205,7 +205,7 @@ void Preallocations::requeue(const Search* search, std::uint32_t cpu, Prealloc& 
 }
 
 void Preallocations::trim(std::uint64_t ino) {
-  if (!rules_.recent_first) return;
+  if (rules_.kept != PreallocRules::Kept::by_use) return;
   const state::InodePreallocs* mine = state_.find_inode_preallocs(ino);
   if (mine == nullptr) return;
   const std::uint64_t most = tunables_.mb_max_inode_prealloc;
@@ -236,12 +236,15 @@ std::uint32_t Preallocations::discard_group(std::uint32_t number) {
 // The kernel collects preallocations on a stack and releases them from its top. From a list it
 // collects the `needed` oldest, beginning at the list's end, so it releases the newest of these
 // first. From a tree it collects all by file block, so it releases the one with the highest first.
+// From a list by age it collects all from the front, so it releases the oldest first.
 void Preallocations::discard_inode(std::uint64_t ino, std::uint32_t needed) {
   state::InodePreallocs* mine = state_.find_inode_preallocs(ino);
   if (mine == nullptr) return;
-  if (!rules_.recent_first)
+  using Kept = PreallocRules::Kept;
+  if (rules_.kept == Kept::by_age) mine->list.reverse();
+  if (rules_.kept == Kept::by_block)
     mine->list.sort([](const Prealloc& a, const Prealloc& b) { return a.logical > b.logical; });
-  const bool all = needed == 0 || !rules_.recent_first;
+  const bool all = needed == 0 || rules_.kept != Kept::by_use;
   const std::uint32_t count = all ? mine->active : std::min(needed, mine->active);
   auto at = std::prev(mine->list.end(), static_cast<std::ptrdiff_t>(count));
   while (at != mine->list.end()) give_back(*at++);

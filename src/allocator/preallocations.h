@@ -10,9 +10,12 @@ namespace e4r::allocator {
 
 // How the kernel keeps an inode's preallocations.
 struct PreallocRules {
-  // True: on a list, most recently used first, trimmed from its end to mb_max_inode_prealloc.
-  // False: in a tree by file block, never trimmed (6.4).
-  bool recent_first;
+  enum class Kept : std::uint8_t {
+    by_age,    // on a list, the newest first, never trimmed (up to 5.8)
+    by_use,    // on a list, most recently used first, trimmed from its end to mb_max_inode_prealloc
+    by_block,  // in a tree by file block, never trimmed (6.4)
+  };
+  Kept kept;
   // The result in the closing event shows the file blocks of a new preallocation as placed. False:
   // it shows them as the search took the clusters (6.5).
   bool result_as_placed;
@@ -22,19 +25,28 @@ struct PreallocRules {
   // An inode's preallocation serves a request with EXT4_MB_HINT_GOAL_ONLY only if it has the whole
   // goal at the goal's place (ext4_mb_pa_goal_check). False: it serves the request from any place.
   bool checks_goal;
-  // A find shorter than the goal is placed at the goal's start if it then covers the start of the
-  // request (6.5). False: if it covers the request's end.
-  bool placed_over_start = false;
+  Placement placed = Placement::over_end;
 };
-inline constexpr PreallocRules kPreallocs6_1 = {
-    .recent_first = true, .result_as_placed = true, .counted_whole = false, .checks_goal = false};
-inline constexpr PreallocRules kPreallocs6_4 = {
-    .recent_first = false, .result_as_placed = false, .counted_whole = true, .checks_goal = true};
-inline constexpr PreallocRules kPreallocs6_5 = [] {
-  PreallocRules rules = kPreallocs6_4;
-  rules.placed_over_start = true;
+inline constexpr PreallocRules kPreallocs5_4 = {.kept = PreallocRules::Kept::by_age,
+                                                .result_as_placed = true,
+                                                .counted_whole = false,
+                                                .checks_goal = false};
+inline constexpr PreallocRules kPreallocs6_1 = {.kept = PreallocRules::Kept::by_use,
+                                                .result_as_placed = true,
+                                                .counted_whole = false,
+                                                .checks_goal = false};
+inline constexpr PreallocRules kPreallocs6_4 = {.kept = PreallocRules::Kept::by_block,
+                                                .result_as_placed = false,
+                                                .counted_whole = true,
+                                                .checks_goal = false};
+inline constexpr PreallocRules kPreallocs6_5 = {.kept = PreallocRules::Kept::by_block,
+                                                .result_as_placed = false,
+                                                .counted_whole = true,
+                                                .checks_goal = true};
+[[nodiscard]] constexpr PreallocRules placed(PreallocRules rules, Placement placement) {
+  rules.placed = placement;
   return rules;
-}();
+}
 
 // A preallocation that existed before the first request.
 struct PlantedPrealloc {

@@ -92,7 +92,8 @@ std::uint64_t smallest_in(SizeStep step) {
 }
 
 Normalized normalize(const Geometry& geometry, const Search& search, const Request& request,
-                     const state::InodePreallocs* preallocs, SizeStep step) {
+                     const state::InodePreallocs* preallocs, SizeStep step,
+                     NeighbourGoal neighbour) {
   const Extent& orig = search.orig;
   Range range = predicted(geometry, orig, step);
   if (search.extsize != 0)
@@ -110,9 +111,10 @@ Normalized normalize(const Geometry& geometry, const Search& search, const Reque
       static_cast<std::uint32_t>(geometry.to_clusters(static_cast<std::uint64_t>(range.size)));
   const auto aim = [&](std::uint64_t block) {
     if (!geometry.holds_block(block)) return;
+    out.flags = mb::hint_try_goal;
+    if (neighbour == NeighbourGoal::lost) return;
     out.goal.group = geometry.group_of(block);
     out.goal.start = geometry.cluster_in_group(block);
-    out.flags = mb::hint_try_goal;
   };
   const auto size = static_cast<std::uint64_t>(range.size);
   if (request.right_block != 0 && request.right_logical == range.end() &&
@@ -135,14 +137,31 @@ Mode mode_by_size(const Geometry& geometry, const Tunables& tunables, const Exte
   return closed_file ? Mode::noprealloc : Mode::stream;
 }
 
+namespace {
+
+std::uint32_t place_in_window(const Geometry& geometry, const Extent& orig, const Extent& goal,
+                              std::uint32_t len) {
+  const auto size = static_cast<std::int64_t>(geometry.to_blocks(len));
+  const auto spare = size - static_cast<std::int64_t>(geometry.to_blocks(orig.len));
+  std::int64_t back = std::min<std::int64_t>(std::int64_t{orig.logical} - goal.logical, spare);
+  const std::int64_t aligned = orig.logical % size;
+  if (aligned != 0 && aligned < back) back = aligned;
+  // The kernel subtracts clusters from blocks here.
+  const auto blocks = static_cast<std::int64_t>(geometry.to_blocks(1));
+  return static_cast<std::uint32_t>(orig.logical - (back + blocks - 1) / blocks);
+}
+
+}  // namespace
+
 std::uint32_t place_in_goal(const Geometry& geometry, const Extent& orig, const Extent& goal,
-                            std::uint32_t len, bool over_start) {
+                            std::uint32_t len, Placement placement) {
+  if (placement == Placement::window) return place_in_window(geometry, orig, goal, len);
   const std::uint64_t goal_end = logical_end(geometry, goal);
   const std::uint64_t size = geometry.to_blocks(len);
   if (orig.logical >= goal_end - size) return static_cast<std::uint32_t>(goal_end - size);
   const std::uint64_t kept_end = goal.logical + size;
-  const bool covers =
-      over_start ? orig.logical < kept_end : logical_end(geometry, orig) <= kept_end;
+  const bool covers = placement == Placement::over_start ? orig.logical < kept_end
+                                                         : logical_end(geometry, orig) <= kept_end;
   if (covers) return goal.logical;
   return orig.logical;
 }

@@ -66,18 +66,39 @@ struct Normalized {
   std::uint32_t flags = 0;  // hint_try_goal or 0
 };
 
+// What the kernel does with the place next to a mapped neighbour (ext4_mb_normalize_request).
+enum class NeighbourGoal : std::uint8_t {
+  aimed_at,  // the goal moves there
+  // The place is written where the search keeps what it found, so it is lost and the goal stays.
+  // Either way the goal is tried first. (up to 6.2, and stable kernels up to 5.4.243, 5.10.180,
+  // 5.15.112 and 6.1.29)
+  lost,
+};
+
+// Where in the goal a find that is shorter than the goal lies (ext4_mb_new_inode_pa).
+enum class Placement : std::uint8_t {
+  // At the goal's end if it then covers the start of the request; otherwise at the goal's start if
+  // it then covers the request's end; otherwise at the request.
+  over_end,
+  // The same, but at the goal's start if it then covers the request's start (6.4 to 6.8, and stable
+  // kernels from May 2023 to March 2024).
+  over_start,
+  // Before the request by the smallest of: the distance to the goal's start, the length that the
+  // request does not need, and what aligns the start to the find's length. (up to 6.2, and the
+  // stable kernels of NeighbourGoal::lost)
+  window,
+};
+
 // Normalises the data request in `search`, whose orig and goal are set. The goal has a rounder
 // length and start, lies within one group, and avoids the file's neighbours and preallocations.
 [[nodiscard]] Normalized normalize(const Geometry& geometry, const Search& search,
                                    const Request& request, const state::InodePreallocs* preallocs,
-                                   SizeStep step);
+                                   SizeStep step, NeighbourGoal neighbour);
 
-// The first file block that a find of `len` clusters, shorter than the goal, serves: at the goal's
-// end if the find then covers the start of the request; otherwise at the goal's start if it then
-// covers the request's end (its start, with `over_start`); otherwise at the request
-// (ext4_mb_new_inode_pa).
+// The first file block that a find of `len` clusters, shorter than the goal, serves.
 [[nodiscard]] std::uint32_t place_in_goal(const Geometry& geometry, const Extent& orig,
-                                          const Extent& goal, std::uint32_t len, bool over_start);
+                                          const Extent& goal, std::uint32_t len,
+                                          Placement placement);
 
 // The mode by the kernel's rule for file sizes, for a trace that does not show it.
 [[nodiscard]] Mode mode_by_size(const Geometry& geometry, const Tunables& tunables,

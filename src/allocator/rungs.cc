@@ -29,18 +29,31 @@ std::uint32_t one_cluster(const Search&) {
   return 1;
 }
 
-bool good_cr0(const Search& search, const state::Group& group) {
+namespace {
+
+// What CR0 requires of a group besides its free extents.
+bool usable_in_cr0(const Search& search, const state::Group& group) {
   if (!usable(group)) return false;
   const std::uint32_t flex = search.state.geometry().flex_size();
   // The first group of a flex group is reserved for directories and metadata.
   if ((search.flags & mb::hint_data) != 0 && flex >= kFlexDirScheme && group.number % flex == 0)
     return false;
-  if (group.free < search.goal.len) return false;
-  return group.largest_order >= static_cast<int>(search.order2);
+  return group.free >= search.goal.len;
+}
+
+}  // namespace
+
+bool good_cr0(const Search& search, const state::Group& group) {
+  return usable_in_cr0(search, group) && group.largest_order >= static_cast<int>(search.order2);
+}
+
+bool good_cr0_5_4(const Search& search, const state::Group& group) {
+  return good_cr0(search, group) ||
+         (usable_in_cr0(search, group) && state::average_run(group) >= search.goal.len);
 }
 
 bool good_average(const Search& search, const state::Group& group) {
-  return usable(group) && group.free / group.fragments >= search.goal.len;
+  return usable(group) && state::average_run(group) >= search.goal.len;
 }
 
 bool good_any(const Search&, const state::Group& group) {
@@ -96,10 +109,56 @@ std::optional<std::uint32_t> ask_cr1_lists(Search& search) {
   return std::nullopt;
 }
 
+namespace {
+
+// The good group with the shortest average on the way down from the root. The way goes right where
+// the group's average is longer than the goal, so what it meets depends on the tree's shape.
+std::optional<std::uint32_t> descend_cr1_tree(const Search& search) {
+  const state::AverageTree& tree = search.state.tree();
+  if (tree.empty()) return std::nullopt;
+  const state::Group* best = nullptr;
+  for (auto at = tree.root(); !!at;) {
+    const state::Group& group = *at;
+    const bool good = good_average(search, group);
+    if (good && (best == nullptr || average_run(group) < average_run(*best))) best = &group;
+    if (good && average_run(group) > search.goal.len)
+      at.go_right();
+    else
+      at.go_left();
+  }
+  return best == nullptr ? std::nullopt : std::optional(best->number);
+}
+
+// The next good group in the tree's order.
+std::optional<std::uint32_t> go_on_in_cr1_tree(Search& search) {
+  auto& counters = search.counters[mb::Criterion::cr1];
+  const state::AverageTree& tree = search.state.tree();
+  const state::Group& last = search.state.group(search.last_optimal);
+  if (!last.in_tree.is_linked()) return std::nullopt;
+  for (auto at = std::next(tree.iterator_to(last)); at != tree.end(); ++at) {
+    ++counters.groups_considered;
+    if (good_average(search, *at)) return at->number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Linux 5.13 to 5.19 (ext4_mb_choose_next_group_cr1).
+std::optional<std::uint32_t> choose_cr1_by_tree(Search& search) {
+  const bool again = (search.flags & mb::cr1_optimized) != 0;
+  const auto group = again ? go_on_in_cr1_tree(search) : descend_cr1_tree(search);
+  if (!group) return std::nullopt;
+  search.flags |= mb::cr1_optimized;
+  search.last_optimal = *group;
+  return group;
+}
+
 std::optional<std::uint32_t> choose_cr1(Search& search) {
   if ((search.flags & mb::cr1_optimized) != 0)
     ++search.counters[mb::Criterion::cr1].bad_suggestions;
-  return ask_cr1_lists(search);
+  return search.state.index() == state::GroupIndex::tree ? choose_cr1_by_tree(search)
+                                                         : ask_cr1_lists(search);
 }
 
 void restore_goal(Search& search) {

@@ -19,6 +19,8 @@ namespace e4r::allocator {
 [[nodiscard]] std::uint32_t one_cluster(const Search& search);
 
 [[nodiscard]] bool good_cr0(const Search& search, const state::Group& group);
+// The same up to 5.4: a group whose average free extent covers the goal is good enough, too.
+[[nodiscard]] bool good_cr0_5_4(const Search& search, const state::Group& group);
 [[nodiscard]] bool good_average(const Search& search, const state::Group& group);  // CR1
 [[nodiscard]] bool good_any(const Search& search, const state::Group& group);      // CR2, CR3
 
@@ -86,6 +88,21 @@ void restore_goal(Search& search);
           .least_free = one_cluster,
           .good = good_any};
 }
+
+// The ladder up to 6.4.
+inline constexpr std::array kFourCriteria = {cr0(), cr1(), cr2(), cr3()};
+
+// The ladder up to 5.4, which loads the buddy of each group with enough free clusters.
+[[nodiscard]] constexpr Rung loads(Rung rung) {
+  rung.fast = false;
+  return rung;
+}
+[[nodiscard]] constexpr Rung cr0_5_4() {
+  Rung rung = loads(cr0());
+  rung.good = good_cr0_5_4;
+  return rung;
+}
+inline constexpr std::array kFourCriteria5_4 = {cr0_5_4(), loads(cr1()), cr2(), cr3()};
 
 // The rungs of 6.5 and later, whose fast rungs skip short extents.
 [[nodiscard]] constexpr Rung goal_fast() {

@@ -12,12 +12,13 @@ void ReadAhead::begin(std::uint32_t group) {
 
 bool ReadAhead::pending() const {
   const state::FsState& state = search_.state;
+  if (!rules_.reads) return false;
   if (state.groups_unread() > 0) return true;
   return rules_.without_reads && state.groups_loaded() < state.group_count();
 }
 
 void ReadAhead::at(std::uint32_t at, bool fast) {
-  if (next_ != at || search_.trial) return;
+  if (!rules_.reads || next_ != at || search_.trial) return;
   if (fast && reads_ >= search_.tunables.mb_prefetch_limit) return;
   if (rules_.every_batch) finish();
   state::FsState& state = search_.state;

@@ -53,6 +53,7 @@ struct Search {
   std::uint32_t groups_scanned = 0;
   std::uint32_t tail = 0;
   std::uint32_t split_order = 0;  // order of the chunk that was split; 0: no chunk was split
+  std::uint32_t last_optimal = kNoGroup;  // the group that CR1's tree gave last (5.13 to 5.19)
   mb::Criterion criterion = mb::Criterion::cr0;
   Status status = Status::going;
   // A trial only shows what would be found: it takes nothing and loads no groups.
@@ -93,6 +94,7 @@ inline void Search::restart(const Search& begun) {
   flags = begun.flags;
   order2 = begun.order2;
   linear_left = begun.linear_left;
+  last_optimal = begun.last_optimal;
   found = begun.found;
   groups_scanned = begun.groups_scanned;
   criterion = begun.criterion;
@@ -178,6 +180,8 @@ class SearchStart {
 // Which groups read-ahead loads, and when (ext4_mb_prefetch, ext4_mb_prefetch_fini and their
 // callers).
 struct ReadAheadRules {
+  // Searches read ahead at all (since 5.9).
+  bool reads = true;
   // Groups marked BLOCK_UNINIT are initialised too, without I/O, and each group is judged by its
   // own descriptor. False: each is judged by the descriptor of the next group.
   bool uninit;
@@ -190,6 +194,11 @@ struct ReadAheadRules {
   bool forgotten_by_next_rung;
 };
 
+inline constexpr ReadAheadRules kNoReadAhead = {.reads = false,
+                                                .uninit = false,
+                                                .every_batch = false,
+                                                .without_reads = false,
+                                                .forgotten_by_next_rung = false};
 inline constexpr ReadAheadRules kReadAhead6_1 = {
     .uninit = false, .every_batch = false, .without_reads = false, .forgotten_by_next_rung = false};
 inline constexpr ReadAheadRules kReadAheadCr1_5 = {

@@ -119,14 +119,19 @@ void StepClock::passed(std::uint32_t, std::uint32_t count, std::uint32_t) {
   ns_ += std::uint64_t{count} * costs_.look;
 }
 
-// 6.1 to 6.16 share a list's lock while they walk the list. Later kernels take no lock.
-void StepClock::asked_index(mb::Criterion, std::uint32_t len, std::optional<std::uint32_t>) {
-  const state::GroupIndex index = policy_.kernel.groups.index;
-  const bool lists =
-      index == state::GroupIndex::lists || index == state::GroupIndex::lists_keep_full;
-  if (lists) add_step(index_lock(len), index_, What::share);
+// Up to 6.16, kernels share a list's lock while they walk the list, and 5.13 to 5.19 that of the
+// only tree. Later kernels take no lock.
+void StepClock::asked_index(mb::Criterion criterion, std::uint32_t len,
+                            std::optional<std::uint32_t>) {
+  using state::GroupIndex;
+  const GroupIndex index = policy_.kernel.groups.index;
+  const bool shares = index == GroupIndex::lists || index == GroupIndex::lists_keep_full ||
+                      index == GroupIndex::tree;
+  const bool tree = index == GroupIndex::tree && criterion == mb::Criterion::cr1;
+  const std::uint64_t lock = index_lock(tree ? 0 : len);
+  if (shares) add_step(lock, index_, What::share);
   ns_ += costs_.ask;
-  if (lists) add_step(index_lock(len), index_, What::let_go);
+  if (shares) add_step(lock, index_, What::let_go);
 }
 
 void StepClock::measured(const Extent&, bool) {

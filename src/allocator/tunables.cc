@@ -31,7 +31,7 @@ bool searches_lists(const Policy& policy) {
 }
 
 bool trims_preallocations(const Policy& policy) {
-  return policy.kernel.preallocs.recent_first;
+  return policy.kernel.preallocs.kept == PreallocRules::Kept::by_use;
 }
 
 bool has_stream_goals_by_inode(const Policy& policy) {

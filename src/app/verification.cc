@@ -81,19 +81,26 @@ Status check_fidelity(const report::ReplayReport& report, const InputOptions& op
 }
 
 void warn_of_fidelity(const report::ReplayReport& report, const Listener& listener) {
-  constexpr double kTrusted = 99.0;
   const auto percent = report.recorded->percent_identical();
   if (!percent)
     listener.warn(fmt::format("{} closes no decision: nothing shows what this answer is worth",
                               report.trace_path));
-  else if (*percent < kTrusted)
+  else if (*percent < replay::Agreement::kTrusted && report.recorded->differs_by_races())
     listener.warn(fmt::format(
-        "the model follows only {:.1f} % of the recorded decisions{}`e4replay verify` shows where "
-        "they part",
-        *percent,
+        "the model follows {:.1f} % of the recorded decisions; requests overlap at {} of the {} "
+        "that differ; `e4replay verify` shows where they part",
+        *percent, format_count(report.recorded->races),
+        format_count(report.recorded->differing())));
+  else if (*percent < replay::Agreement::kTrusted)
+    listener.warn(fmt::format(
+        "no policy here decides as the recorded kernel: the nearest, {}, follows {:.1f} % of its "
+        "decisions; let the kernel decide itself (`e4replay kernel build`, -p kernel:FILE){}; "
+        "`e4replay verify` shows where they part",
+        report.recorded_policy, *percent,
         is_whole_capture(report)
-            ? "; "
-            : fmt::format(": is {} the image from before the trace? ", report.image_path)));
+            ? ""
+            : fmt::format(", or check that {} is the image from before the trace",
+                          report.image_path)));
 }
 
 Result<replay::Run> follow_into(replay::Session& session, replay::Setup recorded,

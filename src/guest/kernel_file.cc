@@ -30,8 +30,12 @@ std::string_view value_of(std::string_view line, std::string_view key) {
 
 // The model of a release, or of the nearest release.
 std::string_view model_of(std::string_view release) {
-  for (const allocator::Policy* policy : allocator::policies())
-    if (allocator::stands_for(*policy, release)) return policy->name;
+  const auto all = allocator::policies();
+  // The latest rules of the release.
+  const auto latest = std::find_if(all.rbegin(), all.rend(), [&](const allocator::Policy* policy) {
+    return allocator::stands_for(*policy, release);
+  });
+  if (latest != all.rend()) return (*latest)->name;
   const auto parsed = allocator::parse_release(release);
   if (!parsed) return "linux-7.3";
   if (parsed->major == 6 && parsed->minor < 5) return "legacy";
@@ -44,10 +48,12 @@ std::string_view model_of(std::string_view release) {
 const allocator::Policy& model_of(const KernelFile& file) {
   const allocator::Policy& of_release = *allocator::find_policy(model_of(file.release));
   if (file.criteria == 0 || file.criteria == of_release.ladder.size()) return of_release;
+  const allocator::Policy* found = nullptr;
   for (const allocator::Policy* policy : allocator::policies())
-    if (policy->ladder.size() == file.criteria && policy->kernel.stats == of_release.kernel.stats)
-      return *policy;
-  return of_release;
+    if (policy->ladder.size() == file.criteria && policy->kernel.stats == of_release.kernel.stats &&
+        (found == nullptr || (policy->long_term && !found->long_term)))
+      found = policy;
+  return found == nullptr ? of_release : *found;
 }
 
 struct KernelPolicy {

@@ -48,9 +48,9 @@ bool Dictation::fits(const allocator::Search& search, const Normalized& normaliz
   if (!hides_goal_) return goal.len == std::max(op_.closing.orig_goal_len, len);
   return goal.len > len &&
          (!op_.placed_at ||
-          *op_.placed_at == allocator::place_in_goal(
-                                search.state.geometry(), search.orig, goal, recorded_.result.len,
-                                allocator_.policy().kernel.preallocs.placed_over_start));
+          *op_.placed_at == allocator::place_in_goal(search.state.geometry(), search.orig, goal,
+                                                     recorded_.result.len,
+                                                     allocator_.policy().kernel.preallocs.placed));
 }
 
 bool Dictation::leads_to_find(const allocator::Search& search, const Normalized& normalized) const {
@@ -67,7 +67,8 @@ SizeStep Dictation::size(const allocator::Search& search, const allocator::Reque
     const SizeStep step = i < 0 ? likely : static_cast<SizeStep>(i);
     if (i >= 0 && step == likely) continue;
     const Normalized normalized =
-        allocator::normalize(search.state.geometry(), search, request, preallocs, step);
+        allocator::normalize(search.state.geometry(), search, request, preallocs, step,
+                             allocator_.policy().kernel.remembers.neighbour);
     if (!fits(search, normalized)) continue;
     if (!hides_goal_ || leads_to_find(search, normalized)) return step;
     if (!fallback) fallback = step;

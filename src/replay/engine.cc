@@ -42,6 +42,8 @@ Status Engine::advance(const Op& op) {
   constexpr std::uint64_t kProgressEvery = 1 << 16;
   E4R_CHECK(step(op));
   if (stopped_) return error("stopped");
+  if (options_.most_differing && agreement_.differing() > *options_.most_differing)
+    return error("more than {} decisions differ", *options_.most_differing);
   ++steps_;
   if (options_.check && steps_ % options_.check_every == 0) E4R_CHECK(check_state(op));
   if (options_.progress && steps_ % kProgressEvery == 1 && !options_.progress(op.ordinal))

@@ -34,6 +34,8 @@ struct EngineOptions {
   bool warm = false;     // the file system had been mounted for a while before the trace
   unsigned writers = 1;  // number of writers whose requests come in any order (Translation)
   Accounts keep;
+  // The run ends with an Error once more decisions than this differ from the recorded ones.
+  std::optional<std::uint64_t> most_differing;
   // Called now and then. Returning false ends the run with the Error "stopped". May be empty.
   std::function<bool(std::uint64_t events)> progress;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <type_traits>
@@ -28,9 +29,11 @@ bool prints_as(const Policy& policy, trace::Generation generation) {
   return printed.ok() && *printed == generation;
 }
 
-// The policies that may be the policy of the recorded kernel: first the one that stands for
-// its release, then those with the latest rules. Empty if no policy models it.
-std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
+// The policies that may be the policy of the recorded kernel: first those that stand for its
+// release, then those with the nearest rules; without a release, those of long-term kernels first.
+// Empty if no policy models it. `standing`: how many stand for the release.
+std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release,
+                                      std::size_t& standing) {
   std::vector<const Policy*> out;
   for (const Policy* policy : allocator::policies())
     if (prints_as(*policy, trace.generation)) out.insert(out.begin(), policy);
@@ -42,7 +45,9 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
     std::erase_if(out, [&](const Policy* policy) { return !by_inode(policy); });
   else  // without a search for a stream, goals by inode and one goal decide alike
     std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
-  std::stable_partition(out.begin(), out.end(), stands);
+  std::stable_partition(out.begin(), out.end(), [](const Policy* p) { return p->long_term; });
+  standing =
+      static_cast<std::size_t>(std::stable_partition(out.begin(), out.end(), stands) - out.begin());
   return out;
 }
 
@@ -90,6 +95,10 @@ class Session::Replays {
   [[nodiscard]] const WarmStart* warm() const { return warm_ ? &*warm_ : nullptr; }
 
  private:
+  // Whether a first pass under the setup differs from the trace no more often than the first pass
+  // of the best policy so far. Ends as soon as it does.
+  [[nodiscard]] bool may_follow_better(const Setup& setup) const;
+
   // Makes the driver, before its first event.
   template <class Driver, class... Inputs>
   [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const Setup& setup,
@@ -108,6 +117,9 @@ class Session::Replays {
   std::optional<WarmStart> warm_;
   InputTable inputs_;
   std::vector<RecordedTrim> trims_;
+  // Decisions that differed in the first pass of the last follow(), and of the best.
+  std::uint64_t first_differing_ = 0;
+  std::uint64_t best_differing_ = 0;
   std::optional<OpList> ops_;  // for replays that change the order of operations
 };
 
@@ -237,6 +249,7 @@ Result<Followed> Session::Replays::follow_learning(const Setup& recorded, bool b
   } else {
     E4R_TRY(out.run, run<Follow>(recorded));
   }
+  first_differing_ = out.run.engine->agreement().differing();
   // A decision that shows the order of the lists at the start also helps with earlier decisions.
   constexpr int kMostPasses = 20;
   for (int pass = 1; warm_ && pass < kMostPasses; ++pass) {
@@ -273,22 +286,40 @@ Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   return best;
 }
 
+bool Session::Replays::may_follow_better(const Setup& setup) const {
+  EngineOptions options = engine_options(setup);
+  options.most_differing = best_differing_;
+  Follow trial(source_, make_model(source_, *setup.policy, setup.tunables, warm()),
+               std::move(options));
+  return trial.run(*trace_.cursor()).ok();
+}
+
+// Policies of the kernel's release come first. Others are tried where these are not enough: a
+// kernel may be patched, and a release may be unknown.
 Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) {
-  std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
+  constexpr std::size_t kAlwaysTried = 2;
+  std::size_t standing = 0;
+  std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release, standing);
   if (policies.empty()) policies = {default_policy()};
   Followed best;
   InputTable inputs;  // of the best pass
-  for (const Policy* policy : policies) {
-    recorded.policy = policy;
-    E4R_TRY(Followed followed, follow(recorded, beside));
-    const Agreement& agreement = followed.run.engine->agreement();
-    const bool all = agreement.identical == agreement.requests;
+  for (std::size_t i = 0; i < policies.size(); ++i) {
+    recorded.policy = policies[i];
+    if (best.run.engine != nullptr) {
+      const Agreement& agreement = best.run.engine->agreement();
+      if (agreement.differing() == 0) break;
+      if (i == standing && standing > 0 && agreement.suffices()) break;
+      if (i >= std::max(standing, kAlwaysTried) && !agreement.may_be_near()) break;
+      if (!may_follow_better(recorded)) continue;
+    }
+    Result<Followed> followed = follow(recorded, beside);
+    if (!followed.ok()) return followed.error();
     if (best.run.engine == nullptr ||
-        agreement.identical > best.run.engine->agreement().identical) {
-      best = std::move(followed);
+        followed->run.engine->agreement().identical > best.run.engine->agreement().identical) {
+      best = *std::move(followed);
+      best_differing_ = first_differing_;
       inputs = std::move(inputs_);
     }
-    if (all) break;
   }
   inputs_ = std::move(inputs);
   return best;

@@ -113,6 +113,7 @@ void FsState::update_index(Group& group) {
   while (largest >= 0 && group.counters[static_cast<std::size_t>(largest)] == 0) --largest;
   if (largest != group.largest_order) move_by_largest(group, largest);
   if (index_ == GroupIndex::none) return;
+  if (index_ == GroupIndex::tree) return move_in_tree(group);
   if (index_ == GroupIndex::lists_keep_full && group.fragments == 0) return;
   const int average =
       group.fragments == 0
@@ -148,6 +149,14 @@ void FsState::move_by_average(Group& group, int order) {
     if (order >= 0)
       average_sets_[static_cast<std::size_t>(order)].insert(group.number, geometry_.groups);
   }
+}
+
+// Takes the group out and inserts it again, even if its average stays the same
+// (mb_update_avg_fragment_size, Linux 5.15).
+void FsState::move_in_tree(Group& group) {
+  if (group.fragments == 0) return;
+  if (group.in_tree.is_linked()) tree_.erase(tree_.iterator_to(group));
+  tree_.insert(group);
 }
 
 Buddy& FsState::buddy(Group& group) {
@@ -443,7 +452,10 @@ void check_index(const FsState& state, const Group& group, Report& report) {
                 "group {}: wrongly on or off its largest-order list", group.number);
   const bool on_average = group.fragments > 0 || (state.index() == GroupIndex::lists_keep_full &&
                                                   group.average_order >= 0);
-  report.expect(group.by_average.is_linked() == (lists && on_average),
+  const bool tree = state.index() == GroupIndex::tree;
+  report.expect(!tree || group.fragments == 0 || group.in_tree.is_linked(),
+                "group {}: not in the tree by average", group.number);
+  report.expect(group.by_average.is_linked() == (lists && !tree && on_average),
                 "group {}: wrongly on or off its average-fragment list", group.number);
   const bool sets = state.index() == GroupIndex::sets;
   for (std::uint32_t order = 0; order < geometry.orders(); ++order) {

@@ -43,6 +43,9 @@ enum class GroupIndex : std::uint8_t {
   lists,  // lists in order of arrival (Linux 6.1)
   // the same, but a group that becomes full stays on its average-fragment list (Linux 6.5 to 6.16)
   lists_keep_full,
+  // The largest free chunk by lists in order of arrival, the average free extent by a red-black
+  // tree in which a full group keeps its place (Linux 5.13 to 5.19).
+  tree,
   sets,  // sets in ascending order (6.12 from 6.12.77 on, and 6.17 and later)
 };
 
@@ -64,7 +67,8 @@ class FsState {
   [[nodiscard]] GroupIndex index() const { return index_; }
   // Whether the index consists of lists in order of arrival.
   [[nodiscard]] bool has_lists() const {
-    return index_ == GroupIndex::lists || index_ == GroupIndex::lists_keep_full;
+    return index_ == GroupIndex::lists || index_ == GroupIndex::lists_keep_full ||
+           index_ == GroupIndex::tree;
   }
   [[nodiscard]] std::uint32_t group_count() const { return geometry_.groups; }
   [[nodiscard]] Group& group(std::uint32_t number) { return groups_[number]; }
@@ -73,6 +77,8 @@ class FsState {
 
   [[nodiscard]] LargestList& largest(std::uint32_t order) { return largest_[order]; }
   [[nodiscard]] AverageList& average(std::uint32_t order) { return average_[order]; }
+  // The tree; empty unless index() is GroupIndex::tree.
+  [[nodiscard]] const AverageTree& tree() const { return tree_; }
   // The same as sets. The kind of index that is not kept is empty.
   [[nodiscard]] const GroupSet& largest_set(std::uint32_t order) const {
     return largest_sets_[order];
@@ -196,6 +202,7 @@ class FsState {
   void update_index(Group& group);
   void move_by_largest(Group& group, int order);
   void move_by_average(Group& group, int order);
+  void move_in_tree(Group& group);
 
   MountedGeometry geometry_;
   GroupIndex index_;
@@ -203,6 +210,7 @@ class FsState {
   FreeIndex free_index_;
   std::array<LargestList, kMaxOrders> largest_;
   std::array<AverageList, kMaxOrders> average_;
+  AverageTree tree_;
   std::array<GroupSet, kMaxOrders> largest_sets_;
   std::array<GroupSet, kMaxOrders> average_sets_;
   PreallocPool pool_;

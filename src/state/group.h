@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <boost/intrusive/set.hpp>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -107,6 +108,10 @@ class GroupSet {
   std::uint32_t count_ = 0;
 };
 
+// A place in a red-black tree. An element leaves the tree by its destruction.
+using TreeHook =
+    boost::intrusive::set_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 // The allocator's knowledge of one group (struct ext4_group_info). Before the group is loaded, only
 // `free` is meaningful; it comes from the descriptor.
 struct Group {
@@ -131,6 +136,7 @@ struct Group {
 
   ListHook by_largest;
   ListHook by_average;
+  TreeHook in_tree;
   GroupPreallocs preallocs;  // newest first
   PreallocIndex index;       // the same preallocations, by place
 
@@ -138,6 +144,21 @@ struct Group {
   std::unique_ptr<std::uint64_t[]> own;  // a copy, made at the first change
   std::unique_ptr<Buddy> buddy;          // built at the first search or change
 };
+
+// The length of the group's average free run, in clusters; 0: full, or not loaded.
+[[nodiscard]] inline std::uint32_t average_run(const Group& group) {
+  return group.fragments == 0 ? 0 : group.free / group.fragments;
+}
+
+struct ShorterAverage {
+  bool operator()(const Group& a, const Group& b) const { return average_run(a) < average_run(b); }
+};
+// Groups in ascending order of their average free run; equal ones in order of arrival. Its shape is
+// that of the kernel's tree (ext4_mb_rb_insert, Linux 5.13 to 5.19): both follow the textbook
+// (Cormen et al.). A group that becomes full keeps its place, so the order may be wrong there.
+using AverageTree = boost::intrusive::multiset<
+    Group, boost::intrusive::member_hook<Group, TreeHook, &Group::in_tree>,
+    boost::intrusive::compare<ShorterAverage>, boost::intrusive::constant_time_size<false>>;
 
 using LargestList = HookedList<Group, &Group::by_largest>;
 using AverageList = HookedList<Group, &Group::by_average>;

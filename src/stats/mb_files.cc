@@ -241,10 +241,12 @@ KnownCounters known_counters(const std::vector<MbStat>& stats) {
 std::vector<MbStat> mb_stats(const allocator::Policy& policy, const Counters& c) {
   const bool v6_1 = policy.kernel.stats == allocator::StatNames::v6_1;
   std::vector<MbStat> out;
-  for_each_counter(known_counters(policy, c),
-                   [&](std::string_view name, const Count& count, bool later) {
-                     if (count) out.push_back({std::string(name), *count, later && v6_1});
-                   });
+  for_each_counter(
+      known_counters(policy, c), [&](std::string_view name, const Count& count, bool later) {
+        // Kernels that only walk, before 5.13, do not print it.
+        const bool suggestions = policy.walk_only && name.ends_with("/bad_suggestions");
+        if (count) out.push_back({std::string(name), *count, (later && v6_1) || suggestions});
+      });
   return out;
 }
 

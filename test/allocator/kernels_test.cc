@@ -467,13 +467,37 @@ TEST(Policies, AReleaseFitsThePolicyOfItsRange) {
       if (allocator::stands_for(*policy, release)) out += std::string(policy->name) + " ";
     return out;
   };
-  EXPECT_EQ(fits("6.18.44-foo"), "linux-7.3 ");
+  EXPECT_EQ(fits("6.18.44-foo"), "linux-6.17 linux-7.3 ");
+  EXPECT_EQ(fits("7.3.4"), "linux-7.3 ");
   EXPECT_EQ(fits("6.12.80"), "linux-6.12 ");
-  EXPECT_EQ(fits("6.12.76"), "");
+  EXPECT_EQ(fits("6.12.76"), "linux-6.12.43 ");
   EXPECT_EQ(fits("6.5"), "linux-6.5 ");
   EXPECT_EQ(fits("6.14.0+"), "linux-6.14 ");
   EXPECT_EQ(fits("6.1.192"), "legacy ");
+  EXPECT_EQ(fits("5.4.200"), "el8 ");
+  EXPECT_EQ(fits("5.15.215"), "linux-5.10.215 linux-5.15.202 ");
   for (const char* no : {"", "6", "6.", "x6.5", "6.5.x", "99999999999.1"}) EXPECT_EQ(fits(no), "");
+}
+
+// Distributions that print no stable release may have any of the series.
+TEST(Policies, ABuildFitsThePolicyOfItsVendor) {
+  const auto fits = [](std::string_view policy, std::string_view release) {
+    return allocator::stands_for(*allocator::find_policy(policy), release);
+  };
+  EXPECT_TRUE(fits("el8", "4.18.0-553.66.1.el8_10.x86_64"));
+  EXPECT_TRUE(fits("el9_2", "5.14.0-284.30.1.el9_2.x86_64"));
+  EXPECT_FALSE(fits("el9_2", "5.14.0-427.42.1.el9_4.x86_64"));
+  EXPECT_TRUE(fits("el9_4", "5.14.0-427.42.1.el9_4.x86_64"));
+  EXPECT_FALSE(fits("linux-5.15.0", "5.14.0-427.42.1.el9_4.x86_64"));
+  EXPECT_TRUE(fits("el9_4", "5.14.0-503.el9.x86_64"));
+  EXPECT_TRUE(fits("el10_0", "6.12.0-55.24.1.el10_0.x86_64"));
+  EXPECT_FALSE(fits("linux-6.12", "6.12.0-55.24.1.el10_0.x86_64"));
+  for (const char* policy : {"linux-5.15.0", "linux-5.15.113", "linux-5.15.154", "linux-5.15"})
+    EXPECT_TRUE(fits(policy, "5.15.0-139-generic")) << policy;
+  EXPECT_FALSE(fits("linux-6.1", "5.15.0-139-generic"));
+  // A vendor of another line, after an upstream release.
+  EXPECT_TRUE(fits("linux-5.15", "5.15.0-200.131.27.el8uek.x86_64"));
+  EXPECT_FALSE(fits("el8", "5.15.0-200.131.27.el8uek.x86_64"));
 }
 
 TEST(Policies, ANameAndItsAliasAreOnePolicy) {

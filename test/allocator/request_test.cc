@@ -47,7 +47,7 @@ struct Bench {
     search.goal = search.orig;
     state::InodePreallocs mine;
     for (state::Prealloc& pa : preallocs) mine.list.push_back(pa);
-    const Normalized out = normalize(geometry, search, request, &mine, step);
+    const Normalized out = normalize(geometry, search, request, &mine, step, neighbour);
     mine.list.clear();
     return out;
   }
@@ -57,6 +57,7 @@ struct Bench {
     pa.len = len;
   }
 
+  allocator::NeighbourGoal neighbour = allocator::NeighbourGoal::aimed_at;
   state::MountedGeometry geometry;
   Request request;
   std::list<state::Prealloc> preallocs;
@@ -305,6 +306,49 @@ TEST(Normalize, EndsWithTheLargestFile) {
   EXPECT_TRUE(n.consistent);
   EXPECT_EQ(n.goal.logical, 0xfffffe00u);
   EXPECT_EQ(n.goal.len, 511u);
+}
+
+// Kernels before 5.4.244, 5.10.181, 5.15.113 and 6.1.30.
+TEST(Normalize, APlaceNextToANeighbourMayBeLost) {
+  Bench bench(geometry_of(12));
+  bench.request.left_block = 40000;
+  bench.request.left_logical = 99;
+  const Normalized aimed = bench.run(100, 2, SizeStep::k512);
+  bench.neighbour = allocator::NeighbourGoal::lost;
+  const Normalized lost = bench.run(100, 2, SizeStep::k512);
+  EXPECT_EQ(aimed.flags, mb::hint_try_goal);
+  EXPECT_EQ(lost.flags, mb::hint_try_goal) << "the goal is tried, wherever it is";
+  EXPECT_EQ(bench.geometry.block_of(aimed.goal.group, aimed.goal.start), 40001u);
+  EXPECT_EQ(lost.goal.group, 7u);
+  EXPECT_EQ(lost.goal.start, 11u);
+  EXPECT_EQ(lost.goal.logical, aimed.goal.logical);
+  EXPECT_EQ(lost.goal.len, aimed.goal.len);
+}
+
+TEST(PlaceInGoal, EachKernelHasItsOwnPlace) {
+  using allocator::Placement;
+  const state::MountedGeometry g = geometry_of(12);
+  const Extent goal = {0, 0, 512, 0};
+  const auto place = [&](std::uint32_t logical, std::uint32_t len, std::uint32_t found,
+                         Placement placement) {
+    return place_in_goal(g, {0, 0, len, logical}, goal, found, placement);
+  };
+  for (const Placement at : {Placement::over_end, Placement::over_start})
+    EXPECT_EQ(place(470, 10, 64, at), 448u) << "at the goal's end";
+  // A find at the goal's start covers the start of the request, and not its end.
+  EXPECT_EQ(place(60, 10, 64, Placement::over_end), 60u);
+  EXPECT_EQ(place(60, 10, 64, Placement::over_start), 0u);
+  // The window: the length to spare, the distance to the goal's start, the find's own alignment.
+  EXPECT_EQ(place(470, 10, 64, Placement::window), 448u);
+  EXPECT_EQ(place(60, 10, 64, Placement::window), 6u);
+  EXPECT_EQ(place(40, 10, 64, Placement::window), 0u);
+  EXPECT_EQ(place(100, 10, 64, Placement::window), 64u);
+}
+
+TEST(PlaceInGoal, TheWindowCountsClustersAsBlocks) {
+  state::MountedGeometry g = geometry_of(12);
+  g.cluster_bits = 4;
+  EXPECT_EQ(place_in_goal(g, {0, 0, 2, 160}, {0, 0, 32, 0}, 8, allocator::Placement::window), 158u);
 }
 
 Request sized(std::uint64_t bytes, bool open_for_write = true) {

@@ -167,7 +167,7 @@ TEST_F(LibraryAllocator, RefusesToFreeWhatCannotBe) {
 TEST_F(LibraryAllocator, IsNotMadeOfAnUnknownPolicyOrSetting) {
   const auto policy = Allocator::create(image(), {.policy = "best"});
   ASSERT_FALSE(policy.ok());
-  EXPECT_EQ(policy.error().message.rfind("unknown policy 'best': known are linear, legacy", 0), 0u)
+  EXPECT_EQ(policy.error().message.rfind("unknown policy 'best': known are linear, el8", 0), 0u)
       << policy.error().message;
   const auto name = Allocator::create(image(), {.settings = {"mb_none=1"}});
   ASSERT_FALSE(name.ok());
@@ -197,7 +197,7 @@ TEST_F(LibraryAllocator, DecidesByItsSettings) {
 TEST(LibraryPolicies, AreTheToolsPolicies) {
   const auto all = e4replay::policies();
   ASSERT_GT(all.size(), 8u);
-  EXPECT_EQ(all[1].name, "legacy");
+  EXPECT_EQ(all[1].name, "el8");
   for (const e4replay::PolicyInfo& policy : all) {
     const auto found = e4replay::find_policy(policy.name);
     ASSERT_TRUE(found.ok());

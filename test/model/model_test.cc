@@ -82,7 +82,9 @@ std::string compare(state::FsState& state, std::uint32_t number) {
   int largest = static_cast<int>(geometry.orders()) - 1;
   while (largest >= 0 && plain.counters[static_cast<std::size_t>(largest)] == 0) --largest;
   if (group.largest_order != largest) return "largest order";
-  if (state.order_lists()) {
+  if (state.index() == state::GroupIndex::tree) {
+    if (plain.fragments > 0 && !group.in_tree.is_linked()) return "place in the tree";
+  } else if (state.order_lists()) {
     const int average = plain.fragments == 0
                             ? -1
                             : static_cast<int>(state::average_list(geometry.orders(),

@@ -47,8 +47,9 @@ int guarded(const char* name, int (*body)(int argc, char** argv), int argc, char
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;
   if (std::fflush(stdout) == 0 && !failed_before) return status;
+  const int error = write_error() != 0 ? write_error() : errno;
   print_line(stderr, "{}: cannot write standard output: {}", name,
-             errno != 0 ? std::strerror(errno) : "an earlier write failed");
+             error != 0 ? std::strerror(error) : "an earlier write failed");
   return kFailed;
 }
 

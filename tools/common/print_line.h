@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -15,12 +16,22 @@ namespace e4r::tools {
 // All output of the tools goes through these functions (test/lint.sh checks this). Write errors are
 // not reported here: guarded() checks whether standard output accepted everything.
 
+// The error of the first write to standard output that failed; 0: none failed. A later success does
+// not clear it.
+inline int& write_error() {
+  static int error = 0;
+  return error;
+}
+inline void note_write(bool ok, std::FILE* to) {
+  if (!ok && to == stdout && write_error() == 0) write_error() = errno;
+}
+
 // Prints one line. It may contain foreign text (file names, labels, mount options), so terminal
 // control characters and line breaks are escaped.
 template <class... A>
 void print_line(std::FILE* to, fmt::format_string<A...> format, A&&... args) {
   const std::string line = escaped(fmt::format(format, std::forward<A>(args)...)) + "\n";
-  std::fputs(line.c_str(), to);
+  note_write(std::fputs(line.c_str(), to) >= 0, to);
 }
 template <class... A>
 void print_line(fmt::format_string<A...> format, A&&... args) {
@@ -29,7 +40,7 @@ void print_line(fmt::format_string<A...> format, A&&... args) {
 
 // Prints a text unchanged. The caller has escaped foreign text in it.
 inline void print_text(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  note_write(std::fwrite(text.data(), 1, text.size(), stdout) == text.size(), stdout);
 }
 
 // Prints a report. The caller escapes names, because they could add lines. This function escapes

@@ -37,15 +37,19 @@ std::vector<const allocator::Policy*> all_policies() {
 }
 
 std::string overview() {
-  TextTable table;
+  const std::vector<const allocator::Policy*> all = all_policies();
+  std::size_t width = 0;
+  for (const allocator::Policy* p : all) width = std::max(width, p->name.size());
   std::string text;
-  for (const allocator::Policy* p : all_policies()) {
-    text += fmt::format("{:<10}  {}\n", p->name, p->summary);
+  for (const allocator::Policy* p : all) {
+    text += fmt::format("{:<{}}  {}\n", p->name, width, p->summary);
     std::string rungs;
     for (const allocator::Rung& rung : p->ladder)
       rungs += fmt::format("{}{}", rungs.empty() ? "" : ", ", mb::criterion_name(rung.criterion));
-    text += fmt::format("{:<10}  {}\n{:<10}  verified: {}\n", "", rungs, "", verified(*p));
-    text += code_line(*p, fmt::format("{:<10}  code:     ", ""));
+    if (!p->alias.empty()) rungs += fmt::format("; also named {}", p->alias);
+    text += fmt::format("{:<{}}  {}\n{:<{}}  verified: {}\n", "", width, rungs, "", width,
+                        verified(*p));
+    text += code_line(*p, fmt::format("{:<{}}  code:     ", "", width));
   }
   return text + "\n`e4replay policies NAME` shows the rungs and tunables of one.\n";
 }

@@ -7,8 +7,7 @@
 namespace e4r::allocator::policies_of_files {
 namespace {
 
-constexpr std::array kLadder = {cr0(), cr1(), cr2(), cr3()};
-constexpr std::array kReleases = {ReleaseRange{{6, 1, 167}, {6, 1, 192}}};
+constexpr std::array kReleases = {ReleaseRange{{6, 1, 161}, {6, 1, kAnyPatch}}};
 
 }  // namespace
 
@@ -17,7 +16,7 @@ extern const Policy legacy = {
     .alias = "linux-6.1",
     .summary = "Linux 6.1: CR0 to CR3, CR0 and CR1 by order lists when mb_optimize_scan is on",
     .source = "fs/ext4/mballoc.c, Linux 6.1.192",
-    .ladder = kLadder,
+    .ladder = kFourCriteria,
     .kernel = kLinux6_1,
     .verified = "Linux 6.1.192: 2,790,763 decisions of one writer",
     .code = "Linux 6.1.192: 10,115,311 decisions of random lives, 668,452 of the bundled captures",

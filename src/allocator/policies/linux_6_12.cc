@@ -8,7 +8,7 @@ namespace e4r::allocator::policies_of_files {
 
 namespace {
 
-constexpr std::array kReleases = {ReleaseRange{{6, 12, 77}, {6, 12, 117}}};
+constexpr std::array kReleases = {ReleaseRange{{6, 12, 77}, {6, 12, kAnyPatch}}};
 
 }  // namespace
 
