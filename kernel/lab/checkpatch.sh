@@ -15,21 +15,34 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=0
 count=0
+
+# except TYPE REASON: checkpatch does not report this type for the current patch. The last line names all of them.
+declare -A reasons=()
+except() {
+    ignore+=,$1
+    reasons[$1]=$2
+}
+
 while read -r patch; do
     count=$((count + 1))
-    # Ignore MAINTAINERS entries of new files, and the commits of Fixes:, which are not in the lab's repository
-    # of one commit.
-    ignore=FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
-    # checkpatch does not know the style of trace headers.
-    if grep -q '^+++ b/include/trace/' "$patches_dir/$patch"; then ignore+=,SPACING,SPLIT_STRING; fi
-    # ext4 collects the exports for its KUnit module in one block, not behind each function.
-    if grep -q '^+EXPORT_SYMBOL_FOR_EXT4_TEST(' "$patches_dir/$patch"; then ignore+=,EXPORT_SYMBOL; fi
+    ignore=
+    except MISSING_SIGN_OFF "a Signed-off-by is added by the person who posts the patch"
+    except FILE_PATH_CHANGES "the files of a subsystem are covered by its MAINTAINERS entry"
+    except UNKNOWN_COMMIT_ID "the lab's repository has no history to look up the ids of Fixes:"
+    if grep -q '^+++ b/include/trace/' "$patches_dir/$patch"; then
+        except SPACING "trace headers have their own style"
+        except SPLIT_STRING "trace headers have their own style"
+    fi
+    if grep -q '^+EXPORT_SYMBOL_FOR_EXT4_TEST(' "$patches_dir/$patch"; then
+        except EXPORT_SYMBOL "ext4 collects the exports for its KUnit module in one block"
+    fi
     path=$(realpath "$patches_dir/$patch")
     (cd "$scratch" && perl "$base_tree/scripts/checkpatch.pl" --root "$base_tree" --quiet --no-summary \
-        --ignore "$ignore" "$path") || {
+        --ignore "${ignore#,}" "$path") || {
         note "$patch: see above"
         bad=$((bad + 1))
     }
 done < <(patches)
 [ $bad = 0 ] || die "$bad of $count patches are not clean"
+for type in "${!reasons[@]}"; do note "not reported: $type (${reasons[$type]})"; done | sort >&2
 note "$count patches clean"
