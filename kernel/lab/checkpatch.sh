@@ -36,6 +36,9 @@ while read -r patch; do
     if grep -q '^+EXPORT_SYMBOL_FOR_EXT4_TEST(' "$patches_dir/$patch"; then
         except EXPORT_SYMBOL "ext4 collects the exports for its KUnit module in one block"
     fi
+    if grep -q '^\[ Upstream commit [0-9a-f]* \]$' "$patches_dir/$patch"; then
+        except GIT_COMMIT_ID "a backport names its commit as stable kernels do"
+    fi
     path=$(realpath "$patches_dir/$patch")
     (cd "$scratch" && perl "$base_tree/scripts/checkpatch.pl" --root "$base_tree" --quiet --no-summary \
         --ignore "${ignore#,}" "$path") || {

@@ -293,6 +293,8 @@ port() {
         step "O_SYNC and O_DIRECT are as without" "$lab" run nfs-unconcerned --kernel "$kernel"
         ;;
     dio-overwrite)
+        step "polled writes up to the end of the file succeed" \
+            "$lab" run kernel/reports/iomap-poll/iomap-poll.sh --kernel "$kernel"
         # Without stores through mappings, because they make direct reads of 7.3 itself fail
         # (kernel/results/dio-overwrite.md).
         step "direct writes lose nothing" "$lab" run diostress --kernel "$kernel" --set SECONDS_EACH=4 \
