@@ -268,6 +268,9 @@ port() {
     [ "$1" != all ] || target=uml-smp
     step "apply $kernel" "$lab" apply "$kernel"
     step "its patches pass checkpatch" "$lab" checkpatch "$kernel"
+    if "$lab" mail --list | grep -qxF "$kernel"; then
+        step "its mails pass git send-email --dry-run" "$lab" mail "$kernel"
+    fi
     step "build it" "$lab" build "$kernel" --target $target --variant "$variant"
     case $1 in
     es-shrinker)
