@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced by scripts that fetch Debian 12 for another machine.
+# Sourced by scripts that fetch from the Debian mirror of this machine.
 
 # Prints the addresses of Debian 12 in this machine's apt configuration.
 mirrors() {
@@ -8,7 +8,7 @@ mirrors() {
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main'
 }
 
-# Prints the first of them. Fails if there is none.
+# Prints the first of these addresses. Fails if apt has no such address.
 mirror() {
     local uris
     uris=$(mirrors)

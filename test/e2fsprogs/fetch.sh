@@ -17,14 +17,10 @@ fi
 
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/get"
 # From the mirror that this machine has bookworm from.
-# shellcheck disable=SC2016 # the format is apt's
-mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' |
-    awk '$1 == "bookworm" { print $2; exit }')
-if [ -z "$mirror" ]; then
-    echo "fetch.sh: apt knows no mirror of Debian bookworm: add one to its sources" >&2
-    exit 1
-fi
-echo "deb-src $mirror $suite main" >"$dir/apt/sources.list"
+# shellcheck source=test/mirror.sh
+source "$(dirname "$0")/../mirror.sh"
+uri=$(mirror)
+echo "deb-src $uri $suite main" >"$dir/apt/sources.list"
 apt=(apt-get -qq -o Dir::Etc::sourcelist="$dir/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
      -o Dir::State::lists="$dir/apt/lists" -o Dir::Cache="$dir/apt/cache"
      -o Dir::State::status="$dir/apt/status" -o APT::Sandbox::User=root)
