@@ -77,52 +77,20 @@ bool stands_for(const Policy& policy, std::string_view release) {
       [&](const ReleaseRange& range) { return range.first <= last && *number <= range.last; });
 }
 
-const Kernel kLinux6_1 = {
-    .name = "Linux 6.1.167 to 6.1.192",
-    .groups = {.index = state::GroupIndex::lists, .lists_bounded = false, .without_extents = true},
-    .read_ahead = kReadAhead6_1,
-    .stripe = kStripe6_1,
-    .stream = kOneStreamGoal,
-    .start = kStartAtGoal,
-    .preallocs = kPreallocs6_1,
-    .remembers = {.of_groups = true},
-    .stats = StatNames::v6_1,
-};
-
-const Kernel kLinux6_1Cr1_5 = {
-    .name = "Linux 6.1.192 with the series mballoc-cr1.5",
-    .groups = {.index = state::GroupIndex::lists, .lists_bounded = true, .without_extents = true},
-    .read_ahead = kReadAheadCr1_5,
-    .stripe = kStripeCr1_5,
-    .stream = kOneStreamGoal,
-    .start = kStartAtGoal,
-    .preallocs = kPreallocs6_1,
-    .remembers = {.of_groups = true},
-    .stats = StatNames::v6_1,
-};
-
 namespace {
 
-// Kernels from 6.5 on that keep lists. The rules are the same as in 6.14.
-constexpr Kernel by_lists(std::string_view name) {
-  return {
-      .name = name,
-      .groups = {.index = state::GroupIndex::lists_keep_full,
-                 .lists_bounded = true,
-                 .without_extents = false,
-                 .enters_after_round = true},
-      .read_ahead = kReadAhead6_8,
-      .stripe = kStripe6_8,
-      .stream = kOneStreamGoal,
-      .start = kStartAtGoal,
-      .preallocs = kPreallocs6_5,
-      .remembers = {.of_groups = false, .after_walks = true},
-      .stats = StatNames::v6_5,
-  };
+constexpr Kernel with_cr1_5() {
+  Kernel kernel = kLinux6_1;
+  kernel.name = "Linux 6.1.192 with the series mballoc-cr1.5";
+  kernel.groups.lists_bounded = true;
+  kernel.read_ahead = kReadAheadCr1_5;
+  kernel.stripe = kStripeCr1_5;
+  return kernel;
 }
 
 constexpr Kernel by_lists_6_5() {
-  Kernel kernel = by_lists("Linux 6.5");
+  Kernel kernel = kLinux6_14;
+  kernel.name = "Linux 6.5";
   kernel.read_ahead = kReadAhead6_5;
   kernel.stripe = kStripe6_5;
   kernel.preallocs = placed(kPreallocs6_5, Placement::over_start);
@@ -131,8 +99,8 @@ constexpr Kernel by_lists_6_5() {
 
 }  // namespace
 
+const Kernel kLinux6_1Cr1_5 = with_cr1_5();
 const Kernel kLinux6_5 = by_lists_6_5();
-const Kernel kLinux6_14 = by_lists("Linux 6.14 to 6.16");
 
 const Kernel kLinux6_12 = {
     .name = "Linux 6.12.77 to 6.12.117",

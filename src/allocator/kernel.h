@@ -148,7 +148,38 @@ struct Kernel {
   AlignRules align = {};
 };
 
-// What Linux 6.17 to 7.3 have in common.
+// The kernels from which others are derived.
+
+// 6.1.161 on
+inline constexpr Kernel kLinux6_1 = {
+    .name = "Linux 6.1.167 to 6.1.192",
+    .groups = {.index = state::GroupIndex::lists, .lists_bounded = false, .without_extents = true},
+    .read_ahead = kReadAhead6_1,
+    .stripe = kStripe6_1,
+    .stream = kOneStreamGoal,
+    .start = kStartAtGoal,
+    .preallocs = kPreallocs6_1,
+    .remembers = {.of_groups = true},
+    .stats = StatNames::v6_1,
+};
+
+// 6.9 to 6.16, and 6.12 up to 6.12.42
+inline constexpr Kernel kLinux6_14 = {
+    .name = "Linux 6.14 to 6.16",
+    .groups = {.index = state::GroupIndex::lists_keep_full,
+               .lists_bounded = true,
+               .without_extents = false,
+               .enters_after_round = true},
+    .read_ahead = kReadAhead6_8,
+    .stripe = kStripe6_8,
+    .stream = kOneStreamGoal,
+    .start = kStartAtGoal,
+    .preallocs = kPreallocs6_5,
+    .remembers = {.of_groups = false, .after_walks = true},
+    .stats = StatNames::v6_5,
+};
+
+// What 6.17 to 7.3 have in common.
 inline constexpr Kernel kSince6_17 = {
     .name = "Linux 6.17 to 7.3",
     .groups = {.index = state::GroupIndex::sets,
@@ -166,11 +197,9 @@ inline constexpr Kernel kSince6_17 = {
     .freed = state::FreedMerging::parent,
 };
 
-// Each follows fs/ext4/mballoc.c of the versions behind it.
-extern const Kernel kLinux6_1;           // 6.1.167 to 6.1.192
+// Each kernel here and above follows fs/ext4/mballoc.c of the versions beside it.
 extern const Kernel kLinux6_1Cr1_5;      // 6.1.192 with this project's series mballoc-cr1.5
 extern const Kernel kLinux6_5;           // 6.5
-extern const Kernel kLinux6_14;          // 6.9 to 6.16, and 6.12 up to 6.12.42
 extern const Kernel kLinux6_12;          // 6.12.77 to 6.12.117
 extern const Kernel kLinux7_3;           // 6.17 to 7.3
 extern const Kernel kLinux7_3GroupGoal;  // 7.3.4 with the patch group-goal

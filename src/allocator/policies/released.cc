@@ -21,34 +21,25 @@ constexpr Finds kWindow = {Placement::window, NeighbourGoal::lost};
 constexpr Finds kOverStart = {Placement::over_start, NeighbourGoal::aimed_at};
 constexpr Finds kOverEnd = {Placement::over_end, NeighbourGoal::aimed_at};
 
-// Kernels that walk the groups: up to 5.12.
-constexpr Kernel walks(std::string_view name, const ReadAheadRules& read_ahead,
-                       const PreallocRules& preallocs, const Finds& finds, StatNames stats) {
-  return {
-      .name = name,
-      .groups = {.index = GroupIndex::none, .lists_bounded = false, .without_extents = false},
-      .read_ahead = read_ahead,
-      .stripe = kStripe6_1,
-      .stream = kOneStreamGoal,
-      .start = kStartAtGoal,
-      .preallocs = placed(preallocs, finds.placed),
-      .remembers = {.of_groups = true, .neighbour = finds.neighbour},
-      .stats = stats,
-  };
-}
-constexpr Kernel walks_5_4(std::string_view name, const Finds& finds) {
-  return walks(name, kNoReadAhead, kPreallocs5_4, finds, StatNames::none);
-}
-constexpr Kernel walks_5_10(std::string_view name, const Finds& finds) {
-  return walks(name, kReadAhead6_1, kPreallocs6_1, finds, StatNames::v6_1);
-}
-
-// Kernels with an index and the criteria CR0 to CR3: 5.13 to 6.4.
+// Kernels with the criteria CR0 to CR3: up to 6.4. The walks have no index.
 constexpr Kernel by_index(std::string_view name, GroupIndex index, bool without_extents,
                           const Finds& finds) {
-  Kernel kernel = walks_5_10(name, finds);
+  Kernel kernel = kLinux6_1;
+  kernel.name = name;
   kernel.groups.index = index;
   kernel.groups.without_extents = without_extents;
+  kernel.preallocs.placed = finds.placed;
+  kernel.remembers.neighbour = finds.neighbour;
+  return kernel;
+}
+constexpr Kernel walks_5_10(std::string_view name, const Finds& finds) {
+  return by_index(name, GroupIndex::none, false, finds);
+}
+constexpr Kernel walks_5_4(std::string_view name, const Finds& finds) {
+  Kernel kernel = walks_5_10(name, finds);
+  kernel.read_ahead = kNoReadAhead;
+  kernel.preallocs = placed(kPreallocs5_4, finds.placed);
+  kernel.stats = StatNames::none;
   return kernel;
 }
 
@@ -61,28 +52,22 @@ constexpr Kernel by_block(std::string_view name, const PreallocRules& preallocs,
   return kernel;
 }
 
-// Kernels with best-avail by lists: 6.6 to 6.12.76.
+// Kernels with best-avail by lists: 6.6 to 6.12.76. All of them aim at neighbours.
 constexpr Kernel with_best_avail(std::string_view name, GroupIndex index, bool without_extents,
                                  const ReadAheadRules& read_ahead, const StripeRules& stripe,
-                                 const Finds& finds) {
-  return {
-      .name = name,
-      .groups = {.index = index,
-                 .lists_bounded = true,
-                 .without_extents = without_extents,
-                 .enters_after_round = true},
-      .read_ahead = read_ahead,
-      .stripe = stripe,
-      .stream = kOneStreamGoal,
-      .start = kStartAtGoal,
-      .preallocs = placed(kPreallocs6_5, finds.placed),
-      .remembers = {.of_groups = false, .after_walks = true},
-      .stats = StatNames::v6_5,
-  };
+                                 Placement placement) {
+  Kernel kernel = kLinux6_14;
+  kernel.name = name;
+  kernel.groups.index = index;
+  kernel.groups.without_extents = without_extents;
+  kernel.read_ahead = read_ahead;
+  kernel.stripe = stripe;
+  kernel.preallocs.placed = placement;
+  return kernel;
 }
 constexpr Kernel by_lists_6_6(std::string_view name, GroupIndex index, bool without_extents,
-                              const Finds& finds) {
-  return with_best_avail(name, index, without_extents, kReadAhead6_5, kStripe6_5, finds);
+                              Placement placement) {
+  return with_best_avail(name, index, without_extents, kReadAhead6_5, kStripe6_5, placement);
 }
 
 constexpr Kernel kEl8 = walks_5_4("Linux 4.18 to 5.4.243, RHEL 8", kWindow);
@@ -111,16 +96,17 @@ constexpr Kernel kEl9_4 = by_block("RHEL 9.4", kPreallocs6_5, kStripe6_5, kOverS
 constexpr Kernel kEl9_5 = by_block("RHEL 9.5", kPreallocs6_5, kStripe6_5, kOverEnd);
 constexpr Kernel kEl9_6 = by_block("RHEL 9.6", kPreallocs6_5, kStripe6_8, kOverEnd);
 constexpr Kernel k6_6_0 =
-    by_lists_6_6("Linux 6.6 to 6.6.19", GroupIndex::lists_keep_full, false, kOverStart);
+    by_lists_6_6("Linux 6.6 to 6.6.19", GroupIndex::lists_keep_full, false, Placement::over_start);
 constexpr Kernel k6_6_24 =
-    by_lists_6_6("Linux 6.6.24 to 6.6.64", GroupIndex::lists_keep_full, false, kOverEnd);
+    by_lists_6_6("Linux 6.6.24 to 6.6.64", GroupIndex::lists_keep_full, false, Placement::over_end);
 constexpr Kernel k6_6_103 =
-    by_lists_6_6("Linux 6.6.103 to 6.6.120", GroupIndex::lists, false, kOverEnd);
-constexpr Kernel k6_6_128 = by_lists_6_6("Linux 6.6.128 on", GroupIndex::lists, true, kOverEnd);
+    by_lists_6_6("Linux 6.6.103 to 6.6.120", GroupIndex::lists, false, Placement::over_end);
+constexpr Kernel k6_6_128 =
+    by_lists_6_6("Linux 6.6.128 on", GroupIndex::lists, true, Placement::over_end);
 constexpr Kernel k6_8 = with_best_avail("Linux 6.8", GroupIndex::lists_keep_full, false,
-                                        kReadAhead6_5, kStripe6_8, kOverStart);
+                                        kReadAhead6_5, kStripe6_8, Placement::over_start);
 constexpr Kernel k6_12_43 = with_best_avail("Linux 6.12.43 to 6.12.76", GroupIndex::lists, false,
-                                            kReadAhead6_8, kStripe6_8, kOverEnd);
+                                            kReadAhead6_8, kStripe6_8, Placement::over_end);
 constexpr Kernel k6_17 = [] {
   Kernel kernel = kSince6_17;
   kernel.name = "Linux 6.17 to 6.18.9";
