@@ -142,8 +142,6 @@ std::optional<std::uint32_t> go_on_in_cr1_tree(Search& search) {
   return std::nullopt;
 }
 
-}  // namespace
-
 // Linux 5.13 to 5.19 (ext4_mb_choose_next_group_cr1).
 std::optional<std::uint32_t> choose_cr1_by_tree(Search& search) {
   const bool again = (search.flags & mb::cr1_optimized) != 0;
@@ -153,6 +151,8 @@ std::optional<std::uint32_t> choose_cr1_by_tree(Search& search) {
   search.last_optimal = *group;
   return group;
 }
+
+}  // namespace
 
 std::optional<std::uint32_t> choose_cr1(Search& search) {
   if ((search.flags & mb::cr1_optimized) != 0)

@@ -115,10 +115,9 @@ void FsState::update_index(Group& group) {
   if (index_ == GroupIndex::none) return;
   if (index_ == GroupIndex::tree) return move_in_tree(group);
   if (index_ == GroupIndex::lists_keep_full && group.fragments == 0) return;
-  const int average =
-      group.fragments == 0
-          ? -1
-          : static_cast<int>(average_list(geometry_.orders(), group.free / group.fragments));
+  const int average = group.fragments == 0
+                          ? -1
+                          : static_cast<int>(average_list(geometry_.orders(), average_run(group)));
   if (average != group.average_order) move_by_average(group, average);
 }
 
