@@ -61,15 +61,17 @@ struct Agreement {
     return 100.0 * static_cast<double>(of) / static_cast<double>(requests);
   }
   [[nodiscard]] std::optional<double> percent_identical() const { return percent(identical); }
-  // Whether there were decisions and all of them are identical.
+  // Whether so many percent of the decisions are identical but for a criterion without a name.
+  [[nodiscard]] bool reaches(double share) const {
+    return percent(identical + nameless).value_or(0) >= share;
+  }
   [[nodiscard]] std::uint64_t differing() const { return requests - identical; }
+  // Whether there were decisions and all of them are identical.
   [[nodiscard]] bool complete() const { return requests > 0 && identical == requests; }
   // Below this share the model does not follow the recorded kernel. Then its answers for another
   // policy on the same trace mean nothing.
   static constexpr double kFollows = 90.0;
-  [[nodiscard]] bool follows() const {
-    return percent(identical + nameless).value_or(0) >= kFollows;
-  }
+  [[nodiscard]] bool follows() const { return reaches(kFollows); }
   // Below this share, the first doubt is whether the policy is that of the recorded kernel.
   static constexpr double kTrusted = 99.0;
   // Whether the share would be trusted if requests did not overlap.
@@ -78,14 +80,8 @@ struct Agreement {
   }
   // Below this share, policies with similar rules do not follow either.
   static constexpr double kNear = 50.0;
-  [[nodiscard]] bool may_be_near() const {
-    return percent(identical + nameless).value_or(0) >= kNear;
-  }
   // From this share on, other policies than those of the kernel's release are not tried.
   static constexpr double kSuffices = 99.9;
-  [[nodiscard]] bool suffices() const {
-    return percent(identical + nameless).value_or(0) >= kSuffices;
-  }
   static constexpr std::size_t kListed = 1000;
   [[nodiscard]] const Divergence* first_divergence() const {
     return divergences.empty() ? nullptr : &divergences.front();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <optional>
 #include <set>
 #include <type_traits>
@@ -30,10 +29,9 @@ bool prints_as(const Policy& policy, trace::Generation generation) {
 }
 
 // The policies that may be the policy of the recorded kernel: first those that stand for its
-// release, then those with the nearest rules; without a release, those of long-term kernels first.
-// Empty if no policy models it. `standing`: how many stand for the release.
-std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release,
-                                      std::size_t& standing) {
+// release, then those of long-term kernels, then the others; of each the latest rules first. Empty
+// if no policy models it.
+std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::string_view release) {
   std::vector<const Policy*> out;
   for (const Policy* policy : allocator::policies())
     if (prints_as(*policy, trace.generation)) out.insert(out.begin(), policy);
@@ -46,8 +44,7 @@ std::vector<const Policy*> candidates(const trace::TraceSummary& trace, std::str
   else  // without a search for a stream, goals by inode and one goal decide alike
     std::erase_if(out, [&](const Policy* policy) { return by_inode(policy) && !stands(policy); });
   std::stable_partition(out.begin(), out.end(), [](const Policy* p) { return p->long_term; });
-  standing =
-      static_cast<std::size_t>(std::stable_partition(out.begin(), out.end(), stands) - out.begin());
+  std::stable_partition(out.begin(), out.end(), stands);
   return out;
 }
 
@@ -97,7 +94,7 @@ class Session::Replays {
  private:
   // Whether a first pass under the setup differs from the trace no more often than the first pass
   // of the best policy so far. Ends as soon as it does.
-  [[nodiscard]] bool may_follow_better(const Setup& setup) const;
+  [[nodiscard]] Result<bool> may_follow_better(const Setup& setup) const;
 
   // Makes the driver, before its first event.
   template <class Driver, class... Inputs>
@@ -286,21 +283,27 @@ Result<Followed> Session::Replays::follow(const Setup& recorded, bool beside) {
   return best;
 }
 
-bool Session::Replays::may_follow_better(const Setup& setup) const {
+Result<bool> Session::Replays::may_follow_better(const Setup& setup) const {
   EngineOptions options = engine_options(setup);
   options.most_differing = best_differing_;
   Follow trial(source_, make_model(source_, *setup.policy, setup.tunables, warm()),
                std::move(options));
-  return trial.run(*trace_.cursor()).ok();
+  const Status status = trial.run(*trace_.cursor());
+  if (trial.agreement().differing() > best_differing_) return false;
+  E4R_CHECK(status);
+  return true;
 }
 
 // Policies of the kernel's release come first. Others are tried where these are not enough: a
 // kernel may be patched, and a release may be unknown.
 Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) {
   constexpr std::size_t kAlwaysTried = 2;
-  std::size_t standing = 0;
-  std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release, standing);
+  std::vector<const Policy*> policies = candidates(trace_.summary(), options_.release);
   if (policies.empty()) policies = {default_policy()};
+  const auto standing =
+      static_cast<std::size_t>(std::ranges::count_if(policies, [this](const Policy* policy) {
+        return allocator::stands_for(*policy, options_.release);
+      }));
   Followed best;
   InputTable inputs;  // of the best pass
   for (std::size_t i = 0; i < policies.size(); ++i) {
@@ -308,9 +311,10 @@ Result<Followed> Session::Replays::follow_recorded(Setup recorded, bool beside) 
     if (best.run.engine != nullptr) {
       const Agreement& agreement = best.run.engine->agreement();
       if (agreement.differing() == 0) break;
-      if (i == standing && standing > 0 && agreement.suffices()) break;
-      if (i >= std::max(standing, kAlwaysTried) && !agreement.may_be_near()) break;
-      if (!may_follow_better(recorded)) continue;
+      if (i == standing && standing > 0 && agreement.reaches(Agreement::kSuffices)) break;
+      if (i >= std::max(standing, kAlwaysTried) && !agreement.reaches(Agreement::kNear)) break;
+      E4R_TRY(const bool may_be_better, may_follow_better(recorded));
+      if (!may_be_better) continue;
     }
     Result<Followed> followed = follow(recorded, beside);
     if (!followed.ok()) return followed.error();
