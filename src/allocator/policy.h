@@ -71,7 +71,7 @@ struct Rung {
   void (*leave)(Search&) = nullptr;
 };
 
-// A ladder of rungs on a kernel. Each policy has a file in policies/ and a row in the registry.
+// A ladder of rungs on a kernel. Each policy is defined in policies/ and has a row in policy.cc.
 struct Policy {
   std::string_view name;
   std::string_view alias = {};  // a second name, if any

@@ -28,7 +28,7 @@ class ExactnessCheck {
  public:
   void add(std::span<const Event> events);
 
-  // Returns one line for each obstacle, such as a missing kind of event; empty if there is none.
+  // Returns a line for each obstacle, such as a missing kind of event. No obstacle: no line.
   // docs/fidelity.md explains why each matters.
   [[nodiscard]] std::vector<std::string> obstacles(const TraceSummary& summary,
                                                    const KnownOfRecording& known = {}) const;

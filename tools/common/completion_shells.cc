@@ -10,8 +10,8 @@ namespace {
 // The script has two tables and this code, which reads them; PROGRAM stands for the program's name
 // as an identifier. It does not need the bash-completion package: sourcing it is enough.
 constexpr std::string_view kReader = R"(
-# Of the candidates in COMPREPLY, what stands behind the last = or : of the word $1: there bash has
-# split it. Nothing more is to be typed behind a candidate but where it ends in =.
+# Removes from each candidate in COMPREPLY what the word $1 has up to its last = or :, because bash
+# splits words there. Adds no blank behind a candidate that ends in =.
 _PROGRAM_shorten() {
     local breaks='' rest=$1
     [[ $COMP_WORDBREAKS != *=* ]] || breaks+='='

@@ -39,7 +39,7 @@ struct EventFormat {
   std::string system, name;
   std::int64_t id = -1;
   std::vector<Field> common, fields;  // the fields of all events, and those of this event
-  std::vector<Name> flags, symbols;   // from the first such list; empty: there is none
+  std::vector<Name> flags, symbols;   // from the first such list; empty if no list was found
   bool print_known = true;            // flags and symbols are reliable
   friend bool operator==(const EventFormat&, const EventFormat&) = default;
 };
