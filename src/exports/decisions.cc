@@ -102,7 +102,6 @@ std::string_view served_text(ServedBy served) {
 
 namespace {
 
-using replay::DecisionRow;
 using table::Database;
 using table::Statement;
 

@@ -170,8 +170,6 @@ std::string uuid_text(const Super& sb) {
 
 namespace {
 
-using Super = ext2_super_block;
-
 Features read_features(Super* sb) {
   Features f;
   f.extents = ext2fs_has_feature_extents(sb);

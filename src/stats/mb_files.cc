@@ -105,10 +105,6 @@ std::string difference(const MbGroup& kernel, const Group& group) {
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 using Count = KnownCounters::Count;
 using PerCriterion = KnownCounters::PerCriterion;
 

@@ -187,8 +187,6 @@ boost::json::object info_json(const Inspection& info) {
 namespace cmd_trace {
 namespace {
 
-using namespace trace;
-
 // The options that every subcommand which reads a trace has.
 struct TraceInput {
   std::string path;

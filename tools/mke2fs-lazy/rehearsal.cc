@@ -86,7 +86,6 @@ std::string mkfs_summary(const MkfsOptions& options, const MkfsOutcome& outcome,
 
 namespace {
 
-using lazyinit::MkfsOptions;
 using lazyinit::Target;
 
 // What mke2fs derives from a device, and cannot derive from a file.
